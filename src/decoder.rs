@@ -1,0 +1,222 @@
+//! The resumable machine. Facts only: no policy, no allocation, no I/O.
+
+use core::iter::FusedIterator;
+
+use crate::error::{ErrorKind, Utf8Error};
+use crate::scan::{self, Carry, End, Fault, Scan, Seam};
+
+/// A strict, resumable UTF-8 decoder (RFC 3629) that takes a stream in chunks of any size.
+///
+/// The same octets give the same text, the same errors and the same offsets, however they are cut. It is `Copy`, at
+/// most 16 bytes, allocates nothing and never panics: a copy is a snapshot, and assigning it back restores it.
+///
+/// An octet that makes the stream ill-formed is refused in the call that brings it, whatever may come later: `C0`,
+/// `C1`, `F5..=FF`, `E0 80..=9F`, `ED A0..=BF`, `F0 80..=8F`, `F4 90..=BF`, and anything but a continuation inside
+/// a sequence.
+///
+/// ```
+/// use utf8_codec::{Piece, Utf8Decoder};
+///
+/// let mut decoder = Utf8Decoder::new();
+/// let mut text = String::new();
+/// for chunk in [&b"caf\xC3"[..], b"\xA9 \xFF!"] {
+///     for piece in decoder.feed(chunk) {
+///         match piece {
+///             Piece::Text(good) => text.push_str(good),
+///             Piece::Seam(character) => text.push(character),
+///             Piece::IllFormed(error) => assert_eq!(error.offset, 6),
+///         }
+///     }
+/// }
+/// decoder.finish()?;
+/// assert_eq!(text, "café !");
+/// # Ok::<(), utf8_codec::Utf8Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Utf8Decoder {
+    offset: u64,
+    carry: Carry,
+}
+
+const _: () = assert!(size_of::<Utf8Decoder>() <= 16);
+
+/// What a chunk holds, in the order of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Piece<'c> {
+    /// Well-formed text, borrowed from the chunk; never empty.
+    Text(&'c str),
+    /// The character whose octets straddled chunks.
+    Seam(char),
+    /// An ill-formed sequence. The decoder has gone past it.
+    IllFormed(Utf8Error),
+}
+
+impl Utf8Decoder {
+    /// A decoder at the start of a stream.
+    pub const fn new() -> Self {
+        Self::at(0)
+    }
+
+    /// A decoder between characters, `offset` octets into a stream: what went before is not its business.
+    pub const fn at(offset: u64) -> Self {
+        Self { offset, carry: Carry::NONE }
+    }
+
+    /// Takes the next chunk and lends its pieces.
+    ///
+    /// Nothing is taken before the iterator is asked. Whoever drops it early finds in [`offset`](Self::offset) how
+    /// far the decoder got, and feeds the rest of the chunk again.
+    #[inline]
+    #[must_use = "the chunk is only taken as the pieces are"]
+    pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> Pieces<'d, 'c> {
+        Pieces { decoder: self, rest: chunk, fault: None, rejected: Carry::NONE }
+    }
+
+    /// Takes the next chunk without lending its text: [`feed`](Self::feed) for callers who only want the verdict.
+    ///
+    /// # Errors
+    ///
+    /// The first ill-formed sequence. The decoder stands behind it, the octets after it are not taken, and the next
+    /// call goes on there: `&chunk[(decoder.offset() - offset_before) as usize..]`.
+    #[inline]
+    pub fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
+        let Scan { taken, end } = scan::scan(self.carry, chunk);
+        self.offset += taken as u64;
+        match end {
+            End::Unfinished(carry) => {
+                self.carry = carry;
+                Ok(())
+            }
+            End::IllFormed(fault) => {
+                self.carry = Carry::NONE;
+                Err(self.error_behind(fault))
+            }
+        }
+    }
+
+    /// Ends the stream. The decoder is then as new, but for its [`offset`](Self::offset), which goes on counting:
+    /// a stream that resumes after its end (a file that grows, a FIFO) can be fed to it.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Truncated`] if the stream ended inside a sequence; exactly once, a second call finds nothing.
+    pub fn finish(&mut self) -> Result<(), Utf8Error> {
+        let octets = core::mem::replace(&mut self.carry, Carry::NONE);
+        if octets.is_empty() {
+            return Ok(());
+        }
+        Err(self.error_behind(Fault { kind: ErrorKind::Truncated, octets }))
+    }
+
+    /// Octets taken so far, the [`pending`](Self::pending) ones included.
+    #[inline]
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Where the text that is known to be good ends: [`offset`](Self::offset) without the pending octets.
+    #[inline]
+    pub const fn valid_up_to(&self) -> u64 {
+        self.offset - self.carry.len() as u64
+    }
+
+    /// The octets of an unfinished sequence, `0..=3` of them, that wait for the next chunk.
+    #[inline]
+    pub fn pending(&self) -> &[u8] {
+        self.carry.as_slice()
+    }
+
+    /// The error for a fault whose last octet is the last one taken.
+    fn error_behind(&self, Fault { kind, octets }: Fault) -> Utf8Error {
+        Utf8Error::new(self.offset - u64::from(octets.len()), kind, octets.len())
+    }
+}
+
+/// The pieces of a chunk, by [`Utf8Decoder::feed`].
+#[derive(Debug)]
+pub struct Pieces<'d, 'c> {
+    decoder: &'d mut Utf8Decoder,
+    rest: &'c [u8],
+    /// Found behind the last text, not yet told.
+    fault: Option<Fault>,
+    rejected: Carry,
+}
+
+impl<'c> Pieces<'_, 'c> {
+    /// The octets of the ill-formed sequence that was told last; empty before the first one.
+    pub fn rejected(&self) -> &[u8] {
+        self.rejected.as_slice()
+    }
+
+    pub(crate) fn decoder(&self) -> &Utf8Decoder {
+        self.decoder
+    }
+
+    /// The octets not yet taken.
+    pub(crate) fn rest(&self) -> &'c [u8] {
+        self.rest
+    }
+
+    /// Goes on from another place.
+    pub(crate) fn restart(&mut self, decoder: Utf8Decoder, rest: &'c [u8]) {
+        *self.decoder = decoder;
+        self.rest = rest;
+        self.fault = None;
+    }
+
+    /// Moves `taken` octets from the chunk to the decoder.
+    fn take(&mut self, taken: usize, carry: Carry) {
+        self.rest = &self.rest[taken..];
+        self.decoder.offset += taken as u64;
+        self.decoder.carry = carry;
+    }
+
+    fn tell(&mut self, fault: Fault) -> Utf8Error {
+        self.rejected = fault.octets;
+        self.decoder.error_behind(fault)
+    }
+}
+
+impl<'c> Iterator for Pieces<'_, 'c> {
+    type Item = Piece<'c>;
+
+    fn next(&mut self) -> Option<Piece<'c>> {
+        if let Some(fault) = self.fault.take() {
+            self.take(usize::from(fault.octets.len()), Carry::NONE);
+            return Some(Piece::IllFormed(self.tell(fault)));
+        }
+        if self.rest.is_empty() {
+            return None;
+        }
+        if !self.decoder.carry.is_empty() {
+            return match scan::finish_sequence(self.decoder.carry, self.rest) {
+                Seam::Whole { taken, character } => {
+                    self.take(taken, Carry::NONE);
+                    Some(Piece::Seam(character))
+                }
+                Seam::Open(Scan { taken, end: End::Unfinished(carry) }) => {
+                    self.take(taken, carry);
+                    None
+                }
+                Seam::Open(Scan { taken, end: End::IllFormed(fault) }) => {
+                    self.take(taken, Carry::NONE);
+                    Some(Piece::IllFormed(self.tell(fault)))
+                }
+            };
+        }
+        let (text, end) = scan::prefix(self.rest);
+        match end {
+            End::Unfinished(carry) => self.take(text.len() + usize::from(carry.len()), carry),
+            End::IllFormed(fault) => {
+                self.take(text.len(), Carry::NONE);
+                self.fault = Some(fault);
+                if text.is_empty() {
+                    return self.next();
+                }
+            }
+        }
+        (!text.is_empty()).then_some(Piece::Text(text))
+    }
+}
+
+impl FusedIterator for Pieces<'_, '_> {}

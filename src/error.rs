@@ -1,0 +1,98 @@
+//! What was wrong, and where.
+
+use core::fmt;
+
+/// Why octets are not well-formed.
+///
+/// The names are those of the Unicode Standard and RFC 3629. [`fmt::Display`] gives the name of the variant, so that
+/// a log line, a reply and this page use one vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+#[repr(u8)]
+pub enum ErrorKind {
+    /// An octet that starts no sequence in any version of UTF-8: `FE`, `FF`.
+    InvalidLead,
+    /// A continuation octet, `80..=BF`, where a sequence must start.
+    UnexpectedContinuation,
+    /// A sequence was broken off by an octet that is not a continuation. That octet is not part of the error.
+    MissingContinuation,
+    /// A longer form than the character needs: `C0`, `C1`, `E0 80..=9F`, `F0 80..=8F` (RFC 3629 §3).
+    Overlong,
+    /// Half of a UTF-16 surrogate pair: `ED A0..=BF` (RFC 3629 §3).
+    Surrogate,
+    /// A code point above U+10FFFF: `F4 90..=BF`, `F5..=FD` (RFC 3629 §3).
+    AboveMax,
+    /// The stream ended inside a sequence.
+    Truncated,
+    /// A stream that had to start with the signature `EF BB BF` does not ([`BomPolicy::Require`](crate::BomPolicy)).
+    MissingBom,
+    /// A stream that must not start with the signature `EF BB BF` does ([`BomPolicy::Reject`](crate::BomPolicy)).
+    UnexpectedBom,
+}
+
+impl ErrorKind {
+    /// Every kind, in the order of their declaration.
+    pub const ALL: [Self; 9] = [
+        Self::InvalidLead,
+        Self::UnexpectedContinuation,
+        Self::MissingContinuation,
+        Self::Overlong,
+        Self::Surrogate,
+        Self::AboveMax,
+        Self::Truncated,
+        Self::MissingBom,
+        Self::UnexpectedBom,
+    ];
+
+    /// The name of the variant, for logs and protocols.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidLead => "InvalidLead",
+            Self::UnexpectedContinuation => "UnexpectedContinuation",
+            Self::MissingContinuation => "MissingContinuation",
+            Self::Overlong => "Overlong",
+            Self::Surrogate => "Surrogate",
+            Self::AboveMax => "AboveMax",
+            Self::Truncated => "Truncated",
+            Self::MissingBom => "MissingBom",
+            Self::UnexpectedBom => "UnexpectedBom",
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One ill-formed sequence: a *maximal subpart* in the sense of Unicode definition D93b.
+///
+/// It never holds payload octets, so it can be logged and shown to a peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Utf8Error {
+    /// Absolute position in the stream, in octets, of the first octet of the ill-formed sequence, even when that
+    /// octet came in an earlier chunk. Everything before it is well-formed or was reported before.
+    pub offset: u64,
+    /// Why it is ill-formed.
+    pub kind: ErrorKind,
+    /// Octets in the ill-formed sequence, `1..=3`; `0` only for [`ErrorKind::MissingBom`] before good text. The
+    /// octet that broke a sequence is not counted: it is read again as the start of the next one.
+    pub len: u8,
+}
+
+impl Utf8Error {
+    /// An error at an absolute offset.
+    pub const fn new(offset: u64, kind: ErrorKind, len: u8) -> Self {
+        Self { offset, kind, len }
+    }
+}
+
+impl fmt::Display for Utf8Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ill-formed UTF-8 at byte {} ({}, {} bytes)", self.offset, self.kind, self.len)
+    }
+}
+
+impl core::error::Error for Utf8Error {}

@@ -1,0 +1,219 @@
+//! Encoding forms as data: the rows of a grammar, compiled to the table that the one machine walks.
+//!
+//! A sequence of any UTF-8-shaped form is a lead octet, a second octet whose range depends on the lead, and more
+//! octets that are any continuation `80..=BF`. So a row is `(lead range, second range, length)`, exactly as in the
+//! ABNF of RFC 3629 §4, and a new dialect is a new set of rows.
+
+use crate::error::ErrorKind;
+
+/// A row of the grammar: sequences of `len` octets that start so.
+pub(crate) struct Row {
+    lead: (u8, u8),
+    second: (u8, u8),
+    len: u8,
+}
+
+/// What to call octets that no row allows.
+///
+/// What it does not name is [`ErrorKind::InvalidLead`] as a lead, and [`ErrorKind::MissingContinuation`] as a second
+/// octet.
+pub(crate) struct Refusal {
+    lead: (u8, u8),
+    /// `None`: the lead itself is refused.
+    second: Option<(u8, u8)>,
+    kind: ErrorKind,
+}
+
+/// Any continuation octet: `UTF8-tail`.
+const TAIL: (u8, u8) = (0x80, 0xBF);
+
+const fn row(lead: (u8, u8), second: (u8, u8), len: u8) -> Row {
+    Row { lead, second, len }
+}
+
+const fn refuse_lead(lead: (u8, u8), kind: ErrorKind) -> Refusal {
+    Refusal { lead, second: None, kind }
+}
+
+const fn refuse_second(lead: u8, second: (u8, u8), kind: ErrorKind) -> Refusal {
+    Refusal { lead: (lead, lead), second: Some(second), kind }
+}
+
+/// RFC 3629 §4, row by row, and the names of what it leaves out (§3).
+#[rustfmt::skip]
+pub(crate) static UTF_8: Machine = Machine::compile(
+    &[
+        row((0x00, 0x7F), TAIL,         1), // UTF8-1
+        row((0xC2, 0xDF), TAIL,         2), // UTF8-2
+        row((0xE0, 0xE0), (0xA0, 0xBF), 3), // UTF8-3
+        row((0xE1, 0xEC), TAIL,         3),
+        row((0xED, 0xED), (0x80, 0x9F), 3),
+        row((0xEE, 0xEF), TAIL,         3),
+        row((0xF0, 0xF0), (0x90, 0xBF), 4), // UTF8-4
+        row((0xF1, 0xF3), TAIL,         4),
+        row((0xF4, 0xF4), (0x80, 0x8F), 4),
+    ],
+    &[
+        refuse_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
+        refuse_lead((0xC0, 0xC1),         ErrorKind::Overlong),
+        refuse_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
+        refuse_second(0xED, (0xA0, 0xBF), ErrorKind::Surrogate),
+        refuse_second(0xF0, (0x80, 0x8F), ErrorKind::Overlong),
+        refuse_second(0xF4, (0x90, 0xBF), ErrorKind::AboveMax),
+        refuse_lead((0xF5, 0xFD),         ErrorKind::AboveMax),
+    ],
+);
+
+/// Where the machine stands: how much of a sequence it has seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct State(u8);
+
+impl State {
+    /// Between sequences.
+    pub(crate) const BOUNDARY: Self = Self(0);
+}
+
+/// What one octet does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// It belongs to the sequence, which is whole if the state is [`State::BOUNDARY`].
+    To(State),
+    /// The sequence before it is ill-formed; or it is itself, if the machine stood at a boundary.
+    Refused(ErrorKind),
+}
+
+/// Longest sequence of any form: RFC 2279 has six octets.
+const MAX_LEN: u8 = 6;
+/// States `1..MAX_LEN` want that many more octets of any continuation; those behind them want a second octet in a
+/// narrower range.
+const FIRST_NARROW: u8 = MAX_LEN;
+const MAX_STATES: usize = 16;
+const REFUSED: u8 = 0x80;
+
+/// A grammar as a table: for every state and octet, the next state or the reason why there is none.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    next: [[u8; 256]; MAX_STATES],
+}
+
+impl Machine {
+    const fn compile(rows: &[Row], refusals: &[Refusal]) -> Self {
+        let mut next = [[REFUSED | ErrorKind::MissingContinuation as u8; 256]; MAX_STATES];
+        next[0] = [REFUSED | ErrorKind::InvalidLead as u8; 256];
+
+        let mut left = 1;
+        while left < MAX_LEN {
+            fill(&mut next[left as usize], TAIL, left - 1);
+            left += 1;
+        }
+
+        let mut states = FIRST_NARROW;
+        let mut i = 0;
+        while i < rows.len() {
+            let Row { lead, second, len } = rows[i];
+            let after_lead = if len == 1 {
+                State::BOUNDARY.0
+            } else if second.0 == TAIL.0 && second.1 == TAIL.1 {
+                len - 1
+            } else {
+                let narrow = states;
+                states += 1;
+                fill(&mut next[narrow as usize], second, len - 2);
+                narrow
+            };
+            fill(&mut next[0], lead, after_lead);
+            i += 1;
+        }
+
+        let mut i = 0;
+        while i < refusals.len() {
+            let Refusal { lead, second, kind } = &refusals[i];
+            let refused = REFUSED | *kind as u8;
+            match second {
+                None => fill(&mut next[0], *lead, refused),
+                Some(second) => {
+                    let after_lead = next[0][lead.0 as usize];
+                    fill(&mut next[after_lead as usize], *second, refused);
+                }
+            }
+            i += 1;
+        }
+        Self { next }
+    }
+
+    /// One octet.
+    #[inline]
+    pub(crate) fn step(&self, state: State, octet: u8) -> Step {
+        // The mask is for the compiler, which then needs no bounds check: every state is below MAX_STATES.
+        let next = self.next[usize::from(state.0) % MAX_STATES][usize::from(octet)];
+        if next < REFUSED {
+            Step::To(State(next))
+        } else {
+            Step::Refused(KINDS[usize::from(next & !REFUSED)])
+        }
+    }
+
+    /// The state that unfinished octets led to.
+    pub(crate) fn state_after(&self, unfinished: &[u8]) -> State {
+        unfinished.iter().fold(State::BOUNDARY, |state, &octet| match self.step(state, octet) {
+            Step::To(next) => next,
+            Step::Refused(_) => State::BOUNDARY,
+        })
+    }
+}
+
+const KINDS: [ErrorKind; ErrorKind::ALL.len()] = ErrorKind::ALL;
+
+const fn fill(table: &mut [u8; 256], range: (u8, u8), value: u8) {
+    let mut octet = range.0 as usize;
+    while octet <= range.1 as usize {
+        table[octet] = value;
+        octet += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_numbered_in_order() {
+        for (i, kind) in ErrorKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, i);
+        }
+    }
+
+    #[test]
+    fn every_octet_after_every_lead_has_the_verdict_of_the_standard() {
+        for lead in 0..=0xFF_u8 {
+            let first = UTF_8.step(State::BOUNDARY, lead);
+            let Step::To(state) = first else {
+                let kind = match lead {
+                    0x80..=0xBF => ErrorKind::UnexpectedContinuation,
+                    0xC0 | 0xC1 => ErrorKind::Overlong,
+                    0xF5..=0xFD => ErrorKind::AboveMax,
+                    _ => ErrorKind::InvalidLead,
+                };
+                assert_eq!(first, Step::Refused(kind), "{lead:02X}");
+                continue;
+            };
+            assert_eq!(state == State::BOUNDARY, lead < 0x80);
+            if lead < 0x80 {
+                continue;
+            }
+            for second in 0..=0xFF_u8 {
+                let kind = match (lead, second) {
+                    (_, 0x00..=0x7F | 0xC0..) => Some(ErrorKind::MissingContinuation),
+                    (0xE0, ..=0x9F) | (0xF0, ..=0x8F) => Some(ErrorKind::Overlong),
+                    (0xED, 0xA0..) => Some(ErrorKind::Surrogate),
+                    (0xF4, 0x90..) => Some(ErrorKind::AboveMax),
+                    _ => None,
+                };
+                match UTF_8.step(state, second) {
+                    Step::Refused(refused) => assert_eq!(Some(refused), kind, "{lead:02X} {second:02X}"),
+                    Step::To(_) => assert_eq!(kind, None, "{lead:02X} {second:02X}"),
+                }
+            }
+        }
+    }
+}

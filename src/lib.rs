@@ -1,0 +1,19 @@
+//! Bytes that arrive in any chunking become text that is certainly text.
+#![cfg_attr(not(any(feature = "std", test)), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
+mod decoder;
+mod error;
+mod form;
+mod policy;
+#[allow(unsafe_code)]
+mod scan;
+mod text;
+
+pub use decoder::{Piece, Pieces, Utf8Decoder};
+pub use error::{ErrorKind, Utf8Error};
+pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
+pub use text::{Counters, TextDecoder, TextPiece, TextPieces};

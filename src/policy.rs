@@ -1,0 +1,159 @@
+//! What to do about ill-formed sequences and about the signature.
+
+use core::fmt;
+use core::ops::Deref;
+
+/// What becomes of an ill-formed sequence (a maximal subpart, Unicode D93b).
+///
+/// | policy | `61 E2 82 62` becomes | length | reversible |
+/// |---|---|---|---|
+/// | `Strict` | an error | - | - |
+/// | `Replace('\u{FFFD}')` | `a\u{FFFD}b` | changes | no |
+/// | `Substitute(?)` | `a??b` | stays | no |
+/// | `Escape` | `a\xe2\x82b` | changes | unless the text holds `\x` of its own |
+/// | `Latin1` | `aâ\u{82}b` | changes | no |
+/// | `Windows1252` | `aâ‚b` | changes | no |
+/// | `Skip` | `ab` | changes | no |
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorPolicy {
+    /// It is an error.
+    #[default]
+    Strict,
+    /// One character for each maximal subpart. With U+FFFD this is the practice of the Unicode Standard (§3.9) and
+    /// of the WHATWG Encoding Standard; [`ErrorPolicy::REPLACE`] is that.
+    Replace(char),
+    /// One ASCII character for each octet, so that lengths (`Content-Length`, frame headers) stay true.
+    Substitute(Ascii),
+    /// `\xNN`, two lower-case hexadecimal digits for each octet, as Python's `backslashreplace`. A `\x` that stands
+    /// in good text is not escaped.
+    Escape,
+    /// Each octet is the character of that number in ISO 8859-1.
+    Latin1,
+    /// Each octet is its character in windows-1252, by the table of the WHATWG Encoding Standard, in which the five
+    /// unassigned octets are C1 controls.
+    Windows1252,
+    /// It vanishes. **Dangerous**: text that a filter saw apart is joined behind its back (UTR #36 §3.5: `<scr` `FF`
+    /// `ipt>`). Use it only where nothing judged the text before.
+    Skip,
+}
+
+impl ErrorPolicy {
+    /// U+FFFD for each maximal subpart.
+    pub const REPLACE: Self = Self::Replace(char::REPLACEMENT_CHARACTER);
+
+    /// What takes the place of these octets; `None` under [`ErrorPolicy::Strict`].
+    pub(crate) fn repair(self, octets: &[u8]) -> Option<ShortStr> {
+        let mut text = ShortStr::EMPTY;
+        match self {
+            Self::Strict => return None,
+            Self::Replace(character) => text.push(character),
+            Self::Substitute(Ascii(ascii)) => octets.iter().for_each(|_| text.push(char::from(ascii))),
+            Self::Escape => {
+                for &octet in octets {
+                    let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble & 0xF)]);
+                    ['\\', 'x', digit(octet >> 4), digit(octet)].into_iter().for_each(|c| text.push(c));
+                }
+            }
+            Self::Latin1 => octets.iter().for_each(|&octet| text.push(char::from(octet))),
+            Self::Windows1252 => octets.iter().for_each(|&octet| text.push(windows_1252(octet))),
+            Self::Skip => {}
+        }
+        Some(text)
+    }
+}
+
+/// An ASCII octet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Ascii(u8);
+
+impl Ascii {
+    /// `?`, what most programs put in the place of an octet they cannot show.
+    pub const QUESTION_MARK: Self = Self(b'?');
+
+    /// `None` if `octet` is above `7F`.
+    pub const fn new(octet: u8) -> Option<Self> {
+        if octet.is_ascii() { Some(Self(octet)) } else { None }
+    }
+}
+
+/// What to do about `EF BB BF` at the very start of a stream (RFC 3629 §6). Anywhere else it is U+FEFF, a character
+/// like any other. Offsets always count its octets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BomPolicy {
+    /// It is text.
+    #[default]
+    Keep,
+    /// It is left out.
+    Strip,
+    /// A stream without it is an error ([`ErrorKind::MissingBom`](crate::ErrorKind)) under every [`ErrorPolicy`];
+    /// with it, it is left out.
+    Require,
+    /// A stream with it is an error ([`ErrorKind::UnexpectedBom`](crate::ErrorKind)) under every [`ErrorPolicy`].
+    Reject,
+}
+
+/// A few characters that are not borrowed from anywhere: at most 24 octets.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ShortStr {
+    octets: [u8; 24],
+    len: u8,
+}
+
+impl ShortStr {
+    pub(crate) const EMPTY: Self = Self { octets: [0; 24], len: 0 };
+
+    /// There is room: six octets, the longest sequence of any form, are 24 when each is escaped.
+    fn push(&mut self, character: char) {
+        let start = usize::from(self.len);
+        self.len += character.encode_utf8(&mut self.octets[start..]).len() as u8;
+    }
+
+    /// The characters.
+    #[inline]
+    pub fn as_str(&self) -> &str {
+        let octets = &self.octets[..usize::from(self.len)];
+        // SAFETY: `push`, the only place that changes the octets, writes whole characters.
+        #[allow(unsafe_code)]
+        unsafe {
+            core::str::from_utf8_unchecked(octets)
+        }
+    }
+}
+
+impl From<char> for ShortStr {
+    fn from(character: char) -> Self {
+        let mut text = Self::EMPTY;
+        text.push(character);
+        text
+    }
+}
+
+impl Deref for ShortStr {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl fmt::Debug for ShortStr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+/// The character of an octet in windows-1252, by the index of the WHATWG Encoding Standard.
+pub(crate) const fn windows_1252(octet: u8) -> char {
+    const C1: [char; 32] = [
+        '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}', '\u{2021}', //
+        '\u{2C6}', '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8D}', '\u{17D}', '\u{8F}', //
+        '\u{90}', '\u{2018}', '\u{2019}', '\u{201C}', '\u{201D}', '\u{2022}', '\u{2013}', '\u{2014}', //
+        '\u{2DC}', '\u{2122}', '\u{161}', '\u{203A}', '\u{153}', '\u{9D}', '\u{17E}', '\u{178}',
+    ];
+    match octet {
+        0x80..=0x9F => C1[(octet - 0x80) as usize],
+        _ => octet as char,
+    }
+}

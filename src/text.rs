@@ -1,0 +1,274 @@
+//! The decoder with what to do about ill-formed input and about the signature.
+
+use core::iter::FusedIterator;
+
+use crate::decoder::{Piece, Pieces, Utf8Decoder};
+use crate::error::{ErrorKind, Utf8Error};
+use crate::policy::{BomPolicy, ErrorPolicy, ShortStr};
+
+/// A [`Utf8Decoder`] with an [`ErrorPolicy`] and a [`BomPolicy`]: what comes out is certainly text.
+///
+/// This is where policies are set for every adapter of the crate. Like the decoder it takes chunks of any size,
+/// allocates nothing, never panics, and gives the same for every way of cutting.
+///
+/// ```
+/// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
+///
+/// let mut decoder = TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(BomPolicy::Strip);
+/// let mut text = String::new();
+/// for chunk in [&b"\xEF\xBB"[..], b"\xBFna\xC3", b"\xAFve \xFF"] {
+///     for piece in decoder.feed(chunk) {
+///         text.push_str(piece.text()?);
+///     }
+/// }
+/// if let Some(piece) = decoder.finish() {
+///     text.push_str(piece.text()?);
+/// }
+/// assert_eq!(text, "naïve \u{FFFD}");
+/// assert_eq!(decoder.counters().total(), 1);
+/// # Ok::<(), utf8_codec::Utf8Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TextDecoder {
+    decoder: Utf8Decoder,
+    on_error: ErrorPolicy,
+    bom: BomPolicy,
+    counters: Counters,
+}
+
+/// What a chunk holds once the policies were applied, in the order of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TextPiece<'c> {
+    /// Well-formed text, borrowed from the chunk; never empty.
+    Text(&'c str),
+    /// The character whose octets straddled chunks.
+    Seam(ShortStr),
+    /// What took the place of an ill-formed sequence; empty under [`ErrorPolicy::Skip`].
+    Repaired(ShortStr, Utf8Error),
+    /// An error that the policy does not repair. The decoder has gone past it, and goes on if it is asked.
+    IllFormed(Utf8Error),
+}
+
+impl TextPiece<'_> {
+    /// The text of the piece.
+    ///
+    /// # Errors
+    ///
+    /// The error that the policy does not repair.
+    #[inline]
+    pub fn text(&self) -> Result<&str, Utf8Error> {
+        match self {
+            Self::Text(text) => Ok(text),
+            Self::Seam(text) | Self::Repaired(text, _) => Ok(text.as_str()),
+            Self::IllFormed(error) => Err(*error),
+        }
+    }
+}
+
+/// How many errors a decoder met, by kind, whatever became of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    by_kind: [u64; ErrorKind::ALL.len()],
+}
+
+impl Counters {
+    /// Errors of one kind.
+    pub const fn of(&self, kind: ErrorKind) -> u64 {
+        self.by_kind[kind as usize]
+    }
+
+    /// Errors of all kinds.
+    pub fn total(&self) -> u64 {
+        self.by_kind.iter().sum()
+    }
+}
+
+impl TextDecoder {
+    /// A strict decoder that keeps the signature.
+    pub const fn new() -> Self {
+        Self {
+            decoder: Utf8Decoder::new(),
+            on_error: ErrorPolicy::Strict,
+            bom: BomPolicy::Keep,
+            counters: Counters { by_kind: [0; ErrorKind::ALL.len()] },
+        }
+    }
+
+    /// Sets what becomes of ill-formed sequences.
+    #[must_use]
+    pub const fn on_error(self, on_error: ErrorPolicy) -> Self {
+        Self { on_error, ..self }
+    }
+
+    /// Sets what becomes of the signature.
+    #[must_use]
+    pub const fn bom(self, bom: BomPolicy) -> Self {
+        Self { bom, ..self }
+    }
+
+    /// Takes the next chunk and lends its text. As with [`Utf8Decoder::feed`], nothing is taken before the iterator
+    /// is asked, and [`offset`](Self::offset) says how far it got.
+    #[inline]
+    #[must_use = "the chunk is only taken as the pieces are"]
+    pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> TextPieces<'d, 'c> {
+        let Self { decoder, on_error, bom, counters } = self;
+        TextPieces { pieces: decoder.feed(chunk), rules: Rules { on_error: *on_error, bom: *bom, counters } }
+    }
+
+    /// Ends the stream: what becomes of a sequence that it cut short, if it did. As with [`Utf8Decoder::finish`],
+    /// exactly once, and the decoder can be fed again; the offset goes on counting.
+    #[must_use = "the end of the stream may be ill-formed"]
+    pub fn finish(&mut self) -> Option<TextPiece<'static>> {
+        let held = self.decoder;
+        let at_start = held.valid_up_to() == 0;
+        match self.decoder.finish() {
+            Err(error) => Some(self.rules().judge(error, held.pending())),
+            Ok(())
+                if at_start
+                    && self.bom == BomPolicy::Require
+                    && self.counters.of(ErrorKind::MissingBom) == 0 =>
+            {
+                Some(self.rules().refuse(Utf8Error::new(0, ErrorKind::MissingBom, 0)))
+            }
+            Ok(()) => None,
+        }
+    }
+
+    /// Octets taken so far, those of an unfinished sequence included.
+    #[inline]
+    pub const fn offset(&self) -> u64 {
+        self.decoder.offset()
+    }
+
+    /// The octets of an unfinished sequence, `0..=3` of them.
+    #[inline]
+    pub fn pending(&self) -> &[u8] {
+        self.decoder.pending()
+    }
+
+    /// Errors met so far.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    fn rules(&mut self) -> Rules<'_> {
+        Rules { on_error: self.on_error, bom: self.bom, counters: &mut self.counters }
+    }
+}
+
+const BOM: &str = "\u{FEFF}";
+
+/// The policies at work.
+#[derive(Debug)]
+struct Rules<'d> {
+    on_error: ErrorPolicy,
+    bom: BomPolicy,
+    counters: &'d mut Counters,
+}
+
+impl Rules<'_> {
+    /// Applies the bom policy to the first text of a stream: the error that it gives, and the octets that are not text.
+    fn start(&mut self, text: &str) -> (Option<TextPiece<'static>>, usize) {
+        let signature = if text.starts_with(BOM) { BOM.len() } else { 0 };
+        match (self.bom, signature) {
+            (BomPolicy::Strip | BomPolicy::Require, 1..) => (None, signature),
+            (BomPolicy::Require, 0) if self.counters.of(ErrorKind::MissingBom) == 0 => {
+                (Some(self.refuse(Utf8Error::new(0, ErrorKind::MissingBom, 0))), 0)
+            }
+            (BomPolicy::Reject, 1..) => {
+                (Some(self.refuse(Utf8Error::new(0, ErrorKind::UnexpectedBom, 3))), signature)
+            }
+            _ => (None, 0),
+        }
+    }
+
+    /// Applies the error policy to a sequence and its octets.
+    fn judge(&mut self, error: Utf8Error, octets: &[u8]) -> TextPiece<'static> {
+        if error.offset == 0 && self.bom == BomPolicy::Require && self.counters.of(ErrorKind::MissingBom) == 0
+        {
+            return self.refuse(Utf8Error { kind: ErrorKind::MissingBom, ..error });
+        }
+        match self.on_error.repair(octets) {
+            Some(text) => {
+                self.count(error);
+                TextPiece::Repaired(text, error)
+            }
+            None => self.refuse(error),
+        }
+    }
+
+    fn refuse(&mut self, error: Utf8Error) -> TextPiece<'static> {
+        self.count(error);
+        TextPiece::IllFormed(error)
+    }
+
+    fn count(&mut self, error: Utf8Error) {
+        self.counters.by_kind[error.kind as usize] += 1;
+    }
+}
+
+/// The pieces of a chunk, by [`TextDecoder::feed`].
+#[derive(Debug)]
+pub struct TextPieces<'d, 'c> {
+    pieces: Pieces<'d, 'c>,
+    rules: Rules<'d>,
+}
+
+impl TextPieces<'_, '_> {
+    /// The octets of the ill-formed sequence that was told last; empty before the first one.
+    pub fn rejected(&self) -> &[u8] {
+        self.pieces.rejected()
+    }
+}
+
+impl<'c> Iterator for TextPieces<'_, 'c> {
+    type Item = TextPiece<'c>;
+
+    #[inline]
+    fn next(&mut self) -> Option<TextPiece<'c>> {
+        if self.pieces.decoder().valid_up_to() == 0 && self.rules.bom != BomPolicy::Keep {
+            return self.next_at_start();
+        }
+        Some(match self.pieces.next()? {
+            Piece::Text(text) => TextPiece::Text(text),
+            Piece::Seam(character) => TextPiece::Seam(character.into()),
+            Piece::IllFormed(error) => self.rules.judge(error, self.pieces.rejected()),
+        })
+    }
+}
+
+impl<'c> TextPieces<'_, 'c> {
+    /// The first piece of a stream, which the bom policy sees. Outlined: it happens once in a stream.
+    #[cold]
+    fn next_at_start(&mut self) -> Option<TextPiece<'c>> {
+        let before = (*self.pieces.decoder(), self.pieces.rest());
+        match self.pieces.next()? {
+            Piece::Text(text) => {
+                let (refused, signature) = self.rules.start(text);
+                if refused.is_some() {
+                    // The text behind the error is not lost if the iterator is dropped now: it was not taken.
+                    self.pieces.restart(Utf8Decoder::at(signature as u64), &before.1[signature..]);
+                    return refused;
+                }
+                let text = &text[signature..];
+                if text.is_empty() { self.next() } else { Some(TextPiece::Text(text)) }
+            }
+            Piece::Seam(character) => {
+                let seam = ShortStr::from(character);
+                match self.rules.start(&seam) {
+                    (Some(refused), 0) => {
+                        self.pieces.restart(before.0, before.1);
+                        Some(refused)
+                    }
+                    (Some(refused), _) => Some(refused),
+                    (None, 0) => Some(TextPiece::Seam(seam)),
+                    (None, _) => self.next(),
+                }
+            }
+            Piece::IllFormed(error) => Some(self.rules.judge(error, self.pieces.rejected())),
+        }
+    }
+}
+
+impl FusedIterator for TextPieces<'_, '_> {}
