@@ -1,0 +1,95 @@
+//! `Utf8Decoder`: the promise, for every way of cutting.
+#![allow(missing_docs)]
+
+mod support;
+
+use support::{Rng, every_partition, oracle, some_partitions};
+use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error};
+
+type Outcome = (String, Vec<(u64, ErrorKind, u8)>);
+
+fn facts(error: Utf8Error) -> (u64, ErrorKind, u8) {
+    (error.offset, error.kind, error.len)
+}
+
+fn by_feed(chunks: &[&[u8]]) -> Outcome {
+    let (mut decoder, mut text, mut errors) = (Utf8Decoder::new(), String::new(), Vec::new());
+    for chunk in chunks {
+        for piece in decoder.feed(chunk) {
+            match piece {
+                Piece::Text(good) => {
+                    assert!(chunk.as_ptr_range().contains(&good.as_ptr()), "text is borrowed from the chunk");
+                    text.push_str(good);
+                }
+                Piece::Seam(character) => text.push(character),
+                Piece::IllFormed(error) => errors.push(facts(error)),
+            }
+        }
+    }
+    errors.extend(decoder.finish().map_err(facts).err());
+    assert_eq!(decoder.finish(), Ok(()), "truncation is told once");
+    assert_eq!(decoder.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
+    (text, errors)
+}
+
+fn by_validate(chunks: &[&[u8]]) -> Vec<(u64, ErrorKind, u8)> {
+    let (mut decoder, mut errors) = (Utf8Decoder::new(), Vec::new());
+    for chunk in chunks {
+        let mut rest = *chunk;
+        loop {
+            let before = decoder.offset();
+            match decoder.validate(rest) {
+                Ok(()) => break,
+                Err(error) => errors.push(facts(error)),
+            }
+            rest = &rest[(decoder.offset() - before) as usize..];
+        }
+    }
+    errors.extend(decoder.finish().map_err(facts).err());
+    errors
+}
+
+/// Takes one piece of each iterator and drops it.
+fn by_early_drops(chunks: &[&[u8]]) -> Outcome {
+    let (mut decoder, mut text, mut errors) = (Utf8Decoder::new(), String::new(), Vec::new());
+    for chunk in chunks {
+        let mut rest = *chunk;
+        while !rest.is_empty() {
+            let before = decoder.offset();
+            match decoder.feed(rest).next() {
+                Some(Piece::Text(good)) => text.push_str(good),
+                Some(Piece::Seam(character)) => text.push(character),
+                Some(Piece::IllFormed(error)) => errors.push(facts(error)),
+                None => {}
+            }
+            rest = &rest[(decoder.offset() - before) as usize..];
+        }
+    }
+    errors.extend(decoder.finish().map_err(facts).err());
+    (text, errors)
+}
+
+fn check(input: &[u8], chunks: &[&[u8]]) {
+    let expected = oracle::decode(input);
+    assert_eq!(by_feed(chunks), expected, "feed {chunks:02X?}");
+    assert_eq!(by_validate(chunks), expected.1, "validate {chunks:02X?}");
+    assert_eq!(by_early_drops(chunks), expected, "early drops {chunks:02X?}");
+}
+
+#[test]
+fn every_partition_of_short_samples_agrees_with_the_oracle() {
+    let mut rng = Rng::new(3629);
+    for round in 0..4_000 {
+        let input = rng.dirty_text(1 + round % 8);
+        every_partition(&input, |chunks| check(&input, chunks));
+    }
+}
+
+#[test]
+fn some_partitions_of_long_samples_agree_with_the_oracle() {
+    let mut rng = Rng::new(2279);
+    for round in 0..200 {
+        let input = rng.dirty_text(9 + round);
+        some_partitions(&input, 20, |chunks| check(&input, chunks));
+    }
+}
