@@ -5,6 +5,11 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+#[macro_use]
+mod trace;
+
+#[cfg(feature = "codec")]
+mod codec;
 mod decoder;
 mod error;
 mod form;
@@ -13,6 +18,8 @@ mod policy;
 mod scan;
 mod text;
 
+#[cfg(feature = "codec")]
+pub use codec::{CodecError, ErrorsAsItems, LineEnding, Recoverable, Utf8Codec, Utf8LinesCodec};
 pub use decoder::{Piece, Pieces, Utf8Decoder};
 pub use error::{ErrorKind, Utf8Error};
 pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};

@@ -152,6 +152,36 @@ impl TextDecoder {
         self.counters
     }
 
+    /// Where the text that is known to be good ends.
+    #[cfg(feature = "codec")]
+    pub(crate) const fn valid_up_to(&self) -> u64 {
+        self.decoder.valid_up_to()
+    }
+
+    /// Whether plain validation says it all: no signature to judge.
+    #[cfg(feature = "codec")]
+    pub(crate) fn is_past_start(&self) -> bool {
+        matches!(self.bom, BomPolicy::Keep) || self.valid_up_to() > 0
+    }
+
+    /// Whether an ill-formed sequence is an error.
+    #[cfg(feature = "codec")]
+    pub(crate) fn is_strict(&self) -> bool {
+        matches!(self.on_error, ErrorPolicy::Strict)
+    }
+
+    /// [`Utf8Decoder::validate`]: an error is neither judged nor counted. Only past the start.
+    #[cfg(feature = "codec")]
+    pub(crate) fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
+        self.decoder.validate(chunk)
+    }
+
+    /// Goes to a place between characters, unseen.
+    #[cfg(feature = "codec")]
+    pub(crate) fn seek(&mut self, offset: u64) {
+        self.decoder = Utf8Decoder::at(offset);
+    }
+
     fn rules(&mut self) -> Rules<'_> {
         Rules { on_error: self.on_error, bom: self.bom, counters: &mut self.counters }
     }
@@ -204,6 +234,7 @@ impl Rules<'_> {
     }
 
     fn count(&mut self, error: Utf8Error) {
+        debug!(offset = error.offset, kind = error.kind.as_str(), len = error.len, "ill-formed");
         self.counters.by_kind[error.kind as usize] += 1;
     }
 }

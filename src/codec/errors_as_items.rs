@@ -1,0 +1,88 @@
+//! Recoverable errors as items.
+
+use bytes::BytesMut;
+use tokio_util::codec::{Decoder, Encoder};
+
+use super::error::Recoverable;
+
+/// Gives the recoverable errors of a codec as items, so that one bad line never ends a session.
+///
+/// `FramedRead` yields `None` after an `Err` of its codec, though more frames are buffered: `while let Some(..)`
+/// ends there. Through this adapter an item is a `Result`, and only what cannot be recovered from (the transport's
+/// own errors) is an `Err` of the stream.
+///
+/// ```
+/// # use futures::StreamExt;
+/// # use tokio_util::codec::FramedRead;
+/// use utf8_codec::{ErrorsAsItems, Utf8LinesCodec};
+///
+/// # tokio_test::block_on(async {
+/// let socket = &b"one\ntw\xFF\nthree\n"[..];
+/// let mut lines = FramedRead::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new()));
+/// let (mut good, mut bad) = (Vec::new(), Vec::new());
+/// while let Some(line) = lines.next().await {
+///     match line? {
+///         Ok(line) => good.push(line),
+///         Err(error) => bad.push(error.utf8_error().map(|error| error.offset)),
+///     }
+/// }
+/// assert_eq!(good, ["one", "three"]);
+/// assert_eq!(bad, [Some(6)]);
+/// # Ok::<(), utf8_codec::CodecError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ErrorsAsItems<C> {
+    codec: C,
+}
+
+impl<C> ErrorsAsItems<C> {
+    /// Wraps a codec.
+    pub const fn new(codec: C) -> Self {
+        Self { codec }
+    }
+
+    /// The codec.
+    pub const fn get_ref(&self) -> &C {
+        &self.codec
+    }
+
+    /// The codec.
+    pub const fn get_mut(&mut self) -> &mut C {
+        &mut self.codec
+    }
+
+    /// The codec.
+    pub fn into_inner(self) -> C {
+        self.codec
+    }
+}
+
+fn as_item<T, E: Recoverable>(decoded: Result<Option<T>, E>) -> Result<Option<Result<T, E>>, E> {
+    match decoded {
+        Ok(item) => Ok(item.map(Ok)),
+        Err(error) if error.is_recoverable() => Ok(Some(Err(error))),
+        Err(error) => Err(error),
+    }
+}
+
+impl<C: Decoder<Error: Recoverable>> Decoder for ErrorsAsItems<C> {
+    type Item = Result<C::Item, C::Error>;
+    type Error = C::Error;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Self::Item>, C::Error> {
+        as_item(self.codec.decode(src))
+    }
+
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Self::Item>, C::Error> {
+        as_item(self.codec.decode_eof(src))
+    }
+}
+
+impl<C: Encoder<Item>, Item> Encoder<Item> for ErrorsAsItems<C> {
+    type Error = C::Error;
+
+    fn encode(&mut self, item: Item, dst: &mut BytesMut) -> Result<(), C::Error> {
+        self.codec.encode(item, dst)
+    }
+}

@@ -1,0 +1,282 @@
+//! Text in lines.
+
+use bytes::{Buf, BytesMut};
+use bytestring::ByteString;
+use memchr::{memchr, memchr2};
+use tokio_util::codec::{Decoder, Encoder};
+
+use super::decode_frame;
+use super::error::CodecError;
+use crate::text::{Counters, TextDecoder};
+
+/// What ends a line. No Unicode separator (U+0085, U+2028, U+2029) ever does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LineEnding {
+    /// LF, with a CR before it taken as part of it: what `str::lines` and tokio's `LinesCodec` do. Written as LF.
+    #[default]
+    LfOrCrLf,
+    /// LF and nothing else. A CR before it belongs to the line.
+    Lf,
+    /// CRLF and nothing else, as in SMTP. A CR or an LF alone belongs to the line.
+    CrLf,
+    /// LF, CRLF or CR, as in server-sent events. A CR ends its line at once; an LF that follows it, in this read or
+    /// in a later one, is part of it. Written as LF.
+    Any,
+}
+
+impl LineEnding {
+    /// The first terminator in `src`, whose first `searched` octets hold the start of none: where it starts, and its
+    /// length.
+    fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
+        let mut from = searched;
+        loop {
+            let rest = src.get(from..)?;
+            let at =
+                from + if self == Self::Any { memchr2(b'\n', b'\r', rest) } else { memchr(b'\n', rest) }?;
+            let after_cr = at > 0 && src[at - 1] == b'\r';
+            match self {
+                Self::LfOrCrLf | Self::CrLf if after_cr => return Some((at - 1, 2)),
+                Self::CrLf => from = at + 1,
+                Self::Any if src[at] == b'\r' && src.get(at + 1) == Some(&b'\n') => return Some((at, 2)),
+                _ => return Some((at, 1)),
+            }
+        }
+    }
+
+    /// Octets at the end of `src`, in which there is no terminator, that may be the start of one.
+    fn may_start(self, src: &[u8]) -> usize {
+        match self {
+            Self::LfOrCrLf | Self::CrLf => usize::from(src.ends_with(b"\r")),
+            Self::Lf | Self::Any => 0,
+        }
+    }
+
+    /// Where in `line` a peer would read a terminator, the one that will be written behind it taken into account.
+    fn embedded(self, line: &[u8]) -> Option<usize> {
+        match self {
+            Self::Lf => memchr(b'\n', line),
+            Self::LfOrCrLf => memchr(b'\n', line).or_else(|| line.ends_with(b"\r").then(|| line.len() - 1)),
+            // A bare CR or LF is legal in the frame, but peers disagree on what it means (SMTP smuggling).
+            Self::CrLf | Self::Any => memchr2(b'\n', b'\r', line),
+        }
+    }
+
+    const fn written(self) -> &'static [u8] {
+        match self {
+            Self::CrLf => b"\r\n",
+            _ => b"\n",
+        }
+    }
+}
+
+/// A codec for lines of text. An item is one line without its terminator, cut out of the read buffer without a copy
+/// unless something in it was repaired.
+///
+/// # Limits
+///
+/// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) octets unless [`max_length`](Self::max_length)
+/// says otherwise. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
+/// gone**, one connection at a time or a thousand at once. The limit counts the line, not its terminator. A line
+/// that is too long is told once, as soon as that is known, and discarded in constant memory up to its terminator;
+/// the lines after it are read as if nothing had been.
+///
+/// # Errors
+///
+/// One for each line that the policy does not repair, when its terminator has come: its first ill-formed sequence,
+/// with the whole line in `rejected`. The codec then stands behind the line. `FramedRead` ends at an `Err`: wrap the
+/// codec in [`ErrorsAsItems`](crate::ErrorsAsItems). The last line of a stream needs no terminator; one that ends
+/// inside a sequence is [`Truncated`](crate::ErrorKind::Truncated).
+///
+/// ```
+/// use bytes::BytesMut;
+/// use tokio_util::codec::{Decoder, Encoder};
+/// use utf8_codec::Utf8LinesCodec;
+///
+/// let mut codec = Utf8LinesCodec::new();
+/// let mut buffer = BytesMut::from("gr\u{FC}n\r\nro");
+/// assert_eq!(codec.decode(&mut buffer)?.as_deref(), Some("grün"));
+/// assert_eq!(codec.decode(&mut buffer)?, None);
+///
+/// codec.encode("blau", &mut buffer)?;
+/// assert_eq!(&buffer[..], b"roblau\n");
+/// assert!(codec.encode("two\nlines", &mut buffer).is_err());
+/// # Ok::<(), utf8_codec::CodecError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Utf8LinesCodec {
+    text: TextDecoder,
+    ending: LineEnding,
+    max_length: MaxLength,
+    /// Octets at the front of the buffer in which no terminator starts. A wrong number (a caller changed the buffer)
+    /// costs a late line, never a line that is not text.
+    searched: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct MaxLength(usize);
+
+impl Default for MaxLength {
+    fn default() -> Self {
+        Self(Utf8LinesCodec::DEFAULT_MAX_LENGTH)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Line,
+    /// Behind a CR under [`LineEnding::Any`]: an LF here is the rest of its terminator.
+    AfterCr,
+    /// In a line that was told to be too long.
+    Discard,
+}
+
+impl Utf8LinesCodec {
+    /// 64 KiB.
+    pub const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
+
+    /// A strict codec with the default limit that keeps the signature.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A codec with the policies of `text`.
+    pub fn with_decoder(text: TextDecoder) -> Self {
+        Self { text, ..Self::default() }
+    }
+
+    /// Sets how many octets a line may have. `usize::MAX` is no limit: read the attack above first.
+    #[must_use]
+    pub fn max_length(self, octets: usize) -> Self {
+        Self { max_length: MaxLength(octets), ..self }
+    }
+
+    /// Sets what ends a line.
+    #[must_use]
+    pub fn ending(self, ending: LineEnding) -> Self {
+        Self { ending, ..self }
+    }
+
+    /// Absolute position in the stream, in octets, of the end of what was given out, reported or discarded.
+    pub const fn offset(&self) -> u64 {
+        self.text.offset()
+    }
+
+    /// Ill-formed sequences met so far; in a line that is refused, only the first one.
+    pub const fn counters(&self) -> Counters {
+        self.text.counters()
+    }
+
+    /// Leaves out octets that are no part of any line.
+    fn discard(&mut self, src: &mut BytesMut, octets: usize) {
+        src.advance(octets);
+        self.text.seek(self.text.offset() + octets as u64);
+        self.searched = 0;
+    }
+
+    /// The line at the front of `src`, once it is known where it ends.
+    fn take(
+        &mut self,
+        src: &mut BytesMut,
+        length: usize,
+        terminator: usize,
+    ) -> Result<ByteString, CodecError> {
+        self.searched = 0;
+        let ends_with_cr = self.ending == LineEnding::Any && terminator == 1 && src[length] == b'\r';
+        self.state = if ends_with_cr { State::AfterCr } else { State::Line };
+        if length > self.max_length.0 {
+            let error = self.too_long();
+            self.discard(src, length + terminator);
+            return Err(error);
+        }
+        decode_frame(&mut self.text, src.split_to(length + terminator).freeze(), terminator)
+    }
+
+    fn too_long(&self) -> CodecError {
+        let (offset, limit) = (self.text.offset(), self.max_length.0);
+        debug!(offset, limit, "line too long");
+        CodecError::LineTooLong { offset, limit }
+    }
+}
+
+impl Decoder for Utf8LinesCodec {
+    type Item = ByteString;
+    type Error = CodecError;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+        if self.state == State::AfterCr && !src.is_empty() {
+            self.state = State::Line;
+            if src.starts_with(b"\n") {
+                self.discard(src, 1);
+            }
+        }
+        loop {
+            let found = self.ending.find(src, self.searched);
+            if self.state == State::Discard {
+                let Some((length, terminator)) = found else {
+                    let kept = self.ending.may_start(src);
+                    self.discard(src, src.len() - kept);
+                    return Ok(None);
+                };
+                let ends_with_cr = self.ending == LineEnding::Any && terminator == 1 && src[length] == b'\r';
+                self.state = if ends_with_cr { State::AfterCr } else { State::Line };
+                self.discard(src, length + terminator);
+                continue;
+            }
+            if let Some((length, terminator)) = found {
+                return self.take(src, length, terminator).map(Some);
+            }
+            let length = src.len() - self.ending.may_start(src);
+            if length > self.max_length.0 {
+                let error = self.too_long();
+                self.discard(src, length);
+                self.state = State::Discard;
+                return Err(error);
+            }
+            self.searched = length;
+            return Ok(None);
+        }
+    }
+
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+        if let Some(line) = self.decode(src)? {
+            return Ok(Some(line));
+        }
+        if self.state == State::Discard {
+            self.discard(src, src.len());
+            self.state = State::Line;
+        }
+        if src.is_empty() {
+            return match self.text.finish().map(|end| end.text().map(drop)) {
+                Some(Err(error)) => Err(CodecError::IllFormed { error, rejected: src.split().freeze() }),
+                _ => Ok(None),
+            };
+        }
+        // Behind a line that ends the stream a lone CR is what is left of its CRLF.
+        let terminator = if self.ending == LineEnding::LfOrCrLf { self.ending.may_start(src) } else { 0 };
+        self.take(src, src.len() - terminator, terminator).map(Some)
+    }
+}
+
+impl<T: AsRef<str>> Encoder<T> for Utf8LinesCodec {
+    type Error = CodecError;
+
+    /// Writes a line and its terminator.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::EmbeddedTerminator`] if a peer would read more than one line; then nothing is written.
+    fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
+        let line = line.as_ref().as_bytes();
+        if let Some(at) = self.ending.embedded(line) {
+            return Err(CodecError::EmbeddedTerminator { at });
+        }
+        let terminator = self.ending.written();
+        dst.reserve(line.len() + terminator.len());
+        dst.extend_from_slice(line);
+        dst.extend_from_slice(terminator);
+        Ok(())
+    }
+}

@@ -1,0 +1,60 @@
+//! tokio-util codecs: text in chunks, text in lines, errors as items.
+//!
+//! The unfinished tail waits in the read buffer, so that a sequence is contiguous when it is whole, nothing is
+//! copied, and `Framed::into_parts` hands on every octet that was not given out as text. A caller may pass any
+//! buffer to `decode`; so nothing is called text because an earlier call saw it, only because this call did.
+
+mod chunks;
+mod error;
+mod errors_as_items;
+mod lines;
+
+pub use chunks::Utf8Codec;
+pub use error::{CodecError, Recoverable};
+pub use errors_as_items::ErrorsAsItems;
+pub use lines::{LineEnding, Utf8LinesCodec};
+
+use bytes::Bytes;
+use bytestring::ByteString;
+
+use crate::text::TextDecoder;
+
+/// Text whose octets were found well-formed a moment ago.
+fn checked(text: Bytes) -> ByteString {
+    debug_assert!(core::str::from_utf8(&text).is_ok());
+    // SAFETY: every caller is in this folder, and has just had `text` validated from its first octet to its last, or
+    // has cut it out of such text before an ASCII octet.
+    #[allow(unsafe_code)]
+    unsafe {
+        ByteString::from_bytes_unchecked(text)
+    }
+}
+
+/// Decodes a frame that is a text of its own. Its last `terminator` octets, which are ASCII, are looked at but not
+/// given out: it is they that break off a sequence before them. Without a terminator the frame ends the text.
+fn decode_frame(text: &mut TextDecoder, frame: Bytes, terminator: usize) -> Result<ByteString, CodecError> {
+    let (start, end) = (text.offset(), text.offset() + frame.len() as u64);
+    let payload = frame.len() - terminator;
+    // A frame starts between characters, whatever the decoder was fed before.
+    text.seek(start);
+    if text.is_past_start() {
+        if text.validate(&frame).is_ok() && text.pending().is_empty() {
+            return Ok(checked(frame.slice(..payload)));
+        }
+        text.seek(start);
+    }
+    let mut out = String::with_capacity(frame.len());
+    let refused = text.feed(&frame).try_for_each(|piece| piece.text().map(|text| out.push_str(text))).err();
+    let refused = refused.or_else(|| match text.finish() {
+        None => None,
+        Some(piece) => piece.text().map(|text| out.push_str(text)).err(),
+    });
+    text.seek(end);
+    match refused {
+        Some(error) => Err(CodecError::IllFormed { error, rejected: frame.slice(..payload) }),
+        None => {
+            out.truncate(out.len() - terminator);
+            Ok(out.into())
+        }
+    }
+}

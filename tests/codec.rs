@@ -1,0 +1,406 @@
+//! The tokio-util codecs, over buffers, mocks and `Framed`.
+#![cfg(feature = "codec")]
+#![allow(missing_docs)]
+
+mod support;
+
+use bytes::BytesMut;
+use bytestring::ByteString;
+use futures::{SinkExt, StreamExt};
+use support::{Rng, every_partition, oracle, some_partitions};
+use tokio_test::io::Builder;
+use tokio_util::codec::{Decoder, Encoder, Framed, FramedRead};
+use utf8_codec::{
+    BomPolicy, CodecError, ErrorKind, ErrorPolicy, ErrorsAsItems, LineEnding, TextDecoder, Utf8Codec,
+    Utf8LinesCodec,
+};
+
+/// An item as something that can be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Item {
+    Text(String),
+    IllFormed { offset: u64, kind: ErrorKind, len: u8, rejected: Vec<u8> },
+    TooLong { offset: u64 },
+}
+
+fn item(decoded: Result<ByteString, CodecError>) -> Item {
+    match decoded {
+        Ok(text) => Item::Text(text.to_string()),
+        Err(CodecError::IllFormed { error, rejected }) => Item::IllFormed {
+            offset: error.offset,
+            kind: error.kind,
+            len: error.len,
+            rejected: rejected.to_vec(),
+        },
+        Err(CodecError::LineTooLong { offset, .. }) => Item::TooLong { offset },
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+/// Runs a codec as `FramedRead` does: one read per chunk, every item asked for, then the end until it says so.
+fn run<C: Decoder<Item = ByteString, Error = CodecError>>(mut codec: C, chunks: &[&[u8]]) -> Vec<Item> {
+    let (mut items, mut buffer) = (Vec::new(), BytesMut::new());
+    for chunk in chunks {
+        buffer.extend_from_slice(chunk);
+        while let Some(decoded) = codec.decode(&mut buffer).transpose() {
+            items.push(item(decoded));
+        }
+    }
+    while let Some(decoded) = codec.decode_eof(&mut buffer).transpose() {
+        items.push(item(decoded));
+    }
+    assert!(buffer.is_empty(), "every octet was given out or reported");
+    assert!(matches!(codec.decode_eof(&mut buffer), Ok(None)), "the end is told once");
+    items
+}
+
+/// Neighbouring texts as one: where a chunk of text ends depends on the cut, what it says does not.
+fn joined(items: Vec<Item>) -> Vec<Item> {
+    let mut out: Vec<Item> = Vec::new();
+    for item in items {
+        match (out.last_mut(), item) {
+            (Some(Item::Text(before)), Item::Text(text)) => before.push_str(&text),
+            (_, item) => out.push(item),
+        }
+    }
+    out
+}
+
+/// What `Utf8Codec` must give, by the oracle.
+fn expected_chunks(input: &[u8]) -> Vec<Item> {
+    let mut items = Vec::new();
+    let mut at = 0;
+    for (offset, kind, len) in oracle::decode(input).1 {
+        let start = offset as usize;
+        items.push(Item::Text(String::from_utf8(input[at..start].to_vec()).unwrap()));
+        at = start + usize::from(len);
+        items.push(Item::IllFormed { offset, kind, len, rejected: input[start..at].to_vec() });
+    }
+    items.push(Item::Text(String::from_utf8(input[at..].to_vec()).unwrap()));
+    items.retain(|item| *item != Item::Text(String::new()));
+    items
+}
+
+/// What `Utf8LinesCodec` must give, read aloud from its documentation.
+fn expected_lines(input: &[u8], ending: LineEnding, limit: usize) -> Vec<Item> {
+    let (mut items, mut at) = (Vec::new(), 0);
+    while at < input.len() {
+        let rest = &input[at..];
+        let lf = rest.iter().position(|&octet| octet == b'\n');
+        let (payload, line) = match ending {
+            LineEnding::Lf => lf.map(|lf| (lf, lf + 1)),
+            LineEnding::LfOrCrLf => lf.map(|lf| (lf - usize::from(rest[..lf].ends_with(b"\r")), lf + 1)),
+            LineEnding::CrLf => rest.windows(2).position(|pair| pair == b"\r\n").map(|at| (at, at + 2)),
+            LineEnding::Any => rest
+                .iter()
+                .position(|octet| b"\r\n".contains(octet))
+                .map(|at| (at, at + if rest[at..].starts_with(b"\r\n") { 2 } else { 1 })),
+            _ => unreachable!(),
+        }
+        .unwrap_or_else(|| {
+            let lone_cr = ending == LineEnding::LfOrCrLf && rest.ends_with(b"\r");
+            (rest.len() - usize::from(lone_cr), rest.len())
+        });
+        let errors = oracle::decode(&rest[..line]).1;
+        items.push(if payload > limit {
+            Item::TooLong { offset: at as u64 }
+        } else if let Some(&(offset, kind, len)) = errors.first() {
+            Item::IllFormed { offset: at as u64 + offset, kind, len, rejected: rest[..payload].to_vec() }
+        } else {
+            Item::Text(String::from_utf8(rest[..payload].to_vec()).unwrap())
+        });
+        at += line;
+    }
+    items
+}
+
+fn every_ending() -> [LineEnding; 4] {
+    [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any]
+}
+
+/// Octets with line ends, good and bad text among them.
+fn dirty_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
+    let mut input = rng.dirty_text(len);
+    for octet in &mut input {
+        match rng.below(7) {
+            0 => *octet = b'\n',
+            1 => *octet = b'\r',
+            _ => {}
+        }
+    }
+    input
+}
+
+#[test]
+fn chunks_are_the_same_for_every_partition() {
+    let mut rng = Rng::new(1);
+    for round in 0..1_500 {
+        let input = rng.dirty_text(1 + round % 8);
+        let expected = expected_chunks(&input);
+        every_partition(&input, |chunks| {
+            assert_eq!(joined(run(Utf8Codec::new(), chunks)), expected, "{chunks:02X?}")
+        });
+    }
+    for round in 0..60 {
+        let input = rng.dirty_text(9 + 3 * round);
+        let expected = expected_chunks(&input);
+        some_partitions(&input, 10, |chunks| assert_eq!(joined(run(Utf8Codec::new(), chunks)), expected));
+    }
+}
+
+#[test]
+fn repaired_chunks_are_the_same_for_every_partition() {
+    let mut rng = Rng::new(2);
+    for round in 0..600 {
+        let input = rng.dirty_text(1 + round % 8);
+        let expected = String::from_utf8_lossy(&input);
+        every_partition(&input, |chunks| {
+            let codec = Utf8Codec::with_decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+            assert_eq!(joined(run(codec, chunks)), [Item::Text(expected.to_string())], "{chunks:02X?}");
+        });
+    }
+}
+
+#[test]
+fn lines_are_the_same_for_every_partition() {
+    let mut rng = Rng::new(3);
+    for round in 0..1_200 {
+        let input = dirty_lines(&mut rng, 1 + round % 8);
+        for ending in every_ending() {
+            let limit = [0, 1, 3, 100][round % 4];
+            let expected = expected_lines(&input, ending, limit);
+            every_partition(&input, |chunks| {
+                let codec = Utf8LinesCodec::new().ending(ending).max_length(limit);
+                assert_eq!(run(codec, chunks), expected, "{ending:?} {limit} {chunks:02X?}");
+            });
+        }
+    }
+    for round in 0..40 {
+        let input = dirty_lines(&mut rng, 20 + 5 * round);
+        for ending in every_ending() {
+            let expected = expected_lines(&input, ending, 12);
+            some_partitions(&input, 10, |chunks| {
+                let codec = Utf8LinesCodec::new().ending(ending).max_length(12);
+                assert_eq!(run(codec, chunks), expected, "{ending:?} {chunks:02X?}");
+            });
+        }
+    }
+}
+
+#[test]
+fn a_repaired_line_is_the_repair_of_the_line() {
+    let codec = || Utf8LinesCodec::with_decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+    let input = b"a\xFFb\nc\xE2\x82\nd\xF0\x9F";
+    let expected = ["a\u{FFFD}b", "c\u{FFFD}", "d\u{FFFD}"].map(|line| Item::Text(line.to_owned()));
+    some_partitions(input, 20, |chunks| assert_eq!(run(codec(), chunks), expected));
+}
+
+#[test]
+fn an_item_is_cut_out_of_the_read_buffer() {
+    let mut buffer = BytesMut::from("första\nandra\n");
+    let range = buffer.as_ref().as_ptr_range();
+    let line = Utf8LinesCodec::new().decode(&mut buffer).unwrap().unwrap();
+    assert!(range.contains(&line.as_ptr()));
+    let text = Utf8Codec::new().decode(&mut buffer).unwrap().unwrap();
+    assert!(range.contains(&text.as_ptr()));
+    assert_eq!((&*line, &*text), ("första", "andra\n"));
+}
+
+#[test]
+fn a_line_that_never_ends_is_one_error_in_constant_memory() {
+    let mut codec = ErrorsAsItems::new(Utf8LinesCodec::new().max_length(1_000));
+    let (mut buffer, mut errors) = (BytesMut::with_capacity(8 * 1024), 0);
+    for _ in 0..10_000 {
+        buffer.extend_from_slice(&[b'x'; 700]);
+        while let Some(decoded) = codec.decode(&mut buffer).unwrap() {
+            assert!(matches!(decoded, Err(CodecError::LineTooLong { offset: 0, limit: 1_000 })));
+            errors += 1;
+        }
+        assert!(buffer.len() <= 1_000 && buffer.capacity() <= 16 * 1024);
+    }
+    buffer.extend_from_slice("\nnästa\n".as_bytes());
+    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap().unwrap(), "nästa");
+    assert_eq!(errors, 1);
+    assert_eq!(codec.get_ref().offset(), 7_000_000 + "\nnästa\n".len() as u64);
+}
+
+#[test]
+fn the_limit_counts_the_line_and_not_its_terminator() {
+    for terminator in ["\n", "\r\n"] {
+        let mut codec = Utf8LinesCodec::new().max_length(5);
+        let mut buffer = BytesMut::from(format!("abcde{terminator}").as_str());
+        assert_eq!(codec.decode(&mut buffer).unwrap().unwrap(), "abcde");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_line_does_not_end_the_session() {
+    let input = b"good 1\nb\xFFd\ngood 2\nbad again \xED\xA0\x80\nlast";
+    let io = input.chunks(1).fold(&mut Builder::new(), |io, octet| io.read(octet)).build();
+    let mut lines = FramedRead::new(io, ErrorsAsItems::new(Utf8LinesCodec::new()));
+    let mut items = Vec::new();
+    while let Some(line) = lines.next().await {
+        items.push(item(line.expect("no error of the transport")));
+    }
+    assert_eq!(items, expected_lines(input, LineEnding::LfOrCrLf, usize::MAX));
+    assert_eq!(items.len(), 5);
+}
+
+#[tokio::test]
+async fn without_errors_as_items_framed_read_ends_at_the_error_and_resumes_behind_it() {
+    let mut lines = FramedRead::new(&b"good 1\nb\xFFd\ngood 2\n"[..], Utf8LinesCodec::new());
+    assert_eq!(lines.next().await.unwrap().unwrap(), "good 1");
+    let error = lines.next().await.unwrap().unwrap_err().utf8_error().unwrap();
+    assert_eq!((error.offset, error.kind, error.len), (8, ErrorKind::InvalidLead, 1));
+    assert!(lines.next().await.is_none());
+    assert_eq!(lines.next().await.unwrap().unwrap(), "good 2");
+    assert!(lines.next().await.is_none());
+}
+
+#[tokio::test]
+async fn an_error_of_the_transport_passes_through_and_loses_nothing() {
+    let broken = std::io::Error::new(std::io::ErrorKind::ConnectionReset, "reset");
+    let io = Builder::new().read(b"a\xC3").read_error(broken).read(b"\xA9\n").build();
+    let mut lines = FramedRead::new(io, ErrorsAsItems::new(Utf8LinesCodec::new()));
+    assert!(matches!(lines.next().await, Some(Err(CodecError::Io(_)))));
+    assert!(lines.next().await.is_none());
+    assert_eq!(lines.next().await.unwrap().unwrap().unwrap(), "aé");
+}
+
+#[test]
+fn a_stream_that_resumes_after_its_end_is_decoded_on() {
+    let mut codec = Utf8Codec::new();
+    let mut buffer = BytesMut::from(&b"a\xE2\x82"[..]);
+    assert_eq!(codec.decode_eof(&mut buffer).unwrap().unwrap(), "a");
+    let error = codec.decode_eof(&mut buffer).unwrap_err();
+    assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 1 (Truncated, 2 bytes)");
+    assert!(codec.decode_eof(&mut buffer).unwrap().is_none());
+    buffer.extend_from_slice(b"b\xFF");
+    assert_eq!(codec.decode(&mut buffer).unwrap().unwrap(), "b");
+    assert_eq!(codec.decode(&mut buffer).unwrap_err().utf8_error().unwrap().offset, 4);
+}
+
+#[test]
+fn a_buffer_that_a_caller_swapped_gives_text_all_the_same() {
+    // What an earlier call saw must not vouch for other octets.
+    let mut codec = Utf8Codec::new();
+    assert!(codec.decode(&mut BytesMut::from(&b"\xE2\x82"[..])).unwrap().is_none());
+    let mut other = BytesMut::from(&b"\xFF\xFF\xAC"[..]);
+    while let Some(decoded) = codec.decode(&mut other).transpose() {
+        assert!(decoded.is_err());
+    }
+    assert!(codec.decode(&mut BytesMut::new()).unwrap().is_none());
+
+    let mut fed = TextDecoder::new();
+    assert_eq!(fed.feed(b"\xE2").count(), 0);
+    for mut octets in [&b"\x82\xAC\n"[..], b"\xE2\x82\xAC\n"].map(BytesMut::from) {
+        let lines = Utf8LinesCodec::with_decoder(fed).decode(&mut octets.clone());
+        assert_eq!(lines.is_ok(), octets[0] == 0xE2);
+        if let Ok(Some(text)) = Utf8Codec::with_decoder(fed).decode(&mut octets) {
+            assert!(core::str::from_utf8(text.as_bytes()).is_ok());
+        }
+    }
+
+    let mut lines = Utf8LinesCodec::new();
+    assert!(lines.decode(&mut BytesMut::from("a long line without an end")).unwrap().is_none());
+    assert_eq!(lines.decode(&mut BytesMut::from("b\nc\n")).unwrap(), None);
+    assert_eq!(lines.decode(&mut BytesMut::from("b\nc\n")).unwrap(), None);
+}
+
+#[tokio::test]
+async fn the_signature_follows_its_policy_even_when_it_comes_octet_by_octet() {
+    let cases: [(BomPolicy, &[u8], Vec<Item>); 8] = [
+        (BomPolicy::Keep, b"\xEF\xBB\xBFa\n", vec![Item::Text("\u{FEFF}a".into())]),
+        (
+            BomPolicy::Strip,
+            b"\xEF\xBB\xBFa\n\xEF\xBB\xBFb\n",
+            ["a", "\u{FEFF}b"].map(|l| Item::Text(l.into())).into(),
+        ),
+        (BomPolicy::Strip, b"a\n", vec![Item::Text("a".into())]),
+        (BomPolicy::Require, b"\xEF\xBB\xBFa\n", vec![Item::Text("a".into())]),
+        (
+            BomPolicy::Require,
+            b"a\nb\n",
+            vec![
+                Item::IllFormed { offset: 0, kind: ErrorKind::MissingBom, len: 0, rejected: b"a".into() },
+                Item::Text("b".into()),
+            ],
+        ),
+        (
+            BomPolicy::Require,
+            b"",
+            vec![Item::IllFormed { offset: 0, kind: ErrorKind::MissingBom, len: 0, rejected: b"".into() }],
+        ),
+        (
+            BomPolicy::Reject,
+            b"\xEF\xBB\xBFa\nb\n",
+            vec![
+                Item::IllFormed {
+                    offset: 0,
+                    kind: ErrorKind::UnexpectedBom,
+                    len: 3,
+                    rejected: b"\xEF\xBB\xBFa".into(),
+                },
+                Item::Text("b".into()),
+            ],
+        ),
+        (BomPolicy::Reject, b"a\n", vec![Item::Text("a".into())]),
+    ];
+    for (bom, input, expected) in cases {
+        some_partitions(input, 20, |chunks| {
+            let codec = Utf8LinesCodec::with_decoder(TextDecoder::new().bom(bom));
+            assert_eq!(run(codec, chunks), expected, "{bom:?} {chunks:02X?}");
+        });
+    }
+    for chunks in [&[&b"\xEF\xBB\xBFa"[..]][..], &[b"\xEF", b"\xBB", b"\xBF", b"a"]] {
+        let codec = Utf8Codec::with_decoder(TextDecoder::new().bom(BomPolicy::Strip));
+        assert_eq!(run(codec, chunks), [Item::Text("a".into())]);
+    }
+}
+
+#[test]
+fn the_encoder_refuses_what_a_peer_would_read_as_two_lines() {
+    let cases = [
+        (LineEnding::LfOrCrLf, "a\nb", Some(1)),
+        (LineEnding::LfOrCrLf, "a\r", Some(1)),
+        (LineEnding::LfOrCrLf, "a\rb", None),
+        (LineEnding::Lf, "a\r", None),
+        (LineEnding::Lf, "\n", Some(0)),
+        (LineEnding::CrLf, "a\nb", Some(1)),
+        (LineEnding::CrLf, "a\r", Some(1)),
+        (LineEnding::Any, "a\rb", Some(1)),
+        (LineEnding::Any, "a\u{2028}\u{85}b", None),
+    ];
+    for (ending, line, refused) in cases {
+        let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
+        match codec.encode(line, &mut out) {
+            Err(CodecError::EmbeddedTerminator { at }) => {
+                assert_eq!(Some(at), refused, "{ending:?} {line:?}")
+            }
+            other => {
+                other.unwrap();
+                assert_eq!(refused, None, "{ending:?} {line:?}");
+                assert_eq!(codec.decode(&mut out).unwrap().unwrap(), line);
+            }
+        }
+        assert!(out.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn framed_writes_lines_and_hands_on_what_it_did_not_give_out() {
+    let io = Builder::new().read("ja\nbin\u{E4}r".as_bytes()).write(b"ok\n").build();
+    let mut framed = Framed::new(io, Utf8LinesCodec::new());
+    assert_eq!(framed.next().await.unwrap().unwrap(), "ja");
+    framed.send("ok").await.unwrap();
+    assert_eq!(&framed.into_parts().read_buf[..], "bin\u{E4}r".as_bytes());
+}
+
+#[test]
+fn errors_do_not_show_payload() {
+    let mut buffer = BytesMut::from(&b"secret\xFF\n"[..]);
+    let error = Utf8LinesCodec::new().decode(&mut buffer).unwrap_err();
+    for shown in [error.to_string(), format!("{error:?}")] {
+        assert!(!shown.contains("secret") && !shown.contains("115, 101") && shown.contains('6'), "{shown}");
+    }
+}
