@@ -10,6 +10,8 @@ mod trace;
 
 #[cfg(feature = "codec")]
 mod codec;
+#[cfg(feature = "alloc")]
+mod content_type;
 mod decoder;
 mod error;
 mod form;
@@ -20,6 +22,8 @@ mod text;
 
 #[cfg(feature = "codec")]
 pub use codec::{CodecError, ErrorsAsItems, LineEnding, Recoverable, Utf8Codec, Utf8LinesCodec};
+#[cfg(feature = "alloc")]
+pub use content_type::{Charset, ContentType, ContentTypeError, is_utf8_label};
 pub use decoder::{Piece, Pieces, Utf8Decoder};
 pub use error::{ErrorKind, Utf8Error};
 pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};

@@ -1,0 +1,272 @@
+//! `Content-Type` and its `charset`: one room for HTTP and for MIME.
+//!
+//! The syntax is RFC 9110 §8.3.1: `type/subtype`, then parameters whose values are tokens or quoted strings. It is
+//! the part that RFC 2045 §5.1 has in common with it, but for comments and white space around `=`, which only MIME
+//! has. Whatever is not in the grammar is an error: two readers that guess differently are how text slips past a
+//! filter.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use core::fmt;
+
+/// A media type with its parameters (RFC 9110 §8.3.1, RFC 2045 §5.1), borrowed from the header.
+///
+/// Names compare without regard to case, as both standards ask. Values are octets: HTTP allows any above `7F`
+/// inside a quoted string.
+///
+/// ```
+/// use utf8_codec::{Charset, ContentType};
+///
+/// let json = ContentType::parse(b"application/problem+json; charset=\"UTF\\-8\"")?;
+/// assert!(json.is("application", "problem+json"));
+/// assert_eq!(json.suffix(), Some("json"));
+/// assert_eq!(json.charset(), Charset::Utf8);
+///
+/// // The first says UTF-8, the last says Latin-1: libraries differ in whom they believe.
+/// let two = ContentType::parse(b"text/plain; charset=utf-8; charset=latin1")?;
+/// assert_eq!(two.charset(), Charset::Conflicting);
+/// # Ok::<(), utf8_codec::ContentTypeError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContentType<'h> {
+    top: &'h str,
+    subtype: &'h str,
+    parameters: Vec<Parameter<'h>>,
+}
+
+/// The name and the unquoted value of a parameter.
+type Parameter<'h> = (&'h str, Cow<'h, [u8]>);
+
+/// What a media type says about the encoding of its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Charset<'h> {
+    /// UTF-8, by any of the labels of the WHATWG Encoding Standard ([`is_utf8_label`]), said once or more often.
+    Utf8,
+    /// Another charset, by the label that it was given.
+    Other(&'h [u8]),
+    /// No `charset` parameter.
+    Missing,
+    /// Several `charset` parameters that do not agree. Programs differ in which of them they believe, so what one
+    /// checks is not what the next one reads.
+    Conflicting,
+}
+
+/// The octets of a header value are not a media type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ContentTypeError {
+    /// Position in the value, in octets, of the first octet that fits nowhere; its length if it ends too early.
+    pub offset: usize,
+}
+
+impl fmt::Display for ContentTypeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "malformed media type at byte {}", self.offset)
+    }
+}
+
+impl core::error::Error for ContentTypeError {}
+
+impl<'h> ContentType<'h> {
+    /// Reads the value of a `Content-Type` field.
+    ///
+    /// White space is allowed around the value and around `;`, and nowhere else; a parameter may be empty, as in
+    /// `text/plain;` (RFC 9110 §5.6.6).
+    ///
+    /// # Errors
+    ///
+    /// Where the value leaves the grammar.
+    pub fn parse(value: &'h [u8]) -> Result<Self, ContentTypeError> {
+        let mut cursor = Cursor { value, at: 0 };
+        cursor.white_space();
+        let top = cursor.token(is_token)?;
+        cursor.expect(b'/')?;
+        let subtype = cursor.token(is_token)?;
+        Ok(Self { top, subtype, parameters: cursor.parameters()? })
+    }
+
+    /// The part before `/`, as it was written.
+    pub const fn top(&self) -> &'h str {
+        self.top
+    }
+
+    /// The part behind `/`, as it was written.
+    pub const fn subtype(&self) -> &'h str {
+        self.subtype
+    }
+
+    /// The structured syntax suffix of the subtype (RFC 6838 §4.2.8): what follows its last `+`.
+    pub fn suffix(&self) -> Option<&'h str> {
+        self.subtype.rsplit_once('+').map(|(_, suffix)| suffix)
+    }
+
+    /// Whether it is this type, whatever its parameters.
+    pub fn is(&self, top: &str, subtype: &str) -> bool {
+        self.top.eq_ignore_ascii_case(top) && self.subtype.eq_ignore_ascii_case(subtype)
+    }
+
+    /// The parameters in their order, with unquoted values; nothing keeps a header from naming one twice.
+    pub fn parameters(&self) -> impl Iterator<Item = (&'h str, &[u8])> {
+        self.parameters.iter().map(|(name, value)| (*name, value.as_ref()))
+    }
+
+    /// The value of the first parameter of this name.
+    pub fn parameter(&self, name: &str) -> Option<&[u8]> {
+        self.parameters().find(|(candidate, _)| candidate.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    }
+
+    /// What all the `charset` parameters together say.
+    pub fn charset(&self) -> Charset<'_> {
+        let mut charset = Charset::Missing;
+        for (name, label) in self.parameters() {
+            if name.eq_ignore_ascii_case("charset") {
+                charset = charset.and(Charset::of_label(label));
+            }
+        }
+        charset
+    }
+}
+
+impl<'h> Charset<'h> {
+    /// The charset that a label names.
+    pub fn of_label(label: &'h [u8]) -> Self {
+        if is_utf8_label(label) { Self::Utf8 } else { Self::Other(label) }
+    }
+
+    /// What two statements say together.
+    fn and(self, next: Self) -> Self {
+        match (self, next) {
+            (Self::Missing, only) | (only, Self::Missing) => only,
+            (Self::Utf8, Self::Utf8) => Self::Utf8,
+            (Self::Other(one), Self::Other(two)) if one.eq_ignore_ascii_case(two) => self,
+            _ => Self::Conflicting,
+        }
+    }
+}
+
+/// Whether a label names UTF-8 by the [WHATWG Encoding Standard](https://encoding.spec.whatwg.org/#names-and-labels),
+/// in any case and with white space around it.
+///
+/// ```
+/// assert!(utf8_codec::is_utf8_label(b"Unicode-1-1-UTF-8"));
+/// assert!(!utf8_codec::is_utf8_label(b"utf-16"));
+/// ```
+pub fn is_utf8_label(label: &[u8]) -> bool {
+    const LABELS: [&str; 6] =
+        ["utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8"];
+    let label = label.trim_ascii();
+    LABELS.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
+}
+
+/// A place in a header value.
+struct Cursor<'h> {
+    value: &'h [u8],
+    at: usize,
+}
+
+impl<'h> Cursor<'h> {
+    fn peek(&self) -> Option<u8> {
+        self.value.get(self.at).copied()
+    }
+
+    fn fail<T>(&self) -> Result<T, ContentTypeError> {
+        Err(ContentTypeError { offset: self.at })
+    }
+
+    fn expect(&mut self, octet: u8) -> Result<(), ContentTypeError> {
+        if self.peek() != Some(octet) {
+            return self.fail();
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// OWS (RFC 9110 §5.6.3), and the line ends of a folded MIME header.
+    fn white_space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+    }
+
+    fn token(&mut self, allowed: fn(u8) -> bool) -> Result<&'h str, ContentTypeError> {
+        let rest = self.value.get(self.at..).unwrap_or_default();
+        let len = rest.iter().take_while(|octet| allowed(**octet)).count();
+        match core::str::from_utf8(&rest[..len]) {
+            Ok(token) if !token.is_empty() => {
+                self.at += len;
+                Ok(token)
+            }
+            _ => self.fail(),
+        }
+    }
+
+    /// `*( OWS ";" OWS [ parameter ] )` up to the end of the value.
+    fn parameters(&mut self) -> Result<Vec<Parameter<'h>>, ContentTypeError> {
+        let mut parameters = Vec::new();
+        loop {
+            self.white_space();
+            if self.peek().is_none() {
+                return Ok(parameters);
+            }
+            self.expect(b';')?;
+            self.white_space();
+            if !matches!(self.peek(), None | Some(b';')) {
+                let name = self.token(is_token)?;
+                self.expect(b'=')?;
+                let value = match self.peek() {
+                    Some(b'"') => self.quoted_string()?,
+                    _ => Cow::Borrowed(self.token(is_value_token)?.as_bytes()),
+                };
+                parameters.push((name, value));
+            }
+        }
+    }
+
+    /// What stands between the quotes, without its escapes (RFC 9110 §5.6.4); copied only if there are any.
+    fn quoted_string(&mut self) -> Result<Cow<'h, [u8]>, ContentTypeError> {
+        self.expect(b'"')?;
+        let mut text = Cow::Borrowed(&b""[..]);
+        loop {
+            let rest = self.value.get(self.at..).unwrap_or_default();
+            let (run, behind) =
+                rest.split_at(rest.iter().take_while(|octet| is_quoted_text(**octet)).count());
+            self.at += run.len();
+            if text.is_empty() {
+                text = Cow::Borrowed(run);
+            } else {
+                text.to_mut().extend_from_slice(run);
+            }
+            match *behind {
+                [b'"', ..] => {
+                    self.at += 1;
+                    return Ok(text);
+                }
+                [b'\\', octet @ (b'\t' | b' '..=b'~' | 0x80..), ..] => {
+                    self.at += 2;
+                    text.to_mut().push(octet);
+                }
+                [b'\\', ..] => {
+                    self.at += 1;
+                    return self.fail();
+                }
+                _ => return self.fail(),
+            }
+        }
+    }
+}
+
+/// `tchar` of RFC 9110 §5.6.2.
+fn is_token(octet: u8) -> bool {
+    octet.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&octet)
+}
+
+/// RFC 2045 §5.1 also has braces, which mailers do put into boundaries.
+fn is_value_token(octet: u8) -> bool {
+    is_token(octet) || matches!(octet, b'{' | b'}')
+}
+
+/// `qdtext` of RFC 9110 §5.6.4.
+fn is_quoted_text(octet: u8) -> bool {
+    matches!(octet, b'\t' | b' '..=b'~' | 0x80..) && !matches!(octet, b'"' | b'\\')
+}

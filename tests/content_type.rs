@@ -1,0 +1,85 @@
+//! `Content-Type` and its charset.
+#![allow(missing_docs)]
+
+use utf8_codec::{Charset, ContentType, is_utf8_label};
+
+fn charset(value: &str) -> String {
+    match ContentType::parse(value.as_bytes()).expect(value).charset() {
+        Charset::Other(label) => format!("Other({})", String::from_utf8_lossy(label)),
+        charset => format!("{charset:?}"),
+    }
+}
+
+#[test]
+fn every_label_of_utf_8_counts_in_any_case_and_quoted_or_not() {
+    for label in ["utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8"] {
+        assert!(is_utf8_label(label.as_bytes()));
+        assert!(is_utf8_label(format!("\t{label} ").as_bytes()));
+        let escaped = label.replace('u', "\\u").replace('-', "\\-");
+        for written in
+            [label.to_owned(), label.to_uppercase(), format!("\"{label}\""), format!("\"{escaped}\"")]
+        {
+            assert_eq!(charset(&format!("text/plain;CharSet={written}")), "Utf8", "{written}");
+        }
+    }
+    for label in ["", "utf-7", "utf_8", "utf-8x", "xutf-8", "utf 8", "utf-16", "us-ascii"] {
+        assert!(!is_utf8_label(label.as_bytes()), "{label}");
+    }
+}
+
+#[test]
+fn every_charset_parameter_has_a_say() {
+    assert_eq!(charset("text/plain"), "Missing");
+    assert_eq!(charset("text/plain; format=flowed"), "Missing");
+    assert_eq!(charset("text/plain; charset=latin1"), "Other(latin1)");
+    assert_eq!(charset("text/plain; charset=latin1; charset=\"LATIN1\""), "Other(latin1)");
+    assert_eq!(charset("text/plain; charset=utf-8; charset=UTF8"), "Utf8");
+    assert_eq!(charset("text/plain; charset=utf-8; charset=latin1"), "Conflicting");
+    assert_eq!(charset("text/plain; charset=latin1; charset=utf-8"), "Conflicting");
+    assert_eq!(charset("text/plain; charset=utf-8; a=b; CHARSET=x; charset=utf-8"), "Conflicting");
+    assert_eq!(charset("text/plain; charset=\"\""), "Other()");
+    assert_eq!(charset("text/plain; xcharset=latin1; charset=utf-8"), "Utf8");
+}
+
+#[test]
+fn types_and_parameters_come_out_as_they_were_meant() {
+    let value = b" Multipart/Form-Data ;; boundary=\"a \\\"b\\\\c\xC3\xA9\"\t;\tx={y}; ";
+    let form = ContentType::parse(value).expect("a media type");
+    assert!(form.is("multipart", "form-data"));
+    assert_eq!((form.top(), form.subtype(), form.suffix()), ("Multipart", "Form-Data", None));
+    assert_eq!(form.parameter("Boundary"), Some("a \"b\\cé".as_bytes()));
+    assert_eq!(form.parameter("x"), Some(&b"{y}"[..]));
+    assert_eq!(form.parameter("y"), None);
+    assert_eq!(form.parameters().count(), 2);
+    let atom = ContentType::parse(b"application/vnd.x+y+XML").expect("a media type");
+    assert_eq!(atom.suffix(), Some("XML"));
+}
+
+#[test]
+fn what_is_not_in_the_grammar_is_refused_where_it_leaves_it() {
+    for (value, offset) in [
+        (&b""[..], 0),
+        (b"text", 4),
+        (b"text/", 5),
+        (b"/plain", 0),
+        (b"text /plain", 4),
+        (b"text/ plain", 5),
+        (b"text/plain charset=utf-8", 11),
+        (b"text/plain, text/html", 10),
+        (b"text/plain; charset", 19),
+        (b"text/plain; charset=", 20),
+        (b"text/plain; charset =utf-8", 19),
+        (b"text/plain; charset= utf-8", 20),
+        (b"text/plain; charset=\"utf-8", 26),
+        (b"text/plain; charset=\"utf-8\\", 27),
+        (b"text/plain; charset=\"utf-8\"x", 27),
+        (b"text/plain; charset=\"a\0\"", 22),
+        (b"text/plain; charset=\"a\\\0\"", 23),
+        (b"text/plain; charset=utf-8(comment)", 25),
+        (b"te\xC3\xA9xt/plain", 2),
+    ] {
+        let error = ContentType::parse(value).expect_err(&String::from_utf8_lossy(value));
+        assert_eq!(error.offset, offset, "{}", String::from_utf8_lossy(value));
+        assert_eq!(error.to_string(), format!("malformed media type at byte {offset}"));
+    }
+}
