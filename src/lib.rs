@@ -12,6 +12,8 @@ mod trace;
 mod codec;
 #[cfg(feature = "alloc")]
 mod content_type;
+#[cfg(feature = "stream")]
+mod chunks;
 mod decoder;
 mod error;
 mod form;
