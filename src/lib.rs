@@ -20,6 +20,8 @@ mod form;
 mod policy;
 #[allow(unsafe_code)]
 mod scan;
+#[cfg(feature = "stream")]
+mod stream;
 mod text;
 
 #[cfg(feature = "codec")]
@@ -29,4 +31,6 @@ pub use content_type::{Charset, ContentType, ContentTypeError, is_utf8_label};
 pub use decoder::{Piece, Pieces, Utf8Decoder};
 pub use error::{ErrorKind, Utf8Error};
 pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
+#[cfg(feature = "stream")]
+pub use stream::{StreamError, Utf8Stream, Utf8StreamExt};
 pub use text::{Counters, TextDecoder, TextPiece, TextPieces};

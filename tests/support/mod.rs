@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 pub mod conformance;
+pub mod hostile;
 pub mod oracle;
 
 /// Calls `check` with every way of cutting `input` into non-empty chunks: 2^(n-1) of them.

@@ -1,0 +1,254 @@
+//! A stream of byte chunks as a stream of text.
+
+use core::error::Error;
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::io;
+
+use bytes::Bytes;
+use bytestring::ByteString;
+use futures_core::Stream;
+use futures_core::stream::FusedStream;
+use pin_project_lite::pin_project;
+
+use crate::chunks::TextChunks;
+use crate::error::Utf8Error;
+use crate::text::TextDecoder;
+
+pin_project! {
+    /// A [`Stream`] of byte chunks, read as text.
+    ///
+    /// In goes any `Stream<Item = Result<B, E>>` whose `B` converts into [`Bytes`]: the body of a `reqwest` response
+    /// (`bytes_stream()`), the data of a `hyper` or `axum` body, a `ReaderStream`, `Vec<u8>`s from a channel. Out
+    /// comes `Result<ByteString, StreamError<E>>`: never half a character, never an empty item, and the same text,
+    /// errors and offsets for every way in which the network cut the octets.
+    ///
+    /// An item is a well-formed span of one inner chunk, and it is a slice of that chunk, not a copy. Only the
+    /// character whose octets straddled chunks, and what repaired an ill-formed sequence, are small items of their
+    /// own. A slice keeps the memory of its chunk alive: who stores items for long stores copies.
+    ///
+    /// [`Utf8StreamExt`] makes one at the end of a chain of calls.
+    ///
+    /// ```
+    /// use futures::{StreamExt, TryStreamExt, stream};
+    /// use utf8_codec::Utf8StreamExt;
+    ///
+    /// # futures::executor::block_on(async {
+    /// // "naïve 🦀", cut inside both of its longer characters.
+    /// let chunks = [&b"na\xC3"[..], b"\xAFve \xF0\x9F", b"\xA6\x80"];
+    /// let body = stream::iter(chunks).map(Ok::<_, std::io::Error>);
+    ///
+    /// let text: String = body.utf8().try_collect::<Vec<_>>().await?.concat();
+    /// assert_eq!(text, "naïve 🦀");
+    /// # Ok::<(), utf8_codec::StreamError<std::io::Error>>(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`StreamError::Utf8`] for what the policy of the decoder does not repair, which by default is everything
+    /// ill-formed, a stream that ends inside a character included. All the good text before it comes out first. After
+    /// it the stream is over: `None` for ever, and the inner stream is not polled again.
+    ///
+    /// [`StreamError::Inner`] hands on an error of the inner stream and disturbs nothing: if the inner stream goes on
+    /// after it, so does the text, even inside a character. If it ends there, the failure is not reported a second
+    /// time as a truncation.
+    ///
+    /// # Cancel safety
+    ///
+    /// All state is in the stream: `next()` may be dropped at any await point and called again.
+    ///
+    /// # Limits
+    ///
+    /// It holds one inner chunk while its text is being asked for, and at most three octets between chunks.
+    #[derive(Debug)]
+    #[must_use = "streams do nothing unless polled"]
+    pub struct Utf8Stream<S> {
+        #[pin]
+        inner: S,
+        chunks: TextChunks,
+        state: State,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// The inner stream failed and has given nothing since.
+    Failed,
+    /// The inner stream has ended, or ours has at an error.
+    Done,
+}
+
+impl<S> Utf8Stream<S> {
+    /// Reads `inner` as text, strictly; a signature (BOM) is text.
+    pub const fn new(inner: S) -> Self {
+        Self::with_decoder(inner, TextDecoder::new())
+    }
+
+    /// Reads `inner` as text with the policies of `decoder`.
+    pub const fn with_decoder(inner: S, decoder: TextDecoder) -> Self {
+        Self { inner, chunks: TextChunks::new(decoder), state: State::Open }
+    }
+
+    /// The decoder: how far it is, and what it met.
+    pub const fn decoder(&self) -> &TextDecoder {
+        self.chunks.decoder()
+    }
+
+    /// The inner stream.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The inner stream. A chunk that is taken from it is missing in the text.
+    pub const fn get_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// The inner stream, pinned. A chunk that is taken from it is missing in the text.
+    pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
+        self.project().inner
+    }
+
+    /// The inner stream, without what was held of its last chunk.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S, B, E> Stream for Utf8Stream<S>
+where
+    S: Stream<Item = Result<B, E>>,
+    B: Into<Bytes>,
+{
+    type Item = Result<ByteString, StreamError<E>>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut this = self.project();
+        while *this.state != State::Done {
+            if let Some(text) = this.chunks.next() {
+                if text.is_err() {
+                    *this.state = State::Done;
+                }
+                return Poll::Ready(Some(text.map_err(StreamError::Utf8)));
+            }
+            match ready!(this.inner.as_mut().poll_next(cx)) {
+                Some(Ok(chunk)) => {
+                    *this.state = State::Open;
+                    this.chunks.feed(chunk.into());
+                }
+                Some(Err(error)) => {
+                    *this.state = State::Failed;
+                    return Poll::Ready(Some(Err(StreamError::Inner(error))));
+                }
+                None => {
+                    let failed = *this.state == State::Failed;
+                    *this.state = State::Done;
+                    let end = this.chunks.finish().filter(|end| end.is_ok() || !failed);
+                    return Poll::Ready(end.map(|end| end.map_err(StreamError::Utf8)));
+                }
+            }
+        }
+        Poll::Ready(None)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, (self.state == State::Done).then_some(0))
+    }
+}
+
+impl<S, B, E> FusedStream for Utf8Stream<S>
+where
+    S: Stream<Item = Result<B, E>>,
+    B: Into<Bytes>,
+{
+    fn is_terminated(&self) -> bool {
+        self.state == State::Done
+    }
+}
+
+/// `.utf8()` for every stream of byte chunks.
+///
+/// ```
+/// # use bytes::Bytes;
+/// # use futures_core::Stream;
+/// use futures::StreamExt;
+/// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder, Utf8StreamExt};
+///
+/// # async fn show(response: impl Stream<Item = Result<Bytes, std::io::Error>>) {
+/// let forgiving = TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(BomPolicy::Strip);
+/// let mut text = std::pin::pin!(response.utf8_with(forgiving));
+/// while let Some(Ok(part)) = text.next().await {
+///     print!("{part}");
+/// }
+/// # }
+/// # let end = futures::stream::iter([Ok(Bytes::from_static(b"\xEF\xBB\xBF"))]);
+/// # futures::executor::block_on(show(end));
+/// ```
+pub trait Utf8StreamExt: Stream {
+    /// Reads the chunks as text, strictly: [`Utf8Stream::new`].
+    fn utf8<B, E>(self) -> Utf8Stream<Self>
+    where
+        Self: Sized + Stream<Item = Result<B, E>>,
+        B: Into<Bytes>,
+    {
+        Utf8Stream::new(self)
+    }
+
+    /// Reads the chunks as text with the policies of `decoder`: [`Utf8Stream::with_decoder`].
+    fn utf8_with<B, E>(self, decoder: TextDecoder) -> Utf8Stream<Self>
+    where
+        Self: Sized + Stream<Item = Result<B, E>>,
+        B: Into<Bytes>,
+    {
+        Utf8Stream::with_decoder(self, decoder)
+    }
+}
+
+impl<S: Stream + ?Sized> Utf8StreamExt for S {}
+
+/// What a [`Utf8Stream`] fails with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StreamError<E> {
+    /// The octets are not text.
+    Utf8(Utf8Error),
+    /// The inner stream failed.
+    Inner(E),
+}
+
+impl<E: fmt::Display> fmt::Display for StreamError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Utf8(error) => error.fmt(f),
+            Self::Inner(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: Error + 'static> Error for StreamError<E> {
+    /// The [`Utf8Error`], which can so be found in a chain whatever `E` is; else the source of the inner error.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Utf8(error) => Some(error),
+            Self::Inner(error) => error.source(),
+        }
+    }
+}
+
+/// Text that is ill-formed is [`io::ErrorKind::InvalidData`].
+impl From<StreamError<Self>> for io::Error {
+    fn from(error: StreamError<Self>) -> Self {
+        match error {
+            StreamError::Utf8(error) => Self::new(io::ErrorKind::InvalidData, error),
+            StreamError::Inner(error) => error,
+        }
+    }
+}
+
+impl<E> From<Utf8Error> for StreamError<E> {
+    fn from(error: Utf8Error) -> Self {
+        Self::Utf8(error)
+    }
+}
