@@ -1,0 +1,87 @@
+//! The command line: one file for each subcommand, one line on stderr for each failure.
+//!
+//! A new subcommand is a `mod` line, a variant of [`Command`] and an arm of [`Command::run`].
+
+#[allow(dead_code, reason = "the subcommands that decode take them")]
+mod args;
+mod check;
+
+use core::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind as ClapErrorKind;
+
+/// Bytes from a network become text that is certainly text.
+#[derive(Debug, Parser)]
+#[command(name = "utf8-codec", version, max_term_width = 110)]
+enum Command {
+    Check(check::Args),
+}
+
+impl Command {
+    fn run(self) -> Outcome {
+        match self {
+            Self::Check(args) => args.run(),
+        }
+    }
+}
+
+/// How a command that did its work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    /// Exit status 0.
+    Success,
+    /// Exit status 1: the work is done, and the input was ill-formed.
+    IllFormed,
+    /// Exit status 2: some of the work could not be done, as stderr says.
+    Trouble,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(status as u8)
+    }
+}
+
+/// What a command returns. An `Err` is told in one line on stderr, and is exit status 2.
+type Outcome = Result<Status, Box<dyn Error>>;
+
+/// Parses the command line and runs what it names.
+pub(crate) fn main() -> ExitCode {
+    let outcome = match Command::try_parse() {
+        Ok(command) => command.run(),
+        Err(error) if matches!(error.kind(), ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion) => {
+            error.print().map(|()| Status::Success).map_err(Into::into)
+        }
+        Err(error) => Err(usage(&error).into()),
+    };
+    outcome
+        .unwrap_or_else(|error| {
+            complain(&error.to_string());
+            Status::Trouble
+        })
+        .into()
+}
+
+/// One line on stderr. Control characters, which a file name or an argument may hold, are escaped: it stays one line.
+fn complain(what: &str) {
+    let line: String = what
+        .chars()
+        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
+        .collect();
+    // There is nowhere left to tell a failure.
+    let _ = writeln!(io::stderr(), "utf8-codec: {line}");
+}
+
+/// The first paragraph of clap's message, in one line; the paragraphs behind it repeat the usage.
+fn usage(error: &clap::Error) -> String {
+    let message = error.render().to_string();
+    if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        return "a subcommand is missing: try `utf8-codec --help`".to_owned();
+    }
+    let paragraph: Vec<&str> = message.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    let paragraph = paragraph.join(" ");
+    paragraph.strip_prefix("error: ").unwrap_or(&paragraph).to_owned()
+}
