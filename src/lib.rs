@@ -8,12 +8,12 @@ extern crate alloc;
 #[macro_use]
 mod trace;
 
+#[cfg(feature = "stream")]
+mod chunks;
 #[cfg(feature = "codec")]
 mod codec;
 #[cfg(feature = "alloc")]
 mod content_type;
-#[cfg(feature = "stream")]
-mod chunks;
 mod decoder;
 mod error;
 mod form;
