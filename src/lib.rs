@@ -1,5 +1,8 @@
 #![cfg_attr(feature = "codec", doc = include_str!("../README.md"))]
-#![cfg_attr(not(feature = "codec"), doc = "Bytes that arrive in any chunking become text that is certainly text.")]
+#![cfg_attr(
+    not(feature = "codec"),
+    doc = "Bytes that arrive in any chunking become text that is certainly text."
+)]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

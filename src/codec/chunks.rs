@@ -123,6 +123,7 @@ impl Decoder for Utf8Codec {
     type Error = CodecError;
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+        trace!(offset = self.offset(), buffered = src.len(), "decoding text");
         match self.validate(src) {
             Some(0) => Ok(None),
             Some(good) => Ok(Some(checked(src.split_to(good).freeze()))),

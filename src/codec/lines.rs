@@ -183,6 +183,7 @@ impl Utf8LinesCodec {
         length: usize,
         terminator: usize,
     ) -> Result<ByteString, CodecError> {
+        trace!(offset = self.offset(), length, terminator, "decoding line");
         self.searched = 0;
         let ends_with_cr = self.ending == LineEnding::Any && terminator == 1 && src[length] == b'\r';
         self.state = if ends_with_cr { State::AfterCr } else { State::Line };

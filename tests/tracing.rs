@@ -1,0 +1,76 @@
+//! What an operator sees, and what nobody may see.
+#![cfg(all(feature = "tracing", feature = "codec"))]
+#![allow(missing_docs)]
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use bytes::BytesMut;
+use tokio_util::codec::Decoder;
+use utf8_codec::{CodecError, ErrorPolicy, TextDecoder, Utf8Codec, Utf8LinesCodec};
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(octets)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Everything that is logged at `level` and above.
+fn log_of(level: tracing_subscriber::filter::LevelFilter, run: impl FnOnce()) -> String {
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_ansi(false)
+        .without_time()
+        .with_writer(move || writer.clone())
+        .finish();
+    tracing::subscriber::with_default(subscriber, run);
+    let octets = log.0.lock().unwrap().clone();
+    String::from_utf8(octets).unwrap()
+}
+
+fn drain<C: Decoder<Error = CodecError>>(mut codec: C, input: &[u8]) {
+    let mut buffer = BytesMut::from(input);
+    while !matches!(codec.decode_eof(&mut buffer), Ok(None)) {}
+}
+
+const INPUT: &[u8] = b"geheim\xFFwort\n\xE2\x82";
+
+#[test]
+fn an_ill_formed_sequence_is_one_debug_event_with_its_facts() {
+    let level = tracing_subscriber::filter::LevelFilter::DEBUG;
+    let expected = [
+        r#"DEBUG utf8_codec::text: ill-formed offset=6 kind="InvalidLead" len=1"#,
+        r#"DEBUG utf8_codec::text: ill-formed offset=12 kind="Truncated" len=2"#,
+    ];
+    let repairing = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+    for log in [
+        log_of(level, || drain(Utf8Codec::new(), INPUT)),
+        log_of(level, || drain(Utf8Codec::with_decoder(repairing), INPUT)),
+        log_of(level, || drain(Utf8LinesCodec::new(), INPUT)),
+        log_of(level, || drain(Utf8LinesCodec::with_decoder(repairing), INPUT)),
+    ] {
+        assert_eq!(log.lines().map(str::trim).collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn no_event_shows_payload() {
+    let level = tracing_subscriber::filter::LevelFilter::TRACE;
+    let log = log_of(level, || {
+        drain(Utf8Codec::new(), INPUT);
+        drain(Utf8LinesCodec::new().max_length(3), INPUT);
+    });
+    assert!(log.contains("TRACE") && log.contains("line too long"), "{log}");
+    for payload in ["geheim", "wort", "67", "0xff", "\\xff"] {
+        assert!(!log.contains(payload), "{payload} in {log}");
+    }
+}
