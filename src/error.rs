@@ -10,7 +10,8 @@ use core::fmt;
 #[non_exhaustive]
 #[repr(u8)]
 pub enum ErrorKind {
-    /// An octet that starts no sequence in any version of UTF-8: `FE`, `FF`.
+    /// An octet that starts no sequence of the form: `FE` and `FF` in every one; `F0..=F4` in CESU-8, and `00` as well
+    /// in Modified UTF-8.
     InvalidLead,
     /// A continuation octet, `80..=BF`, where a sequence must start.
     UnexpectedContinuation,
@@ -28,11 +29,19 @@ pub enum ErrorKind {
     MissingBom,
     /// A stream that must not start with the signature `EF BB BF` does ([`BomPolicy::Reject`](crate::BomPolicy)).
     UnexpectedBom,
+    /// Half of a surrogate pair without its other half, where the form writes pairs: UTF-16, CESU-8, Modified UTF-8.
+    UnpairedSurrogate,
+    /// `FFFE` or `FFFF`, where they were not to occur (ISO/IEC 10646-1 Annex R, Note 3).
+    Noncharacter,
+    /// A code point that the target form cannot hold.
+    Unmappable,
+    /// A character outside the [adopted subset](crate::Subset).
+    OutsideSubset,
 }
 
 impl ErrorKind {
     /// Every kind, in the order of their declaration.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::InvalidLead,
         Self::UnexpectedContinuation,
         Self::MissingContinuation,
@@ -42,6 +51,10 @@ impl ErrorKind {
         Self::Truncated,
         Self::MissingBom,
         Self::UnexpectedBom,
+        Self::UnpairedSurrogate,
+        Self::Noncharacter,
+        Self::Unmappable,
+        Self::OutsideSubset,
     ];
 
     /// The name of the variant, for logs and protocols.
@@ -56,6 +69,10 @@ impl ErrorKind {
             Self::Truncated => "Truncated",
             Self::MissingBom => "MissingBom",
             Self::UnexpectedBom => "UnexpectedBom",
+            Self::UnpairedSurrogate => "UnpairedSurrogate",
+            Self::Noncharacter => "Noncharacter",
+            Self::Unmappable => "Unmappable",
+            Self::OutsideSubset => "OutsideSubset",
         }
     }
 }
@@ -78,7 +95,8 @@ pub struct Utf8Error {
     /// Why it is ill-formed.
     pub kind: ErrorKind,
     /// Octets in the ill-formed sequence, `1..=3`; `0` only for [`ErrorKind::MissingBom`] before good text. The
-    /// octet that broke a sequence is not counted: it is read again as the start of the next one.
+    /// octet that broke a sequence is not counted: it is read again as the start of the next one. A whole character
+    /// that is refused, and a sequence of a form other than UTF-8, may have up to eight.
     pub len: u8,
 }
 

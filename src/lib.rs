@@ -26,6 +26,7 @@ mod policy;
 mod scan;
 #[cfg(feature = "stream")]
 mod stream;
+mod subset;
 mod text;
 
 #[cfg(feature = "codec")]
@@ -37,4 +38,5 @@ pub use error::{ErrorKind, Utf8Error};
 pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
 #[cfg(feature = "stream")]
 pub use stream::{StreamError, Utf8Stream, Utf8StreamExt};
+pub use subset::Subset;
 pub use text::{Counters, TextDecoder, TextPiece, TextPieces};

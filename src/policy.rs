@@ -94,17 +94,17 @@ pub enum BomPolicy {
     Reject,
 }
 
-/// A few characters that are not borrowed from anywhere: at most 24 octets.
+/// A few characters that are not borrowed from anywhere: at most 32 octets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ShortStr {
-    octets: [u8; 24],
+    octets: [u8; 32],
     len: u8,
 }
 
 impl ShortStr {
-    pub(crate) const EMPTY: Self = Self { octets: [0; 24], len: 0 };
+    pub(crate) const EMPTY: Self = Self { octets: [0; 32], len: 0 };
 
-    /// There is room: six octets, the longest sequence of any form, are 24 when each is escaped.
+    /// There is room: eight octets, the longest sequence of any form, are 32 when each is escaped.
     fn push(&mut self, character: char) {
         let start = usize::from(self.len);
         self.len += character.encode_utf8(&mut self.octets[start..]).len() as u8;

@@ -5,6 +5,7 @@ use core::iter::FusedIterator;
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
 use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{BomPolicy, ErrorPolicy, ShortStr};
+use crate::subset::Subset;
 
 /// A [`Utf8Decoder`] with an [`ErrorPolicy`] and a [`BomPolicy`]: what comes out is certainly text.
 ///
@@ -33,6 +34,7 @@ pub struct TextDecoder {
     decoder: Utf8Decoder,
     on_error: ErrorPolicy,
     bom: BomPolicy,
+    subset: Option<Subset>,
     counters: Counters,
 }
 
@@ -82,6 +84,10 @@ impl Counters {
     pub fn total(&self) -> u64 {
         self.by_kind.iter().sum()
     }
+
+    pub(crate) fn count(&mut self, kind: ErrorKind) {
+        self.by_kind[kind as usize] += 1;
+    }
 }
 
 impl TextDecoder {
@@ -91,6 +97,7 @@ impl TextDecoder {
             decoder: Utf8Decoder::new(),
             on_error: ErrorPolicy::Strict,
             bom: BomPolicy::Keep,
+            subset: None,
             counters: Counters { by_kind: [0; ErrorKind::ALL.len()] },
         }
     }
@@ -107,13 +114,22 @@ impl TextDecoder {
         Self { bom, ..self }
     }
 
+    /// Adopts a subset: a character outside it goes through the [`ErrorPolicy`] as an ill-formed sequence does
+    /// (ISO/IEC 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A signature that the [`BomPolicy`]
+    /// does not keep is not asked for.
+    #[must_use]
+    pub const fn subset(self, subset: Subset) -> Self {
+        Self { subset: Some(subset), ..self }
+    }
+
     /// Takes the next chunk and lends its text. As with [`Utf8Decoder::feed`], nothing is taken before the iterator
     /// is asked, and [`offset`](Self::offset) says how far it got.
     #[inline]
     #[must_use = "the chunk is only taken as the pieces are"]
     pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> TextPieces<'d, 'c> {
-        let Self { decoder, on_error, bom, counters } = self;
-        TextPieces { pieces: decoder.feed(chunk), rules: Rules { on_error: *on_error, bom: *bom, counters } }
+        let Self { decoder, on_error, bom, subset, counters } = self;
+        let rules = Rules { on_error: *on_error, bom: *bom, counters };
+        TextPieces { pieces: decoder.feed(chunk), rules, subset: *subset, unjudged: "", outside: None }
     }
 
     /// Ends the stream: what becomes of a sequence that it cut short, if it did. As with [`Utf8Decoder::finish`],
@@ -158,10 +174,10 @@ impl TextDecoder {
         self.decoder.valid_up_to()
     }
 
-    /// Whether plain validation says it all: no signature to judge.
+    /// Whether plain validation says it all: no signature to judge, no subset.
     #[cfg(feature = "codec")]
     pub(crate) fn is_past_start(&self) -> bool {
-        matches!(self.bom, BomPolicy::Keep) || self.valid_up_to() > 0
+        self.subset.is_none() && (matches!(self.bom, BomPolicy::Keep) || self.valid_up_to() > 0)
     }
 
     /// Whether an ill-formed sequence is an error.
@@ -235,7 +251,7 @@ impl Rules<'_> {
 
     fn count(&mut self, error: Utf8Error) {
         debug!(offset = error.offset, kind = error.kind.as_str(), len = error.len, "ill-formed");
-        self.counters.by_kind[error.kind as usize] += 1;
+        self.counters.count(error.kind);
     }
 }
 
@@ -244,12 +260,20 @@ impl Rules<'_> {
 pub struct TextPieces<'d, 'c> {
     pieces: Pieces<'d, 'c>,
     rules: Rules<'d>,
+    subset: Option<Subset>,
+    /// Well-formed text that starts where the decoder stands, in which the subset has found something before.
+    unjudged: &'c str,
+    /// The character outside the subset that was told last.
+    outside: Option<ShortStr>,
 }
 
 impl TextPieces<'_, '_> {
     /// The octets of the ill-formed sequence that was told last; empty before the first one.
     pub fn rejected(&self) -> &[u8] {
-        self.pieces.rejected()
+        match &self.outside {
+            Some(character) => character.as_bytes(),
+            None => self.pieces.rejected(),
+        }
     }
 }
 
@@ -258,6 +282,16 @@ impl<'c> Iterator for TextPieces<'_, 'c> {
 
     #[inline]
     fn next(&mut self) -> Option<TextPiece<'c>> {
+        match self.subset {
+            None => self.next_piece(),
+            Some(subset) => self.next_within(subset),
+        }
+    }
+}
+
+impl<'c> TextPieces<'_, 'c> {
+    #[inline]
+    fn next_piece(&mut self) -> Option<TextPiece<'c>> {
         if self.pieces.decoder().valid_up_to() == 0 && self.rules.bom != BomPolicy::Keep {
             return self.next_at_start();
         }
@@ -267,9 +301,7 @@ impl<'c> Iterator for TextPieces<'_, 'c> {
             Piece::IllFormed(error) => self.rules.judge(error, self.pieces.rejected()),
         })
     }
-}
 
-impl<'c> TextPieces<'_, 'c> {
     /// The first piece of a stream, which the bom policy sees. Outlined: it happens once in a stream.
     #[cold]
     fn next_at_start(&mut self) -> Option<TextPiece<'c>> {
@@ -283,7 +315,7 @@ impl<'c> TextPieces<'_, 'c> {
                     return refused;
                 }
                 let text = &text[signature..];
-                if text.is_empty() { self.next() } else { Some(TextPiece::Text(text)) }
+                if text.is_empty() { self.next_piece() } else { Some(TextPiece::Text(text)) }
             }
             Piece::Seam(character) => {
                 let seam = ShortStr::from(character);
@@ -294,11 +326,63 @@ impl<'c> TextPieces<'_, 'c> {
                     }
                     (Some(refused), _) => Some(refused),
                     (None, 0) => Some(TextPiece::Seam(seam)),
-                    (None, _) => self.next(),
+                    (None, _) => self.next_piece(),
                 }
             }
             Piece::IllFormed(error) => Some(self.rules.judge(error, self.pieces.rejected())),
         }
+    }
+
+    /// The next piece, up to the next character outside the subset. Each character is looked at once, or twice in
+    /// the first text of a chunk that holds such a character.
+    fn next_within(&mut self, subset: Subset) -> Option<TextPiece<'c>> {
+        if self.unjudged.is_empty() {
+            let (offset, rest) = (self.pieces.decoder().offset(), self.pieces.rest());
+            let piece = self.next_piece()?;
+            match piece {
+                TextPiece::Text(text) if subset.first_outside(text).is_some() => {
+                    // Back to the start of the text: the decoder never stands behind what was not given out.
+                    let start = self.pieces.decoder().valid_up_to() - text.len() as u64;
+                    self.pieces.restart(Utf8Decoder::at(start), &rest[(start - offset) as usize..]);
+                    self.unjudged = text;
+                }
+                TextPiece::Seam(character) if subset.first_outside(&character).is_some() => {
+                    return Some(self.refuse_outside(character));
+                }
+                TextPiece::Text(_) | TextPiece::Seam(_) => return Some(piece),
+                TextPiece::Repaired(..) | TextPiece::IllFormed(_) => {
+                    self.outside = None;
+                    return Some(piece);
+                }
+            }
+        }
+        let text = self.unjudged;
+        match subset.first_outside(text) {
+            Some((0, character)) => {
+                self.pass(character.len_utf8());
+                Some(self.refuse_outside(character.into()))
+            }
+            first => {
+                let inside = first.map_or(text.len(), |(at, _)| at);
+                self.pass(inside);
+                Some(TextPiece::Text(&text[..inside]))
+            }
+        }
+    }
+
+    /// Goes past octets of the text that is not judged.
+    fn pass(&mut self, octets: usize) {
+        let offset = self.pieces.decoder().offset() + octets as u64;
+        self.pieces.restart(Utf8Decoder::at(offset), &self.pieces.rest()[octets..]);
+        self.unjudged = &self.unjudged[octets..];
+    }
+
+    /// Applies the error policy to a character that the decoder has just gone past.
+    fn refuse_outside(&mut self, character: ShortStr) -> TextPiece<'static> {
+        let len = character.len();
+        let offset = self.pieces.decoder().valid_up_to() - len as u64;
+        self.outside = Some(character);
+        self.rules.judge(Utf8Error::new(offset, ErrorKind::OutsideSubset, len as u8), character.as_bytes())
     }
 }
 

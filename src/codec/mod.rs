@@ -17,7 +17,7 @@ pub use lines::{LineEnding, Utf8LinesCodec};
 use bytes::Bytes;
 use bytestring::ByteString;
 
-use crate::text::TextDecoder;
+use crate::text::{TextDecoder, TextPiece};
 
 /// Text whose octets were found well-formed a moment ago.
 fn checked(text: Bytes) -> ByteString {
@@ -44,17 +44,18 @@ fn decode_frame(text: &mut TextDecoder, frame: Bytes, terminator: usize) -> Resu
         text.seek(start);
     }
     let mut out = String::with_capacity(frame.len());
-    let refused = text.feed(&frame).try_for_each(|piece| piece.text().map(|text| out.push_str(text))).err();
-    let refused = refused.or_else(|| match text.finish() {
-        None => None,
-        Some(piece) => piece.text().map(|text| out.push_str(text)).err(),
-    });
+    let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text));
+    let mut refused = text.feed(&frame[..payload]).try_for_each(&mut take).err();
+    if refused.is_none() && !text.pending().is_empty() {
+        // Of the terminator only what it does to the sequence before it counts.
+        refused = text.feed(&frame[payload..]).take(1).try_for_each(&mut take).err();
+    }
+    if refused.is_none() {
+        refused = text.finish().and_then(|piece| take(piece).err());
+    }
     text.seek(end);
     match refused {
         Some(error) => Err(CodecError::IllFormed { error, rejected: frame.slice(..payload) }),
-        None => {
-            out.truncate(out.len() - terminator);
-            Ok(out.into())
-        }
+        None => Ok(out.into()),
     }
 }

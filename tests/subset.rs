@@ -1,0 +1,168 @@
+//! `Subset`: a character outside it is told as an ill-formed sequence is, for every way of cutting.
+#![allow(missing_docs)]
+
+mod support;
+
+use support::{Rng, every_partition, some_partitions};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece};
+
+static CYRILLIC: Subset = Subset::new(&[0x20..=0x7E, 0x400..=0x4FF, 0x1F4A9..=0x1F4A9]);
+
+type Errors = Vec<(u64, ErrorKind, u8)>;
+
+/// What a strict decoder says, its rejected octets, and what a repairing one writes.
+fn decode(subset: Subset, chunks: &[&[u8]]) -> (String, Errors, Vec<Vec<u8>>, String) {
+    let (mut text, mut errors, mut rejected) = (String::new(), Vec::new(), Vec::new());
+    let mut decoder = TextDecoder::new().subset(subset);
+    for chunk in chunks {
+        let mut pieces = decoder.feed(chunk);
+        while let Some(piece) = pieces.next() {
+            match piece.text() {
+                Ok(good) => {
+                    assert!(!good.is_empty());
+                    text.push_str(good);
+                }
+                Err(error) => {
+                    errors.push((error.offset, error.kind, error.len));
+                    rejected.push(pieces.rejected().to_vec());
+                }
+            }
+        }
+    }
+    if let Some(TextPiece::IllFormed(error)) = decoder.finish() {
+        errors.push((error.offset, error.kind, error.len));
+    }
+    assert_eq!(decoder.counters().total(), errors.len() as u64);
+    (text, errors, rejected, repaired(subset, chunks))
+}
+
+fn repaired(subset: Subset, chunks: &[&[u8]]) -> String {
+    let mut decoder = TextDecoder::new().subset(subset).on_error(ErrorPolicy::REPLACE);
+    let mut out = String::new();
+    for chunk in chunks {
+        // Every iterator is dropped after one piece: the decoder must stand where the text given out ends.
+        let mut rest = *chunk;
+        while !rest.is_empty() {
+            let before = decoder.offset();
+            let piece = decoder.feed(rest).next();
+            out.push_str(piece.as_ref().map_or("", |piece| piece.text().expect("repaired")));
+            rest = &rest[(decoder.offset() - before) as usize..];
+        }
+    }
+    if let Some(piece) = decoder.finish() {
+        out.push_str(piece.text().expect("repaired"));
+    }
+    out
+}
+
+/// The naive oracle: decode without a subset, then look at every character.
+fn oracle(subset: Subset, input: &[u8]) -> (String, Errors, String) {
+    let (mut text, mut errors, mut repaired) = (String::new(), Vec::new(), String::new());
+    let mut at = 0;
+    for chunk in input.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            if subset.contains(character) {
+                text.push(character);
+                repaired.push(character);
+            } else {
+                errors.push((at, ErrorKind::OutsideSubset, character.len_utf8() as u8));
+                repaired.push('\u{FFFD}');
+            }
+            at += character.len_utf8() as u64;
+        }
+        at += chunk.invalid().len() as u64;
+        if !chunk.invalid().is_empty() {
+            repaired.push('\u{FFFD}');
+        }
+    }
+    for (offset, kind, len) in support::oracle::decode(input).1 {
+        errors.push((offset, kind, len));
+    }
+    errors.sort_by_key(|&(offset, ..)| offset);
+    (text, errors, repaired)
+}
+
+#[test]
+fn every_partition_agrees_with_the_oracle() {
+    let mut rng = Rng::new(10646);
+    for round in 0..3_000 {
+        let input = rng.dirty_text(1 + round % 9);
+        let (text, errors, repaired) = oracle(CYRILLIC, &input);
+        let rejected: Vec<_> = errors
+            .iter()
+            .filter(|(_, kind, _)| *kind != ErrorKind::Truncated)
+            .map(|&(offset, _, len)| input[offset as usize..][..usize::from(len)].to_vec())
+            .collect();
+        every_partition(&input, |chunks| {
+            let expected = (text.clone(), errors.clone(), rejected.clone(), repaired.clone());
+            assert_eq!(decode(CYRILLIC, chunks), expected, "{chunks:02X?}");
+        });
+    }
+}
+
+#[test]
+fn long_samples_agree_too() {
+    let mut rng = Rng::new(10647);
+    for round in 0..60 {
+        let input = rng.dirty_text(20 + round);
+        let (text, errors, repaired) = oracle(Subset::NO_CONTROLS, &input);
+        some_partitions(&input, 10, |chunks| {
+            let (got, told, _, mended) = decode(Subset::NO_CONTROLS, chunks);
+            assert_eq!(
+                (got, told, mended),
+                (text.clone(), errors.clone(), repaired.clone()),
+                "{chunks:02X?}"
+            );
+        });
+    }
+}
+
+#[test]
+fn the_presets_hold_what_they_say() {
+    for code_point in 0..=0x11_0000_u32 {
+        let character = char::from_u32(code_point);
+        let plane_end = code_point & 0xFFFE == 0xFFFE && code_point <= 0x10_FFFF;
+        let noncharacter = plane_end || (0xFDD0..=0xFDEF).contains(&code_point);
+        let control =
+            character.is_some_and(char::is_control) && !matches!(character, Some('\t' | '\n' | '\r'));
+        let bidi = matches!(code_point, 0x61C | 0x200E..=0x200F | 0x202A..=0x202E | 0x2066..=0x2069);
+        assert_eq!(Subset::ASCII.contains(code_point), code_point < 0x80);
+        assert_eq!(Subset::LATIN_1.contains(code_point), code_point < 0x100);
+        assert_eq!(Subset::BMP.contains(code_point), code_point < 0x1_0000);
+        assert_eq!(Subset::NO_NUL.contains(code_point), code_point != 0);
+        assert_eq!(Subset::NO_CONTROLS.contains(code_point), !control, "{code_point:X}");
+        assert_eq!(Subset::NO_BIDI_CONTROLS.contains(code_point), !bidi, "{code_point:X}");
+        assert_eq!(Subset::NO_NONCHARACTERS.contains(code_point), !noncharacter, "{code_point:X}");
+    }
+}
+
+#[test]
+fn a_subset_of_subsets_is_their_intersection() {
+    let both = Subset::all_of(&[Subset::NO_NUL, Subset::LATIN_1]);
+    assert!(both.contains('é') && !both.contains('\0') && !both.contains('€'));
+}
+
+#[test]
+fn the_signature_is_judged_by_its_own_policy_first() {
+    for (bom, expected) in [
+        (BomPolicy::Strip, vec![]),
+        (BomPolicy::Require, vec![]),
+        (BomPolicy::Keep, vec![(0, ErrorKind::OutsideSubset, 3)]),
+        (BomPolicy::Reject, vec![(0, ErrorKind::UnexpectedBom, 3)]),
+    ] {
+        every_partition(b"\xEF\xBB\xBFab", |chunks| {
+            let mut decoder = TextDecoder::new().bom(bom).subset(Subset::ASCII);
+            let (mut text, mut errors) = (String::new(), Vec::new());
+            for chunk in chunks {
+                for piece in decoder.feed(chunk) {
+                    match piece.text() {
+                        Ok(good) => text.push_str(good),
+                        Err(error) => errors.push((error.offset, error.kind, error.len)),
+                    }
+                }
+            }
+            assert!(decoder.finish().is_none());
+            assert_eq!((text.as_str(), &errors), ("ab", &expected), "{bom:?} {chunks:02X?}");
+        });
+    }
+}
