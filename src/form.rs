@@ -4,6 +4,9 @@
 //! octets that are any continuation `80..=BF`. So a row is `(lead range, second range, length)`, exactly as in the
 //! ABNF of RFC 3629 §4, and a new dialect is a new set of rows.
 
+#[cfg(feature = "transcode")]
+pub(crate) mod dialects;
+
 use crate::error::ErrorKind;
 
 /// A row of the grammar: sequences of `len` octets that start so.

@@ -1,0 +1,212 @@
+//! The rows of every UTF-8-shaped form but UTF-8 itself.
+//!
+//! The rows speak of code *units*: where a form writes surrogates (CESU-8, Modified UTF-8, WTF-8), half of a pair is a
+//! unit of three octets here, and the pair is joined where UTF-16 joins it too.
+
+use super::{Machine, State, Step, TAIL, refuse_lead, refuse_second, row};
+use crate::error::ErrorKind;
+
+/// RFC 2279 §2 and ISO/IEC 10646-1 Annex R, Table 4: one to six octets, up to 7FFFFFFF, the shortest form only, no
+/// surrogates (Annex R, Note 3).
+#[rustfmt::skip]
+pub(crate) static UCS_4: Machine = Machine::compile(
+    &[
+        row((0x00, 0x7F), TAIL,         1), // 0000 0000-0000 007F
+        row((0xC2, 0xDF), TAIL,         2), // 0000 0080-0000 07FF
+        row((0xE0, 0xE0), (0xA0, 0xBF), 3), // 0000 0800-0000 FFFF
+        row((0xE1, 0xEC), TAIL,         3),
+        row((0xED, 0xED), (0x80, 0x9F), 3),
+        row((0xEE, 0xEF), TAIL,         3),
+        row((0xF0, 0xF0), (0x90, 0xBF), 4), // 0001 0000-001F FFFF
+        row((0xF1, 0xF7), TAIL,         4),
+        row((0xF8, 0xF8), (0x88, 0xBF), 5), // 0020 0000-03FF FFFF
+        row((0xF9, 0xFB), TAIL,         5),
+        row((0xFC, 0xFC), (0x84, 0xBF), 6), // 0400 0000-7FFF FFFF
+        row((0xFD, 0xFD), TAIL,         6),
+    ],
+    &[
+        refuse_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
+        refuse_lead((0xC0, 0xC1),         ErrorKind::Overlong),
+        refuse_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
+        refuse_second(0xED, (0xA0, 0xBF), ErrorKind::Surrogate),
+        refuse_second(0xF0, (0x80, 0x8F), ErrorKind::Overlong),
+        refuse_second(0xF8, (0x80, 0x87), ErrorKind::Overlong),
+        refuse_second(0xFC, (0x80, 0x83), ErrorKind::Overlong),
+    ],
+);
+
+/// [`UCS_4`] with the surrogates that Tables 4 and 5 would map if Note 3 did not leave them undefined.
+#[rustfmt::skip]
+pub(crate) static UCS_4_AND_SURROGATES: Machine = Machine::compile(
+    &[
+        row((0x00, 0x7F), TAIL,         1),
+        row((0xC2, 0xDF), TAIL,         2),
+        row((0xE0, 0xE0), (0xA0, 0xBF), 3),
+        row((0xE1, 0xEF), TAIL,         3),
+        row((0xF0, 0xF0), (0x90, 0xBF), 4),
+        row((0xF1, 0xF7), TAIL,         4),
+        row((0xF8, 0xF8), (0x88, 0xBF), 5),
+        row((0xF9, 0xFB), TAIL,         5),
+        row((0xFC, 0xFC), (0x84, 0xBF), 6),
+        row((0xFD, 0xFD), TAIL,         6),
+    ],
+    &[
+        refuse_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
+        refuse_lead((0xC0, 0xC1),         ErrorKind::Overlong),
+        refuse_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
+        refuse_second(0xF0, (0x80, 0x8F), ErrorKind::Overlong),
+        refuse_second(0xF8, (0x80, 0x87), ErrorKind::Overlong),
+        refuse_second(0xFC, (0x80, 0x83), ErrorKind::Overlong),
+    ],
+);
+
+/// Unicode Technical Report #26: UTF-8 of UTF-16 code units, so nothing has four octets.
+#[rustfmt::skip]
+pub(crate) static CESU_8: Machine = Machine::compile(
+    &[
+        row((0x00, 0x7F), TAIL,         1),
+        row((0xC2, 0xDF), TAIL,         2),
+        row((0xE0, 0xE0), (0xA0, 0xBF), 3),
+        row((0xE1, 0xEF), TAIL,         3),
+    ],
+    &[
+        refuse_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
+        refuse_lead((0xC0, 0xC1),         ErrorKind::Overlong),
+        refuse_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
+        refuse_lead((0xF5, 0xFD),         ErrorKind::AboveMax),
+    ],
+);
+
+/// What `java.io.DataOutput.writeUTF` writes: CESU-8, with `C0 80` for U+0000.
+#[rustfmt::skip]
+pub(crate) static MODIFIED_UTF_8: Machine = Machine::compile(
+    &[
+        row((0x01, 0x7F), TAIL,         1),
+        row((0xC0, 0xC0), (0x80, 0x80), 2),
+        row((0xC2, 0xDF), TAIL,         2),
+        row((0xE0, 0xE0), (0xA0, 0xBF), 3),
+        row((0xE1, 0xEF), TAIL,         3),
+    ],
+    &[
+        refuse_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
+        refuse_second(0xC0, (0x81, 0xBF), ErrorKind::Overlong),
+        refuse_lead((0xC1, 0xC1),         ErrorKind::Overlong),
+        refuse_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
+        refuse_lead((0xF5, 0xFD),         ErrorKind::AboveMax),
+    ],
+);
+
+/// What is found where [`MODIFIED_UTF_8`] was meant: raw NUL and sequences of four octets among it.
+#[rustfmt::skip]
+pub(crate) static LENIENT_MODIFIED_UTF_8: Machine = Machine::compile(
+    &[
+        row((0x00, 0x7F), TAIL,         1),
+        row((0xC0, 0xC0), (0x80, 0x80), 2),
+        row((0xC2, 0xDF), TAIL,         2),
+        row((0xE0, 0xE0), (0xA0, 0xBF), 3),
+        row((0xE1, 0xEF), TAIL,         3),
+        row((0xF0, 0xF0), (0x90, 0xBF), 4),
+        row((0xF1, 0xF3), TAIL,         4),
+        row((0xF4, 0xF4), (0x80, 0x8F), 4),
+    ],
+    &[
+        refuse_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
+        refuse_second(0xC0, (0x81, 0xBF), ErrorKind::Overlong),
+        refuse_lead((0xC1, 0xC1),         ErrorKind::Overlong),
+        refuse_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
+        refuse_second(0xF0, (0x80, 0x8F), ErrorKind::Overlong),
+        refuse_second(0xF4, (0x90, 0xBF), ErrorKind::AboveMax),
+        refuse_lead((0xF5, 0xFD),         ErrorKind::AboveMax),
+    ],
+);
+
+/// The "generalized UTF-8" of the WTF-8 specification (§3.2): UTF-8 with surrogates.
+#[rustfmt::skip]
+pub(crate) static WTF_8: Machine = Machine::compile(
+    &[
+        row((0x00, 0x7F), TAIL,         1),
+        row((0xC2, 0xDF), TAIL,         2),
+        row((0xE0, 0xE0), (0xA0, 0xBF), 3),
+        row((0xE1, 0xEF), TAIL,         3),
+        row((0xF0, 0xF0), (0x90, 0xBF), 4),
+        row((0xF1, 0xF3), TAIL,         4),
+        row((0xF4, 0xF4), (0x80, 0x8F), 4),
+    ],
+    &[
+        refuse_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
+        refuse_lead((0xC0, 0xC1),         ErrorKind::Overlong),
+        refuse_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
+        refuse_second(0xF0, (0x80, 0x8F), ErrorKind::Overlong),
+        refuse_second(0xF4, (0x90, 0xBF), ErrorKind::AboveMax),
+        refuse_lead((0xF5, 0xFD),         ErrorKind::AboveMax),
+    ],
+);
+
+/// The second half of a pair, as three octets: what has to follow the first half.
+pub(crate) static LOW_SURROGATE: Machine = Machine::compile(&[row((0xED, 0xED), (0xB0, 0xBF), 3)], &[]);
+
+/// What octets start with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unit {
+    /// A whole sequence of `len` octets.
+    Whole { value: u32, len: usize },
+    /// An ill-formed maximal subpart.
+    IllFormed { kind: ErrorKind, len: usize },
+    /// All of them are the start of a sequence.
+    Unfinished,
+}
+
+impl Machine {
+    /// Walks the sequence that `octets` start with.
+    #[inline]
+    pub(crate) fn unit(&self, octets: &[u8]) -> Unit {
+        let mut state = State::BOUNDARY;
+        for (seen, &octet) in octets.iter().enumerate() {
+            match self.step(state, octet) {
+                Step::To(State::BOUNDARY) => {
+                    return Unit::Whole { value: value(&octets[..=seen]), len: seen + 1 };
+                }
+                Step::To(next) => state = next,
+                Step::Refused(kind) => return Unit::IllFormed { kind, len: seen.max(1) },
+            }
+        }
+        Unit::Unfinished
+    }
+}
+
+/// The value of a whole sequence (Annex R, Table 5): the free bits of its octets, behind each other.
+#[inline]
+fn value(sequence: &[u8]) -> u32 {
+    match *sequence {
+        [octet] => u32::from(octet),
+        [lead, ref tail @ ..] => {
+            let free = 0x7F_u8 >> sequence.len();
+            tail.iter().fold(u32::from(lead & free), |value, &octet| value << 6 | u32::from(octet & 0x3F))
+        }
+        [] => 0,
+    }
+}
+
+/// Writes a value in its shortest sequence (Annex R, Table 4), up to 7FFFFFFF: how many octets it has.
+#[inline]
+pub(crate) fn encode(value: u32, sequence: &mut [u8; 6]) -> usize {
+    let len = match value {
+        0..0x80 => {
+            sequence[0] = value as u8;
+            return 1;
+        }
+        0x80..0x800 => 2,
+        0x800..0x1_0000 => 3,
+        0x1_0000..0x20_0000 => 4,
+        0x20_0000..0x400_0000 => 5,
+        _ => 6,
+    };
+    let mut rest = value;
+    for octet in sequence[1..len].iter_mut().rev() {
+        *octet = 0x80 | (rest & 0x3F) as u8;
+        rest >>= 6;
+    }
+    // The lead of a sequence of n octets starts with n ones and a zero.
+    sequence[0] = !(0xFF_u8 >> len) | rest as u8;
+    len
+}
