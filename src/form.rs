@@ -30,6 +30,11 @@ pub(crate) struct Refusal {
 /// Any continuation octet: `UTF8-tail`.
 const TAIL: (u8, u8) = (0x80, 0xBF);
 
+/// Whether no character starts here.
+pub(crate) const fn is_continuation(octet: u8) -> bool {
+    TAIL.0 <= octet && octet <= TAIL.1
+}
+
 const fn row(lead: (u8, u8), second: (u8, u8), len: u8) -> Row {
     Row { lead, second, len }
 }

@@ -12,6 +12,7 @@ extern crate alloc;
 #[macro_use]
 mod trace;
 
+mod boundary;
 #[cfg(feature = "stream")]
 mod chunks;
 #[cfg(feature = "codec")]
@@ -29,6 +30,9 @@ mod stream;
 mod subset;
 mod text;
 
+pub use boundary::{
+    Part, Parts, Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
+};
 #[cfg(feature = "codec")]
 pub use codec::{CodecError, ErrorsAsItems, LineEnding, Recoverable, Utf8Codec, Utf8LinesCodec};
 #[cfg(feature = "alloc")]

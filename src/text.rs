@@ -102,6 +102,12 @@ impl TextDecoder {
         }
     }
 
+    /// The same, `offset` octets into a stream, as [`Utf8Decoder::at`]: behind its start no signature is looked for.
+    #[must_use]
+    pub const fn at(self, offset: u64) -> Self {
+        Self { decoder: Utf8Decoder::at(offset), ..self }
+    }
+
     /// Sets what becomes of ill-formed sequences.
     #[must_use]
     pub const fn on_error(self, on_error: ErrorPolicy) -> Self {
