@@ -23,7 +23,7 @@ fn collect<'c>(chunks: impl IntoIterator<Item = &'c [u8]>) -> Result<String, Utf
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn core::error::Error>> {
     for size in 1..=ANSWER.len() {
         let chunks = || ANSWER.as_bytes().chunks(size);
         let each_on_its_own: String = chunks().map(String::from_utf8_lossy).collect();

@@ -34,7 +34,7 @@ async fn serve(listener: TcpListener) -> std::io::Result<()> {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn core::error::Error>> {
     let mut args = std::env::args().skip(1);
     if let Some(flag) = args.next() {
         let (true, Some(addr)) = (flag == "--listen", args.next()) else {
