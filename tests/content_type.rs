@@ -1,4 +1,5 @@
 //! `Content-Type` and its charset.
+#![cfg(feature = "alloc")]
 #![allow(missing_docs)]
 
 use utf8_codec::{Charset, ContentType, is_utf8_label};
