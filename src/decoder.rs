@@ -3,7 +3,7 @@
 use core::iter::FusedIterator;
 
 use crate::error::{ErrorKind, Utf8Error};
-use crate::scan::{self, Carry, End, Fault, Scan, Seam};
+use crate::scan::{self, End, Fault, Last, Scan, Seam, Subpart};
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) that takes a stream in chunks of any size.
 ///
@@ -35,7 +35,7 @@ use crate::scan::{self, Carry, End, Fault, Scan, Seam};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Utf8Decoder {
     offset: u64,
-    carry: Carry,
+    last: Last,
 }
 
 const _: () = assert!(size_of::<Utf8Decoder>() <= 16);
@@ -59,7 +59,7 @@ impl Utf8Decoder {
 
     /// A decoder between characters, `offset` octets into a stream: what went before is not its business.
     pub const fn at(offset: u64) -> Self {
-        Self { offset, carry: Carry::NONE }
+        Self { offset, last: Last::NONE }
     }
 
     /// Takes the next chunk and lends its pieces.
@@ -69,7 +69,7 @@ impl Utf8Decoder {
     #[inline]
     #[must_use = "the chunk is only taken as the pieces are"]
     pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> Pieces<'d, 'c> {
-        Pieces { decoder: self, rest: chunk, fault: None, rejected: Carry::NONE }
+        Pieces { decoder: self, rest: chunk, fault: None, rejected: Subpart::NONE }
     }
 
     /// Takes the next chunk without lending its text: [`feed`](Self::feed) for callers who only want the verdict.
@@ -80,15 +80,15 @@ impl Utf8Decoder {
     /// call goes on there: `&chunk[(decoder.offset() - offset_before) as usize..]`.
     #[inline]
     pub fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
-        let Scan { taken, end } = scan::scan(self.carry, chunk);
+        let Scan { taken, end } = scan::scan(self.last, chunk);
         self.offset += taken as u64;
         match end {
-            End::Unfinished(carry) => {
-                self.carry = carry;
+            End::Unfinished(last) => {
+                self.last = last;
                 Ok(())
             }
             End::IllFormed(fault) => {
-                self.carry = Carry::NONE;
+                self.last = Last::NONE;
                 Err(self.error_behind(fault))
             }
         }
@@ -101,11 +101,11 @@ impl Utf8Decoder {
     ///
     /// [`ErrorKind::Truncated`] if the stream ended inside a sequence; exactly once, a second call finds nothing.
     pub fn finish(&mut self) -> Result<(), Utf8Error> {
-        let octets = core::mem::replace(&mut self.carry, Carry::NONE);
-        if octets.is_empty() {
+        let last = core::mem::take(&mut self.last);
+        if last.is_boundary() {
             return Ok(());
         }
-        Err(self.error_behind(Fault { kind: ErrorKind::Truncated, octets }))
+        Err(self.error_behind(Fault { kind: ErrorKind::Truncated, octets: Subpart::of(last.pending()) }))
     }
 
     /// Octets taken so far, the [`pending`](Self::pending) ones included.
@@ -117,13 +117,13 @@ impl Utf8Decoder {
     /// Where the text that is known to be good ends: [`offset`](Self::offset) without the pending octets.
     #[inline]
     pub const fn valid_up_to(&self) -> u64 {
-        self.offset - self.carry.len() as u64
+        self.offset - self.last.pending_len() as u64
     }
 
     /// The octets of an unfinished sequence, `0..=3` of them, that wait for the next chunk.
     #[inline]
     pub fn pending(&self) -> &[u8] {
-        self.carry.as_slice()
+        self.last.pending()
     }
 
     /// The error for a fault whose last octet is the last one taken.
@@ -139,7 +139,7 @@ pub struct Pieces<'d, 'c> {
     rest: &'c [u8],
     /// Found behind the last text, not yet told.
     fault: Option<Fault>,
-    rejected: Carry,
+    rejected: Subpart,
 }
 
 impl<'c> Pieces<'_, 'c> {
@@ -165,10 +165,10 @@ impl<'c> Pieces<'_, 'c> {
     }
 
     /// Moves `taken` octets from the chunk to the decoder.
-    fn take(&mut self, taken: usize, carry: Carry) {
+    fn take(&mut self, taken: usize, last: Last) {
         self.rest = &self.rest[taken..];
         self.decoder.offset += taken as u64;
-        self.decoder.carry = carry;
+        self.decoder.last = last;
     }
 
     fn tell(&mut self, fault: Fault) -> Utf8Error {
@@ -182,33 +182,33 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 
     fn next(&mut self) -> Option<Piece<'c>> {
         if let Some(fault) = self.fault.take() {
-            self.take(usize::from(fault.octets.len()), Carry::NONE);
+            self.take(usize::from(fault.octets.len()), Last::NONE);
             return Some(Piece::IllFormed(self.tell(fault)));
         }
         if self.rest.is_empty() {
             return None;
         }
-        if !self.decoder.carry.is_empty() {
-            return match scan::finish_sequence(self.decoder.carry, self.rest) {
+        if !self.decoder.last.is_boundary() {
+            return match scan::finish_sequence(self.decoder.last, self.rest) {
                 Seam::Whole { taken, character } => {
-                    self.take(taken, Carry::NONE);
+                    self.take(taken, Last::NONE);
                     Some(Piece::Seam(character))
                 }
-                Seam::Open(Scan { taken, end: End::Unfinished(carry) }) => {
-                    self.take(taken, carry);
+                Seam::Open(Scan { taken, end: End::Unfinished(last) }) => {
+                    self.take(taken, last);
                     None
                 }
                 Seam::Open(Scan { taken, end: End::IllFormed(fault) }) => {
-                    self.take(taken, Carry::NONE);
+                    self.take(taken, Last::NONE);
                     Some(Piece::IllFormed(self.tell(fault)))
                 }
             };
         }
         let (text, end) = scan::prefix(self.rest);
         match end {
-            End::Unfinished(carry) => self.take(text.len() + usize::from(carry.len()), carry),
+            End::Unfinished(last) => self.take(text.len() + usize::from(last.pending_len()), last),
             End::IllFormed(fault) => {
-                self.take(text.len(), Carry::NONE);
+                self.take(text.len(), Last::NONE);
                 self.fault = Some(fault);
                 if text.is_empty() {
                     return self.next();
@@ -220,3 +220,34 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 }
 
 impl FusedIterator for Pieces<'_, '_> {}
+
+/// Octets that are all there are, as text: [`core::str::from_utf8`] with the kernels and the errors of this crate.
+///
+/// # Errors
+///
+/// The first ill-formed sequence, or [`ErrorKind::Truncated`] if the octets end inside a sequence. Everything before
+/// its offset is text.
+///
+/// ```
+/// use utf8_codec::{ErrorKind, Utf8Error, from_utf8};
+///
+/// assert_eq!(from_utf8(b"caf\xC3\xA9"), Ok("café"));
+/// assert_eq!(from_utf8(b"caf\xC3"), Err(Utf8Error::new(3, ErrorKind::Truncated, 1)));
+/// ```
+#[inline]
+pub fn from_utf8(octets: &[u8]) -> Result<&str, Utf8Error> {
+    let (text, end) = scan::prefix(octets);
+    if text.len() == octets.len() {
+        return Ok(text);
+    }
+    Err(error_behind(text, end))
+}
+
+#[cold]
+fn error_behind(text: &str, end: End) -> Utf8Error {
+    let Fault { kind, octets } = match end {
+        End::IllFormed(fault) => fault,
+        End::Unfinished(last) => Fault { kind: ErrorKind::Truncated, octets: Subpart::of(last.pending()) },
+    };
+    Utf8Error::new(text.len() as u64, kind, octets.len())
+}

@@ -161,6 +161,13 @@ impl Machine {
         }
     }
 
+    /// What [`step`](Self::step) does, in numbers, for those who make a table of their own: states are numbered from
+    /// 0, the boundary, to below `MAX_STATES`.
+    pub(crate) const fn next(&self, state: u8, octet: u8) -> Option<u8> {
+        let next = self.next[state as usize][octet as usize];
+        if next < REFUSED { Some(next) } else { None }
+    }
+
     /// The state that unfinished octets led to.
     pub(crate) fn state_after(&self, unfinished: &[u8]) -> State {
         unfinished.iter().fold(State::BOUNDARY, |state, &octet| match self.step(state, octet) {

@@ -43,4 +43,10 @@ pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
 #[cfg(feature = "stream")]
 pub use stream::{StreamError, Utf8Stream, Utf8StreamExt};
 pub use subset::Subset;
+pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
+pub use error::{ErrorKind, Utf8Error};
+pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
+#[cfg(utf8_codec_kernel = "choice")]
+#[doc(hidden)]
+pub use scan::Kernel;
 pub use text::{Counters, TextDecoder, TextPiece, TextPieces};

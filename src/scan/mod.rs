@@ -1,40 +1,145 @@
 //! Bulk scanning: how far is this good, and what comes after it.
 //!
 //! This is all that the rest of the crate sees of the kernels. Nobody above this room names a continuation octet.
+//!
+//! A scan has two steps. A [kernel](kernel) says *where the stream becomes ill-formed*, if it does: it is fast, and
+//! knows nothing but the formula that [`twin`] derives. Then, only if there is a flaw, the machine of
+//! [`form`](crate::form) says *what is wrong*, over the few octets of that sequence.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `twin.rs` | the formula, its derivation, and the formula on one octet |
+//! | `vector.rs` | the algorithm of all vector kernels, over a small trait |
+//! | `x86/avx512.rs`, `x86/avx2.rs`, `neon.rs` | that trait |
+//! | `portable.rs` | the kernel for every other machine |
+//! | `kernel.rs` | which one this machine has |
+
+#[cfg_attr(target_arch = "x86_64", path = "x86/mod.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "no_arch.rs")]
+mod arch;
+#[allow(unreachable_pub, reason = "public only where a benchmark chooses")]
+mod kernel;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+mod portable;
+#[cfg(test)]
+mod tests;
+mod twin;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod vector;
+
+use core::fmt;
+use core::hash::{Hash, Hasher};
 
 use crate::error::ErrorKind;
 use crate::form::{State, Step, UTF_8};
+#[cfg(utf8_codec_kernel = "choice")]
+pub use kernel::Kernel;
+#[cfg(not(utf8_codec_kernel = "choice"))]
+use kernel::Kernel;
 
-/// The unfinished sequence at the end of the octets so far: none to three octets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Carry {
+/// The last octets of a stream that was good so far: all that is ever asked about it.
+///
+/// They are kept as they came, so that a scan which goes well need not think about its end. Only the unfinished
+/// sequence among them counts in comparisons.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Last([u8; 4]);
+
+impl Last {
+    /// Between characters.
+    pub(crate) const NONE: Self = Self([0; 4]);
+
+    /// The most significant octet came last.
+    #[inline]
+    const fn word(self) -> u32 {
+        u32::from_le_bytes(self.0)
+    }
+
+    /// Octets of the unfinished sequence at the end: none to three. One that is
+    /// [never a lead](twin::is_never_a_lead) counts as unfinished.
+    #[inline]
+    pub(crate) const fn pending_len(self) -> u8 {
+        let word = self.word();
+        // The last octet is a lead; the one before it is a lead that wants two more; the one before that wants three.
+        if word >= 0xC0 << 24 {
+            1
+        } else if word << 8 >= 0xE0 << 24 {
+            2
+        } else if word << 16 >= 0xF0 << 24 {
+            3
+        } else {
+            0
+        }
+    }
+
+    /// The unfinished sequence at the end.
+    #[inline]
+    pub(crate) fn pending(&self) -> &[u8] {
+        &self.0[4 - usize::from(self.pending_len())..]
+    }
+
+    #[inline]
+    pub(crate) const fn is_boundary(self) -> bool {
+        self.pending_len() == 0
+    }
+
+    /// What they are behind a chunk.
+    #[inline]
+    pub(crate) fn behind(self, chunk: &[u8]) -> Self {
+        match chunk.last_chunk() {
+            Some(&last) => Self(last),
+            None => chunk.iter().fold(self, |Self([_, a, b, c]), &octet| Self([a, b, c, octet])),
+        }
+    }
+}
+
+impl PartialEq for Last {
+    fn eq(&self, other: &Self) -> bool {
+        self.pending() == other.pending()
+    }
+}
+
+impl Eq for Last {}
+
+impl Hash for Last {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.pending().hash(state);
+    }
+}
+
+impl fmt::Debug for Last {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pending().fmt(f)
+    }
+}
+
+/// The octets of an ill-formed maximal subpart: one to three, or none where there is no fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Subpart {
     octets: [u8; 3],
     len: u8,
 }
 
-impl Carry {
+impl Subpart {
     pub(crate) const NONE: Self = Self { octets: [0; 3], len: 0 };
+
+    /// `octets` are at most three.
+    pub(crate) fn of(octets: &[u8]) -> Self {
+        let mut subpart = Self::NONE;
+        for (place, &octet) in subpart.octets.iter_mut().zip(octets) {
+            *place = octet;
+            subpart.len += 1;
+        }
+        subpart
+    }
 
     pub(crate) const fn len(self) -> u8 {
         self.len
     }
 
-    pub(crate) const fn is_empty(self) -> bool {
-        self.len == 0
-    }
-
     pub(crate) fn as_slice(&self) -> &[u8] {
         &self.octets[..usize::from(self.len)]
-    }
-
-    /// `octets` are at most three.
-    fn of(octets: &[u8]) -> Self {
-        let mut carry = Self::NONE;
-        for (place, &octet) in carry.octets.iter_mut().zip(octets) {
-            *place = octet;
-            carry.len += 1;
-        }
-        carry
     }
 }
 
@@ -42,15 +147,15 @@ impl Carry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,
-    /// Its octets; they may have begun in the carry.
-    pub(crate) octets: Carry,
+    /// Its octets; they may have begun before the chunk.
+    pub(crate) octets: Subpart,
 }
 
 /// What follows the good text of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// Nothing but an unfinished sequence, which is often empty: the chunk was taken whole.
-    Unfinished(Carry),
+    Unfinished(Last),
     /// An ill-formed sequence, behind which the scan stopped.
     IllFormed(Fault),
 }
@@ -64,26 +169,99 @@ pub(crate) struct Scan {
     pub(crate) end: End,
 }
 
-/// Scans a chunk that follows `carry`, up to its end or to the end of the first ill-formed sequence.
+/// Scans a chunk that follows `last`, up to its end or to the end of the first ill-formed sequence.
 ///
 /// Fail-fast: a chunk whose last octet makes the text ill-formed is refused now, not when the next chunk comes.
-pub(crate) fn scan(carry: Carry, chunk: &[u8]) -> Scan {
-    let seam = if carry.is_empty() {
-        0
+#[inline]
+pub(crate) fn scan(last: Last, chunk: &[u8]) -> Scan {
+    let flaw = first_flaw(last, chunk);
+    if flaw == chunk.len() {
+        Scan { taken: flaw, end: End::Unfinished(last.behind(chunk)) }
     } else {
-        match finish_sequence(carry, chunk) {
-            Seam::Whole { taken, .. } => taken,
-            Seam::Open(scan) => return scan,
-        }
-    };
-    let (text, end) = prefix(&chunk[seam..]);
-    let behind = match end {
-        End::Unfinished(carry) | End::IllFormed(Fault { octets: carry, .. }) => carry.len(),
-    };
-    Scan { taken: seam + text.len() + usize::from(behind), end }
+        refuse(last, chunk, flaw)
+    }
 }
 
-/// How the sequence in a carry went on.
+/// The longest well-formed prefix that ends between characters, and what follows it.
+#[inline]
+pub(crate) fn prefix(chunk: &[u8]) -> (&str, End) {
+    let flaw = first_flaw(Last::NONE, chunk);
+    let (good, end) = if flaw == chunk.len() {
+        let last = Last::NONE.behind(chunk);
+        (flaw - usize::from(last.pending_len()), End::Unfinished(last))
+    } else {
+        let Scan { taken, end } = refuse(Last::NONE, chunk, flaw);
+        let End::IllFormed(fault) = end else { return ("", end) };
+        (taken - usize::from(fault.octets.len()), end)
+    };
+    // SAFETY: the octets before the flaw are good, and `good` leaves out the unfinished sequence at their end.
+    (unsafe { core::str::from_utf8_unchecked(&chunk[..good]) }, end)
+}
+
+/// Chunks up to this length are tried for ASCII before a kernel is called.
+const SMALL: usize = 64;
+
+/// The first octet that makes the stream ill-formed, or, for an octet that is never a lead, perhaps the one behind
+/// it; the chunk's length if it is good.
+#[inline]
+fn first_flaw(last: Last, chunk: &[u8]) -> usize {
+    // Text that was ASCII lately is likely to be. Where it was not the question would be a branch that nobody can
+    // foresee.
+    if last.word() & 0x8080_8080 == 0 && is_small_ascii(chunk) {
+        return chunk.len();
+    }
+    let flaw = if chunk.len() < 4 {
+        twin::first_flaw(last.word(), chunk)
+    } else {
+        Kernel::in_use().first_flaw(last.word(), chunk)
+    };
+    match chunk.last() {
+        Some(&octet) if flaw == chunk.len() && twin::is_never_a_lead(octet) => flaw - 1,
+        _ => flaw,
+    }
+}
+
+/// Is it a chunk of up to [`SMALL`] octets, all of them ASCII? Two reads that overlap, of half the size at least.
+#[inline]
+fn is_small_ascii(chunk: &[u8]) -> bool {
+    #[inline]
+    fn ends<const N: usize>(chunk: &[u8]) -> bool {
+        let (Some(front), Some(back)) = (chunk.first_chunk::<N>(), chunk.last_chunk::<N>()) else {
+            return false;
+        };
+        front.is_ascii() & back.is_ascii()
+    }
+    match chunk.len() {
+        33..=SMALL => ends::<32>(chunk),
+        16..=32 => ends::<16>(chunk),
+        8..=15 => ends::<8>(chunk),
+        4..=7 => ends::<4>(chunk),
+        _ => false,
+    }
+}
+
+/// What is wrong at the flaw, and where it begins.
+#[cold]
+fn refuse(last: Last, chunk: &[u8], flaw: usize) -> Scan {
+    let before = last.behind(&chunk[..flaw]);
+    let begun = before.pending();
+    let mut state = State::BOUNDARY;
+    for (seen, &octet) in begun.iter().chain(&chunk[flaw..]).enumerate() {
+        match UTF_8.step(state, octet) {
+            Step::To(next) => state = next,
+            Step::Refused(kind) => {
+                // An octet that is refused as a lead is itself the subpart; any other is not part of it.
+                let octets = if begun.is_empty() { &chunk[flaw..=flaw] } else { &begun[..seen.max(1)] };
+                let taken = flaw + usize::from(begun.is_empty());
+                return Scan { taken, end: End::IllFormed(Fault { kind, octets: Subpart::of(octets) }) };
+            }
+        }
+    }
+    // Not reached: there is a flaw.
+    Scan { taken: chunk.len(), end: End::Unfinished(last.behind(chunk)) }
+}
+
+/// How the sequence that a chunk interrupted went on.
 pub(crate) enum Seam {
     /// It is whole after `taken` octets of the chunk.
     Whole { taken: usize, character: char },
@@ -91,12 +269,13 @@ pub(crate) enum Seam {
     Open(Scan),
 }
 
-/// Takes from `chunk` only what belongs to the sequence in a `carry` that is not empty.
-pub(crate) fn finish_sequence(carry: Carry, chunk: &[u8]) -> Seam {
+/// Takes from `chunk` only what belongs to the unfinished sequence before it. There is one.
+pub(crate) fn finish_sequence(last: Last, chunk: &[u8]) -> Seam {
     let mut sequence = [0; 4];
-    let mut len = usize::from(carry.len());
-    sequence[..len].copy_from_slice(carry.as_slice());
-    let mut state = UTF_8.state_after(carry.as_slice());
+    let begun = last.pending();
+    let mut len = begun.len();
+    sequence[..len].copy_from_slice(begun);
+    let mut state = UTF_8.state_after(begun);
     let mut taken = 0;
     for &octet in chunk {
         match UTF_8.step(state, octet) {
@@ -110,39 +289,12 @@ pub(crate) fn finish_sequence(carry: Carry, chunk: &[u8]) -> Seam {
                 state = next;
             }
             Step::Refused(kind) => {
-                let fault = Fault { kind, octets: Carry::of(&sequence[..len]) };
+                let fault = Fault { kind, octets: Subpart::of(&sequence[..len]) };
                 return Seam::Open(Scan { taken, end: End::IllFormed(fault) });
             }
         }
     }
-    Seam::Open(Scan { taken, end: End::Unfinished(Carry::of(&sequence[..len])) })
-}
-
-/// The longest well-formed prefix that ends between characters, and what follows it.
-pub(crate) fn prefix(chunk: &[u8]) -> (&str, End) {
-    match core::str::from_utf8(chunk) {
-        Ok(text) => (text, End::Unfinished(Carry::NONE)),
-        Err(error) => {
-            let (good, rest) = chunk.split_at(error.valid_up_to());
-            // SAFETY: std found the first `valid_up_to` octets well-formed.
-            let text = unsafe { core::str::from_utf8_unchecked(good) };
-            (text, sequence_end(rest))
-        }
-    }
-}
-
-/// What `rest`, which starts with no whole character, starts with.
-fn sequence_end(rest: &[u8]) -> End {
-    let mut state = State::BOUNDARY;
-    for (seen, &octet) in rest.iter().enumerate() {
-        match UTF_8.step(state, octet) {
-            Step::To(next) => state = next,
-            Step::Refused(kind) => {
-                return End::IllFormed(Fault { kind, octets: Carry::of(&rest[..seen.max(1)]) });
-            }
-        }
-    }
-    End::Unfinished(Carry::of(rest))
+    Seam::Open(Scan { taken, end: End::Unfinished(last.behind(chunk)) })
 }
 
 /// The character that a whole sequence stands for (RFC 3629 §3).

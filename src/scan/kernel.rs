@@ -1,0 +1,107 @@
+//! Which kernel this machine has, asked once.
+//!
+//! Whoever compiles with `--cfg utf8_codec_kernel="portable"` (or `"avx2"`, `"avx512"`, `"neon"`) in `RUSTFLAGS` gets
+//! that kernel where the machine has it, and the portable one where it has not: that is how the whole test suite runs
+//! on each. With `--cfg utf8_codec_kernel="choice"` a program chooses while it runs, for benchmarks. Neither is part
+//! of the stable interface.
+
+use core::fmt;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use super::{arch, portable};
+
+/// A kernel, whether this machine has it or not.
+pub(super) struct Implementation {
+    pub(super) name: &'static str,
+    /// Does the machine have what `first_flaw` needs?
+    pub(super) is_supported: fn() -> bool,
+    /// The first flaw in a chunk of four octets or more that follows these, or its length if it has none.
+    ///
+    /// # Safety
+    ///
+    /// `is_supported`, and the chunk has four octets or more.
+    pub(super) first_flaw: unsafe fn(last: u32, chunk: &[u8]) -> usize,
+}
+
+pub(super) static PORTABLE: Implementation =
+    Implementation { name: "portable", is_supported: || true, first_flaw: portable::first_flaw };
+
+/// A kernel that this machine has: the only way to get one is to ask for those.
+#[derive(Clone, Copy)]
+pub struct Kernel(&'static Implementation);
+
+impl Kernel {
+    /// What this machine has, the best first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        let kernels = arch::KERNELS.iter().copied().chain([&PORTABLE]);
+        kernels.filter(|kernel| (kernel.is_supported)()).map(Self)
+    }
+
+    /// `portable`, `avx2`, `avx512` or `neon`.
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// The kernel in use.
+    #[inline]
+    pub fn in_use() -> Self {
+        if let Some(known) = arch::KNOWN
+            && FORCED.is_none()
+        {
+            return Self(known);
+        }
+        // SAFETY: the pointer is null or made of a reference to a static, which needs no ordering.
+        match unsafe { IN_USE.load(Ordering::Relaxed).as_ref() } {
+            Some(kernel) => Self(kernel),
+            None => Self::choose_best(),
+        }
+    }
+
+    /// Makes this kernel the one in use, for all threads.
+    pub fn choose(self) {
+        IN_USE.store(ptr::from_ref(self.0).cast_mut(), Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn choose_best() -> Self {
+        let is_wanted = |kernel: &Self| FORCED.is_none_or(|name| name == kernel.name());
+        let best = Self::available().find(is_wanted).unwrap_or(Self(&PORTABLE));
+        best.choose();
+        best
+    }
+
+    /// The first flaw in a chunk that follows `last`, or its length if it has none.
+    ///
+    /// The chunk has four octets or more: this is checked where it is compiled for tests, and [`super::first_flaw`],
+    /// the only caller, sees to it.
+    #[inline]
+    pub(super) fn first_flaw(self, last: u32, chunk: &[u8]) -> usize {
+        debug_assert!(chunk.len() >= 4);
+        // SAFETY: only a supported kernel becomes a `Kernel`; the length is as stated.
+        unsafe { (self.0.first_flaw)(last, chunk) }
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+static IN_USE: AtomicPtr<Implementation> = AtomicPtr::new(ptr::null_mut());
+
+pub(super) const FORCED: Option<&str> = if cfg!(utf8_codec_kernel = "portable") {
+    Some("portable")
+} else if cfg!(utf8_codec_kernel = "avx2") {
+    Some("avx2")
+} else if cfg!(utf8_codec_kernel = "avx512") {
+    Some("avx512")
+} else if cfg!(utf8_codec_kernel = "neon") {
+    Some("neon")
+} else if cfg!(utf8_codec_kernel = "choice") {
+    // None, but asked while the program runs.
+    None
+} else {
+    None
+};

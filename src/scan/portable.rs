@@ -1,0 +1,94 @@
+//! The kernel for every machine: words of ASCII, and the grammar's machine with its state in the count of a shift.
+//!
+//! The machine's table is turned on its side: for each octet a number holds, six bits for each state, where that
+//! state goes. A step is a shift by the state, which waits only for the state before it, while the loads wait for
+//! nothing (Per Vognsen's "shift-based DFA").
+
+use crate::form::{Machine, UTF_8};
+
+/// Bits of a state, which is its number times this.
+const WIDTH: u32 = 6;
+const MASK: u64 = (1 << WIDTH) - 1;
+const BOUNDARY: u64 = 0;
+/// The numbers of the states of [`UTF_8`], by their number there; nothing in this form is longer than four octets.
+const STATES: [u8; 8] = [0, 1, 2, 3, 6, 7, 8, 9];
+/// The state behind them: an octet was refused, and nothing leads away from it.
+const REFUSED: u64 = STATES.len() as u64 * WIDTH as u64;
+
+static SHIFTS: [u64; 256] = shifts(&UTF_8);
+
+const fn shifts(machine: &Machine) -> [u64; 256] {
+    let mut shifts = [REFUSED << REFUSED; 256];
+    let mut octet = 0;
+    while octet < 256 {
+        let mut from = 0;
+        while from < STATES.len() {
+            let to = match machine.next(STATES[from], octet as u8) {
+                Some(state) => place(state) * WIDTH as u64,
+                None => REFUSED,
+            };
+            shifts[octet] |= to << (from as u32 * WIDTH);
+            from += 1;
+        }
+        octet += 1;
+    }
+    shifts
+}
+
+const fn place(state: u8) -> u64 {
+    let mut place = 0;
+    while STATES[place] != state {
+        place += 1;
+    }
+    place as u64
+}
+
+/// One octet. Only the low six bits of a state mean something.
+#[inline]
+fn step(state: u64, octet: u8) -> u64 {
+    SHIFTS[usize::from(octet)] >> (state & MASK)
+}
+
+/// The state behind octets of which the last came last; `0` where none came.
+fn state_after(last: u32) -> u64 {
+    // A good stream needs three octets to be known. What stands before them may be half a sequence: it is skipped.
+    let octets = last.to_le_bytes();
+    let start = (1..4).find(|&at| octets[at] & 0xC0 != 0x80).unwrap_or(4);
+    octets[start..].iter().fold(BOUNDARY, |state, &octet| step(state, octet))
+}
+
+const BLOCK: usize = 32;
+
+/// The first flaw in a chunk that follows `last`, or its length if it has none.
+pub(super) fn first_flaw(last: u32, chunk: &[u8]) -> usize {
+    let mut state = state_after(last);
+    let (blocks, rest) = chunk.as_chunks::<BLOCK>();
+    for (i, block) in blocks.iter().enumerate() {
+        if state & MASK == BOUNDARY && is_ascii(block) {
+            continue;
+        }
+        let after = block.iter().fold(state, |state, &octet| step(state, octet));
+        if after & MASK == REFUSED {
+            return i * BLOCK + first_refused(state, block);
+        }
+        state = after;
+    }
+    chunk.len() - rest.len() + first_refused(state, rest)
+}
+
+/// The first octet that the machine refuses from this state on; the number of octets if there is none.
+fn first_refused(mut state: u64, octets: &[u8]) -> usize {
+    for (at, &octet) in octets.iter().enumerate() {
+        state = step(state, octet);
+        if state & MASK == REFUSED {
+            return at;
+        }
+    }
+    octets.len()
+}
+
+fn is_ascii(block: &[u8; BLOCK]) -> bool {
+    let (words, _) = block.as_chunks::<8>();
+    let any = words.iter().fold(0, |any, &word| any | u64::from_ne_bytes(word));
+    any & 0x8080_8080_8080_8080 == 0
+}

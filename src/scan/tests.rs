@@ -1,0 +1,306 @@
+//! Every kernel that the machine has, against the standard library and against the formula on one octet.
+
+use super::{End, Kernel, Last, SMALL, Scan, first_flaw, twin};
+use crate::Utf8Error;
+
+/// All of them: what `first_flaw` finds with this kernel, without the short cuts for small chunks.
+fn flaw_of(kernel: Kernel, last: u32, chunk: &[u8]) -> usize {
+    if chunk.len() < 4 { twin::first_flaw(last, chunk) } else { kernel.first_flaw(last, chunk) }
+}
+
+/// The places of a flaw that a kernel may tell: what an octet that is never a lead does is seen at it or behind it.
+fn assert_flaw(kernel: Kernel, last: u32, chunk: &[u8], context: &dyn Fn() -> String) {
+    let twin = twin::first_flaw(last, chunk);
+    let found = flaw_of(kernel, last, chunk);
+    let early = found + 1 == twin && twin::is_never_a_lead(chunk[found]);
+    assert!(found == twin || early, "{kernel:?} finds {found}, not {twin}: {}", context());
+}
+
+/// Octets, and where they stand in memory: `offset` octets behind a cache line.
+struct Placed {
+    memory: Vec<u8>,
+    start: usize,
+}
+
+impl Placed {
+    fn new(octets: &[u8], offset: usize) -> Self {
+        // Hostile octets around the chunk: a read outside of it would change the verdict.
+        let mut memory = vec![0xFF; octets.len() + 192];
+        let start = memory.as_ptr().align_offset(64) + 64 + offset;
+        memory[start..start + octets.len()].copy_from_slice(octets);
+        memory.truncate(start + octets.len() + 1);
+        Self { memory, start }
+    }
+
+    fn chunk(&self) -> &[u8] {
+        &self.memory[self.start..self.memory.len() - 1]
+    }
+
+    fn chunk_mut(&mut self) -> &mut [u8] {
+        let end = self.memory.len() - 1;
+        &mut self.memory[self.start..end]
+    }
+}
+
+/// Text of this length in characters of 1, 2, 3 or 4 octets, or of all of them, filled up with ASCII.
+fn text(len: usize, alphabet: &[&str]) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut characters = alphabet.iter().cycle();
+    while text.len() < len {
+        let character = characters.next().map_or("", |c| c);
+        if text.len() + character.len() > len {
+            text.push(b'.');
+        } else {
+            text.extend_from_slice(character.as_bytes());
+        }
+    }
+    text
+}
+
+const ALPHABETS: [&[&str]; 6] = [
+    &["a"],
+    &["é"],
+    &["€"],
+    &["💩"],
+    &["a", "é", "€", "💩", "\u{10FFFF}", "\u{D7FF}", "\u{E000}"],
+    &["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "ж"],
+];
+
+/// Sequences with a flaw in every class, and good ones at every border of a range.
+const CRITICAL: [&[u8]; 32] = [
+    b"\x80",
+    b"\xBF",
+    b"\xC0",
+    b"\xC1\x80",
+    b"\xC2",
+    b"\xC2\x7F",
+    b"\xC2\x80",
+    b"\xC2\xC0",
+    b"\xDF\xBF\x80",
+    b"\xE0",
+    b"\xE0\x9F\xBF",
+    b"\xE0\xA0\x80",
+    b"\xE0\xA0\x7F",
+    b"\xE1\x80",
+    b"\xE1\x80\xC2",
+    b"\xED\x9F\xBF",
+    b"\xED\xA0\x80",
+    b"\xEF\xBF\xBF\xBF",
+    b"\xF0\x8F\xBF\xBF",
+    b"\xF0\x90\x80\x80",
+    b"\xF0\x90\x80",
+    b"\xF0\x90\x80a",
+    b"\xF0\x90\xE0",
+    b"\xF1\x80",
+    b"\xF3\xBF\xBF\xBF",
+    b"\xF3\xBF\xBF\xBF\xBF",
+    b"\xF4\x8F\xBF\xBF",
+    b"\xF4\x90\x80\x80",
+    b"\xF5\x80\x80\x80",
+    b"\xF8\x88\x80\x80\x80",
+    b"\xFE",
+    b"\xFF",
+];
+
+/// Ends of a stream in every state.
+const LASTS: [&[u8]; 14] = [
+    b"",
+    b"abcd",
+    b"\xC3\xA9",
+    b"\xC2",
+    b"\xDF",
+    b"\xE0",
+    b"\xE1",
+    b"\xED",
+    b"\xE2\x82",
+    b"\xF0",
+    b"\xF4",
+    b"\xF1\x80",
+    b"\xF0\x9F\x92",
+    b"\xF0\x9F\x92\xA9",
+];
+
+/// Every state, every place, every length near the borders that matter to the vectors.
+#[test]
+fn every_critical_sequence_is_judged_alike_at_every_place_and_length() {
+    let lens = if cfg!(debug_assertions) { (0..=140).chain(188..=196) } else { (0..=300).chain(316..=326) };
+    for kernel in Kernel::available() {
+        for len in lens.clone() {
+            for (i, alphabet) in ALPHABETS.iter().enumerate() {
+                let good = text(len, alphabet);
+                let mut placed = Placed::new(&good, (7 * len + 13 * i) % 64);
+                let step = if len < 70 { 1 } else { 5 };
+                for at in (0..len).step_by(step) {
+                    let critical = CRITICAL[(at + 3 * len + i) % CRITICAL.len()];
+                    let end = len.min(at + critical.len());
+                    placed.chunk_mut()[at..end].copy_from_slice(&critical[..end - at]);
+                    let last = Last::NONE.behind(LASTS[(at + len) % LASTS.len()]).word();
+                    assert_flaw(kernel, last, placed.chunk(), &|| {
+                        format!("{critical:02X?} at {at} of {len}")
+                    });
+                    placed.chunk_mut()[at..end].copy_from_slice(&good[at..end]);
+                }
+                assert_eq!(flaw_of(kernel, 0, placed.chunk()), len, "{kernel:?}: {len} good octets");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_pair_of_a_state_and_a_critical_sequence_is_judged_alike_where_chunks_meet() {
+    for kernel in Kernel::available() {
+        for last in LASTS {
+            for critical in CRITICAL {
+                for len in 0..=72 {
+                    let mut chunk = critical.to_vec();
+                    chunk.extend(text(len, ALPHABETS[4]));
+                    let placed = Placed::new(&chunk, len % 64);
+                    let word = Last::NONE.behind(last).word();
+                    assert_flaw(kernel, word, placed.chunk(), &|| format!("{last:02X?} then {chunk:02X?}"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_flaw_is_found_at_the_borders_of_vectors_groups_and_segments() {
+    let lens = [1460, 4096 + 31, 8192];
+    for kernel in Kernel::available() {
+        for (i, len) in lens.into_iter().enumerate() {
+            for alphabet in ALPHABETS {
+                let good = text(len, alphabet);
+                let mut placed = Placed::new(&good, 17 * i);
+                let borders = [0, 64, 128, 256, 512, 960, 1024, 2048, 2112, 2304, 4096, 6144, 8192];
+                for at in borders.into_iter().flat_map(|border: usize| border.saturating_sub(3)..border + 4) {
+                    for critical in CRITICAL {
+                        if at + critical.len() <= len {
+                            let range = at..at + critical.len();
+                            placed.chunk_mut()[range.clone()].copy_from_slice(critical);
+                            assert_flaw(kernel, 0, placed.chunk(), &|| {
+                                format!("{critical:02X?} at {at} of {len}")
+                            });
+                            placed.chunk_mut()[range.clone()].copy_from_slice(&good[range]);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// An xorshift generator: these tests stand alone.
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+#[test]
+fn random_octets_are_judged_alike_however_they_are_cut() {
+    let mut seed = 0x9E37_79B9_7F4A_7C15;
+    let rounds = if cfg!(debug_assertions) { 3_000 } else { 100_000 };
+    for round in 0..rounds {
+        let mut octets = Vec::new();
+        let flaws = random(&mut seed) % 4;
+        for _ in 0..random(&mut seed) % 40 {
+            let alphabet = ALPHABETS[random(&mut seed) as usize % ALPHABETS.len()];
+            octets.extend(text(random(&mut seed) as usize % 24, alphabet));
+            if random(&mut seed) % 16 < flaws {
+                octets.extend_from_slice(CRITICAL[random(&mut seed) as usize % CRITICAL.len()]);
+            }
+        }
+        let expected = verdict_of_std(&octets);
+        for kernel in Kernel::available() {
+            assert_eq!(verdict(kernel, &[&octets]), expected, "{kernel:?}, round {round}: {octets:02X?}");
+            let mut chunks = Vec::new();
+            let mut rest = &octets[..];
+            while !rest.is_empty() {
+                let longest = rest.len().min([3, 20, 70, 400][round % 4]);
+                let (chunk, behind) = rest.split_at(random(&mut seed) as usize % (longest + 1));
+                chunks.push(chunk);
+                rest = behind;
+            }
+            assert_eq!(verdict(kernel, &chunks), expected, "{kernel:?}, round {round}: {chunks:02X?}");
+        }
+    }
+}
+
+/// How far a stream is good, and whether it goes on after that with an ill-formed or an unfinished sequence.
+#[derive(Debug, PartialEq)]
+struct Verdict {
+    valid_up_to: usize,
+    ill_formed: bool,
+    len: usize,
+}
+
+fn verdict_of_std(octets: &[u8]) -> Verdict {
+    match core::str::from_utf8(octets) {
+        Ok(_) => Verdict { valid_up_to: octets.len(), ill_formed: false, len: 0 },
+        Err(error) => Verdict {
+            valid_up_to: error.valid_up_to(),
+            ill_formed: error.error_len().is_some(),
+            len: error.error_len().unwrap_or(octets.len() - error.valid_up_to()),
+        },
+    }
+}
+
+/// The same by a kernel, chunk by chunk.
+fn verdict(kernel: Kernel, chunks: &[&[u8]]) -> Verdict {
+    let (mut last, mut before) = (Last::NONE, 0);
+    for chunk in chunks {
+        let flaw = flaw_of(kernel, last.word(), chunk);
+        let flaw = match chunk.last() {
+            Some(&octet) if flaw == chunk.len() && twin::is_never_a_lead(octet) => flaw - 1,
+            _ => flaw,
+        };
+        if flaw < chunk.len() {
+            let Scan { taken, end: End::IllFormed(fault) } = super::refuse(last, chunk, flaw) else {
+                panic!("a flaw that is none: {flaw} of {chunk:02X?} behind {last:02X?}");
+            };
+            let len = usize::from(fault.octets.len());
+            return Verdict { valid_up_to: before + taken - len, ill_formed: true, len };
+        }
+        last = last.behind(chunk);
+        before += chunk.len();
+    }
+    let len = usize::from(last.pending_len());
+    Verdict { valid_up_to: before - len, ill_formed: false, len }
+}
+
+#[test]
+fn a_chunk_is_refused_for_its_last_octet() {
+    let refused = [
+        (&b""[..], [0x80, 0xC0, 0xC1, 0xF5, 0xFF]),
+        (b"\xE0", [0x80, 0x9F, b'a', 0xC2, 0xFF]),
+        (b"\xED", [0xA0, 0xBF, b'a', 0xE0, 0xC0]),
+        (b"\xF0", [0x80, 0x8F, b'a', 0xF0, 0xF5]),
+        (b"\xF4", [0x90, 0xBF, b'a', 0xF4, 0xC1]),
+        (b"\xF1\x80\x80", [b'a', 0xC2, 0xE0, 0xFF, 0xC0]),
+    ];
+    for len in (0..=SMALL + 4).chain([1460, 2048, 4096]) {
+        for (begun, octets) in refused {
+            for octet in octets {
+                let mut chunk = text(len, ALPHABETS[4]);
+                chunk.extend_from_slice(begun);
+                chunk.push(octet);
+                let flaw = chunk.len() - 1;
+                assert_eq!(first_flaw(Last::NONE, &chunk), flaw, "{begun:02X?} {octet:02X} behind {len}");
+                for kernel in Kernel::available() {
+                    assert!(verdict(kernel, &[&chunk]).ill_formed, "{kernel:?}");
+                }
+                let error: Utf8Error = crate::Utf8Decoder::new().validate(&chunk).expect_err("refused");
+                assert_eq!(error.offset as usize + begun.len(), flaw);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_kernel_that_was_asked_for_is_in_use() {
+    if let Some(name) = super::kernel::FORCED {
+        let kernel = Kernel::in_use().name();
+        assert!(kernel == name, "asked for {name}, and this machine has only {kernel}");
+    }
+}

@@ -1,0 +1,229 @@
+//! The one algorithm of the vector kernels, over what they need of a vector.
+//!
+//! A kernel is an `impl` of [`Vector`] and a function with `#[target_feature]` that calls [`first_flaw`]. Everything
+//! here is `#[inline(always)]`, so that it is compiled inside that function, with the features that it enables.
+
+/// A vector of octets, and the formula of [`twin`](super::twin) on it.
+///
+/// # Safety of the functions
+///
+/// All of them need the CPU features of the implementing type; the functions that read memory say what more.
+pub(super) trait Vector: Copy {
+    /// Octets in a vector.
+    const LEN: usize;
+
+    /// Nothing: no octet above `7F`, no flaw.
+    unsafe fn zero() -> Self;
+
+    /// A vector that ends with the last four octets of the stream.
+    unsafe fn last_octets(last: u32) -> Self;
+
+    /// # Safety
+    ///
+    /// `LEN` octets at `from` can be read.
+    unsafe fn load(from: *const u8) -> Self;
+
+    /// The octets of `chunk` from `at` to its end, which are `LEN` or fewer, and zeros. Reads nothing else.
+    ///
+    /// # Safety
+    ///
+    /// `at <= chunk.len() <= at + LEN`, and the chunk has four octets or more.
+    unsafe fn load_rest(chunk: &[u8], at: usize) -> Self;
+
+    /// `self` moved by one, two and three octets, with the last of `before` moved in.
+    unsafe fn moved(self, before: Self) -> [Self; 3];
+
+    unsafe fn or(self, other: Self) -> Self;
+
+    unsafe fn is_ascii(self) -> bool;
+
+    /// `self`, with a mark at every flaw of `x`.
+    unsafe fn or_flaws(self, x: Self, p: [Self; 3]) -> Self;
+
+    /// Is anything marked?
+    unsafe fn is_marked(self) -> bool;
+
+    /// The place of the first mark, or `LEN` or more.
+    unsafe fn first_mark(self) -> usize;
+
+    /// Says that memory will be read soon. No address is wrong.
+    unsafe fn prefetch(from: *const u8);
+}
+
+/// The main loop takes this many vectors at once.
+const GROUP: usize = 4;
+/// Marks are looked at after so many groups at first, then after twice as many, and so on: an early flaw, which
+/// comes often where text is repaired, is found early, and a late one after little work.
+const FIRST_SEGMENT: usize = 1;
+/// Octets between two looks at the marks, in the long run. A look at every group would cost a fifth of the speed.
+const LONGEST_SEGMENT: usize = 2048;
+/// After so many groups that are not ASCII only the first of a segment is tried for it.
+const DENSE: u32 = 4;
+/// How far ahead memory is asked for.
+const AHEAD: usize = 4096;
+
+/// The first flaw in a chunk that follows `last`, or its length if it has none.
+///
+/// # Safety
+///
+/// The CPU has the features of `V`, and the chunk has four octets or more.
+#[inline(always)]
+pub(super) unsafe fn first_flaw<V: Vector>(last: u32, chunk: &[u8]) -> usize {
+    let len = chunk.len();
+    // SAFETY: the features are the caller's promise. Each load says where it stays within the chunk.
+    unsafe {
+        if len <= V::LEN {
+            // The rest from 0 is the whole chunk.
+            let x = V::load_rest(chunk, 0);
+            let marks = V::zero().or_flaws(x, x.moved(V::last_octets(last)));
+            return marks.first_mark().min(len);
+        }
+        let start = chunk.as_ptr();
+        // The chunk is longer than a vector.
+        let x = V::load(start);
+        let mut marks = V::zero().or_flaws(x, x.moved(V::last_octets(last)));
+        let mut at = V::LEN;
+        let mut good = 0;
+        if len >= (GROUP + 2) * V::LEN {
+            // To the first aligned place whose three octets before it are in the chunk, by a vector at 4 if need be.
+            at = V::LEN - start as usize % V::LEN;
+            if at < 4 {
+                marks = or_flaws_at(marks, start.add(4));
+                at += V::LEN;
+            }
+            let mut segment = FIRST_SEGMENT * GROUP * V::LEN;
+            let mut dense = 0;
+            while len - at >= GROUP * V::LEN {
+                let stop = at + segment.min((len - at) / (GROUP * V::LEN) * (GROUP * V::LEN));
+                // `3 <= at` and `stop <= len`.
+                (marks, dense) = or_flaws_of_groups(marks, dense, start, at, stop);
+                if marks.is_marked() {
+                    return locate::<V>(last, chunk, good);
+                }
+                at = stop;
+                good = stop;
+                segment = (2 * segment).min(LONGEST_SEGMENT);
+            }
+        }
+        while len - at >= V::LEN {
+            // `LEN` octets from `at`, and three before it, are in the chunk.
+            marks = or_flaws_at(marks, start.add(at));
+            at += V::LEN;
+        }
+        if at < len {
+            // `LEN <= at`, and fewer than `LEN` octets are left.
+            let x = V::load_rest(chunk, at);
+            let rest = V::zero().or_flaws(x, x.moved(V::load(start.add(at - V::LEN))));
+            if rest.first_mark() < len - at {
+                return locate::<V>(last, chunk, good);
+            }
+        }
+        if marks.is_marked() { locate::<V>(last, chunk, good) } else { len }
+    }
+}
+
+/// # Safety
+///
+/// The CPU has the features; from three octets before `from` to `LEN` behind it memory can be read.
+#[inline(always)]
+unsafe fn or_flaws_at<V: Vector>(marks: V, from: *const u8) -> V {
+    // SAFETY: as above. To read the same octets again at other places is faster than to move them in registers.
+    unsafe {
+        marks.or_flaws(V::load(from), [V::load(from.sub(1)), V::load(from.sub(2)), V::load(from.sub(3))])
+    }
+}
+
+/// Groups from `at` to `stop`; those that are ASCII are only looked at for that.
+///
+/// # Safety
+///
+/// The CPU has the features; `stop - at` is a positive multiple of a group; from `start + at - 4` to `start + stop`
+/// memory can be read.
+#[inline(always)]
+unsafe fn or_flaws_of_groups<V: Vector>(
+    mut marks: V,
+    mut dense: u32,
+    start: *const u8,
+    mut at: usize,
+    stop: usize,
+) -> (V, u32) {
+    let group = GROUP * V::LEN;
+    let mut try_ascii = true;
+    // SAFETY: all groups that are read lie between `at` and `stop`, and `start + at` has four octets before it.
+    unsafe {
+        while at < stop {
+            let from = start.add(at);
+            if try_ascii && is_ascii_group::<V>(from) && last_four(from) & 0x8080_8080 == 0 {
+                dense = 0;
+                loop {
+                    V::prefetch(start.wrapping_add(at + AHEAD));
+                    at += group;
+                    if at == stop || !is_ascii_group::<V>(start.add(at)) {
+                        break;
+                    }
+                }
+                continue;
+            }
+            dense += 1;
+            try_ascii = dense < DENSE;
+            let mut i = 0;
+            while i < GROUP {
+                V::prefetch(from.wrapping_add(i * V::LEN + AHEAD));
+                marks = or_flaws_at(marks, from.add(i * V::LEN));
+                i += 1;
+            }
+            at += group;
+        }
+    }
+    (marks, dense)
+}
+
+/// # Safety
+///
+/// The CPU has the features; a group of octets at `from` can be read.
+#[inline(always)]
+unsafe fn is_ascii_group<V: Vector>(from: *const u8) -> bool {
+    // SAFETY: as above.
+    unsafe {
+        let front = V::load(from).or(V::load(from.add(V::LEN)));
+        let back = V::load(from.add(2 * V::LEN)).or(V::load(from.add(3 * V::LEN)));
+        front.or(back).is_ascii()
+    }
+}
+
+/// # Safety
+///
+/// Four octets before `at` can be read.
+#[inline(always)]
+unsafe fn last_four(at: *const u8) -> u32 {
+    // SAFETY: as above.
+    u32::from_le_bytes(unsafe { at.sub(4).cast::<[u8; 4]>().read() })
+}
+
+/// The exact place of the first flaw, of which is known that it is not before `at`: vector by vector.
+///
+/// # Safety
+///
+/// The CPU has the features; the chunk is longer than a vector; `at` is 0, or a vector or more.
+#[inline(always)]
+unsafe fn locate<V: Vector>(last: u32, chunk: &[u8], mut at: usize) -> usize {
+    let len = chunk.len();
+    // SAFETY: `at <= len` throughout, and before each vector but the first, at 0, there is another.
+    unsafe {
+        let mut before =
+            if at == 0 { V::last_octets(last) } else { V::load(chunk.as_ptr().add(at - V::LEN)) };
+        loop {
+            let left = len - at;
+            let x = if left < V::LEN { V::load_rest(chunk, at) } else { V::load(chunk.as_ptr().add(at)) };
+            let mark = V::zero().or_flaws(x, x.moved(before)).first_mark();
+            if mark < left.min(V::LEN) {
+                return at + mark;
+            }
+            if left <= V::LEN {
+                return len;
+            }
+            before = x;
+            at += V::LEN;
+        }
+    }
+}

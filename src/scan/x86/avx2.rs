@@ -1,0 +1,191 @@
+//! AVX2: every x86-64 server of the last ten years.
+//!
+//! There is no look-up in 64 places here, so that two neighbours are judged as Keiser and Lemire do ("Validating
+//! UTF-8 In Less Than One Instruction Per Byte", 2020): a bit for each thing that can be wrong with them, and three
+//! tables of 16 places that say which of these the high half of the first octet, its low half, and the high half of
+//! the second leave possible. What all three leave possible is wrong, except that two continuations in a row are
+//! right where a longer sequence is unfinished.
+
+use core::arch::x86_64::*;
+
+use super::super::vector::{self, Vector};
+
+/// The first flaw in a chunk that follows `last`, or its length if it has none.
+///
+/// # Safety
+///
+/// The CPU has the features named here, and the chunk has four octets or more.
+#[target_feature(enable = "avx2,bmi1")]
+pub(super) unsafe fn first_flaw(last: u32, chunk: &[u8]) -> usize {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::first_flaw::<Ymm>(last, chunk) }
+}
+
+/// A lead, then no continuation.
+const TOO_SHORT: u8 = 1 << 0;
+/// ASCII, then a continuation.
+const TOO_LONG: u8 = 1 << 1;
+/// `E0 80..=9F`
+const OVERLONG_3: u8 = 1 << 2;
+/// `F4 90..=BF`, and `F5..=FF` before `90..=BF`
+const TOO_LARGE: u8 = 1 << 3;
+/// `ED A0..=BF`
+const SURROGATE: u8 = 1 << 4;
+/// `C0` and `C1`
+const OVERLONG_2: u8 = 1 << 5;
+/// `F5..=FF` before `80..=8F`, and `F0 80..=8F`: no lead can be both.
+const TOO_LARGE_1000: u8 = 1 << 6;
+const OVERLONG_4: u8 = 1 << 6;
+/// A continuation, then another one: bit 7, which is compared with whether they are due.
+const TWO_CONTS: u8 = 1 << 7;
+
+#[rustfmt::skip]
+const FIRST_HIGH: [u8; 16] = [
+    TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG,
+    TWO_CONTS, TWO_CONTS, TWO_CONTS, TWO_CONTS,
+    TOO_SHORT | OVERLONG_2,
+    TOO_SHORT,
+    TOO_SHORT | OVERLONG_3 | SURROGATE,
+    TOO_SHORT | TOO_LARGE | TOO_LARGE_1000 | OVERLONG_4,
+];
+
+const FIRST_LOW: [u8; 16] = {
+    // What the low half has no say in.
+    const ANY: u8 = TOO_SHORT | TOO_LONG | TWO_CONTS;
+    const ABOVE_4: u8 = ANY | TOO_LARGE | TOO_LARGE_1000;
+    let mut table = [ABOVE_4; 16];
+    table[0x0] = ANY | OVERLONG_2 | OVERLONG_3 | OVERLONG_4;
+    table[0x1] = ANY | OVERLONG_2;
+    table[0x2] = ANY;
+    table[0x3] = ANY;
+    table[0x4] = ANY | TOO_LARGE;
+    table[0xD] = ABOVE_4 | SURROGATE;
+    table
+};
+
+const SECOND_HIGH: [u8; 16] = {
+    const ANY: u8 = TOO_LONG | TWO_CONTS | OVERLONG_2;
+    let mut table = [TOO_SHORT; 16];
+    table[0x8] = ANY | OVERLONG_3 | TOO_LARGE_1000 | OVERLONG_4;
+    table[0x9] = ANY | OVERLONG_3 | TOO_LARGE;
+    table[0xA] = ANY | SURROGATE | TOO_LARGE;
+    table[0xB] = ANY | SURROGATE | TOO_LARGE;
+    table
+};
+
+/// From place `8 - n`: all bits set in the first `n` double words, none in the others.
+static DOUBLE_WORDS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+
+#[derive(Clone, Copy)]
+struct Ymm(__m256i);
+
+/// A table of 16 places in both halves of a vector.
+#[inline(always)]
+unsafe fn table(places: &'static [u8; 16]) -> __m256i {
+    // SAFETY: the caller has AVX2; a reference to 16 octets can be read.
+    unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(places.as_ptr().cast())) }
+}
+
+// SAFETY of every block below: the trait asks its caller for the CPU features, and where memory is read for memory
+// that can be read.
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl Vector for Ymm {
+    const LEN: usize = 32;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        unsafe { Self(_mm256_setzero_si256()) }
+    }
+
+    #[inline(always)]
+    unsafe fn last_octets(last: u32) -> Self {
+        unsafe { Self(_mm256_set1_epi32(last.cast_signed())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        unsafe { Self(_mm256_loadu_si256(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
+        let len = chunk.len() - at;
+        unsafe {
+            // Whole double words by a load that touches only them; of the last four octets of the chunk, which has
+            // as many, those that are left.
+            let words = _mm256_loadu_si256(DOUBLE_WORDS.as_ptr().add(8 - len / 4).cast());
+            let whole = _mm256_maskload_epi32(chunk.as_ptr().add(at).cast(), words);
+            if len.is_multiple_of(4) {
+                return Self(whole);
+            }
+            let last = u32::from_le_bytes(chunk.as_ptr().add(chunk.len() - 4).cast::<[u8; 4]>().read());
+            let last = last >> (32 - 8 * (len % 4));
+            let places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+            let place = _mm256_cmpeq_epi32(places, _mm256_set1_epi32((len / 4) as i32));
+            let part = _mm256_and_si256(place, _mm256_set1_epi32(last.cast_signed()));
+            Self(_mm256_or_si256(whole, part))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn moved(self, before: Self) -> [Self; 3] {
+        unsafe {
+            // The high half of `before` and the low half of `self`: what stands before each half.
+            let neighbour = _mm256_permute2x128_si256::<0x21>(before.0, self.0);
+            [
+                Self(_mm256_alignr_epi8::<15>(self.0, neighbour)),
+                Self(_mm256_alignr_epi8::<14>(self.0, neighbour)),
+                Self(_mm256_alignr_epi8::<13>(self.0, neighbour)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, other: Self) -> Self {
+        unsafe { Self(_mm256_or_si256(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn is_ascii(self) -> bool {
+        unsafe { _mm256_movemask_epi8(self.0) == 0 }
+    }
+
+    #[inline(always)]
+    unsafe fn or_flaws(self, Self(x): Self, [Self(p1), Self(p2), Self(p3)]: [Self; 3]) -> Self {
+        unsafe {
+            let half = _mm256_set1_epi8(0x0F);
+            let first_high = _mm256_and_si256(_mm256_srli_epi16::<4>(p1), half);
+            let first_low = _mm256_and_si256(p1, half);
+            let second_high = _mm256_and_si256(_mm256_srli_epi16::<4>(x), half);
+            let wrong = _mm256_and_si256(
+                _mm256_and_si256(
+                    _mm256_shuffle_epi8(table(&FIRST_HIGH), first_high),
+                    _mm256_shuffle_epi8(table(&FIRST_LOW), first_low),
+                ),
+                _mm256_shuffle_epi8(table(&SECOND_HIGH), second_high),
+            );
+            let s2 = _mm256_subs_epu8(p2, _mm256_set1_epi8(0x60));
+            let s3 = _mm256_subs_epu8(p3, _mm256_set1_epi8(0x70));
+            let due = _mm256_and_si256(_mm256_or_si256(s2, s3), _mm256_set1_epi8(0x80_u8.cast_signed()));
+            Self(_mm256_or_si256(self.0, _mm256_xor_si256(wrong, due)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn is_marked(self) -> bool {
+        unsafe { _mm256_testz_si256(self.0, self.0) == 0 }
+    }
+
+    #[inline(always)]
+    unsafe fn first_mark(self) -> usize {
+        unsafe {
+            let unmarked = _mm256_movemask_epi8(_mm256_cmpeq_epi8(self.0, _mm256_setzero_si256()));
+            (!unmarked).trailing_zeros() as usize
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn prefetch(from: *const u8) {
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+    }
+}

@@ -1,0 +1,103 @@
+//! AVX-512 with the byte permutations of VBMI: Ice Lake, Zen 4 and later.
+
+use core::arch::x86_64::*;
+
+use super::super::twin::SECOND;
+use super::super::vector::{self, Vector};
+
+/// The first flaw in a chunk that follows `last`, or its length if it has none.
+///
+/// # Safety
+///
+/// The CPU has the features named here, and the chunk has four octets or more.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
+pub(super) unsafe fn first_flaw(last: u32, chunk: &[u8]) -> usize {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::first_flaw::<Zmm>(last, chunk) }
+}
+
+#[derive(Clone, Copy)]
+struct Zmm(__m512i);
+
+// SAFETY of every block below: the trait asks its caller for the CPU features, and where memory is read for memory
+// that can be read.
+#[allow(clippy::undocumented_unsafe_blocks)]
+impl Vector for Zmm {
+    const LEN: usize = 64;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        unsafe { Self(_mm512_setzero_si512()) }
+    }
+
+    #[inline(always)]
+    unsafe fn last_octets(last: u32) -> Self {
+        unsafe { Self(_mm512_set1_epi32(last.cast_signed())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        unsafe { Self(_mm512_loadu_si512(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
+        let len = chunk.len() - at;
+        // A masked load touches only the octets whose bit is set.
+        unsafe { Self(_mm512_maskz_loadu_epi8(_bzhi_u64(!0, len as u32), chunk.as_ptr().add(at).cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn moved(self, before: Self) -> [Self; 3] {
+        unsafe {
+            // Each double word one place on; then each takes one, two, three octets from its neighbour.
+            let neighbour = _mm512_alignr_epi32::<15>(self.0, before.0);
+            [
+                Self(_mm512_shldi_epi32::<8>(self.0, neighbour)),
+                Self(_mm512_shldi_epi32::<16>(self.0, neighbour)),
+                Self(_mm512_shldi_epi32::<24>(self.0, neighbour)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn or(self, other: Self) -> Self {
+        unsafe { Self(_mm512_or_si512(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn is_ascii(self) -> bool {
+        unsafe { _mm512_movepi8_mask(self.0) == 0 }
+    }
+
+    #[inline(always)]
+    unsafe fn or_flaws(self, Self(x): Self, [Self(p1), Self(p2), Self(p3)]: [Self; 3]) -> Self {
+        unsafe {
+            let s1 = _mm512_subs_epu8(p1, _mm512_set1_epi8(0x40));
+            let s2 = _mm512_subs_epu8(p2, _mm512_set1_epi8(0x60));
+            let s3 = _mm512_subs_epu8(p3, _mm512_set1_epi8(0x70));
+            let due = _mm512_ternarylogic_epi32::<0xFE>(s1, s2, s3);
+            let cont = _mm512_adds_epi8(x, _mm512_set1_epi8(0x40));
+            let second = _mm512_load_si512(SECOND.0.as_ptr().cast());
+            let w = _mm512_add_epi8(x, _mm512_permutexvar_epi8(p1, second));
+            // self | (due ^ cont), then that | (s1 & w)
+            let marks = _mm512_ternarylogic_epi32::<0xF6>(self.0, due, cont);
+            Self(_mm512_ternarylogic_epi32::<0xF8>(marks, s1, w))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn is_marked(self) -> bool {
+        unsafe { _mm512_movepi8_mask(self.0) != 0 }
+    }
+
+    #[inline(always)]
+    unsafe fn first_mark(self) -> usize {
+        unsafe { _mm512_movepi8_mask(self.0).trailing_zeros() as usize }
+    }
+
+    #[inline(always)]
+    unsafe fn prefetch(from: *const u8) {
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+    }
+}

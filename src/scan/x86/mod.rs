@@ -1,0 +1,53 @@
+//! The kernels for x86-64.
+
+mod avx2;
+mod avx512;
+
+use super::kernel::Implementation;
+
+/// Asks the CPU.
+#[cfg(feature = "std")]
+macro_rules! has {
+    ($feature:tt) => {
+        std::arch::is_x86_feature_detected!($feature)
+    };
+}
+
+/// Without the standard library nobody can be asked but the compiler.
+#[cfg(not(feature = "std"))]
+macro_rules! has {
+    ($feature:tt) => {
+        cfg!(target_feature = $feature)
+    };
+}
+
+/// The best first.
+pub(super) static KERNELS: [&Implementation; 2] = [&AVX512, &AVX2];
+
+/// The kernel that the program was compiled for (`-C target-cpu`), which needs no question.
+pub(super) const KNOWN: Option<&Implementation> =
+    if cfg!(all(target_feature = "avx512vbmi", target_feature = "avx512vbmi2")) {
+        Some(&AVX512)
+    } else {
+        None
+    };
+
+static AVX512: Implementation = Implementation {
+    name: "avx512",
+    is_supported: || {
+        has!("avx512f")
+            && has!("avx512bw")
+            && has!("avx512vl")
+            && has!("avx512vbmi")
+            && has!("avx512vbmi2")
+            && has!("bmi1")
+            && has!("bmi2")
+    },
+    first_flaw: avx512::first_flaw,
+};
+
+static AVX2: Implementation = Implementation {
+    name: "avx2",
+    is_supported: || has!("avx2") && has!("bmi1"),
+    first_flaw: avx2::first_flaw,
+};
