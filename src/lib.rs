@@ -37,16 +37,13 @@ pub use boundary::{
 pub use codec::{CodecError, ErrorsAsItems, LineEnding, Recoverable, Utf8Codec, Utf8LinesCodec};
 #[cfg(feature = "alloc")]
 pub use content_type::{Charset, ContentType, ContentTypeError, is_utf8_label};
-pub use decoder::{Piece, Pieces, Utf8Decoder};
-pub use error::{ErrorKind, Utf8Error};
-pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
-#[cfg(feature = "stream")]
-pub use stream::{StreamError, Utf8Stream, Utf8StreamExt};
-pub use subset::Subset;
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
 pub use error::{ErrorKind, Utf8Error};
 pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]
 pub use scan::Kernel;
+#[cfg(feature = "stream")]
+pub use stream::{StreamError, Utf8Stream, Utf8StreamExt};
+pub use subset::Subset;
 pub use text::{Counters, TextDecoder, TextPiece, TextPieces};

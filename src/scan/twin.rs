@@ -171,10 +171,10 @@ mod tests {
     /// The three things that can be wrong, as the module's documentation states them.
     fn is_wrong(p3: u8, p2: u8, p1: u8, x: u8) -> bool {
         let wanted = |lead: u8| match lead {
-            ..0xC0 => 0,
-            ..0xE0 => 1,
-            ..0xF0 => 2,
-            _ => 3,
+            0x00..=0xBF => 0,
+            0xC0..=0xDF => 1,
+            0xE0..=0xEF => 2,
+            0xF0..=0xFF => 3,
         };
         let due = wanted(p1) >= 1 || wanted(p2) >= 2 || wanted(p3) >= 3;
         let is_continuation = (0x80..=0xBF).contains(&x);

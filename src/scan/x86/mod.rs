@@ -8,16 +8,16 @@ use super::kernel::Implementation;
 /// Asks the CPU.
 #[cfg(feature = "std")]
 macro_rules! has {
-    ($feature:tt) => {
-        std::arch::is_x86_feature_detected!($feature)
+    ($($feature:tt)*) => {
+        true $(&& std::arch::is_x86_feature_detected!($feature))*
     };
 }
 
 /// Without the standard library nobody can be asked but the compiler.
 #[cfg(not(feature = "std"))]
 macro_rules! has {
-    ($feature:tt) => {
-        cfg!(target_feature = $feature)
+    ($($feature:tt)*) => {
+        cfg!(all($(target_feature = $feature),*))
     };
 }
 
@@ -34,20 +34,9 @@ pub(super) const KNOWN: Option<&Implementation> =
 
 static AVX512: Implementation = Implementation {
     name: "avx512",
-    is_supported: || {
-        has!("avx512f")
-            && has!("avx512bw")
-            && has!("avx512vl")
-            && has!("avx512vbmi")
-            && has!("avx512vbmi2")
-            && has!("bmi1")
-            && has!("bmi2")
-    },
+    is_supported: || has!("avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2"),
     first_flaw: avx512::first_flaw,
 };
 
-static AVX2: Implementation = Implementation {
-    name: "avx2",
-    is_supported: || has!("avx2") && has!("bmi1"),
-    first_flaw: avx2::first_flaw,
-};
+static AVX2: Implementation =
+    Implementation { name: "avx2", is_supported: || has!("avx2" "bmi1"), first_flaw: avx2::first_flaw };
