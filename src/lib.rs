@@ -22,6 +22,8 @@ mod content_type;
 mod decoder;
 mod error;
 mod form;
+#[cfg(any(feature = "io", feature = "futures-io"))]
+mod io;
 mod policy;
 #[allow(unsafe_code)]
 mod scan;
@@ -39,6 +41,8 @@ pub use codec::{CodecError, ErrorsAsItems, LineEnding, Recoverable, Utf8Codec, U
 pub use content_type::{Charset, ContentType, ContentTypeError, is_utf8_label};
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
 pub use error::{ErrorKind, Utf8Error};
+#[cfg(any(feature = "io", feature = "futures-io"))]
+pub use io::{Utf8Reader, Utf8Writer};
 pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]

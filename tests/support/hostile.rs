@@ -67,3 +67,196 @@ impl Stream for HostileStream {
         })
     }
 }
+
+/// A reader that is pending before every operation, gives one step at a time, and must not be asked after its end.
+///
+/// It has the traits of tokio and of futures-io; as a buffered reader its buffer is the step.
+#[derive(Debug)]
+pub struct HostileReader {
+    steps: VecDeque<Step>,
+    reluctance: Reluctance,
+    buffer: Vec<u8>,
+    from: usize,
+    ended: bool,
+    /// Octets that a read gives at most, whatever there is.
+    at_most: usize,
+}
+
+impl HostileReader {
+    pub fn new(steps: impl Into<VecDeque<Step>>) -> Self {
+        Self {
+            steps: steps.into(),
+            reluctance: Reluctance::default(),
+            buffer: Vec::new(),
+            from: 0,
+            ended: false,
+            at_most: usize::MAX,
+        }
+    }
+
+    /// Gives no more than so many octets at once.
+    pub fn at_most(self, at_most: usize) -> Self {
+        Self { at_most, ..self }
+    }
+
+    fn fill(&mut self, cx: &Context<'_>) -> Poll<io::Result<&[u8]>> {
+        assert!(!self.ended, "asked after the end");
+        core::task::ready!(self.reluctance.poll(cx));
+        while self.from == self.buffer.len() {
+            match self.steps.pop_front() {
+                Some(Step::Chunk(chunk)) => (self.buffer, self.from) = (chunk, 0),
+                Some(Step::Fail(kind)) => return Poll::Ready(Err(kind.into())),
+                None => {
+                    self.ended = true;
+                    break;
+                }
+            }
+        }
+        let rest = &self.buffer[self.from..];
+        Poll::Ready(Ok(&rest[..rest.len().min(self.at_most)]))
+    }
+
+    fn take(&mut self, octets: usize) {
+        assert!(octets <= self.buffer.len() - self.from, "more was consumed than there was");
+        self.from += octets;
+    }
+
+    fn read(&mut self, cx: &Context<'_>, room: usize, put: impl FnOnce(&[u8])) -> Poll<io::Result<usize>> {
+        let octets = core::task::ready!(self.fill(cx))?;
+        let given = octets.len().min(room);
+        put(&octets[..given]);
+        self.take(given);
+        Poll::Ready(Ok(given))
+    }
+}
+
+impl tokio::io::AsyncRead for HostileReader {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.read(cx, buf.remaining(), |octets| buf.put_slice(octets)).map_ok(drop)
+    }
+}
+
+impl tokio::io::AsyncBufRead for HostileReader {
+    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        self.get_mut().fill(cx)
+    }
+
+    fn consume(mut self: Pin<&mut Self>, octets: usize) {
+        self.take(octets);
+    }
+}
+
+impl futures::io::AsyncRead for HostileReader {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        self.read(cx, buf.len(), |octets| buf[..octets.len()].copy_from_slice(octets))
+    }
+}
+
+impl futures::io::AsyncBufRead for HostileReader {
+    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        self.get_mut().fill(cx)
+    }
+
+    fn consume(mut self: Pin<&mut Self>, octets: usize) {
+        self.take(octets);
+    }
+}
+
+/// A writer that is pending before every operation, takes few octets at once, and must not be asked after its end.
+///
+/// It has the traits of tokio and of futures-io.
+#[derive(Debug)]
+pub struct HostileWriter {
+    reluctance: Reluctance,
+    at_most: usize,
+    /// The operation, counted from 0, that fails, once.
+    fails_at: Option<usize>,
+    operations: usize,
+    pub written: Vec<u8>,
+    /// How many octets each write took.
+    pub writes: Vec<usize>,
+    pub flushes: usize,
+    pub closed: bool,
+}
+
+impl HostileWriter {
+    /// Takes no more than so many octets at once.
+    pub fn new(at_most: usize) -> Self {
+        Self {
+            reluctance: Reluctance::default(),
+            at_most,
+            fails_at: None,
+            operations: 0,
+            written: Vec::new(),
+            writes: Vec::new(),
+            flushes: 0,
+            closed: false,
+        }
+    }
+
+    /// Fails once, at that operation.
+    pub fn fails_at(self, operation: usize) -> Self {
+        Self { fails_at: Some(operation), ..self }
+    }
+
+    fn operate(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        assert!(!self.closed, "asked after the end");
+        core::task::ready!(self.reluctance.poll(cx));
+        let operation = self.operations;
+        self.operations += 1;
+        Poll::Ready(if self.fails_at == Some(operation) {
+            Err(io::ErrorKind::TimedOut.into())
+        } else {
+            Ok(())
+        })
+    }
+
+    fn write(&mut self, cx: &Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
+        core::task::ready!(self.operate(cx))?;
+        assert!(!octets.is_empty(), "nothing was offered");
+        let taken = octets.len().min(self.at_most);
+        self.written.extend_from_slice(&octets[..taken]);
+        self.writes.push(taken);
+        Poll::Ready(Ok(taken))
+    }
+
+    fn flush(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        self.operate(cx).map_ok(|()| self.flushes += 1)
+    }
+
+    fn close(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
+        self.operate(cx).map_ok(|()| self.closed = true)
+    }
+}
+
+impl tokio::io::AsyncWrite for HostileWriter {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.close(cx)
+    }
+}
+
+impl futures::io::AsyncWrite for HostileWriter {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.flush(cx)
+    }
+
+    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.close(cx)
+    }
+}

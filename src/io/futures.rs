@@ -1,0 +1,76 @@
+//! The traits of futures-io.
+
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::io;
+
+use futures_io::{AsyncBufRead, AsyncRead, AsyncWrite};
+
+use super::reading::Source;
+use super::{Utf8Reader, Utf8Writer};
+
+impl<R: AsyncRead> AsyncRead for Utf8Reader<R> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        let mut this = self.project();
+        if buf.is_empty() {
+            return Poll::Ready(Ok(0));
+        }
+        let mut given = 0;
+        while !this.text.give(buf.len(), |text| {
+            given = text.len();
+            buf[..given].copy_from_slice(text);
+        })? {
+            let octets = ready!(this.inner.as_mut().poll_read(cx, this.text.space()))?;
+            this.text.filled(octets);
+        }
+        Poll::Ready(Ok(given))
+    }
+}
+
+impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R> {
+    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let mut this = self.project();
+        loop {
+            match this.text.source()? {
+                Source::Own => return Poll::Ready(Ok(this.text.own())),
+                Source::Inner(known) => {
+                    let available = ready!(this.inner.poll_fill_buf(cx))?;
+                    return Poll::Ready(Ok(&available[..known.min(available.len())]));
+                }
+                Source::Unseen => {
+                    let available = ready!(this.inner.as_mut().poll_fill_buf(cx))?;
+                    let seen = this.text.see(available);
+                    this.inner.as_mut().consume(seen);
+                }
+            }
+        }
+    }
+
+    fn consume(self: Pin<&mut Self>, octets: usize) {
+        let this = self.project();
+        this.inner.consume(this.text.consume(octets));
+    }
+}
+
+impl<W: AsyncWrite> AsyncWrite for Utf8Writer<W> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let mut this = self.project();
+        this.text.write(buf, |octets| this.inner.as_mut().poll_write(cx, octets))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut this = self.project();
+        ready!(this.text.drain(|octets| this.inner.as_mut().poll_write(cx, octets)))?;
+        this.inner.poll_flush(cx)
+    }
+
+    fn poll_close(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut this = self.project();
+        ready!(this.text.drain(|octets| this.inner.as_mut().poll_write(cx, octets)))?;
+        if this.text.end() {
+            ready!(this.text.drain(|octets| this.inner.as_mut().poll_write(cx, octets)))?;
+            ready!(this.inner.poll_close(cx))?;
+        }
+        Poll::Ready(this.text.closed())
+    }
+}

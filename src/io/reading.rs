@@ -1,0 +1,238 @@
+//! What drives a reader of text, whatever the runtime.
+
+use std::io;
+
+use super::{Short, ill_formed};
+use crate::boundary::{floor_boundary, unfinished_len};
+use crate::error::Utf8Error;
+use crate::text::{TextDecoder, TextPiece};
+
+/// Octets come out of the inner reader in one of two ways: they are lent from its buffer (`AsyncBufRead`), or read
+/// into ours (`AsyncRead`). A caller may go from the one way to the other at any time, so there is an order: what is
+/// in our buffer came before what is in the inner one.
+#[derive(Debug)]
+pub(super) struct Reading {
+    text: Text,
+    input: Input,
+}
+
+/// Where the next text is.
+pub(super) enum Source {
+    /// Here; nothing is the end.
+    Own,
+    /// At the front of the inner buffer: that many octets.
+    Inner(usize),
+    /// The inner buffer has to be looked at first.
+    Unseen,
+}
+
+impl Reading {
+    pub(super) const fn new(decoder: TextDecoder) -> Self {
+        Self {
+            text: Text { decoder, short: Short::EMPTY, known: 0, state: State::Open },
+            input: Input { octets: Vec::new(), from: 0, to: 0 },
+        }
+    }
+
+    pub(super) const fn decoder(&self) -> &TextDecoder {
+        &self.text.decoder
+    }
+
+    /// Gives text to a caller with `room`, which is not 0. `false` asks for more input; `true` without text is the
+    /// end.
+    pub(super) fn give(&mut self, room: usize, put: impl FnOnce(&[u8])) -> io::Result<bool> {
+        Ok(match self.source()? {
+            Source::Own => {
+                let text = self.own();
+                // Half a character only where there is no room for a whole one: nothing would mean the end.
+                let given = match floor_boundary(text, room) {
+                    0 => room.min(text.len()),
+                    whole => whole,
+                };
+                put(&text[..given]);
+                self.take(given);
+                true
+            }
+            Source::Inner(_) | Source::Unseen => false,
+        })
+    }
+
+    /// Where input goes that was asked for; never empty.
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        self.input.space()
+    }
+
+    /// So many octets are there now; none is the end.
+    pub(super) fn filled(&mut self, octets: usize) {
+        self.input.to += octets;
+        if octets == 0 {
+            self.text.end();
+        }
+    }
+
+    /// Where the next text is.
+    pub(super) fn source(&mut self) -> io::Result<Source> {
+        loop {
+            if !self.own().is_empty() || !self.text.is_open()? {
+                return Ok(Source::Own);
+            }
+            match (self.input.as_slice(), self.text.known) {
+                ([], 0) | ([_, ..], 1..) => return Ok(Source::Unseen),
+                ([], known) => return Ok(Source::Inner(known)),
+                (octets, 0) => {
+                    let taken = self.text.look(octets);
+                    self.input.from += taken;
+                }
+            }
+        }
+    }
+
+    /// Text that is not in the inner buffer, whole characters.
+    pub(super) fn own(&self) -> &[u8] {
+        let short = self.text.short.left();
+        if !short.is_empty() {
+            return short;
+        }
+        let (octets, known) = (self.input.as_slice(), self.text.known);
+        if known <= octets.len() {
+            return &octets[..known];
+        }
+        // The text goes on in the inner buffer, perhaps inside a character.
+        &octets[..octets.len() - unfinished_len(octets)]
+    }
+
+    /// Looks at what the inner buffer holds, which is empty at the end: how much of it is dealt with.
+    pub(super) fn see(&mut self, available: &[u8]) -> usize {
+        if available.is_empty() {
+            self.text.end();
+            return 0;
+        }
+        if self.input.as_slice().is_empty() {
+            return self.text.look(available);
+        }
+        // Our buffer holds half a character of known text.
+        let missing = self.text.known.saturating_sub(self.input.as_slice().len());
+        self.input.push(&available[..available.len().min(missing)])
+    }
+
+    /// The caller has taken so many octets of what it was lent: how many of them were in the inner buffer.
+    pub(super) fn consume(&mut self, octets: usize) -> usize {
+        let own = self.own().len();
+        if own > 0 || !self.input.as_slice().is_empty() {
+            self.take(octets.min(own));
+            return 0;
+        }
+        let octets = octets.min(self.text.known);
+        self.text.known -= octets;
+        octets
+    }
+
+    /// Octets of [`own`](Self::own) are given out.
+    fn take(&mut self, octets: usize) {
+        if self.text.short.left().is_empty() {
+            self.input.from += octets;
+            self.text.known -= octets;
+        } else {
+            self.text.short.take(octets);
+        }
+    }
+}
+
+/// What is known of the octets to come.
+#[derive(Debug)]
+struct Text {
+    decoder: TextDecoder,
+    /// A seam, or a repair. It comes before everything else.
+    short: Short,
+    /// Octets, from the front of our buffer through the front of the inner one, which the decoder has found to be
+    /// text.
+    known: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Open,
+    /// To be told once the text before it is given out.
+    Failed(Utf8Error),
+    /// The error was told, or the inner reader is at its end.
+    Done,
+}
+
+impl Text {
+    /// Looks at octets of which nothing is known: how many of them do not matter any more.
+    fn look(&mut self, octets: &[u8]) -> usize {
+        let before = self.decoder.offset();
+        let piece = self.decoder.feed(octets).next();
+        let taken = (self.decoder.offset() - before) as usize;
+        if let Some(TextPiece::Text(text)) = piece {
+            self.known = text.len();
+            // What is unfinished behind the text stays where it is until the text is gone.
+            let unfinished = self.decoder.pending().len();
+            self.decoder = self.decoder.at(self.decoder.offset() - unfinished as u64);
+            return taken - unfinished - text.len();
+        }
+        self.keep(piece);
+        taken
+    }
+
+    fn end(&mut self) {
+        self.known = 0;
+        self.state = State::Done;
+        let end = self.decoder.finish();
+        self.keep(end);
+    }
+
+    fn keep(&mut self, piece: Option<TextPiece<'_>>) {
+        match piece {
+            Some(TextPiece::Seam(text) | TextPiece::Repaired(text, _)) => self.short = Short::new(text),
+            Some(TextPiece::IllFormed(error)) => self.state = State::Failed(error),
+            Some(TextPiece::Text(_)) | None => {}
+        }
+    }
+
+    fn is_open(&mut self) -> io::Result<bool> {
+        match self.state {
+            State::Open => Ok(true),
+            State::Done => Ok(false),
+            State::Failed(error) => {
+                self.state = State::Done;
+                Err(ill_formed(error))
+            }
+        }
+    }
+}
+
+/// The buffer for a reader that has none. It takes no memory before it is used.
+#[derive(Debug)]
+struct Input {
+    octets: Vec<u8>,
+    from: usize,
+    to: usize,
+}
+
+impl Input {
+    /// As tokio's and std's own buffers.
+    const CAPACITY: usize = 8 * 1024;
+
+    fn as_slice(&self) -> &[u8] {
+        &self.octets[self.from..self.to]
+    }
+
+    /// The free end. What is left in the buffer, no more than half a character, moves to its front.
+    fn space(&mut self) -> &mut [u8] {
+        self.octets.resize(Self::CAPACITY, 0);
+        self.octets.copy_within(self.from..self.to, 0);
+        (self.from, self.to) = (0, self.to - self.from);
+        &mut self.octets[self.to..]
+    }
+
+    /// Appends what there is space for, at most.
+    fn push(&mut self, octets: &[u8]) -> usize {
+        let space = self.space();
+        let pushed = octets.len().min(space.len());
+        space[..pushed].copy_from_slice(&octets[..pushed]);
+        self.to += pushed;
+        pushed
+    }
+}

@@ -1,0 +1,74 @@
+//! The traits of tokio.
+
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::io;
+
+use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
+
+use super::reading::Source;
+use super::{Utf8Reader, Utf8Writer};
+
+impl<R: AsyncRead> AsyncRead for Utf8Reader<R> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let mut this = self.project();
+        if buf.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        while !this.text.give(buf.remaining(), |text| buf.put_slice(text))? {
+            let mut space = ReadBuf::new(this.text.space());
+            ready!(this.inner.as_mut().poll_read(cx, &mut space))?;
+            let octets = space.filled().len();
+            this.text.filled(octets);
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R> {
+    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let mut this = self.project();
+        loop {
+            match this.text.source()? {
+                Source::Own => return Poll::Ready(Ok(this.text.own())),
+                Source::Inner(known) => {
+                    let available = ready!(this.inner.poll_fill_buf(cx))?;
+                    return Poll::Ready(Ok(&available[..known.min(available.len())]));
+                }
+                Source::Unseen => {
+                    let available = ready!(this.inner.as_mut().poll_fill_buf(cx))?;
+                    let seen = this.text.see(available);
+                    this.inner.as_mut().consume(seen);
+                }
+            }
+        }
+    }
+
+    fn consume(self: Pin<&mut Self>, octets: usize) {
+        let this = self.project();
+        this.inner.consume(this.text.consume(octets));
+    }
+}
+
+impl<W: AsyncWrite> AsyncWrite for Utf8Writer<W> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let mut this = self.project();
+        this.text.write(buf, |octets| this.inner.as_mut().poll_write(cx, octets))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut this = self.project();
+        ready!(this.text.drain(|octets| this.inner.as_mut().poll_write(cx, octets)))?;
+        this.inner.poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut this = self.project();
+        ready!(this.text.drain(|octets| this.inner.as_mut().poll_write(cx, octets)))?;
+        if this.text.end() {
+            ready!(this.text.drain(|octets| this.inner.as_mut().poll_write(cx, octets)))?;
+            ready!(this.inner.poll_shutdown(cx))?;
+        }
+        Poll::Ready(this.text.closed())
+    }
+}

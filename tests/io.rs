@@ -1,0 +1,467 @@
+//! `Utf8Reader` and `Utf8Writer`: whole characters at every moment, under tokio and under futures-io.
+#![allow(missing_docs)]
+
+mod support;
+
+use std::io;
+
+use futures::executor::block_on;
+use support::hostile::{HostileReader, HostileWriter, Step, steps};
+use support::{Rng, every_partition, oracle, some_partitions};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error, Utf8Reader, Utf8Writer};
+
+const CRAB: &str = "na\u{EF}ve \u{1F980}!";
+
+fn utf8_error(error: &io::Error) -> Utf8Error {
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    *error.get_ref().expect("an inner error").downcast_ref().expect("a Utf8Error")
+}
+
+fn whole(octets: &[u8]) -> &str {
+    str::from_utf8(octets).expect("well-formed at every moment")
+}
+
+/// What comes out of a reader: the text, and the error that it ends with. A timeout is not an end.
+type Outcome = (String, Option<Utf8Error>);
+
+/// What is read is whole, if every read has room for a character.
+fn check_read(rooms: &[usize], read: &[u8]) {
+    if rooms.iter().all(|&room| room >= 4) {
+        whole(read);
+    }
+}
+
+fn by_tokio_read(inner: HostileReader, decoder: TextDecoder, rooms: &[usize]) -> Outcome {
+    use tokio::io::AsyncReadExt;
+    block_on(async {
+        let mut reader = Utf8Reader::with_decoder(inner, decoder);
+        let (mut out, mut buffer) = (Vec::new(), [0; 64]);
+        for &room in rooms.iter().cycle() {
+            match reader.read(&mut buffer[..room]).await {
+                Ok(0) => break,
+                Ok(read) => {
+                    check_read(rooms, &buffer[..read]);
+                    out.extend_from_slice(&buffer[..read]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+                Err(error) => {
+                    assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an error is the end");
+                    return (whole(&out).to_owned(), Some(utf8_error(&error)));
+                }
+            }
+        }
+        assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an end is an end");
+        (whole(&out).to_owned(), None)
+    })
+}
+
+fn by_futures_read(inner: HostileReader, decoder: TextDecoder, rooms: &[usize]) -> Outcome {
+    use futures::io::AsyncReadExt;
+    block_on(async {
+        let mut reader = Utf8Reader::with_decoder(inner, decoder);
+        let (mut out, mut buffer) = (Vec::new(), [0; 64]);
+        for &room in rooms.iter().cycle() {
+            match reader.read(&mut buffer[..room]).await {
+                Ok(0) => break,
+                Ok(read) => {
+                    check_read(rooms, &buffer[..read]);
+                    out.extend_from_slice(&buffer[..read]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+                Err(error) => {
+                    assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an error is the end");
+                    return (whole(&out).to_owned(), Some(utf8_error(&error)));
+                }
+            }
+        }
+        assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an end is an end");
+        (whole(&out).to_owned(), None)
+    })
+}
+
+/// Takes what is lent in bites of at most `bite` octets, of whole characters.
+fn by_tokio_fill(inner: HostileReader, decoder: TextDecoder, bite: usize) -> Outcome {
+    use tokio::io::AsyncBufReadExt;
+    block_on(async {
+        let mut reader = Utf8Reader::with_decoder(inner, decoder);
+        let mut out = String::new();
+        loop {
+            let taken = match reader.fill_buf().await {
+                Ok([]) => break,
+                Ok(lent) => {
+                    let taken = utf8_codec::truncate(whole(lent), bite.max(4));
+                    out.push_str(taken);
+                    taken.len()
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => continue,
+                Err(error) => {
+                    assert!(reader.fill_buf().await.unwrap().is_empty(), "an error is the end");
+                    return (out, Some(utf8_error(&error)));
+                }
+            };
+            reader.consume(taken);
+        }
+        assert!(reader.fill_buf().await.unwrap().is_empty(), "an end is an end");
+        (out, None)
+    })
+}
+
+fn by_futures_fill(inner: HostileReader, decoder: TextDecoder, bite: usize) -> Outcome {
+    use futures::io::AsyncBufReadExt;
+    block_on(async {
+        let mut reader = Utf8Reader::with_decoder(inner, decoder);
+        let mut out = String::new();
+        loop {
+            let taken = match reader.fill_buf().await {
+                Ok([]) => break,
+                Ok(lent) => {
+                    let taken = utf8_codec::truncate(whole(lent), bite.max(4));
+                    out.push_str(taken);
+                    taken.len()
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => continue,
+                Err(error) => return (out, Some(utf8_error(&error))),
+            };
+            reader.consume_unpin(taken);
+        }
+        (out, None)
+    })
+}
+
+/// Goes from reading to lending and back, in a seeded way.
+fn by_both(inner: HostileReader, decoder: TextDecoder, seed: u64) -> Outcome {
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt};
+    block_on(async {
+        let mut rng = Rng::new(seed);
+        let mut reader = Utf8Reader::with_decoder(inner, decoder);
+        let (mut out, mut buffer) = (Vec::new(), [0; 64]);
+        loop {
+            let room = 1 + rng.below(9);
+            let got = if rng.below(2) == 0 {
+                match reader.read(&mut buffer[..room]).await {
+                    Ok(read) => Ok((buffer[..read].to_vec(), 0)),
+                    Err(error) => Err(error),
+                }
+            } else {
+                // A caller may cut where it likes; we may not.
+                reader
+                    .fill_buf()
+                    .await
+                    .map(|lent| (lent[..lent.len().min(room)].to_vec(), lent.len().min(room)))
+            };
+            match got {
+                Ok((octets, _)) if octets.is_empty() => return (whole(&out).to_owned(), None),
+                Ok((octets, consumed)) => {
+                    out.extend_from_slice(&octets);
+                    reader.consume(consumed);
+                }
+                Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+                Err(error) => return (whole(&out).to_owned(), Some(utf8_error(&error))),
+            }
+        }
+    })
+}
+
+fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outcome) {
+    let inner = || HostileReader::new(steps(chunks));
+    for rooms in [&[64][..], &[1], &[4, 2, 7, 3], &[5]] {
+        assert_eq!(by_tokio_read(inner(), decoder, rooms), *expected, "{rooms:?} {chunks:02X?}");
+        assert_eq!(by_futures_read(inner().at_most(2), decoder, rooms), *expected, "{rooms:?} {chunks:02X?}");
+    }
+    for bite in [64, 4, 5] {
+        assert_eq!(by_tokio_fill(inner(), decoder, bite), *expected, "{bite} {chunks:02X?}");
+        assert_eq!(by_futures_fill(inner(), decoder, bite), *expected, "{bite} {chunks:02X?}");
+    }
+    assert_eq!(by_both(inner(), decoder, seed), *expected, "{seed} {chunks:02X?}");
+    assert_eq!(by_both(inner().at_most(3), decoder, seed), *expected, "{seed} {chunks:02X?}");
+}
+
+/// The text before the first error, and that error.
+fn strict(input: &[u8]) -> Outcome {
+    let error = oracle::decode(input).1.first().map(|&(offset, kind, len)| Utf8Error::new(offset, kind, len));
+    let good = error.map_or(input.len(), |error| error.offset as usize);
+    (whole(&input[..good]).to_owned(), error)
+}
+
+/// The text as the decoder itself makes it of the whole input.
+fn repaired(input: &[u8], mut decoder: TextDecoder) -> Outcome {
+    let mut text = String::new();
+    for piece in decoder.feed(input) {
+        text.push_str(piece.text().unwrap());
+    }
+    if let Some(piece) = decoder.finish() {
+        text.push_str(piece.text().unwrap());
+    }
+    (text, None)
+}
+
+#[test]
+fn a_reader_gives_the_same_for_every_partition_and_every_way_of_reading() {
+    let mut rng = Rng::new(1);
+    for round in 0..120 {
+        let input = rng.dirty_text(1 + round % 7);
+        let expected = strict(&input);
+        every_partition(&input, |chunks| every_way(chunks, TextDecoder::new(), round as u64, &expected));
+    }
+    for round in 0..40 {
+        let input = rng.dirty_text(8 + round);
+        let expected = strict(&input);
+        some_partitions(&input, 3, |chunks| every_way(chunks, TextDecoder::new(), round as u64, &expected));
+    }
+}
+
+#[test]
+fn a_reader_repairs_the_same_for_every_partition_and_every_way_of_reading() {
+    let mut rng = Rng::new(2);
+    for policy in [ErrorPolicy::REPLACE, ErrorPolicy::Escape, ErrorPolicy::Latin1, ErrorPolicy::Skip] {
+        let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
+        for round in 0..40 {
+            let input = rng.dirty_text(1 + round % 6);
+            let expected = repaired(&input, decoder);
+            every_partition(&input, |chunks| every_way(chunks, decoder, round as u64, &expected));
+        }
+    }
+}
+
+#[test]
+fn an_inner_error_at_every_position_disturbs_nothing() {
+    for cut in 0..=CRAB.len() {
+        let inner = || {
+            HostileReader::new([
+                Step::Chunk(CRAB.as_bytes()[..cut].to_vec()),
+                Step::Fail(io::ErrorKind::TimedOut),
+                Step::Chunk(CRAB.as_bytes()[cut..].to_vec()),
+            ])
+        };
+        let expected = (CRAB.to_owned(), None);
+        assert_eq!(by_tokio_read(inner(), TextDecoder::new(), &[64]), expected);
+        assert_eq!(by_futures_read(inner(), TextDecoder::new(), &[3]), expected);
+        assert_eq!(by_tokio_fill(inner(), TextDecoder::new(), 64), expected);
+        assert_eq!(by_futures_fill(inner(), TextDecoder::new(), 4), expected);
+    }
+}
+
+#[test]
+fn good_text_is_lent_from_the_inner_buffer() {
+    use tokio::io::AsyncBufReadExt;
+    block_on(async {
+        let input = "\u{FEFF}gr\u{FC}n".as_bytes();
+        let mut reader = Utf8Reader::with_decoder(input, TextDecoder::new().bom(BomPolicy::Strip));
+        let lent = reader.fill_buf().await.unwrap();
+        assert_eq!(lent, "gr\u{FC}n".as_bytes());
+        assert_eq!(lent.as_ptr(), input[3..].as_ptr());
+        let lent = reader.fill_buf().await.unwrap();
+        assert_eq!(lent.as_ptr(), input[3..].as_ptr(), "what was not consumed is lent again");
+    });
+}
+
+#[test]
+fn what_is_built_on_readers_works_on_top() {
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+    block_on(async {
+        let octets: Vec<&[u8]> = "eins\r\nzw\u{F6}lf\nend".as_bytes().chunks(1).collect();
+        let inner = || HostileReader::new(steps(&octets));
+
+        let mut text = String::new();
+        assert_eq!(Utf8Reader::new(inner()).read_to_string(&mut text).await.unwrap(), 16);
+        assert_eq!(text, "eins\r\nzw\u{F6}lf\nend");
+
+        let mut lines = Utf8Reader::new(inner()).lines();
+        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("eins"));
+        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("zw\u{F6}lf"));
+        assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("end"));
+        assert_eq!(lines.next_line().await.unwrap(), None);
+
+        let mut copy = Vec::new();
+        tokio::io::copy(&mut Utf8Reader::new(inner()), &mut copy).await.unwrap();
+        assert_eq!(whole(&copy), text);
+
+        // A line first, and then the rest: from lending to reading, with more in the buffer than one read takes.
+        let long = format!("first\n{}", "\u{20AC}".repeat(10_000));
+        let mut reader = Utf8Reader::new(BufReader::with_capacity(64 * 1024, long.as_bytes()));
+        let (mut line, mut rest) = (String::new(), String::new());
+        reader.read_line(&mut line).await.unwrap();
+        reader.read_to_string(&mut rest).await.unwrap();
+        assert_eq!(line + &rest, long);
+    });
+}
+
+#[test]
+fn a_read_without_room_reads_nothing() {
+    use tokio::io::AsyncReadExt;
+    block_on(async {
+        let mut reader = Utf8Reader::new(HostileReader::new(steps(&[b"a"])));
+        assert_eq!(reader.read(&mut []).await.unwrap(), 0);
+        assert_eq!(reader.read_u8().await.unwrap(), b'a');
+    });
+}
+
+#[tokio::test]
+async fn a_reader_that_select_drops_at_any_await_point_loses_nothing() {
+    use tokio::io::AsyncBufReadExt;
+    for patience in 0..4 {
+        let octets: Vec<_> = "eins\nzw\u{F6}lf\n\u{1F980}".as_bytes().chunks(1).collect();
+        let mut lines = Utf8Reader::new(HostileReader::new(steps(&octets))).lines();
+        let mut got = Vec::new();
+        loop {
+            let timeout = async {
+                for _ in 0..patience {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::select! {
+                biased;
+                line = lines.next_line() => match line.unwrap() {
+                    Some(line) => got.push(line),
+                    None => break,
+                },
+                () = timeout => {}
+            }
+        }
+        assert_eq!(got, ["eins", "zw\u{F6}lf", "\u{1F980}"]);
+    }
+}
+
+/// Writes the chunks and ends the text: what the inner writer has, and the error.
+fn by_tokio_write(
+    inner: HostileWriter,
+    decoder: TextDecoder,
+    chunks: &[&[u8]],
+) -> (HostileWriter, Option<io::Error>) {
+    use tokio::io::AsyncWriteExt;
+    block_on(async {
+        let mut writer = Utf8Writer::with_decoder(inner, decoder);
+        for chunk in chunks {
+            let mut rest = *chunk;
+            while !rest.is_empty() {
+                match writer.write(rest).await {
+                    Ok(taken) => rest = &rest[taken..],
+                    Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
+                    Err(error) => {
+                        let again = writer.write(b"more").await.unwrap_err();
+                        assert_eq!(utf8_error(&again), utf8_error(&error), "an error is told again");
+                        while writer.shutdown().await.is_err() {}
+                        return (writer.into_inner(), Some(error));
+                    }
+                }
+                assert!(writer.decoder().pending().len() <= 3);
+            }
+        }
+        let mut error = writer.shutdown().await.err();
+        while error.as_ref().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
+            error = writer.shutdown().await.err();
+        }
+        assert!(writer.shutdown().await.is_ok(), "told once");
+        let after = writer.write(b"more").await.unwrap_err();
+        assert_eq!(after.kind(), io::ErrorKind::BrokenPipe);
+        (writer.into_inner(), error)
+    })
+}
+
+fn by_futures_write(
+    inner: HostileWriter,
+    decoder: TextDecoder,
+    chunks: &[&[u8]],
+) -> (HostileWriter, Option<io::Error>) {
+    use futures::io::AsyncWriteExt;
+    block_on(async {
+        let mut writer = Utf8Writer::with_decoder(inner, decoder);
+        let mut error = None;
+        for chunk in chunks {
+            if let Err(failed) = writer.write_all(chunk).await {
+                error = Some(failed);
+                break;
+            }
+        }
+        let closed = writer.close().await.err();
+        (writer.into_inner(), error.or(closed))
+    })
+}
+
+fn check_writer(chunks: &[&[u8]], decoder: TextDecoder, expected: &Outcome) {
+    for at_most in [1, 2, 3, usize::MAX] {
+        for by in [by_tokio_write, by_futures_write] {
+            let (inner, error) = by(HostileWriter::new(at_most), decoder, chunks);
+            assert_eq!(whole(&inner.written), expected.0, "{at_most} {chunks:02X?}");
+            assert_eq!(error.as_ref().map(utf8_error), expected.1, "{at_most} {chunks:02X?}");
+            assert!(inner.closed);
+            if at_most == usize::MAX {
+                let mut rest = &inner.written[..];
+                for write in inner.writes {
+                    whole(&rest[..write]);
+                    rest = &rest[write..];
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_writer_forwards_the_same_for_every_partition_and_every_short_write() {
+    let mut rng = Rng::new(3);
+    for round in 0..150 {
+        let input = rng.dirty_text(1 + round % 7);
+        let expected = strict(&input);
+        every_partition(&input, |chunks| check_writer(chunks, TextDecoder::new(), &expected));
+    }
+    for policy in [ErrorPolicy::REPLACE, ErrorPolicy::Escape, ErrorPolicy::Skip] {
+        let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
+        for round in 0..40 {
+            let input = rng.dirty_text(1 + round % 7);
+            let expected = repaired(&input, decoder);
+            every_partition(&input, |chunks| check_writer(chunks, decoder, &expected));
+        }
+    }
+}
+
+#[test]
+fn a_failing_write_at_every_operation_disturbs_nothing() {
+    let chunks: Vec<_> = CRAB.as_bytes().chunks(2).collect();
+    for at_most in [1, 3] {
+        for operation in 0..16 {
+            let inner = HostileWriter::new(at_most).fails_at(operation);
+            let (inner, error) = by_tokio_write(inner, TextDecoder::new(), &chunks);
+            assert_eq!(whole(&inner.written), CRAB, "{operation}");
+            assert!(error.is_none() && inner.closed);
+        }
+    }
+}
+
+#[test]
+fn flush_forwards_whole_characters_and_shutdown_tells_of_the_rest() {
+    use tokio::io::AsyncWriteExt;
+    block_on(async {
+        let mut writer = Utf8Writer::new(HostileWriter::new(1));
+        writer.write_all(b"ab\xE2\x82").await.unwrap();
+        writer.flush().await.unwrap();
+        assert_eq!(writer.get_ref().written, b"ab");
+        assert_eq!(writer.get_ref().flushes, 1);
+        assert_eq!(writer.decoder().pending(), b"\xE2\x82");
+        let error = utf8_error(&writer.shutdown().await.unwrap_err());
+        assert_eq!((error.offset, error.kind, error.len), (2, ErrorKind::Truncated, 2));
+        assert!(writer.get_ref().closed, "the inner writer was shut down all the same");
+    });
+}
+
+#[tokio::test]
+async fn a_write_that_select_drops_at_any_await_point_took_nothing() {
+    use tokio::io::AsyncWriteExt;
+    for patience in 0..3 {
+        let mut writer = Utf8Writer::new(HostileWriter::new(2));
+        let mut rest = CRAB.as_bytes();
+        while !rest.is_empty() {
+            let timeout = async {
+                for _ in 0..patience {
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::select! {
+                biased;
+                taken = writer.write(&rest[..rest.len().min(5)]) => rest = &rest[taken.unwrap()..],
+                () = timeout => {}
+            }
+        }
+        writer.shutdown().await.unwrap();
+        assert_eq!(whole(&writer.get_ref().written), CRAB);
+    }
+}
