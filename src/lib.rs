@@ -31,6 +31,7 @@ mod scan;
 mod stream;
 mod subset;
 mod text;
+mod validator;
 
 pub use boundary::{
     Part, Parts, Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
@@ -51,3 +52,4 @@ pub use scan::Kernel;
 pub use stream::{StreamError, Utf8Stream, Utf8StreamExt};
 pub use subset::Subset;
 pub use text::{Counters, TextDecoder, TextPiece, TextPieces};
+pub use validator::{Mask, Utf8Validator};

@@ -1,0 +1,34 @@
+//! Verdicts on payloads in several segments.
+
+use bytes::Buf;
+
+use super::Utf8Validator;
+use crate::error::Utf8Error;
+
+impl Utf8Validator {
+    /// [`feed`](Self::feed) for a payload in several segments, all of which are taken; a host that needs them later
+    /// gives a clone, which `Bytes` makes for nothing.
+    ///
+    /// ```
+    /// use bytes::Buf;
+    /// use utf8_codec::Utf8Validator;
+    ///
+    /// let payload = b"caf\xC3".chain(&b"\xA9"[..]);
+    /// let mut text = Utf8Validator::new();
+    /// text.feed_buf(payload)?;
+    /// text.end_of_message()?;
+    /// # Ok::<(), utf8_codec::Utf8Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`feed`](Self::feed).
+    pub fn feed_buf(&mut self, mut payload: impl Buf) -> Result<(), Utf8Error> {
+        while payload.has_remaining() {
+            let segment = payload.chunk();
+            self.feed(segment)?;
+            payload.advance(segment.len());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,135 @@
+//! `Utf8Validator`: refused at the first impossible octet, whatever the frames.
+#![allow(missing_docs)]
+
+mod support;
+
+use support::conformance::cases;
+use support::{Rng, every_partition, oracle};
+use utf8_codec::{ErrorKind, Mask, Utf8Error, Utf8Validator};
+
+/// The octet of the message, counted from 1, that brought the verdict; 0 if only its end did.
+type Verdict = (u64, Result<(), Utf8Error>);
+
+fn judge<'c>(chops: impl Iterator<Item = &'c [u8]>) -> Verdict {
+    let mut text = Utf8Validator::new();
+    let mut seen = 0;
+    for chop in chops {
+        seen += chop.len() as u64;
+        let snapshot = text;
+        if let Err(error) = text.feed(chop) {
+            assert_eq!(text.feed(b"more"), Err(error), "a failed message stays failed");
+            assert_eq!(text.end_of_message(), Err(error));
+            assert_eq!(text, Utf8Validator::new(), "and then a new one begins");
+            text = snapshot;
+            assert_eq!(text.feed(chop), Err(error), "a snapshot is restored by assignment");
+            return (seen, Err(error));
+        }
+    }
+    (0, text.end_of_message())
+}
+
+#[test]
+fn every_partition_has_the_verdict_of_the_oracle() {
+    let mut rng = Rng::new(1007);
+    for round in 0..3_000 {
+        let input = rng.dirty_text(1 + round % 8);
+        let expected = oracle::decode(&input).1.first().map(|&(at, kind, len)| Utf8Error::new(at, kind, len));
+        every_partition(&input, |chunks| {
+            assert_eq!(judge(chunks.iter().copied()).1.err(), expected, "{chunks:02X?}");
+        });
+    }
+}
+
+#[test]
+fn autobahn_is_judged_at_frame_chop_and_octet_granularity() {
+    let Some(cases) = cases(|name| name == "autobahn.jsonl") else { return };
+    let (mut section_6, mut section_7) = (0, 0);
+    for case in cases {
+        section_6 += usize::from(case.id.starts_with("autobahn/6."));
+        section_7 += usize::from(case.id.starts_with("autobahn/7.5.1"));
+        let message = case.chunks.concat();
+        let (octet, verdict) = judge(message.chunks(1));
+        assert_eq!(verdict.is_ok(), case.expect()["ok"], "{}", case.id);
+
+        // The octet itself where the suite names it; else the frame that it comes in, at the latest.
+        if let Some(at) = case.json["invalid_at_byte"].as_u64() {
+            assert_eq!(octet, at + 1, "{}", case.id);
+        }
+        if let Some(chunk) = case.json["fail_by_chunk"].as_u64() {
+            let frames = &case.chunks[..=chunk as usize];
+            let latest: usize = frames.iter().map(Vec::len).sum();
+            assert!(verdict.is_err() && octet <= latest as u64, "{}", case.id);
+            // Only the end of the message tells that its last character is missing something.
+            assert!(octet > 0 || frames.len() == case.chunks.len(), "{}", case.id);
+        }
+
+        let (frame, same) = judge(case.slices().into_iter());
+        assert_eq!(same, verdict, "{}", case.id);
+        assert!(frame >= octet && (octet > 0 || frame == 0), "{}", case.id);
+        for size in 2..=9 {
+            let chops = case.chunks.iter().flat_map(|frame| frame.chunks(size));
+            let (chop, same) = judge(chops);
+            assert_eq!(same, verdict, "{} in chops of {size}", case.id);
+            assert!(octet <= chop && chop < octet + size as u64, "{} in chops of {size}", case.id);
+        }
+    }
+    assert!(section_6 >= 145, "{section_6} cases of section 6");
+    assert_eq!(section_7, 1);
+}
+
+#[test]
+fn a_message_that_ends_inside_a_character_is_truncated_and_the_next_one_is_not() {
+    let mut text = Utf8Validator::new();
+    text.feed(b"ab\xE2\x82").unwrap();
+    assert_eq!((text.offset(), text.pending()), (4, &b"\xE2\x82"[..]));
+    assert_eq!(text.end_of_message(), Err(Utf8Error::new(2, ErrorKind::Truncated, 2)));
+    text.feed(b"\xC3").unwrap();
+    text.feed(b"").unwrap();
+    text.feed(b"\xA9").unwrap();
+    assert_eq!(text.end_of_message(), Ok(()));
+    assert_eq!(Utf8Validator::CLOSE_CODE, 1007);
+}
+
+/// RFC 6455 §5.3, word by word.
+fn masked(octets: &[u8], key: [u8; 4]) -> Vec<u8> {
+    octets.iter().enumerate().map(|(i, octet)| octet ^ key[i % 4]).collect()
+}
+
+#[test]
+fn masked_payloads_are_judged_as_they_are_unmasked_in_any_pieces() {
+    let key = [0x37, 0xFA, 0x21, 0x3D];
+    assert_eq!(masked(b"Hello", key), [0x7F, 0x9F, 0x4D, 0x51, 0x58], "the example of RFC 6455 §5.7");
+
+    let mut rng = Rng::new(53);
+    for round in 0..300 {
+        let payload = rng.dirty_text(1 + round * 9);
+        let verdict = judge([&payload[..]].into_iter()).1;
+        let (mut lent, mut in_place) = (Utf8Validator::new(), Utf8Validator::new());
+        let (mut lent_mask, mut mask) = (Mask::new(key), Mask::new(key));
+        let mut octets = masked(&payload, key);
+        let mut rest = &mut octets[..];
+        let mut verdicts = (Ok(()), Ok(()));
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at_mut(rng.below(rest.len().min(2_000)) + 1);
+            verdicts.0 = verdicts.0.and(lent.feed_masked(piece, &mut lent_mask));
+            verdicts.1 = verdicts.1.and(in_place.unmask(piece, &mut mask));
+            rest = behind;
+        }
+        assert_eq!(verdicts.0.and(lent.end_of_message()), verdict);
+        assert_eq!(verdicts.1.and(in_place.end_of_message()), verdict);
+        assert_eq!(octets, payload, "the mask is off, whatever the verdict");
+    }
+}
+
+#[cfg(feature = "bytes")]
+#[test]
+fn a_payload_in_segments_is_judged_as_one() {
+    use bytes::{Buf, Bytes};
+    let segments = Bytes::from_static(b"gr\xC3").chain(Bytes::new()).chain(&b"\xBC\xC3\x9Fe \xED"[..]);
+    let length = segments.remaining() as u64;
+    let mut text = Utf8Validator::new();
+    text.feed_buf(segments).unwrap();
+    assert_eq!(text.offset(), length);
+    let error = text.feed_buf(&mut &b"\xA0"[..]).unwrap_err();
+    assert_eq!((error.offset, error.kind), (8, ErrorKind::Surrogate));
+}
