@@ -45,14 +45,16 @@ impl Iterator for TextChunks {
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.rest.is_empty() {
-            let before = self.decoder.offset();
-            let text = self.decoder.feed(&self.rest).next().map(|piece| match piece {
+            let (piece, taken) = self.decoder.take_piece(&self.rest);
+            let text = piece.map(|piece| match piece {
                 TextPiece::Text(text) => Ok(slice(&self.rest, text)),
                 short => copy(short),
             });
-            drop(self.rest.split_to((self.decoder.offset() - before) as usize));
-            if text != Some(Ok(ByteString::new())) {
-                return text;
+            drop(self.rest.split_to(taken));
+            match text {
+                None => {}
+                Some(Ok(text)) if text.is_empty() => {}
+                text => return text,
             }
         }
         None

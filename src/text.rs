@@ -138,6 +138,19 @@ impl TextDecoder {
         TextPieces { pieces: decoder.feed(chunk), rules, subset: *subset, unjudged: "", outside: None }
     }
 
+    /// The first piece of a chunk, and how many octets it took: for adapters, which cannot keep [`TextPieces`] from
+    /// one call to the next.
+    #[cfg(any(feature = "stream", feature = "io", feature = "futures-io"))]
+    pub(crate) fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {
+        /// A subset looks for its characters in text that was validated first. That is done anew for every piece, so
+        /// it must not reach far.
+        const VALIDATED_FOR_SUBSET: usize = 4 * 1024;
+        let reach = if self.subset.is_some() { VALIDATED_FOR_SUBSET } else { usize::MAX };
+        let before = self.offset();
+        let piece = self.feed(&chunk[..chunk.len().min(reach)]).next();
+        (piece, (self.offset() - before) as usize)
+    }
+
     /// Ends the stream: what becomes of a sequence that it cut short, if it did. As with [`Utf8Decoder::finish`],
     /// exactly once, and the decoder can be fed again; the offset goes on counting.
     #[must_use = "the end of the stream may be ill-formed"]

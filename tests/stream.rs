@@ -14,7 +14,8 @@ use futures::{FutureExt, Stream, StreamExt, TryStreamExt, stream};
 use support::hostile::{HostileStream, Step, steps};
 use support::{Rng, every_partition, oracle, some_partitions};
 use utf8_codec::{
-    BomPolicy, ErrorKind, ErrorPolicy, StreamError, TextDecoder, Utf8Error, Utf8Stream, Utf8StreamExt,
+    Ascii, BomPolicy, ErrorKind, ErrorPolicy, StreamError, Subset, TextDecoder, Utf8Error, Utf8Stream,
+    Utf8StreamExt,
 };
 
 const CRAB: &[u8] = "na\u{EF}ve \u{1F980}!".as_bytes();
@@ -238,4 +239,22 @@ fn a_huge_chunk_is_handed_on_without_a_copy() {
         core::future::ready(total + part.len() as u64)
     });
     assert_eq!(total.now_or_never(), Some(mebibyte.len() as u64 * 1024));
+}
+
+#[test]
+fn a_huge_chunk_with_something_wrong_everywhere_takes_linear_time() {
+    let started = Instant::now();
+    for (octets, decoder) in [
+        (vec![0xFF; 1 << 20], TextDecoder::new()),
+        (vec![b'!'; 1 << 20], TextDecoder::new().subset(Subset::new(&[0x20..=0x20]))),
+    ] {
+        let decoder = decoder.on_error(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
+        let inner = stream::iter([Ok::<_, Infallible>(octets)]);
+        let length = inner.utf8_with(decoder).fold(0, |length, part| {
+            assert!(part.unwrap().bytes().all(|octet| octet == b'?'));
+            core::future::ready(length + 1)
+        });
+        assert_eq!(length.now_or_never(), Some(1 << 20));
+    }
+    assert!(started.elapsed() < Duration::from_secs(60), "{:?}", started.elapsed());
 }

@@ -162,9 +162,7 @@ enum State {
 impl Text {
     /// Looks at octets of which nothing is known: how many of them do not matter any more.
     fn look(&mut self, octets: &[u8]) -> usize {
-        let before = self.decoder.offset();
-        let piece = self.decoder.feed(octets).next();
-        let taken = (self.decoder.offset() - before) as usize;
+        let (piece, taken) = self.decoder.take_piece(octets);
         if let Some(TextPiece::Text(text)) = piece {
             self.known = text.len();
             // What is unfinished behind the text stays where it is until the text is gone.

@@ -56,8 +56,7 @@ impl Writing {
             }
             ready!(self.drain(&mut inner))?;
             let mut after = self.decoder;
-            let piece = after.feed(octets).next();
-            let taken = (after.offset() - self.decoder.offset()) as usize;
+            let (piece, taken) = after.take_piece(octets);
             // Until the inner writer has taken something, nothing is taken from the caller.
             match piece {
                 Some(TextPiece::Text(text)) => {
