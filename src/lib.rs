@@ -25,6 +25,8 @@ mod form;
 #[cfg(any(feature = "io", feature = "futures-io"))]
 mod io;
 mod policy;
+#[cfg(feature = "proxy")]
+mod proxy;
 #[allow(unsafe_code)]
 mod scan;
 #[cfg(feature = "stream")]
@@ -48,6 +50,8 @@ pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]
 pub use scan::Kernel;
+#[cfg(feature = "proxy")]
+pub use proxy::{Direction, End, Filter, Flow, Outcome, Relay, Verdict};
 #[cfg(feature = "stream")]
 pub use stream::{StreamError, Utf8Stream, Utf8StreamExt};
 pub use subset::Subset;

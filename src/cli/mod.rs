@@ -2,9 +2,16 @@
 //!
 //! A new subcommand is a `mod` line, a variant of [`Command`] and an arm of [`Command::run`].
 
-#[allow(dead_code, reason = "the subcommands that decode take them")]
 mod args;
 mod check;
+mod proxy;
+mod serve;
+mod server;
+#[cfg(unix)]
+mod signals;
+#[cfg(not(unix))]
+#[path = "signals_elsewhere.rs"]
+mod signals;
 
 use core::error::Error;
 use std::io::{self, Write};
@@ -18,12 +25,16 @@ use clap::error::ErrorKind as ClapErrorKind;
 #[command(name = "utf8-codec", version, max_term_width = 110)]
 enum Command {
     Check(check::Args),
+    Proxy(proxy::Args),
+    Serve(serve::Args),
 }
 
 impl Command {
     fn run(self) -> Outcome {
         match self {
             Self::Check(args) => args.run(),
+            Self::Proxy(args) => args.run(),
+            Self::Serve(args) => args.run(),
         }
     }
 }

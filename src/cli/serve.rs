@@ -1,0 +1,126 @@
+//! `utf8-codec serve`: a line server that says what it got.
+
+use core::time::Duration;
+use std::io;
+
+use futures::{FutureExt, SinkExt, StreamExt};
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tokio_util::codec::{FramedRead, FramedWrite};
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+use utf8_codec::{CodecError, Direction, ErrorsAsItems, LineEnding, TextDecoder, Utf8LinesCodec};
+
+use super::Outcome;
+use super::args::Policies;
+use super::server::{Connection, Reports, Service, announce, bind, close, host_port};
+use super::signals::Signals;
+
+/// Answer every line over TCP with what it is
+///
+/// A line is answered by `line N: C characters: TEXT`, an ill-formed one by
+/// `line N: ill-formed UTF-8 at byte OFFSET (KIND, LEN bytes)`; OFFSET counts from the start of the connection.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Where to accept connections; port 0 picks one
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7007", value_parser = host_port)]
+    listen: String,
+    /// Octets that a line may have; a longer one is told once and left out
+    #[arg(long, value_name = "N", default_value_t = Utf8LinesCodec::DEFAULT_MAX_LENGTH)]
+    max_line: usize,
+    #[command(flatten)]
+    policies: Policies,
+    #[command(flatten)]
+    service: Service,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Outcome {
+        self.service.run(async {
+            let mut signals = Signals::new()?;
+            let listener = bind(&self.listen).await?;
+            announce(&listener)?;
+            let (decoder, max_line) = (self.policies.decoder(), self.max_line);
+            let server = LineServer { decoder, max_line, logs_connections: true };
+            server.run(&self.service, listener, async || signals.next().await).await;
+            Ok(())
+        })
+    }
+}
+
+/// What is the same for all connections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LineServer {
+    pub(super) decoder: TextDecoder,
+    pub(super) max_line: usize,
+    /// Whether the end of a connection is logged.
+    pub(super) logs_connections: bool,
+}
+
+impl LineServer {
+    pub(super) async fn run(self, service: &Service, listener: TcpListener, signal: impl AsyncFnMut()) {
+        let cut = CancellationToken::new();
+        // A timeout that long never comes.
+        let idle_timeout = service.idle_timeout().unwrap_or(Duration::MAX);
+        let session = |connection: Connection| {
+            let cut = cut.clone();
+            async move {
+                let (number, peer) = (connection.number, connection.peer);
+                let end = tokio::select! {
+                    ended = self.session(connection, idle_timeout) => match ended {
+                        Ok(()) => "closed".to_owned(),
+                        Err(error) => error.to_string(),
+                    },
+                    () = cut.cancelled() => "cut".to_owned(),
+                };
+                if self.logs_connections {
+                    info!(connection = number, %peer, end, "connection closed");
+                }
+            }
+        };
+        service.accept(listener, signal, cut.clone(), session).await;
+    }
+
+    /// Answers until the peer has no more lines. A peer that does not read the answers is not read from.
+    async fn session(self, connection: Connection, idle_timeout: Duration) -> Result<(), CodecError> {
+        let mut reports = Reports::of(&connection);
+        let mut stream = connection.stream;
+        stream.set_nodelay(true)?;
+        let (requests, answers) = stream.split();
+        let codec = Utf8LinesCodec::with_decoder(self.decoder).max_length(self.max_line);
+        let mut lines = FramedRead::new(requests, ErrorsAsItems::new(codec));
+        // A line may end with a CR of its own, and so do answers.
+        let mut answers = FramedWrite::new(answers, Utf8LinesCodec::new().ending(LineEnding::Lf));
+        for number in 1_u64.. {
+            let line = match lines.next().now_or_never() {
+                Some(line) => line,
+                // Nothing more has arrived: what was answered so far goes out before more is waited for.
+                None => {
+                    within(idle_timeout, SinkExt::<String>::flush(&mut answers)).await??;
+                    within(idle_timeout, lines.next()).await?
+                }
+            };
+            let answer = match line.transpose()? {
+                None => break,
+                Some(Ok(text)) => format!("line {number}: {} characters: {text}", text.chars().count()),
+                Some(Err(CodecError::IllFormed { error, .. })) => {
+                    reports.tell(Direction::Requests, error);
+                    format!("line {number}: {error}")
+                }
+                Some(Err(CodecError::LineTooLong { limit, .. })) => {
+                    format!("line {number}: longer than {limit} bytes")
+                }
+                Some(Err(error)) => return Err(error),
+            };
+            within(idle_timeout, answers.feed(answer)).await??;
+        }
+        within(idle_timeout, SinkExt::<String>::flush(&mut answers)).await??;
+        close(stream).await;
+        Ok(())
+    }
+}
+
+/// Waits for a peer, but not for longer than this.
+async fn within<T>(time: Duration, future: impl Future<Output = T>) -> io::Result<T> {
+    Ok(timeout(time, future).await?)
+}
