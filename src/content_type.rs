@@ -159,6 +159,14 @@ pub fn is_utf8_label(label: &[u8]) -> bool {
     LABELS.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
 }
 
+/// A header value that is a token with parameters, as `Content-Disposition` is (RFC 7578 §4.2).
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only forms have it"))]
+pub(crate) fn token_and_parameters(value: &[u8]) -> Result<(&str, Vec<Parameter<'_>>), ContentTypeError> {
+    let mut cursor = Cursor { value, at: 0 };
+    cursor.white_space();
+    Ok((cursor.token(is_token)?, cursor.parameters()?))
+}
+
 /// A place in a header value.
 struct Cursor<'h> {
     value: &'h [u8],

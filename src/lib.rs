@@ -14,6 +14,7 @@ mod trace;
 
 mod boundary;
 #[cfg(feature = "stream")]
+#[cfg(any(feature = "http", feature = "stream"))]
 mod chunks;
 #[cfg(feature = "codec")]
 mod codec;
@@ -24,6 +25,10 @@ mod error;
 mod form;
 #[cfg(any(feature = "io", feature = "futures-io"))]
 mod io;
+// Whoever applies the rules by hand needs a part of it, the layers need all.
+#[cfg(feature = "http")]
+#[cfg_attr(not(feature = "tower"), allow(dead_code))]
+mod http;
 mod policy;
 #[cfg(feature = "proxy")]
 mod proxy;
@@ -46,6 +51,16 @@ pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
 pub use error::{ErrorKind, Utf8Error};
 #[cfg(any(feature = "io", feature = "futures-io"))]
 pub use io::{Utf8Reader, Utf8Writer};
+#[cfg(feature = "http")]
+pub use http::{
+    BodyRules, BoxError, CheckedBody, ContentCodings, HttpCounters, HttpCounts, Message, MissingCharset,
+    MultipartError, OtherCharset, Reason, Refusal, Undecodable, Utf8Body, Utf8BodyError, is_text_type,
+};
+#[cfg(feature = "tower")]
+pub use http::{
+    ValidateUtf8Request, ValidateUtf8RequestFuture, ValidateUtf8RequestLayer, ValidateUtf8Response,
+    ValidateUtf8ResponseFuture, ValidateUtf8ResponseLayer,
+};
 pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]

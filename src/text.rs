@@ -182,6 +182,16 @@ impl TextDecoder {
         self.decoder.pending()
     }
 
+    /// What becomes of ill-formed sequences.
+    pub const fn error_policy(&self) -> ErrorPolicy {
+        self.on_error
+    }
+
+    /// What becomes of the signature.
+    pub const fn bom_policy(&self) -> BomPolicy {
+        self.bom
+    }
+
     /// Errors met so far.
     pub const fn counters(&self) -> Counters {
         self.counters

@@ -1,6 +1,8 @@
 //! What the integration tests share: ways to cut input, the naive oracle, the published suites.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
+#[cfg(feature = "http")]
+pub mod bodies;
 pub mod conformance;
 pub mod hostile;
 pub mod oracle;

@@ -1,0 +1,125 @@
+//! What the two layers have in common.
+
+use core::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Response};
+use http_body::Body;
+
+use super::body::Utf8Body;
+use super::checked::CheckedBody;
+use super::counters::HttpCounters;
+use super::error::BoxError;
+use super::fields::Fields;
+use super::gather::{Gather, Gathered};
+use super::integrity;
+use super::refusal::{Message, Reason, Refusal};
+use super::rules::{BodyRules, Plan, transcoded};
+use super::watch::{Watch, note};
+
+/// The choices of a layer.
+#[derive(Clone)]
+pub(crate) struct Config {
+    pub(crate) message: Message,
+    pub(crate) rules: BodyRules,
+    pub(crate) fields: Fields,
+    /// Octets to hold before the body is handed on; `None` hands it on as it streams.
+    pub(crate) hold: Option<usize>,
+    pub(crate) counters: HttpCounters,
+    pub(crate) on_refusal: Option<Arc<OnRefusal>>,
+}
+
+pub(crate) type OnRefusal = dyn Fn(&Refusal) -> Response<Bytes> + Send + Sync;
+
+/// What becomes of a body now.
+pub(crate) enum Start<B> {
+    /// Hand it on. A refusal may come to the watch while it streams.
+    HandOn(CheckedBody<B>, Watch),
+    /// Take it whole first.
+    Hold(Gather<B>, Watch),
+    Refuse(Reason),
+}
+
+impl Config {
+    pub(crate) fn new(message: Message, rules: BodyRules, hold: Option<usize>) -> Self {
+        let fields = Fields::default();
+        Self { message, rules, fields, hold, counters: HttpCounters::new(), on_refusal: None }
+    }
+
+    /// Decides about a body, and makes the header fields true for what comes of it.
+    pub(crate) fn start<B>(&self, headers: &mut HeaderMap, body: B) -> Start<B>
+    where
+        B: Body,
+        B::Error: Into<BoxError>,
+    {
+        let plan = match self.rules.judge(headers) {
+            Ok(plan) => plan,
+            Err(reason) => return Start::Refuse(reason),
+        };
+        let (filter, content_type) = match plan {
+            Plan::Pass => return Start::HandOn(CheckedBody::unchecked(body), Watch::none()),
+            Plan::Check(filter) => (filter, None),
+            Plan::Transcode(filter, content_type) => (filter, Some(content_type)),
+        };
+        if let Some(limit) = self.hold
+            && body.size_hint().lower() > limit as u64
+        {
+            return Start::Refuse(Reason::TooLong { limit });
+        }
+        let watch = Watch::new(self.message, headers.get(CONTENT_TYPE).cloned(), self.counters.clone());
+        let body = Utf8Body::with_filter(body, filter).watched(watch.clone());
+        match content_type {
+            None if self.hold.is_none() => self.rules.adapt(headers),
+            None => {}
+            Some(content_type) => transcoded(headers, content_type),
+        }
+        match self.hold {
+            None => Start::HandOn(CheckedBody::streaming(body), watch),
+            Some(limit) => Start::Hold(Gather::new(body, limit), watch),
+        }
+    }
+
+    /// A body that was held and is good, and its header fields.
+    pub(crate) fn release<B>(headers: &mut HeaderMap, gathered: Gathered) -> CheckedBody<B> {
+        let Gathered { data, mut trailers, is_unchanged } = gathered;
+        if !is_unchanged {
+            let had_length = headers.contains_key(CONTENT_LENGTH);
+            integrity::length_changes(headers);
+            if had_length {
+                headers.insert(CONTENT_LENGTH, HeaderValue::from(data.len()));
+            }
+            trailers.iter_mut().for_each(integrity::remove_digests);
+        }
+        CheckedBody::held(data, trailers)
+    }
+
+    /// Refuses a message whose body was not watched.
+    pub(crate) fn refuse<B>(&self, reason: Reason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
+        let content_type = headers.get(CONTENT_TYPE).cloned();
+        let refusal = Refusal { message: self.message, reason, content_type };
+        note(&refusal, &self.counters);
+        self.answer(&refusal)
+    }
+
+    /// What the client gets.
+    pub(crate) fn answer<B>(&self, refusal: &Refusal) -> Response<CheckedBody<B>> {
+        let response = match &self.on_refusal {
+            Some(respond) => respond(refusal),
+            None => refusal.to_response(),
+        };
+        response.map(|text| CheckedBody::held(text, None))
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("rules", &self.rules)
+            .field("fields", &self.fields)
+            .field("hold", &self.hold)
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}

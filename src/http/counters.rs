@@ -1,0 +1,106 @@
+//! What the layers have seen, for whoever exports it.
+
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
+
+use super::refusal::Reason;
+use crate::error::ErrorKind;
+
+/// A handle on counters that layers and bodies share. A clone counts with it.
+///
+/// ```
+/// use utf8_codec::{ErrorKind, HttpCounters, ValidateUtf8RequestLayer};
+///
+/// let counters = HttpCounters::new();
+/// let layer = ValidateUtf8RequestLayer::new().counters(&counters);
+/// // … and wherever metrics are exported:
+/// let now = counters.snapshot();
+/// assert_eq!((now.bodies, now.bytes, now.repaired), (0, 0, 0));
+/// assert_eq!(now.refused(ErrorKind::Truncated), 0);
+/// # drop(layer);
+/// ```
+#[derive(Clone, Default)]
+pub struct HttpCounters(Arc<Cells>);
+
+#[derive(Default)]
+struct Cells {
+    bodies: AtomicU64,
+    bytes: AtomicU64,
+    repaired: AtomicU64,
+    refused: [AtomicU64; ErrorKind::ALL.len()],
+    refused_otherwise: AtomicU64,
+}
+
+/// The counters at a moment. They only ever grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HttpCounts {
+    /// Bodies that were checked, or are.
+    pub bodies: u64,
+    /// Octets of them.
+    pub bytes: u64,
+    /// Ill-formed sequences that were repaired.
+    pub repaired: u64,
+    /// Messages that were refused for another reason than ill-formed text: their `Content-Type`, their length, their
+    /// `multipart/form-data`, their octets in another charset.
+    pub refused_otherwise: u64,
+    refused: [u64; ErrorKind::ALL.len()],
+}
+
+impl HttpCounts {
+    /// Messages that were refused because their first error was of this kind.
+    pub const fn refused(&self, kind: ErrorKind) -> u64 {
+        self.refused[kind as usize]
+    }
+
+    /// Messages that were refused for whatever reason.
+    pub fn refused_total(&self) -> u64 {
+        self.refused.iter().sum::<u64>() + self.refused_otherwise
+    }
+}
+
+impl HttpCounters {
+    /// Counters at zero.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads them. While messages are on their way the numbers may be of slightly different moments.
+    pub fn snapshot(&self) -> HttpCounts {
+        let Cells { bodies, bytes, repaired, refused, refused_otherwise } = &*self.0;
+        HttpCounts {
+            bodies: bodies.load(Relaxed),
+            bytes: bytes.load(Relaxed),
+            repaired: repaired.load(Relaxed),
+            refused_otherwise: refused_otherwise.load(Relaxed),
+            refused: refused.each_ref().map(|count| count.load(Relaxed)),
+        }
+    }
+
+    pub(crate) fn body(&self) {
+        self.0.bodies.fetch_add(1, Relaxed);
+    }
+
+    pub(crate) fn bytes(&self, octets: u64) {
+        self.0.bytes.fetch_add(octets, Relaxed);
+    }
+
+    pub(crate) fn repaired(&self, sequences: u64) {
+        self.0.repaired.fetch_add(sequences, Relaxed);
+    }
+
+    pub(crate) fn refuse(&self, reason: &Reason) {
+        let cell = match reason.utf8_error() {
+            Some(error) => &self.0.refused[error.kind as usize],
+            None => &self.0.refused_otherwise,
+        };
+        cell.fetch_add(1, Relaxed);
+    }
+}
+
+impl fmt::Debug for HttpCounters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.snapshot().fmt(f)
+    }
+}

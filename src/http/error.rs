@@ -1,0 +1,115 @@
+//! What ends a body.
+
+use core::error::Error;
+use core::fmt;
+
+use super::multipart::MultipartError;
+use crate::error::Utf8Error;
+
+/// The error of any inner body or service.
+pub type BoxError = Box<dyn Error + Send + Sync>;
+
+/// The error of a body that is checked.
+///
+/// `Display` is short and shows no octet of the body, because frameworks put it into replies: axum's extractors
+/// answer `400` with it. It is found again behind the errors that wrap it with [`Utf8BodyError::find`].
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Utf8BodyError {
+    /// The text is not well-formed; the offset counts from the start of the body.
+    IllFormed(Utf8Error),
+    /// The octets stand for nothing in the charset that the message declared.
+    Undecodable(Undecodable),
+    /// The `multipart/form-data` cannot be taken apart.
+    Multipart(MultipartError),
+    /// The inner body failed.
+    Inner(BoxError),
+}
+
+/// Octets that stand for nothing in their charset, where that is not UTF-8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Undecodable {
+    /// Absolute position in the body, in octets, of the first of them.
+    pub offset: u64,
+    /// Their number.
+    pub len: u8,
+    /// The charset, by its name in the WHATWG Encoding Standard.
+    pub charset: &'static str,
+}
+
+impl Utf8BodyError {
+    /// Where and why the text was ill-formed, if that is the error.
+    pub fn utf8_error(&self) -> Option<Utf8Error> {
+        match self {
+            Self::IllFormed(error) => Some(*error),
+            _ => None,
+        }
+    }
+
+    /// The error of a checked body behind whatever a framework wrapped around it.
+    ///
+    /// ```
+    /// use utf8_codec::{ErrorKind, Utf8BodyError, Utf8Error};
+    ///
+    /// let error = Utf8BodyError::IllFormed(Utf8Error::new(7, ErrorKind::Surrogate, 1));
+    /// let wrapped = std::io::Error::other(error);
+    /// let found = Utf8BodyError::find(&wrapped).and_then(Utf8BodyError::utf8_error);
+    /// assert_eq!(found.map(|error| error.offset), Some(7));
+    /// ```
+    pub fn find<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
+        let mut next = Some(error);
+        while let Some(error) = next {
+            if let Some(found) = error.downcast_ref() {
+                return Some(found);
+            }
+            // `io::Error` hides the error that it was made of: its `source` is the source of that.
+            let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+            next = match inner {
+                Some(inner) => Some(inner),
+                None => error.source(),
+            };
+        }
+        None
+    }
+}
+
+impl fmt::Display for Utf8BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IllFormed(error) => error.fmt(f),
+            Self::Undecodable(error) => error.fmt(f),
+            Self::Multipart(error) => error.fmt(f),
+            Self::Inner(_) => f.write_str("the body failed"),
+        }
+    }
+}
+
+impl Error for Utf8BodyError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Inner(error) => Some(error.as_ref()),
+            _ => None,
+        }
+    }
+}
+
+impl From<Utf8Error> for Utf8BodyError {
+    fn from(error: Utf8Error) -> Self {
+        Self::IllFormed(error)
+    }
+}
+
+impl From<MultipartError> for Utf8BodyError {
+    fn from(error: MultipartError) -> Self {
+        Self::Multipart(error)
+    }
+}
+
+impl fmt::Display for Undecodable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "undecodable {} at byte {} ({} bytes)", self.charset, self.offset, self.len)
+    }
+}
+
+impl Error for Undecodable {}

@@ -1,0 +1,216 @@
+//! What happens to the octets of a body: three filters with one grammar.
+
+use bytes::{Bytes, BytesMut};
+use http_body::SizeHint;
+
+use super::error::Utf8BodyError;
+use super::multipart::Multipart;
+use super::transcode::Transcoder;
+use crate::chunks::TextChunks;
+use crate::policy::{BomPolicy, ErrorPolicy};
+use crate::text::TextDecoder;
+
+/// Feed a chunk, take what comes of it until there is nothing more, finish at the end.
+#[derive(Debug)]
+pub(crate) enum Filter {
+    Text(TextFilter),
+    Multipart(Box<Multipart>),
+    Transcode(Box<Transcoder>),
+}
+
+impl Filter {
+    pub(crate) const fn text(decoder: TextDecoder) -> Self {
+        Self::Text(TextFilter { chunks: TextChunks::new(decoder), next: None })
+    }
+
+    /// Gives it the next chunk, once all that came of the one before has been taken.
+    pub(crate) fn feed(&mut self, chunk: Bytes) {
+        match self {
+            Self::Text(filter) => drop(filter.chunks.feed(chunk)),
+            Self::Multipart(filter) => filter.feed(&chunk),
+            Self::Transcode(filter) => filter.feed(chunk),
+        }
+    }
+
+    /// What comes of the chunk, never empty. `None` asks for the next chunk.
+    pub(crate) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        match self {
+            Self::Text(filter) => filter.next(),
+            Self::Multipart(filter) => filter.next(),
+            Self::Transcode(filter) => filter.next(),
+        }
+    }
+
+    /// Ends the body. What comes of that is taken with [`next`](Self::next).
+    pub(crate) fn finish(&mut self) {
+        match self {
+            Self::Text(filter) => {
+                filter.next = filter.chunks.finish().map(|end| Ok(end?.into_bytes()));
+            }
+            Self::Multipart(filter) => filter.finish(),
+            Self::Transcode(filter) => filter.finish(),
+        }
+    }
+
+    /// Whether [`finish`](Self::finish) would give nothing now.
+    pub(crate) fn is_clean(&self) -> bool {
+        match self {
+            Self::Text(filter) => {
+                let mut probe = *filter.chunks.decoder();
+                filter.next.is_none() && probe.finish().is_none()
+            }
+            Self::Multipart(filter) => filter.is_clean(),
+            Self::Transcode(filter) => filter.is_clean(),
+        }
+    }
+
+    /// Octets taken so far.
+    pub(crate) fn offset(&self) -> u64 {
+        match self {
+            Self::Text(filter) => filter.chunks.decoder().offset(),
+            Self::Multipart(filter) => filter.offset(),
+            Self::Transcode(filter) => filter.offset(),
+        }
+    }
+
+    /// Sequences repaired so far.
+    pub(crate) fn repaired(&self) -> u64 {
+        match self {
+            Self::Text(filter) => match filter.chunks.decoder().error_policy() {
+                ErrorPolicy::Strict => 0,
+                _ => filter.chunks.decoder().counters().total(),
+            },
+            Self::Multipart(filter) => filter.repaired(),
+            Self::Transcode(filter) => filter.repaired(),
+        }
+    }
+
+    /// Octets that were taken and neither handed on nor refused.
+    fn held(&self) -> u64 {
+        match self {
+            Self::Text(filter) => filter.chunks.decoder().pending().len() as u64,
+            Self::Multipart(filter) => filter.held(),
+            Self::Transcode(_) => 0,
+        }
+    }
+
+    /// How much will come out, if `untaken` octets of a chunk and then `coming` come in.
+    pub(crate) fn size_hint(&self, untaken: u64, coming: &SizeHint) -> SizeHint {
+        let (told, is_fault) = match self {
+            Self::Text(TextFilter { next: Some(Ok(text)), .. }) => (text.len() as u64, false),
+            Self::Text(TextFilter { next, .. }) => (0, next.is_some()),
+            Self::Multipart(filter) => filter.queued(),
+            Self::Transcode(filter) => filter.queued(),
+        };
+        let held = self.held() + untaken;
+        let least = self.least(coming.lower().saturating_add(held)).saturating_add(told);
+        let most = coming.upper().and_then(|upper| self.most(upper.checked_add(held)?)?.checked_add(told));
+        let mut hint = SizeHint::new();
+        if is_fault {
+            return hint;
+        }
+        hint.set_lower(least);
+        match most {
+            // Nothing comes but an error: a body of which that is known would not be asked for it.
+            Some(0) if !self.is_clean() => {}
+            Some(most) => hint.set_upper(most),
+            None => {}
+        }
+        hint
+    }
+
+    /// The fewest octets that may come of so many.
+    fn least(&self, octets: u64) -> u64 {
+        let Some(decoder) = self.decoder() else { return 0 };
+        let text = match decoder.bom_policy() {
+            BomPolicy::Strip | BomPolicy::Require => octets.saturating_sub(3),
+            _ => octets,
+        };
+        match decoder.error_policy() {
+            ErrorPolicy::Skip => 0,
+            // At most three octets become one character.
+            ErrorPolicy::Replace(character) => text / 3 * (character.len_utf8() as u64).min(3),
+            _ => text,
+        }
+    }
+
+    /// The most octets that may come of so many.
+    fn most(&self, octets: u64) -> Option<u64> {
+        let per_octet = match self.decoder().map(TextDecoder::error_policy) {
+            Some(ErrorPolicy::Strict | ErrorPolicy::Substitute(_) | ErrorPolicy::Skip) => 1,
+            Some(ErrorPolicy::Replace(character)) => character.len_utf8() as u64,
+            Some(ErrorPolicy::Latin1) => 2,
+            Some(ErrorPolicy::Windows1252) => 3,
+            Some(ErrorPolicy::Escape) => 4,
+            // Another charset: one octet becomes one character of the first plane at most, or U+FFFD.
+            None => 4,
+        };
+        octets.checked_mul(per_octet)
+    }
+
+    /// The decoder whose policies apply; none if the body is transcoded.
+    fn decoder(&self) -> Option<&TextDecoder> {
+        match self {
+            Self::Text(filter) => Some(filter.chunks.decoder()),
+            Self::Multipart(filter) => Some(filter.decoder()),
+            Self::Transcode(_) => None,
+        }
+    }
+}
+
+/// Whether every body has as many octets behind the decoder as before it.
+pub(crate) fn keeps_length(decoder: &TextDecoder) -> bool {
+    matches!(decoder.error_policy(), ErrorPolicy::Strict | ErrorPolicy::Substitute(_))
+        && matches!(decoder.bom_policy(), BomPolicy::Keep | BomPolicy::Reject)
+}
+
+/// Whether every body has the same octets behind the decoder, or an error.
+pub(crate) fn keeps_octets(decoder: &TextDecoder) -> bool {
+    decoder.error_policy() == ErrorPolicy::Strict && keeps_length(decoder)
+}
+
+/// Text through a [`TextDecoder`].
+#[derive(Debug)]
+pub(crate) struct TextFilter {
+    chunks: TextChunks,
+    /// Taken from the chunk, not yet told.
+    next: Option<Result<Bytes, Utf8BodyError>>,
+}
+
+/// Spans shorter than this are joined with their neighbours: a frame of its own costs more than their copy.
+pub(crate) const SHORT: usize = 256;
+
+impl TextFilter {
+    fn take(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        self.next.take().or_else(|| self.chunks.next().map(|text| Ok(text?.into_bytes())))
+    }
+
+    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        let first = match self.take()? {
+            Ok(text) if text.len() < SHORT => text,
+            other => return Some(other),
+        };
+        // A short chunk that is good as a whole, which is the common case, needs no copy either.
+        let mut joined = match self.take() {
+            Some(Ok(text)) if text.len() < SHORT => {
+                let mut joined = BytesMut::with_capacity(2 * SHORT);
+                joined.extend_from_slice(&first);
+                joined.extend_from_slice(&text);
+                joined
+            }
+            other => {
+                self.next = other;
+                return Some(Ok(first));
+            }
+        };
+        loop {
+            match self.take() {
+                Some(Ok(text)) if text.len() < SHORT => joined.extend_from_slice(&text),
+                other => {
+                    self.next = other;
+                    return Some(Ok(joined.freeze()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! `multipart/form-data` (RFC 7578): its text fields are checked, its files pass.
+
+use core::fmt;
+use core::ops::Range;
+
+use bytes::Bytes;
+
+use super::error::Utf8BodyError;
+use super::joint::Joint;
+use super::part::{LABEL_LIMIT, Part, PartHeaders};
+use super::rules::BodyRules;
+use crate::content_type::{Charset, ContentType};
+use crate::error::Utf8Error;
+use crate::text::{TextDecoder, TextPiece};
+
+/// Octets that the header fields of one part may have. Without a limit a peer that never ends them fills the memory.
+pub(crate) const HEADER_LIMIT: usize = 16 * 1024;
+
+/// Why a `multipart/form-data` cannot be taken apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MultipartError {
+    /// The `boundary` is missing, or is not one in the sense of RFC 2046 §5.1.1: `1..=70` characters.
+    Boundary,
+    /// The octets at this offset in the body fit nowhere: behind a delimiter, or in the header fields of a part.
+    Malformed {
+        /// Absolute position in the body, in octets.
+        offset: u64,
+    },
+    /// The header fields of the part at this offset are longer than 16 KiB.
+    HeadersTooLong {
+        /// Absolute position in the body, in octets, of the first field.
+        offset: u64,
+    },
+    /// The part at this offset is text in a charset that is not accepted, or is declared in several ways.
+    Charset {
+        /// Absolute position in the body, in octets, of the content of the part.
+        offset: u64,
+    },
+    /// The body ends before its closing delimiter.
+    Unterminated {
+        /// The length of the body, in octets.
+        offset: u64,
+    },
+}
+
+impl MultipartError {
+    pub(crate) const fn offset_and_len(&self) -> Option<(u64, u64)> {
+        match *self {
+            Self::Boundary => None,
+            Self::Malformed { offset }
+            | Self::HeadersTooLong { offset }
+            | Self::Charset { offset }
+            | Self::Unterminated { offset } => Some((offset, 0)),
+        }
+    }
+}
+
+impl fmt::Display for MultipartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boundary => f.write_str("no multipart boundary"),
+            Self::Malformed { offset } => write!(f, "malformed multipart at byte {offset}"),
+            Self::HeadersTooLong { offset } => {
+                write!(f, "multipart headers at byte {offset} are longer than {HEADER_LIMIT} bytes")
+            }
+            Self::Charset { offset } => write!(f, "multipart field at byte {offset} is not in UTF-8"),
+            Self::Unterminated { offset } => write!(f, "multipart ends at byte {offset} without its end"),
+        }
+    }
+}
+
+impl core::error::Error for MultipartError {}
+
+/// Takes a form apart as it streams.
+///
+/// What may be the start of a delimiter is held back until it is one or is not; all of it is known, so nothing is
+/// stored. Every ambiguity that could make the next parser see a field where this one sees a file is an error: a
+/// delimiter with something else behind it, a delimiter in the place of a content, bare line ends or twice the same
+/// field in the headers of a part.
+#[derive(Debug)]
+pub(crate) struct Multipart {
+    /// `CRLF -- boundary`.
+    delimiter: Bytes,
+    rules: BodyRules,
+    /// By the field `_charset_`, for the fields behind it (RFC 7578 §4.6).
+    default_charset: Option<Vec<u8>>,
+    place: Place,
+    /// In which part the place is.
+    part: Part,
+    /// Octets taken.
+    offset: u64,
+    out: Joint,
+    fault: Option<Utf8BodyError>,
+    repaired: u64,
+}
+
+/// Where in the form the next octet is.
+#[derive(Debug)]
+enum Place {
+    /// Before the first delimiter, or in the content of a part, behind so many octets of a delimiter. The CRLF of the
+    /// delimiter may be `imagined`: at the start, where it may be the first line.
+    Content { matched: usize, imagined: bool },
+    /// Behind a delimiter, and what came since.
+    Delimiter(Behind),
+    /// In the header fields of a part, and what came of them.
+    Headers(Vec<u8>),
+    /// Behind the closing delimiter.
+    Epilogue,
+}
+
+/// What has come behind a delimiter.
+#[derive(Clone, Copy, Debug)]
+enum Behind {
+    Nothing,
+    Hyphen,
+    WhiteSpace,
+    Cr,
+}
+
+/// Octets that are checked: a span of the chunk, which need not be copied, or others.
+enum Octets<'o> {
+    Span(Range<usize>),
+    Others(&'o [u8]),
+}
+
+impl Multipart {
+    pub(crate) fn new(boundary: &[u8], rules: BodyRules) -> Result<Self, MultipartError> {
+        let is_boundary = (1..=70).contains(&boundary.len())
+            && boundary.last() != Some(&b' ')
+            && boundary.iter().all(|octet| matches!(octet, b' '..=b'~'));
+        if !is_boundary {
+            return Err(MultipartError::Boundary);
+        }
+        Ok(Self {
+            delimiter: [b"\r\n--", boundary].concat().into(),
+            rules,
+            default_charset: None,
+            place: Place::Content { matched: 2, imagined: true },
+            part: Part::Preamble,
+            offset: 0,
+            out: Joint::default(),
+            fault: None,
+            repaired: 0,
+        })
+    }
+
+    pub(crate) fn feed(&mut self, chunk: &Bytes) {
+        let mut at = 0;
+        while at < chunk.len() && self.fault.is_none() {
+            let next = match &mut self.place {
+                Place::Content { matched, imagined } => {
+                    let (matched, imagined) = (*matched, *imagined);
+                    self.content(chunk, at, matched, imagined)
+                }
+                Place::Delimiter(behind) => {
+                    let behind = *behind;
+                    self.behind_delimiter(chunk, at, behind)
+                }
+                Place::Headers(_) => self.headers(chunk, at),
+                Place::Epilogue => {
+                    self.out.span(chunk, at..chunk.len());
+                    chunk.len()
+                }
+            };
+            self.offset += (next - at) as u64;
+            at = next;
+        }
+        // Behind an error nothing is looked at, nor asked for again.
+        self.offset += (chunk.len() - at) as u64;
+        self.out.end_chunk(chunk);
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        self.out.pop().map(Ok).or_else(|| self.fault.take().map(Err))
+    }
+
+    pub(crate) fn finish(&mut self) {
+        if self.fault.is_some() || self.is_clean() {
+            return;
+        }
+        let none = Bytes::new();
+        if let Place::Content { matched, imagined } = self.place {
+            self.check_matched(&none, matched, imagined);
+            self.end_part(&none);
+        }
+        let offset = self.offset;
+        self.fault.get_or_insert(MultipartError::Unterminated { offset }.into());
+        self.out.end_chunk(&none);
+    }
+
+    pub(crate) const fn is_clean(&self) -> bool {
+        matches!(self.place, Place::Epilogue) && self.fault.is_none()
+    }
+
+    pub(crate) const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(crate) fn repaired(&self) -> u64 {
+        self.repaired + self.part.repaired()
+    }
+
+    /// Octets that were taken and are neither queued nor refused.
+    pub(crate) fn held(&self) -> u64 {
+        let held = match &self.place {
+            Place::Content { matched, imagined } => matched - imaginary(*imagined) + self.part.pending(),
+            Place::Headers(octets) => octets.len(),
+            Place::Delimiter(_) | Place::Epilogue => 0,
+        };
+        held as u64
+    }
+
+    /// Octets that wait to be taken, and whether an error waits behind them.
+    pub(crate) fn queued(&self) -> (u64, bool) {
+        (self.out.queued(), self.fault.is_some())
+    }
+
+    pub(crate) const fn decoder(&self) -> &TextDecoder {
+        self.rules.text_decoder()
+    }
+
+    /// Takes content from `chunk[at..]`, up to a delimiter or the end; says how far it got.
+    fn content(&mut self, chunk: &Bytes, at: usize, matched: usize, imagined: bool) -> usize {
+        let delimiter = self.delimiter.clone();
+        let mut next = at;
+        if matched > 0 {
+            let more = common_prefix(&delimiter[matched..], &chunk[at..]);
+            next += more;
+            if matched + more == delimiter.len() {
+                if imagined && !matches!(self.part, Part::Preamble) {
+                    return self.malformed(at);
+                }
+                self.end_part(chunk);
+                self.out.copy(chunk, &delimiter[imaginary(imagined)..]);
+                self.place = Place::Delimiter(Behind::Nothing);
+                return next;
+            }
+            if next == chunk.len() {
+                self.place = Place::Content { matched: matched + more, imagined };
+                return next;
+            }
+            // It was no delimiter. What came of it in this chunk is content like any other.
+            self.check_matched(chunk, matched, imagined);
+        }
+        self.place = Place::Content { matched: 0, imagined: false };
+        loop {
+            let Some(distance) = memchr::memchr(b'\r', &chunk[next..]) else {
+                self.check(chunk, Octets::Span(at..chunk.len()));
+                return chunk.len();
+            };
+            let candidate = next + distance;
+            // CR is nowhere in a delimiter but at its start, so no candidate hides inside another.
+            let len = common_prefix(&delimiter, &chunk[candidate..]);
+            next = candidate + len;
+            if len == delimiter.len() {
+                self.check(chunk, Octets::Span(at..candidate));
+                self.end_part(chunk);
+                self.out.span(chunk, candidate..next);
+                self.place = Place::Delimiter(Behind::Nothing);
+                return next;
+            }
+            if next == chunk.len() {
+                self.check(chunk, Octets::Span(at..candidate));
+                self.place = Place::Content { matched: len, imagined: false };
+                return next;
+            }
+        }
+    }
+
+    /// Hands on as content what looked like the start of a delimiter in the chunks before.
+    fn check_matched(&mut self, chunk: &Bytes, matched: usize, imagined: bool) {
+        let octets = self.delimiter.slice(imaginary(imagined)..matched);
+        self.check(chunk, Octets::Others(&octets));
+    }
+
+    /// Takes what is behind a delimiter: `--` if it is the last one, white space and CRLF if not.
+    fn behind_delimiter(&mut self, chunk: &Bytes, at: usize, behind: Behind) -> usize {
+        self.place = match (behind, chunk[at]) {
+            (Behind::Nothing, b'-') => Place::Delimiter(Behind::Hyphen),
+            (Behind::Hyphen, b'-') => Place::Epilogue,
+            (Behind::Nothing | Behind::WhiteSpace, b' ' | b'\t') => Place::Delimiter(Behind::WhiteSpace),
+            (Behind::Nothing | Behind::WhiteSpace, b'\r') => Place::Delimiter(Behind::Cr),
+            (Behind::Cr, b'\n') => Place::Headers(Vec::new()),
+            _ => return self.malformed(at),
+        };
+        self.out.span(chunk, at..at + 1);
+        at + 1
+    }
+
+    /// Takes the header fields of a part, up to the empty line behind them.
+    fn headers(&mut self, chunk: &Bytes, at: usize) -> usize {
+        let Place::Headers(seen) = &mut self.place else { return at };
+        let start = self.offset - seen.len() as u64;
+        for (taken, &octet) in chunk[at..].iter().enumerate() {
+            seen.push(octet);
+            if seen.ends_with(b"\r\n\r\n") || seen == b"\r\n" {
+                let octets = core::mem::take(seen);
+                let next = at + taken + 1;
+                self.start_part(chunk, &octets, start);
+                return next;
+            }
+            if seen.len() == HEADER_LIMIT {
+                self.fail(MultipartError::HeadersTooLong { offset: start });
+                return at + taken + 1;
+            }
+        }
+        chunk.len()
+    }
+
+    /// Checks the header fields that start at `start`, and decides by them what becomes of the content.
+    fn start_part(&mut self, chunk: &Bytes, fields: &[u8], start: u64) {
+        let content = start + fields.len() as u64;
+        self.part = Part::text(*self.decoder(), start, false);
+        self.check(chunk, Octets::Others(fields));
+        self.end_part(chunk);
+        let fields = match PartHeaders::parse(fields) {
+            Ok(fields) => fields,
+            Err(at) => return self.fail(MultipartError::Malformed { offset: start + at as u64 }),
+        };
+        let is_text = fields.content_type.as_ref().is_none_or(|given| self.rules.is_text(Some(given)));
+        self.part = Part::Untouched;
+        self.place = Place::Content { matched: 2, imagined: true };
+        if is_text && !fields.is_file {
+            let default = self.default_charset.as_deref().map_or(Charset::Missing, Charset::of_label);
+            let charset = match fields.content_type.as_ref().map_or(Charset::Missing, ContentType::charset) {
+                Charset::Missing => default,
+                given => given,
+            };
+            match self.rules.checks_field(charset) {
+                Some(true) => self.part = Part::text(*self.decoder(), content, fields.is_charset),
+                Some(false) => {}
+                None => self.fail(MultipartError::Charset { offset: content }),
+            }
+        }
+    }
+
+    /// Checks octets by the rules of the part they are in, and queues them.
+    fn check(&mut self, chunk: &Bytes, octets: Octets<'_>) {
+        let (octets, span) = match octets {
+            Octets::Span(span) => (&chunk[span.clone()], Some(span)),
+            Octets::Others(octets) => (octets, None),
+        };
+        let out = &mut self.out;
+        let mut put = |good: &[u8], is_borrowed: bool| match &span {
+            Some(span) if is_borrowed => {
+                let start = span.start + (good.as_ptr() as usize - octets.as_ptr() as usize);
+                out.span(chunk, start..start + good.len());
+            }
+            _ => out.copy(chunk, good),
+        };
+        let Part::Text { decoder, start, label } = &mut self.part else {
+            return put(octets, true);
+        };
+        for piece in decoder.feed(octets) {
+            match piece.text() {
+                Ok(text) => {
+                    put(text.as_bytes(), matches!(piece, TextPiece::Text(_)));
+                    if let Some(label) = label {
+                        label.extend_from_slice(text.as_bytes());
+                        label.truncate(LABEL_LIMIT);
+                    }
+                }
+                Err(error) => {
+                    self.fault = Some(Utf8Error { offset: *start + error.offset, ..error }.into());
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Ends the part: a sequence that it cut short, and the charset that it names.
+    fn end_part(&mut self, chunk: &Bytes) {
+        self.repaired += self.part.repaired();
+        let Part::Text { mut decoder, start, label } = core::mem::replace(&mut self.part, Part::Untouched)
+        else {
+            return;
+        };
+        if let Some(label) = label {
+            self.default_charset = Some(label);
+        }
+        let before = decoder.counters().total();
+        match decoder.finish().map(|end| end.text().map(str::to_owned)) {
+            Some(Err(error)) if self.fault.is_none() => {
+                self.fault = Some(Utf8Error { offset: start + error.offset, ..error }.into());
+            }
+            Some(Ok(text)) => {
+                self.repaired += decoder.counters().total() - before;
+                self.out.copy(chunk, text.as_bytes());
+            }
+            Some(Err(_)) | None => {}
+        }
+    }
+
+    fn malformed(&mut self, at: usize) -> usize {
+        self.fail(MultipartError::Malformed { offset: self.offset });
+        at
+    }
+
+    fn fail(&mut self, error: MultipartError) {
+        self.fault.get_or_insert(error.into());
+    }
+}
+
+/// How many octets of a delimiter were never in the body.
+const fn imaginary(imagined: bool) -> usize {
+    if imagined { 2 } else { 0 }
+}
+
+/// How many octets two slices have in common at their start.
+fn common_prefix(one: &[u8], two: &[u8]) -> usize {
+    one.iter().zip(two).take_while(|(a, b)| a == b).count()
+}

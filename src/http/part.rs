@@ -1,0 +1,106 @@
+//! A part of a form: what its header fields say.
+
+use http::HeaderName;
+
+use crate::content_type::{ContentType, token_and_parameters};
+use crate::policy::ErrorPolicy;
+use crate::text::TextDecoder;
+
+/// Octets of a `_charset_` field that are looked at. No charset has a longer name.
+pub(crate) const LABEL_LIMIT: usize = 64;
+
+/// What becomes of the octets of a part.
+#[derive(Debug)]
+pub(crate) enum Part {
+    /// Before the first part.
+    Preamble,
+    Untouched,
+    Text {
+        decoder: TextDecoder,
+        /// Where the part is in the body.
+        start: u64,
+        /// What it says, if it is the field `_charset_`.
+        label: Option<Vec<u8>>,
+    },
+}
+
+impl Part {
+    pub(crate) fn text(decoder: TextDecoder, start: u64, is_charset: bool) -> Self {
+        Self::Text { decoder, start, label: is_charset.then(Vec::new) }
+    }
+
+    /// Octets of an unfinished character.
+    pub(crate) fn pending(&self) -> usize {
+        match self {
+            Self::Text { decoder, .. } => decoder.pending().len(),
+            Self::Preamble | Self::Untouched => 0,
+        }
+    }
+
+    /// Sequences repaired so far.
+    pub(crate) fn repaired(&self) -> u64 {
+        match self {
+            Self::Text { decoder, .. } if decoder.error_policy() != ErrorPolicy::Strict => {
+                decoder.counters().total()
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// What the header fields of a part say.
+#[derive(Debug, Default)]
+pub(crate) struct PartHeaders<'f> {
+    pub(crate) content_type: Option<ContentType<'f>>,
+    /// Whether its `Content-Disposition` has a `filename`.
+    pub(crate) is_file: bool,
+    /// Whether it is the field `_charset_`.
+    pub(crate) is_charset: bool,
+}
+
+impl<'f> PartHeaders<'f> {
+    /// Reads the fields, each of which ends with CRLF, up to an empty line.
+    ///
+    /// # Errors
+    ///
+    /// Where a line starts that is not a field, is folded, holds a bare CR or LF, or says again what one before it
+    /// said.
+    pub(crate) fn parse(fields: &'f [u8]) -> Result<Self, usize> {
+        let mut headers = Self::default();
+        let mut has_disposition = false;
+        let mut start = 0;
+        loop {
+            let rest = &fields[start..];
+            let len = memchr::memchr2(b'\r', b'\n', rest).ok_or(start)?;
+            let line = &rest[..len];
+            if !rest[len..].starts_with(b"\r\n") {
+                return Err(start + len);
+            }
+            if line.is_empty() {
+                return Ok(headers);
+            }
+            let colon = memchr::memchr(b':', line).ok_or(start)?;
+            let name = HeaderName::from_bytes(&line[..colon]).map_err(|_| start)?;
+            let (value, at) = (&line[colon + 1..], start + colon + 1);
+            match name.as_str() {
+                "content-type" if headers.content_type.is_some() => return Err(start),
+                "content-type" => {
+                    headers.content_type = Some(ContentType::parse(value).map_err(|e| at + e.offset)?);
+                }
+                "content-disposition" if has_disposition => return Err(start),
+                "content-disposition" => {
+                    has_disposition = true;
+                    let (_, parameters) = token_and_parameters(value).map_err(|e| at + e.offset)?;
+                    for (name, value) in &parameters {
+                        headers.is_file |=
+                            ["filename", "filename*"].iter().any(|n| name.eq_ignore_ascii_case(n));
+                        headers.is_charset |=
+                            name.eq_ignore_ascii_case("name") && value.as_ref() == b"_charset_";
+                    }
+                }
+                _ => {}
+            }
+            start += len + 2;
+        }
+    }
+}

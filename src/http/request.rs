@@ -1,0 +1,298 @@
+//! The layer that checks requests.
+
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{Request, Response};
+use http_body::Body;
+use pin_project_lite::pin_project;
+use tower_layer::Layer;
+use tower_service::Service;
+
+use super::checked::CheckedBody;
+use super::config::{Config, Start};
+use super::counters::HttpCounters;
+use super::error::BoxError;
+use super::gather::{Gather, Interrupted};
+use super::refusal::{Message, Reason, Refusal};
+use super::rules::BodyRules;
+use super::watch::Watch;
+
+/// Octets of a request that are held by default: what axum's extractors take by default, too.
+const HOLD: usize = 2 * 1024 * 1024;
+
+/// Refuses requests whose text is ill-formed, before their handler runs: [`ValidateUtf8Request`] as a layer.
+///
+/// | | [`new`](Self::new) | [`streaming`](Self::streaming) |
+/// |---|---|---|
+/// | the handler runs | when the whole body is good | at once |
+/// | it has seen of a bad body | nothing | all the good text before the fault |
+/// | memory for a body | its length, up to a limit | the octets of one character |
+/// | the client of a bad body gets | the refusal | the refusal, unless the handler has answered before |
+/// | a body over the limit | `413` | has no limit here |
+///
+/// ```
+/// use http::{Request, Response, StatusCode};
+/// use http_body_util::{BodyExt, Full};
+/// use tower::{ServiceBuilder, ServiceExt, service_fn};
+/// use utf8_codec::{CheckedBody, ValidateUtf8RequestLayer};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let service = ServiceBuilder::new()
+///     .layer(ValidateUtf8RequestLayer::new())
+///     .service(service_fn(async |request: Request<CheckedBody<Full<_>>>| {
+///         let text = request.into_body().collect().await?.to_bytes();
+///         Ok::<_, utf8_codec::BoxError>(Response::new(Full::from(text)))
+///     }));
+///
+/// let request = Request::post("/").header("content-type", "application/json");
+/// let request = request.body(Full::from(&b"{\"name\": \"J\xF6rg\"}"[..])).unwrap();
+/// let response = service.oneshot(request).await.unwrap();
+/// assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+/// assert_eq!(response.headers()["content-type"], "application/problem+json");
+/// let problem = response.into_body().collect().await.unwrap().to_bytes();
+/// assert!(problem.ends_with(br#""kind":"MissingContinuation","offset":11,"len":1}"#));
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ValidateUtf8RequestLayer {
+    config: Arc<Config>,
+}
+
+impl ValidateUtf8RequestLayer {
+    /// Takes the whole body, up to 2 MiB, before the handler runs.
+    pub fn new() -> Self {
+        Self { config: Arc::new(Config::new(Message::Request, BodyRules::new(), Some(HOLD))) }
+    }
+
+    /// Checks the body while the handler reads it.
+    ///
+    /// A handler that meets ill-formed text gets an error from the body. Whatever it answers then is replaced by the
+    /// refusal. Only if it answered before the fault came, the answer stands.
+    pub fn streaming() -> Self {
+        Self { config: Arc::new(Config::new(Message::Request, BodyRules::new(), None)) }
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
+        change(Arc::make_mut(&mut self.config));
+        self
+    }
+
+    /// Takes the whole body, up to `limit` octets, before the handler runs. A longer body is refused with `413`.
+    ///
+    /// The limit is for one request: a client that sends many at once, each a little shorter, fills their number
+    /// times the limit. Limit the requests in flight too.
+    #[must_use]
+    pub fn hold(self, limit: usize) -> Self {
+        self.with(|config| config.hold = Some(limit))
+    }
+
+    /// Sets which bodies are checked and how.
+    #[must_use]
+    pub fn rules(self, rules: BodyRules) -> Self {
+        self.with(|config| config.rules = rules)
+    }
+
+    /// Checks the values of all header fields.
+    #[must_use]
+    pub fn check_headers(self) -> Self {
+        self.with(|config| config.fields.headers = true)
+    }
+
+    /// Checks the percent-decoded path.
+    #[must_use]
+    pub fn check_path(self) -> Self {
+        self.with(|config| config.fields.path = true)
+    }
+
+    /// Checks the percent-decoded query.
+    #[must_use]
+    pub fn check_query(self) -> Self {
+        self.with(|config| config.fields.query = true)
+    }
+
+    /// Counts into `counters`.
+    #[must_use]
+    pub fn counters(self, counters: &HttpCounters) -> Self {
+        self.with(|config| config.counters = counters.clone())
+    }
+
+    /// Sets what the client of a refused request gets, in the place of [`Refusal::to_response`].
+    #[must_use]
+    pub fn on_refusal<F>(self, respond: F) -> Self
+    where
+        F: Fn(&Refusal) -> Response<Bytes> + Send + Sync + 'static,
+    {
+        self.with(|config| config.on_refusal = Some(Arc::new(respond)))
+    }
+}
+
+impl Default for ValidateUtf8RequestLayer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S> Layer<S> for ValidateUtf8RequestLayer {
+    type Service = ValidateUtf8Request<S>;
+
+    fn layer(&self, inner: S) -> ValidateUtf8Request<S> {
+        ValidateUtf8Request { inner, config: Arc::clone(&self.config) }
+    }
+}
+
+/// A service that hands on requests whose text is well-formed. See [`ValidateUtf8RequestLayer`].
+#[derive(Clone, Debug)]
+pub struct ValidateUtf8Request<S> {
+    inner: S,
+    config: Arc<Config>,
+}
+
+impl<S> ValidateUtf8Request<S> {
+    /// Checks what goes to `inner`, by the rules of [`ValidateUtf8RequestLayer::new`].
+    pub fn new(inner: S) -> Self {
+        Self::layer().layer(inner)
+    }
+
+    /// The layer with the default rules.
+    pub fn layer() -> ValidateUtf8RequestLayer {
+        ValidateUtf8RequestLayer::new()
+    }
+
+    /// The inner service.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The inner service.
+    pub const fn get_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// The inner service.
+    pub fn into_inner(self) -> S {
+        self.inner
+    }
+}
+
+impl<S, ReqBody, ResBody> Service<Request<ReqBody>> for ValidateUtf8Request<S>
+where
+    S: Service<Request<CheckedBody<ReqBody>>, Response = Response<ResBody>> + Clone,
+    ReqBody: Body,
+    ReqBody::Error: Into<BoxError>,
+{
+    type Response = Response<CheckedBody<ResBody>>;
+    type Error = S::Error;
+    type Future = ValidateUtf8RequestFuture<S, ReqBody>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
+        let config = Arc::clone(&self.config);
+        let (mut parts, body) = request.into_parts();
+        if let Err(reason) = config.fields.check_request(&parts) {
+            return ValidateUtf8RequestFuture { state: State::Refused { reason, parts }, config };
+        }
+        let state = match config.start(&mut parts.headers, body) {
+            Start::Refuse(reason) => State::Refused { reason, parts },
+            Start::HandOn(body, watch) => {
+                State::Answering { answer: self.inner.call(Request::from_parts(parts, body)), watch }
+            }
+            Start::Hold(body, watch) => {
+                // The service that is ready is the one that is called.
+                let clone = self.inner.clone();
+                let service = core::mem::replace(&mut self.inner, clone);
+                State::Holding { body, watch, parts, service }
+            }
+        };
+        ValidateUtf8RequestFuture { state, config }
+    }
+}
+
+pin_project! {
+    /// The future of [`ValidateUtf8Request`].
+    pub struct ValidateUtf8RequestFuture<S, B>
+    where
+        S: Service<Request<CheckedBody<B>>>,
+    {
+        #[pin]
+        state: State<S, B, S::Future>,
+        config: Arc<Config>,
+    }
+}
+
+pin_project! {
+    #[project = StateProj]
+    enum State<S, B, F> {
+        /// The body is not known yet.
+        Holding { #[pin] body: Gather<B>, watch: Watch, parts: Parts, service: S },
+        /// The handler runs.
+        Answering { #[pin] answer: F, watch: Watch },
+        Refused { reason: Reason, parts: Parts },
+    }
+}
+
+impl<S, B, ResBody> Future for ValidateUtf8RequestFuture<S, B>
+where
+    S: Service<Request<CheckedBody<B>>, Response = Response<ResBody>>,
+    B: Body,
+    B::Error: Into<BoxError>,
+{
+    type Output = Result<Response<CheckedBody<ResBody>>, S::Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        loop {
+            let answering = match this.state.as_mut().project() {
+                StateProj::Answering { answer, watch } => {
+                    let response = ready!(answer.poll(cx))?;
+                    return Poll::Ready(Ok(match watch.refusal() {
+                        Some(refusal) => this.config.answer(refusal),
+                        None => response.map(CheckedBody::unchecked),
+                    }));
+                }
+                StateProj::Refused { reason, parts } => {
+                    return Poll::Ready(Ok(this.config.refuse(reason.clone(), &parts.headers)));
+                }
+                StateProj::Holding { body, watch, parts, service } => {
+                    let held = ready!(body.poll(cx));
+                    let mut parts = core::mem::replace(parts, Request::new(()).into_parts().0);
+                    let body = match held {
+                        Ok(gathered) => Config::release(&mut parts.headers, gathered),
+                        Err(Interrupted::TooLong) => {
+                            let limit = this.config.hold.unwrap_or_default();
+                            return Poll::Ready(Ok(this
+                                .config
+                                .refuse(Reason::TooLong { limit }, &parts.headers)));
+                        }
+                        Err(Interrupted::Body(error)) => match watch.refusal() {
+                            Some(refusal) => return Poll::Ready(Ok(this.config.answer(refusal))),
+                            None => CheckedBody::failed(error),
+                        },
+                    };
+                    State::Answering {
+                        answer: service.call(Request::from_parts(parts, body)),
+                        watch: watch.clone(),
+                    }
+                }
+            };
+            this.state.set(answering);
+        }
+    }
+}
+
+impl<S, B> fmt::Debug for ValidateUtf8RequestFuture<S, B>
+where
+    S: Service<Request<CheckedBody<B>>>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ValidateUtf8RequestFuture").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,385 @@
+//! Which bodies are text, and in which charset.
+
+use core::fmt;
+use std::sync::Arc;
+
+use http::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
+use http_body::Body;
+
+use super::body::Utf8Body;
+use super::checked::CheckedBody;
+use super::error::BoxError;
+use super::filter::{Filter, keeps_length, keeps_octets};
+use super::integrity;
+use super::multipart::{Multipart, MultipartError};
+use super::refusal::{Message, Reason, Refusal};
+use super::transcode::Transcoder;
+use crate::content_type::{Charset, ContentType};
+use crate::text::TextDecoder;
+
+/// Which bodies are checked, and what is done about their charset and their ill-formed text.
+///
+/// The defaults: text is what [`is_text_type`] says; text without a `charset` is UTF-8; another charset is refused; ill-formed
+/// text is refused. Not checked, whatever the rules, are bodies in a content coding other than `identity` (put the
+/// layer inside decompression, or [refuse](Self::content_codings) them), parts of a representation
+/// (`Content-Range`: they may start inside a character), and replies that have no body (to `HEAD`, `204`, `304`).
+/// `multipart/form-data` is checked part by part if [asked](Self::form_data).
+///
+/// A `Content-Type` that is not in the grammar of RFC 9110, or is given twice, or has `charset` parameters that
+/// contradict each other, is refused: the next program may read it otherwise.
+///
+/// ```
+/// use utf8_codec::{BodyRules, ErrorPolicy, MissingCharset, OtherCharset, TextDecoder};
+///
+/// let rules = BodyRules::new()
+///     .decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE))
+///     .missing_charset(MissingCharset::Refuse)
+///     .other_charset(OtherCharset::Pass);
+/// # drop(rules);
+/// ```
+#[derive(Clone)]
+pub struct BodyRules {
+    text_types: Option<Arc<TypePredicate>>,
+    missing: MissingCharset,
+    other: OtherCharset,
+    codings: ContentCodings,
+    form_data: bool,
+    decoder: TextDecoder,
+}
+
+type TypePredicate = dyn Fn(Option<&ContentType<'_>>) -> bool + Send + Sync;
+
+/// What text without a `charset` is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MissingCharset {
+    /// UTF-8, as the standards of JSON, XML, HTML forms and event streams say, and RFC 6657 for new text types.
+    #[default]
+    Utf8,
+    /// Not checked.
+    Pass,
+    /// Refused with `415`. JSON, which has no such parameter (RFC 8259 §11), is UTF-8 under this too.
+    Refuse,
+}
+
+/// What becomes of text in another charset than UTF-8.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OtherCharset {
+    /// It passes and is not checked: whoever reads it has to mind its charset.
+    Pass,
+    /// It is refused with `415`.
+    #[default]
+    Refuse,
+    /// It becomes UTF-8, and its `Content-Type` says so. A label that the WHATWG Encoding Standard does not know is
+    /// refused, and so are fields of `multipart/form-data`.
+    #[cfg(feature = "encoding_rs")]
+    Transcode,
+}
+
+/// What becomes of text in a content coding other than `identity`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ContentCodings {
+    /// It passes and is not checked.
+    #[default]
+    Pass,
+    /// It is refused with `415`, so that nothing goes around the check.
+    Refuse,
+}
+
+/// Whether a media type is text that has to be UTF-8, or is without a `charset`: JSON and `+json`, `text/*` (so
+/// `text/event-stream` too), `application/x-www-form-urlencoded`, XML and `+xml`, NDJSON and its relatives,
+/// JavaScript. A message without a `Content-Type` is not.
+pub fn is_text_type(content_type: Option<&ContentType<'_>>) -> bool {
+    const TYPES: [&str; 9] = [
+        "json",
+        "xml",
+        "x-www-form-urlencoded",
+        "x-ndjson",
+        "ndjson",
+        "jsonl",
+        "json-seq",
+        "javascript",
+        "graphql",
+    ];
+    let Some(content_type) = content_type else { return false };
+    content_type.top().eq_ignore_ascii_case("text")
+        || content_type.top().eq_ignore_ascii_case("application")
+            && TYPES.iter().any(|subtype| content_type.subtype().eq_ignore_ascii_case(subtype))
+        || content_type.suffix().is_some_and(|suffix| {
+            ["json", "xml", "json-seq"].iter().any(|known| suffix.eq_ignore_ascii_case(known))
+        })
+}
+
+impl BodyRules {
+    /// The default rules.
+    pub const fn new() -> Self {
+        Self {
+            text_types: None,
+            missing: MissingCharset::Utf8,
+            other: OtherCharset::Refuse,
+            codings: ContentCodings::Pass,
+            form_data: false,
+            decoder: TextDecoder::new(),
+        }
+    }
+
+    /// Sets which media types are text, in the place of [`is_text_type`]. `None` is a message without a `Content-Type`.
+    ///
+    /// `|_| true` checks every body.
+    #[must_use]
+    pub fn text_types<F>(mut self, is_text: F) -> Self
+    where
+        F: Fn(Option<&ContentType<'_>>) -> bool + Send + Sync + 'static,
+    {
+        self.text_types = Some(Arc::new(is_text));
+        self
+    }
+
+    /// Sets what text without a `charset` is.
+    #[must_use]
+    pub const fn missing_charset(mut self, missing: MissingCharset) -> Self {
+        self.missing = missing;
+        self
+    }
+
+    /// Sets what becomes of text in another charset.
+    #[must_use]
+    pub const fn other_charset(mut self, other: OtherCharset) -> Self {
+        self.other = other;
+        self
+    }
+
+    /// Sets what becomes of text in a content coding.
+    #[must_use]
+    pub const fn content_codings(mut self, codings: ContentCodings) -> Self {
+        self.codings = codings;
+        self
+    }
+
+    /// Sets whether the fields of `multipart/form-data` (RFC 7578) are checked. Files are not, and parts of other
+    /// multipart types neither.
+    #[must_use]
+    pub const fn form_data(mut self, check: bool) -> Self {
+        self.form_data = check;
+        self
+    }
+
+    /// Sets the policies for ill-formed text and for the signature.
+    #[must_use]
+    pub const fn decoder(mut self, decoder: TextDecoder) -> Self {
+        self.decoder = decoder;
+        self
+    }
+
+    /// Applies the rules by hand, where there is no tower: what the layers do while streaming.
+    ///
+    /// The header fields are made true for the body that comes back: under a policy that repairs, `Content-Length`,
+    /// strong `ETag` and digests go.
+    ///
+    /// # Errors
+    ///
+    /// Why the message is refused before its body is asked for. What is found later is an error of the body.
+    ///
+    /// ```
+    /// use http_body_util::Full;
+    /// use utf8_codec::{BodyRules, Message};
+    ///
+    /// let request = http::Request::post("/").header("content-type", "text/plain; charset=latin1");
+    /// let (mut parts, body) = request.body(Full::from("caf")).unwrap().into_parts();
+    /// let refusal = BodyRules::new().apply(Message::Request, &mut parts.headers, body).unwrap_err();
+    /// assert_eq!(refusal.status(), http::StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    /// ```
+    pub fn apply<B>(
+        &self,
+        message: Message,
+        headers: &mut HeaderMap,
+        body: B,
+    ) -> Result<CheckedBody<B>, Box<Refusal>>
+    where
+        B: Body,
+        B::Error: Into<BoxError>,
+    {
+        let refuse = |reason, headers: &HeaderMap| {
+            let content_type = headers.get(CONTENT_TYPE).cloned();
+            Box::new(Refusal { message, reason, content_type })
+        };
+        match self.judge(headers).map_err(|reason| refuse(reason, headers))? {
+            Plan::Pass => Ok(CheckedBody::unchecked(body)),
+            Plan::Check(filter) => {
+                self.adapt(headers);
+                Ok(CheckedBody::streaming(Utf8Body::with_filter(body, filter)))
+            }
+            Plan::Transcode(filter, content_type) => {
+                transcoded(headers, content_type);
+                Ok(CheckedBody::streaming(Utf8Body::with_filter(body, filter)))
+            }
+        }
+    }
+
+    pub(crate) const fn text_decoder(&self) -> &TextDecoder {
+        &self.decoder
+    }
+
+    /// What to do with the body of a message.
+    pub(crate) fn judge(&self, headers: &HeaderMap) -> Result<Plan, Reason> {
+        let is_coded = is_coded(headers);
+        if headers.contains_key(CONTENT_RANGE) || is_coded && self.codings == ContentCodings::Pass {
+            return Ok(Plan::Pass);
+        }
+        let content_type = content_type(headers)?;
+        let form = content_type.as_ref().filter(|_| self.form_data);
+        if let Some(form) = form.filter(|content_type| content_type.is("multipart", "form-data")) {
+            if is_coded {
+                return Err(Reason::ContentCoding);
+            }
+            let boundary = form.parameter("boundary").ok_or(Reason::Multipart(MultipartError::Boundary))?;
+            let multipart = Multipart::new(boundary, self.clone()).map_err(Reason::Multipart)?;
+            return Ok(Plan::Check(Filter::Multipart(Box::new(multipart))));
+        }
+        if !self.is_text(content_type.as_ref()) {
+            return Ok(Plan::Pass);
+        }
+        if is_coded {
+            return Err(Reason::ContentCoding);
+        }
+        match self.judge_charset(content_type.as_ref())? {
+            Verdict::Utf8 => Ok(Plan::Check(Filter::text(self.decoder))),
+            Verdict::Pass => Ok(Plan::Pass),
+            Verdict::Transcode(transcoder) => {
+                Ok(Plan::Transcode(Filter::Transcode(transcoder), content_type.as_ref().map(in_utf8)))
+            }
+        }
+    }
+
+    pub(crate) fn is_text(&self, content_type: Option<&ContentType<'_>>) -> bool {
+        match &self.text_types {
+            Some(predicate) => predicate(content_type),
+            None => is_text_type(content_type),
+        }
+    }
+
+    fn judge_charset(&self, content_type: Option<&ContentType<'_>>) -> Result<Verdict, Reason> {
+        match content_type.map_or(Charset::Missing, ContentType::charset) {
+            Charset::Utf8 => Ok(Verdict::Utf8),
+            Charset::Missing => match self.missing {
+                MissingCharset::Utf8 => Ok(Verdict::Utf8),
+                MissingCharset::Pass => Ok(Verdict::Pass),
+                MissingCharset::Refuse if content_type.is_some_and(has_no_charset) => Ok(Verdict::Utf8),
+                MissingCharset::Refuse => Err(Reason::MissingCharset),
+            },
+            Charset::Other(_) if self.other == OtherCharset::Pass => Ok(Verdict::Pass),
+            Charset::Other(label) => match Transcoder::choose(self.other, label, self.decoder.error_policy())
+            {
+                Some(transcoder) => Ok(Verdict::Transcode(Box::new(transcoder))),
+                None => Err(Reason::UnsupportedCharset),
+            },
+            Charset::Conflicting => Err(Reason::ConflictingCharset),
+        }
+    }
+
+    /// Whether a field of a form is checked, whose part or `_charset_` says this; `None` if it is refused.
+    pub(crate) fn checks_field(&self, charset: Charset<'_>) -> Option<bool> {
+        match charset {
+            Charset::Utf8 => Some(true),
+            // RFC 7578 §5.1.2: what a form does not say is UTF-8. No browser says it.
+            Charset::Missing => Some(self.missing != MissingCharset::Pass),
+            Charset::Other(_) => (self.other == OtherCharset::Pass).then_some(false),
+            Charset::Conflicting => None,
+        }
+    }
+
+    /// Makes the header fields true for a body that will be changed on its way, or may be.
+    pub(crate) fn adapt(&self, headers: &mut HeaderMap) {
+        if !keeps_length(&self.decoder) {
+            integrity::length_changes(headers);
+        } else if !keeps_octets(&self.decoder) {
+            integrity::octets_change(headers);
+        }
+    }
+}
+
+impl Default for BodyRules {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for BodyRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BodyRules")
+            .field("missing", &self.missing)
+            .field("other", &self.other)
+            .field("codings", &self.codings)
+            .field("form_data", &self.form_data)
+            .field("decoder", &self.decoder)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What to do with a body.
+#[derive(Debug)]
+pub(crate) enum Plan {
+    Pass,
+    Check(Filter),
+    /// With the `Content-Type` that is true afterwards.
+    Transcode(Filter, Option<HeaderValue>),
+}
+
+enum Verdict {
+    Utf8,
+    Pass,
+    Transcode(Box<Transcoder>),
+}
+
+fn is_coded(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_ENCODING).iter().any(|value| {
+        let mut codings = value.as_bytes().split(|octet| *octet == b',').map(<[u8]>::trim_ascii);
+        codings.any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
+    })
+}
+
+fn content_type(headers: &HeaderMap) -> Result<Option<ContentType<'_>>, Reason> {
+    let mut values = headers.get_all(CONTENT_TYPE).iter();
+    let first = values.next();
+    if values.any(|value| Some(value) != first) {
+        return Err(Reason::ConflictingCharset);
+    }
+    first.map(|value| ContentType::parse(value.as_bytes())).transpose().map_err(Reason::ContentType)
+}
+
+/// The types whose standard has no `charset` parameter, because they are UTF-8.
+fn has_no_charset(content_type: &ContentType<'_>) -> bool {
+    let json = |name: &str| ["json", "json-seq", "x-ndjson", "ndjson", "jsonl"].contains(&name);
+    json(&content_type.subtype().to_ascii_lowercase())
+        || content_type.suffix().is_some_and(|suffix| json(&suffix.to_ascii_lowercase()))
+        || content_type.is("text", "event-stream")
+        || content_type.is("application", "x-www-form-urlencoded")
+}
+
+/// Makes the header fields true for a body that becomes UTF-8 on its way.
+pub(crate) fn transcoded(headers: &mut HeaderMap, content_type: Option<HeaderValue>) {
+    integrity::length_changes(headers);
+    if let Some(content_type) = content_type {
+        headers.insert(CONTENT_TYPE, content_type);
+    }
+}
+
+/// The same type, in UTF-8.
+fn in_utf8(content_type: &ContentType<'_>) -> HeaderValue {
+    let mut value = format!("{}/{}", content_type.top(), content_type.subtype()).into_bytes();
+    for (name, text) in content_type.parameters().filter(|(name, _)| !name.eq_ignore_ascii_case("charset")) {
+        value.extend_from_slice(format!("; {name}=\"").as_bytes());
+        for &octet in text {
+            if matches!(octet, b'"' | b'\\') {
+                value.push(b'\\');
+            }
+            value.push(octet);
+        }
+        value.push(b'"');
+    }
+    value.extend_from_slice(b"; charset=utf-8");
+    HeaderValue::from_bytes(&value).unwrap_or(HeaderValue::from_static("text/plain; charset=utf-8"))
+}

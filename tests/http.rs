@@ -1,0 +1,280 @@
+//! `Utf8Body`: over bodies that do what they like, and through hyper.
+#![cfg(feature = "http")]
+#![allow(missing_docs)]
+
+mod support;
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::sync::{Arc, Mutex};
+
+use bytes::{Buf, Bytes};
+use futures::executor::block_on;
+use futures::future::poll_fn;
+use http::{HeaderMap, Request, Response};
+use http_body::{Body, Frame};
+use http_body_util::{BodyExt, Empty, Full, StreamBody};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use support::bodies::{Script, Telling};
+use support::{Rng, conformance, every_partition, oracle, some_partitions};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, HttpCounters, TextDecoder, Utf8Body, Utf8BodyError};
+
+/// All that a body gives: its data, its trailers, its error. Everything that it says on its way has to be true.
+fn drain<B>(body: B) -> (Vec<u8>, Option<HeaderMap>, Option<Utf8BodyError>)
+where
+    B: Body<Data = Bytes, Error = Utf8BodyError>,
+{
+    let mut body = pin!(body);
+    let (mut data, mut trailers, mut error) = (Vec::new(), None, None);
+    let mut hints = vec![(0, body.size_hint())];
+    loop {
+        let ended = body.is_end_stream();
+        match block_on(poll_fn(|cx| body.as_mut().poll_frame(cx))) {
+            None => break,
+            Some(Err(e)) => {
+                assert!(!ended, "an error came after the end");
+                error = Some(e);
+                break;
+            }
+            Some(Ok(frame)) => {
+                assert!(!ended, "a frame came after the end");
+                match frame.into_data() {
+                    Ok(frame) => {
+                        assert!(!frame.is_empty(), "an empty frame says nothing");
+                        data.extend_from_slice(&frame);
+                        hints.push((data.len(), body.size_hint()));
+                    }
+                    Err(frame) => trailers = frame.into_trailers().ok(),
+                }
+            }
+        }
+    }
+    assert!(body.is_end_stream());
+    for _ in 0..2 {
+        let frame = block_on(poll_fn(|cx| body.as_mut().poll_frame(cx)));
+        assert!(frame.is_none(), "the body is fused");
+    }
+    for (before, hint) in hints {
+        let rest = (data.len() - before) as u64;
+        if error.is_none() {
+            assert!(hint.lower() <= rest, "{hint:?} for {rest}");
+            assert!(hint.upper().is_none_or(|upper| rest <= upper), "{hint:?} for {rest}");
+        } else {
+            assert_ne!(hint.exact(), Some(rest), "nobody would ask for the error");
+        }
+    }
+    (data, trailers, error)
+}
+
+fn facts(error: Option<Utf8BodyError>) -> Option<(u64, ErrorKind, u8)> {
+    error
+        .map(|error| error.utf8_error().expect("ill-formed text"))
+        .map(|error| (error.offset, error.kind, error.len))
+}
+
+fn check_strict(input: &[u8], chunks: &[&[u8]]) {
+    let first = oracle::decode(input).1.first().copied();
+    let good = &input[..first.map_or(input.len(), |(offset, ..)| offset as usize)];
+    for telling in Telling::ALL {
+        let (data, _, error) = drain(Utf8Body::new(Script::of(chunks, telling)));
+        assert_eq!((&data[..], facts(error)), (good, first), "{chunks:02X?} {telling:?}");
+    }
+}
+
+fn check_repair(input: &[u8], chunks: &[&[u8]]) {
+    for policy in [ErrorPolicy::REPLACE, ErrorPolicy::Replace('?'), ErrorPolicy::Escape, ErrorPolicy::Skip] {
+        let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
+        let (mut whole, mut expected) = (decoder, String::new());
+        whole.feed(input).for_each(|piece| expected.push_str(piece.text().unwrap()));
+        whole.finish().iter().for_each(|piece| expected.push_str(piece.text().unwrap()));
+        for telling in Telling::ALL {
+            let (data, _, error) = drain(Utf8Body::with_decoder(Script::of(chunks, telling), decoder));
+            assert!(error.is_none());
+            assert_eq!(String::from_utf8(data).unwrap(), expected, "{chunks:02X?} {telling:?} {policy:?}");
+        }
+    }
+}
+
+#[test]
+fn every_partition_gives_the_same_text_and_the_same_error() {
+    let mut rng = Rng::new(9112);
+    for round in 0..400 {
+        let input = rng.dirty_text(1 + round % 8);
+        every_partition(&input, |chunks| check_strict(&input, chunks));
+    }
+    for round in 0..40 {
+        let input = rng.dirty_text(1 + round % 6);
+        every_partition(&input, |chunks| check_repair(&input, chunks));
+    }
+    for round in 0..20 {
+        let input = rng.dirty_text(300 + 100 * round);
+        some_partitions(&input, 3, |chunks| check_strict(&input, chunks));
+    }
+}
+
+#[test]
+fn the_published_suites_agree() {
+    let Some(cases) = conformance::cases(|_| true) else { return };
+    for case in cases.iter().filter(|case| case.dialect == "utf-8" && case.policy == "fatal") {
+        let bom = if case.bom_strip { BomPolicy::Strip } else { BomPolicy::Keep };
+        let body = Script::of(&case.slices(), Telling::Nothing);
+        let (data, _, error) = drain(Utf8Body::with_decoder(body, TextDecoder::new().bom(bom)));
+        let error = facts(error);
+        if let Some(ok) = case.expect()["ok"].as_bool() {
+            assert_eq!(error.is_none(), ok, "{}", case.id);
+        }
+        if let Some(offset) = case.expect()["error"]["offset"].as_u64() {
+            assert_eq!(error.map(|(offset, ..)| offset), Some(offset), "{}", case.id);
+        }
+        if let (None, Some(text)) = (error, case.expect_hex("text_hex")) {
+            assert_eq!(data, text, "{}", case.id);
+        }
+    }
+}
+
+#[test]
+fn frames_are_handed_on_without_a_copy() {
+    let frame = Bytes::from("sm\u{F6}rg\u{E5}s".repeat(50));
+    let mut body = pin!(Utf8Body::new(Full::new(frame.clone())));
+    let got = block_on(body.frame()).unwrap().unwrap().into_data().unwrap();
+    assert_eq!((got.as_ptr(), got.len()), (frame.as_ptr(), frame.len()));
+
+    let cut = frame.slice(..3);
+    let mut body = Utf8Body::new(Full::new(cut.clone()));
+    let got = block_on(body.frame()).unwrap().unwrap().into_data().unwrap();
+    assert_eq!((got.as_ptr(), &got[..]), (cut.as_ptr(), &b"sm"[..]));
+    assert!(!body.is_end_stream());
+    assert_eq!(body.size_hint().exact(), Some(1), "the octet that is held is still to come");
+}
+
+#[test]
+fn a_frame_of_several_chunks_is_walked() {
+    let chunks = || (&b"caf\xC3"[..]).chain(&b"\xA9 "[..]).chain(&b"\xE2\x82"[..]).chain(&b"\xAC"[..]);
+    let frames = [Frame::data(chunks()), Frame::data(chunks())].map(Ok::<_, Infallible>);
+    let (data, ..) = drain(Utf8Body::new(StreamBody::new(futures::stream::iter(frames))));
+    assert_eq!(data, "café €café €".as_bytes());
+}
+
+fn trailers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
+    fields.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
+}
+
+#[test]
+fn trailers_come_after_a_clean_end_only() {
+    let sums = trailers(&[("x-sum", "1"), ("content-digest", "sha-256=:AAAA:")]);
+    for telling in Telling::ALL {
+        let script = |chunks: &[&[u8]]| Script::of(chunks, telling).with_trailers(sums.clone());
+        let (data, got, error) = drain(Utf8Body::new(script(&[b"caf\xC3", b"\xA9"])));
+        assert_eq!((&data[..], got.as_ref(), error.is_none()), ("café".as_bytes(), Some(&sums), true));
+
+        let (data, got, error) = drain(Utf8Body::new(script(&[b"caf\xC3"])));
+        assert_eq!((&data[..], got), (&b"caf"[..], None), "{telling:?}");
+        assert_eq!(facts(error), Some((3, ErrorKind::Truncated, 1)));
+
+        let repair = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+        let (data, got, _) = drain(Utf8Body::with_decoder(script(&[b"caf\xC3"]), repair));
+        assert_eq!(data, "caf\u{FFFD}".as_bytes());
+        assert_eq!(got, Some(trailers(&[("x-sum", "1")])), "the digest is of other octets");
+        let (_, got, _) = drain(Utf8Body::with_decoder(script(&[b"caf"]), repair));
+        assert_eq!(got.as_ref(), Some(&sums), "nothing was repaired");
+    }
+}
+
+#[test]
+fn an_error_of_the_inner_body_is_told_as_it_is() {
+    let (data, _, error) =
+        drain(Utf8Body::new(Script::of(&[b"ab\xE2"], Telling::Nothing).with_failure("reset")));
+    assert_eq!(data, b"ab");
+    let error = error.expect("an error");
+    assert!(matches!(&error, Utf8BodyError::Inner(inner) if inner.to_string() == "reset"), "{error:?}");
+    assert_eq!(error.to_string(), "the body failed");
+}
+
+#[test]
+fn a_required_signature_is_missed_in_an_empty_body_too() {
+    for telling in Telling::ALL {
+        let body =
+            Utf8Body::with_decoder(Script::of(&[], telling), TextDecoder::new().bom(BomPolicy::Require));
+        assert_eq!(facts(drain(body).2), Some((0, ErrorKind::MissingBom, 0)));
+        assert!(drain(Utf8Body::new(Script::of(&[], telling))).2.is_none());
+    }
+}
+
+#[test]
+fn neither_the_error_nor_the_body_shows_octets() {
+    let body = Utf8Body::new(Script::of(&[b"secret\xFF"], Telling::Nothing));
+    let (_, _, error) = drain(body);
+    let error = error.expect("an error");
+    assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 6 (InvalidLead, 1 bytes)");
+    assert!(!format!("{error:?}").contains("secret"));
+    let body = Utf8Body::new(Empty::<Bytes>::new());
+    assert!(format!("{body:?}").starts_with("Utf8Body"));
+}
+
+#[test]
+fn counters_see_bodies_bytes_repairs_and_refusals() {
+    let counters = HttpCounters::new();
+    drain(Utf8Body::new(Script::of(&[b"ab\xED", b"\xA0"], Telling::Nothing)).counters(&counters));
+    let repair = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+    drain(Utf8Body::with_decoder(Script::of(&[b"a\xFF\xFF"], Telling::Nothing), repair).counters(&counters));
+    let now = counters.snapshot();
+    assert_eq!((now.bodies, now.bytes, now.repaired), (2, 7, 2));
+    assert_eq!((now.refused(ErrorKind::Surrogate), now.refused_total()), (1, 1));
+}
+
+/// Serves one connection with a body of a fixed length that is checked, and says how it ended.
+async fn serve_one(octets: &'static [u8], version: http::Version) -> (Result<Bytes, String>, Option<String>) {
+    let (client, server) = tokio::io::duplex(4096);
+    let served = Arc::new(Mutex::new(None));
+    let record = Arc::clone(&served);
+    let service = service_fn(move |_: Request<hyper::body::Incoming>| async move {
+        let body = Utf8Body::new(Full::new(Bytes::from_static(octets)));
+        Ok::<_, Infallible>(Response::builder().header("content-length", octets.len()).body(body).unwrap())
+    });
+    let server = tokio::spawn(async move {
+        let builder = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
+        let end = builder.serve_connection(TokioIo::new(server), service).await;
+        *record.lock().unwrap() = end.err().map(|error| {
+            let mut causes = vec![error.to_string()];
+            causes.extend(std::iter::successors(error.source(), |e| e.source()).map(ToString::to_string));
+            causes.join(": ")
+        });
+    });
+    let request = Request::new(Empty::<Bytes>::new());
+    let response = if version == http::Version::HTTP_2 {
+        let (mut sender, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
+        tokio::spawn(connection);
+        sender.send_request(request).await
+    } else {
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(client)).await.unwrap();
+        tokio::spawn(connection);
+        sender.send_request(request).await
+    };
+    let got = match response {
+        Ok(response) => response.into_body().collect().await.map(|body| body.to_bytes()),
+        Err(error) => Err(error),
+    };
+    let _ = server.await;
+    let served = served.lock().unwrap().take();
+    (got.map_err(|error| error.to_string()), served)
+}
+
+#[tokio::test]
+async fn hyper_does_not_send_a_truncated_end_under_content_length() {
+    for octets in [&b"ab\xE2\x82"[..], b"\xE2\x82", b"ab\xFF", b"\xC3"] {
+        let (got, served) = serve_one(octets, http::Version::HTTP_11).await;
+        assert!(got.is_err(), "the client sees that the body is cut off: {got:?}");
+        let cause = served.expect("the server sees it too");
+        assert!(cause.contains("ill-formed UTF-8 at byte"), "{cause}");
+
+        let (got, _) = serve_one(octets, http::Version::HTTP_2).await;
+        assert!(got.is_err(), "the stream is reset: {got:?}");
+    }
+    for version in [http::Version::HTTP_11, http::Version::HTTP_2] {
+        let (got, served) = serve_one("€ and é".as_bytes(), version).await;
+        assert_eq!((got.as_deref(), served), (Ok("€ and é".as_bytes()), None));
+    }
+}
