@@ -21,6 +21,8 @@ mod codec;
 #[cfg(feature = "alloc")]
 mod content_type;
 mod decoder;
+#[cfg(feature = "transcode")]
+mod detect;
 mod error;
 mod form;
 #[cfg(any(feature = "io", feature = "futures-io"))]
@@ -39,6 +41,8 @@ mod stream;
 mod subset;
 mod text;
 mod validator;
+#[cfg(feature = "transcode")]
+mod transcode;
 
 pub use boundary::{
     Part, Parts, Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
@@ -48,6 +52,9 @@ pub use codec::{CodecError, ErrorsAsItems, LineEnding, Recoverable, Utf8Codec, U
 #[cfg(feature = "alloc")]
 pub use content_type::{Charset, ContentType, ContentTypeError, is_utf8_label};
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
+pub use decoder::{Piece, Pieces, Utf8Decoder};
+#[cfg(feature = "transcode")]
+pub use detect::{SignatureSniffer, Sniff};
 pub use error::{ErrorKind, Utf8Error};
 #[cfg(any(feature = "io", feature = "futures-io"))]
 pub use io::{Utf8Reader, Utf8Writer};
@@ -72,3 +79,7 @@ pub use stream::{StreamError, Utf8Stream, Utf8StreamExt};
 pub use subset::Subset;
 pub use text::{Counters, TextDecoder, TextPiece, TextPieces};
 pub use validator::{Mask, Utf8Validator};
+#[cfg(all(feature = "transcode", feature = "alloc"))]
+pub use transcode::Output;
+#[cfg(feature = "transcode")]
+pub use transcode::{Form, Progress, Status, Switches, Transcoder, UnknownForm};

@@ -75,6 +75,8 @@ pub struct Counters {
 }
 
 impl Counters {
+    pub(crate) const NONE: Self = Self { by_kind: [0; ErrorKind::ALL.len()] };
+
     /// Errors of one kind.
     pub const fn of(&self, kind: ErrorKind) -> u64 {
         self.by_kind[kind as usize]
@@ -98,7 +100,7 @@ impl TextDecoder {
             on_error: ErrorPolicy::Strict,
             bom: BomPolicy::Keep,
             subset: None,
-            counters: Counters { by_kind: [0; ErrorKind::ALL.len()] },
+            counters: Counters::NONE,
         }
     }
 

@@ -32,6 +32,9 @@ mod vector;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
+#[cfg(feature = "transcode")]
+pub(crate) mod utf16;
+
 use crate::error::ErrorKind;
 use crate::form::{State, Step, UTF_8};
 #[cfg(utf8_codec_kernel = "choice")]

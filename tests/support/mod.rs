@@ -4,6 +4,8 @@
 #[cfg(feature = "http")]
 pub mod bodies;
 pub mod conformance;
+#[cfg(feature = "transcode")]
+pub mod forms;
 pub mod hostile;
 pub mod oracle;
 

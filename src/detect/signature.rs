@@ -1,0 +1,87 @@
+//! Signatures: ISO/IEC 10646-1 Annex F, and the byte order marks of Unicode §23.8.
+
+use crate::transcode::Form;
+
+/// What the start of a stream says about its form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sniff {
+    /// Nothing yet: all octets so far are the start of a signature.
+    Undecided,
+    /// The signature of this form. Its octets are part of the stream: U+FEFF at the start.
+    Found(Form),
+    /// There is none.
+    Absent,
+}
+
+/// The forms that are known by their signature.
+const SIGNED: [Form; 5] = [Form::Utf8, Form::Utf16Le, Form::Utf16Be, Form::Utf32Le, Form::Utf32Be];
+const LONGEST: usize = 4;
+
+/// What `octets`, from the start of a stream, say. `FF FE 00 00` is UTF-32LE, and not UTF-16LE with a NUL.
+pub(crate) fn sniff(octets: &[u8], last: bool) -> Sniff {
+    let mut found = None;
+    for form in SIGNED {
+        let signature = form.signature().unwrap_or_default();
+        if octets.starts_with(signature) {
+            // Those of four octets come last.
+            found = Some(form);
+        } else if !last && signature.starts_with(octets) {
+            return Sniff::Undecided;
+        }
+    }
+    found.map_or(Sniff::Absent, Sniff::Found)
+}
+
+/// Looks for a signature at the start of a stream that comes in chunks of any size, and takes nothing from it.
+///
+/// [`Transcoder::sniff`](crate::Transcoder::sniff) does this on the way.
+///
+/// ```
+/// use utf8_codec::{Form, SignatureSniffer, Sniff};
+///
+/// let mut sniffer = SignatureSniffer::new();
+/// assert_eq!(sniffer.feed(b"\xFF"), Sniff::Undecided);
+/// assert_eq!(sniffer.feed(b"\xFE"), Sniff::Undecided); // UTF-16LE, or UTF-32LE
+/// assert_eq!(sniffer.feed(b"a\0"), Sniff::Found(Form::Utf16Le));
+/// assert_eq!(SignatureSniffer::new().feed(b"\xFFa"), Sniff::Absent);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SignatureSniffer {
+    octets: [u8; LONGEST],
+    len: u8,
+    ended: bool,
+}
+
+impl SignatureSniffer {
+    /// A sniffer at the start of a stream.
+    pub const fn new() -> Self {
+        Self { octets: [0; LONGEST], len: 0, ended: false }
+    }
+
+    /// Looks at the next chunk: what is known by now. Later chunks change nothing once it is decided.
+    pub fn feed(&mut self, chunk: &[u8]) -> Sniff {
+        for &octet in chunk {
+            if self.verdict() != Sniff::Undecided {
+                break;
+            }
+            self.octets[usize::from(self.len)] = octet;
+            self.len += 1;
+        }
+        self.verdict()
+    }
+
+    /// The verdict if the stream ends here: never [`Sniff::Undecided`].
+    pub fn finish(&mut self) -> Sniff {
+        self.ended = true;
+        self.verdict()
+    }
+
+    /// The octets that were looked at: all that the stream had until it was decided, four at most.
+    pub fn seen(&self) -> &[u8] {
+        &self.octets[..usize::from(self.len)]
+    }
+
+    fn verdict(&self) -> Sniff {
+        sniff(self.seen(), self.ended)
+    }
+}

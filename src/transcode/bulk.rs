@@ -1,0 +1,159 @@
+//! What needs no judgement, fast: good input that the target can hold.
+//!
+//! [`copy`] may stop anywhere between code points, and takes nothing that it is not sure of. Whatever it leaves is read
+//! code point by code point, where errors are found and told.
+
+use super::names::Form;
+use super::source::{Item, Source};
+use super::target::Target;
+use crate::scan::{self, utf16};
+
+/// Octets that are validated at a time and then read again: they stay in the nearest cache.
+const BLOCK: usize = 4 * 1024;
+
+/// Copies from `src` to `dst` while both last: octets taken and octets written.
+pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let utf_8 = (source.reads_utf_8(), target.writes_utf_8());
+    match (utf_8, source.form(), target.form()) {
+        ((true, true), ..) => same(src, dst),
+        ((true, _), _, Form::Utf16Le) => from_utf_8(src, dst, utf16::encode::<false>),
+        ((true, _), _, Form::Utf16Be) => from_utf_8(src, dst, utf16::encode::<true>),
+        ((_, true), Form::Utf16Le, _) => utf16::decode::<false>(src, dst),
+        ((_, true), Form::Utf16Be, _) => utf16::decode::<true>(src, dst),
+        _ => one_by_one(source, target, src, dst),
+    }
+}
+
+/// From UTF-8 to UTF-8.
+fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let mut done = 0;
+    while done < src.len().min(dst.len()) {
+        let end = src.len().min(dst.len()).min(done + BLOCK);
+        let (text, _) = scan::prefix(&src[done..end]);
+        dst[done..done + text.len()].copy_from_slice(text.as_bytes());
+        done += text.len();
+        if done + 3 < end || text.is_empty() {
+            break;
+        }
+    }
+    (done, done)
+}
+
+/// From UTF-8 to UTF-16, where no octet becomes more than two.
+fn from_utf_8(src: &[u8], dst: &mut [u8], encode: impl Fn(&str, &mut [u8]) -> usize) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    loop {
+        let len = (src.len() - read).min((dst.len() - written) / 2).min(BLOCK);
+        let (text, _) = scan::prefix(&src[read..read + len]);
+        if text.is_empty() {
+            return (read, written);
+        }
+        written += encode(text, &mut dst[written..]);
+        read += text.len();
+        if text.len() + 3 < len {
+            // Something ill-formed; looked at once, not once for every block before it.
+            return (read, written);
+        }
+    }
+}
+
+/// Between any forms: ASCII in blocks, the rest code point by code point.
+fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    loop {
+        let (ascii_read, ascii_written) =
+            ascii(source.form(), target.form(), &src[read..], &mut dst[written..]);
+        read += ascii_read;
+        written += ascii_written;
+        // Not worth another look at a block before some code points have passed.
+        for _ in 0..UNITS {
+            let rest = &src[read..];
+            if rest.is_empty() {
+                return (read, written);
+            }
+            let Item::CodePoint { value, len } = source.read(rest) else { return (read, written) };
+            let Some(sequence) = target.encode(value) else { return (read, written) };
+            let octets = sequence.as_slice();
+            let Some(place) = dst.get_mut(written..written + octets.len()) else { return (read, written) };
+            place.copy_from_slice(octets);
+            read += len;
+            written += octets.len();
+        }
+    }
+}
+
+/// Code units in a block.
+const UNITS: usize = 16;
+
+/// Copies blocks of ASCII.
+fn ascii(from: Form, to: Form, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let nul = from != Form::ModifiedUtf8 && to != Form::ModifiedUtf8;
+    // (octets in a unit, the one of them that is ASCII)
+    match (unit(from), unit(to)) {
+        ((1, _), (1, _)) => blocks::<1, 0, 1, 0>(src, dst, nul),
+        ((1, _), (2, 0)) => blocks::<1, 0, 2, 0>(src, dst, nul),
+        ((1, _), (2, _)) => blocks::<1, 0, 2, 1>(src, dst, nul),
+        ((1, _), (4, 0)) => blocks::<1, 0, 4, 0>(src, dst, nul),
+        ((1, _), (_, _)) => blocks::<1, 0, 4, 3>(src, dst, nul),
+        ((2, 0), (1, _)) => blocks::<2, 0, 1, 0>(src, dst, nul),
+        ((2, 0), (2, 0)) => blocks::<2, 0, 2, 0>(src, dst, nul),
+        ((2, 0), (2, _)) => blocks::<2, 0, 2, 1>(src, dst, nul),
+        ((2, 0), (4, 0)) => blocks::<2, 0, 4, 0>(src, dst, nul),
+        ((2, 0), (_, _)) => blocks::<2, 0, 4, 3>(src, dst, nul),
+        ((2, _), (1, _)) => blocks::<2, 1, 1, 0>(src, dst, nul),
+        ((2, _), (2, 0)) => blocks::<2, 1, 2, 0>(src, dst, nul),
+        ((2, _), (2, _)) => blocks::<2, 1, 2, 1>(src, dst, nul),
+        ((2, _), (4, 0)) => blocks::<2, 1, 4, 0>(src, dst, nul),
+        ((2, _), (_, _)) => blocks::<2, 1, 4, 3>(src, dst, nul),
+        ((_, 0), (1, _)) => blocks::<4, 0, 1, 0>(src, dst, nul),
+        ((_, 0), (2, 0)) => blocks::<4, 0, 2, 0>(src, dst, nul),
+        ((_, 0), (2, _)) => blocks::<4, 0, 2, 1>(src, dst, nul),
+        ((_, 0), (4, 0)) => blocks::<4, 0, 4, 0>(src, dst, nul),
+        ((_, 0), (_, _)) => blocks::<4, 0, 4, 3>(src, dst, nul),
+        ((_, _), (1, _)) => blocks::<4, 3, 1, 0>(src, dst, nul),
+        ((_, _), (2, 0)) => blocks::<4, 3, 2, 0>(src, dst, nul),
+        ((_, _), (2, _)) => blocks::<4, 3, 2, 1>(src, dst, nul),
+        ((_, _), (4, 0)) => blocks::<4, 3, 4, 0>(src, dst, nul),
+        ((_, _), (_, _)) => blocks::<4, 3, 4, 3>(src, dst, nul),
+    }
+}
+
+/// Octets in a code unit of a form, and which of them holds an ASCII character.
+const fn unit(form: Form) -> (usize, usize) {
+    match form {
+        Form::Utf16Le => (2, 0),
+        Form::Utf16Be => (2, 1),
+        Form::Utf32Le => (4, 0),
+        Form::Utf32Be => (4, 3),
+        _ => (1, 0),
+    }
+}
+
+/// Copies whole blocks of ASCII between units of `S` and of `T` octets, whose ASCII is in octet `AT` and `TO`. `nul`:
+/// whether U+0000 is what it is in ASCII.
+fn blocks<const S: usize, const AT: usize, const T: usize, const TO: usize>(
+    src: &[u8],
+    dst: &mut [u8],
+    nul: bool,
+) -> (usize, usize) {
+    let mut blocks = 0;
+    for (from, to) in src.chunks_exact(UNITS * S).zip(dst.chunks_exact_mut(UNITS * T)) {
+        let mut ascii = [0; UNITS];
+        let mut other = 0;
+        for (unit, place) in from.chunks_exact(S).zip(&mut ascii) {
+            for (i, &octet) in unit.iter().enumerate() {
+                other |= if i == AT { octet & 0x80 } else { octet };
+            }
+            *place = unit[AT];
+        }
+        if other != 0 || (!nul && ascii.contains(&0)) {
+            break;
+        }
+        for (unit, &octet) in to.chunks_exact_mut(T).zip(&ascii) {
+            unit.fill(0);
+            unit[TO] = octet;
+        }
+        blocks += 1;
+    }
+    (blocks * UNITS * S, blocks * UNITS * T)
+}

@@ -1,0 +1,241 @@
+//! The forms, and what they are called.
+
+use core::fmt;
+use core::str::FromStr;
+
+/// An encoding form, octet order included.
+///
+/// | form | octets of a code point | holds | source |
+/// |---|---|---|---|
+/// | [`Utf8`](Self::Utf8) | 1-4 | U+0000..U+10FFFF but surrogates | RFC 3629 §4 |
+/// | [`Utf8Ucs4`](Self::Utf8Ucs4) | 1-6 | 0..=7FFFFFFF but surrogates | RFC 2279 §2, ISO/IEC 10646-1 Annex R |
+/// | [`Cesu8`](Self::Cesu8) | 1-3, pairs 6 | as UTF-8 | Unicode Technical Report #26 |
+/// | [`ModifiedUtf8`](Self::ModifiedUtf8) | 1-3, pairs 6, NUL 2 | as UTF-8 | `java.io.DataInput` |
+/// | [`Wtf8`](Self::Wtf8) | 1-4 | U+0000..U+10FFFF, surrogates if unpaired | the WTF-8 encoding |
+/// | [`Utf8b`](Self::Utf8b) | 1-4 | as UTF-8, and any octet | PEP 383 |
+/// | [`Utf16Le`](Self::Utf16Le), [`Utf16Be`](Self::Utf16Be) | 2, pairs 4 | as UTF-8 | RFC 2781, Unicode D91 |
+/// | [`Utf32Le`](Self::Utf32Le), [`Utf32Be`](Self::Utf32Be) | 4 | 0..=7FFFFFFF but surrogates | UCS-4, Unicode D90 |
+/// | [`Latin1`](Self::Latin1) | 1 | U+0000..U+00FF | ISO/IEC 8859-1 and the control characters |
+/// | [`Windows1252`](Self::Windows1252) | 1 | 256 characters | WHATWG Encoding Standard |
+///
+/// What the texts leave open is decided by [`Switches`](crate::Switches). `Display` gives the name, which `FromStr`
+/// reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Form {
+    /// UTF-8, `utf-8`.
+    Utf8,
+    /// UTF-8 as it was first, with up to six octets and 31 bits, `utf-8-ucs4`.
+    Utf8Ucs4,
+    /// UTF-8 of UTF-16 code units, `cesu-8`.
+    Cesu8,
+    /// Java's UTF-8, `modified-utf-8`: CESU-8 with `C0 80` for U+0000. Class files, `writeUTF`, JNI.
+    ModifiedUtf8,
+    /// UTF-8 with unpaired surrogates, `wtf-8`: what Windows file names and JavaScript strings need.
+    ///
+    /// The stream is read as strings concatenated by the rule of the WTF-8 encoding: a high surrogate followed by a
+    /// low one becomes the one supplementary character, wherever the stream was cut. Within one string such a pair
+    /// is ill-formed: [`Switches::refuse_pairs`](crate::Switches::refuse_pairs) says so.
+    Wtf8,
+    /// UTF-8 in which each octet of an ill-formed sequence stands for one of U+DC80..U+DCFF, `utf-8b`: Python's
+    /// `surrogateescape`. Any octets can be read, and come out again as they were.
+    ///
+    /// As PEP 383 has it, octets below 80 are never escaped, and only U+DC80..U+DCFF become octets. The way from
+    /// code points and back is not safe: U+DCC3 U+DCA9 is written `C3 A9`, which is read as U+00E9.
+    Utf8b,
+    /// UTF-16, little-endian, `utf-16le`. RFC 2279's UCS-2 input, whose pairs are joined first, is this or the next.
+    Utf16Le,
+    /// UTF-16, big-endian, `utf-16be`.
+    Utf16Be,
+    /// UTF-32, little-endian, `utf-32le`.
+    Utf32Le,
+    /// UTF-32, big-endian, `utf-32be`: the four-octet canonical form of ISO/IEC 10646-1, UCS-4.
+    Utf32Be,
+    /// ISO 8859-1, `latin1`: each octet is the character of that number.
+    Latin1,
+    /// windows-1252 by the index of the WHATWG Encoding Standard, `windows-1252`: the octets 81, 8D, 8F, 90 and 9D are
+    /// C1 controls.
+    Windows1252,
+}
+
+impl Form {
+    /// Every form, in the order of their declaration.
+    pub const ALL: [Self; 12] = [
+        Self::Utf8,
+        Self::Utf8Ucs4,
+        Self::Cesu8,
+        Self::ModifiedUtf8,
+        Self::Wtf8,
+        Self::Utf8b,
+        Self::Utf16Le,
+        Self::Utf16Be,
+        Self::Utf32Le,
+        Self::Utf32Be,
+        Self::Latin1,
+        Self::Windows1252,
+    ];
+
+    /// The name on the command line and in `Display`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Utf8 => "utf-8",
+            Self::Utf8Ucs4 => "utf-8-ucs4",
+            Self::Cesu8 => "cesu-8",
+            Self::ModifiedUtf8 => "modified-utf-8",
+            Self::Wtf8 => "wtf-8",
+            Self::Utf8b => "utf-8b",
+            Self::Utf16Le => "utf-16le",
+            Self::Utf16Be => "utf-16be",
+            Self::Utf32Le => "utf-32le",
+            Self::Utf32Be => "utf-32be",
+            Self::Latin1 => "latin1",
+            Self::Windows1252 => "windows-1252",
+        }
+    }
+
+    /// The form that a `charset` label names on the web: the labels of the WHATWG Encoding Standard for the encodings
+    /// that are forms here, without regard to case or to ASCII whitespace around it; and the descriptors of
+    /// ISO/IEC 10646-1 Annex M, such as `ISO 10646 part-1 utf-8`.
+    ///
+    /// This is *not* what [`FromStr`] reads: for the web `latin1` and `ascii` are windows-1252.
+    ///
+    /// **`unicode-1-1-utf-8`** was registered by RFC 2279 §5 for text whose Hangul syllables have the code points that
+    /// they had before Amendment 5 of ISO/IEC 10646, and for nothing else. The web reads it as UTF-8, and so do we:
+    /// the octets are UTF-8, but the Hangul in such text, if there is any, shows as other characters. No such data is
+    /// known.
+    pub fn for_label(label: impl AsRef<[u8]>) -> Option<Self> {
+        let label = label.as_ref().trim_ascii();
+        LABELS.iter().find_map(|&(form, labels)| {
+            labels.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes())).then_some(form)
+        })
+    }
+
+    /// The signature that may stand at the start of a stream: U+FEFF in this form (ISO/IEC 10646-1 Annex F). `None`
+    /// for the forms that have no such character.
+    pub const fn signature(self) -> Option<&'static [u8]> {
+        match self {
+            Self::Utf8 | Self::Utf8Ucs4 | Self::Cesu8 | Self::ModifiedUtf8 | Self::Wtf8 | Self::Utf8b => {
+                Some(&[0xEF, 0xBB, 0xBF])
+            }
+            Self::Utf16Le => Some(&[0xFF, 0xFE]),
+            Self::Utf16Be => Some(&[0xFE, 0xFF]),
+            Self::Utf32Le => Some(&[0xFF, 0xFE, 0, 0]),
+            Self::Utf32Be => Some(&[0, 0, 0xFE, 0xFF]),
+            Self::Latin1 | Self::Windows1252 => None,
+        }
+    }
+
+    /// The object descriptor of ISO/IEC 10646-1 Annex M.3, for the forms that Amendments 1 and 2 name there.
+    pub const fn descriptor(self) -> Option<&'static str> {
+        match self {
+            Self::Utf8 | Self::Utf8Ucs4 => Some("ISO 10646 part-1 utf-8"),
+            Self::Utf16Be => Some("ISO 10646 part-1 utf-16"),
+            _ => None,
+        }
+    }
+
+    /// The last arc of the object identifier of ISO/IEC 10646-1 Annex M.3, its name and its number.
+    pub const fn arc(self) -> Option<(&'static str, u32)> {
+        match self {
+            Self::Utf8 | Self::Utf8Ucs4 => Some(("UTF8-form", 8)),
+            Self::Utf16Be => Some(("transformation-format-16", 5)),
+            _ => None,
+        }
+    }
+}
+
+/// WHATWG Encoding Standard §4.2, "Names and labels"; and the descriptors of Annex M.
+#[rustfmt::skip]
+const LABELS: [(Form, &[&str]); 4] = [
+    (Form::Utf8, &[
+        "utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8",
+        "iso 10646 part-1 utf-8",
+    ]),
+    (Form::Windows1252, &[
+        "windows-1252", "iso-8859-1", "latin1", "us-ascii", "ascii", "ansi_x3.4-1968", "cp1252", "cp819",
+        "csisolatin1", "ibm819", "iso-ir-100", "iso8859-1", "iso88591", "iso_8859-1", "iso_8859-1:1987", "l1",
+        "x-cp1252",
+    ]),
+    (Form::Utf16Le, &[
+        "utf-16", "utf-16le", "csunicode", "iso-10646-ucs-2", "ucs-2", "unicode", "unicodefeff",
+    ]),
+    (Form::Utf16Be, &["utf-16be", "unicodefffe", "iso 10646 part-1 utf-16"]),
+];
+
+/// What else [`FromStr`] takes, written without `-`, `_`, spaces and upper case.
+const ALIASES: [(&str, Form); 28] = [
+    ("unicode11utf8", Form::Utf8),
+    ("rfc2279", Form::Utf8Ucs4),
+    ("utf8rfc2279", Form::Utf8Ucs4),
+    ("mutf8", Form::ModifiedUtf8),
+    ("java", Form::ModifiedUtf8),
+    ("javautf8", Form::ModifiedUtf8),
+    ("surrogateescape", Form::Utf8b),
+    ("utf8surrogateescape", Form::Utf8b),
+    ("utf16", Form::Utf16Le),
+    ("ucs2", Form::Utf16Le),
+    ("ucs2le", Form::Utf16Le),
+    ("iso10646ucs2", Form::Utf16Le),
+    ("ucs2be", Form::Utf16Be),
+    ("utf32", Form::Utf32Le),
+    ("ucs4le", Form::Utf32Le),
+    ("ucs4", Form::Utf32Be),
+    ("ucs4be", Form::Utf32Be),
+    ("iso10646ucs4", Form::Utf32Be),
+    ("l1", Form::Latin1),
+    ("iso88591", Form::Latin1),
+    ("iso88591:1987", Form::Latin1),
+    ("isoir100", Form::Latin1),
+    ("csisolatin1", Form::Latin1),
+    ("ibm819", Form::Latin1),
+    ("cp819", Form::Latin1),
+    ("cp1252", Form::Windows1252),
+    ("xcp1252", Form::Windows1252),
+    ("win1252", Form::Windows1252),
+];
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// No form has that name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnknownForm;
+
+impl fmt::Display for UnknownForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("unknown encoding form; known are ")?;
+        for (i, form) in Form::ALL.into_iter().enumerate() {
+            if i > 0 {
+                f.write_str(", ")?;
+            }
+            f.write_str(form.name())?;
+        }
+        Ok(())
+    }
+}
+
+impl core::error::Error for UnknownForm {}
+
+impl FromStr for Form {
+    type Err = UnknownForm;
+
+    /// Reads a name as `iconv` would, where `latin1` is ISO 8859-1, without regard to case, `-`, `_` and spaces.
+    /// `utf-16` and `utf-32` without an octet order are little-endian, as on the web; UCS-4 is big-endian, as in
+    /// ISO/IEC 10646-1.
+    fn from_str(name: &str) -> Result<Self, UnknownForm> {
+        let names = Self::ALL.into_iter().map(|form| (form.name(), form));
+        names.chain(ALIASES).find(|&(known, _)| same(known, name)).map(|(_, form)| form).ok_or(UnknownForm)
+    }
+}
+
+fn same(a: &str, b: &str) -> bool {
+    significant(a).eq(significant(b))
+}
+
+fn significant(name: &str) -> impl Iterator<Item = u8> + '_ {
+    name.bytes().filter(|octet| !matches!(octet, b'-' | b'_' | b' ')).map(|octet| octet.to_ascii_lowercase())
+}

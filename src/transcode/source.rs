@@ -1,0 +1,241 @@
+//! Reading: from octets of a form to code points.
+//!
+//! [`Source::read`] looks at octets from a boundary and says what they start with. It keeps nothing between calls:
+//! whoever has the octets of an unfinished sequence shows them again with more behind them. A verdict other than
+//! [`Item::Unfinished`] never changes when more octets follow, so nothing depends on how a stream was cut.
+
+use super::names::Form;
+use super::switches::Switches;
+use crate::error::ErrorKind;
+use crate::form::dialects::{
+    CESU_8, LENIENT_MODIFIED_UTF_8, LOW_SURROGATE, MODIFIED_UTF_8, UCS_4, UCS_4_AND_SURROGATES, Unit, WTF_8,
+};
+use crate::form::{Machine, UTF_8};
+use crate::policy::windows_1252;
+
+/// Octets of the longest unfinished sequence: in UTF-32 a high surrogate, which a low one may join, and three more.
+pub(super) const MAX_UNFINISHED: usize = 7;
+/// Octets of the longest sequence: two surrogates in UTF-32.
+pub(super) const MAX_SEQUENCE: usize = 8;
+
+/// What octets start with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    /// A code point, of `len` octets.
+    CodePoint { value: u32, len: usize },
+    /// An ill-formed sequence of `len` octets.
+    IllFormed { kind: ErrorKind, len: usize },
+    /// All of them are the start of a sequence, [`MAX_UNFINISHED`] at most.
+    Unfinished,
+}
+
+/// How the units of a form are read.
+#[derive(Clone, Copy, Debug)]
+enum Units {
+    Octets(&'static Machine),
+    Utf8b,
+    Utf16 { big_endian: bool },
+    Utf32 { big_endian: bool },
+    Latin1,
+    Windows1252,
+}
+
+/// What becomes of a high surrogate and a low one behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pairs {
+    /// They are two code points, if surrogates are code points at all.
+    Apart,
+    /// They are one code point.
+    Joined,
+    /// They are ill-formed together, though each alone is not.
+    Refused,
+}
+
+/// A form to read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source {
+    form: Form,
+    units: Units,
+    pairs: Pairs,
+    /// Whether an unpaired surrogate is a code point.
+    lone: bool,
+    refuse_fffe_ffff: bool,
+    reads_utf_8: bool,
+}
+
+impl Source {
+    /// `to` matters where it joins pairs that `form` would leave apart.
+    pub(super) const fn new(form: Form, to: Form, switches: Switches) -> Self {
+        let units = match form {
+            Form::Utf8 => Units::Octets(&UTF_8),
+            Form::Utf8Ucs4 if switches.surrogates => Units::Octets(&UCS_4_AND_SURROGATES),
+            Form::Utf8Ucs4 => Units::Octets(&UCS_4),
+            Form::Cesu8 => Units::Octets(&CESU_8),
+            Form::ModifiedUtf8 if switches.lenient_java => Units::Octets(&LENIENT_MODIFIED_UTF_8),
+            Form::ModifiedUtf8 => Units::Octets(&MODIFIED_UTF_8),
+            Form::Wtf8 => Units::Octets(&WTF_8),
+            Form::Utf8b => Units::Utf8b,
+            Form::Utf16Le => Units::Utf16 { big_endian: false },
+            Form::Utf16Be => Units::Utf16 { big_endian: true },
+            Form::Utf32Le => Units::Utf32 { big_endian: false },
+            Form::Utf32Be => Units::Utf32 { big_endian: true },
+            Form::Latin1 => Units::Latin1,
+            Form::Windows1252 => Units::Windows1252,
+        };
+        let pairs = match form {
+            Form::Cesu8 | Form::ModifiedUtf8 | Form::Utf16Le | Form::Utf16Be => Pairs::Joined,
+            Form::Wtf8 if switches.refuse_pairs => Pairs::Refused,
+            Form::Wtf8 => Pairs::Joined,
+            // There are no pairs of surrogates in WTF-8.
+            _ if matches!(to, Form::Wtf8) && switches.surrogates => Pairs::Joined,
+            _ => Pairs::Apart,
+        };
+        let reads_utf_8 = match form {
+            Form::Utf8 | Form::Wtf8 | Form::Utf8b => true,
+            Form::Utf8Ucs4 => !switches.refuse_fffe_ffff,
+            Form::ModifiedUtf8 => switches.lenient_java,
+            _ => false,
+        };
+        Self {
+            form,
+            units,
+            pairs,
+            lone: switches.surrogates || matches!(form, Form::Wtf8),
+            refuse_fffe_ffff: switches.refuse_fffe_ffff && matches!(form, Form::Utf8Ucs4),
+            reads_utf_8,
+        }
+    }
+
+    pub(super) const fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Whether whatever is well-formed UTF-8 means the same here.
+    pub(super) const fn reads_utf_8(&self) -> bool {
+        self.reads_utf_8
+    }
+
+    /// What `octets`, which are not none, start with.
+    #[inline]
+    pub(super) fn read(&self, octets: &[u8]) -> Item {
+        let (value, len) = match self.unit(octets) {
+            Item::CodePoint { value, len } => (value, len),
+            other => return other,
+        };
+        if !is_surrogate(value) || matches!(self.units, Units::Utf8b) {
+            return match value {
+                0xFFFE | 0xFFFF if self.refuse_fffe_ffff => {
+                    Item::IllFormed { kind: ErrorKind::Noncharacter, len }
+                }
+                _ => Item::CodePoint { value, len },
+            };
+        }
+        if !is_high(value) || self.pairs == Pairs::Apart {
+            return self.unpaired(value, len);
+        }
+        match self.low(&octets[len..]) {
+            Item::CodePoint { value: low, len: low_len } => match self.pairs {
+                Pairs::Refused => Item::IllFormed { kind: ErrorKind::Surrogate, len: len + low_len },
+                _ => Item::CodePoint {
+                    value: 0x1_0000 + ((value & 0x3FF) << 10 | low & 0x3FF),
+                    len: len + low_len,
+                },
+            },
+            Item::IllFormed { .. } => self.unpaired(value, len),
+            Item::Unfinished => Item::Unfinished,
+        }
+    }
+
+    /// What `octets`, which are [`Item::Unfinished`], are when the stream ends with them.
+    pub(super) fn read_last(&self, octets: &[u8]) -> Item {
+        match (self.unit(octets), self.units) {
+            (Item::CodePoint { value, len }, _) if self.lone => Item::CodePoint { value, len },
+            (_, Units::Utf8b) => Item::CodePoint { value: 0xDC00 | u32::from(octets[0]), len: 1 },
+            _ => Item::IllFormed { kind: ErrorKind::Truncated, len: octets.len() },
+        }
+    }
+
+    fn unpaired(&self, value: u32, len: usize) -> Item {
+        if self.lone {
+            return Item::CodePoint { value, len };
+        }
+        let kind = match self.pairs {
+            Pairs::Joined => ErrorKind::UnpairedSurrogate,
+            Pairs::Apart | Pairs::Refused => ErrorKind::Surrogate,
+        };
+        Item::IllFormed { kind, len }
+    }
+
+    /// One code unit; in the forms of octets, one sequence.
+    #[inline]
+    fn unit(&self, octets: &[u8]) -> Item {
+        match self.units {
+            Units::Octets(machine) => machine.unit(octets).into(),
+            Units::Utf8b => match UTF_8.unit(octets) {
+                Unit::IllFormed { .. } => Item::CodePoint { value: 0xDC00 | u32::from(octets[0]), len: 1 },
+                unit => unit.into(),
+            },
+            Units::Utf16 { big_endian } => match *octets {
+                [a, b, ..] => Item::CodePoint { value: u32::from(utf_16_unit([a, b], big_endian)), len: 2 },
+                _ => Item::Unfinished,
+            },
+            Units::Utf32 { big_endian } => match *octets {
+                [a, b, c, d, ..] => {
+                    let unit = [a, b, c, d];
+                    let value = if big_endian { u32::from_be_bytes(unit) } else { u32::from_le_bytes(unit) };
+                    if value > 0x7FFF_FFFF {
+                        return Item::IllFormed { kind: ErrorKind::AboveMax, len: 4 };
+                    }
+                    Item::CodePoint { value, len: 4 }
+                }
+                _ => Item::Unfinished,
+            },
+            Units::Latin1 => Item::CodePoint { value: u32::from(octets[0]), len: 1 },
+            Units::Windows1252 => Item::CodePoint { value: windows_1252(octets[0]).into(), len: 1 },
+        }
+    }
+
+    /// Whether `octets`, which may be none, start with a low surrogate; [`Item::IllFormed`] as soon as they cannot.
+    fn low(&self, octets: &[u8]) -> Item {
+        if octets.is_empty() {
+            return Item::Unfinished;
+        }
+        let never = Item::IllFormed { kind: ErrorKind::UnpairedSurrogate, len: 0 };
+        match (self.units, octets) {
+            (Units::Octets(_), _) => LOW_SURROGATE.unit(octets).into(),
+            (Units::Utf16 { big_endian: true }, [high]) if high & 0xFC != 0xDC => never,
+            _ => match self.unit(octets) {
+                Item::CodePoint { value, .. } if !is_low(value) => never,
+                item => item,
+            },
+        }
+    }
+}
+
+impl From<Unit> for Item {
+    #[inline]
+    fn from(unit: Unit) -> Self {
+        match unit {
+            Unit::Whole { value, len } => Self::CodePoint { value, len },
+            Unit::IllFormed { kind, len } => Self::IllFormed { kind, len },
+            Unit::Unfinished => Self::Unfinished,
+        }
+    }
+}
+
+#[inline]
+const fn utf_16_unit(octets: [u8; 2], big_endian: bool) -> u16 {
+    if big_endian { u16::from_be_bytes(octets) } else { u16::from_le_bytes(octets) }
+}
+
+pub(super) const fn is_surrogate(value: u32) -> bool {
+    matches!(value, 0xD800..=0xDFFF)
+}
+
+const fn is_high(value: u32) -> bool {
+    matches!(value, 0xD800..=0xDBFF)
+}
+
+const fn is_low(value: u32) -> bool {
+    matches!(value, 0xDC00..=0xDFFF)
+}

@@ -1,0 +1,139 @@
+//! Writing: from code points to octets of a form.
+
+use super::names::Form;
+use super::source::is_surrogate;
+use super::switches::Switches;
+use crate::form::dialects;
+use crate::policy::windows_1252;
+
+/// A form to write.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Target {
+    form: Form,
+    switches: Switches,
+}
+
+/// The octets of one code point.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sequence {
+    octets: [u8; 6],
+    len: u8,
+}
+
+impl Sequence {
+    #[inline]
+    pub(super) fn as_slice(&self) -> &[u8] {
+        &self.octets[..usize::from(self.len)]
+    }
+
+    #[inline]
+    fn of<const N: usize>(octets: [u8; N]) -> Self {
+        let mut sequence = Self { octets: [0; 6], len: N as u8 };
+        sequence.octets[..N].copy_from_slice(&octets);
+        sequence
+    }
+
+    /// The shortest sequence of Annex R, Table 4.
+    #[inline]
+    fn of_value(value: u32) -> Self {
+        let mut sequence = Self::default();
+        sequence.len = dialects::encode(value, &mut sequence.octets) as u8;
+        sequence
+    }
+
+    /// The units of UTF-16, each in three octets.
+    fn of_pair(value: u32) -> Self {
+        let [high, low] = pair(value);
+        let (high, low) = (Self::of_value(high.into()), Self::of_value(low.into()));
+        let mut sequence = Self { octets: [0; 6], len: 6 };
+        sequence.octets[..3].copy_from_slice(&high.octets[..3]);
+        sequence.octets[3..].copy_from_slice(&low.octets[..3]);
+        sequence
+    }
+}
+
+impl Target {
+    pub(super) const fn new(form: Form, switches: Switches) -> Self {
+        Self { form, switches }
+    }
+
+    pub(super) const fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Whether every character is written as UTF-8 writes it.
+    pub(super) const fn writes_utf_8(&self) -> bool {
+        match self.form {
+            Form::Utf8 | Form::Wtf8 | Form::Utf8b => true,
+            Form::Utf8Ucs4 => !self.switches.refuse_fffe_ffff,
+            _ => false,
+        }
+    }
+
+    /// The octets of a code point; `None` if the form cannot hold it.
+    #[inline]
+    pub(super) fn encode(&self, value: u32) -> Option<Sequence> {
+        if is_surrogate(value) {
+            return self.encode_surrogate(value);
+        }
+        let sequence = match self.form {
+            Form::Utf8Ucs4 => {
+                if matches!(value, 0xFFFE | 0xFFFF) && self.switches.refuse_fffe_ffff {
+                    return None;
+                }
+                Sequence::of_value(value)
+            }
+            Form::Utf32Le => Sequence::of(value.to_le_bytes()),
+            Form::Utf32Be => Sequence::of(value.to_be_bytes()),
+            _ if value > 0x10_FFFF => return None,
+            Form::Utf8 | Form::Wtf8 | Form::Utf8b => Sequence::of_value(value),
+            Form::ModifiedUtf8 if value == 0 => Sequence::of([0xC0, 0x80]),
+            Form::Cesu8 | Form::ModifiedUtf8 => match value {
+                0x1_0000.. => Sequence::of_pair(value),
+                _ => Sequence::of_value(value),
+            },
+            Form::Utf16Le | Form::Utf16Be => match value {
+                0x1_0000.. => {
+                    let [[a, b], [c, d]] = pair(value).map(|unit| self.unit(unit));
+                    Sequence::of([a, b, c, d])
+                }
+                _ => Sequence::of(self.unit(value as u16)),
+            },
+            Form::Latin1 => Sequence::of([u8::try_from(value).ok()?]),
+            Form::Windows1252 => Sequence::of([encode_windows_1252(value)?]),
+        };
+        Some(sequence)
+    }
+
+    fn encode_surrogate(&self, value: u32) -> Option<Sequence> {
+        match self.form {
+            Form::Wtf8 => Some(Sequence::of_value(value)),
+            // PEP 383: octets below 80 are never escaped.
+            Form::Utf8b if matches!(value, 0xDC80..=0xDCFF) => Some(Sequence::of([value as u8])),
+            Form::Utf8 | Form::Utf8b | Form::Latin1 | Form::Windows1252 => None,
+            _ if !self.switches.surrogates => None,
+            Form::Utf8Ucs4 | Form::Cesu8 | Form::ModifiedUtf8 => Some(Sequence::of_value(value)),
+            Form::Utf16Le | Form::Utf16Be => Some(Sequence::of(self.unit(value as u16))),
+            Form::Utf32Le => Some(Sequence::of(value.to_le_bytes())),
+            Form::Utf32Be => Some(Sequence::of(value.to_be_bytes())),
+        }
+    }
+
+    /// A unit of UTF-16 in the octet order of the form.
+    fn unit(&self, unit: u16) -> [u8; 2] {
+        if matches!(self.form, Form::Utf16Be) { unit.to_be_bytes() } else { unit.to_le_bytes() }
+    }
+}
+
+/// The surrogates of a supplementary code point (Unicode D91).
+const fn pair(value: u32) -> [u16; 2] {
+    let rest = value - 0x1_0000;
+    [0xD800 | (rest >> 10) as u16, 0xDC00 | (rest & 0x3FF) as u16]
+}
+
+fn encode_windows_1252(value: u32) -> Option<u8> {
+    match value {
+        0x00..=0x7F | 0xA0..=0xFF => Some(value as u8),
+        _ => (0x80..=0x9F).find(|&octet| windows_1252(octet) as u32 == value),
+    }
+}

@@ -1,0 +1,250 @@
+//! A naive reading and writing of every form, whole input at once, written without a look at the crate.
+
+use utf8_codec::{ErrorKind, Form, Switches};
+
+/// What a reading finds: where, how long, and a code point or what is wrong.
+pub type Found = (u64, u8, Result<u32, ErrorKind>);
+
+/// The switches, as the naive reading knows them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Open {
+    pub surrogates: bool,
+    pub lenient_java: bool,
+    pub refuse_pairs: bool,
+    pub refuse_fffe_ffff: bool,
+}
+
+impl Open {
+    pub fn switches(self) -> Switches {
+        let mut switches = Switches::STRICT;
+        if self.surrogates {
+            switches = switches.allow_surrogates();
+        }
+        if self.lenient_java {
+            switches = switches.lenient_java();
+        }
+        if self.refuse_pairs {
+            switches = switches.refuse_pairs();
+        }
+        if self.refuse_fffe_ffff {
+            switches = switches.refuse_fffe_ffff();
+        }
+        switches
+    }
+}
+
+const OCTETS: [Form; 5] = [Form::Utf8Ucs4, Form::Cesu8, Form::ModifiedUtf8, Form::Wtf8, Form::Utf8];
+
+/// The sequence at the start of `input` in a UTF-8-shaped form: its length, and its value or its fault.
+fn sequence(form: Form, open: Open, input: &[u8]) -> (usize, Result<u32, ErrorKind>) {
+    use ErrorKind::*;
+    let java = form == Form::ModifiedUtf8;
+    let lead = input[0];
+    let (len, free, least) = match lead {
+        0 if java && !open.lenient_java => return (1, Err(InvalidLead)),
+        0x00..=0x7F => return (1, Ok(lead.into())),
+        0x80..=0xBF => return (1, Err(UnexpectedContinuation)),
+        0xC0 if java => (2, 0x1F, 0),
+        0xC0..=0xC1 => return (1, Err(Overlong)),
+        0xC2..=0xDF => (2, 0x1F, 0x80),
+        0xE0..=0xEF => (3, 0x0F, 0x800),
+        0xF0..=0xF4 if form == Form::Cesu8 || java && !open.lenient_java => return (1, Err(InvalidLead)),
+        0xF0..=0xF4 => (4, 0x07, 0x1_0000),
+        0xF5..=0xF7 if form == Form::Utf8Ucs4 => (4, 0x07, 0x1_0000),
+        0xF8..=0xFB if form == Form::Utf8Ucs4 => (5, 0x03, 0x20_0000),
+        0xFC..=0xFD if form == Form::Utf8Ucs4 => (6, 0x01, 0x400_0000),
+        0xF5..=0xFD => return (1, Err(AboveMax)),
+        0xFE..=0xFF => return (1, Err(InvalidLead)),
+    };
+    let mut value = u32::from(lead & free);
+    for i in 1..len {
+        let Some(&octet) = input.get(i) else { return (i, Err(Truncated)) };
+        if octet & 0xC0 != 0x80 {
+            return (i, Err(MissingContinuation));
+        }
+        value = value << 6 | u32::from(octet & 0x3F);
+        if i == 1 {
+            // The least and the greatest value that may still come of it.
+            let shift = 6 * (len as u32 - 2);
+            let (low, high) = (value << shift, (value + 1) << shift);
+            let surrogates = open.surrogates || matches!(form, Form::Cesu8 | Form::ModifiedUtf8 | Form::Wtf8);
+            if lead == 0xC0 {
+                if octet != 0x80 {
+                    return (1, Err(Overlong));
+                }
+            } else if high <= least {
+                return (1, Err(Overlong));
+            } else if form != Form::Utf8Ucs4 && low > 0x10_FFFF {
+                return (1, Err(AboveMax));
+            } else if (form == Form::Utf8 || !surrogates) && len == 3 && (0xD800..0xE000).contains(&low) {
+                return (1, Err(Surrogate));
+            }
+        }
+    }
+    if form == Form::Utf8Ucs4 && open.refuse_fffe_ffff && matches!(value, 0xFFFE | 0xFFFF) {
+        return (len, Err(Noncharacter));
+    }
+    (len, Ok(value))
+}
+
+/// Every code point of `input` and every fault. `joins`: whether the target has no pairs of surrogates.
+pub fn decode(form: Form, open: Open, joins: bool, input: &[u8]) -> Vec<Found> {
+    use ErrorKind::*;
+    let mut found: Vec<Found> = Vec::new();
+    let mut at = 0;
+    while at < input.len() {
+        let rest = &input[at..];
+        let big = matches!(form, Form::Utf16Be | Form::Utf32Be);
+        let (len, what) = match form {
+            Form::Latin1 => (1, Ok(u32::from(rest[0]))),
+            Form::Windows1252 => (1, Ok(windows_1252(rest[0]))),
+            Form::Utf16Le | Form::Utf16Be => match rest {
+                &[a, b, ..] => {
+                    (2, Ok(u32::from(a) << if big { 8 } else { 0 } | u32::from(b) << if big { 0 } else { 8 }))
+                }
+                _ => (1, Err(Truncated)),
+            },
+            Form::Utf32Le | Form::Utf32Be => match rest {
+                &[a, b, c, d, ..] => {
+                    let value = if big { [a, b, c, d] } else { [d, c, b, a] };
+                    match u32::from_be_bytes(value) {
+                        0x8000_0000.. => (4, Err(AboveMax)),
+                        0xD800..=0xDFFF if !open.surrogates => (4, Err(Surrogate)),
+                        value => (4, Ok(value)),
+                    }
+                }
+                _ => (rest.len(), Err(Truncated)),
+            },
+            Form::Utf8b => match sequence(Form::Utf8, Open::default(), rest) {
+                (_, Err(_)) => (1, Ok(0xDC00 + u32::from(rest[0]))),
+                good => good,
+            },
+            _ => {
+                assert!(OCTETS.contains(&form));
+                sequence(form, open, rest)
+            }
+        };
+        found.push((at as u64, len as u8, what));
+        at += len;
+    }
+    join(form, open, joins, input, found)
+}
+
+/// Joins the pairs of surrogates, and judges the rest of them.
+fn join(form: Form, open: Open, joins: bool, input: &[u8], found: Vec<Found>) -> Vec<Found> {
+    let units = matches!(form, Form::Cesu8 | Form::ModifiedUtf8 | Form::Utf16Le | Form::Utf16Be);
+    let pairs = units || form == Form::Wtf8 || joins;
+    let lone = open.surrogates || form == Form::Wtf8 || form == Form::Utf8b;
+    let mut out = Vec::new();
+    let mut i = 0;
+    while i < found.len() {
+        let (at, len, what) = found[i];
+        i += 1;
+        let (Ok(high @ 0xD800..=0xDFFF), true) = (what, pairs) else {
+            out.push((at, len, what));
+            continue;
+        };
+        match found.get(i) {
+            Some(&(_, low_len, Ok(low @ 0xDC00..=0xDFFF))) if high < 0xDC00 => {
+                i += 1;
+                let value = 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00);
+                let refused = form == Form::Wtf8 && open.refuse_pairs;
+                out.push((at, len + low_len, if refused { Err(ErrorKind::Surrogate) } else { Ok(value) }));
+                continue;
+            }
+            _ => {}
+        }
+        if lone {
+            out.push((at, len, what));
+            continue;
+        }
+        // The end of the stream may have cut the other half off.
+        let behind = &input[(at + u64::from(len)) as usize..];
+        let cut_off = high < 0xDC00
+            && match (form, behind) {
+                (_, []) => true,
+                (Form::Utf16Le, [_]) => true,
+                (Form::Utf16Be, [octet]) => octet & 0xFC == 0xDC,
+                (Form::Cesu8 | Form::ModifiedUtf8, [0xED] | [0xED, 0xB0..=0xBF]) => true,
+                _ => false,
+            };
+        if cut_off {
+            out.push((at, len + behind.len() as u8, Err(ErrorKind::Truncated)));
+            break;
+        }
+        out.push((at, len, Err(ErrorKind::UnpairedSurrogate)));
+    }
+    out
+}
+
+/// The octets of a code point; `None` where the form cannot hold it.
+pub fn encode(form: Form, open: Open, value: u32) -> Option<Vec<u8>> {
+    let surrogate = (0xD800..0xE000).contains(&value);
+    let generalized = |value: u32| -> Vec<u8> {
+        let tail = |shift: u32| 0x80 | (value >> shift & 0x3F) as u8;
+        match value {
+            0..0x80 => vec![value as u8],
+            0x80..0x800 => vec![0xC0 | (value >> 6) as u8, tail(0)],
+            0x800..0x1_0000 => vec![0xE0 | (value >> 12) as u8, tail(6), tail(0)],
+            0x1_0000..0x20_0000 => vec![0xF0 | (value >> 18) as u8, tail(12), tail(6), tail(0)],
+            0x20_0000..0x400_0000 => vec![0xF8 | (value >> 24) as u8, tail(18), tail(12), tail(6), tail(0)],
+            _ => vec![0xFC | (value >> 30) as u8, tail(24), tail(18), tail(12), tail(6), tail(0)],
+        }
+    };
+    let units = || -> Vec<u32> {
+        match value {
+            0x1_0000.. => vec![0xD800 + ((value - 0x1_0000) >> 10), 0xDC00 + ((value - 0x1_0000) & 0x3FF)],
+            _ => vec![value],
+        }
+    };
+    let holds = match form {
+        Form::Utf8 => !surrogate && value <= 0x10_FFFF,
+        Form::Utf8b => (!surrogate || (0xDC80..=0xDCFF).contains(&value)) && value <= 0x10_FFFF,
+        Form::Wtf8 => value <= 0x10_FFFF,
+        Form::Cesu8 | Form::ModifiedUtf8 | Form::Utf16Le | Form::Utf16Be => {
+            (open.surrogates || !surrogate) && value <= 0x10_FFFF
+        }
+        Form::Utf8Ucs4 => {
+            (open.surrogates || !surrogate) && !(open.refuse_fffe_ffff && matches!(value, 0xFFFE | 0xFFFF))
+        }
+        Form::Utf32Le | Form::Utf32Be => open.surrogates || !surrogate,
+        Form::Latin1 => value < 0x100,
+        Form::Windows1252 => {
+            return (0..=0xFF).find(|&octet| windows_1252(octet) == value).map(|octet| vec![octet]);
+        }
+        other => panic!("{other} is new"),
+    };
+    holds.then(|| match form {
+        Form::Utf8b if surrogate => vec![value as u8],
+        Form::ModifiedUtf8 if value == 0 => vec![0xC0, 0x80],
+        Form::Cesu8 | Form::ModifiedUtf8 => units().into_iter().flat_map(generalized_unit).collect(),
+        Form::Utf16Le => units().into_iter().flat_map(|unit| (unit as u16).to_le_bytes()).collect(),
+        Form::Utf16Be => units().into_iter().flat_map(|unit| (unit as u16).to_be_bytes()).collect(),
+        Form::Utf32Le => value.to_le_bytes().to_vec(),
+        Form::Utf32Be => value.to_be_bytes().to_vec(),
+        Form::Latin1 => vec![value as u8],
+        _ => generalized(value),
+    })
+}
+
+/// A code unit of UTF-16 in one to three octets.
+fn generalized_unit(unit: u32) -> Vec<u8> {
+    match unit {
+        0..0x80 => vec![unit as u8],
+        0x80..0x800 => vec![0xC0 | (unit >> 6) as u8, 0x80 | (unit & 0x3F) as u8],
+        _ => vec![0xE0 | (unit >> 12) as u8, 0x80 | (unit >> 6 & 0x3F) as u8, 0x80 | (unit & 0x3F) as u8],
+    }
+}
+
+/// The index of the WHATWG Encoding Standard, as code points.
+pub fn windows_1252(octet: u8) -> u32 {
+    const HIGH: [u32; 32] = [
+        0x20AC, 0x81, 0x201A, 0x192, 0x201E, 0x2026, 0x2020, 0x2021, 0x2C6, 0x2030, 0x160, 0x2039, 0x152,
+        0x8D, 0x17D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x2DC, 0x2122,
+        0x161, 0x203A, 0x153, 0x9D, 0x17E, 0x178,
+    ];
+    match octet {
+        0x80..=0x9F => HIGH[usize::from(octet - 0x80)],
+        _ => octet.into(),
+    }
+}

@@ -1,0 +1,393 @@
+//! `Transcoder`: every form to every form, for every way of cutting input and output.
+#![cfg(all(feature = "transcode", feature = "alloc"))]
+#![allow(missing_docs)]
+
+mod support;
+
+use support::forms::{self, Open};
+use support::{Rng, every_partition, some_partitions};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Form, Status, Subset, Switches, Transcoder, Utf8Error};
+
+type Errors = Vec<(u64, ErrorKind, u8)>;
+
+fn facts(error: Utf8Error) -> (u64, ErrorKind, u8) {
+    (error.offset, error.kind, error.len)
+}
+
+/// The good octets and the errors of a strict transcoder that goes on after each error.
+fn by_feed(mut transcoder: Transcoder, chunks: &[&[u8]]) -> (Vec<u8>, Errors) {
+    let (mut out, mut errors) = (Vec::new(), Vec::new());
+    for chunk in chunks {
+        let mut rest = *chunk;
+        loop {
+            let before = transcoder.offset();
+            match transcoder.feed(rest, &mut out) {
+                Ok(()) => break,
+                Err(error) => errors.push(facts(error)),
+            }
+            rest = &rest[(transcoder.offset() - before) as usize..];
+        }
+    }
+    while let Err(error) = transcoder.finish(&mut out) {
+        errors.push(facts(error));
+    }
+    assert_eq!(transcoder.counters().total(), errors.len() as u64);
+    assert_eq!(transcoder.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
+    assert!(transcoder.pending().is_empty());
+    (out, errors)
+}
+
+/// The same into a buffer of `room` octets.
+fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (Vec<u8>, Errors) {
+    let (mut out, mut errors, mut buffer) = (Vec::new(), Vec::new(), vec![0xEE; room]);
+    for chunk in chunks {
+        let mut rest = *chunk;
+        loop {
+            let progress = transcoder.feed_into(rest, &mut buffer);
+            rest = &rest[progress.read..];
+            out.extend_from_slice(&buffer[..progress.written]);
+            match progress.status {
+                Status::InputEmpty => break,
+                Status::OutputFull => assert!(progress.written > 0, "no progress into {room} octets"),
+                Status::IllFormed(error) => errors.push(facts(error)),
+            }
+        }
+        assert!(rest.is_empty());
+    }
+    loop {
+        let progress = transcoder.finish_into(&mut buffer);
+        out.extend_from_slice(&buffer[..progress.written]);
+        match progress.status {
+            Status::InputEmpty => break,
+            Status::OutputFull => assert!(progress.written > 0),
+            Status::IllFormed(error) => errors.push(facts(error)),
+        }
+    }
+    (out, errors)
+}
+
+/// What the naive reading and writing say.
+fn oracle(from: Form, to: Form, open: Open, input: &[u8]) -> (Vec<u8>, Errors) {
+    let (mut out, mut errors) = (Vec::new(), Vec::new());
+    for (at, len, found) in forms::decode(from, open, to == Form::Wtf8, input) {
+        match found.and_then(|value| forms::encode(to, open, value).ok_or(ErrorKind::Unmappable)) {
+            Ok(octets) => out.extend(octets),
+            Err(kind) => errors.push((at, kind, len)),
+        }
+    }
+    (out, errors)
+}
+
+/// Octets that are often nearly the form.
+fn dirty(rng: &mut Rng, form: Form, len: usize) -> Vec<u8> {
+    const VALUES: [u32; 20] = [
+        0x41,
+        0x0A,
+        0x00,
+        0x7F,
+        0xE9,
+        0x80,
+        0x20AC,
+        0x7FF,
+        0x800,
+        0xFEFF,
+        0xFFFE,
+        0xFFFF,
+        0xD83D,
+        0xDCA9,
+        0xDFFF,
+        0x1F4A9,
+        0x10FFFF,
+        0x11_0000,
+        0x400_0000,
+        0x7FFF_FFFF,
+    ];
+    let open = Open { surrogates: true, ..Open::default() };
+    let mut out = Vec::new();
+    while out.len() < len {
+        match (rng.below(8), forms::encode(form, open, VALUES[rng.below(VALUES.len())])) {
+            (0, _) => out.push(rng.next() as u8),
+            (1, Some(octets)) => out.extend(&octets[..octets.len() - 1]),
+            (2, _) => out.extend(rng.dirty_text(3)),
+            (_, Some(octets)) => out.extend(octets),
+            _ => {}
+        }
+    }
+    out.truncate(len);
+    out
+}
+
+#[test]
+fn every_partition_of_every_pair_of_forms_agrees_with_the_oracle() {
+    let mut rng = Rng::new(4);
+    for from in Form::ALL {
+        for to in Form::ALL {
+            for round in 0..60 {
+                let bits = rng.below(16);
+                let open = Open {
+                    surrogates: bits & 1 != 0,
+                    lenient_java: bits & 2 != 0,
+                    refuse_pairs: bits & 4 != 0,
+                    refuse_fffe_ffff: bits & 8 != 0,
+                };
+                let input = dirty(&mut rng, from, 1 + round % 9);
+                let transcoder = Transcoder::new(from, to).switches(open.switches());
+                let expected = oracle(from, to, open, &input);
+                every_partition(&input, |chunks| {
+                    let case = || format!("{from} to {to} {open:?} {chunks:02X?}");
+                    assert_eq!(by_feed(transcoder, chunks), expected, "{}", case());
+                    assert_eq!(by_feed_into(transcoder, chunks, 6), expected, "{}", case());
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn long_samples_and_every_room_agree_with_the_oracle() {
+    let mut rng = Rng::new(5);
+    for from in Form::ALL {
+        for to in Form::ALL {
+            let mut input = dirty(&mut rng, from, 90);
+            // Runs that are taken in bulk, in front of something and behind something.
+            for value in
+                "plain ASCII, longer than any block; Ещё немного кириллицы, 漢字 and 💩💩💩💩💩💩💩💩".chars()
+            {
+                input.extend(forms::encode(from, Open::default(), value.into()).unwrap_or_default());
+            }
+            input.extend(dirty(&mut rng, from, 40));
+            let open = Open::default();
+            let expected = oracle(from, to, open, &input);
+            let transcoder = Transcoder::new(from, to);
+            some_partitions(&input, 10, |chunks| {
+                assert_eq!(by_feed(transcoder, chunks), expected, "{from} to {to} {chunks:02X?}");
+            });
+            for room in 6..80 {
+                assert_eq!(by_feed_into(transcoder, &[&input], room), expected, "{from} to {to} room {room}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_code_point_round_trips_through_every_form_that_can_hold_it() {
+    let all: Vec<u8> =
+        (0..=0x10_FFFF).filter_map(char::from_u32).map(u32::from).flat_map(u32::to_be_bytes).collect();
+    for form in Form::ALL {
+        let fits = |value: u32| forms::encode(form, Open::default(), value).is_some();
+        let held: Vec<u8> = all
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .filter(|unit| fits(u32::from_be_bytes(**unit)))
+            .flatten()
+            .copied()
+            .collect();
+        let expected = match form {
+            Form::Latin1 | Form::Windows1252 => 256,
+            _ => 0x11_0000 - 0x800,
+        };
+        assert_eq!(held.len() / 4, expected, "{form}");
+        let (octets, errors) = by_feed(Transcoder::new(Form::Utf32Be, form), &[&held]);
+        assert_eq!(errors, [], "{form}");
+        let naive: Vec<u8> = held
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .flat_map(|unit| {
+                forms::encode(form, Open::default(), u32::from_be_bytes(*unit)).unwrap_or_default()
+            })
+            .collect();
+        assert!(octets == naive, "{form}");
+        for size in [4099, 7] {
+            let chunks: Vec<&[u8]> = octets.chunks(size).collect();
+            let (back, errors) = by_feed(Transcoder::new(form, Form::Utf32Be), &chunks);
+            assert!(errors.is_empty() && back == held, "{form} by {size}");
+        }
+        // And through UTF-8 and UTF-16, whose ways are others.
+        let through = [(form, Form::Utf8), (Form::Utf8, Form::Utf16Le), (Form::Utf16Le, Form::Utf16Be)];
+        let mut there = octets.clone();
+        for (from, to) in through.into_iter().chain([(Form::Utf16Be, form)]) {
+            let (next, errors) = by_feed(Transcoder::new(from, to), &there.chunks(4099).collect::<Vec<_>>());
+            assert_eq!(errors, [], "{from} to {to}");
+            there = next;
+        }
+        assert!(there == octets, "{form}");
+    }
+}
+
+#[test]
+fn code_points_up_to_31_bits_round_trip_where_there_is_room() {
+    let mut rng = Rng::new(31);
+    let mut values =
+        vec![0x10_FFFF_u32, 0x11_0000, 0x1F_FFFF, 0x20_0000, 0x3FF_FFFF, 0x400_0000, 0x7FFF_FFFF];
+    values.extend(
+        (0..20_000)
+            .map(|_| rng.next() as u32 >> 1 >> rng.below(12))
+            .filter(|v| !(0xD800..0xE000).contains(v)),
+    );
+    let wide: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let (octets, errors) = by_feed(Transcoder::new(Form::Utf32Le, Form::Utf8Ucs4), &[&wide]);
+    assert_eq!(errors, []);
+    let chunks: Vec<&[u8]> = octets.chunks(5).collect();
+    assert_eq!(by_feed(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Le), &chunks), (wide, vec![]));
+}
+
+fn repaired(transcoder: Transcoder, chunks: &[&[u8]]) -> Vec<u8> {
+    let (out, errors) = by_feed_into(transcoder, chunks, 7);
+    assert_eq!(errors, []);
+    out
+}
+
+#[test]
+fn each_policy_repairs_ill_formed_input_and_what_the_target_cannot_hold() {
+    // U+00E9, an octet that is ill-formed, U+20AC, which Latin-1 lacks.
+    let input = b"\xC3\xA9\xFF\xE2\x82\xAC.";
+    for (policy, expected) in [
+        (ErrorPolicy::REPLACE, &b"\xE9??."[..]),
+        (ErrorPolicy::Replace('\u{A4}'), b"\xE9\xA4\xA4."),
+        (ErrorPolicy::Substitute(utf8_codec::Ascii::QUESTION_MARK), b"\xE9????."),
+        (ErrorPolicy::Escape, b"\xE9\\xff\\xe2\\x82\\xac."),
+        (ErrorPolicy::Latin1, b"\xE9\xFF\xE2\x82\xAC."),
+        // U+201A, which windows-1252 has at 82, is not in Latin-1 either.
+        (ErrorPolicy::Windows1252, b"\xE9\xFF\xE2?\xAC."),
+        (ErrorPolicy::Skip, b"\xE9."),
+    ] {
+        let transcoder = Transcoder::new(Form::Utf8, Form::Latin1).on_error(policy);
+        every_partition(input, |chunks| {
+            assert_eq!(repaired(transcoder, chunks), expected, "{policy:?} {chunks:02X?}");
+            let mut whole = transcoder;
+            for chunk in chunks {
+                let _ = whole.feed_into(chunk, &mut [0; 64]);
+            }
+            assert_eq!(whole.counters().of(ErrorKind::InvalidLead), 1);
+            assert_eq!(whole.counters().of(ErrorKind::Unmappable), 1);
+        });
+    }
+}
+
+#[test]
+fn the_signature_follows_its_policy_in_every_form() {
+    for form in Form::ALL {
+        let Some(signature) = form.signature() else { continue };
+        let text = forms::encode(form, Open::default(), 0x61).expect("ASCII");
+        let signed = [signature, &text[..]].concat();
+        let len = signature.len() as u8;
+        every_partition(&signed, |chunks| {
+            let with = |bom| by_feed(Transcoder::new(form, Form::Utf8).bom(bom), chunks);
+            assert_eq!(with(BomPolicy::Keep), (b"\xEF\xBB\xBFa".to_vec(), vec![]), "{form}");
+            assert_eq!(with(BomPolicy::Strip), (b"a".to_vec(), vec![]), "{form}");
+            assert_eq!(with(BomPolicy::Require), (b"a".to_vec(), vec![]), "{form}");
+            let refused = vec![(0, ErrorKind::UnexpectedBom, len)];
+            assert_eq!(with(BomPolicy::Reject), (b"a".to_vec(), refused), "{form}");
+        });
+        every_partition(&text, |chunks| {
+            let with = |bom| by_feed(Transcoder::new(form, Form::Utf8).bom(bom), chunks);
+            for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Reject] {
+                assert_eq!(with(bom), (b"a".to_vec(), vec![]), "{form} {bom:?}");
+            }
+            let missing = vec![(0, ErrorKind::MissingBom, 0)];
+            assert_eq!(with(BomPolicy::Require), (b"a".to_vec(), missing), "{form}");
+        });
+    }
+    let missing = vec![(0, ErrorKind::MissingBom, 0)];
+    let nothing = Transcoder::new(Form::Utf16Le, Form::Utf8).bom(BomPolicy::Require);
+    assert_eq!(by_feed(nothing, &[]), (vec![], missing));
+}
+
+#[test]
+fn sniffing_reads_what_the_signature_names_and_distorts_nothing() {
+    for (input, form, text) in [
+        (&b"\xEF\xBB\xBFa"[..], Form::Utf8, "\u{FEFF}a"),
+        (b"\xFF\xFEa\0", Form::Utf16Le, "\u{FEFF}a"),
+        (b"\xFE\xFF\0a", Form::Utf16Be, "\u{FEFF}a"),
+        (b"\xFF\xFE\0\0a\0\0\0", Form::Utf32Le, "\u{FEFF}a"),
+        (b"\0\0\xFE\xFF\0\0\0a", Form::Utf32Be, "\u{FEFF}a"),
+        (b"\xFF\xFE", Form::Utf16Le, "\u{FEFF}"),
+        (b"abc", Form::Utf8, "abc"),
+        (b"\0\0a", Form::Utf8, "\0\0a"),
+        (b"", Form::Utf8, ""),
+    ] {
+        every_partition(input, |chunks| {
+            let mut transcoder = Transcoder::new(Form::Utf8, Form::Utf8).sniff();
+            let mut out = String::new();
+            for chunk in chunks {
+                transcoder.feed(chunk, &mut out).expect("well-formed");
+            }
+            transcoder.finish(&mut out).expect("well-formed");
+            assert_eq!((out.as_str(), transcoder.from()), (text, form), "{chunks:02X?}");
+        });
+    }
+    for (input, errors) in [
+        (&b"\xFFa"[..], vec![(0, ErrorKind::InvalidLead, 1)]),
+        (b"\0\0\xFEa", vec![(2, ErrorKind::InvalidLead, 1)]),
+        (b"\xEF\xBBa", vec![(0, ErrorKind::MissingContinuation, 2)]),
+        (b"\xEF\xBB", vec![(0, ErrorKind::Truncated, 2)]),
+        (b"\xFF", vec![(0, ErrorKind::InvalidLead, 1)]),
+    ] {
+        every_partition(input, |chunks| {
+            let transcoder = Transcoder::new(Form::Utf8, Form::Utf8).sniff();
+            assert_eq!(by_feed(transcoder, chunks).1, errors, "{chunks:02X?}");
+        });
+    }
+    // An error that no signature can explain is told in the call that brings it.
+    let mut transcoder = Transcoder::new(Form::Utf8, Form::Utf8).sniff();
+    assert!(transcoder.feed(b"\x80", &mut Vec::new()).is_err());
+    let mut transcoder = Transcoder::new(Form::Utf8, Form::Utf8).sniff();
+    assert!(transcoder.feed(b"\xFF", &mut Vec::new()).is_ok());
+    assert!(transcoder.feed(b"a", &mut Vec::new()).is_err());
+}
+
+#[test]
+fn an_adopted_subset_refuses_code_points_of_every_form() {
+    for form in Form::ALL {
+        let octets = |value| forms::encode(form, Open::default(), value).expect("Latin-1");
+        let (a, e) = (octets(0x61), octets(0xE9));
+        let input = [&a[..], &e, &a].concat();
+        every_partition(&input, |chunks| {
+            let transcoder = Transcoder::new(form, Form::Utf8).subset(Subset::ASCII);
+            let refused = vec![(a.len() as u64, ErrorKind::OutsideSubset, e.len() as u8)];
+            assert_eq!(by_feed(transcoder, chunks), (b"aa".to_vec(), refused), "{form}");
+            let mended = repaired(transcoder.on_error(ErrorPolicy::REPLACE), chunks);
+            assert_eq!(mended, "a\u{FFFD}a".as_bytes(), "{form}");
+        });
+    }
+}
+
+#[test]
+fn wtf_8_is_concatenated_wherever_it_was_cut_unless_pairs_are_refused() {
+    let pair = b"\xED\xA0\xBD\xED\xB2\xA9";
+    every_partition(pair, |chunks| {
+        let joined = Transcoder::new(Form::Wtf8, Form::Wtf8);
+        assert_eq!(by_feed(joined, chunks), ("💩".as_bytes().to_vec(), vec![]));
+        let refused = joined.switches(Switches::STRICT.refuse_pairs());
+        assert_eq!(by_feed(refused, chunks), (vec![], vec![(0, ErrorKind::Surrogate, 6)]));
+    });
+}
+
+#[test]
+fn a_transcoder_is_usable_again_after_its_end() {
+    let mut transcoder = Transcoder::new(Form::Utf16Le, Form::Utf8);
+    let mut out = String::new();
+    transcoder.feed(b"a\0b", &mut out).expect("well-formed so far");
+    assert_eq!(transcoder.finish(&mut out).map_err(facts), Err((2, ErrorKind::Truncated, 1)));
+    assert_eq!(transcoder.finish(&mut out), Ok(()));
+    transcoder.feed(b"c\0\0\xDC", &mut out).expect_err("a low surrogate");
+    transcoder.feed(b"d\0", &mut out).expect("well-formed");
+    assert_eq!((out.as_str(), transcoder.offset()), ("acd", 9));
+}
+
+#[test]
+fn utf_8b_gives_back_any_octets() {
+    let mut rng = Rng::new(383);
+    for round in 0..2_000 {
+        let input = rng.dirty_text(1 + round % 8);
+        every_partition(&input, |chunks| {
+            assert_eq!(by_feed(Transcoder::new(Form::Utf8b, Form::Utf8b), chunks), (input.clone(), vec![]));
+            let (escaped, errors) = by_feed(Transcoder::new(Form::Utf8b, Form::Wtf8), chunks);
+            assert_eq!(errors, []);
+            let (back, errors) = by_feed(Transcoder::new(Form::Wtf8, Form::Utf8b), &[&escaped]);
+            assert_eq!((back, errors), (input.clone(), vec![]));
+        });
+    }
+}
