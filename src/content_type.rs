@@ -1,9 +1,11 @@
 //! `Content-Type` and its `charset`: one room for HTTP and for MIME.
 //!
-//! The syntax is RFC 9110 §8.3.1: `type/subtype`, then parameters whose values are tokens or quoted strings. It is
-//! the part that RFC 2045 §5.1 has in common with it, but for comments and white space around `=`, which only MIME
-//! has. Whatever is not in the grammar is an error: two readers that guess differently are how text slips past a
-//! filter.
+//! The syntax is RFC 9110 §8.3.1: `type/subtype`, then parameters whose values are tokens or quoted strings. Mail
+//! (RFC 2045 §5.1) has the same with comments and white space between the tokens, and with the parameters of
+//! RFC 2231. Whatever is not in the grammar is an error: two readers that guess differently are how text slips past
+//! a filter.
+
+mod rfc2231;
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -78,12 +80,46 @@ impl<'h> ContentType<'h> {
     ///
     /// Where the value leaves the grammar.
     pub fn parse(value: &'h [u8]) -> Result<Self, ContentTypeError> {
-        let mut cursor = Cursor { value, at: 0 };
-        cursor.white_space();
-        let top = cursor.token(is_token)?;
-        cursor.expect(b'/')?;
-        let subtype = cursor.token(is_token)?;
-        Ok(Self { top, subtype, parameters: cursor.parameters()? })
+        let mut cursor = Cursor { value, at: 0, dialect: Dialect::Http };
+        let (top, subtype) = cursor.media_type()?;
+        let mut parameters = Vec::new();
+        cursor.parameters(&mut parameters)?;
+        Ok(Self { top, subtype, parameters })
+    }
+
+    /// Reads the value of a `Content-Type` field of a message, folded or not.
+    ///
+    /// Comments and white space may stand between all tokens (RFC 5322 §3.2.2), a value that is not quoted may hold
+    /// what mailers put into boundaries (`=`, `/`, `:` and `?`), and the parameters of RFC 2231 are put together: `boundary*0=a;
+    /// boundary*1=b` and `charset*=us-ascii'en'utf%2D8`.
+    ///
+    /// ```
+    /// use utf8_codec::{Charset, ContentType};
+    ///
+    /// let field = b"text / plain (as ever);\r\n charset*0=\"ut\"; charset*1*=f%2D8";
+    /// assert_eq!(ContentType::parse_mail(field)?.charset(), Charset::Utf8);
+    /// # Ok::<(), utf8_codec::ContentTypeError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Where the value leaves the grammar.
+    pub fn parse_mail(value: &'h [u8]) -> Result<Self, ContentTypeError> {
+        match Self::parse_mail_prefix(value)? {
+            (content_type, None) => Ok(content_type),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    /// The same, with what stands before an error in the parameters.
+    pub(crate) fn parse_mail_prefix(
+        value: &'h [u8],
+    ) -> Result<(Self, Option<ContentTypeError>), ContentTypeError> {
+        let mut parameters = Vec::new();
+        let mut cursor = Cursor { value, at: 0, dialect: Dialect::Mail };
+        let (top, subtype) = cursor.media_type()?;
+        let error = cursor.parameters(&mut parameters).err();
+        Ok((Self { top, subtype, parameters: rfc2231::join(parameters) }, error))
     }
 
     /// The part before `/`, as it was written.
@@ -162,15 +198,23 @@ pub fn is_utf8_label(label: &[u8]) -> bool {
 /// A header value that is a token with parameters, as `Content-Disposition` is (RFC 7578 §4.2).
 #[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only forms have it"))]
 pub(crate) fn token_and_parameters(value: &[u8]) -> Result<(&str, Vec<Parameter<'_>>), ContentTypeError> {
-    let mut cursor = Cursor { value, at: 0 };
+    let mut cursor = Cursor { value, at: 0, dialect: Dialect::Http };
     cursor.white_space();
     Ok((cursor.token(is_token)?, cursor.parameters()?))
+}
+
+/// Whose header it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    Http,
+    Mail,
 }
 
 /// A place in a header value.
 struct Cursor<'h> {
     value: &'h [u8],
     at: usize,
+    dialect: Dialect,
 }
 
 impl<'h> Cursor<'h> {
@@ -179,7 +223,7 @@ impl<'h> Cursor<'h> {
     }
 
     fn fail<T>(&self) -> Result<T, ContentTypeError> {
-        Err(ContentTypeError { offset: self.at })
+        Err(ContentTypeError { offset: self.at.min(self.value.len()) })
     }
 
     fn expect(&mut self, octet: u8) -> Result<(), ContentTypeError> {
@@ -197,6 +241,44 @@ impl<'h> Cursor<'h> {
         }
     }
 
+    /// What may stand between two tokens: nothing in HTTP, comments and white space in mail.
+    fn between(&mut self) -> Result<(), ContentTypeError> {
+        if self.dialect == Dialect::Mail { self.space() } else { Ok(()) }
+    }
+
+    /// White space, and in mail comments (RFC 5322 §3.2.2): they nest.
+    fn space(&mut self) -> Result<(), ContentTypeError> {
+        self.white_space();
+        while self.dialect == Dialect::Mail && self.peek() == Some(b'(') {
+            let mut depth = 0_usize;
+            loop {
+                match self.peek() {
+                    None => return self.fail(),
+                    Some(b'(') => depth += 1,
+                    Some(b')') => depth -= 1,
+                    Some(b'\\') => self.at += 1,
+                    Some(_) => {}
+                }
+                self.at += 1;
+                if depth == 0 {
+                    break;
+                }
+            }
+            self.white_space();
+        }
+        Ok(())
+    }
+
+    /// `type "/" subtype`.
+    fn media_type(&mut self) -> Result<(&'h str, &'h str), ContentTypeError> {
+        self.space()?;
+        let top = self.token(is_token)?;
+        self.between()?;
+        self.expect(b'/')?;
+        self.between()?;
+        Ok((top, self.token(is_token)?))
+    }
+
     fn token(&mut self, allowed: fn(u8) -> bool) -> Result<&'h str, ContentTypeError> {
         let rest = self.value.get(self.at..).unwrap_or_default();
         let len = rest.iter().take_while(|octet| allowed(**octet)).count();
@@ -210,20 +292,24 @@ impl<'h> Cursor<'h> {
     }
 
     /// `*( OWS ";" OWS [ parameter ] )` up to the end of the value.
-    fn parameters(&mut self) -> Result<Vec<Parameter<'h>>, ContentTypeError> {
-        let mut parameters = Vec::new();
+    fn parameters(&mut self, parameters: &mut Vec<Parameter<'h>>) -> Result<(), ContentTypeError> {
         loop {
-            self.white_space();
+            self.space()?;
             if self.peek().is_none() {
-                return Ok(parameters);
+                return Ok(());
             }
             self.expect(b';')?;
-            self.white_space();
+            self.space()?;
             if !matches!(self.peek(), None | Some(b';')) {
                 let name = self.token(is_token)?;
+                self.between()?;
                 self.expect(b'=')?;
+                self.between()?;
                 let value = match self.peek() {
                     Some(b'"') => self.quoted_string()?,
+                    _ if self.dialect == Dialect::Mail => {
+                        Cow::Borrowed(self.token(is_mail_value)?.as_bytes())
+                    }
                     _ => Cow::Borrowed(self.token(is_value_token)?.as_bytes()),
                 };
                 parameters.push((name, value));
@@ -250,6 +336,8 @@ impl<'h> Cursor<'h> {
                     self.at += 1;
                     return Ok(text);
                 }
+                // A fold: the line break is no text, the white space behind it is.
+                [b'\r' | b'\n', ..] if self.dialect == Dialect::Mail => self.at += 1,
                 [b'\\', octet @ (b'\t' | b' '..=b'~' | 0x80..), ..] => {
                     self.at += 2;
                     text.to_mut().push(octet);
@@ -272,6 +360,11 @@ fn is_token(octet: u8) -> bool {
 /// RFC 2045 §5.1 also has braces, which mailers do put into boundaries.
 fn is_value_token(octet: u8) -> bool {
     is_token(octet) || matches!(octet, b'{' | b'}')
+}
+
+/// What mailers put into a boundary without quoting it, though RFC 2045 §5.1 asks them to.
+fn is_mail_value(octet: u8) -> bool {
+    is_value_token(octet) || matches!(octet, b'=' | b'/' | b':' | b'?')
 }
 
 /// `qdtext` of RFC 9110 §5.6.4.
