@@ -31,6 +31,8 @@ mod io;
 #[cfg(feature = "http")]
 #[cfg_attr(not(feature = "tower"), allow(dead_code))]
 mod http;
+#[cfg(feature = "mime")]
+mod mime;
 mod policy;
 #[cfg(feature = "proxy")]
 mod proxy;
@@ -67,6 +69,10 @@ pub use http::{
 pub use http::{
     ValidateUtf8Request, ValidateUtf8RequestFuture, ValidateUtf8RequestLayer, ValidateUtf8Response,
     ValidateUtf8ResponseFuture, ValidateUtf8ResponseLayer,
+#[cfg(feature = "mime")]
+pub use mime::{
+    BodyDecoder, BodyPiece, Decoded, MimeError, MimeErrorKind, MimeLayer, StructureErrorKind,
+    TransferDecoder, TransferEncoding, TransferError, TransferErrorKind, TransferPiece,
 };
 pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
 #[cfg(utf8_codec_kernel = "choice")]

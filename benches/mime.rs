@@ -1,0 +1,68 @@
+//! Streaming transfer decoding and validation, against whole-slice decoding and std. Throughput is in encoded octets.
+#![allow(missing_docs)]
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use data_encoding::BASE64_MIME;
+use quoted_printable::ParseMode;
+use utf8_codec::{BodyDecoder, BodyPiece, TransferEncoding};
+
+/// What one read from a socket brings.
+const CHUNK: usize = 16 * 1024;
+
+fn texts() -> [(&'static str, String); 3] {
+    let repeat = |line: &str| line.repeat((1 << 20) / line.len());
+    [
+        ("english", repeat("The quick brown fox jumps over the lazy dog, and nobody minds it at all.\r\n")),
+        ("french", repeat("Voilà un été où l'on a dégusté des crêpes près de l'hôtel à Besançon, déjà.\r\n")),
+        ("japanese", repeat("いろはにほへとちりぬるをわかよたれそつねならむうゐのおくやまけふこえて。\r\n")),
+    ]
+}
+
+/// Feeds the body in chunks, and counts its faults.
+fn stream(encoding: TransferEncoding, body: &[u8]) -> usize {
+    let (mut decoder, mut faults) = (BodyDecoder::new(encoding), 0);
+    for chunk in body.chunks(CHUNK) {
+        decoder.validate(chunk, |_| faults += 1);
+    }
+    decoder.finish(|piece| faults += usize::from(matches!(piece, BodyPiece::Fault(_))));
+    faults
+}
+
+fn base64(c: &mut Criterion) {
+    let mut group = c.benchmark_group("base64");
+    for (name, text) in texts() {
+        let body = BASE64_MIME.encode(text.as_bytes());
+        let body = body.as_bytes();
+        assert_eq!(stream(TransferEncoding::Base64, body), 0);
+        group.throughput(Throughput::Bytes(body.len() as u64));
+        group.bench_with_input(BenchmarkId::new("data-encoding+std", name), body, |b, body| {
+            b.iter(|| String::from_utf8(BASE64_MIME.decode(black_box(body)).unwrap()).unwrap().len());
+        });
+        group.bench_with_input(BenchmarkId::new("utf8-codec", name), body, |b, body| {
+            b.iter(|| stream(TransferEncoding::Base64, black_box(body)));
+        });
+    }
+}
+
+fn quoted_printable(c: &mut Criterion) {
+    let mut group = c.benchmark_group("quoted-printable");
+    for (name, text) in texts() {
+        let body = quoted_printable::encode(text.as_bytes());
+        assert_eq!(stream(TransferEncoding::QuotedPrintable, &body), 0);
+        group.throughput(Throughput::Bytes(body.len() as u64));
+        group.bench_with_input(BenchmarkId::new("quoted_printable+std", name), &body, |b, body| {
+            b.iter(|| {
+                let octets = quoted_printable::decode(black_box(body), ParseMode::Strict).unwrap();
+                String::from_utf8(octets).unwrap().len()
+            });
+        });
+        group.bench_with_input(BenchmarkId::new("utf8-codec", name), &body, |b, body| {
+            b.iter(|| stream(TransferEncoding::QuotedPrintable, black_box(body)));
+        });
+    }
+}
+
+criterion_group!(benches, base64, quoted_printable);
+criterion_main!(benches);

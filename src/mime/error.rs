@@ -1,0 +1,199 @@
+//! What can be wrong with a message, layer by layer.
+
+use core::fmt;
+
+use super::transfer::{TransferError, TransferErrorKind};
+use crate::error::ErrorKind;
+
+/// The layers of a message, from the outside to the inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum MimeLayer {
+    /// Headers and boundaries: which parts there are.
+    Structure,
+    /// The transfer encoding: which octets they hold.
+    Transfer,
+    /// UTF-8: which text the octets are.
+    Text,
+}
+
+impl MimeLayer {
+    /// `structure`, `transfer` or `text`, for logs and protocols.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Structure => "structure",
+            Self::Transfer => "transfer",
+            Self::Text => "text",
+        }
+    }
+}
+
+impl fmt::Display for MimeLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What is wrong with the headers and boundaries of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum StructureErrorKind {
+    /// A line of a header that is no field. The header ends before it, as it does for most readers.
+    MalformedHeader,
+    /// A header with more octets than [`MimeLimits::header_bytes`](crate::MimeLimits). The rest of it is not read,
+    /// and its body is not judged.
+    HeaderTooLarge,
+    /// A `Content-Type` that is not in the grammar. What stands before the fault is believed.
+    MalformedContentType,
+    /// `charset` parameters that do not agree: readers differ in whom they believe. The text is not judged.
+    ConflictingCharset,
+    /// A second `Content-Type` or `Content-Transfer-Encoding` that says something else. The first one is believed.
+    ConflictingHeader,
+    /// A `multipart` type without a boundary, or with one of no octets or of more than 70 (RFC 2046 §5.1.1). Its body
+    /// is not judged.
+    BadBoundary,
+    /// A `multipart` body that ended without its first boundary: it has no parts.
+    MissingFirstBoundary,
+    /// A `multipart` body that ended without its final boundary: parts may be missing.
+    MissingFinalBoundary,
+    /// A `multipart` or `message/rfc822` under a transfer encoding that changes octets (RFC 2045 §6.4). It is read as
+    /// if it had none.
+    EncodedStructure,
+    /// More parts within parts than [`MimeLimits::depth`](crate::MimeLimits). The body is not judged.
+    TooDeep,
+    /// More parts than [`MimeLimits::parts`](crate::MimeLimits). What follows is not judged.
+    TooManyParts,
+    /// A line of a header with more octets than [`MimeLimits::line_bytes`](crate::MimeLimits).
+    HeaderLineTooLong,
+    /// A warning: text with octets above `7F` where no transfer encoding is said, which means `7bit`.
+    UndeclaredEightBit,
+    /// A warning: an encoded word of more than 75 octets (RFC 2047 §2).
+    LongEncodedWord,
+}
+
+impl StructureErrorKind {
+    /// The name of the variant, for logs and protocols.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MalformedHeader => "MalformedHeader",
+            Self::HeaderTooLarge => "HeaderTooLarge",
+            Self::MalformedContentType => "MalformedContentType",
+            Self::ConflictingCharset => "ConflictingCharset",
+            Self::ConflictingHeader => "ConflictingHeader",
+            Self::BadBoundary => "BadBoundary",
+            Self::MissingFirstBoundary => "MissingFirstBoundary",
+            Self::MissingFinalBoundary => "MissingFinalBoundary",
+            Self::EncodedStructure => "EncodedStructure",
+            Self::TooDeep => "TooDeep",
+            Self::TooManyParts => "TooManyParts",
+            Self::HeaderLineTooLong => "HeaderLineTooLong",
+            Self::UndeclaredEightBit => "UndeclaredEightBit",
+            Self::LongEncodedWord => "LongEncodedWord",
+        }
+    }
+
+    /// Whether it breaks a rule for writers that costs no reader its text.
+    pub const fn is_warning(self) -> bool {
+        matches!(self, Self::UndeclaredEightBit | Self::LongEncodedWord)
+    }
+}
+
+impl fmt::Display for StructureErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What is wrong, in the vocabulary of its layer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MimeErrorKind {
+    /// Headers and boundaries.
+    Structure(StructureErrorKind),
+    /// The transfer encoding.
+    Transfer(TransferErrorKind),
+    /// The text.
+    Text(ErrorKind),
+}
+
+impl MimeErrorKind {
+    /// The name of the kind in its layer, for logs and protocols.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Structure(kind) => kind.as_str(),
+            Self::Transfer(kind) => kind.as_str(),
+            Self::Text(kind) => kind.as_str(),
+        }
+    }
+
+    /// The layer.
+    pub const fn layer(self) -> MimeLayer {
+        match self {
+            Self::Structure(_) => MimeLayer::Structure,
+            Self::Transfer(_) => MimeLayer::Transfer,
+            Self::Text(_) => MimeLayer::Text,
+        }
+    }
+
+    /// Whether it breaks a rule for writers that costs no reader its text: a part with nothing but warnings is good.
+    pub const fn is_warning(self) -> bool {
+        match self {
+            Self::Structure(kind) => kind.is_warning(),
+            Self::Transfer(kind) => kind.is_warning(),
+            Self::Text(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for MimeErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A fault of a message, in whatever layer. It never holds octets of the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct MimeError {
+    /// Position of its first octet on the wire: in the message, or in the stream that a [`BodyDecoder`] was given.
+    ///
+    /// [`BodyDecoder`]: crate::BodyDecoder
+    pub offset: u64,
+    /// Position in the decoded body, or in the decoded octets of an encoded word; `None` for what is not encoded:
+    /// headers and boundaries.
+    pub decoded_offset: Option<u64>,
+    /// What is wrong.
+    pub kind: MimeErrorKind,
+    /// Its octets: decoded ones in the layer of the text, encoded ones in the others; `0` where something is missing.
+    pub len: u8,
+}
+
+impl MimeError {
+    pub(super) const fn structure(offset: u64, kind: StructureErrorKind) -> Self {
+        Self { offset, decoded_offset: None, kind: MimeErrorKind::Structure(kind), len: 0 }
+    }
+}
+
+impl From<TransferError> for MimeError {
+    fn from(error: TransferError) -> Self {
+        let TransferError { offset, decoded_offset, kind, len } = error;
+        Self { offset, decoded_offset: Some(decoded_offset), kind: MimeErrorKind::Transfer(kind), len }
+    }
+}
+
+impl fmt::Display for MimeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind.layer() {
+            MimeLayer::Structure => "malformed message",
+            MimeLayer::Transfer => "bad transfer encoding",
+            MimeLayer::Text => "ill-formed UTF-8",
+        };
+        write!(f, "{what} at byte {} (", self.offset)?;
+        if let Some(decoded) = self.decoded_offset {
+            write!(f, "{decoded} decoded, ")?;
+        }
+        write!(f, "{}, {} bytes)", self.kind, self.len)
+    }
+}
+
+impl core::error::Error for MimeError {}

@@ -1,0 +1,155 @@
+//! Decoded octets, and where each of them came from.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// Octets of a block: enough that what happens once for a block costs nothing, little enough for the nearest cache.
+const OCTETS: usize = 4096;
+const RUNS: usize = 512;
+
+/// How the octets of a run stood in the encoded body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stride {
+    /// One for one.
+    Verbatim,
+    /// `=XX`, one behind the other.
+    Escapes,
+    /// Whole groups of four symbols.
+    Groups,
+}
+
+impl Stride {
+    /// How far behind the start of its run the octet at `index` begins.
+    const fn distance(self, index: usize) -> usize {
+        match self {
+            Self::Verbatim => index,
+            Self::Escapes => index * 3,
+            Self::Groups => index / 3 * 4 + index % 3,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Where it starts in the encoded body.
+    encoded: u64,
+    /// Where it starts in the block.
+    start: u32,
+    stride: Stride,
+}
+
+/// Where the octets of a piece came from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Runs<'p> {
+    /// All of them are one run, whose place in the encoded body this is.
+    Verbatim(u64),
+    Listed(List<'p>),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List<'p>(&'p [Run]);
+
+impl Runs<'_> {
+    pub(super) const fn verbatim(encoded: u64) -> Self {
+        Self::Verbatim(encoded)
+    }
+
+    pub(super) fn encoded_offset(&self, index: usize) -> u64 {
+        match self {
+            Self::Verbatim(encoded) => encoded + index as u64,
+            Self::Listed(List(runs)) => {
+                let behind = runs.partition_point(|run| run.start as usize <= index);
+                // The first run starts at 0, so one is found for every octet there is.
+                behind.checked_sub(1).map_or(0, |i| {
+                    let run = &runs[i];
+                    run.encoded + run.stride.distance(index - run.start as usize) as u64
+                })
+            }
+        }
+    }
+}
+
+/// A buffer that is filled, lent and cleared.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    octets: Box<[u8]>,
+    len: usize,
+    runs: Vec<Run>,
+}
+
+impl Block {
+    /// A block for a machine that needs none.
+    pub(super) fn none() -> Self {
+        Self { octets: Box::default(), len: 0, runs: Vec::new() }
+    }
+
+    pub(super) fn new() -> Self {
+        Self { octets: vec![0; OCTETS].into(), len: 0, runs: Vec::with_capacity(RUNS) }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+        self.runs.clear();
+    }
+
+    pub(super) fn octets(&self) -> &[u8] {
+        &self.octets[..self.len]
+    }
+
+    pub(super) fn runs(&self) -> Runs<'_> {
+        Runs::Listed(List(&self.runs))
+    }
+
+    /// Octets that there is room for.
+    pub(super) fn room(&self) -> usize {
+        self.octets.len() - self.len
+    }
+
+    /// Whether it should be lent before more is decoded into it, so that `octets` in four runs have room.
+    pub(super) fn is_full(&self, octets: usize) -> bool {
+        self.room() < octets || RUNS - self.runs.len() < 4
+    }
+
+    /// Octets that stood at `encoded` as they are. There is room for them.
+    #[inline]
+    pub(super) fn push(&mut self, octets: &[u8], encoded: u64) {
+        self.begin(encoded, Stride::Verbatim);
+        let end = self.len + octets.len();
+        self.octets[self.len..end].copy_from_slice(octets);
+        self.len = end;
+    }
+
+    /// The octet of an escape that stood at `encoded`. There is room for it.
+    #[inline]
+    pub(super) fn push_escaped(&mut self, octet: u8, encoded: u64) {
+        self.begin(encoded, Stride::Escapes);
+        self.octets[self.len] = octet;
+        self.len += 1;
+    }
+
+    /// Where the groups that stand at `encoded` may be decoded to; [`advance`](Self::advance) says how many were.
+    #[inline]
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        &mut self.octets[self.len..]
+    }
+
+    /// Takes over `octets` of the space as a run of whole groups.
+    #[inline]
+    pub(super) fn advance(&mut self, octets: usize, encoded: u64) {
+        self.begin(encoded, Stride::Groups);
+        self.len += octets;
+    }
+
+    /// What is pushed next stood at `encoded`: it goes on with the last run, or starts one.
+    #[inline]
+    fn begin(&mut self, encoded: u64, stride: Stride) {
+        if let Some(run) = self.runs.last()
+            && run.stride == stride
+            && run.encoded + stride.distance(self.len - run.start as usize) as u64 == encoded
+        {
+            return;
+        }
+        self.runs.push(Run { encoded, start: self.len as u32, stride });
+    }
+}

@@ -1,0 +1,410 @@
+//! `TransferDecoder` and `BodyDecoder`: the same octets, faults and places, for every way of cutting.
+#![allow(missing_docs)]
+
+mod support;
+
+use support::{Rng, every_partition, oracle, some_partitions};
+use utf8_codec::TransferEncoding::{Base64, Binary, EightBit, QuotedPrintable, SevenBit};
+use utf8_codec::{
+    BodyDecoder, BodyPiece, ErrorKind, MimeErrorKind, TransferDecoder, TransferEncoding, TransferErrorKind,
+    TransferPiece,
+};
+
+/// Every octet with its place on the wire, and every fault with both of its places.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Decoded {
+    octets: Vec<u8>,
+    places: Vec<u64>,
+    faults: Vec<(u64, u64, TransferErrorKind, u8)>,
+}
+
+fn decode(encoding: TransferEncoding, lenient: bool, chunks: &[&[u8]]) -> Decoded {
+    let mut decoder = TransferDecoder::new(encoding);
+    if lenient {
+        decoder = decoder.lenient();
+    }
+    let mut out = Decoded::default();
+    let mut keep = |piece: TransferPiece<'_>| match piece {
+        TransferPiece::Octets(decoded) => {
+            assert_eq!(decoded.offset(), out.octets.len() as u64);
+            out.octets.extend_from_slice(decoded.octets());
+            out.places.extend((0..decoded.octets().len()).map(|i| decoded.encoded_offset(i)));
+        }
+        TransferPiece::Fault(error) => {
+            out.faults.push((error.offset, error.decoded_offset, error.kind, error.len));
+        }
+        _ => unreachable!(),
+    };
+    for chunk in chunks {
+        decoder.feed(chunk, &mut keep);
+    }
+    decoder.finish(&mut keep);
+    assert_eq!(decoder.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
+    assert_eq!(decoder.decoded_offset(), out.octets.len() as u64);
+    out
+}
+
+/// The kinds of the faults of a body, whose every partition agrees.
+fn faults(encoding: TransferEncoding, lenient: bool, body: &[u8]) -> Vec<(u64, TransferErrorKind, u8)> {
+    let whole = decode(encoding, lenient, &[body]);
+    let check = |chunks: &[&[u8]]| assert_eq!(decode(encoding, lenient, chunks), whole, "{chunks:02X?}");
+    if body.len() <= 10 {
+        every_partition(body, check)
+    } else {
+        some_partitions(body, 20, check)
+    }
+    whole.faults.into_iter().map(|(offset, _, kind, len)| (offset, kind, len)).collect()
+}
+
+fn octets(encoding: TransferEncoding, body: &[u8]) -> Vec<u8> {
+    decode(encoding, false, &[body]).octets
+}
+
+/// The naive oracle for base64 without padding faults: symbols with their places, then six bits at a time.
+fn naive_base64(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
+    let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut octets, mut places, mut bits, mut count, mut last) = (Vec::new(), Vec::new(), 0_u32, 0, 0);
+    for (place, &symbol) in body.iter().enumerate() {
+        let Some(value) = alphabet.find(char::from(symbol)) else { continue };
+        (bits, count) = (bits << 6 | value as u32, count + 6);
+        if count >= 8 {
+            count -= 8;
+            octets.push((bits >> count) as u8);
+            places.push(last);
+        }
+        last = place as u64;
+    }
+    (octets, places)
+}
+
+/// The naive oracle for good quoted-printable: line by line.
+fn naive_quoted_printable(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
+    let (mut octets, mut places, mut start) = (Vec::new(), Vec::new(), 0);
+    for line in body.split_inclusive(|&octet| octet == b'\n') {
+        let ending = line.len() - line.iter().rev().take_while(|octet| b"\r\n".contains(octet)).count();
+        let text = line[..ending].trim_ascii_end();
+        let mut at = 0;
+        while at < text.len() {
+            let (octet, len) = match text[at..] {
+                [b'='] => break,
+                [b'=', high, low, ..] => {
+                    (u8::from_str_radix(str::from_utf8(&[high, low]).unwrap(), 16).unwrap(), 3)
+                }
+                _ => (text[at], 1),
+            };
+            octets.push(octet);
+            places.push((start + at) as u64);
+            at += len;
+        }
+        if at == text.len() {
+            octets.extend_from_slice(&line[ending..]);
+            places.extend((ending..line.len()).map(|i| (start + i) as u64));
+        }
+        start += line.len();
+    }
+    (octets, places)
+}
+
+/// One to eight octets of an alphabet.
+fn any_of(rng: &mut Rng, alphabet: &[u8]) -> Vec<u8> {
+    (0..1 + rng.below(8)).map(|_| alphabet[rng.below(alphabet.len())]).collect()
+}
+
+fn has_bare_lf(body: &[u8]) -> bool {
+    body.iter().enumerate().any(|(i, &octet)| octet == b'\n' && (i == 0 || body[i - 1] != b'\r'))
+}
+
+/// base64 with line breaks of every kind at every place.
+fn fold(rng: &mut Rng, encoded: &str) -> Vec<u8> {
+    let width = 1 + rng.below(80);
+    let mut body = Vec::new();
+    for line in encoded.as_bytes().chunks(width) {
+        body.extend_from_slice(line);
+        body.extend_from_slice([&b"\r\n"[..], b"\n", b" \r\n", b"\t\n", b"\n\n"][rng.below(5)]);
+    }
+    body
+}
+
+fn quoted(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
+    let (mut body, mut column) = (Vec::new(), 0);
+    for &octet in text {
+        if column > 60 + rng.below(9) {
+            body.extend_from_slice([&b"=\r\n"[..], b"=\n", b"= \t\r\n"][rng.below(3)]);
+            column = 0;
+        }
+        if octet == b'\n' {
+            body.extend_from_slice([&b"\r\n"[..], b"\n", b" \r\n", b"\t \n"][rng.below(4)]);
+            column = 0;
+        } else if octet.is_ascii_alphanumeric() || (octet == b' ' && rng.below(2) == 0) {
+            body.push(octet);
+            column += 1;
+        } else {
+            let escape = if rng.below(2) == 0 { format!("={octet:02X}") } else { format!("={octet:02x}") };
+            body.extend_from_slice(escape.as_bytes());
+            column += 3;
+        }
+    }
+    body
+}
+
+#[test]
+fn base64_agrees_with_data_encoding_and_knows_where_every_octet_stood() {
+    let mut rng = Rng::new(2045);
+    for round in 0..400 {
+        let text = rng.dirty_text(1 + round * 7 % 300);
+        let body = fold(&mut rng, &data_encoding::BASE64.encode(&text));
+        let whole = decode(Base64, false, &[&body]);
+        assert_eq!(whole.octets, text);
+        assert_eq!((whole.octets.clone(), whole.places.clone()), naive_base64(&body));
+        assert!(whole.faults.iter().all(|fault| fault.2.is_warning()), "{:?}", whole.faults);
+        for _ in 0..20 {
+            let cut = rng.below(body.len() + 1);
+            assert_eq!(decode(Base64, false, &[&body[..cut], &body[cut..]]), whole);
+        }
+        assert_eq!(decode(Base64, false, &body.chunks(1).collect::<Vec<_>>()), whole);
+    }
+}
+
+#[test]
+fn quoted_printable_agrees_with_the_naive_oracle_and_with_the_strict_crate() {
+    let mut rng = Rng::new(2046);
+    for round in 0..400 {
+        let text = rng.dirty_text(1 + round * 7 % 300);
+        let body = quoted(&mut rng, &text);
+        let whole = decode(QuotedPrintable, false, &[&body]);
+        assert_eq!((whole.octets.clone(), whole.places.clone()), naive_quoted_printable(&body));
+        assert_eq!(whole.faults, []);
+        assert_eq!(decode(QuotedPrintable, false, &body.chunks(1).collect::<Vec<_>>()), whole);
+        for cut in 0..body.len().min(100) {
+            assert_eq!(decode(QuotedPrintable, false, &[&body[..cut], &body[cut..]]), whole);
+        }
+        // The crate wants CRLF and upper case, and has no soft break with white space behind it.
+        let strict = quoted_printable::encode(&text);
+        assert_eq!(
+            octets(QuotedPrintable, &strict),
+            quoted_printable::decode(&strict, quoted_printable::ParseMode::Strict).unwrap()
+        );
+    }
+}
+
+#[test]
+fn what_the_strict_crates_refuse_is_a_fault() {
+    let mut rng = Rng::new(2047);
+    let mut refused = 0;
+    for _ in 0..20_000 {
+        let body = any_of(&mut rng, b"=ABab09 \tzZ\x01\x80\r\n");
+        let strict = quoted_printable::decode(&body, quoted_printable::ParseMode::Strict);
+        let ours = decode(QuotedPrintable, false, &[&body]);
+        match strict {
+            Ok(octets) => assert_eq!((ours.octets, ours.faults), (octets, vec![]), "{body:02X?}"),
+            // Lower case is RFC 2045's advice to readers.
+            Err(quoted_printable::QuotedPrintableError::LowercaseHexOctet) => {}
+            // Bare LF is how files keep lines, and what follows a body may end its last soft break.
+            Err(_) if has_bare_lf(&body) || body.trim_ascii_end().ends_with(b"=") => {}
+            Err(error) => {
+                refused += 1;
+                assert_ne!(ours.faults, [], "{error:?} {body:02X?}");
+            }
+        }
+    }
+    assert!(refused > 1_000);
+
+    for _ in 0..20_000 {
+        let body = any_of(&mut rng, b"AQgw/+9==");
+        let ours = decode(Base64, false, &[&body]);
+        match data_encoding::BASE64.decode(&body) {
+            // Concatenated data is a fault of ours alone.
+            Ok(octets) => assert_eq!(ours.octets, octets),
+            Err(_) => assert_ne!(ours.faults, [], "{}", String::from_utf8_lossy(&body)),
+        }
+    }
+}
+
+#[test]
+fn every_partition_of_short_bodies_agrees() {
+    let mut rng = Rng::new(2048);
+    for round in 0..3_000 {
+        let encoding = [SevenBit, EightBit, Binary, QuotedPrintable, Base64][round % 5];
+        let body = any_of(&mut rng, b"=Cc3 \t\r\n=QUzK\x00\x80\xC3\xA9");
+        for lenient in [false, true] {
+            faults(encoding, lenient, &body);
+        }
+    }
+}
+
+#[test]
+fn faults_of_quoted_printable() {
+    use TransferErrorKind::*;
+    let faults = |body: &[u8]| faults(QuotedPrintable, false, body);
+    assert_eq!(faults(b"a=C3=a9=\r\n=\n= \t\r\nb="), []);
+    assert_eq!(faults(b"a=Z"), [(1, InvalidEscape, 1)]);
+    assert_eq!(faults(b"a=CZ"), [(1, InvalidEscape, 2)]);
+    assert_eq!(faults(b"a= z"), [(1, InvalidEscape, 1)]);
+    assert_eq!(faults(b"a=\rz"), [(1, InvalidEscape, 1)]);
+    assert_eq!(faults(b"a=C"), [(1, Truncated, 2)]);
+    assert_eq!(faults(b"a\xC3\xA9"), [(1, EightBit, 1), (2, EightBit, 1)]);
+    assert_eq!(faults(b"=\xC3"), [(0, InvalidEscape, 1), (1, EightBit, 1)]);
+    assert_eq!(faults(b"a\x00b \rc"), [(1, ControlCharacter, 1), (4, ControlCharacter, 1)]);
+    assert_eq!(octets(QuotedPrintable, b"a=Zb=CZ \x80= z \rc \t\r\nd \t"), b"a=Zb=CZ \x80= z \rc\r\nd");
+    for ending in [&b"\r\n"[..], b"\n", b""] {
+        let line = |len: usize| [vec![b'x'; len], ending.to_vec(), b"y".to_vec()].concat();
+        let behind = if ending.is_empty() { 1 } else { 0 };
+        assert_eq!(faults(&line(76 - behind)), []);
+        assert_eq!(faults(&line(77 - behind)), [(76, LongLine, 1)]);
+        assert_eq!(faults(&line(999 - behind)), [(76, LongLine, 1), (998, LineTooLong, 1)]);
+    }
+    let spaces = [b"x".to_vec(), vec![b' '; 5_000], b"\n".to_vec()].concat();
+    assert!(octets(QuotedPrintable, &spaces).len() < 5_002, "a line's worth of white space is held");
+}
+
+#[test]
+fn faults_of_base64() {
+    use TransferErrorKind::*;
+    let strict = |body: &[u8]| faults(Base64, false, body);
+    let lenient = |body: &[u8]| faults(Base64, true, body);
+    assert_eq!(strict(b"Q U\r\nJD\tRA=\n=\n"), []);
+    assert_eq!(strict(b"QUJDRA"), [(6, MissingPadding, 0)]);
+    assert_eq!(strict(b"QUJDRA="), [(7, MissingPadding, 0)]);
+    assert_eq!(strict(b"QUJDR"), [(4, Truncated, 1)]);
+    assert_eq!(strict(b"QUJDRB=="), [(6, NonZeroBits, 1)]);
+    assert_eq!(strict(b"QUJDRUZ="), [(7, NonZeroBits, 1)]);
+    assert_eq!(strict(b"RA==RA=="), [(4, DataAfterPadding, 1)]);
+    assert_eq!(strict(b"RA=RA=="), [(3, MissingPadding, 1)]);
+    assert_eq!(strict(b"RA==="), [(4, UnexpectedPadding, 1)]);
+    assert_eq!(strict(b"="), [(0, UnexpectedPadding, 1)]);
+    assert_eq!(strict(b"QU-JD\x80"), [(2, InvalidSymbol, 1), (5, EightBit, 1)]);
+    assert_eq!(lenient(b"QUJDRA"), []);
+    assert_eq!(lenient(b"QUJDRB=="), []);
+    assert_eq!(lenient(b"RA==RA=="), []);
+    assert_eq!(lenient(b"QU-JDR"), [(2, InvalidSymbol, 1), (5, Truncated, 1)]);
+    assert_eq!(octets(Base64, b"RA==RA=="), b"DD");
+    assert_eq!(octets(Base64, b"QU-JDRA"), b"ABCD");
+    assert_eq!(strict(&[b'A'; 80]), [(76, LongLine, 1)]);
+    assert_eq!(strict(&[b'A'; 1_000]), [(76, LongLine, 1), (998, LineTooLong, 1)]);
+}
+
+#[test]
+fn faults_of_the_identities() {
+    use TransferErrorKind::{LineTooLong, Nul};
+    let body = b"caf\xC3\xA9\0\r\n";
+    assert_eq!(
+        faults(SevenBit, false, body),
+        [(3, TransferErrorKind::EightBit, 1), (4, TransferErrorKind::EightBit, 1), (5, Nul, 1)]
+    );
+    assert_eq!(faults(EightBit, false, body), [(5, Nul, 1)]);
+    assert_eq!(faults(Binary, false, body), []);
+    for encoding in [SevenBit, EightBit, Binary] {
+        assert_eq!(octets(encoding, body), body);
+    }
+    let lines = [vec![b'a'; 998], b"\r\n".to_vec(), vec![b'b'; 999], b"\n".to_vec()].concat();
+    assert_eq!(faults(EightBit, false, &lines), [(1998, LineTooLong, 1)]);
+    assert_eq!(faults(Binary, false, &lines), []);
+    let nul_beyond = [vec![b'a'; 998], b"\0".to_vec()].concat();
+    assert_eq!(faults(EightBit, false, &nul_beyond), [(998, LineTooLong, 1), (998, Nul, 1)]);
+}
+
+type Judged = (String, Vec<(u64, Option<u64>, MimeErrorKind, u8)>);
+
+fn judge(encoding: TransferEncoding, chunks: &[&[u8]]) -> Judged {
+    let (mut body, mut judged) = (BodyDecoder::new(encoding), Judged::default());
+    let mut keep = |piece: BodyPiece<'_>| match piece {
+        BodyPiece::Text(text) => judged.0.push_str(text),
+        BodyPiece::Seam(character) => judged.0.push(character),
+        BodyPiece::Fault(e) => judged.1.push((e.offset, e.decoded_offset, e.kind, e.len)),
+        _ => unreachable!(),
+    };
+    for chunk in chunks {
+        body.feed(chunk, &mut keep);
+    }
+    body.finish(&mut keep);
+
+    let (mut body, mut errors) = (BodyDecoder::new(encoding), Vec::new());
+    for chunk in chunks {
+        body.validate(chunk, |e| errors.push((e.offset, e.decoded_offset, e.kind, e.len)));
+    }
+    body.finish(|piece| {
+        if let BodyPiece::Fault(e) = piece {
+            errors.push((e.offset, e.decoded_offset, e.kind, e.len));
+        }
+    });
+    assert_eq!(errors, judged.1, "validate says what feed says");
+    judged
+}
+
+#[test]
+fn text_errors_are_found_on_the_wire_and_in_the_text() {
+    let mut rng = Rng::new(2049);
+    for round in 0..300 {
+        // Long enough for several blocks now and then.
+        let text = rng.dirty_text(if round % 50 == 0 { 20_000 } else { 1 + round });
+        let (good, expected) = oracle::decode(&text);
+        for (encoding, body) in [
+            (Binary, text.clone()),
+            (Base64, fold(&mut rng, &data_encoding::BASE64.encode(&text))),
+            (QuotedPrintable, quoted_printable::encode(&text)),
+        ] {
+            let places = decode(encoding, false, &[&body]).places;
+            let decoded = octets(encoding, &body);
+            let (good, expected) = if encoding == QuotedPrintable {
+                oracle::decode(&decoded)
+            } else {
+                (good.clone(), expected.clone())
+            };
+            let expected: Vec<_> = expected
+                .into_iter()
+                .map(|(at, kind, len)| (places[at as usize], Some(at), MimeErrorKind::Text(kind), len))
+                .collect();
+            let check = |chunks: &[&[u8]]| {
+                let (text, errors) = judge(encoding, chunks);
+                assert_eq!(text, good);
+                let errors: Vec<_> = errors.into_iter().filter(|error| !error.2.is_warning()).collect();
+                assert_eq!(errors, expected, "{encoding}");
+            };
+            check(&[&body]);
+            check(&body.chunks(1).collect::<Vec<_>>());
+            check(&body.chunks(1 + rng.below(40)).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn a_character_over_a_line_break_is_whole() {
+    // "né" in base64 with the break inside the character, and in quoted-printable with a soft one.
+    some_partitions(b"bsO\r\np\r\n", 50, |chunks| assert_eq!(judge(Base64, chunks), ("né".into(), vec![])));
+    some_partitions(b"n=C3=\r\n=A9", 50, |chunks| {
+        assert_eq!(judge(QuotedPrintable, chunks), ("né".into(), vec![]));
+    });
+    // A hard one breaks it.
+    some_partitions(b"n=C3\r\n=A9", 50, |chunks| {
+        let (text, errors) = judge(QuotedPrintable, chunks);
+        assert_eq!(text, "n\r\n");
+        let kinds =
+            [ErrorKind::MissingContinuation, ErrorKind::UnexpectedContinuation].map(MimeErrorKind::Text);
+        assert_eq!(errors, [(1, Some(1), kinds[0], 1), (6, Some(4), kinds[1], 1)]);
+    });
+}
+
+#[test]
+fn a_decoder_can_be_fed_again_after_its_end() {
+    let mut decoder = TransferDecoder::at(Base64, 100);
+    let mut octets = Vec::new();
+    for body in [&b"QQ=="[..], b"QUI", b"QUJD"] {
+        let mut keep = |piece: TransferPiece<'_>| {
+            if let TransferPiece::Octets(decoded) = piece {
+                octets.extend_from_slice(decoded.octets());
+            }
+        };
+        decoder.feed(body, &mut keep);
+        decoder.finish(&mut keep);
+    }
+    assert_eq!(octets, b"AABABC");
+    assert_eq!((decoder.offset(), decoder.decoded_offset()), (111, 6));
+}
+
+#[test]
+fn names_are_read_in_any_case() {
+    assert_eq!(TransferEncoding::of_name(b" Quoted-Printable\t"), Some(QuotedPrintable));
+    assert_eq!(TransferEncoding::of_name(b"BASE64"), Some(Base64));
+    assert_eq!(TransferEncoding::of_name(b"7-bit"), None);
+    assert_eq!(SevenBit.to_string(), "7bit");
+}
