@@ -200,7 +200,9 @@ pub fn is_utf8_label(label: &[u8]) -> bool {
 pub(crate) fn token_and_parameters(value: &[u8]) -> Result<(&str, Vec<Parameter<'_>>), ContentTypeError> {
     let mut cursor = Cursor { value, at: 0, dialect: Dialect::Http };
     cursor.white_space();
-    Ok((cursor.token(is_token)?, cursor.parameters()?))
+    let (token, mut parameters) = (cursor.token(is_token)?, Vec::new());
+    cursor.parameters(&mut parameters)?;
+    Ok((token, parameters))
 }
 
 /// Whose header it is.

@@ -13,7 +13,6 @@ extern crate alloc;
 mod trace;
 
 mod boundary;
-#[cfg(feature = "stream")]
 #[cfg(any(feature = "http", feature = "stream"))]
 mod chunks;
 #[cfg(feature = "codec")]
@@ -25,12 +24,12 @@ mod decoder;
 mod detect;
 mod error;
 mod form;
-#[cfg(any(feature = "io", feature = "futures-io"))]
-mod io;
 // Whoever applies the rules by hand needs a part of it, the layers need all.
 #[cfg(feature = "http")]
 #[cfg_attr(not(feature = "tower"), allow(dead_code))]
 mod http;
+#[cfg(any(feature = "io", feature = "futures-io"))]
+mod io;
 #[cfg(feature = "mime")]
 mod mime;
 mod policy;
@@ -42,9 +41,9 @@ mod scan;
 mod stream;
 mod subset;
 mod text;
-mod validator;
 #[cfg(feature = "transcode")]
 mod transcode;
+mod validator;
 
 pub use boundary::{
     Part, Parts, Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
@@ -54,12 +53,9 @@ pub use codec::{CodecError, ErrorsAsItems, LineEnding, Recoverable, Utf8Codec, U
 #[cfg(feature = "alloc")]
 pub use content_type::{Charset, ContentType, ContentTypeError, is_utf8_label};
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
-pub use decoder::{Piece, Pieces, Utf8Decoder};
 #[cfg(feature = "transcode")]
 pub use detect::{SignatureSniffer, Sniff};
 pub use error::{ErrorKind, Utf8Error};
-#[cfg(any(feature = "io", feature = "futures-io"))]
-pub use io::{Utf8Reader, Utf8Writer};
 #[cfg(feature = "http")]
 pub use http::{
     BodyRules, BoxError, CheckedBody, ContentCodings, HttpCounters, HttpCounts, Message, MissingCharset,
@@ -69,23 +65,26 @@ pub use http::{
 pub use http::{
     ValidateUtf8Request, ValidateUtf8RequestFuture, ValidateUtf8RequestLayer, ValidateUtf8Response,
     ValidateUtf8ResponseFuture, ValidateUtf8ResponseLayer,
+};
+#[cfg(any(feature = "io", feature = "futures-io"))]
+pub use io::{Utf8Reader, Utf8Writer};
 #[cfg(feature = "mime")]
 pub use mime::{
     BodyDecoder, BodyPiece, Decoded, MimeError, MimeErrorKind, MimeLayer, StructureErrorKind,
     TransferDecoder, TransferEncoding, TransferError, TransferErrorKind, TransferPiece,
 };
 pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
+#[cfg(feature = "proxy")]
+pub use proxy::{Direction, End, Filter, Flow, Outcome, Relay, Verdict};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]
 pub use scan::Kernel;
-#[cfg(feature = "proxy")]
-pub use proxy::{Direction, End, Filter, Flow, Outcome, Relay, Verdict};
 #[cfg(feature = "stream")]
 pub use stream::{StreamError, Utf8Stream, Utf8StreamExt};
 pub use subset::Subset;
 pub use text::{Counters, TextDecoder, TextPiece, TextPieces};
-pub use validator::{Mask, Utf8Validator};
 #[cfg(all(feature = "transcode", feature = "alloc"))]
 pub use transcode::Output;
 #[cfg(feature = "transcode")]
 pub use transcode::{Form, Progress, Status, Switches, Transcoder, UnknownForm};
+pub use validator::{Mask, Utf8Validator};
