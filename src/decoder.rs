@@ -80,7 +80,18 @@ impl Utf8Decoder {
     /// call goes on there: `&chunk[(decoder.offset() - offset_before) as usize..]`.
     #[inline]
     pub fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
-        let Scan { taken, end } = scan::scan(self.last, chunk);
+        match scan::take(&mut self.last, chunk) {
+            Ok(()) => {
+                self.offset += chunk.len() as u64;
+                Ok(())
+            }
+            Err(flaw) => self.refuse(chunk, flaw),
+        }
+    }
+
+    #[cold]
+    fn refuse(&mut self, chunk: &[u8], flaw: usize) -> Result<(), Utf8Error> {
+        let Scan { taken, end } = scan::refuse(self.last, chunk, flaw);
         self.offset += taken as u64;
         match end {
             End::Unfinished(last) => {

@@ -47,16 +47,24 @@ use kernel::Kernel;
 /// They are kept as they came, so that a scan which goes well need not think about its end. Only the unfinished
 /// sequence among them counts in comparisons.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Last([u8; 4]);
+pub(crate) struct Last {
+    octets: [u8; 4],
+    /// How many chunks in a row seemed to be ASCII, as far as these octets tell: a guess for the sake of speed.
+    calm: u32,
+}
+
+/// After so many chunks that seemed to be ASCII the next one is tried for it before a kernel is called. The guess is
+/// cheap when it is right and dear when it is wrong: a branch that nobody foresees costs more than a small chunk.
+const CALM: u32 = 16;
 
 impl Last {
     /// Between characters.
-    pub(crate) const NONE: Self = Self([0; 4]);
+    pub(crate) const NONE: Self = Self { octets: [0; 4], calm: 0 };
 
     /// The most significant octet came last.
     #[inline]
     const fn word(self) -> u32 {
-        u32::from_le_bytes(self.0)
+        u32::from_le_bytes(self.octets)
     }
 
     /// Octets of the unfinished sequence at the end: none to three. One that is
@@ -79,7 +87,7 @@ impl Last {
     /// The unfinished sequence at the end.
     #[inline]
     pub(crate) fn pending(&self) -> &[u8] {
-        &self.0[4 - usize::from(self.pending_len())..]
+        &self.octets[4 - usize::from(self.pending_len())..]
     }
 
     #[inline]
@@ -90,10 +98,18 @@ impl Last {
     /// What they are behind a chunk.
     #[inline]
     pub(crate) fn behind(self, chunk: &[u8]) -> Self {
-        match chunk.last_chunk() {
-            Some(&last) => Self(last),
-            None => chunk.iter().fold(self, |Self([_, a, b, c]), &octet| Self([a, b, c, octet])),
-        }
+        let Some(&octets) = chunk.last_chunk() else {
+            return chunk.iter().fold(self, |last, &octet| last.behind_octet(octet));
+        };
+        // Without a branch: nobody could foresee it. Past `CALM` the count may wrap, which costs one guess.
+        let is_ascii = u32::from_le_bytes(octets) & 0x8080_8080 == 0;
+        Self { octets, calm: self.calm.wrapping_add(1) & u32::from(is_ascii).wrapping_neg() }
+    }
+
+    #[inline]
+    const fn behind_octet(self, octet: u8) -> Self {
+        let word = self.word() >> 8 | (octet as u32) << 24;
+        Self { octets: word.to_le_bytes(), ..self }
     }
 }
 
@@ -172,23 +188,31 @@ pub(crate) struct Scan {
     pub(crate) end: End,
 }
 
-/// Scans a chunk that follows `last`, up to its end or to the end of the first ill-formed sequence.
+/// Takes a chunk that follows `last`, if it is good; or says where it is not.
 ///
 /// Fail-fast: a chunk whose last octet makes the text ill-formed is refused now, not when the next chunk comes.
 #[inline]
-pub(crate) fn scan(last: Last, chunk: &[u8]) -> Scan {
-    let flaw = first_flaw(last, chunk);
-    if flaw == chunk.len() {
-        Scan { taken: flaw, end: End::Unfinished(last.behind(chunk)) }
-    } else {
-        refuse(last, chunk, flaw)
+pub(crate) fn take(last: &mut Last, chunk: &[u8]) -> Result<(), usize> {
+    if let [octet] = *chunk {
+        // Octet by octet nothing is as fast as the formula on one octet.
+        if twin::is_flaw(last.word(), octet) || twin::is_never_a_lead(octet) {
+            return Err(0);
+        }
+        *last = last.behind_octet(octet);
+        return Ok(());
     }
+    let flaw = first_flaw(last, chunk);
+    if flaw < chunk.len() {
+        return Err(flaw);
+    }
+    *last = last.behind(chunk);
+    Ok(())
 }
 
 /// The longest well-formed prefix that ends between characters, and what follows it.
 #[inline]
 pub(crate) fn prefix(chunk: &[u8]) -> (&str, End) {
-    let flaw = first_flaw(Last::NONE, chunk);
+    let flaw = first_flaw(&mut Last::NONE, chunk);
     let (good, end) = if flaw == chunk.len() {
         let last = Last::NONE.behind(chunk);
         (flaw - usize::from(last.pending_len()), End::Unfinished(last))
@@ -207,11 +231,12 @@ const SMALL: usize = 64;
 /// The first octet that makes the stream ill-formed, or, for an octet that is never a lead, perhaps the one behind
 /// it; the chunk's length if it is good.
 #[inline]
-fn first_flaw(last: Last, chunk: &[u8]) -> usize {
-    // Text that was ASCII lately is likely to be. Where it was not the question would be a branch that nobody can
-    // foresee.
-    if last.word() & 0x8080_8080 == 0 && is_small_ascii(chunk) {
-        return chunk.len();
+fn first_flaw(last: &mut Last, chunk: &[u8]) -> usize {
+    if last.calm >= CALM && chunk.len() <= SMALL {
+        if is_small_ascii(chunk) {
+            return chunk.len();
+        }
+        last.calm = 0;
     }
     let flaw = if chunk.len() < 4 {
         twin::first_flaw(last.word(), chunk)
@@ -235,7 +260,7 @@ fn is_small_ascii(chunk: &[u8]) -> bool {
         front.is_ascii() & back.is_ascii()
     }
     match chunk.len() {
-        33..=SMALL => ends::<32>(chunk),
+        33.. => ends::<32>(chunk),
         16..=32 => ends::<16>(chunk),
         8..=15 => ends::<8>(chunk),
         4..=7 => ends::<4>(chunk),
@@ -243,9 +268,9 @@ fn is_small_ascii(chunk: &[u8]) -> bool {
     }
 }
 
-/// What is wrong at the flaw, and where it begins.
+/// What is wrong at the flaw, and where it begins: up to the end of the ill-formed sequence.
 #[cold]
-fn refuse(last: Last, chunk: &[u8], flaw: usize) -> Scan {
+pub(crate) fn refuse(last: Last, chunk: &[u8], flaw: usize) -> Scan {
     let before = last.behind(&chunk[..flaw]);
     let begun = before.pending();
     let mut state = State::BOUNDARY;

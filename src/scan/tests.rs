@@ -286,7 +286,11 @@ fn a_chunk_is_refused_for_its_last_octet() {
                 chunk.extend_from_slice(begun);
                 chunk.push(octet);
                 let flaw = chunk.len() - 1;
-                assert_eq!(first_flaw(Last::NONE, &chunk), flaw, "{begun:02X?} {octet:02X} behind {len}");
+                assert_eq!(
+                    first_flaw(&mut Last::NONE, &chunk),
+                    flaw,
+                    "{begun:02X?} {octet:02X} behind {len}"
+                );
                 for kernel in Kernel::available() {
                     assert!(verdict(kernel, &[&chunk]).ill_formed, "{kernel:?}");
                 }

@@ -115,11 +115,8 @@ impl Vector for Ymm {
             // as many, those that are left.
             let words = _mm256_loadu_si256(DOUBLE_WORDS.as_ptr().add(8 - len / 4).cast());
             let whole = _mm256_maskload_epi32(chunk.as_ptr().add(at).cast(), words);
-            if len.is_multiple_of(4) {
-                return Self(whole);
-            }
             let last = u32::from_le_bytes(chunk.as_ptr().add(chunk.len() - 4).cast::<[u8; 4]>().read());
-            let last = last >> (32 - 8 * (len % 4));
+            let last = (u64::from(last) >> (32 - 8 * (len % 4))) as u32;
             let places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
             let place = _mm256_cmpeq_epi32(places, _mm256_set1_epi32((len / 4) as i32));
             let part = _mm256_and_si256(place, _mm256_set1_epi32(last.cast_signed()));
