@@ -215,7 +215,7 @@ impl<'c> Iterator for Pieces<'_, 'c> {
                 }
             };
         }
-        let (text, end) = scan::prefix(self.rest);
+        let (text, end) = scan::prefix(self.decoder.last, self.rest);
         match end {
             End::Unfinished(last) => self.take(text.len() + usize::from(last.pending_len()), last),
             End::IllFormed(fault) => {
@@ -247,7 +247,7 @@ impl FusedIterator for Pieces<'_, '_> {}
 /// ```
 #[inline]
 pub fn from_utf8(octets: &[u8]) -> Result<&str, Utf8Error> {
-    let (text, end) = scan::prefix(octets);
+    let (text, end) = scan::prefix(Last::NONE, octets);
     if text.len() == octets.len() {
         return Ok(text);
     }

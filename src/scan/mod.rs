@@ -209,17 +209,17 @@ pub(crate) fn take(last: &mut Last, chunk: &[u8]) -> Result<(), usize> {
     Ok(())
 }
 
-/// The longest well-formed prefix that ends between characters, and what follows it.
+/// The longest well-formed prefix of a chunk that ends between characters, and what follows it. The stream before the
+/// chunk, of which these are the `last` octets, ended between characters.
 #[inline]
-pub(crate) fn prefix(chunk: &[u8]) -> (&str, End) {
-    let flaw = first_flaw(&mut Last::NONE, chunk);
-    let (good, end) = if flaw == chunk.len() {
-        let last = Last::NONE.behind(chunk);
-        (flaw - usize::from(last.pending_len()), End::Unfinished(last))
-    } else {
-        let Scan { taken, end } = refuse(Last::NONE, chunk, flaw);
-        let End::IllFormed(fault) = end else { return ("", end) };
-        (taken - usize::from(fault.octets.len()), end)
+pub(crate) fn prefix(mut last: Last, chunk: &[u8]) -> (&str, End) {
+    let (good, end) = match take(&mut last, chunk) {
+        Ok(()) => (chunk.len() - usize::from(last.pending_len()), End::Unfinished(last)),
+        Err(flaw) => {
+            let Scan { taken, end } = refuse(last, chunk, flaw);
+            let End::IllFormed(fault) = end else { return ("", end) };
+            (taken - usize::from(fault.octets.len()), end)
+        }
     };
     // SAFETY: the octets before the flaw are good, and `good` leaves out the unfinished sequence at their end.
     (unsafe { core::str::from_utf8_unchecked(&chunk[..good]) }, end)

@@ -287,7 +287,7 @@ fn a_chunk_is_refused_for_its_last_octet() {
                 chunk.push(octet);
                 let flaw = chunk.len() - 1;
                 assert_eq!(
-                    first_flaw(&mut Last::NONE, &chunk),
+                    first_flaw(&mut Last::default(), &chunk),
                     flaw,
                     "{begun:02X?} {octet:02X} behind {len}"
                 );
