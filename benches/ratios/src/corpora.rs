@@ -1,0 +1,156 @@
+//! Seeded text: the same octets on every machine.
+
+/// A generator (splitmix64).
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+/// The kinds of text, by the letters of their words. A letter that stands there often comes often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Corpus {
+    AsciiJson,
+    EnglishHtml,
+    FrenchHtml,
+    GermanHtml,
+    Cyrillic,
+    Arabic,
+    Cjk,
+    Emoji,
+    JapaneseHtml,
+}
+
+impl Corpus {
+    pub const ALL: [Self; 9] = [
+        Self::AsciiJson,
+        Self::EnglishHtml,
+        Self::FrenchHtml,
+        Self::GermanHtml,
+        Self::Cyrillic,
+        Self::Arabic,
+        Self::Cjk,
+        Self::Emoji,
+        Self::JapaneseHtml,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AsciiJson => "ASCII JSON",
+            Self::EnglishHtml => "English HTML",
+            Self::FrenchHtml => "French HTML",
+            Self::GermanHtml => "German HTML",
+            Self::Cyrillic => "Cyrillic",
+            Self::Arabic => "Arabic",
+            Self::Cjk => "CJK",
+            Self::Emoji => "emoji",
+            Self::JapaneseHtml => "Japanese HTML",
+        }
+    }
+
+    const fn letters(self) -> &'static str {
+        match self {
+            Self::AsciiJson | Self::EnglishHtml => "eeeeetttaaaooiiinnnsssrrhhlddcumwfgypbvk",
+            Self::FrenchHtml => "eeeeeeaaaiiissstttnnnrrruullooddcmpéééèàêqvfbghj",
+            Self::GermanHtml => "eeeeeeennniiisssrrraaatttdhhulcgmobwfkzüäöß",
+            Self::Cyrillic => "оооеееааииннттссррввлкмдпуяыьгзбчй",
+            Self::Arabic => "اااللليييمممنننوووتتررببهددسعفقكح",
+            Self::Cjk => "的一是不了人我在有他这为之大来以个中上们到说国和地也子时道出而要于就下得可你年生",
+            Self::Emoji => "😀😃😄😁😆😅😂🤣🙂🙃😉😊🚀🎉💩🔥🌍🎶",
+            Self::JapaneseHtml => "のにはをたがでてとしれさあいうえおかきくけこ日本語文字情報技術ネット",
+        }
+    }
+
+    /// Well-formed text of this length or up to three octets less.
+    pub fn text(self, len: usize) -> String {
+        let rng = &mut Rng(self as u64 + 1);
+        let letters: Vec<char> = self.letters().chars().collect();
+        let mut text = String::with_capacity(len + 256);
+        while text.len() < len {
+            match self {
+                Self::AsciiJson => {
+                    text.push_str("{\"id\": ");
+                    text.push_str(&rng.below(1_000_000).to_string());
+                    text.push_str(", \"name\": \"");
+                    words(&mut text, rng, &letters, 3);
+                    text.push_str("\", \"on\": true},\n");
+                }
+                Self::EnglishHtml | Self::FrenchHtml | Self::GermanHtml | Self::JapaneseHtml => {
+                    let tag = rng.pick(&["p", "li", "td", "h2", "span"]);
+                    let class = rng.pick(&["text", "entry main", "note", "item wide"]);
+                    text.push_str(&format!("<{tag} class=\"{class}\">"));
+                    let count = 6 + rng.below(40);
+                    words(&mut text, rng, &letters, count);
+                    if self == Self::EnglishHtml && rng.below(4) == 0 {
+                        text.push_str(rng.pick(&[" \u{2014} ", "\u{2019}s ", " \u{20AC}5 ", " caf\u{E9} "]));
+                    }
+                    text.push_str(&format!("</{tag}>\n"));
+                }
+                _ => {
+                    let count = 4 + rng.below(12);
+                    words(&mut text, rng, &letters, count);
+                    text.push_str(if self == Self::Cjk { "。\n" } else { ".\n" });
+                }
+            }
+        }
+        let end = (0..=len).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        text.truncate(end);
+        text
+    }
+
+    /// Strings of `lens` octets, or up to three less.
+    pub fn strings(self, lens: core::ops::RangeInclusive<usize>, count: usize) -> Vec<String> {
+        let rng = &mut Rng(77);
+        let letters: Vec<char> = self.letters().chars().collect();
+        (0..count)
+            .map(|_| {
+                let len = lens.start() + rng.below(lens.end() - lens.start() + 1);
+                let mut text = String::new();
+                while text.len() < len {
+                    words(&mut text, rng, &letters, 1);
+                    text.push(' ');
+                }
+                let end = (0..=len).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+                text.truncate(end);
+                text
+            })
+            .collect()
+    }
+}
+
+fn words(text: &mut String, rng: &mut Rng, letters: &[char], count: usize) {
+    for word in 0..count {
+        if word > 0 {
+            text.push(' ');
+        }
+        for _ in 0..2 + rng.below(9) {
+            text.push(rng.pick(letters));
+        }
+    }
+}
+
+/// Text in which one octet of `one_in` was overwritten with one that makes it ill-formed.
+pub fn soiled(text: &str, one_in: usize) -> Vec<u8> {
+    let rng = &mut Rng(99);
+    let mut octets = text.as_bytes().to_vec();
+    let count = octets.len() / one_in;
+    for _ in 0..count {
+        let at = rng.below(octets.len());
+        octets[at] = rng.pick(&[0xFF, 0x80, 0xC0, 0xF5, 0xE2]);
+    }
+    octets
+}

@@ -1,0 +1,110 @@
+//! `FramedRead` with our codecs, with codecs as people write them, and with tokio's.
+
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
+use tokio_util::codec::{Decoder, FramedRead, LinesCodec};
+use utf8_codec::{Utf8Codec, Utf8LinesCodec};
+
+const CAPACITY: usize = 64 * 1024;
+
+/// A text codec around a validator of whole texts: what is good goes on, what is unfinished stays in the buffer.
+struct WholeTexts(fn(&[u8]) -> Result<(), usize>);
+
+impl Decoder for WholeTexts {
+    type Item = Bytes;
+    type Error = io::Error;
+
+    fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Bytes>> {
+        let good = match (self.0)(buffer) {
+            Ok(()) => buffer.len(),
+            Err(good) if buffer.len() - good < 4 => good,
+            Err(_) => return Err(io::ErrorKind::InvalidData.into()),
+        };
+        Ok((good > 0).then(|| buffer.split_to(good).freeze()))
+    }
+}
+
+fn with_std(text: &[u8]) -> Result<(), usize> {
+    core::str::from_utf8(text).map(drop).map_err(|error| error.valid_up_to())
+}
+
+fn with_simdutf8(text: &[u8]) -> Result<(), usize> {
+    simdutf8::compat::from_utf8(text).map(drop).map_err(|error| error.valid_up_to())
+}
+
+/// Octets of all frames, and how many frames.
+async fn frames<D: Decoder<Error: core::fmt::Debug>>(
+    source: impl AsyncRead + Unpin,
+    codec: D,
+    len: impl Fn(&D::Item) -> usize,
+) -> (u64, u64) {
+    let mut framed = FramedRead::with_capacity(source, codec, CAPACITY);
+    let (mut octets, mut count) = (0, 0);
+    while let Some(frame) = framed.next().await {
+        octets += len(&frame.expect("the text is good")) as u64;
+        count += 1;
+    }
+    (octets, count)
+}
+
+pub async fn text_ours(source: impl AsyncRead + Unpin) -> (u64, u64) {
+    frames(source, Utf8Codec::new(), |text| text.len()).await
+}
+
+pub async fn text_std(source: impl AsyncRead + Unpin) -> (u64, u64) {
+    frames(source, WholeTexts(with_std), Bytes::len).await
+}
+
+pub async fn text_simdutf8(source: impl AsyncRead + Unpin) -> (u64, u64) {
+    frames(source, WholeTexts(with_simdutf8), Bytes::len).await
+}
+
+pub async fn raw(mut source: impl AsyncRead + Unpin) -> (u64, u64) {
+    let mut buffer = vec![0; CAPACITY];
+    let mut octets = 0;
+    loop {
+        match source.read(&mut buffer).await.expect("it can be read") {
+            0 => return (octets, 0),
+            count => octets += count as u64,
+        }
+    }
+}
+
+pub async fn lines_ours(source: impl AsyncRead + Unpin) -> u64 {
+    frames(source, Utf8LinesCodec::new(), |line| line.len()).await.0
+}
+
+pub async fn lines_codec(source: impl AsyncRead + Unpin) -> u64 {
+    frames(source, LinesCodec::new(), String::len).await.0
+}
+
+pub async fn lines_tokio(source: impl AsyncRead + Unpin) -> u64 {
+    let mut lines = BufReader::with_capacity(CAPACITY, source).lines();
+    let mut octets = 0;
+    while let Some(line) = lines.next_line().await.expect("the text is good") {
+        octets += line.len() as u64;
+    }
+    octets
+}
+
+/// What a careful hand writes: memchr for the line, simdutf8 for the text, no allocation.
+pub async fn lines_by_hand(mut source: impl AsyncRead + Unpin) -> u64 {
+    let mut buffer = BytesMut::with_capacity(CAPACITY);
+    let mut octets = 0;
+    loop {
+        buffer.reserve(CAPACITY / 2);
+        if source.read_buf(&mut buffer).await.expect("it can be read") == 0 {
+            return octets;
+        }
+        let mut start = 0;
+        while let Some(len) = memchr::memchr(b'\n', &buffer[start..]) {
+            let line = simdutf8::basic::from_utf8(&buffer[start..start + len]).expect("the text is good");
+            octets += std::hint::black_box(line).len() as u64;
+            start += len + 1;
+        }
+        let _ = buffer.split_to(start);
+    }
+}

@@ -1,0 +1,55 @@
+//! Every goal of `docs/performance.md` as a measured ratio.
+//!
+//! ```text
+//! cargo run --release                        all rows and the chart; writes ratios.md, ratios.csv, chunks.csv and
+//!                                            chunks.svg to target/
+//! cargo run --release -- --only "64 KiB"     rows of the scenarios whose name holds this, no chart
+//! cargo run --release -- --rounds 51         more rounds, for a machine that is not quiet
+//! cargo run --release -- --out ../../docs    files go elsewhere
+//! ```
+
+mod allocations;
+mod corpora;
+mod framed;
+mod measure;
+mod report;
+mod rows;
+mod streaming;
+
+use std::error::Error;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use corpora::Corpus;
+use measure::{Clock, Effort};
+use rows::Bench;
+
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let (mut only, mut rounds, mut out) = (None, 25, PathBuf::from("target"));
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        let value = arguments.next().ok_or_else(|| format!("{argument} wants a value"))?;
+        match &*argument {
+            "--only" => only = Some(value),
+            "--rounds" => rounds = value.parse()?,
+            "--out" => out = value.into(),
+            _ => return Err(format!("{argument} is no argument").into()),
+        }
+    }
+    let effort = Effort { rounds, turn: Duration::from_millis(1), clock: Clock::Thread };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let is_whole = only.is_none();
+    let mut bench = Bench { effort, only, rows: Vec::new(), runtime };
+    bench.run();
+    if is_whole {
+        fs::create_dir_all(&out)?;
+        fs::write(out.join("ratios.md"), report::table(&bench.rows))?;
+        fs::write(out.join("ratios.csv"), report::csv(&bench.rows))?;
+        report::chart(Corpus::Cyrillic, effort, &out.join("chunks.csv"), &out.join("chunks.svg"))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Contenders take turns in one process, so that whatever disturbs the machine disturbs them all.
+
+use std::time::{Duration, Instant};
+
+/// What the clock of a race counts.
+#[derive(Clone, Copy)]
+pub enum Clock {
+    /// The time that this thread had a CPU: what other programs take from it does not count.
+    Thread,
+    /// The time that passed, where threads and the kernel work for each other.
+    Wall,
+}
+
+impl Clock {
+    fn now(self) -> Duration {
+        static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+        match self {
+            Self::Wall => START.get_or_init(Instant::now).elapsed(),
+            Self::Thread => {
+                let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+                // SAFETY: the pointer is valid.
+                let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+                assert_eq!(status, 0, "there is such a clock");
+                Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
+            }
+        }
+    }
+}
+
+/// One way to do the work of a scenario.
+pub struct Contender<'a> {
+    pub name: &'static str,
+    /// Does the work once and gives a count that is the same for all contenders.
+    run: Box<dyn FnMut() -> u64 + 'a>,
+}
+
+impl<'a> Contender<'a> {
+    pub fn new(name: &'static str, run: impl FnMut() -> u64 + 'a) -> Self {
+        Self { name, run: Box::new(run) }
+    }
+}
+
+/// How long to measure.
+#[derive(Clone, Copy)]
+pub struct Effort {
+    pub rounds: usize,
+    /// For one contender in one round.
+    pub turn: Duration,
+    pub clock: Clock,
+}
+
+/// What a race gave: for each contender its name and the nanoseconds of one run, round by round.
+pub struct Race {
+    pub names: Vec<&'static str>,
+    pub nanos: Vec<Vec<f64>>,
+}
+
+/// Lets them take turns. Every contender is checked against the first.
+pub fn race(mut contenders: Vec<Contender<'_>>, effort: Effort) -> Race {
+    let expected = (contenders[0].run)();
+    let mut repeats = Vec::new();
+    for contender in &mut contenders {
+        let found = (contender.run)();
+        assert_eq!(found, expected, "{} disagrees with {}", contender.name, "the first contender");
+        let start = effort.clock.now();
+        (contender.run)();
+        let once = (effort.clock.now() - start).max(Duration::from_nanos(20));
+        repeats.push((effort.turn.as_nanos() / once.as_nanos()).max(1) as usize);
+    }
+    let mut nanos = vec![Vec::new(); contenders.len()];
+    for round in 0..effort.rounds {
+        for turn in 0..contenders.len() {
+            // Another one begins each time.
+            let i = (turn + round) % contenders.len();
+            let start = effort.clock.now();
+            for _ in 0..repeats[i] {
+                std::hint::black_box((contenders[i].run)());
+            }
+            nanos[i].push((effort.clock.now() - start).as_nanos() as f64 / repeats[i] as f64);
+        }
+    }
+    Race { names: contenders.iter().map(|contender| contender.name).collect(), nanos }
+}
+
+/// A median with its quartiles.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    pub low: f64,
+    pub median: f64,
+    pub high: f64,
+}
+
+impl Spread {
+    pub fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let at = |part: f64| values[((values.len() - 1) as f64 * part).round() as usize];
+        Self { low: at(0.25), median: at(0.5), high: at(0.75) }
+    }
+}
+
+impl Race {
+    fn index(&self, name: &str) -> usize {
+        self.names.iter().position(|&n| n == name).unwrap_or_else(|| panic!("no contender {name}"))
+    }
+
+    pub fn median_nanos(&self, name: &str) -> f64 {
+        Spread::of(self.nanos[self.index(name)].clone()).median
+    }
+
+    /// How many times as fast as `peer` `ours` is, from the ratios of each round.
+    pub fn ratio(&self, ours: &str, peer: &str) -> Spread {
+        let (ours, peer) = (self.index(ours), self.index(peer));
+        Spread::of(self.nanos[ours].iter().zip(&self.nanos[peer]).map(|(ours, peer)| peer / ours).collect())
+    }
+
+    /// The fastest of those.
+    pub fn best<'n>(&self, peers: &[&'n str]) -> &'n str {
+        peers
+            .iter()
+            .copied()
+            .min_by(|a, b| self.median_nanos(a).total_cmp(&self.median_nanos(b)))
+            .expect("there are peers")
+    }
+}

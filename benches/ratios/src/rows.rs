@@ -1,0 +1,501 @@
+//! The goals, each with the race that measures it.
+
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Decoder};
+
+use crate::allocations;
+use crate::corpora::{Corpus, soiled};
+use crate::framed;
+use crate::measure::{Clock, Contender, Effort, Race, Spread, race};
+use crate::streaming::*;
+
+/// A goal: a scenario and the ratio that is wanted.
+pub struct Row {
+    pub scenario: &'static str,
+    pub input: String,
+    pub against: String,
+    pub ratio: Spread,
+    pub goal: f64,
+    /// Octets in a nanosecond, of ours.
+    pub speed: f64,
+}
+
+/// What is measured, and how thoroughly.
+pub struct Bench {
+    pub effort: Effort,
+    pub only: Option<String>,
+    pub rows: Vec<Row>,
+    pub runtime: Runtime,
+}
+
+/// Whoever validates whole texts.
+pub const PEERS: [&str; 5] = ["simdutf8", "simdutf (C++)", "std", "encoding_rs", "bstr"];
+const ALL: &[&str] = &PEERS;
+
+pub fn validators(data: &[u8], chunk: usize) -> Vec<Contender<'_>> {
+    vec![
+        Contender::new("ours", move || stream::<Ours>(data, chunk)),
+        Contender::new("simdutf8", move || stream::<Carried<Simdutf8>>(data, chunk)),
+        Contender::new("simdutf (C++)", move || stream::<Carried<Simdutf>>(data, chunk)),
+        Contender::new("std", move || stream::<Carried<Std>>(data, chunk)),
+        Contender::new("encoding_rs", move || stream::<Carried<EncodingRs>>(data, chunk)),
+        Contender::new("bstr", move || stream::<Carried<Bstr>>(data, chunk)),
+    ]
+}
+
+impl Bench {
+    fn is_wanted(&self, scenario: &str) -> bool {
+        self.only.as_deref().is_none_or(|only| scenario.contains(only))
+    }
+
+    /// Notes how many times as fast as the best of `peers` ours is.
+    fn note(
+        &mut self,
+        scenario: &'static str,
+        input: &str,
+        octets: usize,
+        race: &Race,
+        ours: &str,
+        peers: &[&str],
+        goal: f64,
+    ) {
+        let best = race.best(peers);
+        let row = Row {
+            scenario,
+            input: input.to_owned(),
+            against: if peers.len() > 1 { format!("best peer: {best}") } else { best.to_owned() },
+            ratio: race.ratio(ours, best),
+            goal,
+            speed: octets as f64 / race.median_nanos(ours),
+        };
+        println!(
+            "{:44} {:16} {:26} {:6.2} ({:.2}..{:.2}) goal {:.2} {}",
+            row.scenario,
+            row.input,
+            row.against,
+            row.ratio.median,
+            row.ratio.low,
+            row.ratio.high,
+            row.goal,
+            if row.ratio.median >= goal { "" } else { "MISSED" }
+        );
+        self.rows.push(row);
+    }
+
+    pub fn run(&mut self) {
+        self.bulk();
+        self.small();
+        self.one_shot();
+        self.memory();
+        self.error_position();
+        self.avx2();
+        self.portable();
+        self.repair();
+        self.framed_text();
+        self.loopback();
+        self.lines();
+    }
+
+    fn streaming(&self, corpus: Corpus, len: usize, chunk: usize) -> (usize, Race) {
+        let text = corpus.text(len);
+        let data = text.as_bytes();
+        let mut contenders = validators(data, chunk);
+        if chunk == 1 {
+            contenders.push(Contender::new("DFA", move || stream::<Dfa>(data, chunk)));
+        }
+        if chunk >= 65536 {
+            contenders.push(Contender::new("plain read", move || read(data, chunk)));
+        }
+        (data.len(), race(contenders, self.effort))
+    }
+
+    fn bulk(&mut self) {
+        for chunk in [8192, 65536] {
+            let scenario = if chunk == 8192 { "8 KiB chunks" } else { "64 KiB chunks" };
+            if !self.is_wanted(scenario) {
+                continue;
+            }
+            for corpus in Corpus::ALL {
+                let (len, race) = self.streaming(corpus, 1 << 18, chunk);
+                match corpus {
+                    Corpus::AsciiJson => {
+                        self.note(
+                            scenario,
+                            corpus.name(),
+                            len,
+                            &race,
+                            "ours",
+                            ALL,
+                            if chunk > 8192 { 1.5 } else { 1.0 },
+                        );
+                        if chunk > 8192 {
+                            self.note(scenario, corpus.name(), len, &race, "ours", &["plain read"], 0.95);
+                        }
+                    }
+                    Corpus::EnglishHtml => self.note(scenario, corpus.name(), len, &race, "ours", ALL, 1.3),
+                    _ => {
+                        self.note(scenario, corpus.name(), len, &race, "ours", &["simdutf8"], 2.0);
+                        self.note(scenario, corpus.name(), len, &race, "ours", ALL, 1.6);
+                    }
+                }
+            }
+        }
+        if self.is_wanted("1460 B chunks") {
+            for corpus in Corpus::ALL {
+                let (len, race) = self.streaming(corpus, 1 << 18, 1460);
+                if matches!(corpus, Corpus::AsciiJson | Corpus::EnglishHtml) {
+                    self.note("1460 B chunks", corpus.name(), len, &race, "ours", ALL, 1.0);
+                } else {
+                    self.note("1460 B chunks", corpus.name(), len, &race, "ours", &["simdutf8"], 2.0);
+                    self.note("1460 B chunks", corpus.name(), len, &race, "ours", ALL, 1.5);
+                }
+            }
+        }
+    }
+
+    fn small(&mut self) {
+        for (scenario, chunk) in
+            [("256 B chunks", 256), ("64 B chunks", 64), ("16 B chunks", 16), ("1 B chunks", 1)]
+        {
+            if !self.is_wanted(scenario) {
+                continue;
+            }
+            for corpus in Corpus::ALL {
+                let (len, race) = self.streaming(corpus, if chunk == 256 { 1 << 17 } else { 1 << 15 }, chunk);
+                let is_ascii = matches!(corpus, Corpus::AsciiJson | Corpus::EnglishHtml);
+                let (peers, goal): (&[&str], f64) = match (chunk, is_ascii) {
+                    (1, _) => (&["DFA"], 1.0),
+                    (16, true) => (ALL, 1.2),
+                    (64, true) => (ALL, 1.5),
+                    (256, true) => (ALL, 1.0),
+                    (256, false) => (&["simdutf8"], 2.0),
+                    _ => (ALL, 3.0),
+                };
+                self.note(scenario, corpus.name(), len, &race, "ours", peers, goal);
+            }
+        }
+    }
+
+    fn one_shot(&mut self) {
+        let scenario = "one-shot strings, 16-40 B";
+        if !self.is_wanted(scenario) {
+            return;
+        }
+        for corpus in [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic, Corpus::Cjk, Corpus::Emoji] {
+            let (len, race) = self.strings(corpus, 16..=40);
+            if corpus == Corpus::AsciiJson {
+                self.note(scenario, "ASCII", len, &race, "ours", &["std"], 1.2);
+            } else {
+                self.note(scenario, corpus.name(), len, &race, "ours", &["simdutf8"], 4.0);
+            }
+        }
+        for corpus in [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic, Corpus::Cjk, Corpus::Emoji] {
+            let (len, race) = self.strings(corpus, 8..=140);
+            self.note("one-shot strings, 8-140 B", corpus.name(), len, &race, "ours", ALL, 1.0);
+        }
+    }
+
+    fn strings(&self, corpus: Corpus, lens: core::ops::RangeInclusive<usize>) -> (usize, Race) {
+        fn good<V: OneShot>(strings: &[String]) -> u64 {
+            strings.iter().filter(|string| V::is_good(string.as_bytes())).count() as u64
+        }
+        let strings = &corpus.strings(lens, 500);
+        let contenders = vec![
+            Contender::new("ours", move || good::<OursOneShot>(strings)),
+            Contender::new("ours (AVX2)", move || with_kernel("avx2", || good::<OursOneShot>(strings))),
+            Contender::new("simdutf8", move || good::<Simdutf8>(strings)),
+            Contender::new("simdutf (C++)", move || good::<Simdutf>(strings)),
+            Contender::new("std", move || good::<Std>(strings)),
+            Contender::new("encoding_rs", move || good::<EncodingRs>(strings)),
+            Contender::new("bstr", move || good::<Bstr>(strings)),
+        ];
+        (strings.iter().map(String::len).sum(), race(contenders, self.effort))
+    }
+
+    /// More than any cache holds for us alone.
+    fn memory(&mut self) {
+        let scenario = "512 MiB, 64 KiB chunks";
+        if !self.is_wanted(scenario) {
+            return;
+        }
+        let part = Corpus::FrenchHtml.text(1 << 20);
+        let mut data = Vec::with_capacity(512 << 20);
+        while data.len() + part.len() <= 512 << 20 {
+            data.extend_from_slice(part.as_bytes());
+        }
+        let data = &data[..];
+        let contenders = vec![
+            Contender::new("ours", move || stream::<Ours>(data, 65536)),
+            Contender::new("simdutf8", move || stream::<Carried<Simdutf8>>(data, 65536)),
+            Contender::new("simdutf (C++)", move || stream::<Carried<Simdutf>>(data, 65536)),
+            Contender::new("encoding_rs", move || stream::<Carried<EncodingRs>>(data, 65536)),
+            Contender::new("plain read", move || read(data, 65536)),
+        ];
+        let effort = Effort { rounds: self.effort.rounds.min(9), turn: Duration::ZERO, ..self.effort };
+        let race = race(contenders, effort);
+        self.note(scenario, "French HTML", data.len(), &race, "ours", &["plain read"], 0.95);
+        self.note(
+            scenario,
+            "French HTML",
+            data.len(),
+            &race,
+            "ours",
+            &["simdutf8", "simdutf (C++)", "encoding_rs"],
+            1.4,
+        );
+    }
+
+    fn error_position(&mut self) {
+        let scenario = "error position in 4 KiB";
+        if !self.is_wanted(scenario) {
+            return;
+        }
+        for corpus in [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic] {
+            let texts: &Vec<Vec<u8>> = &(0..64)
+                .map(|i| {
+                    let mut text = corpus.text(4096).into_bytes();
+                    let at = (i * 61 + 17) % text.len();
+                    text[at] = 0xFF;
+                    text
+                })
+                .collect();
+            let contenders = vec![
+                Contender::new("ours", move || {
+                    let place =
+                        |text: &Vec<u8>| Utf8Decoder::new().validate(text).map_or_else(|e| e.offset, |()| 0);
+                    texts.iter().map(place).sum()
+                }),
+                Contender::new("ours (AVX2)", move || {
+                    let place =
+                        |text: &Vec<u8>| Utf8Decoder::new().validate(text).map_or_else(|e| e.offset, |()| 0);
+                    with_kernel("avx2", || texts.iter().map(place).sum())
+                }),
+                Contender::new("simdutf8 compat", move || {
+                    let place = |text: &Vec<u8>| {
+                        simdutf8::compat::from_utf8(text).map_or_else(|e| e.valid_up_to() as u64, |_| 0)
+                    };
+                    texts.iter().map(place).sum()
+                }),
+                Contender::new("std", move || {
+                    let place = |text: &Vec<u8>| {
+                        core::str::from_utf8(text).map_or_else(|e| e.valid_up_to() as u64, |_| 0)
+                    };
+                    texts.iter().map(place).sum()
+                }),
+            ];
+            let race = race(contenders, self.effort);
+            self.note(scenario, corpus.name(), 64 * 4096, &race, "ours", &["simdutf8 compat"], 1.0);
+            self.note(
+                "AVX2: error position in 4 KiB",
+                corpus.name(),
+                64 * 4096,
+                &race,
+                "ours (AVX2)",
+                &["simdutf8 compat"],
+                1.0,
+            );
+        }
+    }
+
+    fn avx2(&mut self) {
+        for (scenario, chunk) in
+            [("AVX2: 64 KiB chunks", 65536), ("AVX2: 1460 B chunks", 1460), ("AVX2: 64 B chunks", 64)]
+        {
+            if !self.is_wanted(scenario) {
+                continue;
+            }
+            for corpus in Corpus::ALL {
+                let text = corpus.text(1 << 17);
+                let data = text.as_bytes();
+                let contenders = vec![
+                    Contender::new("ours", move || with_kernel("avx2", || stream::<Ours>(data, chunk))),
+                    Contender::new("simdutf8", move || stream::<Carried<Simdutf8>>(data, chunk)),
+                ];
+                let race = race(contenders, self.effort);
+                let is_ascii = matches!(corpus, Corpus::AsciiJson | Corpus::EnglishHtml);
+                let goal = if chunk == 65536 && !is_ascii { 1.15 } else { 1.0 };
+                self.note(scenario, corpus.name(), data.len(), &race, "ours", &["simdutf8"], goal);
+            }
+        }
+        let scenario = "AVX2: one-shot strings, 16-40 B";
+        if self.is_wanted(scenario) {
+            for corpus in
+                [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic, Corpus::Cjk, Corpus::Emoji]
+            {
+                let (len, race) = self.strings(corpus, 16..=40);
+                let goal = if corpus == Corpus::AsciiJson { 1.0 } else { 2.5 };
+                self.note(scenario, corpus.name(), len, &race, "ours (AVX2)", &["simdutf8"], goal);
+            }
+        }
+    }
+
+    /// What a machine without a kernel gets, beside what it would have had: the standard library.
+    fn portable(&mut self) {
+        for (scenario, chunk) in [("portable: 64 KiB chunks", 65536), ("portable: 64 B chunks", 64)] {
+            if !self.is_wanted(scenario) {
+                continue;
+            }
+            for corpus in Corpus::ALL {
+                let text = corpus.text(1 << 16);
+                let data = text.as_bytes();
+                let contenders = vec![
+                    Contender::new("ours", move || with_kernel("portable", || stream::<Ours>(data, chunk))),
+                    Contender::new("std", move || stream::<Carried<Std>>(data, chunk)),
+                ];
+                let race = race(contenders, self.effort);
+                self.note(scenario, corpus.name(), data.len(), &race, "ours", &["std"], 1.0);
+            }
+        }
+    }
+
+    fn repair(&mut self) {
+        for (scenario, one_in) in [
+            ("repair, 0.01 % ill-formed", 10_000),
+            ("repair, 1 % ill-formed", 100),
+            ("repair, 10 % ill-formed", 10),
+        ] {
+            if !self.is_wanted(scenario) {
+                continue;
+            }
+            for corpus in [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic] {
+                let dirty = &soiled(&corpus.text(1 << 17), one_in);
+                let room = || String::with_capacity(3 * dirty.len());
+                let (mut a, mut b, mut c, mut d) =
+                    (room(), room(), Vec::with_capacity(3 * dirty.len()), room());
+                let contenders = vec![
+                    Contender::new("ours", move || {
+                        a.clear();
+                        let mut decoder = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+                        for chunk in dirty.chunks(8192) {
+                            for piece in decoder.feed(chunk) {
+                                a.push_str(piece.text().expect("repaired"));
+                            }
+                        }
+                        if let Some(piece) = decoder.finish() {
+                            a.push_str(piece.text().expect("repaired"));
+                        }
+                        a.len() as u64
+                    }),
+                    Contender::new("encoding_rs", move || {
+                        b.clear();
+                        let mut decoder = encoding_rs::UTF_8.new_decoder_without_bom_handling();
+                        for chunk in dirty.chunks(8192) {
+                            let _ = decoder.decode_to_string(chunk, &mut b, false);
+                        }
+                        let _ = decoder.decode_to_string(b"", &mut b, true);
+                        b.len() as u64
+                    }),
+                    Contender::new("bstr (whole)", move || {
+                        c.clear();
+                        for part in bstr::ByteSlice::utf8_chunks(&dirty[..]) {
+                            c.extend_from_slice(part.valid().as_bytes());
+                            if !part.invalid().is_empty() {
+                                c.extend_from_slice("\u{FFFD}".as_bytes());
+                            }
+                        }
+                        c.len() as u64
+                    }),
+                    Contender::new("std (whole)", move || String::from_utf8_lossy(dirty).len() as u64),
+                    Contender::new("utf8-zero", move || {
+                        d.clear();
+                        let mut decoder = utf8_zero::LossyDecoder::new(|text: &str| d.push_str(text));
+                        for chunk in dirty.chunks(8192) {
+                            decoder.feed(chunk);
+                        }
+                        drop(decoder);
+                        d.len() as u64
+                    }),
+                ];
+                let race = race(contenders, self.effort);
+                let peers = &["encoding_rs", "bstr (whole)", "std (whole)", "utf8-zero"];
+                self.note(scenario, corpus.name(), dirty.len(), &race, "ours", peers, 1.0);
+            }
+        }
+    }
+
+    fn framed_text(&mut self) {
+        let scenario = "FramedRead text, in memory";
+        if !self.is_wanted(scenario) {
+            return;
+        }
+        for corpus in [Corpus::FrenchHtml, Corpus::Cyrillic] {
+            let text = corpus.text(8 << 20);
+            let (data, runtime) = (text.as_bytes(), &self.runtime);
+            let contenders = vec![
+                Contender::new("ours", move || runtime.block_on(framed::text_ours(data)).0),
+                Contender::new("simdutf8 codec", move || runtime.block_on(framed::text_simdutf8(data)).0),
+                Contender::new("std codec", move || runtime.block_on(framed::text_std(data)).0),
+            ];
+            let race = race(contenders, self.effort);
+            let ((_, frames), count) = allocations::during(|| runtime.block_on(framed::text_ours(data)));
+            println!("    {count} allocations for {frames} frames");
+            self.note(scenario, corpus.name(), data.len(), &race, "ours", &["simdutf8 codec"], 1.8);
+            self.note(scenario, corpus.name(), data.len(), &race, "ours", &["std codec"], 15.0);
+        }
+    }
+
+    fn loopback(&mut self) {
+        let scenario = "FramedRead over loopback TCP";
+        if !self.is_wanted(scenario) {
+            return;
+        }
+        let text = Corpus::FrenchHtml.text(64 << 20);
+        let data: &'static [u8] = Box::leak(text.into_boxed_str().into_boxed_bytes());
+        let runtime = &self.runtime;
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
+        let address = listener.local_addr().expect("an address");
+        // A thread of its own that sends the text to whoever connects.
+        let listener = listener.into_std().expect("a listener");
+        listener.set_nonblocking(false).expect("blocking");
+        std::thread::spawn(move || {
+            for connection in listener.incoming() {
+                let _ = std::io::Write::write_all(&mut connection.expect("a connection"), data);
+            }
+        });
+        let connect = move || async move { TcpStream::connect(address).await.expect("a connection") };
+        let contenders = vec![
+            Contender::new("ours", move || {
+                runtime.block_on(async { framed::text_ours(connect().await).await.0 })
+            }),
+            Contender::new("simdutf8 codec", move || {
+                runtime.block_on(async { framed::text_simdutf8(connect().await).await.0 })
+            }),
+            Contender::new("std codec", move || {
+                runtime.block_on(async { framed::text_std(connect().await).await.0 })
+            }),
+            Contender::new("raw read", move || {
+                runtime.block_on(async { framed::raw(connect().await).await.0 })
+            }),
+        ];
+        let race = race(contenders, Effort { turn: Duration::ZERO, clock: Clock::Wall, ..self.effort });
+        self.note(scenario, "French HTML", data.len(), &race, "ours", &["raw read"], 0.95);
+    }
+
+    fn lines(&mut self) {
+        let scenario = "lines, one owned item per line";
+        if !self.is_wanted(scenario) {
+            return;
+        }
+        for (corpus, goal) in [(Corpus::AsciiJson, 1.25), (Corpus::FrenchHtml, 2.5), (Corpus::Cyrillic, 4.5)]
+        {
+            let mut text = corpus.text(4 << 20);
+            text.push('\n');
+            let (data, runtime) = (text.as_bytes(), &self.runtime);
+            let contenders = vec![
+                Contender::new("ours", move || runtime.block_on(framed::lines_ours(data))),
+                Contender::new("LinesCodec", move || runtime.block_on(framed::lines_codec(data))),
+                Contender::new("AsyncBufReadExt", move || runtime.block_on(framed::lines_tokio(data))),
+                Contender::new("memchr + simdutf8", move || runtime.block_on(framed::lines_by_hand(data))),
+            ];
+            let race = race(contenders, self.effort);
+            let lines = data.iter().filter(|&&octet| octet == b'\n').count();
+            let (_, count) = allocations::during(|| runtime.block_on(framed::lines_ours(data)));
+            println!("    {count} allocations for {lines} lines");
+            self.note(scenario, corpus.name(), data.len(), &race, "ours", &["LinesCodec"], goal);
+            self.note(scenario, corpus.name(), data.len(), &race, "ours", &["AsyncBufReadExt"], 1.0);
+        }
+    }
+}

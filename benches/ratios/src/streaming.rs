@@ -1,0 +1,201 @@
+//! Validators of a stream, with a verdict for each chunk.
+
+use utf8_codec::{Kernel, Utf8Decoder};
+
+/// Takes chunks; says whether the stream is good so far.
+pub trait Streaming: Default {
+    fn feed(&mut self, chunk: &[u8]) -> bool;
+}
+
+/// All chunks of `data`; gives its length if it is good.
+#[inline(always)]
+pub fn stream<S: Streaming>(data: &[u8], chunk: usize) -> u64 {
+    let mut stream = S::default();
+    let mut taken = 0;
+    for chunk in data.chunks(chunk) {
+        if !stream.feed(chunk) {
+            break;
+        }
+        taken += chunk.len() as u64;
+    }
+    taken
+}
+
+#[derive(Default)]
+pub struct Ours(Utf8Decoder);
+
+impl Streaming for Ours {
+    #[inline(always)]
+    fn feed(&mut self, chunk: &[u8]) -> bool {
+        self.0.validate(chunk).is_ok()
+    }
+}
+
+/// Does the work with the kernel of this name.
+pub fn with_kernel(name: &str, work: impl FnOnce() -> u64) -> u64 {
+    let best = Kernel::in_use();
+    let wanted = Kernel::available().find(|kernel| kernel.name() == name).expect("this machine has it");
+    wanted.choose();
+    let done = work();
+    best.choose();
+    done
+}
+
+/// A validator of whole texts.
+pub trait OneShot: Default {
+    fn is_good(text: &[u8]) -> bool;
+}
+
+/// What people write around a validator of whole texts: the sequence at the end of a chunk is held back until the
+/// next one comes.
+#[derive(Default)]
+pub struct Carried<V> {
+    held: [u8; 4],
+    len: usize,
+    validator: core::marker::PhantomData<V>,
+}
+
+/// Octets of the sequence that a lead begins; 1 for anything else.
+const fn len_of(lead: u8) -> usize {
+    match lead {
+        0xC2..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xF4 => 4,
+        _ => 1,
+    }
+}
+
+/// Octets of an unfinished sequence at the end.
+fn unfinished(chunk: &[u8]) -> usize {
+    (1..=chunk.len().min(3)).find(|&back| len_of(chunk[chunk.len() - back]) > back).unwrap_or(0)
+}
+
+impl<V: OneShot> Streaming for Carried<V> {
+    #[inline(always)]
+    fn feed(&mut self, mut chunk: &[u8]) -> bool {
+        if self.len > 0 {
+            let missing = len_of(self.held[0]) - self.len;
+            let taken = missing.min(chunk.len());
+            self.held[self.len..self.len + taken].copy_from_slice(&chunk[..taken]);
+            self.len += taken;
+            chunk = &chunk[taken..];
+            if taken < missing {
+                return self.held[1..self.len].iter().all(|octet| octet & 0xC0 == 0x80);
+            }
+            if core::str::from_utf8(&self.held[..self.len]).is_err() {
+                return false;
+            }
+            self.len = 0;
+        }
+        let held = unfinished(chunk);
+        let (whole, tail) = chunk.split_at(chunk.len() - held);
+        self.held[..held].copy_from_slice(tail);
+        self.len = held;
+        V::is_good(whole)
+    }
+}
+
+macro_rules! one_shot {
+    ($name:ident, $text:ident => $is_good:expr) => {
+        #[derive(Default)]
+        pub struct $name;
+
+        impl OneShot for $name {
+            #[inline(always)]
+            fn is_good($text: &[u8]) -> bool {
+                $is_good
+            }
+        }
+    };
+}
+
+one_shot!(OursOneShot, text => utf8_codec::from_utf8(text).is_ok());
+one_shot!(Std, text => core::str::from_utf8(text).is_ok());
+one_shot!(Simdutf8, text => simdutf8::basic::from_utf8(text).is_ok());
+one_shot!(Simdutf, text => simdutf::validate_utf8(text));
+one_shot!(EncodingRs, text => encoding_rs::Encoding::utf8_valid_up_to(text) == text.len());
+one_shot!(Bstr, text => bstr::ByteSlice::to_str(text).is_ok());
+
+/// The plain machine: a table of 256 classes and a table of transitions (Björn Höhrmann's shape).
+#[derive(Default)]
+pub struct Dfa(u8);
+
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut octet = 0x80;
+    while octet < 256 {
+        classes[octet] = match octet {
+            0x80..=0x8F => 1,
+            0x90..=0x9F => 2,
+            0xA0..=0xBF => 3,
+            0xC2..=0xDF => 4,
+            0xE0 => 5,
+            0xED => 6,
+            0xE1..=0xEF => 7,
+            0xF0 => 8,
+            0xF1..=0xF3 => 9,
+            0xF4 => 10,
+            _ => 11,
+        };
+        octet += 1;
+    }
+    classes
+};
+
+const REFUSED: u8 = 8;
+
+/// States: 0 boundary; 1, 2, 3 octets wanted; 4 to 7 behind E0, ED, F0, F4.
+const NEXT: [[u8; 12]; 9] = {
+    let mut next = [[REFUSED; 12]; 9];
+    next[0] = [0, REFUSED, REFUSED, REFUSED, 1, 4, 5, 2, 6, 3, 7, REFUSED];
+    let mut class = 1;
+    while class <= 3 {
+        next[1][class] = 0;
+        next[2][class] = 1;
+        next[3][class] = 2;
+        class += 1;
+    }
+    next[4][3] = 1;
+    next[5][1] = 1;
+    next[5][2] = 1;
+    next[6][2] = 2;
+    next[6][3] = 2;
+    next[7][1] = 2;
+    next
+};
+
+impl Streaming for Dfa {
+    #[inline(always)]
+    fn feed(&mut self, chunk: &[u8]) -> bool {
+        for &octet in chunk {
+            self.0 = NEXT[usize::from(self.0)][usize::from(CLASSES[usize::from(octet)])];
+        }
+        self.0 != REFUSED
+    }
+}
+
+/// The limit: every octet read, nothing done.
+#[cfg(target_arch = "x86_64")]
+pub fn read(data: &[u8], chunk: usize) -> u64 {
+    #[target_feature(enable = "avx512f")]
+    fn or(data: &[u8]) -> u64 {
+        use core::arch::x86_64::*;
+        // SAFETY: loads stay in the blocks of the slice.
+        unsafe {
+            let (blocks, rest) = data.as_chunks::<256>();
+            let mut any = [_mm512_setzero_si512(); 4];
+            for block in blocks {
+                for (i, any) in any.iter_mut().enumerate() {
+                    *any = _mm512_or_si512(*any, _mm512_loadu_si512(block.as_ptr().add(64 * i).cast()));
+                }
+            }
+            let any = _mm512_or_si512(_mm512_or_si512(any[0], any[1]), _mm512_or_si512(any[2], any[3]));
+            rest.iter().fold(_mm512_reduce_or_epi64(any) as u64, |any, &octet| any | u64::from(octet))
+        }
+    }
+    for chunk in data.chunks(chunk) {
+        // SAFETY: the caller measures on a machine with AVX-512.
+        std::hint::black_box(unsafe { or(chunk) });
+    }
+    data.len() as u64
+}
