@@ -11,7 +11,7 @@ use crate::text::{TextDecoder, TextPiece};
 /// As an iterator it gives the text of the chunk, never empty: well-formed spans are slices of the chunk, only seams
 /// and repairs are copies. `None` asks for the next chunk. What is kept between two chunks is the decoder alone; a
 /// chunk that was taken is not held any more.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct TextChunks {
     decoder: TextDecoder,
     rest: Bytes,

@@ -13,7 +13,7 @@ extern crate alloc;
 mod trace;
 
 mod boundary;
-#[cfg(any(feature = "http", feature = "stream"))]
+#[cfg(any(feature = "codec", feature = "http", feature = "stream"))]
 mod chunks;
 #[cfg(feature = "codec")]
 mod codec;
@@ -49,7 +49,10 @@ pub use boundary::{
     Part, Parts, Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
 };
 #[cfg(feature = "codec")]
-pub use codec::{CodecError, ErrorsAsItems, LineEnding, Recoverable, Utf8Codec, Utf8LinesCodec};
+pub use codec::{
+    CodecError, ErrorsAsItems, Fragment, FrameError, LineEnding, Recoverable, Utf8Codec, Utf8FragmentsCodec,
+    Utf8FramesCodec, Utf8LinesCodec,
+};
 #[cfg(feature = "alloc")]
 pub use content_type::{Charset, ContentType, ContentTypeError, is_utf8_label};
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};

@@ -87,6 +87,12 @@ impl Counters {
         self.by_kind.iter().sum()
     }
 
+    /// Adds those of another decoder.
+    #[cfg(feature = "codec")]
+    pub(crate) fn add(&mut self, others: Self) {
+        self.by_kind.iter_mut().zip(others.by_kind).for_each(|(ours, others)| *ours += others);
+    }
+
     pub(crate) fn count(&mut self, kind: ErrorKind) {
         self.by_kind[kind as usize] += 1;
     }
@@ -142,7 +148,13 @@ impl TextDecoder {
 
     /// The first piece of a chunk, and how many octets it took: for adapters, which cannot keep [`TextPieces`] from
     /// one call to the next.
-    #[cfg(any(feature = "stream", feature = "io", feature = "futures-io"))]
+    #[cfg(any(
+        feature = "codec",
+        feature = "futures-io",
+        feature = "http",
+        feature = "io",
+        feature = "stream"
+    ))]
     pub(crate) fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {
         /// A subset looks for its characters in text that was validated first. That is done anew for every piece, so
         /// it must not reach far.

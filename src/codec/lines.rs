@@ -193,6 +193,7 @@ impl Utf8LinesCodec {
             return Err(error);
         }
         decode_frame(&mut self.text, src.split_to(length + terminator).freeze(), terminator)
+            .map_err(|(error, rejected)| CodecError::IllFormed { error, rejected })
     }
 
     fn too_long(&self) -> CodecError {

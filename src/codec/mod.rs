@@ -7,16 +7,19 @@
 mod chunks;
 mod error;
 mod errors_as_items;
+mod frames;
 mod lines;
 
 pub use chunks::Utf8Codec;
 pub use error::{CodecError, Recoverable};
 pub use errors_as_items::ErrorsAsItems;
+pub use frames::{Fragment, FrameError, Utf8FragmentsCodec, Utf8FramesCodec};
 pub use lines::{LineEnding, Utf8LinesCodec};
 
 use bytes::Bytes;
 use bytestring::ByteString;
 
+use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
 /// Text whose octets were found well-formed a moment ago.
@@ -32,7 +35,15 @@ fn checked(text: Bytes) -> ByteString {
 
 /// Decodes a frame that is a text of its own. Its last `terminator` octets, which are ASCII, are looked at but not
 /// given out: it is they that break off a sequence before them. Without a terminator the frame ends the text.
-fn decode_frame(text: &mut TextDecoder, frame: Bytes, terminator: usize) -> Result<ByteString, CodecError> {
+///
+/// # Errors
+///
+/// The first one, and the frame without its terminator.
+fn decode_frame(
+    text: &mut TextDecoder,
+    frame: Bytes,
+    terminator: usize,
+) -> Result<ByteString, (Utf8Error, Bytes)> {
     let (start, end) = (text.offset(), text.offset() + frame.len() as u64);
     let payload = frame.len() - terminator;
     // A frame starts between characters, whatever the decoder was fed before.
@@ -55,7 +66,7 @@ fn decode_frame(text: &mut TextDecoder, frame: Bytes, terminator: usize) -> Resu
     }
     text.seek(end);
     match refused {
-        Some(error) => Err(CodecError::IllFormed { error, rejected: frame.slice(..payload) }),
+        Some(error) => Err((error, frame.slice(..payload))),
         None => Ok(out.into()),
     }
 }

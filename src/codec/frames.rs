@@ -1,0 +1,411 @@
+//! Text in the frames of any byte codec.
+
+use core::fmt;
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use bytestring::ByteString;
+use tokio_util::codec::{AnyDelimiterCodecError, Decoder, Encoder};
+
+use super::decode_frame;
+use super::error::Recoverable;
+use crate::chunks::TextChunks;
+use crate::error::Utf8Error;
+use crate::text::{Counters, TextDecoder};
+
+/// Makes a text codec of a byte codec: `LengthDelimitedCodec`, `AnyDelimiterCodec`, one of your own.
+///
+/// By itself **every frame is a text of its own**: an item is the text of one frame, cut out of it without a copy
+/// unless something in it was repaired, and a frame that ends inside a character is
+/// [`Truncated`](crate::ErrorKind::Truncated). A [`BomPolicy`](crate::BomPolicy) applies to each frame.
+///
+/// [`over_fragments`](Self::over_fragments) makes it **one text over many frames**, as the fragments of a WebSocket
+/// message are: [`Utf8FragmentsCodec`].
+///
+/// For frames between ASCII delimiters (NUL, RS) see also [`LineEnding::Ascii`](crate::LineEnding::Ascii), which
+/// refuses to write a text with the delimiter in it.
+///
+/// ```
+/// # use futures::StreamExt;
+/// # use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
+/// use utf8_codec::{ErrorsAsItems, Utf8FramesCodec};
+///
+/// # tokio_test::block_on(async {
+/// let socket = &b"\0\0\0\x05na\xC3\xAFv\0\0\0\x02v\xC3\0\0\0\x03end"[..];
+/// let codec = ErrorsAsItems::new(Utf8FramesCodec::new(LengthDelimitedCodec::new()));
+/// let mut frames = FramedRead::new(socket, codec);
+///
+/// assert_eq!(frames.next().await.unwrap()?.unwrap(), "naïv");
+/// let error = frames.next().await.unwrap()?.unwrap_err();
+/// assert_eq!(error.to_string(), "frame 1: ill-formed UTF-8 at byte 1 (Truncated, 1 bytes)");
+/// assert_eq!(frames.next().await.unwrap()?.unwrap(), "end");
+/// # Ok::<(), utf8_codec::FrameError<std::io::Error>>(())
+/// # }).unwrap();
+/// ```
+///
+/// # Errors
+///
+/// [`FrameError::IllFormed`] for a frame that is no text, which is then consumed, and [`FrameError::Inner`] for the
+/// errors of the byte codec. Offsets count from the start of the frame.
+///
+/// # Limits
+///
+/// Those of the byte codec. Make sure that it has one.
+#[derive(Clone, Debug, Default)]
+pub struct Utf8FramesCodec<C> {
+    codec: C,
+    text: TextDecoder,
+    frame: u64,
+    counters: Counters,
+}
+
+impl<C> Utf8FramesCodec<C> {
+    /// Reads the frames of `codec` as text, strictly; a signature (BOM) is text.
+    pub fn new(codec: C) -> Self {
+        Self::with_decoder(codec, TextDecoder::new())
+    }
+
+    /// Reads the frames of `codec` as text with the policies of `text`.
+    pub fn with_decoder(codec: C, text: TextDecoder) -> Self {
+        Self { codec, text, frame: 0, counters: Counters::default() }
+    }
+
+    /// Makes it one text over many frames, from here on.
+    pub fn over_fragments(self) -> Utf8FragmentsCodec<C> {
+        let Self { codec, text, frame, counters } = self;
+        Utf8FragmentsCodec {
+            codec,
+            policies: text,
+            text: TextChunks::new(text),
+            failed: false,
+            frame,
+            counters,
+        }
+    }
+
+    /// The byte codec.
+    pub const fn get_ref(&self) -> &C {
+        &self.codec
+    }
+
+    /// The byte codec.
+    pub const fn get_mut(&mut self) -> &mut C {
+        &mut self.codec
+    }
+
+    /// The byte codec.
+    pub fn into_inner(self) -> C {
+        self.codec
+    }
+
+    /// Ill-formed sequences met so far; in a frame that is refused, only the first one.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+impl<C: Decoder<Item: Into<Bytes>>> Utf8FramesCodec<C> {
+    fn read(&mut self, frame: C::Item) -> Result<ByteString, FrameError<C::Error>> {
+        let mut text = self.text;
+        let decoded = decode_frame(&mut text, frame.into(), 0);
+        self.counters.add(text.counters());
+        let frame = self.frame;
+        self.frame += 1;
+        decoded.map_err(|(error, rejected)| FrameError::IllFormed { frame, error, rejected })
+    }
+}
+
+impl<C: Decoder<Item: Into<Bytes>>> Decoder for Utf8FramesCodec<C> {
+    type Item = ByteString;
+    type Error = FrameError<C::Error>;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, Self::Error> {
+        let frame = self.codec.decode(src).map_err(FrameError::Inner)?;
+        frame.map(|frame| self.read(frame)).transpose()
+    }
+
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, Self::Error> {
+        let frame = self.codec.decode_eof(src).map_err(FrameError::Inner)?;
+        frame.map(|frame| self.read(frame)).transpose()
+    }
+}
+
+impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
+    type Error = C::Error;
+
+    fn encode(&mut self, text: T, dst: &mut BytesMut) -> Result<(), C::Error> {
+        self.codec.encode(text.into().into_bytes(), dst)
+    }
+}
+
+/// Makes a codec for one text over many frames of a byte codec, by [`Utf8FramesCodec::over_fragments`].
+///
+/// A frame may end inside a character, which then comes with the next frame; the last frame of the message may not.
+/// So the byte codec has to say of every frame which of the two it is: its item is a [`Fragment`] of `Bytes` or
+/// `BytesMut`, and ours is a [`Fragment`] of `ByteString`, one for each frame. Nobody can forget the end of the message,
+/// since there is no frame without the answer.
+///
+/// The text of a frame is a slice of it, unless a character straddles its start or something in it was repaired. It
+/// may be empty.
+///
+/// ```
+/// # use bytes::{Bytes, BytesMut};
+/// # use tokio_util::codec::Decoder;
+/// use utf8_codec::{Fragment, Utf8FramesCodec};
+///
+/// /// Frames of one octet; an upper-case letter is the last one of its message.
+/// struct Letters;
+///
+/// impl Decoder for Letters {
+///     type Item = Fragment<Bytes>;
+///     type Error = std::io::Error;
+///
+///     fn decode(&mut self, src: &mut BytesMut) -> std::io::Result<Option<Fragment<Bytes>>> {
+///         let Some(&octet) = src.first() else { return Ok(None) };
+///         let payload = src.split_to(1).freeze();
+///         Ok(Some(if octet.is_ascii_uppercase() { Fragment::Last(payload) } else { Fragment::More(payload) }))
+///     }
+/// }
+///
+/// let mut codec = Utf8FramesCodec::new(Letters).over_fragments();
+/// let mut buffer = BytesMut::from("\u{E9}T");
+/// assert_eq!(codec.decode(&mut buffer)?, Some(Fragment::More("".into())));
+/// assert_eq!(codec.decode(&mut buffer)?, Some(Fragment::More("é".into())));
+/// assert_eq!(codec.decode(&mut buffer)?, Some(Fragment::Last("T".into())));
+/// # Ok::<(), utf8_codec::FrameError<std::io::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// As [`Utf8FramesCodec`], but offsets count from the start of the message, and only the first error of a message is
+/// told, with the frame that brought it. The rest of that message is left out, and the next one is read as if nothing
+/// had been. A stream that ends inside a character is [`Truncated`](crate::ErrorKind::Truncated) once.
+#[derive(Clone, Debug, Default)]
+pub struct Utf8FragmentsCodec<C> {
+    codec: C,
+    policies: TextDecoder,
+    text: TextChunks,
+    /// The message has failed and goes on.
+    failed: bool,
+    frame: u64,
+    counters: Counters,
+}
+
+/// A frame of a message, and whether it is the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fragment<T> {
+    /// The message goes on.
+    More(T),
+    /// The message ends with it.
+    Last(T),
+}
+
+impl<T> Fragment<T> {
+    /// Its payload or text, and whether the message ends with it.
+    pub fn into_parts(self) -> (T, bool) {
+        match self {
+            Self::More(payload) => (payload, false),
+            Self::Last(payload) => (payload, true),
+        }
+    }
+
+    fn new(payload: T, last: bool) -> Self {
+        if last { Self::Last(payload) } else { Self::More(payload) }
+    }
+}
+
+impl<C> Utf8FragmentsCodec<C> {
+    /// The byte codec.
+    pub const fn get_ref(&self) -> &C {
+        &self.codec
+    }
+
+    /// The byte codec.
+    pub const fn get_mut(&mut self) -> &mut C {
+        &mut self.codec
+    }
+
+    /// The byte codec.
+    pub fn into_inner(self) -> C {
+        self.codec
+    }
+
+    /// Ill-formed sequences met in messages that have ended; in a message that is refused, only the first one.
+    pub const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// The text of a frame; `None` in the rest of a message that has failed.
+    fn read<E>(
+        &mut self,
+        fragment: Fragment<impl Into<Bytes>>,
+    ) -> Result<Option<Fragment<ByteString>>, FrameError<E>> {
+        let frame = self.frame;
+        self.frame += 1;
+        let (payload, last) = fragment.into_parts();
+        let payload = payload.into();
+        if self.failed {
+            self.failed = !last;
+            return Ok(None);
+        }
+        self.text.feed(payload.clone());
+        let text = join(&mut self.text, last);
+        if last || text.is_err() {
+            self.end_message();
+        }
+        self.failed = text.is_err() && !last;
+        match text {
+            Ok(text) => Ok(Some(Fragment::new(text, last))),
+            Err(error) => Err(FrameError::IllFormed { frame, error, rejected: payload }),
+        }
+    }
+
+    fn end_message(&mut self) {
+        self.counters.add(self.text.decoder().counters());
+        self.text = TextChunks::new(self.policies);
+    }
+}
+
+/// What a frame adds to the text.
+fn join(text: &mut TextChunks, last: bool) -> Result<ByteString, Utf8Error> {
+    let mut parts = core::iter::from_fn(|| text.next().or_else(|| last.then(|| text.finish())?));
+    let Some(first) = parts.next().transpose()? else { return Ok(ByteString::new()) };
+    let Some(second) = parts.next().transpose()? else { return Ok(first) };
+    let mut joined = String::from(first) + &second;
+    parts.try_for_each(|part| part.map(|part| joined.push_str(&part)))?;
+    Ok(joined.into())
+}
+
+impl<C, B> Decoder for Utf8FragmentsCodec<C>
+where
+    C: Decoder<Item = Fragment<B>>,
+    B: Into<Bytes>,
+{
+    type Item = Fragment<ByteString>;
+    type Error = FrameError<C::Error>;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Self::Item>, Self::Error> {
+        while let Some(fragment) = self.codec.decode(src).map_err(FrameError::Inner)? {
+            if let Some(text) = self.read(fragment)? {
+                return Ok(Some(text));
+            }
+        }
+        Ok(None)
+    }
+
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Self::Item>, Self::Error> {
+        while let Some(fragment) = self.codec.decode_eof(src).map_err(FrameError::Inner)? {
+            if let Some(text) = self.read(fragment)? {
+                return Ok(Some(text));
+            }
+        }
+        // A message that nobody ended: what is held of it must not vanish.
+        let rejected = Bytes::copy_from_slice(self.text.decoder().pending());
+        let end = if rejected.is_empty() { None } else { self.text.finish() };
+        self.end_message();
+        self.failed = false;
+        end.map(|end| match end {
+            Ok(text) => Ok(Fragment::More(text)),
+            Err(error) => Err(FrameError::IllFormed { frame: self.frame.saturating_sub(1), error, rejected }),
+        })
+        .transpose()
+    }
+}
+
+impl<C: Encoder<Fragment<Bytes>>, T: Into<ByteString>> Encoder<Fragment<T>> for Utf8FragmentsCodec<C> {
+    type Error = C::Error;
+
+    fn encode(&mut self, text: Fragment<T>, dst: &mut BytesMut) -> Result<(), C::Error> {
+        let (text, last) = text.into_parts();
+        self.codec.encode(Fragment::new(text.into().into_bytes(), last), dst)
+    }
+}
+
+/// An error of a codec for text in frames, over a byte codec that fails with `E`.
+///
+/// Neither `Display` nor `Debug` shows payload octets of ours; whoever wants them takes `rejected`.
+#[non_exhaustive]
+pub enum FrameError<E> {
+    /// The frame is no text.
+    IllFormed {
+        /// Which one, counted from 0.
+        frame: u64,
+        /// Where and why, at its first error.
+        error: Utf8Error,
+        /// The payload of the frame; at the end of the stream the octets of the sequence that it cut short.
+        rejected: Bytes,
+    },
+    /// The byte codec failed.
+    Inner(E),
+}
+
+impl<E> FrameError<E> {
+    /// Where and why the text was ill-formed, if that is the error.
+    pub const fn utf8_error(&self) -> Option<Utf8Error> {
+        match self {
+            Self::IllFormed { error, .. } => Some(*error),
+            Self::Inner(_) => None,
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for FrameError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IllFormed { frame, error, .. } => write!(f, "frame {frame}: {error}"),
+            Self::Inner(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: fmt::Debug> fmt::Debug for FrameError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IllFormed { frame, error, rejected } => f
+                .debug_struct("IllFormed")
+                .field("frame", frame)
+                .field("error", error)
+                .field("rejected", &format_args!("{} bytes", rejected.len()))
+                .finish(),
+            Self::Inner(error) => f.debug_tuple("Inner").field(error).finish(),
+        }
+    }
+}
+
+impl<E: core::error::Error + 'static> core::error::Error for FrameError<E> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::IllFormed { error, .. } => Some(error),
+            Self::Inner(error) => Some(error),
+        }
+    }
+}
+
+impl<E: From<io::Error>> From<io::Error> for FrameError<E> {
+    fn from(error: io::Error) -> Self {
+        Self::Inner(error.into())
+    }
+}
+
+impl<E: Recoverable> Recoverable for FrameError<E> {
+    fn is_recoverable(&self) -> bool {
+        match self {
+            Self::IllFormed { .. } => true,
+            Self::Inner(error) => error.is_recoverable(),
+        }
+    }
+}
+
+impl Recoverable for AnyDelimiterCodecError {
+    /// A frame that is too long is told once and discarded.
+    fn is_recoverable(&self) -> bool {
+        matches!(self, Self::MaxChunkLengthExceeded)
+    }
+}
+
+impl Recoverable for io::Error {
+    /// Never: `LengthDelimitedCodec` gives one when it has lost the frames, too.
+    fn is_recoverable(&self) -> bool {
+        false
+    }
+}

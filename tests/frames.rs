@@ -1,0 +1,264 @@
+//! `Utf8FramesCodec`: any byte codec, every frame a text, or one text over many frames.
+#![allow(missing_docs)]
+
+mod support;
+
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use bytestring::ByteString;
+use futures::StreamExt;
+use support::{Rng, every_partition, oracle};
+use tokio_util::codec::{
+    AnyDelimiterCodec, AnyDelimiterCodecError, Decoder, Encoder, FramedRead, LengthDelimitedCodec,
+};
+use utf8_codec::{
+    BomPolicy, ErrorKind, ErrorPolicy, ErrorsAsItems, Fragment, FrameError, TextDecoder, Utf8Error,
+    Utf8FramesCodec,
+};
+
+fn length_delimited(payloads: &[&[u8]]) -> BytesMut {
+    let mut out = BytesMut::new();
+    for payload in payloads {
+        LengthDelimitedCodec::new().encode(Bytes::copy_from_slice(payload), &mut out).unwrap();
+    }
+    out
+}
+
+/// Everything that a codec gives for octets that come one at a time, and then for its end.
+fn decode_all<C: Decoder>(codec: &mut C, octets: &[u8]) -> Vec<Result<C::Item, C::Error>> {
+    let (mut buffer, mut out) = (BytesMut::new(), Vec::new());
+    for octet in octets {
+        buffer.extend_from_slice(&[*octet]);
+        while let Some(item) = codec.decode(&mut buffer).transpose() {
+            out.push(item);
+        }
+    }
+    while let Some(item) = codec.decode_eof(&mut buffer).transpose() {
+        out.push(item);
+    }
+    out
+}
+
+fn facts<T, E: core::fmt::Debug>(item: Result<T, FrameError<E>>) -> Result<T, (u64, Utf8Error, Bytes)> {
+    item.map_err(|error| match error {
+        FrameError::IllFormed { frame, error, rejected } => (frame, error, rejected),
+        error => panic!("{error:?}"),
+    })
+}
+
+#[test]
+fn every_frame_is_a_text_of_its_own() {
+    let octets = length_delimited(&[b"na\xC3\xAFv", b"", b"cut \xE2\x82", b"\xACgone", b"end"]);
+    let mut codec = Utf8FramesCodec::new(LengthDelimitedCodec::new());
+    let got: Vec<_> = decode_all(&mut codec, &octets).into_iter().map(facts).collect();
+    let error = |offset, kind, len| Utf8Error::new(offset, kind, len);
+    assert_eq!(
+        got,
+        [
+            Ok("na\u{EF}v".into()),
+            Ok("".into()),
+            Err((2, error(4, ErrorKind::Truncated, 2), Bytes::from_static(b"cut \xE2\x82"))),
+            Err((3, error(0, ErrorKind::UnexpectedContinuation, 1), Bytes::from_static(b"\xACgone"))),
+            Ok("end".into()),
+        ]
+    );
+    assert_eq!(codec.counters().total(), 2);
+}
+
+#[test]
+fn the_text_of_a_frame_is_the_frame() {
+    let mut buffer = length_delimited(&["zw\u{F6}lf".as_bytes()]);
+    let payload = buffer[4..].as_ptr();
+    let text = Utf8FramesCodec::new(LengthDelimitedCodec::new()).decode(&mut buffer).unwrap().unwrap();
+    assert_eq!(text, "zw\u{F6}lf");
+    assert_eq!(text.as_ptr(), payload);
+}
+
+#[test]
+fn policies_apply_to_every_frame() {
+    let policies = TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(BomPolicy::Require);
+    let octets = length_delimited(&[b"\xEF\xBB\xBFa\xFFb", b"none", b"none again", b"\xEF\xBB\xBFc\xE2"]);
+    let mut codec = Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), policies);
+    let got: Vec<_> = decode_all(&mut codec, &octets).into_iter().map(facts).collect();
+    assert_eq!(got[0], Ok("a\u{FFFD}b".into()));
+    for (index, frame) in [(1, &b"none"[..]), (2, b"none again")] {
+        let error = Utf8Error::new(0, ErrorKind::MissingBom, 0);
+        assert_eq!(got[index], Err((index as u64, error, Bytes::from_static(frame))));
+    }
+    assert_eq!(got[3], Ok("c\u{FFFD}".into()));
+    assert_eq!(codec.counters().of(ErrorKind::MissingBom), 2);
+    assert_eq!(codec.counters().total(), 4);
+}
+
+#[test]
+fn one_bad_frame_between_nuls_does_not_end_the_session() {
+    let inner = AnyDelimiterCodec::new_with_max_length(b"\0".to_vec(), b"\0".to_vec(), 8);
+    let mut codec = ErrorsAsItems::new(Utf8FramesCodec::new(inner));
+    let octets = b"one\0tw\xC3\0much too long\0gr\xC3\xBCn\0last";
+    let got: Vec<_> = decode_all(&mut codec, octets).into_iter().map(Result::unwrap).collect();
+    assert_eq!(got[0].as_ref().unwrap(), "one");
+    assert_eq!(got[1].as_ref().unwrap_err().utf8_error(), Some(Utf8Error::new(2, ErrorKind::Truncated, 1)));
+    assert!(matches!(got[2], Err(FrameError::Inner(AnyDelimiterCodecError::MaxChunkLengthExceeded))));
+    assert_eq!(got[3].as_ref().unwrap(), "gr\u{FC}n");
+    assert_eq!(got[4].as_ref().unwrap(), "last");
+    assert_eq!(got.len(), 5);
+}
+
+#[test]
+fn errors_of_the_byte_codec_are_handed_on() {
+    let inner = LengthDelimitedCodec::builder().max_frame_length(4).new_codec();
+    let mut codec = ErrorsAsItems::new(Utf8FramesCodec::new(inner));
+    let error = codec.decode(&mut length_delimited(&[b"too long"])).unwrap_err();
+    assert!(matches!(&error, FrameError::Inner(error) if error.kind() == io::ErrorKind::InvalidData));
+    assert!(core::error::Error::source(&error).is_some());
+}
+
+#[test]
+fn errors_show_no_payload() {
+    let octets = length_delimited(&[b"secret\xFF"]);
+    let error =
+        decode_all(&mut Utf8FramesCodec::new(LengthDelimitedCodec::new()), &octets).remove(0).unwrap_err();
+    assert_eq!(error.to_string(), "frame 0: ill-formed UTF-8 at byte 6 (InvalidLead, 1 bytes)");
+    assert!(!format!("{error:?}").contains("secret"), "{error:?}");
+    assert!(core::error::Error::source(&error).unwrap().is::<Utf8Error>());
+}
+
+#[test]
+fn what_is_encoded_is_decoded() {
+    let mut codec = Utf8FramesCodec::new(LengthDelimitedCodec::new());
+    let mut buffer = BytesMut::new();
+    codec.encode("gr\u{FC}n", &mut buffer).unwrap();
+    codec.encode(String::from("blau"), &mut buffer).unwrap();
+    codec.encode(ByteString::from_static("rot"), &mut buffer).unwrap();
+    let got: Vec<_> = decode_all(&mut codec, &buffer).into_iter().map(Result::unwrap).collect();
+    assert_eq!(got, ["gr\u{FC}n", "blau", "rot"]);
+}
+
+/// A fragment: its length, with the high bit if it is the last one, and its payload.
+#[derive(Debug, Default)]
+struct Fragments;
+
+impl Decoder for Fragments {
+    type Item = Fragment<BytesMut>;
+    type Error = io::Error;
+
+    fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Self::Item>> {
+        let Some(&head) = src.first() else { return Ok(None) };
+        let length = usize::from(head & 0x7F);
+        if src.len() <= length {
+            return Ok(None);
+        }
+        let payload = src.split_to(1 + length).split_off(1);
+        Ok(Some(if head > 0x7F { Fragment::Last(payload) } else { Fragment::More(payload) }))
+    }
+}
+
+impl Encoder<Fragment<Bytes>> for Fragments {
+    type Error = io::Error;
+
+    fn encode(&mut self, fragment: Fragment<Bytes>, dst: &mut BytesMut) -> io::Result<()> {
+        let (payload, last) = fragment.into_parts();
+        dst.extend_from_slice(&[payload.len() as u8 | u8::from(last) << 7]);
+        dst.extend_from_slice(&payload);
+        Ok(())
+    }
+}
+
+fn fragments(messages: &[&[&[u8]]]) -> BytesMut {
+    let mut out = BytesMut::new();
+    for message in messages {
+        let (last, more) = message.split_last().unwrap();
+        for payload in more {
+            Fragments.encode(Fragment::More(Bytes::copy_from_slice(payload)), &mut out).unwrap();
+        }
+        Fragments.encode(Fragment::Last(Bytes::copy_from_slice(last)), &mut out).unwrap();
+    }
+    out
+}
+
+#[test]
+fn one_text_over_many_frames_has_the_verdict_of_the_oracle_for_every_partition() {
+    let mut rng = Rng::new(22);
+    for round in 0..800 {
+        let input = rng.dirty_text(1 + round % 8);
+        let (_, errors) = oracle::decode(&input);
+        every_partition(&input, |chunks| {
+            let octets = fragments(&[chunks, &[b"next"]]);
+            let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+            let (mut text, mut error, mut ends) = (String::new(), None, 0);
+            for item in decode_all(&mut codec, &octets) {
+                match facts(item) {
+                    Ok(fragment) => {
+                        let (part, last) = fragment.into_parts();
+                        text.push_str(&part);
+                        ends += usize::from(last);
+                    }
+                    Err((frame, fault, rejected)) => {
+                        assert_eq!(rejected, chunks[frame as usize], "the frame that brought it");
+                        assert!(error.replace((fault.offset, fault.kind, fault.len)).is_none(), "told once");
+                    }
+                }
+            }
+            assert_eq!(error, errors.first().copied(), "{chunks:02X?}");
+            if error.is_none() {
+                assert_eq!(text.as_bytes(), [&input[..], b"next"].concat());
+            }
+            assert!(text.ends_with("next"), "the next message is read as if nothing had been");
+            assert_eq!(ends, if error.is_none() { 2 } else { 1 });
+        });
+    }
+}
+
+#[test]
+fn the_final_fragment_that_ends_inside_a_character_is_truncated() {
+    // fastwebsockets 0.10 gave "abc" for this, and dropped the rest.
+    let octets = fragments(&[&[b"ab", b"c\xE2\x82"]]);
+    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let got: Vec<_> = decode_all(&mut codec, &octets).into_iter().map(facts).collect();
+    let error = Utf8Error::new(3, ErrorKind::Truncated, 2);
+    assert_eq!(got, [Ok(Fragment::More("ab".into())), Err((1, error, Bytes::from_static(b"c\xE2\x82")))]);
+    assert_eq!(codec.counters().of(ErrorKind::Truncated), 1);
+}
+
+#[test]
+fn a_stream_that_ends_inside_a_message_and_a_character_tells_so_once() {
+    let mut octets = BytesMut::new();
+    Fragments.encode(Fragment::More(Bytes::from_static(b"ab\xE2\x82")), &mut octets).unwrap();
+    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let got: Vec<_> = decode_all(&mut codec, &octets).into_iter().map(facts).collect();
+    let error = Utf8Error::new(2, ErrorKind::Truncated, 2);
+    assert_eq!(got, [Ok(Fragment::More("ab".into())), Err((0, error, Bytes::from_static(b"\xE2\x82")))]);
+}
+
+#[test]
+fn fragments_are_slices_unless_a_character_straddles_them() {
+    let mut buffer = fragments(&[&[b"one \xC3", b"\xA9 two"], &["dr\u{FC}ei".as_bytes()]]);
+    let third = buffer[buffer.len() - 6..].as_ptr();
+    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut next = || codec.decode(&mut buffer).unwrap().unwrap();
+    assert_eq!(next(), Fragment::More("one ".into()));
+    assert_eq!(next(), Fragment::Last("\u{E9} two".into()));
+    let (text, last) = next().into_parts();
+    assert!(last);
+    assert_eq!((&*text, text.as_ptr()), ("dr\u{FC}ei", third));
+}
+
+#[test]
+fn fragments_are_encoded_as_they_are_told() {
+    let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
+    let mut buffer = BytesMut::new();
+    codec.encode(Fragment::More("a"), &mut buffer).unwrap();
+    codec.encode(Fragment::Last("b"), &mut buffer).unwrap();
+    assert_eq!(&buffer[..], b"\x01a\x81b");
+}
+
+#[test]
+fn a_session_over_a_socket_goes_on_behind_a_bad_message() {
+    let octets = fragments(&[&[b"go", b"od"], &[b"b\xFF", b"ad"], &[b"good again"]]);
+    let codec = ErrorsAsItems::new(Utf8FramesCodec::new(Fragments).over_fragments());
+    let got: Vec<_> = futures::executor::block_on(FramedRead::new(&octets[..], codec).collect());
+    let texts: Vec<_> = got.into_iter().map(|item| item.unwrap().map(Fragment::into_parts).ok()).collect();
+    let text = |text: &str, last| Some((text.into(), last));
+    assert_eq!(texts, [text("go", false), text("od", true), None, text("good again", true)]);
+}
