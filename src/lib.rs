@@ -50,8 +50,8 @@ pub use boundary::{
 };
 #[cfg(feature = "codec")]
 pub use codec::{
-    CodecError, ErrorsAsItems, Fragment, FrameError, LineEnding, Recoverable, Utf8Codec, Utf8FragmentsCodec,
-    Utf8FramesCodec, Utf8LinesCodec,
+    CodecError, ErrorsAsItems, Fragment, FrameError, LineEnding, Lines, LinesIter, Recoverable, Utf8Codec,
+    Utf8FragmentsCodec, Utf8FramesCodec, Utf8LineBatchesCodec, Utf8LinesCodec,
 };
 #[cfg(feature = "alloc")]
 pub use content_type::{Charset, ContentType, ContentTypeError, is_utf8_label};

@@ -71,9 +71,20 @@ impl Ascii {
     /// `?`, what most programs put in the place of an octet they cannot show.
     pub const QUESTION_MARK: Self = Self(b'?');
 
+    /// NUL, which ends the texts of C.
+    pub const NUL: Self = Self(0x00);
+
+    /// RECORD SEPARATOR, which separates JSON texts (RFC 7464).
+    pub const RECORD_SEPARATOR: Self = Self(0x1E);
+
     /// `None` if `octet` is above `7F`.
     pub const fn new(octet: u8) -> Option<Self> {
         if octet.is_ascii() { Some(Self(octet)) } else { None }
+    }
+
+    /// The octet.
+    pub const fn get(self) -> u8 {
+        self.0
     }
 }
 

@@ -1,12 +1,14 @@
 //! Text in lines.
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, BufMut, BytesMut};
 use bytestring::ByteString;
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memrchr, memrchr2};
 use tokio_util::codec::{Decoder, Encoder};
 
+use super::batches::Utf8LineBatchesCodec;
 use super::decode_frame;
 use super::error::CodecError;
+use crate::policy::Ascii;
 use crate::text::{Counters, TextDecoder};
 
 /// What ends a line. No Unicode separator (U+0085, U+2028, U+2029) ever does.
@@ -23,17 +25,26 @@ pub enum LineEnding {
     /// LF, CRLF or CR, as in server-sent events. A CR ends its line at once; an LF that follows it, in this read or
     /// in a later one, is part of it. Written as LF.
     Any,
+    /// This octet and no other: texts between NULs, JSON texts between record separators (RFC 7464). It is ASCII, so
+    /// it is never inside a character.
+    Ascii(Ascii),
 }
+
+/// The longest terminator.
+pub(super) const MAX_TERMINATOR: usize = 2;
 
 impl LineEnding {
     /// The first terminator in `src`, whose first `searched` octets hold the start of none: where it starts, and its
     /// length.
-    fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
+    pub(super) fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
         let mut from = searched;
         loop {
             let rest = src.get(from..)?;
-            let at =
-                from + if self == Self::Any { memchr2(b'\n', b'\r', rest) } else { memchr(b'\n', rest) }?;
+            let at = from
+                + match self {
+                    Self::Any => memchr2(b'\n', b'\r', rest),
+                    _ => memchr(self.last_octet(), rest),
+                }?;
             let after_cr = at > 0 && src[at - 1] == b'\r';
             match self {
                 Self::LfOrCrLf | Self::CrLf if after_cr => return Some((at - 1, 2)),
@@ -44,29 +55,52 @@ impl LineEnding {
         }
     }
 
+    /// The end of the last terminator in `src`, whose first `searched` octets hold the start of none.
+    pub(super) fn find_last(self, src: &[u8], searched: usize) -> Option<usize> {
+        let mut rest = src.get(searched..)?;
+        loop {
+            let at = match self {
+                Self::Any => memrchr2(b'\n', b'\r', rest),
+                _ => memrchr(self.last_octet(), rest),
+            }?;
+            if self != Self::CrLf || rest[..at].ends_with(b"\r") {
+                return Some(searched + at + 1);
+            }
+            rest = &rest[..at];
+        }
+    }
+
+    /// What every terminator ends with, but for a CR under [`LineEnding::Any`].
+    const fn last_octet(self) -> u8 {
+        match self {
+            Self::Ascii(octet) => octet.get(),
+            _ => b'\n',
+        }
+    }
+
     /// Octets at the end of `src`, in which there is no terminator, that may be the start of one.
     fn may_start(self, src: &[u8]) -> usize {
         match self {
             Self::LfOrCrLf | Self::CrLf => usize::from(src.ends_with(b"\r")),
-            Self::Lf | Self::Any => 0,
+            Self::Lf | Self::Any | Self::Ascii(_) => 0,
         }
     }
 
     /// Where in `line` a peer would read a terminator, the one that will be written behind it taken into account.
     fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {
-            Self::Lf => memchr(b'\n', line),
+            Self::Lf | Self::Ascii(_) => memchr(self.last_octet(), line),
             Self::LfOrCrLf => memchr(b'\n', line).or_else(|| line.ends_with(b"\r").then(|| line.len() - 1)),
             // A bare CR or LF is legal in the frame, but peers disagree on what it means (SMTP smuggling).
             Self::CrLf | Self::Any => memchr2(b'\n', b'\r', line),
         }
     }
 
-    const fn written(self) -> &'static [u8] {
-        match self {
-            Self::CrLf => b"\r\n",
-            _ => b"\n",
+    fn write(self, dst: &mut BytesMut) {
+        if self == Self::CrLf {
+            dst.put_u8(b'\r');
         }
+        dst.put_u8(self.last_octet());
     }
 }
 
@@ -105,17 +139,17 @@ impl LineEnding {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Utf8LinesCodec {
-    text: TextDecoder,
-    ending: LineEnding,
-    max_length: MaxLength,
+    pub(super) text: TextDecoder,
+    pub(super) ending: LineEnding,
+    pub(super) max_length: MaxLength,
     /// Octets at the front of the buffer in which no terminator starts. A wrong number (a caller changed the buffer)
     /// costs a late line, never a line that is not text.
-    searched: usize,
+    pub(super) searched: usize,
     state: State,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct MaxLength(usize);
+pub(super) struct MaxLength(pub(super) usize);
 
 impl Default for MaxLength {
     fn default() -> Self {
@@ -159,6 +193,11 @@ impl Utf8LinesCodec {
         Self { ending, ..self }
     }
 
+    /// Gives all complete lines that the buffer holds as one item, from here on: [`Utf8LineBatchesCodec`].
+    pub const fn batches(self) -> Utf8LineBatchesCodec {
+        Utf8LineBatchesCodec::new(self)
+    }
+
     /// Absolute position in the stream, in octets, of the end of what was given out, reported or discarded.
     pub const fn offset(&self) -> u64 {
         self.text.offset()
@@ -184,9 +223,7 @@ impl Utf8LinesCodec {
         terminator: usize,
     ) -> Result<ByteString, CodecError> {
         trace!(offset = self.offset(), length, terminator, "decoding line");
-        self.searched = 0;
-        let ends_with_cr = self.ending == LineEnding::Any && terminator == 1 && src[length] == b'\r';
-        self.state = if ends_with_cr { State::AfterCr } else { State::Line };
+        self.lines_end(&src[..length + terminator]);
         if length > self.max_length.0 {
             let error = self.too_long();
             self.discard(src, length + terminator);
@@ -194,6 +231,46 @@ impl Utf8LinesCodec {
         }
         decode_frame(&mut self.text, src.split_to(length + terminator).freeze(), terminator)
             .map_err(|(error, rejected)| CodecError::IllFormed { error, rejected })
+    }
+
+    /// The octets, which are about to be taken, end with a line.
+    pub(super) fn lines_end(&mut self, octets: &[u8]) {
+        self.searched = 0;
+        let after_cr = self.ending == LineEnding::Any && octets.ends_with(b"\r");
+        self.state = if after_cr { State::AfterCr } else { State::Line };
+    }
+
+    /// Leaves out what is left of an earlier line; whether `src` starts with a line then.
+    pub(super) fn start_line(&mut self, src: &mut BytesMut) -> bool {
+        if self.state == State::AfterCr && !src.is_empty() {
+            self.state = State::Line;
+            if src.starts_with(b"\n") {
+                self.discard(src, 1);
+            }
+        }
+        if self.state == State::Discard {
+            let Some((length, terminator)) = self.ending.find(src, self.searched) else {
+                let kept = self.ending.may_start(src);
+                self.discard(src, src.len() - kept);
+                return false;
+            };
+            self.lines_end(&src[..length + terminator]);
+            self.discard(src, length + terminator);
+        }
+        true
+    }
+
+    /// There is no terminator in `src`.
+    pub(super) fn await_terminator(&mut self, src: &mut BytesMut) -> Result<(), CodecError> {
+        let length = src.len() - self.ending.may_start(src);
+        if length > self.max_length.0 {
+            let error = self.too_long();
+            self.discard(src, length);
+            self.state = State::Discard;
+            return Err(error);
+        }
+        self.searched = length;
+        Ok(())
     }
 
     fn too_long(&self) -> CodecError {
@@ -208,37 +285,12 @@ impl Decoder for Utf8LinesCodec {
     type Error = CodecError;
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
-        if self.state == State::AfterCr && !src.is_empty() {
-            self.state = State::Line;
-            if src.starts_with(b"\n") {
-                self.discard(src, 1);
-            }
-        }
-        loop {
-            let found = self.ending.find(src, self.searched);
-            if self.state == State::Discard {
-                let Some((length, terminator)) = found else {
-                    let kept = self.ending.may_start(src);
-                    self.discard(src, src.len() - kept);
-                    return Ok(None);
-                };
-                let ends_with_cr = self.ending == LineEnding::Any && terminator == 1 && src[length] == b'\r';
-                self.state = if ends_with_cr { State::AfterCr } else { State::Line };
-                self.discard(src, length + terminator);
-                continue;
-            }
-            if let Some((length, terminator)) = found {
-                return self.take(src, length, terminator).map(Some);
-            }
-            let length = src.len() - self.ending.may_start(src);
-            if length > self.max_length.0 {
-                let error = self.too_long();
-                self.discard(src, length);
-                self.state = State::Discard;
-                return Err(error);
-            }
-            self.searched = length;
+        if !self.start_line(src) {
             return Ok(None);
+        }
+        match self.ending.find(src, self.searched) {
+            Some((length, terminator)) => self.take(src, length, terminator).map(Some),
+            None => self.await_terminator(src).map(|()| None),
         }
     }
 
@@ -275,10 +327,9 @@ impl<T: AsRef<str>> Encoder<T> for Utf8LinesCodec {
         if let Some(at) = self.ending.embedded(line) {
             return Err(CodecError::EmbeddedTerminator { at });
         }
-        let terminator = self.ending.written();
-        dst.reserve(line.len() + terminator.len());
+        dst.reserve(line.len() + MAX_TERMINATOR);
         dst.extend_from_slice(line);
-        dst.extend_from_slice(terminator);
+        self.ending.write(dst);
         Ok(())
     }
 }

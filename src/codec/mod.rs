@@ -4,12 +4,14 @@
 //! copied, and `Framed::into_parts` hands on every octet that was not given out as text. A caller may pass any
 //! buffer to `decode`; so nothing is called text because an earlier call saw it, only because this call did.
 
+mod batches;
 mod chunks;
 mod error;
 mod errors_as_items;
 mod frames;
 mod lines;
 
+pub use batches::{Lines, LinesIter, Utf8LineBatchesCodec};
 pub use chunks::Utf8Codec;
 pub use error::{CodecError, Recoverable};
 pub use errors_as_items::ErrorsAsItems;
@@ -26,7 +28,7 @@ use crate::text::{TextDecoder, TextPiece};
 fn checked(text: Bytes) -> ByteString {
     debug_assert!(core::str::from_utf8(&text).is_ok());
     // SAFETY: every caller is in this folder, and has just had `text` validated from its first octet to its last, or
-    // has cut it out of such text before an ASCII octet.
+    // has cut it out of such text beside an ASCII octet.
     #[allow(unsafe_code)]
     unsafe {
         ByteString::from_bytes_unchecked(text)

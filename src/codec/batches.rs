@@ -1,0 +1,201 @@
+//! Text in lines, many at once.
+
+use core::iter::FusedIterator;
+
+use bytes::BytesMut;
+use bytestring::ByteString;
+use tokio_util::codec::{Decoder, Encoder};
+
+use super::checked;
+use super::error::CodecError;
+use super::lines::{LineEnding, MAX_TERMINATOR, Utf8LinesCodec};
+use crate::text::Counters;
+
+/// A codec for lines of text whose item is every complete line that the read buffer holds, by
+/// [`Utf8LinesCodec::batches`].
+///
+/// The octets of a batch are validated in one go, and one reference count is taken for all of its lines: for many
+/// short lines (logs, NDJSON, metrics) that is most of the cost of a line. Everything else is as with
+/// [`Utf8LinesCodec`]: the limit, the terminators, the errors, which are told between batches, each for its line.
+///
+/// How many lines come together depends on how much was read. The lines themselves do not.
+///
+/// ```
+/// # use futures::StreamExt;
+/// # use tokio_util::codec::FramedRead;
+/// use utf8_codec::{ErrorsAsItems, Utf8LinesCodec};
+///
+/// # tokio_test::block_on(async {
+/// let socket = &b"one\ntwo\r\nth\xFFree\nfour\nfive"[..];
+/// let mut batches = FramedRead::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new().batches()));
+/// let (mut good, mut bad) = (Vec::new(), 0);
+/// while let Some(batch) = batches.next().await {
+///     match batch? {
+///         Ok(lines) => good.extend(lines.iter().map(String::from)),
+///         Err(_) => bad += 1,
+///     }
+/// }
+/// assert_eq!(good, ["one", "two", "four", "five"]);
+/// assert_eq!(bad, 1);
+/// # Ok::<(), utf8_codec::CodecError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Utf8LineBatchesCodec {
+    lines: Utf8LinesCodec,
+}
+
+impl Utf8LineBatchesCodec {
+    pub(super) const fn new(lines: Utf8LinesCodec) -> Self {
+        Self { lines }
+    }
+
+    /// As [`Utf8LinesCodec::offset`].
+    pub const fn offset(&self) -> u64 {
+        self.lines.offset()
+    }
+
+    /// As [`Utf8LinesCodec::counters`].
+    pub const fn counters(&self) -> Counters {
+        self.lines.counters()
+    }
+
+    /// Gives line by line, from here on.
+    pub const fn into_lines(self) -> Utf8LinesCodec {
+        self.lines
+    }
+
+    /// Octets at the front of `lines`, which ends with a terminator, that are whole lines to be given out as they
+    /// are. None if the first line needs a closer look.
+    fn good_lines(&mut self, lines: &[u8]) -> usize {
+        let (text, ending) = (&mut self.lines.text, self.lines.ending);
+        if !text.is_past_start() {
+            return 0;
+        }
+        let lines = &lines[..within_limit(lines, ending, self.lines.max_length.0)];
+        let start = text.offset();
+        text.seek(start);
+        let good = match text.validate(lines) {
+            Ok(()) => lines.len(),
+            Err(error) => ending.find_last(&lines[..(error.offset - start) as usize], 0).unwrap_or(0),
+        };
+        text.seek(start + good as u64);
+        good
+    }
+}
+
+/// Octets at the front of `lines` that hold only lines of at most `max` octets, up to a terminator.
+fn within_limit(lines: &[u8], ending: LineEnding, max: usize) -> usize {
+    let mut end = 0;
+    // As long as so many octets are left, one of the lines in them may be too long.
+    while lines.len() - end > max {
+        let rest = &lines[end..];
+        let window = &rest[..rest.len().min(max.saturating_add(MAX_TERMINATOR))];
+        match (ending.find(window, 0), ending.find_last(window, 0)) {
+            (Some((first, _)), Some(last)) if first <= max => end += last,
+            _ => return end,
+        }
+    }
+    lines.len()
+}
+
+impl Decoder for Utf8LineBatchesCodec {
+    type Item = Lines;
+    type Error = CodecError;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Lines>, CodecError> {
+        if !self.lines.start_line(src) {
+            return Ok(None);
+        }
+        let Some(end) = self.lines.ending.find_last(src, self.lines.searched) else {
+            return self.lines.await_terminator(src).map(|()| None);
+        };
+        let good = self.good_lines(&src[..end]);
+        if good == 0 {
+            return Ok(self.lines.decode(src)?.map(Lines::one));
+        }
+        let text = src.split_to(good).freeze();
+        trace!(offset = self.offset(), length = good, "decoding lines");
+        self.lines.lines_end(&text);
+        Ok(Some(Lines { text: checked(text), ending: Some(self.lines.ending) }))
+    }
+
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Lines>, CodecError> {
+        match self.decode(src)? {
+            Some(lines) => Ok(Some(lines)),
+            None => Ok(self.lines.decode_eof(src)?.map(Lines::one)),
+        }
+    }
+}
+
+impl<T: AsRef<str>> Encoder<T> for Utf8LineBatchesCodec {
+    type Error = CodecError;
+
+    /// As [`Utf8LinesCodec`]: one line.
+    fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
+        self.lines.encode(line, dst)
+    }
+}
+
+/// One line or more, in one piece of memory: an item of [`Utf8LineBatchesCodec`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lines {
+    text: ByteString,
+    /// What ends each line; `None`: the text is one line, whatever is in it, without its terminator.
+    ending: Option<LineEnding>,
+}
+
+impl Lines {
+    const fn one(line: ByteString) -> Self {
+        Self { text: line, ending: None }
+    }
+
+    /// The lines without their terminators.
+    pub fn iter(&self) -> LinesIter<'_> {
+        LinesIter { rest: Some(&self.text), ending: self.ending }
+    }
+
+    /// The lines as they came: with their terminators, but for a line that was repaired or ended the stream.
+    pub const fn as_text(&self) -> &ByteString {
+        &self.text
+    }
+}
+
+impl<'l> IntoIterator for &'l Lines {
+    type Item = &'l str;
+    type IntoIter = LinesIter<'l>;
+
+    fn into_iter(self) -> LinesIter<'l> {
+        self.iter()
+    }
+}
+
+/// The lines of [`Lines`].
+#[derive(Clone, Debug)]
+pub struct LinesIter<'l> {
+    rest: Option<&'l str>,
+    ending: Option<LineEnding>,
+}
+
+impl<'l> Iterator for LinesIter<'l> {
+    type Item = &'l str;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'l str> {
+        let rest = self.rest?;
+        let Some(ending) = self.ending else { return self.rest.take() };
+        match ending.find(rest.as_bytes(), 0) {
+            Some((length, terminator)) => {
+                self.rest = Some(&rest[length + terminator..]);
+                Some(&rest[..length])
+            }
+            // Behind the last terminator.
+            None => {
+                self.rest = None;
+                None
+            }
+        }
+    }
+}
+
+impl FusedIterator for LinesIter<'_> {}

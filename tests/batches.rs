@@ -1,0 +1,164 @@
+//! Lines in batches: the same lines and the same errors as one by one, for every way of cutting.
+#![allow(missing_docs)]
+
+mod support;
+
+use bytes::BytesMut;
+use support::{Rng, every_partition};
+use tokio_util::codec::{Decoder, Encoder};
+use utf8_codec::{
+    Ascii, BomPolicy, CodecError, ErrorPolicy, LineEnding, TextDecoder, Utf8LineBatchesCodec, Utf8LinesCodec,
+};
+
+/// Lines and errors in their order, an error by its message and the octets that it rejects.
+type Outcome = Vec<Result<String, (String, Vec<u8>)>>;
+
+fn facts(error: CodecError) -> (String, Vec<u8>) {
+    let rejected = match &error {
+        CodecError::IllFormed { rejected, .. } => rejected.to_vec(),
+        _ => Vec::new(),
+    };
+    (error.to_string(), rejected)
+}
+
+fn one_by_one(mut codec: Utf8LinesCodec, chunks: &[&[u8]]) -> Outcome {
+    let (mut buffer, mut out) = (BytesMut::new(), Vec::new());
+    for chunk in chunks {
+        buffer.extend_from_slice(chunk);
+        while let Some(line) = codec.decode(&mut buffer).transpose() {
+            out.push(line.map(String::from).map_err(facts));
+        }
+    }
+    while let Some(line) = codec.decode_eof(&mut buffer).transpose() {
+        out.push(line.map(String::from).map_err(facts));
+    }
+    assert!(buffer.is_empty());
+    out
+}
+
+fn in_batches(mut codec: Utf8LineBatchesCodec, chunks: &[&[u8]]) -> (Outcome, usize) {
+    let (mut buffer, mut out, mut batches) = (BytesMut::new(), Vec::new(), 0);
+    let mut take = |batch: Result<utf8_codec::Lines, CodecError>| match batch {
+        Ok(lines) => {
+            batches += 1;
+            assert!(lines.iter().count() > 0, "no empty batch");
+            out.extend(lines.iter().map(|line| Ok(line.to_owned())));
+        }
+        Err(error) => out.push(Err(facts(error))),
+    };
+    for chunk in chunks {
+        buffer.extend_from_slice(chunk);
+        while let Some(batch) = codec.decode(&mut buffer).transpose() {
+            take(batch);
+        }
+    }
+    while let Some(batch) = codec.decode_eof(&mut buffer).transpose() {
+        take(batch);
+    }
+    assert!(buffer.is_empty());
+    (out, batches)
+}
+
+const ENDINGS: [LineEnding; 5] =
+    [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any, LineEnding::Ascii(Ascii::NUL)];
+
+/// Lines of all sorts: empty, long, ill-formed, with every terminator.
+fn lines(rng: &mut Rng, len: usize) -> Vec<u8> {
+    const PARTS: [&[u8]; 10] =
+        [b"\n", b"\r\n", b"\r", b"\0", b"a", b"bcd", b"\xC3\xA9", b"\xEF\xBB\xBF", b"\xFF", b"\xE2\x82"];
+    let mut out = Vec::new();
+    while out.len() < len {
+        out.extend_from_slice(PARTS[rng.below(PARTS.len())]);
+    }
+    out.truncate(len);
+    out
+}
+
+#[test]
+fn batches_hold_the_same_lines_as_one_by_one_for_every_partition() {
+    let mut rng = Rng::new(55);
+    let policies = [
+        TextDecoder::new(),
+        TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(BomPolicy::Strip),
+        TextDecoder::new().bom(BomPolicy::Require),
+    ];
+    for round in 0..250 {
+        let input = lines(&mut rng, 1 + round % 8);
+        for text in policies {
+            for ending in ENDINGS {
+                let codec = Utf8LinesCodec::with_decoder(text).ending(ending).max_length(3);
+                every_partition(&input, |chunks| {
+                    let expected = one_by_one(codec, chunks);
+                    assert_eq!(in_batches(codec.batches(), chunks).0, expected, "{ending:?} {chunks:02X?}");
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn long_buffers_with_few_bad_lines_come_in_few_batches() {
+    let mut rng = Rng::new(5);
+    for ending in ENDINGS {
+        let terminator: &[u8] = match ending {
+            LineEnding::CrLf => b"\r\n",
+            LineEnding::Ascii(octet) => &[octet.get()],
+            _ => b"\n",
+        };
+        let mut input = Vec::new();
+        for line in 0..2_000 {
+            let length = rng.below(40);
+            input.extend(core::iter::repeat_n(b'x', length));
+            match line {
+                700 => input.extend_from_slice(b"\xFF"),
+                1_400 => input.extend_from_slice(&[b'y'; 100]),
+                _ => {}
+            }
+            input.extend_from_slice(terminator);
+        }
+        let codec = Utf8LinesCodec::new().ending(ending).max_length(64);
+        let expected = one_by_one(codec, &[&input]);
+        let (got, batches) = in_batches(codec.batches(), &[&input]);
+        assert_eq!(got, expected);
+        assert_eq!((expected.len(), batches), (2_000, 3), "{ending:?}");
+        assert_eq!(expected.iter().filter(|line| line.is_err()).count(), 2);
+    }
+}
+
+#[test]
+fn a_batch_is_one_region_of_the_read_buffer() {
+    let mut buffer = BytesMut::from("eins\nzw\u{F6}lf\r\n\nrest");
+    let place = buffer.as_ptr();
+    let mut codec = Utf8LinesCodec::new().batches();
+    let lines = codec.decode(&mut buffer).unwrap().unwrap();
+    assert_eq!(lines.as_text(), "eins\nzw\u{F6}lf\r\n\n");
+    assert_eq!(lines.as_text().as_ptr(), place);
+    assert_eq!(lines.iter().collect::<Vec<_>>(), ["eins", "zw\u{F6}lf", ""]);
+    assert_eq!((&lines).into_iter().map(str::len).sum::<usize>(), 10);
+    assert_eq!((codec.offset(), &buffer[..]), (14, &b"rest"[..]));
+}
+
+#[test]
+fn a_repair_that_looks_like_a_terminator_does_not_make_a_line() {
+    let text = TextDecoder::new().on_error(ErrorPolicy::Replace('\n'));
+    let codec = Utf8LinesCodec::with_decoder(text);
+    let (got, _) = in_batches(codec.batches(), &[b"a\xFFb\nc\n"]);
+    assert_eq!(got, [Ok("a\nb".into()), Ok("c".into())]);
+}
+
+#[test]
+fn texts_between_ascii_delimiters_are_lines_too() {
+    let codec = Utf8LinesCodec::new().ending(LineEnding::Ascii(Ascii::RECORD_SEPARATOR));
+    let octets = b"\x1E{\"a\":1}\n\x1E{\"b\":\"\xC3\xA9\"}\n";
+    assert_eq!(one_by_one(codec, &[octets]), in_batches(codec.batches(), &[octets]).0);
+    let texts: Vec<_> = one_by_one(codec, &[octets]).into_iter().map(Result::unwrap).collect();
+    assert_eq!(texts, ["", "{\"a\":1}\n", "{\"b\":\"\u{E9}\"}\n"]);
+
+    let mut codec = Utf8LinesCodec::new().ending(LineEnding::Ascii(Ascii::NUL)).batches();
+    let mut buffer = BytesMut::new();
+    codec.encode("two\nlines", &mut buffer).unwrap();
+    assert_eq!(&buffer[..], b"two\nlines\0");
+    let error = codec.encode("two\0texts", &mut buffer).unwrap_err();
+    assert!(matches!(error, CodecError::EmbeddedTerminator { at: 3 }), "{error}");
+    assert_eq!(buffer.len(), 10, "nothing was written");
+}
