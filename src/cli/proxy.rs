@@ -146,7 +146,8 @@ impl FilterProxy {
         let Relayed { requests, responses, end, .. } = relayed;
         let end = match end {
             End::Closed => "closed".to_owned(),
-            End::IllFormed(direction, error) => format!("{direction}: {error}"),
+            // Its report says the rest.
+            End::IllFormed(..) => "refused".to_owned(),
             End::Failed(direction, error) => format!("{direction}: {error}"),
             End::Idle => "idle".to_owned(),
             End::Cancelled => "cut".to_owned(),
