@@ -1,0 +1,520 @@
+//! The program, as a shell and a socket see it.
+#![cfg(all(feature = "cli", unix))]
+#![allow(missing_docs)]
+
+mod support;
+
+use core::time::Duration;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::thread::{self, JoinHandle, sleep};
+use std::time::Instant;
+
+use serde_json::Value;
+use support::every_partition;
+
+fn program(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_utf8-codec"));
+    command.args(args);
+    command
+}
+
+/// Runs the program to its end.
+fn run(args: &[&str], stdin: &[u8]) -> Output {
+    let mut child = program(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let _ = child.stdin.take().unwrap().write_all(stdin);
+    child.wait_with_output().unwrap()
+}
+
+/// A running `proxy` or `serve`; killed when it is dropped.
+struct Server {
+    child: Child,
+    address: String,
+    log: Option<JoinHandle<String>>,
+}
+
+impl Server {
+    /// Starts it on a free port, with logs as JSON.
+    fn start(args: &[&str]) -> Self {
+        let mut child = program(args)
+            .args(["--listen", "127.0.0.1:0", "--log", "json"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address =
+            line.strip_prefix("listening on ").expect("the address comes first").trim_end().to_owned();
+        let mut stderr = child.stderr.take().unwrap();
+        let log = thread::spawn(move || {
+            let mut log = String::new();
+            stderr.read_to_string(&mut log).unwrap();
+            log
+        });
+        Self { child, address, log: Some(log) }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let client = TcpStream::connect(&self.address).unwrap();
+        client.set_nodelay(true).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        client
+    }
+
+    /// What it answers to these writes and a half-close.
+    fn ask(&self, chunks: &[&[u8]]) -> String {
+        let mut client = self.connect();
+        for chunk in chunks {
+            client.write_all(chunk).unwrap();
+            sleep(Duration::from_millis(2));
+        }
+        client.shutdown(Shutdown::Write).unwrap();
+        read_all(&mut client)
+    }
+
+    fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Waits for its end: the exit status and the log.
+    fn wait(mut self) -> (ExitStatus, Vec<Value>) {
+        let status = self.child.wait().unwrap();
+        let log = self.log.take().unwrap().join().unwrap();
+        let line = |line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?} is no JSON object"));
+        (status, log.lines().map(line).collect())
+    }
+
+    /// Ends it with SIGTERM: the reports of ill-formed bytes.
+    fn reports(self) -> Vec<Value> {
+        self.signal("TERM");
+        let (status, log) = self.wait();
+        assert_eq!(status.code(), Some(0));
+        log.into_iter().filter(|line| line.get("kind").is_some()).collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read_all(client: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).expect("an end in order, in time");
+    String::from_utf8(answer).unwrap()
+}
+
+fn read_line(client: &mut TcpStream) -> String {
+    let mut line = Vec::new();
+    while line.last() != Some(&b'\n') {
+        let mut octet = [0];
+        client.read_exact(&mut octet).expect("a line, in time");
+        line.push(octet[0]);
+    }
+    String::from_utf8(line).unwrap()
+}
+
+fn facts(report: &Value) -> (u64, &str, u64) {
+    (report["offset"].as_u64().unwrap(), report["kind"].as_str().unwrap(), report["len"].as_u64().unwrap())
+}
+
+// proxy
+
+#[test]
+fn a_character_that_a_pause_cuts_comes_back_whole() {
+    let proxy = Server::start(&["proxy"]);
+    let mut client = proxy.connect();
+    client.write_all(b"\x68\xC3").unwrap();
+    sleep(Duration::from_millis(200));
+    client.write_all(b"\xA9\x0A").unwrap();
+    assert_eq!(read_line(&mut client), "line 1: 2 characters: hé\n");
+}
+
+#[test]
+fn strict_delivers_what_was_good_then_closes_and_reports_once() {
+    let proxy = Server::start(&["proxy"]);
+    let mut client = proxy.connect();
+    client.write_all(b"good\nhalf\xFFlost\n").unwrap();
+    assert_eq!(read_all(&mut client), "line 1: 4 characters: good\nline 2: 4 characters: half\n");
+    let reports = proxy.reports();
+    assert_eq!(reports.len(), 1, "{reports:?}");
+    assert_eq!(facts(&reports[0]), (9, "InvalidLead", 1));
+    assert_eq!(reports[0]["direction"], "requests");
+    assert_eq!(reports[0]["connection"], 1);
+}
+
+#[test]
+fn every_policy_repairs_as_it_says() {
+    for (policy, text) in [
+        ("replace", "a\u{FFFD}b\u{FFFD}c"),
+        ("substitute", "a?b??c"),
+        ("escape", "a\\xffb\\xe2\\x82c"),
+        ("latin1", "aÿbâ\u{82}c"),
+        ("windows-1252", "aÿbâ‚c"),
+        ("skip", "abc"),
+    ] {
+        let proxy = Server::start(&["proxy", "--on-error", policy]);
+        let answer = proxy.ask(&[b"a\xFFb\xE2", b"\x82c\n"]);
+        assert_eq!(answer, format!("line 1: {} characters: {text}\n", text.chars().count()), "{policy}");
+        let reports = proxy.reports();
+        let facts: Vec<_> = reports.iter().map(facts).collect();
+        assert_eq!(facts, [(1, "InvalidLead", 1), (3, "MissingContinuation", 2)], "{policy}");
+    }
+}
+
+#[test]
+fn log_and_reply_name_the_same_for_every_way_of_cutting() {
+    let strict = Server::start(&["proxy"]);
+    let untouched = Server::start(&["proxy", "--direction", "responses"]);
+    let server = Server::start(&["serve"]);
+    let mut rounds = 0;
+    for (input, reply) in [
+        (&b"ok\nh\xC3\xA9\xF0\x9F\xFF"[..], "ill-formed UTF-8 at byte 6 (MissingContinuation, 2 bytes)"),
+        (b"ok\n\xED\xA0\x80\n", "ill-formed UTF-8 at byte 3 (Surrogate, 1 bytes)"),
+        (b"ok\nend\xE2\x82", "ill-formed UTF-8 at byte 6 (Truncated, 2 bytes)"),
+    ] {
+        every_partition(input, |chunks| {
+            // All cuts of 8 octets, on three servers, take a minute; one in seven of them is all the same for a test.
+            if (rounds % 7 == 0) | (chunks.len() == input.len()) {
+                let answered = format!("line 1: 2 characters: ok\nline 2: {reply}\n");
+                assert_eq!(server.ask(chunks), answered, "{chunks:02X?}");
+                assert_eq!(untouched.ask(chunks), answered, "{chunks:02X?}");
+                let mut client = strict.connect();
+                for chunk in chunks {
+                    // It may be closed by now.
+                    let _ = client.write_all(chunk);
+                }
+                let _ = client.shutdown(Shutdown::Write);
+                assert!(read_all(&mut client).starts_with("line 1: 2 characters: ok\n"));
+            }
+            rounds += 1;
+        });
+    }
+    let told = |server: Server| -> Vec<String> {
+        let reports = server.reports();
+        let phrase = |report: &Value| {
+            let (offset, kind, len) = facts(report);
+            assert_eq!(report["message"], format!("ill-formed UTF-8 at byte {offset} ({kind}, {len} bytes)"));
+            format!("{offset} {kind} {len}")
+        };
+        reports.iter().map(phrase).collect()
+    };
+    let (strict, untouched, server) = (told(strict), told(untouched), told(server));
+    assert!(strict.len() > 20);
+    assert_eq!(strict, server);
+    assert_eq!(strict, untouched);
+}
+
+#[test]
+fn an_end_inside_a_character_is_reported_by_proxy_and_server() {
+    let proxy = Server::start(&["proxy"]);
+    assert_eq!(proxy.ask(&[b"end\xE2\x82"]), "line 1: 3 characters: end\n");
+    assert_eq!(facts(&proxy.reports()[0]), (3, "Truncated", 2));
+
+    let proxy = Server::start(&["proxy", "--on-error", "replace"]);
+    assert_eq!(proxy.ask(&[b"end\xE2\x82"]), "line 1: 4 characters: end\u{FFFD}\n");
+
+    let server = Server::start(&["serve"]);
+    assert_eq!(server.ask(&[b"end\xE2\x82"]), "line 1: ill-formed UTF-8 at byte 3 (Truncated, 2 bytes)\n");
+}
+
+#[test]
+fn what_the_upstream_sends_is_filtered_too_and_half_close_is_kept() {
+    let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = upstream.local_addr().unwrap().to_string();
+    let proxy = Server::start(&["proxy", "--upstream", &address]);
+    let server = thread::spawn(move || {
+        let (mut peer, _) = upstream.accept().unwrap();
+        let asked = read_all(&mut peer);
+        peer.write_all(b"answer\xC0\xAF").unwrap();
+        asked
+    });
+    assert_eq!(proxy.ask(&["que", "stión"].map(str::as_bytes)), "answer");
+    assert_eq!(server.join().unwrap(), "questión");
+    let reports = proxy.reports();
+    assert_eq!(facts(&reports[0]), (6, "Overlong", 1));
+    assert_eq!((reports.len(), &reports[0]["direction"]), (1, &Value::from("responses")));
+}
+
+#[test]
+fn a_signature_is_kept_unless_told() {
+    let bom = |policy| Server::start(&["proxy", "--bom", policy]).ask(&[b"\xEF\xBB", b"\xBFa\n"]);
+    assert_eq!(bom("keep"), "line 1: 2 characters: \u{FEFF}a\n");
+    assert_eq!(bom("strip"), "line 1: 1 characters: a\n");
+    assert_eq!(bom("reject"), "");
+}
+
+#[test]
+fn an_upstream_that_is_down_costs_its_clients_and_not_the_proxy() {
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let proxy = Server::start(&["proxy", "--upstream", &address]);
+    assert_eq!(proxy.ask(&[b"anybody?\n"]), "");
+    let upstream = TcpListener::bind(&address).unwrap();
+    let server = thread::spawn(move || read_all(&mut upstream.accept().unwrap().0));
+    assert_eq!(proxy.ask(&[b"now?"]), "");
+    assert_eq!(server.join().unwrap(), "now?");
+    proxy.signal("TERM");
+    let (status, log) = proxy.wait();
+    assert_eq!(status.code(), Some(0));
+    assert!(log.iter().any(|line| line["level"] == "WARN" && line["upstream"] == address), "{log:?}");
+}
+
+#[test]
+fn a_client_that_resets_inside_a_character_leaves_the_proxy_alone() {
+    let proxy = Server::start(&["proxy"]);
+    for _ in 0..20 {
+        let mut client = proxy.connect();
+        client.write_all(b"line\n\xC3").unwrap();
+        // Closing with unread octets, the answer, resets the connection.
+        sleep(Duration::from_millis(10));
+    }
+    assert_eq!(proxy.ask(&[b"alive\n"]), "line 1: 5 characters: alive\n");
+    assert!(proxy.reports().iter().all(|report| facts(report) == (5, "Truncated", 1)));
+}
+
+#[test]
+fn a_connection_above_the_limit_waits_for_its_turn() {
+    let proxy = Server::start(&["proxy", "--max-connections", "1"]);
+    let mut first = proxy.connect();
+    first.write_all(b"one\n").unwrap();
+    assert_eq!(read_line(&mut first), "line 1: 3 characters: one\n");
+    let mut second = proxy.connect();
+    second.write_all(b"two\n").unwrap();
+    second.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    assert!(second.read(&mut [0]).is_err(), "it is not served yet");
+    drop(first);
+    second.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    assert_eq!(read_line(&mut second), "line 1: 3 characters: two\n");
+}
+
+#[test]
+fn an_idle_connection_is_ended() {
+    for command in ["proxy", "serve"] {
+        let server = Server::start(&[command, "--idle-timeout", "0.2"]);
+        let start = Instant::now();
+        assert_eq!(read_all(&mut server.connect()), "");
+        let idle = start.elapsed();
+        assert!((Duration::from_millis(190)..Duration::from_secs(5)).contains(&idle), "{command}: {idle:?}");
+    }
+}
+
+#[test]
+fn a_signal_drains_within_the_grace_period() {
+    for (command, signal) in [("proxy", "TERM"), ("serve", "INT")] {
+        let server = Server::start(&[command, "--grace", "20"]);
+        let mut client = server.connect();
+        client.write_all(b"one\n").unwrap();
+        assert_eq!(read_line(&mut client), "line 1: 3 characters: one\n");
+        server.signal(signal);
+        sleep(Duration::from_millis(200));
+        assert!(TcpStream::connect(&server.address).is_err(), "no connection is accepted any more");
+        client.write_all(b"two\n").unwrap();
+        assert_eq!(read_line(&mut client), "line 2: 3 characters: two\n");
+        client.shutdown(Shutdown::Write).unwrap();
+        assert_eq!(read_all(&mut client), "");
+        let start = Instant::now();
+        assert_eq!(server.wait().0.code(), Some(0));
+        assert!(start.elapsed() < Duration::from_secs(10), "nobody is left to wait for");
+    }
+}
+
+#[test]
+fn whoever_does_not_end_is_cut_at_the_end_of_the_grace_period_or_by_a_second_signal() {
+    for (grace, signals) in [("0.3", 1), ("60", 2)] {
+        let proxy = Server::start(&["proxy", "--grace", grace]);
+        let mut client = proxy.connect();
+        client.write_all(b"one\n").unwrap();
+        read_line(&mut client);
+        let start = Instant::now();
+        for _ in 0..signals {
+            proxy.signal("TERM");
+            sleep(Duration::from_millis(100));
+        }
+        let (status, log) = proxy.wait();
+        assert_eq!(status.code(), Some(0));
+        assert!(start.elapsed() < Duration::from_secs(10));
+        assert!(log.iter().any(|line| line["end"] == "cut"), "{log:?}");
+        let mut rest = Vec::new();
+        let _ = client.read_to_end(&mut rest);
+        assert!(rest.is_empty());
+    }
+}
+
+#[test]
+fn a_peer_who_sends_nothing_but_errors_does_not_fill_the_log() {
+    let proxy = Server::start(&["proxy", "--on-error", "skip"]);
+    let mut client = proxy.connect();
+    client.write_all(&[0xFF; 100_000]).unwrap();
+    client.write_all(b"through\n").unwrap();
+    assert_eq!(read_line(&mut client), "line 1: 7 characters: through\n");
+    drop(client);
+    assert_eq!(proxy.reports().len(), 100);
+}
+
+#[test]
+fn logs_never_hold_payload() {
+    let proxy = Server::start(&["proxy"]);
+    proxy.ask(&[b"hunter2\nhunter2\xFFhunter2\n"]);
+    proxy.signal("TERM");
+    let (_, log) = proxy.wait();
+    assert!(!log.is_empty());
+    assert!(log.iter().all(|line| !line.to_string().contains("hunter2")), "{log:?}");
+}
+
+// serve
+
+#[test]
+fn a_bad_line_is_answered_and_the_next_one_too() {
+    let server = Server::start(&["serve"]);
+    let answer = server.ask(&[b"b\xFFd \xFE\r\ngr\xC3", b"\xBCn\n\n", b"\xC0\xAF\nlast"]);
+    let expected = "line 1: ill-formed UTF-8 at byte 1 (InvalidLead, 1 bytes)\n\
+                    line 2: 4 characters: grün\n\
+                    line 3: 0 characters: \n\
+                    line 4: ill-formed UTF-8 at byte 14 (Overlong, 1 bytes)\n\
+                    line 5: 4 characters: last\n";
+    assert_eq!(answer, expected);
+    assert_eq!(
+        server.reports().iter().map(facts).collect::<Vec<_>>(),
+        [(1, "InvalidLead", 1), (14, "Overlong", 1)]
+    );
+
+    let server = Server::start(&["serve", "--on-error", "replace"]);
+    assert_eq!(server.ask(&[b"b\xFFd\n"]), "line 1: 3 characters: b\u{FFFD}d\n");
+}
+
+#[test]
+fn an_over_long_line_gets_one_answer() {
+    let server = Server::start(&["serve", "--max-line", "8"]);
+    let answer = server.ask(&[b"12345678\n", &[b'x'; 50_000], &[b'x'; 50_000], b"\nshort\r\r\n"]);
+    let expected =
+        "line 1: 8 characters: 12345678\nline 2: longer than 8 bytes\nline 3: 6 characters: short\r\n";
+    assert_eq!(answer, expected);
+}
+
+#[test]
+fn a_client_that_writes_much_before_it_reads_is_answered_in_full() {
+    const LINES: usize = 100_000;
+    for command in ["serve", "proxy"] {
+        let server = Server::start(&[command]);
+        let mut client = server.connect();
+        let mut writer = client.try_clone().unwrap();
+        let writing = thread::spawn(move || {
+            writer.write_all("zeile – 行\n".repeat(LINES).as_bytes()).unwrap();
+            writer.shutdown(Shutdown::Write).unwrap();
+        });
+        // The pipes fill up and both sides wait, until somebody reads.
+        sleep(Duration::from_millis(300));
+        let answer = read_all(&mut client);
+        writing.join().unwrap();
+        assert_eq!(answer.lines().count(), LINES);
+        assert_eq!(answer.lines().last(), Some("line 100000: 9 characters: zeile – 行"));
+    }
+}
+
+// The command line
+
+/// Asserts exit status 2 and one line on stderr that holds `what`.
+fn fails(args: &[&str], what: &str) {
+    let Output { status, stdout, stderr } = run(args, b"");
+    let stderr = String::from_utf8(stderr).unwrap();
+    assert_eq!(status.code(), Some(2), "{args:?}: {stderr}");
+    assert!(stdout.is_empty(), "{args:?}");
+    assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
+    assert!(stderr.starts_with("utf8-codec: ") && stderr.contains(what), "{args:?}: {stderr}");
+}
+
+#[test]
+fn every_bad_flag_is_one_clear_line() {
+    for command in ["proxy", "serve"] {
+        for (flag, value, what) in [
+            ("--listen", "nonsense", "HOST:PORT"),
+            ("--listen", "127.0.0.1:99999", "HOST:PORT"),
+            ("--on-error", "ignore", "possible values: strict, replace, substitute, escape"),
+            ("--bom", "maybe", "possible values: keep, strip, require, reject"),
+            ("--max-connections", "0", "--max-connections"),
+            ("--max-connections", "-1", "-1"),
+            ("--idle-timeout", "soon", "not a number of seconds"),
+            ("--idle-timeout", "NaN", "not a time"),
+            ("--grace", "1e300", "not a time"),
+            ("--grace", "", "not a number of seconds"),
+            ("--log", "xml", "possible values: text, json"),
+            ("--frobnicate", "1", "--frobnicate"),
+            ("--li\nsten", "1", "--li sten"),
+        ] {
+            fails(&[command, flag, value], what);
+        }
+        fails(&[command, "--listen"], "--listen");
+        fails(&[command, "operand"], "operand");
+    }
+    fails(
+        &["proxy", "--direction", "up", "--listen", "127.0.0.1:0"],
+        "possible values: both, requests, responses",
+    );
+    fails(&["proxy", "--upstream", "nowhere", "--listen", "127.0.0.1:0"], "HOST:PORT");
+    fails(&["serve", "--max-line", "long"], "--max-line");
+    fails(&["check", "--format", "xml"], "possible values: text, json");
+    fails(&["frobnicate"], "frobnicate");
+    fails(&[], "subcommand");
+}
+
+#[test]
+fn what_cannot_be_started_is_one_clear_line() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    fails(&["proxy", "--listen", &address], &format!("cannot listen on {address}"));
+    fails(&["serve", "--listen", &address], &format!("cannot listen on {address}"));
+    fails(&["serve", "--listen", "no.such.host.invalid:1"], "cannot listen on no.such.host.invalid:1");
+    let unresolvable = ["proxy", "--listen", "127.0.0.1:0", "--upstream", "no.such.host.invalid:1"];
+    fails(&unresolvable, "cannot resolve the upstream no.such.host.invalid:1");
+    drop(taken);
+    fails(&["proxy", "--listen", &address, "--upstream", &address], "is this proxy");
+}
+
+#[test]
+fn help_and_version_go_to_stdout() {
+    for args in [&["--help"][..], &["proxy", "--help"], &["serve", "-h"], &["--version"]] {
+        let Output { status, stdout, stderr } = run(args, b"");
+        assert_eq!((status.code(), stderr.is_empty()), (Some(0), true), "{args:?}");
+        assert!(!stdout.is_empty(), "{args:?}");
+    }
+}
+
+// check
+
+#[test]
+fn check_says_where_input_is_ill_formed() {
+    let input = "é\nab\u{1F4A9}".bytes().chain(*b"\xFFc\xC3").collect::<Vec<_>>();
+    let check = |args: &[&str]| {
+        let Output { status, stdout, .. } = run(&[&["check"], args].concat(), &input);
+        (status.code(), String::from_utf8(stdout).unwrap())
+    };
+    assert_eq!(check(&[]), (Some(1), "-:2:4: byte 9: InvalidLead\n".to_owned()));
+    let all = "-:2:4: byte 9: InvalidLead\n-:2:6: byte 11: Truncated\n";
+    assert_eq!(check(&["--all", "-"]), (Some(1), all.to_owned()));
+    assert_eq!(check(&["--quiet"]), (Some(1), String::new()));
+    let (_, json) = check(&["--format", "json"]);
+    let finding: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&finding["line"], &finding["column"]), (&Value::from(2), &Value::from(4)));
+    assert_eq!(facts(&finding), (9, "InvalidLead", 1));
+}
+
+#[test]
+fn check_goes_on_behind_a_file_that_cannot_be_read() {
+    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+    let good = run(&["check", manifest], b"");
+    assert_eq!((good.status.code(), good.stdout.len()), (Some(0), 0));
+    let missing = run(&["check", "no such file", "-", manifest], b"\xFF");
+    assert_eq!(missing.status.code(), Some(2));
+    assert_eq!(missing.stdout, b"-:1:1: byte 0: InvalidLead\n");
+    assert_eq!(String::from_utf8(missing.stderr).unwrap().lines().count(), 1);
+}
