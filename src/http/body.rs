@@ -217,7 +217,7 @@ where
                 None => Some(Then::Nothing),
                 Some(Err(error)) => {
                     *this.state = State::Done;
-                    return Poll::Ready(Some(Err(Utf8BodyError::Inner(error.into()))));
+                    return Poll::Ready(Some(Err(Utf8BodyError::inner(error))));
                 }
                 Some(Ok(frame)) => match frame.into_data().map_err(Frame::into_trailers) {
                     Ok(data) => {

@@ -22,7 +22,7 @@ pub enum Utf8BodyError {
     Undecodable(Undecodable),
     /// The `multipart/form-data` cannot be taken apart.
     Multipart(MultipartError),
-    /// The inner body failed.
+    /// The inner body failed. An inner body that is checked too is not such a one: its error is handed on as it is.
     Inner(BoxError),
 }
 
@@ -47,6 +47,14 @@ impl Utf8BodyError {
         }
     }
 
+    /// The error of an inner body.
+    pub(crate) fn inner(error: impl Into<BoxError>) -> Self {
+        match error.into().downcast::<Self>() {
+            Ok(checked) => *checked,
+            Err(other) => Self::Inner(other),
+        }
+    }
+
     /// The error of a checked body behind whatever a framework wrapped around it.
     ///
     /// ```
@@ -60,8 +68,13 @@ impl Utf8BodyError {
     pub fn find<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
         let mut next = Some(error);
         while let Some(error) = next {
-            if let Some(found) = error.downcast_ref() {
-                return Some(found);
+            match error.downcast_ref() {
+                // Behind whatever is between two bodies there may be the check that refused.
+                Some(Self::Inner(inner)) => {
+                    return Self::find(inner.as_ref()).or_else(|| error.downcast_ref());
+                }
+                Some(found) => return Some(found),
+                None => {}
             }
             // `io::Error` hides the error that it was made of: its `source` is the source of that.
             let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);

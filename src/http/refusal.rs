@@ -147,8 +147,7 @@ impl Refusal {
             Utf8BodyError::IllFormed(error) => Some(Reason::Body(*error)),
             Utf8BodyError::Undecodable(error) => Some(Reason::Undecodable(*error)),
             Utf8BodyError::Multipart(error) => Some(Reason::Multipart(*error)),
-            // A body that was checked twice was refused by the inner check.
-            Utf8BodyError::Inner(error) => Utf8BodyError::find(error.as_ref()).and_then(Self::reason_of),
+            Utf8BodyError::Inner(_) => None,
         }
     }
 
