@@ -57,7 +57,12 @@ pub use codec::{
 pub use content_type::{Charset, ContentType, ContentTypeError, is_utf8_label};
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
 #[cfg(feature = "transcode")]
-pub use detect::{SignatureSniffer, Sniff};
+pub use detect::{
+    Designation, DesignationMatch, DesignationMatches, DesignationRecogniser, Detection, Detector, Padding,
+    SignatureSniffer, Sniff,
+};
+#[cfg(all(feature = "transcode", feature = "alloc"))]
+pub use detect::{FallbackDecoder, Legacy, Scope, decode_or_legacy};
 pub use error::{ErrorKind, Utf8Error};
 #[cfg(feature = "http")]
 pub use http::{

@@ -61,19 +61,19 @@ impl SignatureSniffer {
     /// Looks at the next chunk: what is known by now. Later chunks change nothing once it is decided.
     pub fn feed(&mut self, chunk: &[u8]) -> Sniff {
         for &octet in chunk {
-            if self.verdict() != Sniff::Undecided {
+            if self.sniff() != Sniff::Undecided {
                 break;
             }
             self.octets[usize::from(self.len)] = octet;
             self.len += 1;
         }
-        self.verdict()
+        self.sniff()
     }
 
     /// The verdict if the stream ends here: never [`Sniff::Undecided`].
     pub fn finish(&mut self) -> Sniff {
         self.ended = true;
-        self.verdict()
+        self.sniff()
     }
 
     /// The octets that were looked at: all that the stream had until it was decided, four at most.
@@ -81,7 +81,8 @@ impl SignatureSniffer {
         &self.octets[..usize::from(self.len)]
     }
 
-    fn verdict(&self) -> Sniff {
+    /// What is known by now.
+    pub fn sniff(&self) -> Sniff {
         sniff(self.seen(), self.ended)
     }
 }

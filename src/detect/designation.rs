@@ -1,0 +1,169 @@
+//! Designation sequences: ISO/IEC 10646-1 Annex R.6 and clause 17.5.
+
+use core::iter::FusedIterator;
+
+/// What an escape sequence of ISO/IEC 2022 says about the coding of what follows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Designation {
+    /// `ESC 02/05 02/15 04/07`, `04/08` or `04/09`: UTF-8 with implementation level 1, 2 or 3.
+    Utf8Level(u8),
+    /// `ESC 02/05 04/07`: UTF-8, its level not defined (R.6, Note 6).
+    Utf8,
+    /// `ESC 02/05 04/00`: return to the coding system of ISO/IEC 2022.
+    Return,
+}
+
+/// How escape sequences are padded (clause 16): each octet stands in a whole code unit, most significant octet first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Padding {
+    /// Not: as in ISO/IEC 2022, and in UTF-8.
+    #[default]
+    None,
+    /// To two octets, as in UCS-2: `00 1B 00 25 ..`.
+    Ucs2,
+    /// To four octets, as in UCS-4: `00 00 00 1B 00 00 00 25 ..`.
+    Ucs4,
+}
+
+impl Padding {
+    const fn unit(self) -> u64 {
+        match self {
+            Self::None => 1,
+            Self::Ucs2 => 2,
+            Self::Ucs4 => 4,
+        }
+    }
+}
+
+/// A designation in a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct DesignationMatch {
+    /// What it says.
+    pub designation: Designation,
+    /// Absolute position in the stream, in octets, of its first octet.
+    pub offset: u64,
+    /// Its octets, padding included.
+    pub len: u8,
+}
+
+impl DesignationMatch {
+    /// Absolute position of the first octet behind it.
+    pub const fn end(&self) -> u64 {
+        self.offset + self.len as u64
+    }
+}
+
+/// Finds designations in a stream that comes in chunks of any size. They are found wherever they were cut.
+///
+/// ```
+/// use utf8_codec::{Designation, DesignationRecogniser};
+///
+/// let mut recogniser = DesignationRecogniser::new();
+/// assert!(recogniser.feed(b"old\x1B%/").next().is_none());
+/// let found = recogniser.feed(b"Inew \xC3\xA9").next();
+/// assert_eq!(found.map(|it| (it.designation, it.offset, it.end())), Some((Designation::Utf8Level(3), 3, 7)));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DesignationRecogniser {
+    padding: Padding,
+    offset: u64,
+    /// How much of a designation stands at the end of the stream so far.
+    state: State,
+    /// Whether the current code unit has something else than zeros where it is padded.
+    foreign: bool,
+}
+
+/// `ESC`, `ESC %` and `ESC % /`: behind which unit we are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Nothing,
+    Escape,
+    Percent,
+    Solidus,
+}
+
+const ESC: u8 = 0x1B;
+
+impl DesignationRecogniser {
+    /// A recogniser of sequences that are not padded.
+    pub const fn new() -> Self {
+        Self::padded(Padding::None)
+    }
+
+    /// A recogniser of padded sequences. They start at a multiple of the code unit.
+    pub const fn padded(padding: Padding) -> Self {
+        Self { padding, offset: 0, state: State::Nothing, foreign: false }
+    }
+
+    /// Looks at the next chunk. Whoever drops the iterator early finds in [`offset`](Self::offset) how far it got,
+    /// and feeds the rest of the chunk again, perhaps to a decoder first.
+    #[must_use = "the chunk is only taken as the matches are"]
+    pub fn feed<'r, 'c>(&'r mut self, chunk: &'c [u8]) -> DesignationMatches<'r, 'c> {
+        DesignationMatches { recogniser: self, rest: chunk }
+    }
+
+    /// Octets looked at so far.
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// One octet.
+    fn step(&mut self, octet: u8) -> Option<Designation> {
+        self.offset += 1;
+        if !self.offset.is_multiple_of(self.padding.unit()) {
+            self.foreign |= octet != 0;
+            return None;
+        }
+        let octet = (!core::mem::take(&mut self.foreign)).then_some(octet);
+        let (state, found) = match (self.state, octet) {
+            (_, Some(ESC)) => (State::Escape, None),
+            (State::Escape, Some(0x25)) => (State::Percent, None),
+            (State::Percent, Some(0x2F)) => (State::Solidus, None),
+            (State::Percent, Some(0x47)) => (State::Nothing, Some(Designation::Utf8)),
+            (State::Percent, Some(0x40)) => (State::Nothing, Some(Designation::Return)),
+            (State::Solidus, Some(level @ 0x47..=0x49)) => {
+                (State::Nothing, Some(Designation::Utf8Level(level - 0x46)))
+            }
+            _ => (State::Nothing, None),
+        };
+        self.state = state;
+        found
+    }
+}
+
+/// The designations that end in a chunk, by [`DesignationRecogniser::feed`].
+#[derive(Debug)]
+pub struct DesignationMatches<'r, 'c> {
+    recogniser: &'r mut DesignationRecogniser,
+    rest: &'c [u8],
+}
+
+impl Iterator for DesignationMatches<'_, '_> {
+    type Item = DesignationMatch;
+
+    fn next(&mut self) -> Option<DesignationMatch> {
+        let recogniser = &mut *self.recogniser;
+        loop {
+            if recogniser.state == State::Nothing && recogniser.padding == Padding::None {
+                let skipped = self.rest.iter().position(|&octet| octet == ESC).unwrap_or(self.rest.len());
+                recogniser.offset += skipped as u64;
+                self.rest = &self.rest[skipped..];
+            }
+            let (&octet, rest) = self.rest.split_first()?;
+            self.rest = rest;
+            if let Some(designation) = recogniser.step(octet) {
+                let units = if matches!(designation, Designation::Utf8Level(_)) { 4 } else { 3 };
+                let len = units * recogniser.padding.unit();
+                return Some(DesignationMatch {
+                    designation,
+                    offset: recogniser.offset - len,
+                    len: len as u8,
+                });
+            }
+        }
+    }
+}
+
+impl FusedIterator for DesignationMatches<'_, '_> {}

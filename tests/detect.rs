@@ -1,0 +1,237 @@
+//! `Detector`, `SignatureSniffer`, `DesignationRecogniser`, `FallbackDecoder`: for every way of cutting.
+#![cfg(all(feature = "transcode", feature = "alloc"))]
+#![allow(missing_docs)]
+
+mod support;
+
+use support::{Rng, every_partition, oracle};
+use utf8_codec::{
+    Designation, DesignationRecogniser, Detection, Detector, ErrorKind, FallbackDecoder, Form, Legacy,
+    Padding, Scope, SignatureSniffer, Sniff, Utf8Error, decode_or_legacy,
+};
+
+fn detect(chunks: &[&[u8]]) -> Detection {
+    let mut detector = Detector::new();
+    for chunk in chunks {
+        assert_eq!(detector.feed(chunk), detector.detection());
+    }
+    detector.finish()
+}
+
+#[test]
+fn every_verdict_is_the_same_for_every_partition() {
+    let not_utf_8 = |offset, kind, len| Detection::NotUtf8 { first: Utf8Error::new(offset, kind, len) };
+    for (input, expected) in [
+        (&b""[..], Detection::Ascii),
+        (b"plain\n", Detection::Ascii),
+        (b"\0\0a", Detection::Ascii),
+        (b"caf\xC3\xA9 \xE2\x82\xAC", Detection::Utf8 { sequences: 2 }),
+        (b"\xEF\xBB\xBF", Detection::Utf8WithSignature { sequences: 0 }),
+        (b"\xEF\xBB\xBFa\xC3\xA9", Detection::Utf8WithSignature { sequences: 1 }),
+        (b"\xFF\xFEa\0", Detection::Utf16(Form::Utf16Le)),
+        (b"\xFF\xFE", Detection::Utf16(Form::Utf16Le)),
+        (b"\xFE\xFF\0a", Detection::Utf16(Form::Utf16Be)),
+        (b"\xFF\xFE\0\0a\0\0\0", Detection::Utf32(Form::Utf32Le)),
+        (b"\0\0\xFE\xFF\0\0\0a", Detection::Utf32(Form::Utf32Be)),
+        (b"\xFFa", not_utf_8(0, ErrorKind::InvalidLead, 1)),
+        (b"\xFF", not_utf_8(0, ErrorKind::InvalidLead, 1)),
+        (b"\0\0\xFEa", not_utf_8(2, ErrorKind::InvalidLead, 1)),
+        (b"caf\xE9!", not_utf_8(3, ErrorKind::MissingContinuation, 1)),
+        (b"caf\xC3", not_utf_8(3, ErrorKind::Truncated, 1)),
+        (b"\xEF\xBBa", not_utf_8(0, ErrorKind::MissingContinuation, 2)),
+    ] {
+        every_partition(input, |chunks| assert_eq!(detect(chunks), expected, "{chunks:02X?}"));
+    }
+}
+
+#[test]
+fn the_first_error_is_the_one_that_the_oracle_finds() {
+    let mut rng = Rng::new(1252);
+    for round in 0..2_000 {
+        // No octet that may start a signature other than that of UTF-8.
+        let input = [b"x", &rng.dirty_text(1 + round % 7)[..]].concat();
+        let first = oracle::decode(&input).1.first().copied();
+        every_partition(&input, |chunks| match (detect(chunks), first) {
+            (Detection::NotUtf8 { first }, Some(expected)) => {
+                assert_eq!((first.offset, first.kind, first.len), expected);
+            }
+            (Detection::Ascii, None) => assert!(input.is_ascii()),
+            (Detection::Utf8 { sequences }, None) => {
+                let text = std::str::from_utf8(&input).expect("well-formed");
+                assert_eq!(sequences as usize, text.chars().filter(|c| !c.is_ascii()).count());
+            }
+            other => panic!("{other:?} {chunks:02X?}"),
+        });
+    }
+}
+
+#[test]
+fn a_detection_says_how_likely_it_is_an_accident() {
+    assert_eq!(Detection::Ascii.coincidence(), 1.0);
+    // Every pair of octets that are not both ASCII, counted.
+    let pairs = (0..=0xFFFF_u16).map(u16::to_be_bytes).filter(|pair| !pair.is_ascii());
+    let (all, good) = pairs
+        .fold((0, 0), |(all, good), pair| (all + 1, good + i32::from(std::str::from_utf8(&pair).is_ok())));
+    let chance = f64::from(good) / f64::from(all);
+    assert_eq!(Detection::Utf8 { sequences: 1 }.coincidence(), chance);
+    assert!(Detection::Utf8 { sequences: 3 }.coincidence() < 1e-4);
+    assert_eq!(Detection::Utf8 { sequences: u64::MAX }.coincidence(), 0.0);
+    assert!(Detection::Utf8WithSignature { sequences: 0 }.coincidence() < 0.04);
+}
+
+#[test]
+fn a_signature_is_found_wherever_it_was_cut_and_never_longer_waited_for_than_needed() {
+    for (input, verdicts) in [
+        // The verdict after each octet.
+        (&b"\xEF\xBB\xBFa"[..], [None, None, Some(Form::Utf8), Some(Form::Utf8)]),
+        (b"\xFF\xFE\0a", [None, None, None, Some(Form::Utf16Le)]),
+        (b"\xFF\xFEaa", [None, None, Some(Form::Utf16Le), Some(Form::Utf16Le)]),
+        (b"\xFF\xFE\0\0", [None, None, None, Some(Form::Utf32Le)]),
+        (b"\xFE\xFF\0\0", [None, Some(Form::Utf16Be), Some(Form::Utf16Be), Some(Form::Utf16Be)]),
+        (b"\0\0\xFE\xFF", [None, None, None, Some(Form::Utf32Be)]),
+    ] {
+        let mut sniffer = SignatureSniffer::new();
+        for (octet, verdict) in input.iter().zip(verdicts) {
+            assert_eq!(
+                sniffer.feed(&[*octet]),
+                verdict.map_or(Sniff::Undecided, Sniff::Found),
+                "{input:02X?}"
+            );
+        }
+        assert!(input.starts_with(sniffer.seen()));
+    }
+    for input in [&b"\x80"[..], b"a", b"\xEFa", b"\xEF\xBBa", b"\xFFa", b"\0a", b"\0\0a", b"\0\0\xFEa"] {
+        let mut sniffer = SignatureSniffer::new();
+        let (last, first) = input.split_last().expect("not empty");
+        for octet in first {
+            assert_eq!(sniffer.feed(&[*octet]), Sniff::Undecided);
+        }
+        assert_eq!(sniffer.feed(&[*last]), Sniff::Absent, "{input:02X?}");
+    }
+    assert_eq!(SignatureSniffer::new().finish(), Sniff::Absent);
+}
+
+/// Annex R.6, and the padding of clause 16.
+fn padded(padding: Padding, sequence: &[u8]) -> Vec<u8> {
+    let zeros = match padding {
+        Padding::None => 0,
+        Padding::Ucs2 => 1,
+        Padding::Ucs4 => 3,
+    };
+    sequence.iter().flat_map(|&octet| [vec![0; zeros], vec![octet]].concat()).collect()
+}
+
+#[test]
+fn designations_are_found_wherever_they_were_cut_padded_or_not() {
+    for padding in [Padding::None, Padding::Ucs2, Padding::Ucs4] {
+        for (sequence, designation) in [
+            (&b"\x1B\x25\x2F\x47"[..], Designation::Utf8Level(1)),
+            (b"\x1B\x25\x2F\x48", Designation::Utf8Level(2)),
+            (b"\x1B\x25\x2F\x49", Designation::Utf8Level(3)),
+            (b"\x1B\x25\x47", Designation::Utf8),
+            (b"\x1B\x25\x40", Designation::Return),
+        ] {
+            // An escape that is broken off by another, and something that is none.
+            let before = padded(padding, b"a\x1B\x25\x1B");
+            let found = padded(padding, sequence);
+            let input = [&before[..], &found, &padded(padding, b"\x1B\x25\x2F\x4A\x1B\x26\x47")].concat();
+            let check = |chunks: &[&[u8]]| {
+                let mut recogniser = DesignationRecogniser::padded(padding);
+                let mut all = Vec::new();
+                for chunk in chunks {
+                    all.extend(recogniser.feed(chunk));
+                }
+                let [one] = all[..] else { panic!("{all:?} {chunks:02X?}") };
+                assert_eq!(one.designation, designation);
+                assert_eq!(
+                    (one.offset, one.end()),
+                    (before.len() as u64, (before.len() + found.len()) as u64)
+                );
+                assert_eq!(recogniser.offset(), input.len() as u64);
+            };
+            check(&[&input]);
+            check(&input.chunks(1).collect::<Vec<_>>());
+            for cut in 0..input.len() {
+                check(&[&input[..cut], &input[cut..]]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_padded_designation_starts_at_a_code_unit_and_an_early_drop_loses_none() {
+    let shifted = [&b"\0"[..], &padded(Padding::Ucs4, b"\x1B\x25\x47")].concat();
+    assert_eq!(DesignationRecogniser::padded(Padding::Ucs4).feed(&shifted).next(), None);
+    assert_eq!(
+        DesignationRecogniser::padded(Padding::Ucs4).feed(b"\0\0\x01\x1B\0\0\0\x25\0\0\0\x47").next(),
+        None
+    );
+
+    let stream = b"\x1B%Gtext\x1B%@rest";
+    let mut recogniser = DesignationRecogniser::new();
+    let first = recogniser.feed(stream).next().expect("a designation");
+    assert_eq!((first.designation, recogniser.offset()), (Designation::Utf8, 3));
+    let second = recogniser.feed(&stream[3..]).next().expect("another");
+    assert_eq!((second.designation, second.offset), (Designation::Return, 7));
+}
+
+/// Naive: the scope cut out first, then decided as a whole.
+fn expected(input: &[u8], scope: Scope) -> String {
+    let legacy = |octets: &[u8]| {
+        octets
+            .iter()
+            .map(|&octet| char::from_u32(support::forms::windows_1252(octet)).expect("BMP"))
+            .collect()
+    };
+    let decide = |octets: &[u8]| match std::str::from_utf8(octets) {
+        Ok(text) => text.to_owned(),
+        Err(_) => legacy(octets),
+    };
+    match scope {
+        Scope::Frame => decide(input),
+        Scope::Line => input.split_inclusive(|&octet| octet == b'\n').map(decide).collect(),
+        _ => input.utf8_chunks().map(|chunk| chunk.valid().to_owned() + &legacy(chunk.invalid())).collect(),
+    }
+}
+
+#[test]
+fn the_fallback_decides_by_sequence_by_line_or_by_frame() {
+    let mut rng = Rng::new(26);
+    for round in 0..2_000 {
+        let input = rng.dirty_text(1 + round % 8);
+        for scope in [Scope::Sequence, Scope::Line, Scope::Frame] {
+            let text = decode_or_legacy(&input, Legacy::Windows1252, scope);
+            assert_eq!(text, expected(&input, scope), "{scope:?} {input:02X?}");
+        }
+        for scope in [Scope::Sequence, Scope::Line] {
+            every_partition(&input, |chunks| {
+                let (mut decoder, mut out) =
+                    (FallbackDecoder::new(Legacy::Windows1252, scope), String::new());
+                for chunk in chunks {
+                    decoder.feed(chunk, &mut out);
+                }
+                decoder.finish(&mut out);
+                assert_eq!(out, expected(&input, scope), "{scope:?} {chunks:02X?}");
+            });
+        }
+    }
+}
+
+#[test]
+fn a_line_that_never_ends_is_decided_at_the_limit_however_it_was_cut() {
+    for (input, text) in [
+        (&b"caf\xC3\xA9\xE9\n\xE9"[..], "caféé\né"),
+        (b"c\xE9f\xC3\xA9\nabc", "céfÃ©\nabc"),
+        (b"abc\xC3\xA9\xE9", "abcéé"),
+    ] {
+        every_partition(input, |chunks| {
+            let mut decoder = FallbackDecoder::new(Legacy::Latin1, Scope::Line).limit(4);
+            let mut out = String::new();
+            for chunk in chunks {
+                decoder.feed(chunk, &mut out);
+            }
+            decoder.finish(&mut out);
+            assert_eq!(out, text, "{chunks:02X?}");
+        });
+    }
+}
