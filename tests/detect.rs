@@ -57,7 +57,7 @@ fn the_first_error_is_the_one_that_the_oracle_finds() {
             }
             (Detection::Ascii, None) => assert!(input.is_ascii()),
             (Detection::Utf8 { sequences }, None) => {
-                let text = std::str::from_utf8(&input).expect("well-formed");
+                let text = core::str::from_utf8(&input).expect("well-formed");
                 assert_eq!(sequences as usize, text.chars().filter(|c| !c.is_ascii()).count());
             }
             other => panic!("{other:?} {chunks:02X?}"),
@@ -71,7 +71,7 @@ fn a_detection_says_how_likely_it_is_an_accident() {
     // Every pair of octets that are not both ASCII, counted.
     let pairs = (0..=0xFFFF_u16).map(u16::to_be_bytes).filter(|pair| !pair.is_ascii());
     let (all, good) = pairs
-        .fold((0, 0), |(all, good), pair| (all + 1, good + i32::from(std::str::from_utf8(&pair).is_ok())));
+        .fold((0, 0), |(all, good), pair| (all + 1, good + i32::from(core::str::from_utf8(&pair).is_ok())));
     let chance = f64::from(good) / f64::from(all);
     assert_eq!(Detection::Utf8 { sequences: 1 }.coincidence(), chance);
     assert!(Detection::Utf8 { sequences: 3 }.coincidence() < 1e-4);
@@ -183,7 +183,7 @@ fn expected(input: &[u8], scope: Scope) -> String {
             .map(|&octet| char::from_u32(support::forms::windows_1252(octet)).expect("BMP"))
             .collect()
     };
-    let decide = |octets: &[u8]| match std::str::from_utf8(octets) {
+    let decide = |octets: &[u8]| match core::str::from_utf8(octets) {
         Ok(text) => text.to_owned(),
         Err(_) => legacy(octets),
     };

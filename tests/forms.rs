@@ -1,0 +1,308 @@
+//! The tables of the standards, both ways: RFC 2279, ISO/IEC 10646-1 Annex R, and the names of the forms.
+#![cfg(all(feature = "transcode", feature = "alloc"))]
+#![allow(missing_docs)]
+
+mod support;
+
+use support::every_partition;
+use utf8_codec::{ErrorKind, Form, Switches, Transcoder, Utf8Error};
+
+fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Error> {
+    let (mut transcoder, mut out) = (transcoder, Vec::new());
+    for chunk in chunks {
+        transcoder.feed(chunk, &mut out)?;
+    }
+    transcoder.finish(&mut out)?;
+    Ok(out)
+}
+
+/// `a` in `from` is `b` in `to`, and back, for every way of cutting.
+fn both_ways(from: Form, a: &[u8], to: Form, b: &[u8]) {
+    every_partition(a, |chunks| assert_eq!(convert(Transcoder::new(from, to), chunks).as_deref(), Ok(b)));
+    every_partition(b, |chunks| assert_eq!(convert(Transcoder::new(to, from), chunks).as_deref(), Ok(a)));
+}
+
+/// Annex R, Table 3: UCS-4 and UTF-8 in hexadecimal notation.
+const TABLE_3: [(u32, &[u8]); 13] = [
+    (0x0000_0001, &[0x01]),
+    (0x0000_007F, &[0x7F]),
+    (0x0000_0080, &[0xC2, 0x80]),
+    (0x0000_07FF, &[0xDF, 0xBF]),
+    (0x0000_0800, &[0xE0, 0xA0, 0x80]),
+    (0x0000_FFFF, &[0xEF, 0xBF, 0xBF]),
+    (0x0001_0000, &[0xF0, 0x90, 0x80, 0x80]),
+    (0x0010_FFFF, &[0xF4, 0x8F, 0xBF, 0xBF]),
+    (0x001F_FFFF, &[0xF7, 0xBF, 0xBF, 0xBF]),
+    (0x0020_0000, &[0xF8, 0x88, 0x80, 0x80, 0x80]),
+    (0x03FF_FFFF, &[0xFB, 0xBF, 0xBF, 0xBF, 0xBF]),
+    (0x0400_0000, &[0xFC, 0x84, 0x80, 0x80, 0x80, 0x80]),
+    (0x7FFF_FFFF, &[0xFD, 0xBF, 0xBF, 0xBF, 0xBF, 0xBF]),
+];
+
+#[test]
+fn annex_r_table_3_all_thirteen_rows_both_ways() {
+    for (value, octets) in TABLE_3 {
+        both_ways(Form::Utf32Be, &value.to_be_bytes(), Form::Utf8Ucs4, octets);
+        both_ways(Form::Utf32Le, &value.to_le_bytes(), Form::Utf8Ucs4, octets);
+    }
+}
+
+/// Annex R, Table 2: the same in binary notation, without the row of 0010 FFFF.
+#[rustfmt::skip]
+const TABLE_2: [(u32, &[u8]); 12] = [
+    (0b00000000_00000000_00000000_00000001, &[0b00000001]),
+    (0b00000000_00000000_00000000_01111111, &[0b01111111]),
+    (0b00000000_00000000_00000000_10000000, &[0b11000010, 0b10000000]),
+    (0b00000000_00000000_00000111_11111111, &[0b11011111, 0b10111111]),
+    (0b00000000_00000000_00001000_00000000, &[0b11100000, 0b10100000, 0b10000000]),
+    (0b00000000_00000000_11111111_11111111, &[0b11101111, 0b10111111, 0b10111111]),
+    (0b00000000_00000001_00000000_00000000, &[0b11110000, 0b10010000, 0b10000000, 0b10000000]),
+    (0b00000000_00011111_11111111_11111111, &[0b11110111, 0b10111111, 0b10111111, 0b10111111]),
+    (0b00000000_00100000_00000000_00000000, &[0b11111000, 0b10001000, 0b10000000, 0b10000000, 0b10000000]),
+    (0b00000011_11111111_11111111_11111111, &[0b11111011, 0b10111111, 0b10111111, 0b10111111, 0b10111111]),
+    (0b00000100_00000000_00000000_00000000, &[0b11111100, 0b10000100, 0b10000000, 0b10000000, 0b10000000, 0b10000000]),
+    (0b01111111_11111111_11111111_11111111, &[0b11111101, 0b10111111, 0b10111111, 0b10111111, 0b10111111, 0b10111111]),
+];
+
+#[test]
+fn annex_r_table_2_both_ways() {
+    for (value, octets) in TABLE_2 {
+        both_ways(Form::Utf32Be, &value.to_be_bytes(), Form::Utf8Ucs4, octets);
+    }
+    assert!(TABLE_2.iter().all(|row| TABLE_3.contains(row)));
+}
+
+/// Annex R, Table 1, which is RFC 2279's table too: a lead's fixed bits, its free bits, and the maximum value.
+const TABLE_1: [(u8, u32, u32); 6] = [
+    (0b0000_0000, 7, 0x0000_007F),
+    (0b1100_0000, 5, 0x0000_07FF),
+    (0b1110_0000, 4, 0x0000_FFFF),
+    (0b1111_0000, 3, 0x001F_FFFF),
+    (0b1111_1000, 2, 0x03FF_FFFF),
+    (0b1111_1100, 1, 0x7FFF_FFFF),
+];
+
+#[test]
+fn annex_r_table_1_gives_the_first_and_the_last_value_of_each_length() {
+    let mut first = 0;
+    for (len, (fixed, free, last)) in (1..).zip(TABLE_1) {
+        assert_eq!(u64::from(last) + 1, 1 << (free + 6 * (len - 1)));
+        for value in [first, last] {
+            let octets = convert(Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4), &[&value.to_be_bytes()])
+                .expect("UCS-4 has it");
+            assert_eq!(octets.len(), len as usize, "{value:X}");
+            assert_eq!(octets[0] & (0xFF_u32 << free) as u8, fixed, "{value:X}");
+            assert!(octets[1..].iter().all(|octet| octet & 0xC0 == 0x80), "{value:X}");
+            both_ways(Form::Utf8Ucs4, &octets, Form::Utf32Be, &value.to_be_bytes());
+        }
+        first = last.wrapping_add(1);
+    }
+    // 80..=BF are continuing octets, FE and FF are not used.
+    for octet in (0x80..=0xBF).chain(0xFE..=0xFF) {
+        let kind = if octet < 0xC0 { ErrorKind::UnexpectedContinuation } else { ErrorKind::InvalidLead };
+        let refused = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), &[&[octet]]);
+        assert_eq!(refused, Err(Utf8Error::new(0, kind, 1)));
+    }
+}
+
+/// Annex R, Table 4, in its own notation: `/` is integer division, `%` modulo.
+fn table_4(x: u32) -> Vec<u8> {
+    let p = |n: u32| 2_u32.pow(n);
+    let octets = match x {
+        0x0000_0000..=0x0000_007F => vec![x],
+        0x0000_0080..=0x0000_07FF => vec![0xC0 + x / p(6), 0x80 + x % p(6)],
+        0x0000_0800..=0x0000_FFFF => vec![0xE0 + x / p(12), 0x80 + x / p(6) % p(6), 0x80 + x % p(6)],
+        0x0001_0000..=0x001F_FFFF => {
+            vec![0xF0 + x / p(18), 0x80 + x / p(12) % p(6), 0x80 + x / p(6) % p(6), 0x80 + x % p(6)]
+        }
+        0x0020_0000..=0x03FF_FFFF => vec![
+            0xF8 + x / p(24),
+            0x80 + x / p(18) % p(6),
+            0x80 + x / p(12) % p(6),
+            0x80 + x / p(6) % p(6),
+            0x80 + x % p(6),
+        ],
+        _ => vec![
+            0xFC + x / p(30),
+            0x80 + x / p(24) % p(6),
+            0x80 + x / p(18) % p(6),
+            0x80 + x / p(12) % p(6),
+            0x80 + x / p(6) % p(6),
+            0x80 + x % p(6),
+        ],
+    };
+    octets.into_iter().map(|octet| octet as u8).collect()
+}
+
+/// Annex R, Table 5.
+fn table_5(octets: &[u8]) -> u32 {
+    let p = |n: u32| 2_u32.pow(n);
+    let octet: Vec<u32> = octets.iter().copied().map(u32::from).collect();
+    match octet[..] {
+        [z @ 0x00..=0x7F] => z,
+        [z @ 0xC0..=0xDF, y] => (z - 0xC0) * p(6) + (y - 0x80),
+        [z @ 0xE0..=0xEF, y, x] => (z - 0xE0) * p(12) + (y - 0x80) * p(6) + (x - 0x80),
+        [z @ 0xF0..=0xF7, y, x, w] => {
+            (z - 0xF0) * p(18) + (y - 0x80) * p(12) + (x - 0x80) * p(6) + (w - 0x80)
+        }
+        [z @ 0xF8..=0xFB, y, x, w, v] => {
+            (z - 0xF8) * p(24) + (y - 0x80) * p(18) + (x - 0x80) * p(12) + (w - 0x80) * p(6) + (v - 0x80)
+        }
+        [z @ 0xFC..=0xFD, y, x, w, v, u] => {
+            (z - 0xFC) * p(30)
+                + (y - 0x80) * p(24)
+                + (x - 0x80) * p(18)
+                + (w - 0x80) * p(12)
+                + (v - 0x80) * p(6)
+                + (u - 0x80)
+        }
+        _ => panic!("{octets:02X?}"),
+    }
+}
+
+#[test]
+fn annex_r_tables_4_and_5_agree_with_the_transcoder() {
+    let mut rng = support::Rng::new(0x10646);
+    let random = (0..50_000).map(|_| rng.next() as u32 >> 1 >> rng.below(24));
+    let values = (0..0x1_2000).chain(TABLE_3.map(|(value, _)| value)).chain(random);
+    for value in values.filter(|value| !(0xD800..0xE000).contains(value)) {
+        let octets = table_4(value);
+        assert_eq!(table_5(&octets), value);
+        let to = convert(Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4), &[&value.to_be_bytes()]);
+        assert_eq!(to.as_deref(), Ok(&octets[..]), "{value:X}");
+        let from = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), &[&octets]);
+        assert_eq!(from.as_deref(), Ok(&value.to_be_bytes()[..]), "{value:X}");
+    }
+}
+
+#[test]
+fn annex_r_note_3_is_two_switches() {
+    for value in [0xD800_u32, 0xDBFF, 0xDC00, 0xDFFF] {
+        let octets = table_4(value);
+        let (to, from) =
+            (Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4), Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be));
+        let refused = |len| Err(Utf8Error::new(0, ErrorKind::Surrogate, len));
+        every_partition(&octets, |chunks| {
+            // As in UTF-8 its second octet is refused.
+            assert_eq!(convert(from, chunks), refused(1));
+            let open = from.switches(Switches::STRICT.allow_surrogates());
+            assert_eq!(convert(open, chunks).as_deref(), Ok(&value.to_be_bytes()[..]));
+        });
+        every_partition(&value.to_be_bytes(), |chunks| {
+            assert_eq!(convert(to, chunks), refused(4));
+            let open = to.switches(Switches::STRICT.allow_surrogates());
+            assert_eq!(convert(open, chunks).as_deref(), Ok(&octets[..]));
+        });
+    }
+    for value in [0xFFFE_u32, 0xFFFF] {
+        let octets = table_4(value);
+        both_ways(Form::Utf32Be, &value.to_be_bytes(), Form::Utf8Ucs4, &octets);
+        let closed = Switches::STRICT.refuse_fffe_ffff();
+        every_partition(&octets, |chunks| {
+            let from = Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be).switches(closed);
+            assert_eq!(convert(from, chunks), Err(Utf8Error::new(0, ErrorKind::Noncharacter, 3)));
+        });
+        let to = Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4).switches(closed);
+        let refused = Err(Utf8Error::new(0, ErrorKind::Unmappable, 4));
+        assert_eq!(convert(to, &[&value.to_be_bytes()]), refused);
+    }
+}
+
+#[test]
+fn rfc_2279_examples_from_ucs_2_and_back() {
+    for (units, octets) in [
+        (&[0x0041_u16, 0x2262, 0x0391, 0x002E][..], &b"\x41\xE2\x89\xA2\xCE\x91\x2E"[..]),
+        (&[0xD55C, 0xAD6D, 0xC5B4], b"\xED\x95\x9C\xEA\xB5\xAD\xEC\x96\xB4"),
+        (&[0x65E5, 0x672C, 0x8A9E], b"\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E"),
+        // §2: the UTF-16 transformation must be undone, yielding one UCS-4 character.
+        (&[0xD800, 0xDF48], b"\xF0\x90\x8D\x88"),
+    ] {
+        let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+        let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        for utf_8 in [Form::Utf8, Form::Utf8Ucs4] {
+            both_ways(Form::Utf16Be, &big, utf_8, octets);
+            both_ways(Form::Utf16Le, &little, utf_8, octets);
+        }
+    }
+}
+
+#[test]
+fn rfc_2279_naive_decodings_are_refused() {
+    // §2 and §6: C0 80, and 2F C0 AE 2E 2F.
+    for (octets, offset) in [(&b"\xC0\x80"[..], 0), (b"\x2F\xC0\xAE\x2E\x2F", 1), (b"\xE0\x80\x80", 0)] {
+        for from in [Form::Utf8, Form::Utf8Ucs4, Form::Cesu8, Form::Wtf8] {
+            every_partition(octets, |chunks| {
+                let error = convert(Transcoder::new(from, Form::Utf16Be), chunks).expect_err("overlong");
+                assert_eq!((error.offset, error.kind), (offset, ErrorKind::Overlong), "{from}");
+            });
+        }
+    }
+    // Every length, one octet too long.
+    for octets in [&b"\xF0\x8F\xBF\xBF"[..], b"\xF8\x87\xBF\xBF\xBF", b"\xFC\x83\xBF\xBF\xBF\xBF"] {
+        let error = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), &[octets]).expect_err("overlong");
+        assert_eq!(error, Utf8Error::new(0, ErrorKind::Overlong, 1));
+    }
+}
+
+#[test]
+fn modified_utf_8_is_javas_unless_its_reader_is_lenient() {
+    both_ways(Form::ModifiedUtf8, b"a\xC0\x80\xED\xA0\xBD\xED\xB2\xA9", Form::Utf8, "a\0💩".as_bytes());
+    let strict = Transcoder::new(Form::ModifiedUtf8, Form::Utf8);
+    let lenient = strict.switches(Switches::STRICT.lenient_java());
+    for (octets, text) in [(&b"a\0"[..], "a\0"), (b"a\xF0\x9F\x92\xA9", "a💩")] {
+        every_partition(octets, |chunks| {
+            assert_eq!(convert(strict, chunks), Err(Utf8Error::new(1, ErrorKind::InvalidLead, 1)));
+            assert_eq!(convert(lenient, chunks).as_deref(), Ok(text.as_bytes()));
+        });
+    }
+    let overlong = Err(Utf8Error::new(0, ErrorKind::Overlong, 1));
+    assert_eq!(convert(lenient, &[b"\xC0\x81"]), overlong);
+}
+
+#[test]
+fn names_are_read_as_they_are_written_and_as_others_write_them() {
+    for form in Form::ALL {
+        assert_eq!(form.to_string().parse(), Ok(form));
+        assert_eq!(form.name().to_uppercase().replace('-', "_").parse(), Ok(form));
+    }
+    for (name, form) in [
+        ("UTF8", Form::Utf8),
+        ("rfc2279", Form::Utf8Ucs4),
+        ("CESU-8", Form::Cesu8),
+        ("mutf-8", Form::ModifiedUtf8),
+        ("surrogateescape", Form::Utf8b),
+        ("UTF-16LE", Form::Utf16Le),
+        ("utf-16", Form::Utf16Le),
+        ("UCS-2BE", Form::Utf16Be),
+        ("UCS-4", Form::Utf32Be),
+        ("ISO-8859-1", Form::Latin1),
+        ("latin-1", Form::Latin1),
+        ("cp1252", Form::Windows1252),
+    ] {
+        assert_eq!(name.parse(), Ok(form), "{name}");
+    }
+    let unknown = "utf-7".parse::<Form>().expect_err("not a form here").to_string();
+    assert!(unknown.contains("cesu-8"), "{unknown}");
+}
+
+#[test]
+fn charset_labels_are_those_of_the_web_and_of_annex_m() {
+    for (label, form) in [
+        ("unicode-1-1-utf-8", Some(Form::Utf8)),
+        (" UTF-8\t", Some(Form::Utf8)),
+        ("x-unicode20utf8", Some(Form::Utf8)),
+        ("latin1", Some(Form::Windows1252)),
+        ("us-ascii", Some(Form::Windows1252)),
+        ("iso-10646-ucs-2", Some(Form::Utf16Le)),
+        ("unicodeFFFE", Some(Form::Utf16Be)),
+        ("ISO 10646 part-1 utf-8", Some(Form::Utf8)),
+        ("cesu-8", None),
+        ("utf-32", None),
+        ("", None),
+    ] {
+        assert_eq!(Form::for_label(label), form, "{label}");
+    }
+    assert_eq!(Form::Utf8.descriptor(), Some("ISO 10646 part-1 utf-8"));
+    assert_eq!(Form::Utf8.arc(), Some(("UTF8-form", 8)));
+    assert_eq!(Form::Utf8.signature(), Some(&b"\xEF\xBB\xBF"[..]));
+}
