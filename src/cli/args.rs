@@ -15,6 +15,14 @@ pub(super) struct Policies {
 }
 
 impl Policies {
+    pub(super) fn on_error(self) -> ErrorPolicy {
+        self.on_error.into()
+    }
+
+    pub(super) fn bom(self) -> BomPolicy {
+        self.bom.into()
+    }
+
     /// A decoder with these policies.
     pub(super) fn decoder(self) -> TextDecoder {
         TextDecoder::new().on_error(self.on_error.into()).bom(self.bom.into())

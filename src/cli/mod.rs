@@ -4,6 +4,8 @@
 
 mod args;
 mod check;
+mod convert;
+mod detect;
 mod proxy;
 mod serve;
 mod server;
@@ -25,6 +27,8 @@ use clap::error::ErrorKind as ClapErrorKind;
 #[command(name = "utf8-codec", version, max_term_width = 110)]
 enum Command {
     Check(check::Args),
+    Convert(convert::Args),
+    Detect(detect::Args),
     Proxy(proxy::Args),
     Serve(serve::Args),
 }
@@ -33,6 +37,8 @@ impl Command {
     fn run(self) -> Outcome {
         match self {
             Self::Check(args) => args.run(),
+            Self::Convert(args) => args.run(),
+            Self::Detect(args) => args.run(),
             Self::Proxy(args) => args.run(),
             Self::Serve(args) => args.run(),
         }

@@ -26,14 +26,13 @@ mod portable;
 #[cfg(test)]
 mod tests;
 mod twin;
+#[cfg(feature = "transcode")]
+pub(crate) mod utf16;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod vector;
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
-
-#[cfg(feature = "transcode")]
-pub(crate) mod utf16;
 
 use crate::error::ErrorKind;
 use crate::form::{State, Step, UTF_8};

@@ -1,0 +1,227 @@
+//! `utf8-codec convert`: from one encoding form to another.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressStyle};
+use utf8_codec::{Form, Switches, Transcoder, Utf8Error};
+
+use super::args::Policies;
+use super::{Outcome, Status, complain};
+
+/// Convert from one encoding form to another
+///
+/// Forms: utf-8, utf-8-ucs4 (RFC 2279), cesu-8, modified-utf-8 (Java), wtf-8, utf-8b (surrogateescape), utf-16le,
+/// utf-16be, utf-32le, utf-32be, latin1, windows-1252, and the names that iconv has for them.
+///
+/// Exit status 0: converted. 1: the input was ill-formed, or held a character that the target cannot; what was good
+/// before it is on stdout, and its offset on stderr. 2: something could not be read or written.
+///
+/// An OUTPUT file appears under its name when it is whole, and not before; if the conversion fails, it does not
+/// appear, and one that was there stays as it was. What is no regular file (a pipe, a device) is written as it goes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The form of the input
+    #[arg(long, short, value_name = "FORM", default_value = "utf-8")]
+    from: Form,
+    /// The form of the output
+    #[arg(long, short, value_name = "FORM", default_value = "utf-8")]
+    to: Form,
+    /// Read the form that a signature at the start names, if there is one, in the place of --from
+    #[arg(long)]
+    sniff: bool,
+    /// Decide what the texts of the forms leave open; may be given again
+    #[arg(long = "switch", value_name = "SWITCH")]
+    switches: Vec<Switch>,
+    #[command(flatten)]
+    policies: Policies,
+    /// File to read; `-` is stdin
+    #[arg(value_name = "INPUT", default_value = "-")]
+    input: PathBuf,
+    /// File to write; `-` is stdout
+    #[arg(long, short, value_name = "OUTPUT", default_value = "-")]
+    output: PathBuf,
+}
+
+/// [`Switches`] on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    /// Unpaired surrogates are code points, as with Python's surrogatepass
+    Surrogates,
+    /// FFFE and FFFF are ill-formed in utf-8-ucs4 (Annex R, Note 3)
+    NoFffeFfff,
+    /// modified-utf-8 may hold raw NUL and sequences of four octets
+    LenientJava,
+    /// A pair of surrogates is ill-formed in wtf-8, as it is within one string
+    NoPairs,
+}
+
+/// Octets that are read at a time.
+const BUFFER: usize = 64 * 1024;
+
+impl Args {
+    pub(super) fn run(self) -> Outcome {
+        let cannot_read = |error| format!("cannot read {}: {error}", self.input.display());
+        let cannot_write = |error| format!("cannot write {}: {error}", self.output.display());
+        let (mut input, len): (Box<dyn Read>, _) = if is_standard(&self.input) {
+            (Box::new(io::stdin().lock()), None)
+        } else {
+            let file = File::open(&self.input).map_err(cannot_read)?;
+            let len = file.metadata().ok().filter(|it| it.is_file()).map(|it| it.len());
+            (Box::new(file), len)
+        };
+        let mut output = Output::open(&self.output).map_err(cannot_write)?;
+        let progress = self.progress(len);
+        let mut transcoder = self.transcoder();
+        let (mut buffer, mut converted) = (vec![0; BUFFER], Vec::new());
+        let refused: Option<Utf8Error> = loop {
+            let read = match input.read(&mut buffer) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(cannot_read(error).into()),
+            };
+            let told = match read {
+                0 => transcoder.finish(&mut converted),
+                _ => transcoder.feed(&buffer[..read], &mut converted),
+            };
+            output.write(&converted).map_err(cannot_write)?;
+            converted.clear();
+            progress.inc(read as u64);
+            match told {
+                Err(error) => break Some(error),
+                Ok(()) if read == 0 => break None,
+                Ok(()) => {}
+            }
+        };
+        progress.finish_and_clear();
+        if let Some(Utf8Error { offset, kind, len, .. }) = refused {
+            let from = transcoder.from();
+            complain(&format!("{}: byte {offset}: {kind} ({len} bytes of {from})", self.input.display()));
+            return Ok(Status::IllFormed);
+        }
+        output.finish().map_err(cannot_write)?;
+        Ok(Status::Success)
+    }
+
+    fn transcoder(&self) -> Transcoder {
+        let switches = self.switches.iter().fold(Switches::STRICT, |switches, switch| match switch {
+            Switch::Surrogates => switches.allow_surrogates(),
+            Switch::NoFffeFfff => switches.refuse_fffe_ffff(),
+            Switch::LenientJava => switches.lenient_java(),
+            Switch::NoPairs => switches.refuse_pairs(),
+        });
+        let transcoder = Transcoder::new(self.from, self.to)
+            .on_error(self.policies.on_error())
+            .bom(self.policies.bom())
+            .switches(switches);
+        if self.sniff { transcoder.sniff() } else { transcoder }
+    }
+
+    /// A bar on a terminal that the output does not go to; hidden anywhere else.
+    fn progress(&self, len: Option<u64>) -> ProgressBar {
+        let drawn_over = is_standard(&self.output) && io::stdout().is_terminal();
+        if drawn_over || !io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let template = match len {
+            Some(_) => "{bytes}/{total_bytes} {wide_bar} {bytes_per_sec} {eta}",
+            None => "{bytes} {bytes_per_sec} {elapsed}",
+        };
+        let bar = ProgressBar::no_length();
+        bar.set_style(
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
+        if let Some(len) = len {
+            bar.set_length(len);
+        }
+        bar
+    }
+}
+
+pub(super) fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Where the converted octets go.
+enum Output {
+    /// Stdout, or something that is not a regular file.
+    Stream(Box<dyn Write>),
+    /// A file that nobody sees under its final name before it is whole.
+    Hidden { file: File, hidden: Hidden, path: PathBuf },
+}
+
+impl Output {
+    fn open(path: &Path) -> io::Result<Self> {
+        if is_standard(path) {
+            return Ok(Self::Stream(Box::new(io::stdout().lock())));
+        }
+        // The file that a symbolic link names is written, not the link.
+        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        match fs::metadata(&path) {
+            Ok(metadata) if !metadata.is_file() => {
+                Ok(Self::Stream(Box::new(OpenOptions::new().write(true).open(path)?)))
+            }
+            existing => {
+                let (file, hidden) = Hidden::beside(&path)?;
+                if let Ok(metadata) = existing {
+                    file.set_permissions(metadata.permissions())?;
+                }
+                Ok(Self::Hidden { file, hidden, path })
+            }
+        }
+    }
+
+    fn write(&mut self, octets: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Stream(stream) => stream.write_all(octets).and_then(|()| stream.flush()),
+            Self::Hidden { file, .. } => file.write_all(octets),
+        }
+    }
+
+    /// The conversion succeeded.
+    fn finish(self) -> io::Result<()> {
+        match self {
+            Self::Stream(_) => Ok(()),
+            Self::Hidden { file, mut hidden, path } => {
+                file.sync_all()?;
+                fs::rename(&hidden.path, path)?;
+                hidden.path = PathBuf::new();
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A file that is removed when it is dropped, unless it was renamed.
+struct Hidden {
+    /// Empty once it was renamed.
+    path: PathBuf,
+}
+
+impl Hidden {
+    /// In the same folder, because a file cannot be renamed to another file system.
+    fn beside(path: &Path) -> io::Result<(File, Self)> {
+        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy();
+        for attempt in 0.. {
+            let hidden = path.with_file_name(format!(".{name}.{}-{attempt}.part", process::id()));
+            match OpenOptions::new().write(true).create_new(true).open(&hidden) {
+                Ok(file) => return Ok((file, Self { path: hidden })),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        if !self.path.as_os_str().is_empty() {
+            // There is nobody left to tell a failure.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}

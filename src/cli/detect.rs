@@ -1,0 +1,119 @@
+//! `utf8-codec detect`: what is it?
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde_json::json;
+use utf8_codec::{Detection, Detector};
+
+use super::convert::is_standard;
+use super::{Outcome, Status, complain};
+
+/// Say what files are: ASCII, UTF-8, UTF-16 or UTF-32 with a signature, or none of these
+///
+/// Exit status 0: all are known. 1: some are none of these. 2: some could not be read.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Files to read; `-` is stdin
+    #[arg(value_name = "FILE", default_value = "-")]
+    files: Vec<PathBuf>,
+    /// text is `FILE: WHAT`; json is one object per line
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Outcome {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let mut status = Status::Success;
+        for file in &self.files {
+            match detect(file) {
+                Ok(detection) => {
+                    self.tell(file, detection, &mut out)
+                        .map_err(|error| format!("cannot write to stdout: {error}"))?;
+                    if detection.form().is_none() && status == Status::Success {
+                        status = Status::IllFormed;
+                    }
+                }
+                Err(error) => {
+                    status = Status::Trouble;
+                    complain(&format!("cannot read {}: {error}", file.display()));
+                }
+            }
+        }
+        out.flush().map_err(|error| format!("cannot write to stdout: {error}"))?;
+        Ok(status)
+    }
+
+    fn tell(&self, file: &Path, detection: Detection, out: &mut impl Write) -> io::Result<()> {
+        let file = file.display();
+        match self.format {
+            Format::Text => writeln!(out, "{file}: {}", in_words(detection)),
+            Format::Json => {
+                let (sequences, signature) = match detection {
+                    Detection::Ascii => (Some(0), false),
+                    Detection::Utf8 { sequences } => (Some(sequences), false),
+                    Detection::Utf8WithSignature { sequences } => (Some(sequences), true),
+                    Detection::Utf16(_) | Detection::Utf32(_) => (None, true),
+                    _ => (None, false),
+                };
+                let mut finding = json!({
+                    "file": file.to_string(),
+                    "form": detection.form().map(|form| form.name()),
+                    "ascii": detection == Detection::Ascii,
+                    "signature": signature,
+                    "sequences": sequences,
+                    "coincidence": detection.coincidence(),
+                });
+                if let Detection::NotUtf8 { first } = detection {
+                    finding["offset"] = json!(first.offset);
+                    finding["kind"] = json!(first.kind.as_str());
+                    finding["len"] = json!(first.len);
+                }
+                writeln!(out, "{finding}")
+            }
+        }
+    }
+}
+
+fn in_words(detection: Detection) -> String {
+    let count = |sequences: u64| match sequences {
+        1 => "1 multi-byte sequence".to_owned(),
+        _ => format!("{sequences} multi-byte sequences"),
+    };
+    match detection {
+        Detection::Ascii => "ascii".to_owned(),
+        Detection::Utf8 { sequences } => format!("utf-8, {}", count(sequences)),
+        Detection::Utf8WithSignature { sequences } => format!("utf-8 with signature, {}", count(sequences)),
+        Detection::Utf16(form) | Detection::Utf32(form) => format!("{form} with signature"),
+        Detection::NotUtf8 { first } => format!("not utf-8: byte {}: {}", first.offset, first.kind),
+        _ => "unknown".to_owned(),
+    }
+}
+
+/// Reads until the verdict cannot change any more.
+fn detect(file: &Path) -> io::Result<Detection> {
+    let mut input: Box<dyn Read> =
+        if is_standard(file) { Box::new(io::stdin().lock()) } else { Box::new(File::open(file)?) };
+    let mut detector = Detector::new();
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => return Ok(detector.finish()),
+            Ok(read) => match detector.feed(&buffer[..read]) {
+                Detection::Ascii | Detection::Utf8 { .. } | Detection::Utf8WithSignature { .. } => {}
+                settled => return Ok(settled),
+            },
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
