@@ -78,8 +78,9 @@ pub use http::{
 pub use io::{Utf8Reader, Utf8Writer};
 #[cfg(feature = "mime")]
 pub use mime::{
-    BodyDecoder, BodyPiece, Decoded, MimeError, MimeErrorKind, MimeLayer, StructureErrorKind,
-    TransferDecoder, TransferEncoding, TransferError, TransferErrorKind, TransferPiece,
+    BodyDecoder, BodyPiece, Decoded, MessageValidator, MessageVerdict, MimeError, MimeErrorKind, MimeLayer,
+    MimeLimits, PartKind, PartPath, PartVerdict, StructureErrorKind, TransferDecoder, TransferEncoding,
+    TransferError, TransferErrorKind, TransferPiece,
 };
 pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
 #[cfg(feature = "proxy")]

@@ -69,6 +69,12 @@ impl BodyDecoder {
         self
     }
 
+    /// Starts another body, `offset` octets into the stream.
+    pub(super) fn restart(&mut self, offset: u64) {
+        self.transfer.restart(offset);
+        self.text = Text::default();
+    }
+
     /// Octets of the body taken so far, and those before it.
     pub const fn offset(&self) -> u64 {
         self.transfer.offset()

@@ -5,11 +5,19 @@
 //! kibibytes.
 
 mod body;
+mod encoded_word;
 mod error;
+mod headers;
+mod kind;
+mod message;
+mod multipart;
 mod transfer;
+mod verdict;
 
 pub use body::{BodyDecoder, BodyPiece};
 pub use error::{MimeError, MimeErrorKind, MimeLayer, StructureErrorKind};
+pub use message::MessageValidator;
 pub use transfer::{
     Decoded, TransferDecoder, TransferEncoding, TransferError, TransferErrorKind, TransferPiece,
 };
+pub use verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};

@@ -269,6 +269,11 @@ impl TransferDecoder {
         self
     }
 
+    /// Starts another body under the same encoding, after the end of one, `offset` octets into the stream.
+    pub(super) const fn restart(&mut self, offset: u64) {
+        (self.offset, self.decoded) = (offset, 0);
+    }
+
     /// The encoding.
     pub const fn encoding(&self) -> TransferEncoding {
         self.encoding

@@ -1,0 +1,204 @@
+//! What a header makes of a part: what it is, and how its body is read.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
+use super::headers::{Facts, Field};
+use super::multipart::MAX_BOUNDARY;
+use super::transfer::{TransferEncoding, TransferErrorKind};
+use super::verdict::{Findings, MimeLimits, PartKind, PartPath, PartVerdict};
+use crate::content_type::{Charset, ContentType};
+
+/// Longest names that are kept: RFC 6838 §4.2 allows 127 octets for either part of a type.
+const MAX_NAME: usize = 127;
+
+/// A message or a part of a multipart, whose header is read.
+#[derive(Clone, Debug)]
+pub(super) struct Entity {
+    path: PartPath,
+    /// A message: its path is that of the part that it is, and its body has a number of its own if it is no multipart.
+    message: bool,
+    /// The part of a digest, which is a message unless it says otherwise (RFC 2046 §5.1.5).
+    digest: bool,
+    pub(super) depth: usize,
+}
+
+impl Entity {
+    pub(super) fn root() -> Self {
+        Self::message(PartPath::default(), 0)
+    }
+
+    pub(super) const fn message(path: PartPath, depth: usize) -> Self {
+        Self { path, message: true, digest: false, depth }
+    }
+
+    pub(super) const fn part(path: PartPath, depth: usize, digest: bool) -> Self {
+        Self { path, message: false, digest, depth }
+    }
+
+    /// The path of a body that is no multipart.
+    fn leaf(self) -> PartPath {
+        if self.message { self.path.child(1) } else { self.path }
+    }
+}
+
+/// A part before its body.
+pub(super) struct Description {
+    pub(super) verdict: PartVerdict,
+    /// Of a multipart.
+    pub(super) boundary: Vec<u8>,
+    pub(super) digest: bool,
+}
+
+/// Reads what the header says. What is wrong with that is added to its findings.
+pub(super) fn describe(entity: Entity, facts: &mut Facts, limits: &MimeLimits) -> Description {
+    let mut report = Report { findings: &mut facts.findings, max: limits.errors };
+    let value = facts.content_type.as_ref();
+    let content_type = value.and_then(|field| report.content_type(field));
+    let (top, subtype) = match &content_type {
+        Some(content_type) => (content_type.top(), content_type.subtype()),
+        None if entity.digest && value.is_none() => ("message", "rfc822"),
+        None => ("text", "plain"),
+    };
+    let encoding = facts.encoding.as_ref().map_or(Some(TransferEncoding::default()), |field| {
+        // RFC 5322 allows comments where RFC 2045 has a name and nothing else.
+        TransferEncoding::of_name(field.value.split(|&octet| octet == b'(').next().unwrap_or_default())
+    });
+    let is_structure = |top: &str| {
+        top.eq_ignore_ascii_case("multipart")
+            || (top.eq_ignore_ascii_case("message")
+                && ["rfc822", "global", "news"].iter().any(|known| subtype.eq_ignore_ascii_case(known)))
+    };
+    let mut boundary = Vec::new();
+    let mut kind = if facts.cut {
+        PartKind::Other
+    } else if is_structure(top) {
+        let offset = value.map_or(0, |field| field.offset);
+        if let Some(field) = &facts.encoding
+            && !matches!(
+                encoding,
+                Some(TransferEncoding::SevenBit | TransferEncoding::EightBit | TransferEncoding::Binary)
+            )
+        {
+            report.structure(field.offset, StructureErrorKind::EncodedStructure);
+        }
+        if entity.depth >= limits.depth {
+            report.structure(offset, StructureErrorKind::TooDeep);
+            PartKind::Other
+        } else if !top.eq_ignore_ascii_case("multipart") {
+            PartKind::Message
+        } else if let Some(found) = report.boundary(content_type.as_ref(), offset) {
+            boundary = found;
+            PartKind::Multipart
+        } else {
+            PartKind::Other
+        }
+    } else if is_text(top, subtype, content_type.as_ref()) {
+        report.text_kind(content_type.as_ref(), value.map_or(0, |field| field.offset))
+    } else {
+        PartKind::Other
+    };
+    if encoding.is_none() && matches!(kind, PartKind::Text | PartKind::OtherText) {
+        let offset = facts.encoding.as_ref().map_or(0, |field| field.offset);
+        report.push(offset, MimeErrorKind::Transfer(TransferErrorKind::UnknownEncoding));
+        kind = PartKind::OtherText;
+    }
+    let verdict = PartVerdict {
+        content_type: [name(top), name(subtype)].join("/"),
+        charset: content_type.as_ref().and_then(|content_type| match content_type.charset() {
+            Charset::Utf8 => Some("utf-8".to_string()),
+            Charset::Missing => None,
+            _ => content_type
+                .parameter("charset")
+                .map(|label| name(&String::from_utf8_lossy(&label[..label.len().min(MAX_NAME)]))),
+        }),
+        encoding,
+        kind,
+        path: if kind == PartKind::Multipart { entity.path } else { entity.leaf() },
+        offset: 0,
+        octets: 0,
+        decoded_octets: 0,
+        lines: 0,
+        characters: (kind == PartKind::Text).then_some(0),
+        findings: Findings::default(),
+    };
+    let digest = top.eq_ignore_ascii_case("multipart") && subtype.eq_ignore_ascii_case("digest");
+    Description { verdict, boundary, digest }
+}
+
+/// Where faults of the header go.
+struct Report<'f> {
+    findings: &'f mut Findings,
+    max: usize,
+}
+
+impl Report<'_> {
+    fn push(&mut self, offset: u64, kind: MimeErrorKind) {
+        self.findings.push(MimeError { offset, decoded_offset: None, kind, len: 0 }, self.max);
+    }
+
+    fn structure(&mut self, offset: u64, kind: StructureErrorKind) {
+        self.push(offset, MimeErrorKind::Structure(kind));
+    }
+
+    /// The type, as far as it can be read.
+    fn content_type<'f>(&mut self, field: &'f Field) -> Option<ContentType<'f>> {
+        let (content_type, error) = match ContentType::parse_mail_prefix(&field.value) {
+            Ok((content_type, error)) => (Some(content_type), error),
+            Err(error) => (None, Some(error)),
+        };
+        if let Some(error) = error {
+            let offset = field.offset + error.offset as u64;
+            self.structure(offset, StructureErrorKind::MalformedContentType);
+        }
+        content_type
+    }
+
+    /// The boundary of a multipart whose type stands at `offset`.
+    fn boundary(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> Option<Vec<u8>> {
+        let mut boundaries = content_type
+            .into_iter()
+            .flat_map(ContentType::parameters)
+            .filter(|(name, _)| name.eq_ignore_ascii_case("boundary"))
+            .map(|(_, boundary)| boundary);
+        // White space at the end of a line is no part of a delimiter.
+        let boundary = boundaries.next().unwrap_or_default().trim_ascii_end();
+        if boundaries.any(|other| other.trim_ascii_end() != boundary) {
+            self.structure(offset, StructureErrorKind::ConflictingHeader);
+        }
+        if boundary.is_empty() || boundary.len() > MAX_BOUNDARY || boundary.contains(&b'\n') {
+            self.structure(offset, StructureErrorKind::BadBoundary);
+            return None;
+        }
+        Some(boundary.to_vec())
+    }
+
+    /// Whether the charset of a text whose type stands at `offset` is judged.
+    fn text_kind(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> PartKind {
+        match content_type.map_or(Charset::Missing, ContentType::charset) {
+            Charset::Utf8 | Charset::Missing => PartKind::Text,
+            Charset::Other(label) if label.trim_ascii().eq_ignore_ascii_case(b"us-ascii") => PartKind::Text,
+            Charset::Conflicting => {
+                self.structure(offset, StructureErrorKind::ConflictingCharset);
+                PartKind::OtherText
+            }
+            Charset::Other(_) => PartKind::OtherText,
+        }
+    }
+}
+
+/// Whether a body is text: `text/*`, JSON (RFC 8259 §8.1), and whatever says in which charset it is.
+fn is_text(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> bool {
+    top.eq_ignore_ascii_case("text")
+        || (top.eq_ignore_ascii_case("application") && subtype.eq_ignore_ascii_case("json"))
+        || content_type.is_some_and(|content_type| {
+            content_type.charset() != Charset::Missing
+                || content_type.suffix().is_some_and(|suffix| suffix.eq_ignore_ascii_case("json"))
+        })
+}
+
+/// A name for a verdict: in lower case and of bounded length.
+fn name(name: &str) -> String {
+    name.chars().take(MAX_NAME).collect::<String>().to_ascii_lowercase()
+}

@@ -1,0 +1,395 @@
+//! Whole messages.
+//!
+//! ```text
+//!            empty line                      delimiter (a part)
+//!   Header ────────────> Body ───────────────────────────────────────> Header of the part
+//!     ^  └─ multipart ─> Between (preamble) ─────── delimiter ───────> Header of the first part
+//!     └──── message ───┘ Between (epilogue) <── final delimiter ────── Body
+//! ```
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use memchr::memchr_iter;
+
+use super::body::{BodyDecoder, BodyPiece};
+use super::error::{MimeError, MimeLayer, StructureErrorKind};
+use super::headers::{Facts, Header, HeaderReader};
+use super::kind::{Entity, describe};
+use super::multipart::{Event, Mode, Splitter};
+use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
+use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};
+
+/// Judges the text of a message (RFC 5322, RFC 2045 to 2049, RFC 6532), which is taken in chunks of any size.
+///
+/// It walks headers, multiparts in multiparts, and messages in messages, decodes the body of every part that is text,
+/// and says of each whether it is well-formed UTF-8; of headers, whether their raw octets and their encoded words
+/// are. The same message gives the same verdict, however it is cut. Memory is constant but for the verdicts, whose
+/// number is bounded ([`MimeLimits`]). Nothing is repaired, and nothing panics.
+///
+/// A message that readers understand in more than one way is refused for that ([`StructureErrorKind`]): what one of
+/// them shows is not what was judged. Line breaks may be CRLF, as on the wire, or LF, as in files.
+///
+/// ```
+/// use utf8_codec::{ErrorKind, MessageValidator, MimeErrorKind};
+///
+/// let mail = b"Subject: =?UTF-8?Q?caf=C3=A9?=\r\n\
+///     Content-Type: multipart/mixed; boundary=b\r\n\
+///     \r\n\
+///     --b\r\n\
+///     \r\n\
+///     good\r\n\
+///     --b\r\n\
+///     Content-Type: text/plain; charset=utf-8\r\n\
+///     Content-Transfer-Encoding: base64\r\n\
+///     \r\n\
+///     b2jtoIA=\r\n\
+///     --b--\r\n";
+/// let mut validator = MessageValidator::new();
+/// for chunk in mail.chunks(7) {
+///     validator.feed(chunk);
+/// }
+/// let verdict = validator.finish();
+/// let (part, error) = verdict.first_error().expect("a surrogate half");
+/// assert_eq!(part.path.to_string(), "2");
+/// assert_eq!(error.kind, MimeErrorKind::Text(ErrorKind::Surrogate));
+/// assert_eq!((error.offset, error.decoded_offset), (175, Some(2)));
+/// assert_eq!(verdict.notable().filter(|part| part.is_ok()).count(), 1);
+/// ```
+#[derive(Clone, Debug)]
+pub struct MessageValidator {
+    limits: MimeLimits,
+    lenient: bool,
+    splitter: Splitter,
+    header: HeaderReader,
+    reading: Reading,
+    /// The multiparts that are open, the outermost first.
+    open: Vec<Open>,
+    verdicts: Vec<PartVerdict>,
+    /// Held octets on their way back to content.
+    spare: Vec<u8>,
+}
+
+/// What the content is.
+#[derive(Clone, Debug)]
+enum Reading {
+    Header(Entity),
+    Text(Box<TextBody>),
+    OtherText(Box<TransferDecoder>),
+    Other,
+    /// Preamble or epilogue, or what follows too many parts.
+    Between,
+}
+
+/// Text that is judged.
+#[derive(Clone, Debug)]
+struct TextBody {
+    decoder: BodyDecoder,
+    /// No transfer encoding was said.
+    undeclared: bool,
+    /// The last line has no end so far.
+    open_line: bool,
+}
+
+/// A multipart that is open.
+#[derive(Clone, Debug)]
+struct Open {
+    path: PartPath,
+    verdict: usize,
+    children: u32,
+    depth: usize,
+    digest: bool,
+}
+
+impl Default for MessageValidator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl MessageValidator {
+    /// A strict validator with the default limits.
+    pub fn new() -> Self {
+        Self::build(MimeLimits::default(), false)
+    }
+
+    fn build(limits: MimeLimits, lenient: bool) -> Self {
+        Self {
+            limits,
+            lenient,
+            splitter: Splitter::new(),
+            header: HeaderReader::new(limits, lenient),
+            reading: Reading::Header(Entity::root()),
+            open: Vec::new(),
+            verdicts: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Sets the limits. To be called before the first octet.
+    #[must_use]
+    pub fn limits(self, limits: MimeLimits) -> Self {
+        Self::build(limits, self.lenient)
+    }
+
+    /// Overlooks what [`TransferDecoder::lenient`] does. To be called before the first octet.
+    #[must_use]
+    pub fn lenient(self) -> Self {
+        Self::build(self.limits, true)
+    }
+
+    /// Octets taken so far.
+    pub const fn offset(&self) -> u64 {
+        self.splitter.offset()
+    }
+
+    /// Whether no error was found so far, in the parts whose header is complete.
+    pub fn is_ok(&self) -> bool {
+        self.verdicts.iter().all(PartVerdict::is_ok)
+    }
+
+    /// Takes the next chunk.
+    pub fn feed(&mut self, chunk: &[u8]) {
+        let mut rest = chunk;
+        while let Some(event) = self.splitter.next(&mut rest, self.mode()) {
+            self.event(event);
+        }
+    }
+
+    /// Ends the message: what is to be said about it. The validator is then as new.
+    pub fn finish(&mut self) -> MessageVerdict {
+        // Twice: the last line of a header may turn out to be no field but a delimiter, behind which a part begins.
+        for _ in 0..2 {
+            if let Some(event) = self.splitter.finish() {
+                self.event(event);
+            }
+            self.end_header();
+        }
+        self.end_body();
+        let end = self.splitter.offset();
+        self.close(0, end);
+        let parts = core::mem::take(&mut self.verdicts);
+        *self = Self::build(self.limits, self.lenient);
+        MessageVerdict { parts, octets: end }
+    }
+
+    const fn mode(&self) -> Mode {
+        match self.reading {
+            Reading::Header(_) => Mode::Lines,
+            _ => Mode::Bulk,
+        }
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Content(octets) => self.content(octets, self.splitter.offset() - octets.len() as u64),
+            Event::Held => {
+                let mut held = core::mem::take(&mut self.spare);
+                self.splitter.swap_held(&mut held);
+                let end = self.splitter.offset() - self.splitter.held_len() as u64;
+                self.content(&held, end - held.len() as u64);
+                held.clear();
+                self.spare = held;
+            }
+            Event::Delimiter { level, last, offset } => self.delimiter(level, last, offset),
+        }
+    }
+
+    /// Content at `offset`.
+    fn content(&mut self, octets: &[u8], offset: u64) {
+        let max = self.limits.errors;
+        match &mut self.reading {
+            Reading::Header(_) => match self.header.feed(octets, offset) {
+                Header::Open => {}
+                Header::Ended => self.begin_body(offset + octets.len() as u64),
+                Header::EndedBefore(line) => self.begin_body_with(&line),
+                Header::Cut(taken) => {
+                    self.begin_body(offset + taken as u64);
+                    self.content(&octets[taken..], offset + taken as u64);
+                }
+            },
+            Reading::Between => {}
+            Reading::Text(body) => {
+                if let Some(verdict) = self.verdicts.last_mut() {
+                    verdict.octets += octets.len() as u64;
+                    let TextBody { decoder, open_line, .. } = &mut **body;
+                    decoder.feed(octets, |piece| count(verdict, open_line, piece, max));
+                }
+            }
+            Reading::OtherText(body) => {
+                if let Some(verdict) = self.verdicts.last_mut() {
+                    verdict.octets += octets.len() as u64;
+                    body.feed(octets, |piece| count_octets(verdict, piece, max));
+                }
+            }
+            Reading::Other => {
+                if let Some(verdict) = self.verdicts.last_mut() {
+                    verdict.octets += octets.len() as u64;
+                }
+            }
+        }
+    }
+
+    fn delimiter(&mut self, level: usize, last: bool, offset: u64) {
+        self.end_header();
+        self.end_body();
+        self.close(level + 1, offset);
+        self.reading = Reading::Between;
+        if last {
+            self.open.truncate(level);
+            self.splitter.close(level);
+            return;
+        }
+        let Some(open) = self.open.last_mut() else { return };
+        open.children += 1;
+        let entity = Entity::part(open.path.child(open.children), open.depth + 1, open.digest);
+        if self.verdicts.len() < self.limits.parts {
+            self.header.no_envelope();
+            self.reading = Reading::Header(entity);
+        } else {
+            self.too_many_parts(offset);
+        }
+    }
+
+    /// Nothing more is judged: the message says so once.
+    fn too_many_parts(&mut self, offset: u64) {
+        let max = self.limits.errors;
+        if let Some(message) = self.verdicts.first_mut() {
+            message.findings.push(MimeError::structure(offset, StructureErrorKind::TooManyParts), max);
+        }
+        self.open.clear();
+        self.splitter.close(0);
+        self.reading = Reading::Between;
+    }
+
+    /// The header is over, wherever it stands: the body begins, though it may be empty.
+    fn end_header(&mut self) {
+        if matches!(self.reading, Reading::Header(_)) {
+            match self.header.end() {
+                Header::EndedBefore(line) => self.begin_body_with(&line),
+                _ => self.begin_body(self.splitter.offset()),
+            }
+        }
+    }
+
+    /// The body begins with a line that was taken for one of the header.
+    fn begin_body_with(&mut self, line: &[u8]) {
+        self.splitter.rewind(line);
+        self.begin_body(self.splitter.offset());
+        self.feed(line);
+    }
+
+    /// The header is over, and the body stands at `offset`.
+    fn begin_body(&mut self, offset: u64) {
+        let facts = self.header.facts();
+        let Reading::Header(entity) = core::mem::replace(&mut self.reading, Reading::Other) else { return };
+        self.begin(entity, facts, offset);
+    }
+
+    fn begin(&mut self, entity: Entity, mut facts: Facts, offset: u64) {
+        let depth = entity.depth;
+        let description = describe(entity, &mut facts, &self.limits);
+        let boundary = description.boundary;
+        let digest = description.digest;
+        let undeclared = facts.encoding.is_none();
+        let verdict = PartVerdict { offset, findings: facts.findings, ..description.verdict };
+        let (kind, path) = (verdict.kind, verdict.path.clone());
+        let encoding = verdict.encoding.filter(|_| !undeclared).unwrap_or(TransferEncoding::EightBit);
+        let known = verdict.encoding.is_some();
+        self.verdicts.push(verdict);
+        self.reading = match kind {
+            PartKind::Text => {
+                let decoder = BodyDecoder::at(encoding, offset);
+                let decoder = if self.lenient { decoder.lenient() } else { decoder };
+                Reading::Text(Box::new(TextBody { decoder, undeclared, open_line: false }))
+            }
+            PartKind::OtherText if known => {
+                let body = TransferDecoder::at(encoding, offset);
+                Reading::OtherText(Box::new(if self.lenient { body.lenient() } else { body }))
+            }
+            PartKind::OtherText | PartKind::Other => Reading::Other,
+            PartKind::Multipart => {
+                self.splitter.open(&boundary);
+                self.open.push(Open { path, verdict: self.verdicts.len() - 1, children: 0, depth, digest });
+                Reading::Between
+            }
+            PartKind::Message if self.verdicts.len() < self.limits.parts => {
+                Reading::Header(Entity::message(path, depth + 1))
+            }
+            PartKind::Message => {
+                self.too_many_parts(offset);
+                Reading::Between
+            }
+        };
+    }
+
+    /// Ends the body of a part that holds no others.
+    fn end_body(&mut self) {
+        let max = self.limits.errors;
+        let reading = core::mem::replace(&mut self.reading, Reading::Between);
+        let Some(verdict) = self.verdicts.last_mut() else { return };
+        match reading {
+            Reading::Text(body) => {
+                let TextBody { mut decoder, undeclared, mut open_line } = *body;
+                decoder.finish(|piece| count(verdict, &mut open_line, piece, max));
+                verdict.decoded_octets = decoder.decoded_offset();
+                verdict.lines += u64::from(open_line);
+                if undeclared && verdict.characters != Some(verdict.decoded_octets) {
+                    let kind = StructureErrorKind::UndeclaredEightBit;
+                    verdict.findings.push(MimeError::structure(verdict.offset, kind), max);
+                }
+            }
+            Reading::OtherText(mut body) => {
+                body.finish(|piece| count_octets(verdict, piece, max));
+                verdict.decoded_octets = body.decoded_offset();
+            }
+            _ => {}
+        }
+    }
+
+    /// Closes all but the outermost `level` multiparts at `offset`, where their final boundaries are missing.
+    fn close(&mut self, level: usize, offset: u64) {
+        let max = self.limits.errors;
+        for open in self.open.drain(level.min(self.open.len())..) {
+            let kind = match open.children {
+                0 => StructureErrorKind::MissingFirstBoundary,
+                _ => StructureErrorKind::MissingFinalBoundary,
+            };
+            if let Some(verdict) = self.verdicts.get_mut(open.verdict) {
+                verdict.findings.push(MimeError::structure(offset, kind), max);
+            }
+        }
+        self.splitter.close(level);
+    }
+}
+
+/// Counts a piece of text.
+fn count(verdict: &mut PartVerdict, open_line: &mut bool, piece: BodyPiece<'_>, max: usize) {
+    let characters = match piece {
+        BodyPiece::Text(text) => {
+            verdict.lines += memchr_iter(b'\n', text.as_bytes()).count() as u64;
+            *open_line = !text.ends_with('\n');
+            text.chars().count() as u64
+        }
+        BodyPiece::Seam(_) => {
+            *open_line = true;
+            1
+        }
+        BodyPiece::Fault(error) => {
+            *open_line |= error.kind.layer() == MimeLayer::Text;
+            verdict.findings.push(error, max);
+            0
+        }
+    };
+    verdict.characters = verdict.characters.map(|before| before + characters);
+}
+
+/// Counts octets of text that is not judged.
+fn count_octets(verdict: &mut PartVerdict, piece: TransferPiece<'_>, max: usize) {
+    match piece {
+        TransferPiece::Octets(decoded) => {
+            verdict.lines += memchr_iter(b'\n', decoded.octets()).count() as u64;
+        }
+        TransferPiece::Fault(error) => verdict.findings.push(error.into(), max),
+    }
+}

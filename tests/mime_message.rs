@@ -1,0 +1,337 @@
+//! `MessageValidator`: parts, errors and offsets, for every way of cutting.
+#![allow(missing_docs)]
+
+mod support;
+
+use support::{Rng, conformance, some_partitions};
+use utf8_codec::{MessageValidator, MessageVerdict, MimeLimits, PartKind, PartVerdict};
+
+fn judge_with(validator: &MessageValidator, chunks: &[&[u8]]) -> MessageVerdict {
+    let mut validator = validator.clone();
+    for chunk in chunks {
+        validator.feed(chunk);
+    }
+    validator.finish()
+}
+
+/// The verdict on a message, on which every way of cutting agrees.
+fn judge_by(validator: &MessageValidator, message: &[u8]) -> MessageVerdict {
+    let whole = judge_with(validator, &[message]);
+    some_partitions(message, 30, |chunks| {
+        assert_eq!(judge_with(validator, chunks), whole, "{:?}", String::from_utf8_lossy(message));
+    });
+    assert_eq!(whole.octets, message.len() as u64);
+    whole
+}
+
+fn judge(message: impl AsRef<[u8]>) -> MessageVerdict {
+    judge_by(&MessageValidator::new(), message.as_ref())
+}
+
+/// `path type kind@offset kind@offset`, a line for each part that is notable.
+fn summary(verdict: &MessageVerdict) -> String {
+    let part = |part: &PartVerdict| {
+        let mut line = format!("{} {}", part.path, part.content_type);
+        for error in part.errors().iter().chain(part.warnings()) {
+            line += &format!(" {}@{}", error.kind, error.offset);
+        }
+        line
+    };
+    verdict.notable().map(part).collect::<Vec<_>>().join("\n")
+}
+
+/// A message with CRLF line ends from one that is written with LF.
+fn crlf(message: &str) -> String {
+    message.replace('\n', "\r\n")
+}
+
+#[test]
+fn a_message_that_is_not_multipart_has_the_one_part_1() {
+    let verdict = judge("Subject: x\r\n\r\ncaf\u{e9}\r\n\r\nend");
+    let [part] = &verdict.parts[..] else { panic!("{verdict:?}") };
+    assert_eq!((part.path.to_string().as_str(), part.content_type.as_str()), ("1", "text/plain"));
+    assert_eq!((part.charset.as_deref(), part.encoding.unwrap().as_str()), (None, "7bit"));
+    assert_eq!((part.offset, part.octets, part.decoded_octets), (14, 12, 12));
+    assert_eq!((part.lines, part.characters, part.kind), (3, Some(11), PartKind::Text));
+    assert!(part.is_ok());
+    // Nothing said that there would be octets above 7F.
+    assert_eq!(summary(&verdict), "1 text/plain UndeclaredEightBit@14");
+    assert_eq!(summary(&judge("")), "1 text/plain");
+    assert_eq!(summary(&judge("\r\n")), "1 text/plain");
+    assert_eq!(judge("Content-Type: image/png\r\n\r\n\xFF").parts[0].kind, PartKind::Other);
+}
+
+#[test]
+fn parts_are_numbered_as_imap_does() {
+    let message = "Content-Type: multipart/mixed; boundary=a\n\npreamble\n--a\n\none\n--a\n\
+        Content-Type: multipart/alternative; boundary=\"b b\"\n\n--b b\n\ntwo.one\n--b b  \n\
+        Content-Type: text/html\n\ntwo.two\n--b b--\nepilogue\n--a\n\
+        Content-Type: message/rfc822\n\nSubject: inner\n\nthree.one\n--a\n\
+        Content-Type: message/rfc822\n\nContent-Type: multipart/digest; boundary=c\n\n--c\n\n\
+        Subject: digest\n\nfour.one.one\n--c--\n--a--\nepilogue\n";
+    for message in [message.to_owned(), crlf(message)] {
+        let verdict = judge(&message);
+        assert!(verdict.is_ok(), "{}", summary(&verdict));
+        let paths: Vec<_> =
+            verdict.parts.iter().map(|part| format!("{} {}", part.path, part.content_type)).collect();
+        assert_eq!(
+            paths,
+            [
+                "0 multipart/mixed",
+                "1 text/plain",
+                "2 multipart/alternative",
+                "2.1 text/plain",
+                "2.2 text/html",
+                "3 message/rfc822",
+                "3.1 text/plain",
+                "4 message/rfc822",
+                "4 multipart/digest",
+                "4.1 message/rfc822",
+                "4.1.1 text/plain",
+            ]
+        );
+        let texts: Vec<_> = verdict.notable().map(|part| part.characters.unwrap()).collect();
+        assert_eq!(texts, [3, 7, 7, 9, 12]);
+    }
+}
+
+#[test]
+fn the_line_break_before_a_delimiter_is_no_text() {
+    for line_break in ["\n", "\r\n"] {
+        let message = "Content-Type: multipart/mixed; boundary=b\n\n--b\n\n\n--x\n\n--b\n\n--b\n\n\n--b\nA: b\n--b--"
+            .replace('\n', line_break);
+        let verdict = judge(&message);
+        assert!(verdict.is_ok(), "{}", summary(&verdict));
+        let octets: Vec<_> = verdict.notable().map(|part| part.octets as usize).collect();
+        let end = line_break.len();
+        assert_eq!(octets, [2 * end + 3, 0, 0, 0]);
+    }
+}
+
+#[test]
+fn errors_have_their_part_and_both_offsets() {
+    let message = crlf(
+        "Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain; charset=UTF8\n\
+         Content-Transfer-Encoding: base64\n\n77u/7a\nCA\n--b\n\
+         Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n\
+         caf=C3=A9 =C3=\n=28 =ZZ\n--b\nContent-Type: text/plain\nContent-Transfer-Encoding: 8bit\n\ngood\n--b--\n",
+    );
+    let verdict = judge(&message);
+    let place = |needle: &str| message.find(needle).unwrap();
+    assert_eq!(
+        summary(&verdict),
+        format!(
+            "1 text/plain Surrogate@{} UnexpectedContinuation@{}\n\
+             2 text/plain MissingContinuation@{} InvalidEscape@{}\n3 text/plain",
+            place("7a\r\n"),
+            place("a\r\nCA"),
+            place("=C3=\r\n"),
+            place("=ZZ")
+        )
+        .replace(&format!("UnexpectedContinuation@{}", place("a\r\nCA")), {
+            // `ED A0 80` is three maximal subparts: ED, A0, 80.
+            &format!("UnexpectedContinuation@{} UnexpectedContinuation@{}", place("a\r\nCA"), place("CA\r\n--b"))
+        })
+    );
+    let first = &verdict.parts[1].errors()[0];
+    assert_eq!((first.decoded_offset, first.len, first.kind.layer().as_str()), (Some(3), 1, "text"));
+    assert_eq!(verdict.parts[3].characters, Some(4));
+    assert_eq!(verdict.first_error().unwrap().0.path.to_string(), "1");
+}
+
+#[test]
+fn other_charsets_are_counted_and_not_judged() {
+    let message = b"Content-Type: text/plain; charset=ISO-8859-1\nContent-Transfer-Encoding: quoted-printable\n\n\
+        caf=E9\n=FF=Z";
+    let verdict = judge(message);
+    let part = &verdict.parts[0];
+    assert_eq!((part.kind, part.charset.as_deref()), (PartKind::OtherText, Some("iso-8859-1")));
+    assert_eq!((part.decoded_octets, part.lines, part.characters), (8, 1, None));
+    // The transfer encoding is judged all the same.
+    assert_eq!(summary(&verdict), "1 text/plain InvalidEscape@98");
+    for (label, ok) in [("unicode-1-1-utf-8", false), ("us-ascii", false), ("utf-16", true)] {
+        let message = format!("Content-Type: text/plain; charset={label}\nContent-Transfer-Encoding: base64\n\n/w==");
+        assert_eq!(judge(message).is_ok(), ok, "{label}");
+    }
+}
+
+#[test]
+fn what_readers_understand_differently_is_refused() {
+    for (header, expected) in [
+        ("Content-Type: text/plain; charset=utf-8; charset=latin1\n", "ConflictingCharset@13"),
+        ("Content-Type: text/plain; charset*=''utf-8; charset=latin1\n", "ConflictingCharset@13"),
+        ("Content-Type: text/plain\nContent-Type: text/html\n", "ConflictingHeader@25"),
+        ("Content-Transfer-Encoding: 8bit\ncontent-transfer-encoding: base64\n", "ConflictingHeader@32"),
+        ("Content-Type: text/plain; charset\n", "MalformedContentType@33"),
+        ("Content-Type: text\n", "MalformedContentType@18"),
+        ("Content-Transfer-Encoding: x-uuencode\n", "UnknownEncoding@26"),
+        ("no field\n", "MalformedHeader@0"),
+        ("A: b\nno field\n", "MalformedHeader@5"),
+        (" A: b\n", "MalformedHeader@0"),
+        ("Content-Type: multipart/mixed\n", "BadBoundary@13"),
+        ("Content-Type: multipart/mixed; boundary=\"\"\n", "BadBoundary@13"),
+        ("Content-Type: multipart/mixed; boundary=b\nContent-Transfer-Encoding: base64\n", "EncodedStructure@68"),
+    ] {
+        for ending in ["\n", "\r\n"] {
+            let message = format!("{header}\ntext\n").replace('\n', ending);
+            let offset = if header.matches('\n').count() > 1 && ending == "\r\n" { 1 } else { 0 };
+            let (name, at) = expected.split_once('@').unwrap();
+            let expected = format!("{name}@{}", at.parse::<usize>().unwrap() + offset);
+            let verdict = judge(&message);
+            assert!(summary(&verdict).contains(&expected), "{message:?}: {}", summary(&verdict));
+        }
+    }
+    // Said twice, and the same: no harm.
+    assert!(judge("Content-Type: text/plain\nContent-Type: Text/plain \n\nx").is_ok());
+    assert!(judge("Content-Type: text/plain (really); charset=utf-8; charset=UTF8\n\nx").is_ok());
+}
+
+#[test]
+fn boundaries_that_are_missing_are_reported() {
+    let open = "Content-Type: multipart/mixed; boundary=a\n\n";
+    let inner = "--a\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\ntext\n";
+    let message = format!("{open}text");
+    assert_eq!(summary(&judge(&message)), format!("0 multipart/mixed MissingFirstBoundary@{}", message.len()));
+    let message = format!("{open}--a\n\ntext\n--a-\n--ab\n");
+    assert_eq!(
+        summary(&judge(&message)),
+        format!("0 multipart/mixed MissingFinalBoundary@{}\n1 text/plain", message.len())
+    );
+    assert_eq!(judge(&message).parts[1].octets, 15, "lines that only look like delimiters are text");
+    let message = format!("{open}{inner}--a--");
+    assert_eq!(
+        summary(&judge(&message)),
+        format!("1 multipart/mixed MissingFinalBoundary@{}\n1.1 text/plain", message.len() - 5)
+    );
+    assert!(judge(format!("{open}--a\n\ntext\n--a--")).is_ok());
+    // A header without an empty line, which is the delimiter of its own body.
+    let message = "Content-Type: multipart/mixed; boundary=a\n--a\n\ntext\n--a--\n";
+    assert_eq!(summary(&judge(message)), "0 multipart/mixed MalformedHeader@42\n1 text/plain");
+    assert_eq!(
+        summary(&judge("Content-Type: multipart/mixed; boundary=a\n--a--")),
+        "0 multipart/mixed MalformedHeader@42 MissingFirstBoundary@42"
+    );
+}
+
+#[test]
+fn headers_are_text_too() {
+    let judge = |field: &str| summary(&judge(format!("{field}\n\nx")));
+    assert_eq!(judge("Subject: caf\u{e9}, =?utf-8?q?caf=C3=A9_?= =?UTF-8*fr?B?w6k=?="), "1 text/plain");
+    assert_eq!(judge("Subject: =?iso-8859-1?q?caf=E9?= =?utf-8?x?=FF?= =?utf-8?q?=FF"), "1 text/plain");
+    // Each word is whole characters by itself.
+    assert_eq!(
+        judge("Subject: =?utf-8?q?=C3?=\n =?utf-8?b?qQ==?="),
+        "1 text/plain Truncated@18 UnexpectedContinuation@36"
+    );
+    assert_eq!(judge("Subject: =?utf-8?q?caf=ED=A0=80?="), format!(
+        "1 text/plain Surrogate@21 UnexpectedContinuation@24 UnexpectedContinuation@27"
+    ));
+    assert_eq!(judge("Subject: =?utf-8?q?=C3=28?="), "1 text/plain MissingContinuation@18");
+    assert_eq!(judge("Subject: =?utf-8?q?a=zz?="), "1 text/plain InvalidEscape@19");
+    assert_eq!(judge("Subject: =?utf-8?b?*w6k=?="), "1 text/plain InvalidSymbol@18");
+    let long = format!("Subject: =?utf-8?q?{}?=", "a".repeat(70));
+    assert_eq!(judge(&long), "1 text/plain LongEncodedWord@9");
+
+    let verdict = judge_by(&MessageValidator::new(), b"A: b\nSubject: \xFF\n c\xED\xA0\n\nx");
+    assert_eq!(
+        summary(&verdict),
+        "1 text/plain InvalidLead@14 Surrogate@18 UnexpectedContinuation@19"
+    );
+    assert_eq!(verdict.parts[0].errors()[0].decoded_offset, None);
+}
+
+#[test]
+fn limits_hold_and_say_so() {
+    let with = |change: fn(&mut MimeLimits)| {
+        let mut limits = MimeLimits::default();
+        change(&mut limits);
+        MessageValidator::new().limits(limits)
+    };
+    let nested = "Content-Type: multipart/mixed; boundary=b\n\n--b\n".repeat(5);
+    assert_eq!(
+        summary(&judge_by(&with(|limits| limits.depth = 2), nested.as_bytes())).lines().last().unwrap(),
+        format!("1.1 multipart/mixed TooDeep@{}", 2 * 47 + 13)
+    );
+    let many = format!("Content-Type: multipart/mixed; boundary=b\n\n{}--b--", "--b\n\n\n".repeat(5));
+    assert_eq!(
+        summary(&judge_by(&with(|limits| limits.parts = 3), many.as_bytes())),
+        format!("0 multipart/mixed TooManyParts@{}\n1 text/plain\n2 text/plain", 43 + 2 * 6)
+    );
+    let large = format!("A: {}\nSubject: \u{e9}\n\n{}\n", "x".repeat(90), "y".repeat(100));
+    let verdict = judge_by(&with(|limits| limits.header_bytes = 100), large.as_bytes());
+    assert_eq!(summary(&verdict), "1 text/plain HeaderTooLarge@100");
+    assert_eq!(verdict.parts[0].octets, large.len() as u64 - 100);
+    let line = format!("A: b\nB: {}\n\n\n", "x".repeat(96));
+    assert_eq!(
+        summary(&judge_by(&with(|limits| limits.line_bytes = 98), line.as_bytes())),
+        "1 text/plain HeaderLineTooLong@103"
+    );
+    let flood = [&b"Content-Type: text/plain; charset=utf-8\n\n"[..], &[0xFF; 1_000]].concat();
+    let verdict = judge_with(&with(|limits| limits.errors = 3), &[&flood]);
+    assert_eq!((verdict.parts[0].errors().len(), verdict.parts[0].error_count()), (3, 1_000));
+}
+
+#[test]
+fn a_validator_can_be_fed_again_after_its_end() {
+    let mut validator = MessageValidator::new();
+    validator.feed(b"From me\nContent-Type: text/plain; charset=utf-8\n\n\xFF");
+    assert!(!validator.is_ok());
+    assert!(!validator.finish().is_ok());
+    assert!(validator.is_ok());
+    validator.feed(b"A: b\n\nc");
+    let verdict = validator.finish();
+    assert_eq!((verdict.octets, verdict.parts[0].offset, verdict.is_ok()), (7, 6, true));
+}
+
+#[test]
+fn any_octets_give_one_verdict_however_they_are_cut() {
+    const PARTS: &[&str] = &[
+        "Content-Type: multipart/mixed; boundary=b\n", "Content-Type: text/plain; charset=utf-8\n",
+        "Content-Type: multipart/digest; boundary=bb\r\n", "Content-Type: message/rfc822\n",
+        "Content-Transfer-Encoding: base64\r\n", "Content-Transfer-Encoding: quoted-printable\n",
+        "Subject: =?utf-8?q?=C3?=\n", "A: b\n", " c\n", "\n", "\n", "\r\n", "--b\n", "--b\r\n", "\n--b\n",
+        "--b--\n", "--bb\n", "--bb--\r\n", "--", "-", "\r", "text", "=C3=A9", "=", "w6k=", "caf\u{e9}", "no field\n",
+    ];
+    let mut rng = Rng::new(5322);
+    for round in 0..600 {
+        let mut message = Vec::new();
+        for _ in 0..2 + round % 20 {
+            message.extend_from_slice(PARTS[rng.below(PARTS.len())].as_bytes());
+            if rng.below(12) == 0 {
+                message.extend(rng.dirty_text(3));
+            }
+        }
+        judge(&message);
+    }
+}
+
+#[test]
+fn the_mails_of_the_published_suite_have_their_verdicts() {
+    let Some(cases) = conformance::cases(|name| name == "realworld.jsonl") else { return };
+    let mut seen = 0;
+    for case in cases.iter().filter(|case| case.id.contains("/mail/")) {
+        let message = case.chunks.concat();
+        let verdict = judge(&message);
+        assert_eq!(judge_with(&MessageValidator::new(), &case.slices()), verdict, "{}", case.id);
+        let chess: Vec<_> = verdict.parts.iter().filter_map(|part| part.characters).collect();
+        // The four mails are old friends of every parser: what is odd about them is reported, the text is whole.
+        if case.id.contains("thirdparty/003") {
+            assert!(verdict.is_ok(), "{}", summary(&verdict));
+            assert_eq!(chess, [34, 16, 16, 16, 16]);
+        } else if case.id.contains("thirdparty/004") {
+            let unknown = verdict.parts.iter().filter(|part| part.kind == PartKind::OtherText).count();
+            assert_eq!((unknown, verdict.parts.len()), (6, 7), "none of these encodings exists");
+        } else if case.id.contains("thirdparty/010") {
+            assert_eq!(summary(&verdict), "0 multipart/mixed MalformedContentType@118\n1 text/plain");
+            assert_eq!(chess, [7]);
+        } else if case.id.contains("malformed/021") {
+            let kinds: Vec<_> = verdict.parts.iter().flat_map(PartVerdict::errors).map(|e| e.kind.as_str()).collect();
+            assert_eq!(kinds[0], "ConflictingHeader");
+            assert!(verdict.parts.iter().any(|part| part.content_type == "text/html" && part.is_ok()));
+        } else {
+            panic!("a case that nobody looked at: {}", case.id);
+        }
+        seen += 1;
+    }
+    assert!(seen >= 4);
+}
