@@ -58,7 +58,7 @@ fn a_message_that_is_not_multipart_has_the_one_part_1() {
     assert_eq!(summary(&verdict), "1 text/plain UndeclaredEightBit@14");
     assert_eq!(summary(&judge("")), "1 text/plain");
     assert_eq!(summary(&judge("\r\n")), "1 text/plain");
-    assert_eq!(judge("Content-Type: image/png\r\n\r\n\xFF").parts[0].kind, PartKind::Other);
+    assert_eq!(judge(b"Content-Type: image/png\r\n\r\n\xFF").parts[0].kind, PartKind::Other);
 }
 
 #[test]
@@ -98,8 +98,9 @@ fn parts_are_numbered_as_imap_does() {
 #[test]
 fn the_line_break_before_a_delimiter_is_no_text() {
     for line_break in ["\n", "\r\n"] {
-        let message = "Content-Type: multipart/mixed; boundary=b\n\n--b\n\n\n--x\n\n--b\n\n--b\n\n\n--b\nA: b\n--b--"
-            .replace('\n', line_break);
+        let message =
+            "Content-Type: multipart/mixed; boundary=b\n\n--b\n\n\n--x\n\n--b\n\n--b\n\n\n--b\nA: b\n--b--"
+                .replace('\n', line_break);
         let verdict = judge(&message);
         assert!(verdict.is_ok(), "{}", summary(&verdict));
         let octets: Vec<_> = verdict.notable().map(|part| part.octets as usize).collect();
@@ -118,20 +119,18 @@ fn errors_have_their_part_and_both_offsets() {
     );
     let verdict = judge(&message);
     let place = |needle: &str| message.find(needle).unwrap();
+    // `ED A0 80` is three maximal subparts.
     assert_eq!(
         summary(&verdict),
         format!(
-            "1 text/plain Surrogate@{} UnexpectedContinuation@{}\n\
+            "1 text/plain Surrogate@{} UnexpectedContinuation@{} UnexpectedContinuation@{}\n\
              2 text/plain MissingContinuation@{} InvalidEscape@{}\n3 text/plain",
             place("7a\r\n"),
             place("a\r\nCA"),
+            place("CA\r\n--b"),
             place("=C3=\r\n"),
             place("=ZZ")
         )
-        .replace(&format!("UnexpectedContinuation@{}", place("a\r\nCA")), {
-            // `ED A0 80` is three maximal subparts: ED, A0, 80.
-            &format!("UnexpectedContinuation@{} UnexpectedContinuation@{}", place("a\r\nCA"), place("CA\r\n--b"))
-        })
     );
     let first = &verdict.parts[1].errors()[0];
     assert_eq!((first.decoded_offset, first.len, first.kind.layer().as_str()), (Some(3), 1, "text"));
@@ -141,16 +140,18 @@ fn errors_have_their_part_and_both_offsets() {
 
 #[test]
 fn other_charsets_are_counted_and_not_judged() {
-    let message = b"Content-Type: text/plain; charset=ISO-8859-1\nContent-Transfer-Encoding: quoted-printable\n\n\
+    let message =
+        b"Content-Type: text/plain; charset=ISO-8859-1\nContent-Transfer-Encoding: quoted-printable\n\n\
         caf=E9\n=FF=Z";
     let verdict = judge(message);
     let part = &verdict.parts[0];
     assert_eq!((part.kind, part.charset.as_deref()), (PartKind::OtherText, Some("iso-8859-1")));
     assert_eq!((part.decoded_octets, part.lines, part.characters), (8, 1, None));
     // The transfer encoding is judged all the same.
-    assert_eq!(summary(&verdict), "1 text/plain InvalidEscape@98");
+    assert_eq!(summary(&verdict), "1 text/plain InvalidEscape@100");
     for (label, ok) in [("unicode-1-1-utf-8", false), ("us-ascii", false), ("utf-16", true)] {
-        let message = format!("Content-Type: text/plain; charset={label}\nContent-Transfer-Encoding: base64\n\n/w==");
+        let message =
+            format!("Content-Type: text/plain; charset={label}\nContent-Transfer-Encoding: base64\n\n/w==");
         assert_eq!(judge(message).is_ok(), ok, "{label}");
     }
 }
@@ -170,7 +171,10 @@ fn what_readers_understand_differently_is_refused() {
         (" A: b\n", "MalformedHeader@0"),
         ("Content-Type: multipart/mixed\n", "BadBoundary@13"),
         ("Content-Type: multipart/mixed; boundary=\"\"\n", "BadBoundary@13"),
-        ("Content-Type: multipart/mixed; boundary=b\nContent-Transfer-Encoding: base64\n", "EncodedStructure@68"),
+        (
+            "Content-Type: multipart/mixed; boundary=b\nContent-Transfer-Encoding: base64\n",
+            "EncodedStructure@68",
+        ),
     ] {
         for ending in ["\n", "\r\n"] {
             let message = format!("{header}\ntext\n").replace('\n', ending);
@@ -191,7 +195,10 @@ fn boundaries_that_are_missing_are_reported() {
     let open = "Content-Type: multipart/mixed; boundary=a\n\n";
     let inner = "--a\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\ntext\n";
     let message = format!("{open}text");
-    assert_eq!(summary(&judge(&message)), format!("0 multipart/mixed MissingFirstBoundary@{}", message.len()));
+    assert_eq!(
+        summary(&judge(&message)),
+        format!("0 multipart/mixed MissingFirstBoundary@{}", message.len())
+    );
     let message = format!("{open}--a\n\ntext\n--a-\n--ab\n");
     assert_eq!(
         summary(&judge(&message)),
@@ -221,22 +228,20 @@ fn headers_are_text_too() {
     // Each word is whole characters by itself.
     assert_eq!(
         judge("Subject: =?utf-8?q?=C3?=\n =?utf-8?b?qQ==?="),
-        "1 text/plain Truncated@18 UnexpectedContinuation@36"
+        "1 text/plain Truncated@19 UnexpectedContinuation@36"
     );
-    assert_eq!(judge("Subject: =?utf-8?q?caf=ED=A0=80?="), format!(
-        "1 text/plain Surrogate@21 UnexpectedContinuation@24 UnexpectedContinuation@27"
-    ));
-    assert_eq!(judge("Subject: =?utf-8?q?=C3=28?="), "1 text/plain MissingContinuation@18");
-    assert_eq!(judge("Subject: =?utf-8?q?a=zz?="), "1 text/plain InvalidEscape@19");
-    assert_eq!(judge("Subject: =?utf-8?b?*w6k=?="), "1 text/plain InvalidSymbol@18");
+    assert_eq!(
+        judge("Subject: =?utf-8?q?caf=ED=A0=80?="),
+        format!("1 text/plain Surrogate@22 UnexpectedContinuation@25 UnexpectedContinuation@28")
+    );
+    assert_eq!(judge("Subject: =?utf-8?q?=C3=28?="), "1 text/plain MissingContinuation@19");
+    assert_eq!(judge("Subject: =?utf-8?q?a=zz?="), "1 text/plain InvalidEscape@20");
+    assert_eq!(judge("Subject: =?utf-8?b?*w6k=?="), "1 text/plain InvalidSymbol@19");
     let long = format!("Subject: =?utf-8?q?{}?=", "a".repeat(70));
     assert_eq!(judge(&long), "1 text/plain LongEncodedWord@9");
 
     let verdict = judge_by(&MessageValidator::new(), b"A: b\nSubject: \xFF\n c\xED\xA0\n\nx");
-    assert_eq!(
-        summary(&verdict),
-        "1 text/plain InvalidLead@14 Surrogate@18 UnexpectedContinuation@19"
-    );
+    assert_eq!(summary(&verdict), "1 text/plain InvalidLead@14 Surrogate@18 UnexpectedContinuation@19");
     assert_eq!(verdict.parts[0].errors()[0].decoded_offset, None);
 }
 
@@ -247,10 +252,11 @@ fn limits_hold_and_say_so() {
         change(&mut limits);
         MessageValidator::new().limits(limits)
     };
-    let nested = "Content-Type: multipart/mixed; boundary=b\n\n--b\n".repeat(5);
+    let level = |i: usize| format!("Content-Type: multipart/mixed; boundary={i}\n\n--{i}\n");
+    let nested: String = (0..5).map(level).collect();
     assert_eq!(
         summary(&judge_by(&with(|limits| limits.depth = 2), nested.as_bytes())).lines().last().unwrap(),
-        format!("1.1 multipart/mixed TooDeep@{}", 2 * 47 + 13)
+        format!("1.1 multipart/mixed TooDeep@{}", 2 * level(0).len() + 13)
     );
     let many = format!("Content-Type: multipart/mixed; boundary=b\n\n{}--b--", "--b\n\n\n".repeat(5));
     assert_eq!(
@@ -266,9 +272,9 @@ fn limits_hold_and_say_so() {
         summary(&judge_by(&with(|limits| limits.line_bytes = 98), line.as_bytes())),
         "1 text/plain HeaderLineTooLong@103"
     );
-    let flood = [&b"Content-Type: text/plain; charset=utf-8\n\n"[..], &[0xFF; 1_000]].concat();
+    let flood = [&b"Content-Type: text/plain; charset=utf-8\n\n"[..], &[0xFF; 900]].concat();
     let verdict = judge_with(&with(|limits| limits.errors = 3), &[&flood]);
-    assert_eq!((verdict.parts[0].errors().len(), verdict.parts[0].error_count()), (3, 1_000));
+    assert_eq!((verdict.parts[0].errors().len(), verdict.parts[0].error_count()), (3, 900));
 }
 
 #[test]
@@ -286,11 +292,33 @@ fn a_validator_can_be_fed_again_after_its_end() {
 #[test]
 fn any_octets_give_one_verdict_however_they_are_cut() {
     const PARTS: &[&str] = &[
-        "Content-Type: multipart/mixed; boundary=b\n", "Content-Type: text/plain; charset=utf-8\n",
-        "Content-Type: multipart/digest; boundary=bb\r\n", "Content-Type: message/rfc822\n",
-        "Content-Transfer-Encoding: base64\r\n", "Content-Transfer-Encoding: quoted-printable\n",
-        "Subject: =?utf-8?q?=C3?=\n", "A: b\n", " c\n", "\n", "\n", "\r\n", "--b\n", "--b\r\n", "\n--b\n",
-        "--b--\n", "--bb\n", "--bb--\r\n", "--", "-", "\r", "text", "=C3=A9", "=", "w6k=", "caf\u{e9}", "no field\n",
+        "Content-Type: multipart/mixed; boundary=b\n",
+        "Content-Type: text/plain; charset=utf-8\n",
+        "Content-Type: multipart/digest; boundary=bb\r\n",
+        "Content-Type: message/rfc822\n",
+        "Content-Transfer-Encoding: base64\r\n",
+        "Content-Transfer-Encoding: quoted-printable\n",
+        "Subject: =?utf-8?q?=C3?=\n",
+        "A: b\n",
+        " c\n",
+        "\n",
+        "\n",
+        "\r\n",
+        "--b\n",
+        "--b\r\n",
+        "\n--b\n",
+        "--b--\n",
+        "--bb\n",
+        "--bb--\r\n",
+        "--",
+        "-",
+        "\r",
+        "text",
+        "=C3=A9",
+        "=",
+        "w6k=",
+        "caf\u{e9}",
+        "no field\n",
     ];
     let mut rng = Rng::new(5322);
     for round in 0..600 {
@@ -322,10 +350,16 @@ fn the_mails_of_the_published_suite_have_their_verdicts() {
             let unknown = verdict.parts.iter().filter(|part| part.kind == PartKind::OtherText).count();
             assert_eq!((unknown, verdict.parts.len()), (6, 7), "none of these encodings exists");
         } else if case.id.contains("thirdparty/010") {
-            assert_eq!(summary(&verdict), "0 multipart/mixed MalformedContentType@118\n1 text/plain");
-            assert_eq!(chess, [7]);
+            // A parameter without the semicolon before it.
+            let place = String::from_utf8_lossy(&message).rfind("comment=").unwrap();
+            assert_eq!(
+                summary(&verdict),
+                format!("0 multipart/mixed MalformedContentType@{place}\n1 text/plain")
+            );
+            assert_eq!(chess, [6]);
         } else if case.id.contains("malformed/021") {
-            let kinds: Vec<_> = verdict.parts.iter().flat_map(PartVerdict::errors).map(|e| e.kind.as_str()).collect();
+            let kinds: Vec<_> =
+                verdict.parts.iter().flat_map(PartVerdict::errors).map(|e| e.kind.as_str()).collect();
             assert_eq!(kinds[0], "ConflictingHeader");
             assert!(verdict.parts.iter().any(|part| part.content_type == "text/html" && part.is_ok()));
         } else {

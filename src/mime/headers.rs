@@ -10,7 +10,7 @@ use crate::decoder::Utf8Decoder;
 /// A field that a body needs, with its place in the message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Field {
-    /// As it stands, folds and all.
+    /// As it stands, folds and all, but for white space at its end.
     pub(super) value: Vec<u8>,
     pub(super) offset: u64,
 }
@@ -178,7 +178,7 @@ impl HeaderReader {
         let Some(colon) = field.iter().position(|&octet| octet == b':') else {
             return;
         };
-        let (name, value) = (&field[..colon], &field[colon + 1..]);
+        let (name, value) = (&field[..colon], field[colon + 1..].trim_ascii_end());
         let place = if name.eq_ignore_ascii_case(b"Content-Type") {
             &mut facts.content_type
         } else if name.eq_ignore_ascii_case(b"Content-Transfer-Encoding") {
@@ -188,7 +188,8 @@ impl HeaderReader {
         };
         match place {
             None => *place = Some(Field { value: value.to_vec(), offset: *field_at + colon as u64 + 1 }),
-            Some(before) if before.value.trim_ascii().eq_ignore_ascii_case(value.trim_ascii()) => {}
+            Some(before)
+                if before.value.trim_ascii_start().eq_ignore_ascii_case(value.trim_ascii_start()) => {}
             Some(_) => {
                 findings.push(MimeError::structure(*field_at, StructureErrorKind::ConflictingHeader), max);
             }

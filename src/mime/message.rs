@@ -236,8 +236,12 @@ impl MessageValidator {
         self.close(level + 1, offset);
         self.reading = Reading::Between;
         if last {
-            self.open.truncate(level);
+            // It is whole, unless it never began.
+            let whole = self.open.pop_if(|open| open.children > 0);
             self.splitter.close(level);
+            if whole.is_none() {
+                self.close(level, offset);
+            }
             return;
         }
         let Some(open) = self.open.last_mut() else { return };
