@@ -6,6 +6,7 @@ mod args;
 mod check;
 mod convert;
 mod detect;
+mod mail;
 mod proxy;
 mod serve;
 mod server;
@@ -29,6 +30,7 @@ enum Command {
     Check(check::Args),
     Convert(convert::Args),
     Detect(detect::Args),
+    Mail(mail::Args),
     Proxy(proxy::Args),
     Serve(serve::Args),
 }
@@ -39,6 +41,7 @@ impl Command {
             Self::Check(args) => args.run(),
             Self::Convert(args) => args.run(),
             Self::Detect(args) => args.run(),
+            Self::Mail(args) => args.run(),
             Self::Proxy(args) => args.run(),
             Self::Serve(args) => args.run(),
         }

@@ -1,0 +1,304 @@
+//! `utf8-codec mail`: is the text of messages UTF-8, part by part.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use memchr::memchr;
+use serde_json::{Value, json};
+use utf8_codec::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
+
+use super::{Outcome, Status, complain};
+
+/// Say whether the text of mail is UTF-8, part by part, and where it is not
+///
+/// Reads messages (.eml) and mailboxes (mbox: the first line starts with `From `).
+///
+/// Exit status 0: all text is. 1: some is not, or cannot be read with certainty. 2: some files could not be read.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Files to read; `-` is stdin
+    #[arg(value_name = "FILE", default_value = "-")]
+    files: Vec<PathBuf>,
+    /// text is a tree for people; json is one object per message and line
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+    /// Overlook base64 without padding, with odd bits at its end, or put together from several encodings
+    #[arg(long)]
+    lenient: bool,
+    /// Tell nothing: only the exit status
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+impl Args {
+    pub(super) fn run(self) -> Outcome {
+        let mut out = BufWriter::new(io::stdout().lock());
+        let mut status = Status::Success;
+        for file in &self.files {
+            match self.judge(file, &mut out) {
+                Ok(true) => {}
+                Ok(false) if status == Status::Success => status = Status::IllFormed,
+                Ok(false) => {}
+                Err(Failed::Read(error)) => {
+                    status = Status::Trouble;
+                    complain(&format!("cannot read {}: {error}", file.display()));
+                }
+                Err(Failed::Write(error)) => return Err(format!("cannot write to stdout: {error}").into()),
+            }
+        }
+        out.flush().map_err(|error| format!("cannot write to stdout: {error}"))?;
+        Ok(status)
+    }
+
+    /// Whether all messages of a file are good.
+    fn judge(&self, file: &Path, out: &mut impl Write) -> Result<bool, Failed> {
+        let mut input: Box<dyn Read> = if file.as_os_str() == "-" {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(File::open(file).map_err(Failed::Read)?)
+        };
+        let validator = MessageValidator::new();
+        let validator = if self.lenient { validator.lenient() } else { validator };
+        let mut mailbox = Mailbox::new(validator);
+        let mut buffer = vec![0; 64 * 1024];
+        let (mut kept, mut good) = (0, true);
+        loop {
+            let read = match input.read(&mut buffer[kept..]) {
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(Failed::Read(error)),
+            };
+            let (len, end) = (kept + read, read == 0);
+            let taken = mailbox.feed(&buffer[..len], end, |number, verdict| {
+                good &= verdict.is_ok();
+                self.tell(file, number, &verdict, out).map_err(Failed::Write)
+            })?;
+            if end {
+                return Ok(good);
+            }
+            buffer.copy_within(taken..len, 0);
+            kept = len - taken;
+        }
+    }
+
+    fn tell(
+        &self,
+        file: &Path,
+        number: Option<u64>,
+        verdict: &MessageVerdict,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        match self.format {
+            _ if self.quiet => Ok(()),
+            Format::Text => tree(file, number, verdict, out),
+            Format::Json => writeln!(out, "{}", object(file, verdict)),
+        }
+    }
+}
+
+enum Failed {
+    Read(io::Error),
+    Write(io::Error),
+}
+
+/// What separates the messages of an mbox, behind the empty line that ends each of them.
+const SEPARATOR: &[u8] = b"From ";
+
+/// The messages of a file.
+struct Mailbox {
+    validator: MessageValidator,
+    state: State,
+    /// Messages so far.
+    number: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It is not known what the file is.
+    New,
+    Message,
+    /// An mbox, at the start of a line or within one.
+    LineStart,
+    Line,
+}
+
+impl Mailbox {
+    const fn new(validator: MessageValidator) -> Self {
+        Self { validator, state: State::New, number: 0 }
+    }
+
+    /// Takes octets of the file, and tells every message that ends in them, with its number in an mbox. Returns how
+    /// many octets were taken; the rest, a few at most, comes again with more, unless it is the `end`.
+    fn feed<E>(
+        &mut self,
+        data: &[u8],
+        end: bool,
+        mut tell: impl FnMut(Option<u64>, MessageVerdict) -> Result<(), E>,
+    ) -> Result<usize, E> {
+        if self.state == State::New {
+            if data.len() < SEPARATOR.len() && SEPARATOR.starts_with(data) && !end {
+                return Ok(0);
+            }
+            self.state = if data.starts_with(SEPARATOR) { State::Line } else { State::Message };
+            self.number = 1;
+        }
+        let (mut from, mut at) = (0, 0);
+        while self.state != State::Message && at < data.len() {
+            let rest = &data[at..];
+            if self.state == State::Line {
+                let line = memchr(b'\n', rest).map(|end| end + 1);
+                at += line.unwrap_or(rest.len());
+                self.state = if line.is_some() { State::LineStart } else { State::Line };
+                continue;
+            }
+            let blank =
+                [&b"\r\n"[..], b"\n"].into_iter().find(|blank| rest.starts_with(blank)).unwrap_or_default();
+            let next = &rest[blank.len()..];
+            if next.starts_with(SEPARATOR) {
+                self.validator.feed(&data[from..at]);
+                tell(Some(self.number), self.validator.finish())?;
+                self.number += 1;
+                at += blank.len();
+                from = at;
+            } else if !end && (SEPARATOR.starts_with(next) || rest == b"\r") {
+                break;
+            }
+            self.state = State::Line;
+        }
+        let taken = if self.state == State::Message { data.len() } else { at };
+        self.validator.feed(&data[from..taken]);
+        if end {
+            let number = (self.state != State::Message).then_some(self.number);
+            tell(number, self.validator.finish())?;
+        }
+        Ok(taken)
+    }
+}
+
+fn object(file: &Path, verdict: &MessageVerdict) -> Value {
+    let error = |error: &MimeError| {
+        json!({
+            "offset": error.offset,
+            "decoded_offset": error.decoded_offset,
+            "kind": error.kind.as_str(),
+            "len": error.len,
+            "layer": error.kind.layer().as_str(),
+        })
+    };
+    let part = |part: &PartVerdict| {
+        json!({
+            "path": part.path.to_string(),
+            "type": part.content_type,
+            "charset": part.charset,
+            "encoding": part.encoding.map(|encoding| encoding.as_str()),
+            "ok": part.is_ok(),
+            "characters": part.characters,
+            "errors": part.errors().iter().map(error).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "file": file.display().to_string(),
+        "ok": verdict.is_ok(),
+        "parts": verdict.notable().map(part).collect::<Vec<_>>(),
+    })
+}
+
+/// A line for each part, indented by its path, and below it a line for each error and warning.
+fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut impl Write) -> io::Result<()> {
+    let errors: u64 = verdict.parts.iter().map(PartVerdict::error_count).sum();
+    write!(out, "{}", file.display())?;
+    if let Some(number) = number {
+        write!(out, ": message {number}")?;
+    }
+    match errors {
+        0 => writeln!(out, ": good")?,
+        1 => writeln!(out, ": 1 error")?,
+        _ => writeln!(out, ": {errors} errors")?,
+    }
+    for part in &verdict.parts {
+        let indent = 2 * part.path.numbers().len().max(1);
+        write!(out, "{:indent$}{} {}", "", part.path, part.content_type)?;
+        if part.is_text() {
+            let charset = part.charset.as_deref().unwrap_or("no charset");
+            let encoding = part.encoding.map_or("unknown encoding", |encoding| encoding.as_str());
+            write!(out, ", {}, {encoding}", charset.escape_debug())?;
+        }
+        match (part.kind, part.characters) {
+            (_, Some(characters)) => write!(out, ": {} lines, {characters} characters", part.lines)?,
+            (PartKind::OtherText, None) => write!(out, ": {} bytes, not judged", part.octets)?,
+            _ => {}
+        }
+        writeln!(out)?;
+        let indent = indent + 2;
+        for error in part.errors().iter().chain(part.warnings()) {
+            let word = if error.kind.is_warning() { "warning" } else { "error" };
+            write!(out, "{:indent$}{word}: byte {}", "", error.offset)?;
+            if let Some(decoded) = error.decoded_offset {
+                write!(out, ", {decoded} decoded")?;
+            }
+            writeln!(out, ": {} ({})", error.kind, error.kind.layer())?;
+        }
+        let told = part.errors().len() + part.warnings().len();
+        let more = part.error_count() + part.warning_count() - told as u64;
+        if more > 0 {
+            writeln!(out, "{:indent$}and {more} more", "")?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use core::convert::Infallible;
+
+    use super::*;
+
+    /// Octets and number of each message, however the file is cut.
+    fn messages(file: &[u8]) -> Vec<(Option<u64>, u64)> {
+        let split = |size: usize| {
+            let mut mailbox = Mailbox::new(MessageValidator::new());
+            let (mut told, mut data, mut chunks) = (Vec::new(), Vec::new(), file.chunks(size));
+            loop {
+                let chunk = chunks.next();
+                data.extend_from_slice(chunk.unwrap_or_default());
+                let taken = mailbox.feed(&data, chunk.is_none(), |number, verdict| {
+                    told.push((number, verdict.octets));
+                    Ok::<_, Infallible>(())
+                });
+                data.drain(..taken.unwrap_or_else(|never| match never {}));
+                assert!(data.len() < 8, "only what may be a separator is kept");
+                if chunk.is_none() {
+                    return told;
+                }
+            }
+        };
+        let whole = split(file.len().max(1));
+        (1..file.len()).for_each(|size| assert_eq!(split(size), whole, "{size}"));
+        whole
+    }
+
+    #[test]
+    fn the_messages_of_an_mbox_are_told_apart() {
+        assert_eq!(messages(b""), [(None, 0)]);
+        assert_eq!(messages(b"Fro"), [(None, 3)]);
+        assert_eq!(messages(b"From: me\n\nhi\n\nFrom you\n"), [(None, 23)]);
+        assert_eq!(messages(b"From a\nA: b\n\nhi\n"), [(Some(1), 16)]);
+        // The empty line before a separator belongs to it.
+        assert_eq!(
+            messages(b"From a\n\nhi\n\nFrom b\n\nho\nFrom c\n"),
+            [(Some(1), 11), (Some(2), 11), (Some(3), 7)]
+        );
+        assert_eq!(
+            messages(b"From a\r\n\r\nhi\r\n\r\nFrom b\r\n\r\n From c\r\n\r\r\n"),
+            [(Some(1), 14), (Some(2), 22)]
+        );
+    }
+}
