@@ -84,3 +84,46 @@ fn what_is_not_in_the_grammar_is_refused_where_it_leaves_it() {
         assert_eq!(error.to_string(), format!("malformed media type at byte {offset}"));
     }
 }
+
+#[test]
+fn mail_has_comments_folds_and_parameters_in_pieces() {
+    let mail = |value: &'static str| ContentType::parse_mail(value.as_bytes()).expect(value);
+    for value in [
+        "text/plain; charset=utf-8",
+        " (a (nested \\) one)) text (b) / (c) plain (d) ; (e) charset (f) = (g) utf-8 (h) ",
+        "text/plain;\r\n\tcharset\r\n =\r\n \"utf-8\"",
+        "text/plain; charset*0=ut; charset*1=\"f-8\"",
+        "text/plain; charset*1=f-8; CHARSET*0=ut",
+        "text/plain; charset*=us-ascii'en'utf%2d8",
+        "text/plain; charset*0*=''u%74; charset*1=f; charset*2*=%2D8",
+        "text/plain; charset=utf-8; charset*=''UTF8",
+    ] {
+        let read = mail(value);
+        assert!(read.is("text", "plain"), "{value}");
+        assert_eq!(read.charset(), Charset::Utf8, "{value}");
+    }
+    assert_eq!(mail("text/plain; charset=utf-8; charset*=''latin1").charset(), Charset::Conflicting);
+    // A gap ends a parameter, and a parameter starts with its section 0.
+    assert_eq!(mail("a/b; x*0=1; x*2=3").parameter("x"), Some(&b"1"[..]));
+    assert_eq!(mail("a/b; x*1=1").parameter("x"), None);
+    // What no RFC writes is an ordinary name, and a `%` that starts no octet is itself.
+    assert_eq!(mail("a/b; x*01=1").parameter("x*01"), Some(&b"1"[..]));
+    assert_eq!(mail("a/b; x*=a'b'%4%zz%41").parameter("x"), Some(&b"%4%zzA"[..]));
+    assert_eq!(mail("a/b; boundary=----=_Part/1:2").parameter("boundary"), Some(&b"----=_Part/1:2"[..]));
+    assert_eq!(mail("a/b; x=\"1\r\n 2\"").parameter("x"), Some(&b"1 2"[..]));
+
+    for (value, offset) in [
+        ("text/plain (", 12),
+        ("text/plain (\\", 13),
+        ("text", 4),
+        ("text/plain; a", 13),
+        ("text/plain b", 11),
+    ] {
+        assert_eq!(ContentType::parse_mail(value.as_bytes()).expect_err(value).offset, offset, "{value}");
+    }
+    // HTTP has none of it.
+    for value in ["text/plain (a)", "text /plain", "text/plain; charset =utf-8", "a/b; x=a/b"] {
+        assert!(ContentType::parse(value.as_bytes()).is_err(), "{value}");
+    }
+    assert_eq!(ContentType::parse(b"a/b; x*=''1").expect("a media type").parameter("x"), None);
+}

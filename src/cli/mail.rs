@@ -220,8 +220,7 @@ fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut im
     }
     match errors {
         0 => writeln!(out, ": good")?,
-        1 => writeln!(out, ": 1 error")?,
-        _ => writeln!(out, ": {errors} errors")?,
+        _ => writeln!(out, ": {}", counted(errors, "error"))?,
     }
     for part in &verdict.parts {
         let indent = 2 * part.path.numbers().len().max(1);
@@ -232,8 +231,10 @@ fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut im
             write!(out, ", {}, {encoding}", charset.escape_debug())?;
         }
         match (part.kind, part.characters) {
-            (_, Some(characters)) => write!(out, ": {} lines, {characters} characters", part.lines)?,
-            (PartKind::OtherText, None) => write!(out, ": {} bytes, not judged", part.octets)?,
+            (_, Some(characters)) => {
+                write!(out, ": {}, {}", counted(part.lines, "line"), counted(characters, "character"))?;
+            }
+            (PartKind::OtherText, None) => write!(out, ": {}, not judged", counted(part.octets, "byte"))?,
             _ => {}
         }
         writeln!(out)?;
@@ -253,6 +254,11 @@ fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut im
         }
     }
     Ok(())
+}
+
+/// `1 line`, `2 lines`.
+fn counted(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ mod headers;
 mod kind;
 mod message;
 mod multipart;
+#[cfg(feature = "io")]
+mod read;
 mod transfer;
 mod verdict;
 

@@ -1,0 +1,435 @@
+//! A mail filter: LMTP (RFC 2033) or SMTP (RFC 5321) on one side, the same on the other, and between them no text
+//! that is not UTF-8.
+//!
+//! Commands and replies pass. A message is judged while it passes, and its final dot is held back until it is known
+//! to be good; the connection on which a bad one was on its way is dropped instead, and the client is told the part
+//! and the place. Memory is constant, whatever the size of the message.
+//!
+//! Without arguments it starts on a free port before an upstream of its own, drives itself with a client, and ends.
+//! With `--listen ADDR [--upstream ADDR]` it serves; without an upstream it accepts mail and forgets it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use utf8_codec::{MessageValidator, MessageVerdict, Utf8Decoder};
+
+/// Longest command and reply line that is read (RFC 5321 §4.5.3.1 asks for 512; extensions add to that).
+const MAX_LINE: u64 = 4096;
+
+/// What a `DATA` command carries (RFC 5321 §4.5.2), in chunks of any size.
+#[derive(Debug, Default)]
+pub struct Dots {
+    state: At,
+    /// A CR or LF stood alone. Programs differ in what that ends: a second message may hide behind it.
+    pub bare: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum At {
+    #[default]
+    LineStart,
+    Dot,
+    DotCr,
+    Text,
+    Cr,
+}
+
+impl Dots {
+    /// Takes a chunk and adds its text to `text`. At the final dot it says how many octets were taken.
+    pub fn unstuff(&mut self, chunk: &[u8], text: &mut Vec<u8>) -> Option<usize> {
+        for (i, &octet) in chunk.iter().enumerate() {
+            self.state = match (self.state, octet) {
+                (At::LineStart, b'.') => At::Dot,
+                (At::Dot, b'\r') => At::DotCr,
+                (At::DotCr, b'\n') => {
+                    self.state = At::LineStart;
+                    return Some(i + 1);
+                }
+                (At::Cr, b'\n') => {
+                    text.extend_from_slice(b"\r\n");
+                    At::LineStart
+                }
+                (state, octet) => {
+                    if matches!(state, At::Cr | At::DotCr) {
+                        self.bare = true;
+                        text.push(b'\r');
+                    }
+                    if octet == b'\r' {
+                        At::Cr
+                    } else {
+                        self.bare |= octet == b'\n';
+                        text.push(octet);
+                        At::Text
+                    }
+                }
+            };
+        }
+        None
+    }
+}
+
+/// Adds the dots again. What goes on is made of what was judged, so that no two programs see two messages.
+fn stuff(text: &[u8], at_line_start: &mut bool) -> Vec<u8> {
+    let mut wire = Vec::with_capacity(text.len() + 1);
+    for &octet in text {
+        if *at_line_start && octet == b'.' {
+            wire.push(b'.');
+        }
+        wire.push(octet);
+        *at_line_start = octet == b'\n';
+    }
+    wire
+}
+
+/// A line, without its end; `None` at the end of the stream.
+async fn line(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    reader.take(MAX_LINE).read_until(b'\n', &mut line).await?;
+    match line.strip_suffix(b"\n") {
+        Some(text) => Ok(Some(text.strip_suffix(b"\r").unwrap_or(text).to_vec())),
+        None if line.is_empty() => Ok(None),
+        None => Err(io::Error::new(io::ErrorKind::InvalidData, "a line without end")),
+    }
+}
+
+/// The lines of a reply.
+async fn reply(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Vec<Vec<u8>>> {
+    let mut lines = Vec::new();
+    loop {
+        let line = line(reader).await?.ok_or(io::ErrorKind::UnexpectedEof)?;
+        let more = line.get(3) == Some(&b'-') && lines.len() < 100;
+        lines.push(line);
+        if !more {
+            return Ok(lines);
+        }
+    }
+}
+
+fn code(reply: &[Vec<u8>]) -> &[u8] {
+    reply.last().and_then(|line| line.get(..3)).unwrap_or_default()
+}
+
+/// A connection to the upstream.
+struct Upstream(BufReader<TcpStream>);
+
+impl Upstream {
+    async fn connect(addr: SocketAddr) -> io::Result<(Self, Vec<Vec<u8>>)> {
+        let mut upstream = Self(BufReader::new(TcpStream::connect(addr).await?));
+        let greeting = reply(&mut upstream.0).await?;
+        Ok((upstream, greeting))
+    }
+
+    async fn ask(&mut self, command: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        self.0.write_all(&[command, b"\r\n"].concat()).await?;
+        reply(&mut self.0).await
+    }
+}
+
+/// One client.
+struct Session {
+    client: BufReader<TcpStream>,
+    addr: SocketAddr,
+    upstream: Upstream,
+    /// The last greeting of the client, for an upstream that has to be connected to anew.
+    hello: Vec<u8>,
+    /// Recipients that the upstream has taken: LMTP replies to DATA for each of them (RFC 2033 §4.2).
+    recipients: usize,
+}
+
+impl Session {
+    async fn run(client: TcpStream, addr: SocketAddr) -> io::Result<()> {
+        let mut client = BufReader::new(client);
+        let (upstream, greeting) = match Upstream::connect(addr).await {
+            Ok(connected) => connected,
+            Err(error) => {
+                client.write_all(b"421 4.4.1 the upstream does not answer\r\n").await?;
+                return Err(error);
+            }
+        };
+        let mut session = Self { client, addr, upstream, hello: Vec::new(), recipients: 0 };
+        session.answer(&greeting).await?;
+        loop {
+            match line(&mut session.client).await {
+                Ok(Some(command)) if session.command(&command).await? => {}
+                Ok(_) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                    return session.say("500 5.5.2 the line has no end".into()).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    async fn answer(&mut self, lines: &[Vec<u8>]) -> io::Result<()> {
+        let mut wire = lines.join(&b"\r\n"[..]);
+        wire.extend_from_slice(b"\r\n");
+        self.client.write_all(&wire).await
+    }
+
+    async fn say(&mut self, text: String) -> io::Result<()> {
+        self.answer(&[text.into_bytes()]).await
+    }
+
+    /// One command; whether there may be more.
+    async fn command(&mut self, command: &[u8]) -> io::Result<bool> {
+        let mut decoder = Utf8Decoder::new();
+        if let Err(error) = decoder.validate(command).and_then(|()| decoder.finish()) {
+            // An address of SMTPUTF8 (RFC 6531), or what should be one.
+            self.say(format!("501 5.5.2 {error}")).await?;
+            return Ok(true);
+        }
+        let verb = command.split(|&octet| octet == b' ').next().unwrap_or_default().to_ascii_uppercase();
+        match &verb[..] {
+            b"DATA" => self.data().await?,
+            // What the filter could not look into.
+            b"BDAT" | b"STARTTLS" | b"AUTH" => self.say("502 5.5.1 not through this filter".into()).await?,
+            b"EHLO" | b"LHLO" | b"HELO" => {
+                let mut lines = self.upstream.ask(command).await?;
+                self.hello = command.to_vec();
+                self.recipients = 0;
+                let last = lines.len().saturating_sub(1);
+                lines = lines
+                    .into_iter()
+                    .enumerate()
+                    .filter(|(i, l)| *i == 0 || passes(l))
+                    .map(|(_, l)| l)
+                    .collect();
+                if let Some(line) = lines.last_mut().filter(|line| last > 0 && line.len() > 3) {
+                    line[3] = b' ';
+                }
+                self.answer(&lines).await?;
+            }
+            _ => {
+                let lines = self.upstream.ask(command).await?;
+                match &verb[..] {
+                    b"RCPT" if code(&lines).starts_with(b"2") => self.recipients += 1,
+                    b"MAIL" | b"RSET" => self.recipients = 0,
+                    _ => {}
+                }
+                self.answer(&lines).await?;
+            }
+        }
+        Ok(verb != b"QUIT")
+    }
+
+    async fn data(&mut self) -> io::Result<()> {
+        let go_ahead = self.upstream.ask(b"DATA").await?;
+        self.answer(&go_ahead).await?;
+        if code(&go_ahead) != b"354" {
+            return Ok(());
+        }
+        let replies = if self.hello.to_ascii_uppercase().starts_with(b"LHLO") { self.recipients } else { 1 };
+        self.recipients = 0;
+        let (mut dots, mut validator, mut at_line_start) = (Dots::default(), MessageValidator::new(), true);
+        let mut ended = None;
+        while ended.is_none() {
+            let chunk = self.client.fill_buf().await?;
+            if chunk.is_empty() {
+                // The upstream has seen no final dot: it forgets the message.
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            let mut text = Vec::with_capacity(chunk.len());
+            ended = dots.unstuff(chunk, &mut text);
+            let taken = ended.unwrap_or(chunk.len());
+            self.client.consume(taken);
+            validator.feed(&text);
+            if validator.is_ok() && !dots.bare {
+                self.upstream.0.write_all(&stuff(&text, &mut at_line_start)).await?;
+            }
+        }
+        let verdict = validator.finish();
+        if verdict.is_ok() && !dots.bare {
+            self.upstream.0.write_all(b".\r\n").await?;
+            for _ in 0..replies {
+                let lines = reply(&mut self.upstream.0).await?;
+                self.answer(&lines).await?;
+            }
+            return Ok(());
+        }
+        // Without its final dot the message never was.
+        self.upstream = Upstream::connect(self.addr).await?.0;
+        if !self.hello.is_empty() {
+            self.upstream.ask(&self.hello).await?;
+        }
+        let refusal =
+            if dots.bare { vec![b"554 5.6.0 a CR or LF stands alone".to_vec()] } else { refusal(&verdict) };
+        for _ in 0..replies {
+            self.answer(&refusal).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an extension may be offered: not those that the filter could not look into.
+fn passes(line: &[u8]) -> bool {
+    let keyword = line.get(4..).unwrap_or_default().split(|&octet| octet == b' ').next().unwrap_or_default();
+    ![&b"CHUNKING"[..], b"BINARYMIME", b"STARTTLS", b"AUTH"].iter().any(|no| keyword.eq_ignore_ascii_case(no))
+}
+
+/// The bad parts, then the good ones.
+fn refusal(verdict: &MessageVerdict) -> Vec<Vec<u8>> {
+    let bad = verdict.parts.iter().filter_map(|part| {
+        let error = part.errors().first()?;
+        Some(format!("part {}: {error}", part.path))
+    });
+    let good = verdict.notable().filter(|part| part.is_ok()).map(|part| format!("part {}: good", part.path));
+    let texts: Vec<_> = bad.chain(good).take(20).collect();
+    let last = texts.len().saturating_sub(1);
+    let line = |(i, text): (usize, &String)| {
+        let separator = if i == last { ' ' } else { '-' };
+        format!("554{separator}5.6.0 {text}").into_bytes()
+    };
+    texts.iter().enumerate().map(line).collect()
+}
+
+/// Filters every connection on its way to the upstream.
+pub async fn filter(listener: TcpListener, upstream: SocketAddr) -> io::Result<()> {
+    loop {
+        let (client, peer) = listener.accept().await?;
+        tokio::spawn(async move {
+            if let Err(error) = Session::run(client, upstream).await {
+                eprintln!("{peer}: {error}");
+            }
+        });
+    }
+}
+
+/// Messages that an upstream took.
+pub type Inbox = Arc<Mutex<Vec<Vec<u8>>>>;
+
+/// An upstream that takes every message.
+pub async fn take_all(listener: TcpListener, inbox: Inbox) -> io::Result<()> {
+    loop {
+        let (client, _) = listener.accept().await?;
+        let inbox = inbox.clone();
+        tokio::spawn(async move { take_from(BufReader::new(client), &inbox).await });
+    }
+}
+
+async fn take_from(mut client: BufReader<TcpStream>, inbox: &Inbox) -> io::Result<()> {
+    client.write_all(b"220 upstream\r\n").await?;
+    let (mut lmtp, mut recipients) = (false, 0);
+    while let Some(command) = line(&mut client).await? {
+        let verb = command.get(..4).unwrap_or_default().to_ascii_uppercase();
+        let answer = match &verb[..] {
+            b"EHLO" | b"LHLO" => {
+                lmtp = verb == b"LHLO";
+                "250-upstream\r\n250-8BITMIME\r\n250-CHUNKING\r\n250-ENHANCEDSTATUSCODES\r\n250 SMTPUTF8\r\n"
+                    .into()
+            }
+            b"RCPT" => {
+                recipients += 1;
+                "250 2.1.5 ok\r\n".into()
+            }
+            b"DATA" => {
+                client.write_all(b"354 go ahead\r\n").await?;
+                let (mut dots, mut message, mut ended) = (Dots::default(), Vec::new(), None);
+                while ended.is_none() {
+                    let chunk = client.fill_buf().await?;
+                    if chunk.is_empty() {
+                        return Ok(());
+                    }
+                    ended = dots.unstuff(chunk, &mut message);
+                    let taken = ended.unwrap_or(chunk.len());
+                    client.consume(taken);
+                }
+                inbox.lock().expect("no panic").push(message);
+                "250 2.0.0 taken\r\n".repeat(if lmtp { std::mem::take(&mut recipients) } else { 1 })
+            }
+            b"QUIT" => return client.write_all(b"221 2.0.0 bye\r\n").await,
+            _ => "250 2.0.0 ok\r\n".into(),
+        };
+        client.write_all(answer.as_bytes()).await?;
+    }
+    Ok(())
+}
+
+/// A filter on `addr`, before `upstream` or before one of its own.
+async fn serve(addr: &str, upstream: Option<SocketAddr>) -> io::Result<()> {
+    let listener = TcpListener::bind(addr).await?;
+    println!("listening on {}", listener.local_addr()?);
+    let upstream = match upstream {
+        Some(upstream) => upstream,
+        None => {
+            let listener = TcpListener::bind("127.0.0.1:0").await?;
+            let addr = listener.local_addr()?;
+            tokio::spawn(take_all(listener, Inbox::default()));
+            addr
+        }
+    };
+    filter(listener, upstream).await
+}
+
+/// The same multipart twice, the second time with half of a surrogate pair in its second part.
+const GOOD: &str = "Subject: smörgås\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n\
+    --b\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n..dots, é\r\n.\r\n\
+    --b\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n7Z+/\r\n--b--\r\n";
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn core::error::Error>> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => {}
+        ["--listen", addr] => return Ok(serve(addr, None).await?),
+        ["--listen", addr, "--upstream", upstream] => return Ok(serve(addr, Some(upstream.parse()?)).await?),
+        _ => return Err("usage: [--listen ADDR [--upstream ADDR]]".into()),
+    }
+
+    let inbox = Inbox::default();
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let upstream = listener.local_addr()?;
+    tokio::spawn(take_all(listener, inbox.clone()));
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let mut client = BufReader::new(TcpStream::connect(listener.local_addr()?).await?);
+    tokio::spawn(filter(listener, upstream));
+    client.get_ref().set_nodelay(true)?;
+    assert_eq!(code(&reply(&mut client).await?), b"220");
+
+    let bad = GOOD.replace("7Z+/", "b2jtoIA=");
+    for message in [GOOD, &bad, GOOD] {
+        for (command, expected) in [
+            ("LHLO client", "250"),
+            ("MAIL FROM:<smörgås@example.org> BODY=8BITMIME SMTPUTF8", "250"),
+            ("RCPT TO:<a@example.org>", "250"),
+            ("RCPT TO:<b@example.org>", "250"),
+            ("DATA", "354"),
+        ] {
+            client.write_all(format!("{command}\r\n").as_bytes()).await?;
+            let lines = reply(&mut client).await?;
+            assert_eq!(code(&lines), expected.as_bytes(), "{command}");
+            assert!(
+                lines.iter().all(|line| !line.ends_with(b"CHUNKING")),
+                "the filter could not look into it"
+            );
+        }
+        // Three octets at a time: the network may cut dots and characters anywhere.
+        let wire = [&stuff(message.as_bytes(), &mut true)[..], b".\r\n"].concat();
+        for octets in wire.chunks(3) {
+            client.write_all(octets).await?;
+        }
+        for recipient in ["a", "b"] {
+            let lines = reply(&mut client).await?;
+            println!("{recipient}: {}", String::from_utf8_lossy(&lines.join(&b" / "[..])));
+            if message == GOOD {
+                assert_eq!(lines, [b"250 2.0.0 taken"]);
+            } else {
+                let place = bad.find("jtoIA=").expect("the symbol with the first bits of ED");
+                let text = format!(
+                    "554-5.6.0 part 2: ill-formed UTF-8 at byte {place} (2 decoded, Surrogate, 1 bytes)"
+                );
+                assert_eq!(lines, [text.as_bytes(), b"554 5.6.0 part 1: good"]);
+            }
+        }
+    }
+    client.write_all(b"QUIT\r\n").await?;
+    assert_eq!(code(&reply(&mut client).await?), b"221");
+    assert_eq!(
+        *inbox.lock().expect("no panic"),
+        [GOOD.as_bytes(), GOOD.as_bytes()],
+        "only the good ones arrived"
+    );
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! `utf8-codec mail`: trees, objects and exit statuses.
+#![allow(missing_docs)]
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+const GOOD: &str =
+    "Subject: hi\nContent-Type: text/plain; charset=\"UTF-8\"\nContent-Transfer-Encoding: 8bit\n\ncafé\n";
+const BAD: &str = "Content-Type: multipart/mixed; boundary=b\n\n--b\n\ngood\n--b\n\
+    Content-Type: text/html; charset=utf-8\nContent-Transfer-Encoding: base64\n\nb2jtoIA=\n\
+    --b\nContent-Type: image/png\nContent-Transfer-Encoding: base64\n\n/w==\n--b--\n";
+
+fn mail(args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_utf8-codec"))
+        .arg("mail")
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that fails early does not read its input.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+fn objects(output: &Output) -> Vec<Value> {
+    str::from_utf8(&output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn json_is_one_object_for_each_message() {
+    let output = mail(&["--format", "json"], GOOD.as_bytes());
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(
+        objects(&output),
+        [json!({"file": "-", "ok": true, "parts": [{
+            "path": "1", "type": "text/plain", "charset": "utf-8", "encoding": "8bit", "ok": true, "characters": 5,
+            "errors": [],
+        }]})]
+    );
+
+    let output = mail(&["--format", "json", "-"], BAD.as_bytes());
+    assert_eq!(output.status.code(), Some(1));
+    let place = BAD.find("jtoIA").unwrap();
+    assert_eq!(
+        objects(&output),
+        [json!({"file": "-", "ok": false, "parts": [
+            {"path": "1", "type": "text/plain", "charset": null, "encoding": "7bit", "ok": true, "characters": 4,
+             "errors": []},
+            {"path": "2", "type": "text/html", "charset": "utf-8", "encoding": "base64", "ok": false,
+             "characters": 2, "errors": [
+                {"offset": place, "decoded_offset": 2, "kind": "Surrogate", "len": 1, "layer": "text"},
+                {"offset": place + 2, "decoded_offset": 3, "kind": "UnexpectedContinuation", "len": 1, "layer": "text"},
+                {"offset": place + 3, "decoded_offset": 4, "kind": "UnexpectedContinuation", "len": 1, "layer": "text"},
+            ]},
+        ]})]
+    );
+}
+
+#[test]
+fn a_mailbox_has_a_verdict_for_each_message() {
+    let mailbox = format!("From a\n{GOOD}\nFrom b\n{BAD}\nFrom c\n{GOOD}");
+    let output = mail(&["--format", "json"], mailbox.as_bytes());
+    assert_eq!(output.status.code(), Some(1));
+    let verdicts: Vec<_> = objects(&output).iter().map(|object| object["ok"].clone()).collect();
+    assert_eq!(verdicts, [true, false, true]);
+}
+
+#[test]
+fn the_tree_names_every_part_and_error() {
+    let folder = std::env::temp_dir().join(format!("utf8-codec-mail-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("bad.eml");
+    std::fs::write(&file, BAD).unwrap();
+    let name = file.display().to_string();
+    let place = BAD.find("jtoIA").unwrap();
+
+    let output = mail(&[&name], b"");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        format!(
+            "{name}: 3 errors\n  0 multipart/mixed\n  1 text/plain, no charset, 7bit: 1 line, 4 characters\n  \
+             2 text/html, utf-8, base64: 1 line, 2 characters\n    \
+             error: byte {place}, 2 decoded: Surrogate (text)\n    \
+             error: byte {}, 3 decoded: UnexpectedContinuation (text)\n    \
+             error: byte {}, 4 decoded: UnexpectedContinuation (text)\n  3 image/png\n",
+            place + 2,
+            place + 3
+        )
+    );
+
+    let output = mail(&["--quiet", &name, "/no/such/file"], b"");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        complaint.starts_with("utf8-codec: cannot read /no/such/file: ") && complaint.lines().count() == 1
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn lenient_overlooks_missing_padding() {
+    let message = b"Content-Transfer-Encoding: base64\n\naGk";
+    assert_eq!(mail(&[], message).status.code(), Some(1));
+    assert_eq!(mail(&["--lenient"], message).status.code(), Some(0));
+}

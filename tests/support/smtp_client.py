@@ -1,0 +1,50 @@
+"""Talks to a filter as a mailer does: `smtp_client.py PORT`. What it asserts is what the filter promises."""
+
+import base64, re, smtplib, sys
+from email.message import Message
+
+PORT = int(sys.argv[1])
+
+
+def text(encoding, octets):
+    part = Message()
+    part["Content-Type"] = 'text/plain; charset="utf-8"'
+    part["Content-Transfer-Encoding"] = encoding
+    payload = base64.encodebytes(octets) if encoding == "base64" else octets
+    part.set_payload(payload.decode("ascii", "surrogateescape"))
+    return part
+
+
+def mail(hidden):
+    """Two good texts around one in base64, in a multipart of a multipart."""
+    inner = Message()
+    inner["Content-Type"] = "multipart/alternative; boundary=inner"
+    inner.set_payload([text("8bit", ".\n..\ncaf\u00e9\n".encode()), text("base64", b"0123456789" * 12 + hidden)])
+    outer = Message()
+    outer["Content-Type"] = "multipart/mixed; boundary=outer"
+    outer["Subject"] = "sm"
+    outer.set_payload([inner, text("8bit", "\u65e5\u672c\u8a9e\n".encode())])
+    return re.sub(rb"\r?\n", b"\r\n", outer.as_bytes())
+
+
+good, bad = mail("\ud7ff".encode()), mail(b"\xed\xa0\x80")
+# 120 octets are 160 symbols, which stand in three lines: 76 + CRLF + 76 + CRLF + 8.
+place = bad.index(base64.b64encode(b"0123456789")[:8]) + 160 + 4
+
+for client in (smtplib.LMTP("127.0.0.1", PORT), smtplib.SMTP("127.0.0.1", PORT)):
+    options = ["BODY=8BITMIME", "SMTPUTF8"]
+    client.ehlo()
+    assert client.has_extn("8bitmime") and client.has_extn("smtputf8") and not client.has_extn("chunking")
+    for _ in range(2):
+        assert client.sendmail("sm\u00f6rg\u00e5s@example.org", ["a@example.org"], good, options) == {}
+        try:
+            client.sendmail("b@example.org", ["a@example.org"], bad, options)
+            raise SystemExit("the bad message was taken")
+        except smtplib.SMTPDataError as refusal:
+            lines = refusal.smtp_error.decode().split("\n")
+            assert refusal.smtp_code == 554, refusal
+            assert lines[0] == f"5.6.0 part 1.2: ill-formed UTF-8 at byte {place} (120 decoded, Surrogate, 1 bytes)", lines
+            assert lines[1:] == ["5.6.0 part 1.1: good", "5.6.0 part 2: good"], lines
+    client.quit()
+
+sys.stdout.write(good.hex())
