@@ -1,7 +1,7 @@
 //! Streaming transfer decoding and validation, against whole-slice decoding and std. Throughput is in encoded octets.
 #![allow(missing_docs)]
 
-use std::hint::black_box;
+use core::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use data_encoding::BASE64_MIME;

@@ -13,9 +13,9 @@
 //! printf 'caf\xe9!'    | curl --data-binary @- http://127.0.0.1:8080/text   # … "kind":"MissingContinuation","offset":3 …
 //! ```
 
-use std::error::Error;
+use core::error::Error;
+use core::net::SocketAddr;
 use std::io::Write as _;
-use std::net::SocketAddr;
 
 use axum::Router;
 use axum::body::Body;
@@ -73,7 +73,7 @@ async fn count_characters(mut body: Body) -> Result<String, (StatusCode, String)
         let failed = |error: axum::Error| (StatusCode::BAD_REQUEST, error.to_string());
         if let Ok(data) = frame.map_err(failed)?.into_data() {
             // Every frame holds whole characters, so each can be read by itself.
-            let text = std::str::from_utf8(&data);
+            let text = core::str::from_utf8(&data);
             characters += text.expect("the layer checked it").chars().count();
         }
     }

@@ -8,8 +8,8 @@
 //! Without arguments it starts on a free port before an upstream of its own, drives itself with a client, and ends.
 //! With `--listen ADDR [--upstream ADDR]` it serves; without an upstream it accepts mail and forgets it.
 
+use core::net::SocketAddr;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -337,7 +337,7 @@ async fn take_from(mut client: BufReader<TcpStream>, inbox: &Inbox) -> io::Resul
                     client.consume(taken);
                 }
                 inbox.lock().expect("no panic").push(message);
-                "250 2.0.0 taken\r\n".repeat(if lmtp { std::mem::take(&mut recipients) } else { 1 })
+                "250 2.0.0 taken\r\n".repeat(if lmtp { core::mem::take(&mut recipients) } else { 1 })
             }
             b"QUIT" => return client.write_all(b"221 2.0.0 bye\r\n").await,
             _ => "250 2.0.0 ok\r\n".into(),

@@ -10,9 +10,9 @@
 //! cargo run --example reverse_proxy --features tower -- --listen 127.0.0.1:8080 --upstream 127.0.0.1:3000
 //! ```
 
-use std::error::Error;
+use core::error::Error;
+use core::net::SocketAddr;
 use std::io::Write as _;
-use std::net::SocketAddr;
 
 use bytes::Bytes;
 use http::header::{CONNECTION, HeaderName, TE, UPGRADE};

@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::convert::Infallible;
+use core::convert::Infallible;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 
@@ -237,7 +237,7 @@ async fn serve_one(octets: &'static [u8], version: http::Version) -> (Result<Byt
         let end = builder.serve_connection(TokioIo::new(server), service).await;
         *record.lock().unwrap() = end.err().map(|error| {
             let mut causes = vec![error.to_string()];
-            causes.extend(std::iter::successors(error.source(), |e| e.source()).map(ToString::to_string));
+            causes.extend(core::iter::successors(error.source(), |e| e.source()).map(ToString::to_string));
             causes.join(": ")
         });
     });

@@ -68,7 +68,7 @@ where
         match self.project().kind.project() {
             KindProj::Unchecked { inner } => Poll::Ready(ready!(inner.poll_frame(cx)).map(|frame| {
                 let to_bytes = |mut data: B::Data| data.copy_to_bytes(data.remaining());
-                frame.map(|frame| frame.map_data(to_bytes)).map_err(|error| Utf8BodyError::inner(error))
+                frame.map(|frame| frame.map_data(to_bytes)).map_err(Utf8BodyError::inner)
             })),
             KindProj::Streaming { body } => body.poll_frame(cx),
             KindProj::Held { data, trailers } => {

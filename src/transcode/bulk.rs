@@ -29,7 +29,7 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let mut done = 0;
     while done < src.len().min(dst.len()) {
         let end = src.len().min(dst.len()).min(done + BLOCK);
-        let (text, _) = scan::prefix(&src[done..end]);
+        let (text, _) = scan::prefix(scan::Last::NONE, &src[done..end]);
         dst[done..done + text.len()].copy_from_slice(text.as_bytes());
         done += text.len();
         if done + 3 < end || text.is_empty() {
@@ -44,7 +44,7 @@ fn from_utf_8(src: &[u8], dst: &mut [u8], encode: impl Fn(&str, &mut [u8]) -> us
     let (mut read, mut written) = (0, 0);
     loop {
         let len = (src.len() - read).min((dst.len() - written) / 2).min(BLOCK);
-        let (text, _) = scan::prefix(&src[read..read + len]);
+        let (text, _) = scan::prefix(scan::Last::NONE, &src[read..read + len]);
         if text.is_empty() {
             return (read, written);
         }

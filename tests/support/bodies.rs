@@ -1,8 +1,8 @@
 //! A body that does what a test says.
 
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use std::collections::VecDeque;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::HeaderMap;
