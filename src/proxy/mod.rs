@@ -2,9 +2,10 @@
 //! around two of them.
 
 mod filter;
+mod outcome;
 mod pump;
 mod relay;
 
 pub use filter::{Filter, Verdict};
-pub use pump::Flow;
-pub use relay::{Direction, End, Outcome, Relay};
+pub use outcome::{Direction, End, Flow, Outcome};
+pub use relay::Relay;

@@ -9,28 +9,10 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
 use crate::error::Utf8Error;
 use crate::proxy::filter::{Filter, Verdict};
+use crate::proxy::outcome::{Direction, End, Flow};
 
 /// How much one direction reads at a time; its one buffer.
 const BUFFER: usize = 16 * 1024;
-
-/// What one direction did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Flow {
-    /// Octets read.
-    pub read: u64,
-    /// Octets written.
-    pub written: u64,
-    /// Ill-formed sequences met, repaired or not.
-    pub ill_formed: u64,
-}
-
-/// Why a direction stopped before its end.
-#[derive(Debug)]
-pub(super) enum Stop {
-    IllFormed(Utf8Error),
-    Failed(io::Error),
-}
 
 /// ```text
 ///        +----------------------------------+
@@ -60,6 +42,7 @@ enum State {
 /// from either.
 #[derive(Debug)]
 pub(super) struct Pump {
+    direction: Direction,
     filter: Option<Filter>,
     buffer: BytesMut,
     /// What of the buffer is to be written.
@@ -67,13 +50,15 @@ pub(super) struct Pump {
     state: State,
     ended: bool,
     flow: Flow,
-    stop: Option<Stop>,
+    /// Why it stopped before its end.
+    stop: Option<End>,
 }
 
 impl Pump {
     /// Without a filter the octets pass untouched.
-    pub(super) fn new(filter: Option<Filter>) -> Self {
+    pub(super) fn new(direction: Direction, filter: Option<Filter>) -> Self {
         Self {
+            direction,
             filter,
             buffer: BytesMut::new(),
             text: Bytes::new(),
@@ -82,6 +67,10 @@ impl Pump {
             flow: Flow::default(),
             stop: None,
         }
+    }
+
+    pub(super) fn direction(&self) -> Direction {
+        self.direction
     }
 
     pub(super) fn flow(&self) -> Flow {
@@ -98,7 +87,7 @@ impl Pump {
     }
 
     /// Why it stopped before its end.
-    pub(super) fn into_stop(self) -> Option<Stop> {
+    pub(super) fn into_stop(self) -> Option<End> {
         self.stop
     }
 
@@ -108,7 +97,7 @@ impl Pump {
         cx: &mut Context<'_>,
         from: &mut R,
         to: &mut W,
-        report: &mut impl FnMut(Utf8Error),
+        report: &mut impl FnMut(Direction, Utf8Error),
     ) -> Poll<()>
     where
         R: AsyncRead + Unpin,
@@ -130,7 +119,7 @@ impl Pump {
         &mut self,
         cx: &mut Context<'_>,
         from: &mut R,
-        report: &mut impl FnMut(Utf8Error),
+        report: &mut impl FnMut(Direction, Utf8Error),
     ) -> Poll<State> {
         // The text that was split off has been dropped: this takes the same memory again.
         self.buffer.reserve(BUFFER);
@@ -147,23 +136,23 @@ impl Pump {
                 self.ended = true;
                 self.take_chunk(report);
                 self.text = Bytes::new();
-                self.stop = Some(Stop::Failed(error));
+                self.stop = Some(End::Failed(self.direction, error));
                 Poll::Ready(State::Shutdown)
             }
         }
     }
 
     /// Filters what was read.
-    fn take_chunk(&mut self, report: &mut impl FnMut(Utf8Error)) {
+    fn take_chunk(&mut self, report: &mut impl FnMut(Direction, Utf8Error)) {
         let mut body = Some(self.buffer.split().freeze());
         if let Some(filter) = &mut self.filter {
             let ill_formed = &mut self.flow.ill_formed;
             let verdict = filter.filter_with(&mut body, self.ended, |error| {
                 *ill_formed += 1;
-                report(error);
+                report(self.direction, error);
             });
             if let Verdict::Refuse(error) = verdict {
-                self.stop = Some(Stop::IllFormed(error));
+                self.stop = Some(End::IllFormed(self.direction, error));
             }
         }
         self.text = body.unwrap_or_default();
@@ -214,7 +203,7 @@ impl Pump {
     /// The first reason counts.
     fn fail(&mut self, error: io::Error, next: State) -> State {
         self.text = Bytes::new();
-        self.stop.get_or_insert(Stop::Failed(error));
+        self.stop.get_or_insert(End::Failed(self.direction, error));
         next
     }
 }

@@ -1,18 +1,17 @@
 //! The pump around two filters.
 
-use core::fmt;
 use core::future::{Future, pending, poll_fn};
 use core::pin::pin;
 use core::task::Poll;
 use core::time::Duration;
-use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, sleep_until};
 
 use crate::error::Utf8Error;
 use crate::proxy::filter::Filter;
-use crate::proxy::pump::{Flow, Pump, Stop};
+use crate::proxy::outcome::{Direction, End, Flow, Outcome};
+use crate::proxy::pump::Pump;
 use crate::text::TextDecoder;
 
 /// Relays octets between a client and an upstream server, through a [`Filter`] for each direction.
@@ -57,59 +56,6 @@ pub struct Relay {
     responses: Option<Filter>,
     idle_timeout: Option<Duration>,
     linger: Duration,
-}
-
-/// A direction of a relayed connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Direction {
-    /// From the client to the upstream server.
-    Requests,
-    /// From the upstream server to the client.
-    Responses,
-}
-
-impl Direction {
-    /// `requests` or `responses`, for logs and command lines.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Requests => "requests",
-            Self::Responses => "responses",
-        }
-    }
-}
-
-impl fmt::Display for Direction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// What became of a relayed connection.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Outcome {
-    /// What went from the client to the upstream server.
-    pub requests: Flow,
-    /// What went from the upstream server to the client.
-    pub responses: Flow,
-    /// Why it ended.
-    pub end: End,
-}
-
-/// Why a relayed connection ended.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum End {
-    /// Both directions came to their end.
-    Closed,
-    /// A direction was refused.
-    IllFormed(Direction, Utf8Error),
-    /// A direction could not be read or written, as when a peer resets the connection.
-    Failed(Direction, io::Error),
-    /// No octet was read or written in either direction for the [`idle_timeout`](Relay::idle_timeout).
-    Idle,
-    /// It was cut by [`run_until`](Relay::run_until).
-    Cancelled,
 }
 
 impl Default for Relay {
@@ -195,21 +141,20 @@ impl Relay {
         C: AsyncRead + AsyncWrite + Unpin,
         U: AsyncRead + AsyncWrite + Unpin,
     {
-        let mut requests = Pump::new(self.requests.clone());
-        let mut responses = Pump::new(self.responses.clone());
+        let mut requests = Pump::new(Direction::Requests, self.requests.clone());
+        let mut responses = Pump::new(Direction::Responses, self.responses.clone());
         let mut first = None;
         let mut deadline = Deadline::new(self.idle_timeout);
         let mut cancelled = pin!(cancelled);
         let mut timer = pin!(sleep_until(deadline.wake));
 
         let end = poll_fn(|cx| {
-            let _ = requests.poll(cx, client, upstream, &mut |error| report(Direction::Requests, error));
-            let _ = responses.poll(cx, upstream, client, &mut |error| report(Direction::Responses, error));
+            let _ = requests.poll(cx, client, upstream, &mut report);
+            let _ = responses.poll(cx, upstream, client, &mut report);
 
             if first.is_none() {
-                first = [(Direction::Requests, &requests), (Direction::Responses, &responses)]
-                    .into_iter()
-                    .find_map(|(direction, pump)| pump.has_stopped().then_some(direction));
+                first =
+                    [&requests, &responses].into_iter().find(|pump| pump.has_stopped()).map(Pump::direction);
                 if first.is_some() {
                     deadline.linger(self.linger);
                 }
@@ -235,17 +180,13 @@ impl Relay {
         })
         .await;
 
-        let flows = (requests.flow(), responses.flow());
-        let [requests, responses] =
-            [(Direction::Requests, requests), (Direction::Responses, responses)].map(|(direction, pump)| {
-                Some(match pump.into_stop()? {
-                    Stop::IllFormed(error) => End::IllFormed(direction, error),
-                    Stop::Failed(error) => End::Failed(direction, error),
-                })
-            });
-        let stopped =
-            if first == Some(Direction::Responses) { responses.or(requests) } else { requests.or(responses) };
-        Outcome { requests: flows.0, responses: flows.1, end: stopped.unwrap_or(end) }
+        let (requested, responded) = (requests.flow(), responses.flow());
+        let [first, second] = match first {
+            Some(Direction::Responses) => [responses, requests],
+            _ => [requests, responses],
+        };
+        let end = first.into_stop().or(second.into_stop()).unwrap_or(end);
+        Outcome { requests: requested, responses: responded, end }
     }
 }
 
