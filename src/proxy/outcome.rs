@@ -64,8 +64,8 @@ pub enum End {
     IllFormed(Direction, Utf8Error),
     /// A direction could not be read or written, as when a peer resets the connection.
     Failed(Direction, io::Error),
-    /// No octet was read or written in either direction for the [`idle_timeout`](Relay::idle_timeout).
+    /// No octet was read or written in either direction for the [`idle_timeout`](crate::Relay::idle_timeout).
     Idle,
-    /// It was cut by [`run_until`](Relay::run_until).
+    /// It was cut by [`run_until`](crate::Relay::run_until).
     Cancelled,
 }
