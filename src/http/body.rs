@@ -70,6 +70,8 @@ pin_project! {
         repaired: u64,
         state: State,
         watch: Watch,
+        // Octets to take and drop behind an error.
+        drain: u64,
     }
 }
 
@@ -82,6 +84,8 @@ enum State {
     Over(Then),
     /// The filter has been told.
     Finished(Then),
+    /// The text is ill-formed; the rest is taken and dropped before that is told.
+    Draining(Utf8BodyError),
     /// Nothing comes any more.
     Done,
 }
@@ -128,6 +132,7 @@ impl<B> Utf8Body<B> {
             repaired: 0,
             state: State::Flowing,
             watch: Watch::none(),
+            drain: 0,
         }
     }
 
@@ -139,6 +144,11 @@ impl<B> Utf8Body<B> {
 
     pub(crate) fn watched(self, watch: Watch) -> Self {
         Self { watch, ..self }
+    }
+
+    /// Tells an error only when the inner body has ended, or so many octets more have come.
+    pub(crate) fn draining(self, drain: u64) -> Self {
+        Self { drain, ..self }
     }
 
     /// The inner body.
@@ -181,15 +191,23 @@ where
     ) -> Poll<Option<Result<Frame<Bytes>, Utf8BodyError>>> {
         let mut this = self.project();
         loop {
-            if matches!(this.state, State::Done) {
-                return Poll::Ready(None);
+            match this.state {
+                State::Done => return Poll::Ready(None),
+                State::Draining(_) => {
+                    ready!(poll_drain(this.inner, cx, this.drain));
+                    return Poll::Ready(match mem::replace(this.state, State::Done) {
+                        State::Draining(error) => Some(Err(error)),
+                        _ => None,
+                    });
+                }
+                _ => {}
             }
             match this.filter.next() {
                 Some(Ok(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
                 Some(Err(error)) => {
-                    *this.state = State::Done;
                     this.watch.refuse(&error);
-                    return Poll::Ready(Some(Err(error)));
+                    *this.state = State::Draining(error);
+                    continue;
                 }
                 None => {}
             }
@@ -199,7 +217,9 @@ where
             }
             this.watch.repaired(this.repaired, this.filter.repaired());
             match mem::replace(this.state, State::Done) {
-                State::Done | State::Finished(Then::Nothing) => return Poll::Ready(None),
+                State::Done | State::Draining(_) | State::Finished(Then::Nothing) => {
+                    return Poll::Ready(None);
+                }
                 State::Finished(Then::Trailers(mut trailers)) => {
                     if *this.repaired > 0 {
                         integrity::remove_digests(&mut trailers);
@@ -251,15 +271,14 @@ where
             State::Flowing | State::Over(Then::Ask | Then::Nothing) | State::Finished(Then::Ask) => {
                 self.untaken() == 0 && self.filter.is_clean() && self.inner.is_end_stream()
             }
-            State::Over(Then::Trailers(_)) | State::Finished(Then::Trailers(_)) => false,
+            State::Draining(_) | State::Over(Then::Trailers(_)) | State::Finished(Then::Trailers(_)) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        if matches!(self.state, State::Done) {
-            return SizeHint::with_exact(0);
-        }
         let coming = match self.state {
+            State::Done => return SizeHint::with_exact(0),
+            State::Draining(_) => return SizeHint::new(),
             State::Flowing | State::Over(Then::Ask) | State::Finished(Then::Ask) => self.inner.size_hint(),
             _ => SizeHint::with_exact(0),
         };
@@ -272,6 +291,23 @@ impl<B> Utf8Body<B> {
     fn untaken(&self) -> u64 {
         self.fed - self.filter.offset()
     }
+}
+
+/// Takes and drops what comes of a body, up to its end or to `left` octets; nothing of one that announces more.
+///
+/// A server that closes a connection on which octets are on their way resets it, and the client may never read the
+/// answer.
+pub(crate) fn poll_drain<B: Body>(mut body: Pin<&mut B>, cx: &mut Context<'_>, left: &mut u64) -> Poll<()> {
+    while *left > 0 && body.size_hint().lower() <= *left && !body.is_end_stream() {
+        match ready!(body.as_mut().poll_frame(cx)) {
+            Some(Ok(frame)) => {
+                let octets = frame.data_ref().map_or(0, |data| data.remaining() as u64);
+                *left = left.saturating_sub(octets.max(1));
+            }
+            Some(Err(_)) | None => *left = 0,
+        }
+    }
+    Poll::Ready(())
 }
 
 /// Feeds the first chunk of a frame and keeps the others. `Bytes` are not copied.

@@ -27,6 +27,8 @@ pub(crate) struct Config {
     pub(crate) fields: Fields,
     /// Octets to hold before the body is handed on; `None` hands it on as it streams.
     pub(crate) hold: Option<usize>,
+    /// Octets to take and drop of a refused body before the refusal is told.
+    pub(crate) drain: u64,
     pub(crate) counters: HttpCounters,
     pub(crate) on_refusal: Option<Arc<OnRefusal>>,
 }
@@ -39,24 +41,25 @@ pub(crate) enum Start<B> {
     HandOn(CheckedBody<B>, Watch),
     /// Take it whole first.
     Hold(Gather<B>, Watch),
-    Refuse(Reason),
+    Refuse(Reason, B),
 }
 
 impl Config {
     pub(crate) fn new(message: Message, rules: BodyRules, hold: Option<usize>) -> Self {
         let fields = Fields::default();
-        Self { message, rules, fields, hold, counters: HttpCounters::new(), on_refusal: None }
+        let (counters, on_refusal) = (HttpCounters::new(), None);
+        Self { message, rules, fields, hold, drain: 0, counters, on_refusal }
     }
 
     /// Decides about a body, and makes the header fields true for what comes of it.
-    pub(crate) fn start<B>(&self, headers: &mut HeaderMap, body: B) -> Start<B>
+    pub(crate) fn start<B>(&self, headers: &mut HeaderMap, body: B, drain: u64) -> Start<B>
     where
         B: Body,
         B::Error: Into<BoxError>,
     {
         let plan = match self.rules.judge(headers) {
             Ok(plan) => plan,
-            Err(reason) => return Start::Refuse(reason),
+            Err(reason) => return Start::Refuse(reason, body),
         };
         let (filter, content_type) = match plan {
             Plan::Pass => return Start::HandOn(CheckedBody::unchecked(body), Watch::none()),
@@ -66,10 +69,10 @@ impl Config {
         if let Some(limit) = self.hold
             && body.size_hint().lower() > limit as u64
         {
-            return Start::Refuse(Reason::TooLong { limit });
+            return Start::Refuse(Reason::TooLong { limit }, body);
         }
         let watch = Watch::new(self.message, headers.get(CONTENT_TYPE).cloned(), self.counters.clone());
-        let body = Utf8Body::with_filter(body, filter).watched(watch.clone());
+        let body = Utf8Body::with_filter(body, filter).watched(watch.clone()).draining(drain);
         match content_type {
             None if self.hold.is_none() => self.rules.adapt(headers),
             None => {}

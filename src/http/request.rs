@@ -6,13 +6,15 @@ use core::task::{Context, Poll, ready};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::header::EXPECT;
 use http::request::Parts;
-use http::{Request, Response};
+use http::{Request, Response, Version};
 use http_body::Body;
 use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use super::body::poll_drain;
 use super::checked::CheckedBody;
 use super::config::{Config, Start};
 use super::counters::HttpCounters;
@@ -67,7 +69,7 @@ pub struct ValidateUtf8RequestLayer {
 impl ValidateUtf8RequestLayer {
     /// Takes the whole body, up to 2 MiB, before the handler runs.
     pub fn new() -> Self {
-        Self { config: Arc::new(Config::new(Message::Request, BodyRules::new(), Some(HOLD))) }
+        Self::streaming().hold(HOLD)
     }
 
     /// Checks the body while the handler reads it.
@@ -75,7 +77,8 @@ impl ValidateUtf8RequestLayer {
     /// A handler that meets ill-formed text gets an error from the body. Whatever it answers then is replaced by the
     /// refusal. Only if it answered before the fault came, the answer stands.
     pub fn streaming() -> Self {
-        Self { config: Arc::new(Config::new(Message::Request, BodyRules::new(), None)) }
+        let config = Config::new(Message::Request, BodyRules::new(), None);
+        Self { config: Arc::new(config) }.drain(HOLD as u64)
     }
 
     fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
@@ -90,6 +93,17 @@ impl ValidateUtf8RequestLayer {
     #[must_use]
     pub fn hold(self, limit: usize) -> Self {
         self.with(|config| config.hold = Some(limit))
+    }
+
+    /// Sets how much of a refused HTTP/1 body is taken and dropped before the refusal is told; by default 2 MiB.
+    ///
+    /// A server that closes a connection on which a client is still sending resets it, and the client may never read
+    /// the answer. So what is on its way is awaited, unless it is announced to be more than this. With `drain(0)`
+    /// the refusal comes with the first ill-formed octet: for peers that wait for an answer while they send. In
+    /// HTTP/2 it always does.
+    #[must_use]
+    pub fn drain(self, octets: u64) -> Self {
+        self.with(|config| config.drain = octets)
     }
 
     /// Sets which bodies are checked and how.
@@ -197,11 +211,15 @@ where
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
         let config = Arc::clone(&self.config);
         let (mut parts, body) = request.into_parts();
+        let drain = if parts.version < Version::HTTP_2 { config.drain } else { 0 };
+        // Who expects `100-continue` has not sent anything yet.
+        let drain_unread = if parts.headers.contains_key(EXPECT) { 0 } else { drain };
         if let Err(reason) = config.fields.check_request(&parts) {
-            return ValidateUtf8RequestFuture { state: State::Refused { reason, parts }, config };
+            let state = State::Refused { reason, parts, body, drain: drain_unread };
+            return ValidateUtf8RequestFuture { state, config };
         }
-        let state = match config.start(&mut parts.headers, body) {
-            Start::Refuse(reason) => State::Refused { reason, parts },
+        let state = match config.start(&mut parts.headers, body, drain) {
+            Start::Refuse(reason, body) => State::Refused { reason, parts, body, drain: drain_unread },
             Start::HandOn(body, watch) => {
                 State::Answering { answer: self.inner.call(Request::from_parts(parts, body)), watch }
             }
@@ -235,7 +253,8 @@ pin_project! {
         Holding { #[pin] body: Gather<B>, watch: Watch, parts: Parts, service: S },
         /// The handler runs.
         Answering { #[pin] answer: F, watch: Watch },
-        Refused { reason: Reason, parts: Parts },
+        /// Nobody is called.
+        Refused { reason: Reason, parts: Parts, #[pin] body: B, drain: u64 },
     }
 }
 
@@ -258,7 +277,8 @@ where
                         None => response.map(CheckedBody::unchecked),
                     }));
                 }
-                StateProj::Refused { reason, parts } => {
+                StateProj::Refused { reason, parts, body, drain } => {
+                    ready!(poll_drain(body, cx, drain));
                     return Poll::Ready(Ok(this.config.refuse(reason.clone(), &parts.headers)));
                 }
                 StateProj::Holding { body, watch, parts, service } => {

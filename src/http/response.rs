@@ -219,8 +219,8 @@ where
                     if !*has_content || !is_whole(parts.status) {
                         return Poll::Ready(Ok(Response::from_parts(parts, CheckedBody::unchecked(body))));
                     }
-                    match this.config.start(&mut parts.headers, body) {
-                        Start::Refuse(reason) => {
+                    match this.config.start(&mut parts.headers, body, 0) {
+                        Start::Refuse(reason, _) => {
                             return Poll::Ready(Ok(this.config.refuse(reason, &parts.headers)));
                         }
                         Start::HandOn(body, _) => {

@@ -1,0 +1,379 @@
+//! The example `axum_gateway`, run as a program and talked to as strangers talk to it.
+#![cfg(feature = "tower")]
+#![allow(missing_docs)]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, StatusCode, Version};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use serde_json::Value;
+use support::{Rng, conformance, oracle};
+
+/// The server, which ends with its owner.
+struct Gateway {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Gateway {
+    fn start() -> Self {
+        let mut process = Command::new(built_example())
+            .args(["--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the example starts");
+        let mut line = String::new();
+        let out = process.stdout.as_mut().expect("a pipe");
+        BufReader::new(out).read_line(&mut line).expect("a line");
+        let address = line.trim().strip_prefix("listening on ").expect(&line).parse().expect("an address");
+        Self { process, address }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).expect("the server listens");
+        stream.set_nodelay(true).expect("an option");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("an option");
+        stream
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    /// Memory that is resident, in octets, where there is `/proc`.
+    fn resident(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The program. A run of all tests builds it beside them; a run of this one does not.
+fn built_example() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let test = std::env::current_exe().expect("a path");
+    let built = test.parent().and_then(Path::parent).expect("a folder").join("examples/axum_gateway");
+    let time = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
+    let mut sources = vec![root.join("src"), root.join("examples/axum_gateway.rs")];
+    let mut is_fresh = built.exists();
+    while let Some(source) = sources.pop() {
+        is_fresh &= source.is_dir() || time(&source) <= time(&built);
+        let entries = std::fs::read_dir(&source).into_iter().flatten().flatten();
+        sources.extend(entries.map(|entry| entry.path()));
+    }
+    if !is_fresh {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo
+            .args(["build", "--quiet", "--example", "axum_gateway", "--features", "tower"])
+            .current_dir(root);
+        if !cfg!(debug_assertions) {
+            cargo.arg("--release");
+        }
+        assert!(cargo.status().expect("cargo starts").success(), "the example builds");
+    }
+    built
+}
+
+fn has(program: &str) -> bool {
+    let found =
+        Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok();
+    if !found {
+        eprintln!("skipped: {program} is not there");
+    }
+    found
+}
+
+/// The characters counted, or where and why the text is ill-formed.
+type Answer = Result<usize, (u64, String, u64)>;
+
+fn answer(status: StatusCode, text: &[u8]) -> Answer {
+    if status == StatusCode::OK {
+        return Ok(str::from_utf8(text).unwrap().trim().parse().unwrap());
+    }
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    let problem: Value = serde_json::from_slice(text).expect("JSON");
+    assert_eq!((&problem["type"], &problem["status"]), (&"about:blank".into(), &400.into()));
+    assert!(problem["title"].is_string() && problem["detail"].is_string(), "{problem}");
+    let number = |member: &str| problem[member].as_u64().expect(member);
+    Err((number("offset"), problem["kind"].as_str().expect("kind").to_owned(), number("len")))
+}
+
+fn expected(octets: &[u8]) -> Answer {
+    let (text, errors) = oracle::decode(octets);
+    match errors.first() {
+        None => Ok(text.chars().count()),
+        Some((offset, kind, len)) => Err((*offset, kind.to_string(), u64::from(*len))),
+    }
+}
+
+type Chunks =
+    StreamBody<futures::stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, std::convert::Infallible>>>>;
+
+fn chunked(chunks: &[&[u8]]) -> Chunks {
+    let frames = chunks.iter().filter(|chunk| !chunk.is_empty());
+    let frames: Vec<_> = frames.map(|chunk| Ok(Frame::data(Bytes::copy_from_slice(chunk)))).collect();
+    StreamBody::new(futures::stream::iter(frames))
+}
+
+/// Sends bodies one after the other over connections that are kept.
+async fn send_all(gateway: &Gateway, version: Version, bodies: &[Vec<Vec<u8>>]) -> Vec<Answer> {
+    let is_http2 = version == Version::HTTP_2;
+    let client = Client::builder(TokioExecutor::new()).http2_only(is_http2).build_http::<Chunks>();
+    let mut answers = Vec::new();
+    for chunks in bodies {
+        let slices: Vec<_> = chunks.iter().map(Vec::as_slice).collect();
+        let request = Request::post(gateway.url("/text")).body(chunked(&slices)).unwrap();
+        let response = client.request(request).await.expect("an answer");
+        assert_eq!(response.version(), version);
+        let status = response.status();
+        if status != StatusCode::OK {
+            assert_eq!(response.headers()["content-type"], "application/problem+json");
+        }
+        answers.push(answer(status, &response.into_body().collect().await.expect("a body").to_bytes()));
+    }
+    answers
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_published_case_gets_its_verdict_as_a_chunked_body() {
+    let Some(cases) = conformance::cases(|_| true) else { return };
+    let cases: Vec<_> =
+        cases.into_iter().filter(|case| case.dialect == "utf-8" && case.policy == "fatal").collect();
+    let gateway = Gateway::start();
+    let bodies: Vec<_> = cases.iter().map(|case| case.chunks.clone()).collect();
+    let answers = send_all(&gateway, Version::HTTP_11, &bodies).await;
+    let mut refused = 0;
+    for (case, answer) in cases.iter().zip(answers) {
+        assert_eq!(answer, expected(&case.chunks.concat()), "{}", case.id);
+        if let Some(ok) = case.expect()["ok"].as_bool() {
+            assert_eq!(answer.is_ok(), ok, "{}", case.id);
+        }
+        if let Some(offset) = case.expect()["error"]["offset"].as_u64() {
+            assert_eq!(answer.as_ref().err().map(|error| error.0), Some(offset), "{}", case.id);
+            refused += 1;
+        }
+    }
+    assert!(refused > 1_000, "{refused} of {} cases say where", cases.len());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn http_2_gives_the_same_verdicts() {
+    let gateway = Gateway::start();
+    let mut rng = Rng::new(9113);
+    let bodies: Vec<Vec<Vec<u8>>> = (0..300)
+        .map(|round| rng.dirty_text(1 + round % 40).chunks(1 + round % 5).map(<[u8]>::to_vec).collect())
+        .collect();
+    let answers = send_all(&gateway, Version::HTTP_2, &bodies).await;
+    for (chunks, answer) in bodies.iter().zip(answers) {
+        assert_eq!(answer, expected(&chunks.concat()), "{chunks:02X?}");
+    }
+}
+
+/// Reads one answer with a `Content-Length`.
+fn read_answer(stream: &mut impl BufRead) -> (StatusCode, Vec<u8>) {
+    let mut line = String::new();
+    stream.read_line(&mut line).expect("a status line");
+    let status = line.split(' ').nth(1).expect(&line).parse().expect(&line);
+    let mut length = 0;
+    loop {
+        line.clear();
+        stream.read_line(&mut line).expect("a field");
+        match line.trim().to_ascii_lowercase().split_once(": ") {
+            Some(("content-length", value)) => length = value.parse().expect("a number"),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut text = vec![0; length];
+    stream.read_exact(&mut text).expect("the body");
+    (status, text)
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_their_order() {
+    let gateway = Gateway::start();
+    let mut stream = gateway.connect();
+    let mut requests = Vec::new();
+    for text in ["é", "€€", ""] {
+        let head = format!("POST /text HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n", text.len());
+        requests.extend_from_slice(head.as_bytes());
+        requests.extend_from_slice(text.as_bytes());
+    }
+    // A sequence that its length cuts off: what follows on the connection is not a part of it.
+    requests.extend_from_slice(b"POST /text HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nab\xE2\x82");
+    requests.extend_from_slice(b"POST /text HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\nz");
+    stream.write_all(&requests).expect("the server reads");
+    let mut stream = BufReader::new(stream);
+    let mut next = || {
+        let (status, text) = read_answer(&mut stream);
+        answer(status, &text)
+    };
+    assert_eq!((next(), next(), next()), (Ok(1), Ok(2), Ok(0)));
+    assert_eq!(next(), Err((2, "Truncated".into(), 2)));
+    assert_eq!(next(), Ok(1), "the connection lives on");
+}
+
+#[test]
+fn octets_that_come_one_by_one_are_text_like_any_other() {
+    let gateway = Gateway::start();
+    let stream = gateway.connect();
+    let mut reader = BufReader::new(stream.try_clone().expect("a clone"));
+    let mut stream = stream;
+    for octets in ["aé€🦀".as_bytes(), b"a\xF0\x9F\xA6!", b"\xED\xA0\x80"] {
+        stream.write_all(b"POST /note HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
+        for octet in octets {
+            stream.write_all(&[b"1\r\n", &[*octet][..], b"\r\n"].concat()).unwrap();
+        }
+        stream.write_all(b"0\r\n\r\n").unwrap();
+        let (status, text) = read_answer(&mut reader);
+        match expected(octets) {
+            Ok(characters) => assert_eq!(text, format!("noted {characters} characters").as_bytes()),
+            wrong => assert_eq!(answer(status, &text), wrong),
+        }
+    }
+}
+
+#[test]
+fn a_charset_that_is_not_utf_8_is_refused_and_contradictions_too() {
+    let gateway = Gateway::start();
+    let mut stream = gateway.connect();
+    let mut reader = BufReader::new(stream.try_clone().expect("a clone"));
+    for (content_type, status) in [
+        ("text/plain; charset=\"UTF8\"", 200),
+        ("text/plain", 200),
+        ("text/plain; charset=iso-8859-1", 415),
+        ("text/plain; charset=utf-8; charset=iso-8859-1", 400),
+        ("text/plain; charset = utf-8", 400),
+    ] {
+        let request = format!(
+            "POST /text HTTP/1.1\r\nhost: x\r\ncontent-type: {content_type}\r\ncontent-length: 0\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).unwrap();
+        assert_eq!(read_answer(&mut reader).0, status, "{content_type}");
+    }
+}
+
+#[test]
+fn curl_and_python_send_characters_in_pieces() {
+    let gateway = Gateway::start();
+    let url = gateway.url("/text");
+    if has("curl") {
+        let curl = |octets: &[u8], arguments: &[&str]| {
+            let mut curl = Command::new("curl")
+                .args([
+                    "--silent",
+                    "--max-time",
+                    "20",
+                    "--write-out",
+                    "\n%{http_code}",
+                    "--data-binary",
+                    "@-",
+                ])
+                .args(arguments)
+                .arg(&url)
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .expect("curl starts");
+            curl.stdin.take().expect("a pipe").write_all(octets).expect("curl reads");
+            let out = curl.wait_with_output().expect("curl ends").stdout;
+            let (text, status) =
+                out.split_at(out.iter().rposition(|octet| *octet == b'\n').expect("a status"));
+            answer(StatusCode::from_bytes(&status[1..]).expect("a status"), text)
+        };
+        for octets in ["naïve €".as_bytes(), b"na\xEFve", b"ends \xF0\x9F"] {
+            for arguments in [&["-H", "transfer-encoding: chunked"][..], &[], &["--http2-prior-knowledge"]] {
+                assert_eq!(curl(octets, arguments), expected(octets), "{octets:02X?} {arguments:?}");
+            }
+        }
+    }
+    if has("python3") {
+        let script = r#"
+import gzip, http.client, json, sys, time
+host, port = sys.argv[1].rsplit(":", 1)
+def post(chunks, headers={}):
+    connection = http.client.HTTPConnection(host, int(port), timeout=20)
+    def slowly():
+        for chunk in chunks:
+            yield chunk
+            time.sleep(0.01)
+    connection.request("POST", "/text", body=slowly(), headers=headers, encode_chunked="Content-Length" not in headers)
+    answer = connection.getresponse()
+    text = answer.read()
+    return (200, int(text)) if answer.status == 200 else (answer.status, json.loads(text)["offset"])
+euro = "€".encode()
+assert post([b"a", euro[:1], euro[1:2], euro[2:]]) == (200, 2)
+assert post([b"a", euro[:1], euro[1:2]]) == (400, 1)
+assert post([b"abc", b"\xed", b"\xa0", b"\x80"]) == (400, 3)
+assert post([euro[:2]], {"Content-Length": "2"}) == (400, 0)
+packed = {"Content-Encoding": "gzip"}
+assert post([gzip.compress(euro * 1000)], packed) == (200, 1000)
+assert post([gzip.compress(euro * 1000 + b"\xff")], packed) == (400, 3000)
+print("done")
+"#;
+        let out =
+            Command::new("python3").args(["-c", script, &gateway.address.to_string()]).output().unwrap();
+        assert_eq!(out.stdout, b"done\n", "{}", String::from_utf8_lossy(&out.stderr));
+    }
+}
+
+/// Streams `octets` octets of text and counts them.
+fn stream_through(gateway: &Gateway, octets: usize) -> (Answer, u64) {
+    let mut stream = gateway.connect();
+    stream.write_all(b"POST /text HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
+    // Characters of every length; the first of a chunk is cut.
+    let text = "aé€🦀 text ".repeat(5_000);
+    let mut chunk = format!("{:x}\r\n", text.len()).into_bytes();
+    chunk.extend_from_slice(&text.as_bytes()[2..]);
+    chunk.extend_from_slice(&text.as_bytes()[..2]);
+    chunk.extend_from_slice(b"\r\n");
+    stream.write_all(b"2\r\na\xC3\r\n").unwrap();
+    let rounds = octets / text.len();
+    let mut most = 0;
+    for round in 0..rounds {
+        stream.write_all(&chunk).unwrap();
+        if round % 64 == 0 {
+            most = most.max(gateway.resident().unwrap_or(0));
+        }
+    }
+    stream.write_all(b"1\r\n\xA9\r\n0\r\n\r\n").unwrap();
+    let (status, text_of_it) = read_answer(&mut BufReader::new(stream));
+    let characters = rounds * text.chars().count() + 2;
+    assert_eq!(answer(status, &text_of_it), Ok(characters));
+    (Ok(characters), most)
+}
+
+#[test]
+fn a_long_body_takes_no_more_memory_than_a_short_one() {
+    let gateway = Gateway::start();
+    let short = stream_through(&gateway, 4 << 20).1;
+    let long = stream_through(&gateway, 64 << 20).1;
+    assert!(long < short + (4 << 20), "{short} octets for 4 MiB, {long} for 64 MiB");
+}
+
+/// `cargo test --release --features tower --test gateway -- --ignored`
+#[test]
+#[ignore = "a minute without optimisation"]
+fn a_gibibyte_takes_no_more_memory_than_a_short_body() {
+    let gateway = Gateway::start();
+    let short = stream_through(&gateway, 4 << 20).1;
+    let long = stream_through(&gateway, 1 << 30).1;
+    assert!(long < short + (4 << 20), "{short} octets for 4 MiB, {long} for 1 GiB");
+}
