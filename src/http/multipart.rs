@@ -229,11 +229,15 @@ impl Multipart {
             next += more;
             if matched + more == delimiter.len() {
                 if imagined && !matches!(self.part, Part::Preamble) {
-                    return self.malformed(at);
+                    let offset = self.offset + more as u64 - (delimiter.len() - imaginary(true)) as u64;
+                    self.fail(MultipartError::Malformed { offset });
+                    return next;
                 }
                 self.end_part(chunk);
-                self.out.copy(chunk, &delimiter[imaginary(imagined)..]);
-                self.place = Place::Delimiter(Behind::Nothing);
+                if self.fault.is_none() {
+                    self.out.copy(chunk, &delimiter[imaginary(imagined)..]);
+                    self.place = Place::Delimiter(Behind::Nothing);
+                }
                 return next;
             }
             if next == chunk.len() {
@@ -242,6 +246,9 @@ impl Multipart {
             }
             // It was no delimiter. What came of it in this chunk is content like any other.
             self.check_matched(chunk, matched, imagined);
+            if self.fault.is_some() {
+                return next;
+            }
         }
         self.place = Place::Content { matched: 0, imagined: false };
         loop {
@@ -256,8 +263,10 @@ impl Multipart {
             if len == delimiter.len() {
                 self.check(chunk, Octets::Span(at..candidate));
                 self.end_part(chunk);
-                self.out.span(chunk, candidate..next);
-                self.place = Place::Delimiter(Behind::Nothing);
+                if self.fault.is_none() {
+                    self.out.span(chunk, candidate..next);
+                    self.place = Place::Delimiter(Behind::Nothing);
+                }
                 return next;
             }
             if next == chunk.len() {
@@ -282,7 +291,10 @@ impl Multipart {
             (Behind::Nothing | Behind::WhiteSpace, b' ' | b'\t') => Place::Delimiter(Behind::WhiteSpace),
             (Behind::Nothing | Behind::WhiteSpace, b'\r') => Place::Delimiter(Behind::Cr),
             (Behind::Cr, b'\n') => Place::Headers(Vec::new()),
-            _ => return self.malformed(at),
+            _ => {
+                self.fail(MultipartError::Malformed { offset: self.offset });
+                return at;
+            }
         };
         self.out.span(chunk, at..at + 1);
         at + 1
@@ -314,6 +326,9 @@ impl Multipart {
         self.part = Part::text(*self.decoder(), start, false);
         self.check(chunk, Octets::Others(fields));
         self.end_part(chunk);
+        if self.fault.is_some() {
+            return;
+        }
         let fields = match PartHeaders::parse(fields) {
             Ok(fields) => fields,
             Err(at) => return self.fail(MultipartError::Malformed { offset: start + at as u64 }),
@@ -390,11 +405,6 @@ impl Multipart {
             }
             Some(Err(_)) | None => {}
         }
-    }
-
-    fn malformed(&mut self, at: usize) -> usize {
-        self.fail(MultipartError::Malformed { offset: self.offset });
-        at
     }
 
     fn fail(&mut self, error: MultipartError) {

@@ -156,9 +156,13 @@ impl Refusal {
         match (self.message, &self.reason) {
             (Message::Response, _) => StatusCode::BAD_GATEWAY,
             (_, Reason::TooLong { .. }) => StatusCode::PAYLOAD_TOO_LARGE,
-            (_, Reason::MissingCharset | Reason::UnsupportedCharset | Reason::ContentCoding) => {
-                StatusCode::UNSUPPORTED_MEDIA_TYPE
-            }
+            (
+                _,
+                Reason::MissingCharset
+                | Reason::UnsupportedCharset
+                | Reason::ContentCoding
+                | Reason::Multipart(MultipartError::Charset { .. }),
+            ) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             _ => StatusCode::BAD_REQUEST,
         }
     }

@@ -53,12 +53,12 @@ const HOLD: usize = 2 * 1024 * 1024;
 ///     }));
 ///
 /// let request = Request::post("/").header("content-type", "application/json");
-/// let request = request.body(Full::from(&b"{\"name\": \"J\xF6rg\"}"[..])).unwrap();
+/// let request = request.body(Full::from(&b"{\"name\": \"Ren\xE9\"}"[..])).unwrap();
 /// let response = service.oneshot(request).await.unwrap();
 /// assert_eq!(response.status(), StatusCode::BAD_REQUEST);
 /// assert_eq!(response.headers()["content-type"], "application/problem+json");
 /// let problem = response.into_body().collect().await.unwrap().to_bytes();
-/// assert!(problem.ends_with(br#""kind":"MissingContinuation","offset":11,"len":1}"#));
+/// assert!(problem.ends_with(br#""kind":"MissingContinuation","offset":13,"len":1}"#));
 /// # }
 /// ```
 #[derive(Clone, Debug)]

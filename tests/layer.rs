@@ -1,0 +1,434 @@
+//! The layers: what they check, what they refuse, and what they make true afterwards.
+#![cfg(feature = "tower")]
+#![allow(missing_docs)]
+
+mod support;
+
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Request, Response, StatusCode};
+use http_body::Body;
+use http_body_util::{BodyExt, Full};
+use serde_json::Value;
+use support::bodies::{Script, Telling};
+use tower::{Layer, Service, ServiceExt, service_fn};
+use utf8_codec::{
+    Ascii, BodyRules, CheckedBody, ContentCodings, ErrorKind, ErrorPolicy, HttpCounters, MissingCharset,
+    OtherCharset, Reason, Refusal, TextDecoder, Utf8BodyError, ValidateUtf8RequestLayer,
+    ValidateUtf8ResponseLayer,
+};
+
+const BAD: &[u8] = b"{\"a\": \"\xED\xA0\x80\"}";
+
+/// What a client gets of a service that echoes, and how often the handler ran.
+struct Seen {
+    status: StatusCode,
+    headers: HeaderMap,
+    text: Bytes,
+    handled: usize,
+}
+
+impl Seen {
+    fn problem(&self) -> Value {
+        assert_eq!(self.headers["content-type"], "application/problem+json");
+        serde_json::from_slice(&self.text).expect("JSON")
+    }
+}
+
+fn post(fields: &[(&str, &str)]) -> http::request::Builder {
+    fields.iter().fold(Request::post("/"), |request, (name, value)| request.header(*name, *value))
+}
+
+/// Sends a request through the layer to a handler that answers with the body and the header fields that it got.
+async fn through<B>(layer: &ValidateUtf8RequestLayer, request: Request<B>) -> Seen
+where
+    B: Body<Data = Bytes> + 'static,
+    B::Error: Into<utf8_codec::BoxError>,
+{
+    let handled = AtomicUsize::new(0);
+    let mut service = layer.layer(service_fn(|request: Request<CheckedBody<B>>| {
+        handled.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let (parts, body) = request.into_parts();
+            let response = match body.collect().await {
+                Ok(text) => Response::new(Full::new(text.to_bytes())),
+                Err(_) => Response::builder().status(StatusCode::IM_A_TEAPOT).body(Full::default()).unwrap(),
+            };
+            let (mut answer, text) = response.into_parts();
+            answer.headers = parts.headers;
+            Ok::<_, Infallible>(Response::from_parts(answer, text))
+        }
+    }));
+    let response = service.ready().await.unwrap().call(request).await.unwrap();
+    let (parts, body) = response.into_parts();
+    let text = body.collect().await.unwrap().to_bytes();
+    Seen { status: parts.status, headers: parts.headers, text, handled: handled.load(Ordering::Relaxed) }
+}
+
+async fn send(layer: &ValidateUtf8RequestLayer, fields: &[(&str, &str)], text: &'static [u8]) -> Seen {
+    through(layer, post(fields).body(Full::new(Bytes::from_static(text))).unwrap()).await
+}
+
+#[tokio::test]
+async fn text_is_checked_by_its_media_type_and_nothing_else_is() {
+    let layer = ValidateUtf8RequestLayer::new();
+    for text in [
+        "application/json",
+        "application/JSON; charset=UTF8",
+        "application/vnd.api+json",
+        "text/plain",
+        "text/html; charset=\"utf-8\"",
+        "text/event-stream",
+        "application/x-www-form-urlencoded",
+        "application/xml",
+        "image/svg+xml",
+        "application/x-ndjson",
+        "application/problem+json",
+    ] {
+        let seen = send(&layer, &[("content-type", text)], BAD).await;
+        assert_eq!((seen.status, seen.handled), (StatusCode::BAD_REQUEST, 0), "{text}");
+        let problem = seen.problem();
+        assert_eq!(problem["type"], "about:blank");
+        assert_eq!(problem["title"], "Bad Request");
+        assert_eq!(problem["status"], 400);
+        assert_eq!(problem["detail"], "ill-formed UTF-8 at byte 7 (Surrogate, 1 bytes)");
+        assert_eq!(
+            (&problem["offset"], &problem["kind"], &problem["len"]),
+            (&7.into(), &"Surrogate".into(), &1.into())
+        );
+        assert_eq!(
+            send(&layer, &[("content-type", text)], "{\"é\": 1}".as_bytes()).await.status,
+            StatusCode::OK
+        );
+    }
+    for other in
+        ["application/octet-stream", "image/png", "multipart/form-data; boundary=x", "application/zip"]
+    {
+        let seen = send(&layer, &[("content-type", other)], BAD).await;
+        assert_eq!((seen.status, &seen.text[..], seen.handled), (StatusCode::OK, BAD, 1), "{other}");
+    }
+    assert_eq!(send(&layer, &[], BAD).await.status, StatusCode::OK, "nobody said that it is text");
+    let everything = ValidateUtf8RequestLayer::new().rules(BodyRules::new().text_types(|_| true));
+    assert_eq!(send(&everything, &[], BAD).await.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn what_cannot_be_checked_passes_or_is_refused_as_told() {
+    let json = ("content-type", "application/json");
+    let refusing = BodyRules::new().content_codings(ContentCodings::Refuse);
+    for (layer, coded) in [
+        (ValidateUtf8RequestLayer::new(), StatusCode::OK),
+        (ValidateUtf8RequestLayer::new().rules(refusing), StatusCode::UNSUPPORTED_MEDIA_TYPE),
+    ] {
+        for coding in ["gzip", "identity, gzip", "zstd"] {
+            assert_eq!(send(&layer, &[json, ("content-encoding", coding)], BAD).await.status, coded);
+        }
+        let identity = send(&layer, &[json, ("content-encoding", "Identity")], BAD).await;
+        assert_eq!(identity.status, StatusCode::BAD_REQUEST);
+        let range = [json, ("content-range", "bytes 1-5/9")];
+        assert_eq!(send(&layer, &range, BAD).await.status, StatusCode::OK, "it may start inside a character");
+    }
+}
+
+#[tokio::test]
+async fn charsets_follow_the_rules() {
+    let layer = |rules| ValidateUtf8RequestLayer::new().rules(rules);
+    let status = async |layer: &ValidateUtf8RequestLayer, content_type, text: &'static [u8]| {
+        send(layer, &[("content-type", content_type)], text).await.status.as_u16()
+    };
+    let default = layer(BodyRules::new());
+    assert_eq!(status(&default, "text/plain", b"\xE9").await, 400);
+    assert_eq!(status(&default, "text/plain; charset=latin1", b"\xE9").await, 415);
+    assert_eq!(status(&default, "text/plain; charset=utf-8; charset=latin1", b"a").await, 400);
+    assert_eq!(status(&default, "text/plain; charset=utf-8; CHARSET=\"UTF8\"", b"a").await, 200);
+    assert_eq!(status(&default, "text/plain; charset", b"a").await, 400);
+    let pass =
+        layer(BodyRules::new().other_charset(OtherCharset::Pass).missing_charset(MissingCharset::Pass));
+    assert_eq!(status(&pass, "text/plain; charset=latin1", b"\xE9").await, 200);
+    assert_eq!(status(&pass, "text/plain", b"\xE9").await, 200);
+    assert_eq!(status(&pass, "text/plain; charset=utf-8", b"\xE9").await, 400);
+    let refuse = layer(BodyRules::new().missing_charset(MissingCharset::Refuse));
+    assert_eq!(status(&refuse, "text/plain", b"a").await, 415);
+    assert_eq!(status(&refuse, "application/json", b"1").await, 200, "JSON has no such parameter");
+
+    let two = post(&[("content-type", "text/plain"), ("content-type", "application/json")]);
+    let seen = through(&default, two.body(Full::from("a")).unwrap()).await;
+    assert_eq!(
+        (seen.status, seen.problem()["kind"].as_str()),
+        (StatusCode::BAD_REQUEST, Some("ConflictingCharset"))
+    );
+}
+
+#[cfg(feature = "encoding_rs")]
+#[tokio::test]
+async fn another_charset_becomes_utf_8_and_says_so() {
+    let rules = BodyRules::new().other_charset(OtherCharset::Transcode);
+    for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
+        let layer = layer.rules(rules.clone());
+        let fields =
+            [("content-type", "text/plain; format=flowed; charset=Shift_JIS"), ("content-digest", "x")];
+        let seen = send(&layer, &fields, b"\x93\xFA\x96\x7B").await;
+        assert_eq!((seen.status, &seen.text[..]), (StatusCode::OK, "日本".as_bytes()));
+        assert_eq!(seen.headers["content-type"], "text/plain; format=\"flowed\"; charset=utf-8");
+        assert!(!seen.headers.contains_key("content-digest"));
+
+        let seen = send(&layer, &fields, b"\x93\xFA\x96").await;
+        let problem = seen.problem();
+        assert_eq!((&problem["kind"], &problem["offset"]), (&"Undecodable".into(), &2.into()));
+        let seen = send(&layer, &[("content-type", "text/plain; charset=klingon")], b"a").await;
+        assert_eq!(seen.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    }
+    // A character of two octets, cut everywhere; and a long text, which comes out in several frames.
+    let long = "日本語".repeat(20_000);
+    let (octets, ..) = (b"\x93\xFA\x96\x7B\x8C\xEA".repeat(20_000), ());
+    for cut in [0, 1, 4_001, octets.len() - 1] {
+        let body = Script::of(&[&octets[..cut], &octets[cut..]], Telling::EndStream);
+        let layer = ValidateUtf8RequestLayer::new().rules(rules.clone());
+        let request = post(&[("content-type", "text/plain; charset=sjis")]).body(body).unwrap();
+        let seen = through(&layer, request).await;
+        assert_eq!(seen.status, StatusCode::OK);
+        assert!(seen.text == long.as_bytes());
+    }
+}
+
+#[tokio::test]
+async fn a_body_is_held_up_to_a_limit() {
+    let json = [("content-type", "application/json")];
+    let layer = ValidateUtf8RequestLayer::new().hold(8);
+    assert_eq!(send(&layer, &json, b"12345678").await.status, StatusCode::OK);
+    for telling in Telling::ALL {
+        let body = Script::of(&[b"1234", b"56789"], telling);
+        let seen = through(&layer, post(&json).body(body).unwrap()).await;
+        assert_eq!((seen.status, seen.handled), (StatusCode::PAYLOAD_TOO_LARGE, 0), "{telling:?}");
+        assert_eq!(seen.problem()["kind"], "TooLong");
+        let body = Script::of(&[b"1234", b"", b"5678"], telling);
+        assert_eq!(through(&layer, post(&json).body(body).unwrap()).await.text, "12345678");
+    }
+    assert_eq!(send(&layer, &[], b"not text, however long").await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn while_streaming_the_handler_sees_the_good_text_and_the_client_the_refusal() {
+    let json = [("content-type", "application/json")];
+    let layer = ValidateUtf8RequestLayer::streaming();
+    let seen = send(&layer, &json, BAD).await;
+    assert_eq!((seen.status, seen.handled), (StatusCode::BAD_REQUEST, 1), "not the teapot of the handler");
+    assert_eq!(seen.problem()["offset"], 7);
+    // The rest of a body is taken before the refusal: its client reads no answer otherwise.
+    for (drain, left) in [(1_000, 0), (3, 1), (0, 3)] {
+        let body = Script::of(&[b"\xFF", b"abc", b"def", b"ghi"], Telling::Nothing);
+        let rest = std::sync::Arc::new(std::sync::Mutex::new(body));
+        let shared = Shared(rest.clone());
+        let seen =
+            through(&ValidateUtf8RequestLayer::streaming().drain(drain), post(&json).body(shared).unwrap())
+                .await;
+        assert_eq!(seen.status, StatusCode::BAD_REQUEST);
+        let expected = if drain == 3 { 2 } else { left };
+        assert_eq!(rest.lock().unwrap().frames.len(), expected, "drain {drain}");
+    }
+    // An error that is not about text is the business of the handler.
+    for layer in [layer, ValidateUtf8RequestLayer::new()] {
+        let body = Script::of(&[b"ab\xE2"], Telling::Nothing).with_failure("reset");
+        let seen = through(&layer, post(&json).body(body).unwrap()).await;
+        assert_eq!((seen.status, seen.handled), (StatusCode::IM_A_TEAPOT, 1));
+    }
+}
+
+/// A body that a test can look into while another owns it.
+struct Shared(std::sync::Arc<std::sync::Mutex<Script>>);
+
+impl Body for Shared {
+    type Data = Bytes;
+    type Error = &'static str;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        cx: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, &'static str>>> {
+        std::pin::Pin::new(&mut *self.0.lock().unwrap()).poll_frame(cx)
+    }
+}
+
+#[tokio::test]
+async fn a_handler_finds_the_refusal_behind_the_error() {
+    let layer = ValidateUtf8RequestLayer::streaming();
+    let service = layer.layer(service_fn(async |request: Request<CheckedBody<Full<Bytes>>>| {
+        let error = request.into_body().collect().await.unwrap_err();
+        assert_eq!(Utf8BodyError::find(&error).unwrap().utf8_error().unwrap().offset, 7);
+        let wrapped = std::io::Error::other(error);
+        let refusal = Refusal::from_error(&wrapped).expect("a refusal");
+        assert_eq!(refusal.reason.kind(), "Surrogate");
+        Ok::<_, Infallible>(refusal.to_response().map(Full::new))
+    }));
+    let request = post(&[("content-type", "text/plain")]).body(Full::from(BAD)).unwrap();
+    assert_eq!(service.oneshot(request).await.unwrap().status(), StatusCode::BAD_REQUEST);
+    assert!(Refusal::from_error(&std::io::Error::other("reset")).is_none());
+}
+
+#[tokio::test]
+async fn header_values_paths_and_queries_are_checked_if_asked() {
+    let request = |uri: &str, value: &[u8]| {
+        let request = Request::get(uri).header("x-name", http::HeaderValue::from_bytes(value).unwrap());
+        request.body(Full::<Bytes>::default()).unwrap()
+    };
+    let (bad_path, bad_query) = ("/a/%ED%A0%80?q=1", "/a?q=%C3%A9%ff&r=%zz%");
+    let lenient = ValidateUtf8RequestLayer::new();
+    let headers = lenient.clone().check_headers();
+    let path = lenient.clone().check_path();
+    let query = lenient.clone().check_query();
+    for (layer, request, expected) in [
+        (&lenient, request(bad_path, b"\xE9"), None),
+        (&lenient, request(bad_query, b"\xE9"), None),
+        (&headers, request(bad_path, "é".as_bytes()), None),
+        (
+            &headers,
+            request("/", b"Ren\xE9"),
+            Some("field x-name: ill-formed UTF-8 at byte 3 (Truncated, 1 bytes)"),
+        ),
+        (&path, request(bad_query, b"\xE9"), None),
+        (&path, request(bad_path, b""), Some("path: ill-formed UTF-8 at byte 3 (Surrogate, 1 bytes)")),
+        (&query, request(bad_path, b""), None),
+        (&query, request(bad_query, b""), Some("query: ill-formed UTF-8 at byte 4 (InvalidLead, 1 bytes)")),
+        (&query, request("/?q=%E2%82", b""), Some("query: ill-formed UTF-8 at byte 2 (Truncated, 2 bytes)")),
+        (&query, request("/?q=%E2%82%AC%", b""), None),
+    ] {
+        let seen = through(layer, request).await;
+        assert_eq!(seen.handled, usize::from(expected.is_none()));
+        match expected {
+            Some(detail) => assert_eq!(seen.problem()["detail"], detail),
+            None => assert_eq!(seen.status, StatusCode::OK),
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_answer_to_a_bad_request_can_be_another_one() {
+    let layer = ValidateUtf8RequestLayer::new().on_refusal(|refusal: &Refusal| {
+        assert!(matches!(refusal.reason, Reason::Body(error) if error.kind == ErrorKind::Surrogate));
+        assert_eq!(refusal.content_type.as_ref().unwrap(), "text/plain");
+        Response::builder().status(422).body(Bytes::from(refusal.reason.kind())).unwrap()
+    });
+    let seen = send(&layer, &[("content-type", "text/plain")], BAD).await;
+    assert_eq!((seen.status.as_u16(), &seen.text[..]), (422, &b"Surrogate"[..]));
+}
+
+#[tokio::test]
+async fn counters_count_for_all_clones_of_a_layer() {
+    let counters = HttpCounters::new();
+    for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
+        let layer = layer.counters(&counters);
+        send(&layer, &[("content-type", "text/plain")], BAD).await;
+        send(&layer.clone(), &[("content-type", "text/plain")], b"good").await;
+        send(&layer, &[("content-type", "text/plain; charset=x")], b"other").await;
+        send(&layer, &[("content-type", "image/png")], BAD).await;
+    }
+    let now = counters.snapshot();
+    assert_eq!((now.bodies, now.bytes), (4, 2 * (BAD.len() + 4) as u64));
+    assert_eq!((now.refused(ErrorKind::Surrogate), now.refused_otherwise, now.refused_total()), (2, 2, 4));
+}
+
+/// What comes through the layer of a response.
+async fn answer(
+    layer: &ValidateUtf8ResponseLayer,
+    method: Method,
+    response: http::response::Builder,
+    text: &'static [u8],
+) -> (http::response::Parts, Result<Bytes, Utf8BodyError>) {
+    let response = response.body(Full::new(Bytes::from_static(text))).unwrap();
+    let response = std::sync::Mutex::new(Some(response));
+    let service = layer.layer(service_fn(|_: Request<()>| {
+        let response = response.lock().unwrap().take().unwrap();
+        async { Ok::<_, Infallible>(response) }
+    }));
+    let request = Request::builder().method(method).body(()).unwrap();
+    let (parts, body) = service.oneshot(request).await.unwrap().into_parts();
+    (parts, body.collect().await.map(|text| text.to_bytes()))
+}
+
+fn text_response() -> http::response::Builder {
+    Response::builder()
+        .header("content-type", "text/plain")
+        .header("content-length", "4")
+        .header("etag", "\"strong\"")
+        .header("accept-ranges", "bytes")
+        .header("content-digest", "sha-256=:AAAA:")
+        .header("repr-digest", "sha-256=:AAAA:")
+}
+
+#[tokio::test]
+async fn a_bad_response_is_cut_off_or_refused() {
+    let (parts, text) =
+        answer(&ValidateUtf8ResponseLayer::new(), Method::GET, text_response(), b"ab\xE2\x82").await;
+    assert_eq!(parts.status, StatusCode::OK);
+    assert_eq!(parts.headers["content-length"], "4", "what is true of good text stays");
+    assert!(parts.headers.contains_key("etag"));
+    assert_eq!(text.unwrap_err().utf8_error().unwrap().offset, 2);
+
+    let holding = ValidateUtf8ResponseLayer::new().hold(100);
+    let (parts, text) = answer(&holding, Method::GET, text_response(), b"ab\xE2\x82").await;
+    assert_eq!(parts.status, StatusCode::BAD_GATEWAY);
+    assert!(!parts.headers.contains_key("etag"), "it is another response");
+    assert!(text.unwrap().ends_with(br#""kind":"Truncated","offset":2,"len":2}"#));
+    let (parts, text) = answer(&holding, Method::GET, text_response(), b"good").await;
+    assert_eq!((parts.headers.len(), &text.unwrap()[..]), (6, &b"good"[..]));
+    let (parts, _) =
+        answer(&ValidateUtf8ResponseLayer::new().hold(3), Method::GET, text_response(), b"good").await;
+    assert_eq!(parts.status, StatusCode::BAD_GATEWAY);
+
+    let checking = ValidateUtf8ResponseLayer::new().check_headers();
+    let name = http::HeaderValue::from_bytes(b"\xE9").unwrap();
+    let (parts, _) = answer(&checking, Method::GET, text_response().header("x-name", name), b"good").await;
+    assert_eq!(parts.status, StatusCode::BAD_GATEWAY);
+}
+
+#[tokio::test]
+async fn a_repair_removes_what_it_makes_untrue() {
+    let repairing = |policy| {
+        let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
+        ValidateUtf8ResponseLayer::new().rules(rules)
+    };
+    let gone = ["content-digest", "repr-digest", "etag", "accept-ranges"];
+    let (parts, text) =
+        answer(&repairing(ErrorPolicy::REPLACE), Method::GET, text_response(), b"ab\xE2\x82").await;
+    assert_eq!(text.unwrap(), "ab\u{FFFD}");
+    assert!(
+        gone.iter().chain(&["content-length"]).all(|name| !parts.headers.contains_key(*name)),
+        "{parts:?}"
+    );
+
+    let question_mark = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
+    let (parts, text) = answer(&repairing(question_mark), Method::GET, text_response(), b"ab\xE2\x82").await;
+    assert_eq!(
+        (text.unwrap(), &parts.headers["content-length"]),
+        ("ab??".into(), &http::HeaderValue::from(4))
+    );
+    assert!(gone.iter().all(|name| !parts.headers.contains_key(*name)), "{parts:?}");
+
+    let weak = Response::builder().header("content-type", "text/plain").header("etag", "W/\"weak\"");
+    let (parts, _) = answer(&repairing(ErrorPolicy::REPLACE), Method::GET, weak, b"ab\xFF").await;
+    assert!(parts.headers.contains_key("etag"), "a weak tag does not promise octets");
+
+    // A body that is held is known: what was not changed keeps its fields.
+    let holding = repairing(ErrorPolicy::REPLACE).hold(100);
+    let (parts, _) = answer(&holding, Method::GET, text_response(), b"good").await;
+    assert_eq!(parts.headers.len(), 6);
+    let (parts, text) = answer(&holding, Method::GET, text_response(), b"ab\xE2\x82").await;
+    assert_eq!((text.unwrap().len(), &parts.headers["content-length"]), (5, &http::HeaderValue::from(5)));
+    assert!(gone.iter().all(|name| !parts.headers.contains_key(*name)), "{parts:?}");
+}
+
+#[tokio::test]
+async fn responses_without_a_whole_body_are_not_looked_at() {
+    let layer = ValidateUtf8ResponseLayer::new().rules(BodyRules::new().text_types(|_| true)).hold(100);
+    for (method, status) in [(Method::HEAD, 200), (Method::GET, 204), (Method::GET, 206), (Method::GET, 304)]
+    {
+        let (parts, text) = answer(&layer, method, text_response().status(status), b"\xBF\xFF").await;
+        assert_eq!((parts.status.as_u16(), &text.unwrap()[..]), (status, &b"\xBF\xFF"[..]));
+        assert_eq!(parts.headers.len(), 6);
+    }
+    let other = Response::builder().header("content-type", "text/plain; charset=latin1");
+    let (parts, text) = answer(&ValidateUtf8ResponseLayer::new(), Method::GET, other, b"\xE9").await;
+    assert_eq!((parts.status, &text.unwrap()[..]), (StatusCode::OK, &b"\xE9"[..]), "the client can read it");
+}

@@ -1,0 +1,243 @@
+//! `multipart/form-data`: text fields are checked, files pass, boundaries are split anywhere.
+#![cfg(feature = "http")]
+#![allow(missing_docs)]
+
+mod support;
+
+use bytes::Bytes;
+use futures::executor::block_on;
+use http_body_util::BodyExt;
+use support::bodies::{Script, Telling};
+use support::{Rng, some_partitions};
+use utf8_codec::{
+    BodyRules, ErrorKind, ErrorPolicy, MissingCharset, MultipartError, OtherCharset, TextDecoder, Utf8Body,
+    Utf8BodyError,
+};
+
+const BOUNDARY: &[u8] = b"--=_b--";
+
+/// A part: what stands behind `form-data` in its `Content-Disposition`, its other fields, its content.
+type Part<'p> = (&'p str, &'p str, &'p [u8]);
+
+fn form(parts: &[Part<'_>]) -> Vec<u8> {
+    let mut form = Vec::new();
+    for (parameters, fields, content) in parts {
+        form.extend_from_slice(&[b"--", BOUNDARY, b"\r\n"].concat());
+        form.extend_from_slice(
+            format!("Content-Disposition: form-data{parameters}\r\n{fields}\r\n").as_bytes(),
+        );
+        form.extend_from_slice(content);
+        form.extend_from_slice(b"\r\n");
+    }
+    form.extend_from_slice(&[b"--", BOUNDARY, b"--\r\n"].concat());
+    form
+}
+
+/// What comes out before the end or the error, and the error.
+fn check(chunks: &[&[u8]], telling: Telling, rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
+    let mut body = Utf8Body::form_data(Script::of(chunks, telling), BOUNDARY, rules).expect("a boundary");
+    let mut out = Vec::new();
+    while let Some(frame) = block_on(body.frame()) {
+        match frame {
+            Ok(frame) => out.extend_from_slice(&frame.into_data().expect("data")),
+            Err(error) => {
+                assert!(block_on(body.frame()).is_none(), "the body is fused");
+                return (out, Some(error));
+            }
+        }
+    }
+    (out, None)
+}
+
+/// The same for every way of cutting.
+fn check_all(form: &[u8], rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
+    let whole = check(&[form], Telling::Nothing, rules);
+    let mut tellings = Telling::ALL.into_iter().cycle();
+    some_partitions(form, 10, |chunks| {
+        let telling = tellings.next().expect("there is always one more");
+        let cut = check(chunks, telling, rules);
+        let ways = || format!("{} chunks, the first of {}, {telling:?}", chunks.len(), chunks[0].len());
+        assert_eq!(format!("{:?}", cut.1), format!("{:?}", whole.1), "{}", ways());
+        assert!(cut.0 == whole.0, "{}:\n{}\n{}", ways(), cut.0.escape_ascii(), whole.0.escape_ascii());
+    });
+    whole
+}
+
+fn passes(form: &[u8], rules: &BodyRules) {
+    let (out, error) = check_all(form, rules);
+    assert!(error.is_none(), "{error:?}");
+    assert!(out == form, "what is good goes through as it is");
+}
+
+/// Where `needle` is in `form`.
+fn find(form: &[u8], needle: &[u8]) -> u64 {
+    form.windows(needle.len()).position(|window| window == needle).expect("it is there") as u64
+}
+
+#[test]
+fn text_fields_are_checked_and_files_pass() {
+    let file = b"\x89PNG\r\n\x1A\n\xFF\xFE\r\n--=_\r\n--\r\r\n-\xED\xA0\x80";
+    let parts = [
+        ("; name=\"a\"", "", "naïve €\r\n--=_b\r\n\r".as_bytes()),
+        ("; name=\"f\"; filename=\"é.png\"", "Content-Type: image/png\r\n", &file[..]),
+        ("; name=\"g\"; filename*=UTF-8''x", "Content-Type: text/plain\r\n", &file[..]),
+        ("; name=\"bin\"", "Content-Type: application/octet-stream\r\n", &file[..]),
+        ("; name=\"e\"", "", b""),
+        ("; name=\"j\"", "content-type: application/json; charset=UTF8\r\n", "{\"é\": 1}".as_bytes()),
+    ];
+    let good = form(&parts);
+    passes(&good, &BodyRules::new());
+    passes(&[b"preamble \xFF\r\n", &good[..], b"epilogue \xFF"].concat(), &BodyRules::new());
+
+    for (broken, kind, len) in [
+        (&b"abc \xED\xA0\x80"[..], ErrorKind::Surrogate, 1),
+        (b"abc \xE2\x82", ErrorKind::Truncated, 2),
+        (b"abc \xE2\x82\r\n--=_b", ErrorKind::MissingContinuation, 2),
+        (b"abc \xFF", ErrorKind::InvalidLead, 1),
+    ] {
+        for place in [0, 5] {
+            let mut parts = parts;
+            parts[place].2 = broken;
+            let form = form(&parts);
+            let (out, error) = check_all(&form, &BodyRules::new());
+            let error = error.and_then(|error| error.utf8_error()).expect("ill-formed text");
+            let offset = find(&form, b"abc ") + 4;
+            assert_eq!((error.offset, error.kind, error.len), (offset, kind, len));
+            assert!(out == form[..offset as usize], "the good text before it is handed on");
+        }
+    }
+}
+
+#[test]
+fn the_charset_of_a_field_decides() {
+    let latin1: &[u8] = b"caf\xE9!";
+    let field = |fields| form(&[("; name=\"x\"", fields, latin1)]);
+    let pass = BodyRules::new().other_charset(OtherCharset::Pass);
+    passes(&field("Content-Type: text/plain; charset=latin1\r\n"), &pass);
+    passes(&field(""), &BodyRules::new().missing_charset(MissingCharset::Pass));
+    for fields in
+        ["Content-Type: text/plain; charset=latin1\r\n", "Content-Type: text/plain; charset=a; charset=b\r\n"]
+    {
+        let form = field(fields);
+        let offset = find(&form, latin1);
+        let (_, error) = check_all(&form, &BodyRules::new());
+        assert!(
+            matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Charset { offset: at })) if at == offset)
+        );
+    }
+    let charset =
+        |label: &'static [u8]| form(&[("; name=\"_charset_\"", "", label), ("; name=x", "", latin1)]);
+    passes(&charset(b"iso-8859-1"), &pass);
+    for utf8 in [&b"UTF-8"[..], b""] {
+        let form = charset(utf8);
+        let (_, error) = check_all(&form, &pass);
+        let at = error.and_then(|error| error.utf8_error()).map(|error| error.offset);
+        // An empty label names no charset, so it is another one.
+        assert_eq!(at, (!utf8.is_empty()).then(|| find(&form, b"\xE9!")));
+    }
+    let (_, error) = check_all(&charset(b"iso-8859-1"), &BodyRules::new());
+    assert!(matches!(error, Some(Utf8BodyError::Multipart(MultipartError::Charset { .. }))));
+}
+
+#[test]
+fn names_are_text_too() {
+    let form = form(&[("; name=\"a\"; filename=\"\u{E9}\"", "", b"\xFF")]);
+    passes(&form, &BodyRules::new());
+    let bad: Vec<u8> = form.iter().copied().filter(|octet| *octet != 0xA9).collect();
+    let error =
+        check_all(&bad, &BodyRules::new()).1.and_then(|error| error.utf8_error()).expect("ill-formed");
+    assert_eq!((error.offset, error.kind), (find(&bad, b"\xC3"), ErrorKind::MissingContinuation));
+}
+
+#[test]
+fn a_repair_stays_inside_its_field() {
+    let rules = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+    let file = ("; name=f; filename=x", "", &b"\xFF\xE2\x82"[..]);
+    let bad = form(&[("; name=a", "", b"a\xFFb\xE2\x82"), file, ("; name=b", "", b"\xC3")]);
+    let good = form(&[
+        ("; name=a", "", "a\u{FFFD}b\u{FFFD}".as_bytes()),
+        file,
+        ("; name=b", "", "\u{FFFD}".as_bytes()),
+    ]);
+    let (out, error) = check_all(&bad, &rules);
+    assert!(error.is_none());
+    assert!(out == good, "{}", out.escape_ascii());
+}
+
+#[test]
+fn what_another_reader_might_take_apart_otherwise_is_refused() {
+    let delimiter = |end: &str| [b"--", BOUNDARY, end.as_bytes()].concat();
+    let head = [&delimiter("\r\n")[..], b"Content-Disposition: form-data; name=x\r\n"].concat();
+    let end = delimiter("--\r\n");
+    for (what, form) in [
+        ("no end", [&head[..], b"\r\ntext"].concat()),
+        ("no end of the fields", head.clone()),
+        ("no delimiter at all", b"text".to_vec()),
+        ("something behind a delimiter", [&delimiter("x\r\n")[..], b"\r\n\r\n", &end].concat()),
+        ("half an end", [&head[..], b"\r\ntext\r\n", &delimiter("-\r\n")].concat()),
+        ("a delimiter in the place of a content", [&head[..], b"\r\n", &end].concat()),
+        ("a bare line feed", [&head[..], b"a: b\nc: d\r\n\r\n\r\n", &end].concat()),
+        ("a bare carriage return", [&head[..], b"a: b\rc: d\r\n\r\n\r\n", &end].concat()),
+        ("a folded field", [&head[..], b"a: b\r\n c\r\n\r\n\r\n", &end].concat()),
+        ("no colon", [&head[..], b"abc\r\n\r\n\r\n", &end].concat()),
+        (
+            "two types",
+            [&head[..], b"Content-Type: a/b\r\ncontent-type: text/plain\r\n\r\n\r\n", &end].concat(),
+        ),
+        (
+            "two dispositions",
+            [&head[..], b"content-disposition: form-data; filename=x\r\n\r\n\r\n", &end].concat(),
+        ),
+        ("no type", [&head[..], b"content-type: text\r\n\r\n\r\n", &end].concat()),
+        ("endless fields", [&head[..], &b"a: b\r\n".repeat(5_000)[..], b"\r\n\r\n", &end].concat()),
+    ] {
+        let chunks: [&[u8]; 1] = [&form];
+        for telling in Telling::ALL {
+            let whole = check(&chunks, telling, &BodyRules::new()).1.expect(what);
+            assert!(matches!(whole, Utf8BodyError::Multipart(_)), "{what}: {whole:?}");
+            let single: Vec<&[u8]> = form.chunks(1).collect();
+            let cut = check(&single, telling, &BodyRules::new()).1;
+            assert_eq!(format!("{cut:?}"), format!("{:?}", Some(whole)), "{what}");
+        }
+    }
+    for boundary in [&b""[..], b"a\r\n", b"a ", "é".as_bytes(), &[b'a'; 71]] {
+        let body = Script::of(&[], Telling::Nothing);
+        assert_eq!(
+            Utf8Body::form_data(body, boundary, &BodyRules::new()).err(),
+            Some(MultipartError::Boundary)
+        );
+    }
+}
+
+#[test]
+fn random_forms_cut_at_random_agree() {
+    let mut rng = Rng::new(7578);
+    for _ in 0..30 {
+        let contents: Vec<_> = (0..1 + rng.below(4)).map(|_| rng.below(60)).collect();
+        let contents: Vec<_> = contents.into_iter().map(|len| rng.dirty_text(len)).collect();
+        let kinds = ["; name=a", "; name=a; filename=b"];
+        let parts: Vec<_> = contents.iter().map(|text| (kinds[rng.below(2)], "", &text[..])).collect();
+        let form = form(&parts);
+        let is_good =
+            parts.iter().all(|(kind, _, text)| kind.contains("file") || str::from_utf8(text).is_ok());
+        let (out, error) = check_all(&form, &BodyRules::new());
+        assert_eq!(error.is_none(), is_good);
+        let offset =
+            error.and_then(|error| error.utf8_error()).map_or(form.len() as u64, |error| error.offset);
+        assert!(out == form[..offset as usize]);
+    }
+}
+
+#[test]
+fn a_file_is_handed_on_without_a_copy() {
+    let file = vec![0xFF; 100_000];
+    let form = Bytes::from(form(&[("; name=f; filename=x", "", &file)]));
+    let body = http_body_util::Full::new(form.clone());
+    let mut body = Utf8Body::form_data(body, BOUNDARY, &BodyRules::new()).expect("a boundary");
+    let mut is_slice = false;
+    while let Some(frame) = block_on(body.frame()) {
+        let data = frame.expect("good").into_data().expect("data");
+        is_slice |= data.len() > 100_000 && form.as_ptr_range().contains(&data.as_ptr());
+    }
+    assert!(is_slice);
+}
