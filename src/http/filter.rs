@@ -12,6 +12,7 @@ use crate::text::TextDecoder;
 
 /// Feed a chunk, take what comes of it until there is nothing more, finish at the end.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "the common one is not worth an allocation for each body")]
 pub(crate) enum Filter {
     Text(TextFilter),
     Multipart(Box<Multipart>),

@@ -1,0 +1,88 @@
+//! `Utf8Body` against the bare body, and against the wrapper that `tower_http` limits bodies with.
+//!
+//! `cargo bench --features http --bench http`
+#![allow(missing_docs)]
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::hint::black_box;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::Limited;
+use utf8_codec::Utf8Body;
+
+/// A body whose frames are there already.
+struct Frames(VecDeque<Bytes>);
+
+impl Body for Frames {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.pop_front().map(|data| Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::new()
+    }
+}
+
+fn drain<B: Body<Data = Bytes>>(body: B) -> usize {
+    let mut body = pin!(body);
+    let mut octets = 0;
+    while let Poll::Ready(Some(Ok(frame))) = body.as_mut().poll_frame(&mut Context::from_waker(Waker::noop()))
+    {
+        octets += frame.data_ref().map_or(0, Bytes::len);
+    }
+    octets
+}
+
+fn bodies(criterion: &mut Criterion) {
+    let texts = [
+        ("json", r#"{"id":123456,"name":"Jane Doe","tags":["a","b"],"ok":true},"#.repeat(20_000)),
+        ("latin", "Voix ambiguë d’un cœur qui, au zéphyr, préfère les jattes de kiwis. ".repeat(14_000)),
+        ("japanese", "いろはにほへと ちりぬるを わかよたれそ つねならむ。".repeat(14_000)),
+    ];
+    for (name, text) in texts {
+        let text = Bytes::from(text).slice(..1 << 20);
+        // The last character may be cut: it is not what is measured.
+        let text = text.slice(..text.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len()));
+        let mut group = criterion.benchmark_group(format!("http/{name}"));
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        for frame in [64 * 1024, 1_400] {
+            let frames = || {
+                Frames(
+                    (0..text.len())
+                        .step_by(frame)
+                        .map(|at| text.slice(at..text.len().min(at + frame)))
+                        .collect(),
+                )
+            };
+            let setup = criterion::BatchSize::LargeInput;
+            group.bench_function(BenchmarkId::new("bare", frame), |b| {
+                b.iter_batched(frames, |body| black_box(drain(body)), setup);
+            });
+            group.bench_function(BenchmarkId::new("Limited", frame), |b| {
+                b.iter_batched(frames, |body| black_box(drain(Limited::new(body, usize::MAX))), setup);
+            });
+            group.bench_function(BenchmarkId::new("Utf8Body", frame), |b| {
+                b.iter_batched(frames, |body| black_box(drain(Utf8Body::new(body))), setup);
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, bodies);
+criterion_main!(benches);
