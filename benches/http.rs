@@ -3,11 +3,11 @@
 //! `cargo bench --features http --bench http`
 #![allow(missing_docs)]
 
+use core::convert::Infallible;
+use core::hint::black_box;
+use core::pin::{Pin, pin};
+use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::hint::black_box;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};

@@ -5,8 +5,9 @@
 //! takes and how many clients there are; by default 1 and 16.
 #![allow(missing_docs)]
 
-use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::time::Instant;
 
 use axum::Router;
 use axum::routing::post;

@@ -4,11 +4,11 @@
 
 mod support;
 
+use core::time::Duration;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, StatusCode, Version};
@@ -124,7 +124,7 @@ fn expected(octets: &[u8]) -> Answer {
 }
 
 type Chunks =
-    StreamBody<futures::stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, std::convert::Infallible>>>>;
+    StreamBody<futures::stream::Iter<std::vec::IntoIter<Result<Frame<Bytes>, core::convert::Infallible>>>>;
 
 fn chunked(chunks: &[&[u8]]) -> Chunks {
     let frames = chunks.iter().filter(|chunk| !chunk.is_empty());

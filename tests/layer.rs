@@ -4,8 +4,8 @@
 
 mod support;
 
-use std::convert::Infallible;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use core::convert::Infallible;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
@@ -244,10 +244,10 @@ impl Body for Shared {
     type Error = &'static str;
 
     fn poll_frame(
-        self: std::pin::Pin<&mut Self>,
-        cx: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<Result<http_body::Frame<Bytes>, &'static str>>> {
-        std::pin::Pin::new(&mut *self.0.lock().unwrap()).poll_frame(cx)
+        self: core::pin::Pin<&mut Self>,
+        cx: &mut core::task::Context<'_>,
+    ) -> core::task::Poll<Option<Result<http_body::Frame<Bytes>, &'static str>>> {
+        core::pin::Pin::new(&mut *self.0.lock().unwrap()).poll_frame(cx)
     }
 }
 
