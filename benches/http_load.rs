@@ -1,4 +1,5 @@
-//! Requests per second of an axum server with and without the layers: 16 KiB of JSON in, its length out.
+//! Requests per second of an axum server with and without the layers: 16 KiB of JSON in; out comes its
+//! length, by a handler that does next to nothing, or the number of its items, by one that parses it.
 //!
 //! `cargo bench --features tower --bench http_load` measures in turns, so that what else the machine does meets all
 //! of them, and prints the median of each and what a layer costs. `-- SECONDS CONNECTIONS` sets how long each turn
@@ -10,10 +11,13 @@ use core::time::Duration;
 use std::time::Instant;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::routing::post;
 use bytes::Bytes;
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tower::util::MapRequestLayer;
 use utf8_codec::ValidateUtf8RequestLayer;
 
 const TURNS: usize = 9;
@@ -25,10 +29,22 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let length = || post(async |text: Bytes| text.len().to_string());
+        let parse = || {
+            post(async |text: Bytes| match serde_json::from_slice(&text) {
+                Ok(Value::Array(items)) => items.len().to_string(),
+                _ => "no list".to_owned(),
+            })
+        };
+        let another = MapRequestLayer::new(|request: Request| request);
         let servers = [
-            ("no layer", length()),
-            ("holding", length().layer(ValidateUtf8RequestLayer::new())),
-            ("streaming", length().layer(ValidateUtf8RequestLayer::streaming())),
+            ("length, no layer", length()),
+            ("length, a layer that does nothing", length().layer(another.clone())),
+            ("length, holding", length().layer(ValidateUtf8RequestLayer::new())),
+            ("length, streaming", length().layer(ValidateUtf8RequestLayer::streaming())),
+            ("parse, no layer", parse()),
+            ("parse, a layer that does nothing", parse().layer(another)),
+            ("parse, holding", parse().layer(ValidateUtf8RequestLayer::new())),
+            ("parse, streaming", parse().layer(ValidateUtf8RequestLayer::streaming())),
         ];
         let mut measured = Vec::new();
         for (name, method) in servers {
@@ -46,10 +62,13 @@ fn main() {
             rates.sort_by(f64::total_cmp);
             rates[rates.len() / 2]
         };
-        let bare = median(&mut measured[0].2);
+        let mut bare = f64::NAN;
         for (name, _, mut rates) in measured {
             let rate = median(&mut rates);
-            println!("{name:>10} {rate:>9.0} requests/s {:>+6.1} %", (rate / bare - 1.0) * 100.0);
+            if name.ends_with("no layer") {
+                bare = rate;
+            }
+            println!("{name:>34} {rate:>9.0} requests/s {:>+6.1} %", (rate / bare - 1.0) * 100.0);
         }
     });
 }

@@ -4,9 +4,10 @@
 
 mod support;
 
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
