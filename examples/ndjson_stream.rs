@@ -1,0 +1,99 @@
+//! NDJSON from a socket, fast and without end: batches of lines, each line judged on its own, a bad one told and gone
+//! past.
+
+use futures::StreamExt;
+use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+use tokio_util::codec::FramedRead;
+use utf8_codec::{BomPolicy, CodecError, ErrorsAsItems, TextDecoder, Utf8LinesCodec};
+
+/// What became of the records of a session.
+#[derive(Debug, Default)]
+struct Session {
+    users: Vec<String>,
+    batches: usize,
+    not_text: Vec<u64>,
+    too_long: usize,
+    not_json: usize,
+}
+
+impl Session {
+    fn record(&mut self, line: &str) {
+        match serde_json::from_str::<Value>(line) {
+            Ok(record) => self.users.push(record["user"].as_str().unwrap_or_default().to_owned()),
+            Err(_) if line.is_empty() => {}
+            Err(_) => self.not_json += 1,
+        }
+    }
+
+    fn error(&mut self, error: &CodecError) {
+        match error.utf8_error() {
+            Some(error) => self.not_text.push(error.offset),
+            None => self.too_long += 1,
+        }
+    }
+}
+
+async fn read(socket: impl tokio::io::AsyncRead + Unpin) -> Result<Session, CodecError> {
+    let text = TextDecoder::new().bom(BomPolicy::Strip);
+    let lines = Utf8LinesCodec::with_decoder(text).max_length(1_000).batches();
+    let mut batches = FramedRead::new(socket, ErrorsAsItems::new(lines));
+    let mut session = Session::default();
+    while let Some(batch) = batches.next().await {
+        // Only a failing socket ends the session.
+        match batch? {
+            Ok(lines) => {
+                session.batches += 1;
+                lines.iter().for_each(|line| session.record(line));
+            }
+            Err(error) => session.error(&error),
+        }
+    }
+    Ok(session)
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn core::error::Error>> {
+    const RECORDS: usize = 10_000;
+    let mut octets = b"\xEF\xBB\xBF".to_vec();
+    let mut bad_at = 0;
+    for number in 0..RECORDS {
+        match number {
+            // One octet of Latin-1 in a field, as old programs write it.
+            2_000 => {
+                octets.extend_from_slice(b"{\"user\":\"M");
+                bad_at = octets.len() as u64;
+                octets.extend_from_slice(b"\xFCller\"}\n");
+            }
+            4_000 => octets.extend_from_slice(format!("{{\"user\":\"{}\"}}\n", "x".repeat(2_000)).as_bytes()),
+            6_000 => octets.extend_from_slice(b"{\"user\":\r\n"),
+            _ => {
+                octets.extend_from_slice(format!("{{\"user\":\"\u{1F980}\u{2028}{number}\"}}\r\n").as_bytes())
+            }
+        }
+    }
+    let (mut peer, socket) = tokio::io::duplex(8_192);
+    let sender = tokio::spawn(async move {
+        for chunk in octets.chunks(4_099) {
+            peer.write_all(chunk).await?;
+        }
+        std::io::Result::Ok(octets.len())
+    });
+    let session = read(socket).await?;
+    let sent = sender.await??;
+
+    assert_eq!(session.users.len(), RECORDS - 3);
+    assert_eq!(session.users[RECORDS - 4], format!("\u{1F980}\u{2028}{}", RECORDS - 1));
+    assert_eq!(session.not_text, [bad_at]);
+    assert_eq!((session.too_long, session.not_json), (1, 1));
+    assert!(session.batches < RECORDS / 10, "{} batches", session.batches);
+    println!(
+        "{sent} octets: {} records in {} batches; not text at {:?}, too long {}, not JSON {}",
+        session.users.len(),
+        session.batches,
+        session.not_text,
+        session.too_long,
+        session.not_json
+    );
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! A WebSocket echo that judges text as its octets arrive: a frame that announces a mebibyte and starts with something
+//! that is no text is refused with close code 1007 before the rest has come.
+//!
+//! Libraries hand out whole frames, so this server reads frames itself; a library does the handshake, and is the client.
+//! Without arguments it plays server and client; `--listen ADDR` serves.
+
+use core::error::Error;
+use core::net::SocketAddr;
+use std::io::{self, Cursor};
+
+use bytes::{Buf, Bytes, BytesMut};
+use futures::{SinkExt, StreamExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Control, Data, OpCode};
+use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame, FrameHeader};
+use tokio_tungstenite::{WebSocketStream, accept_async, client_async};
+use utf8_codec::{Mask, Utf8Validator, truncate};
+
+type Result<T> = core::result::Result<T, Box<dyn Error + Send + Sync>>;
+
+const MAX_MESSAGE: usize = 16 << 20;
+/// A close frame has 125 octets, two of which are the code (RFC 6455 §5.5).
+const MAX_REASON: usize = 123;
+
+struct Connection {
+    socket: TcpStream,
+    buffer: BytesMut,
+}
+
+impl Connection {
+    /// Reads some octets; an end is not expected.
+    async fn read(&mut self) -> Result<()> {
+        match self.socket.read_buf(&mut self.buffer).await? {
+            0 => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The next frame header, with the length of its payload.
+    async fn header(&mut self) -> Result<(FrameHeader, usize)> {
+        loop {
+            let mut cursor = Cursor::new(&self.buffer[..]);
+            if let Some((header, length)) = FrameHeader::parse(&mut cursor)? {
+                let taken = cursor.position() as usize;
+                self.buffer.advance(taken);
+                return Ok((header, usize::try_from(length)?));
+            }
+            self.read().await?;
+        }
+    }
+
+    /// What has come of a payload of which `left` octets are missing.
+    async fn piece(&mut self, left: usize) -> Result<BytesMut> {
+        if self.buffer.is_empty() {
+            self.read().await?;
+        }
+        Ok(self.buffer.split_to(left.min(self.buffer.len())))
+    }
+
+    async fn send(&mut self, frame: Frame) -> Result<()> {
+        let mut octets = Vec::new();
+        frame.format(&mut octets)?;
+        Ok(self.socket.write_all(&octets).await?)
+    }
+
+    /// Closes the connection; the peer, which may be in the middle of a frame, gets to read why.
+    async fn close(mut self, code: u16, reason: &str) -> Result<()> {
+        let reason = truncate(reason, MAX_REASON).into();
+        self.send(Frame::close(Some(CloseFrame { code: CloseCode::from(code), reason }))).await?;
+        self.socket.shutdown().await?;
+        tokio::io::copy(&mut self.socket, &mut tokio::io::sink()).await?;
+        Ok(())
+    }
+}
+
+/// Echoes text messages until the peer closes.
+async fn echo(socket: TcpStream) -> Result<()> {
+    // A client speaks only after the handshake, so nothing is lost between the two.
+    let socket = accept_async(socket).await?.into_inner();
+    let mut connection = Connection { socket, buffer: BytesMut::new() };
+    let (mut text, mut message) = (Utf8Validator::new(), BytesMut::new());
+    loop {
+        let (header, mut left) = connection.header().await?;
+        let Some(mut mask) = header.mask.map(Mask::new) else {
+            return connection.close(1002, "a client masks its frames").await;
+        };
+        match header.opcode {
+            OpCode::Data(Data::Text | Data::Continue) => {
+                if message.len() + left > MAX_MESSAGE {
+                    return connection.close(1009, "the message is too big").await;
+                }
+                while left > 0 {
+                    let mut piece = connection.piece(left).await?;
+                    left -= piece.len();
+                    if let Err(error) = text.unmask(&mut piece, &mut mask) {
+                        return connection.close(Utf8Validator::CLOSE_CODE, &error.to_string()).await;
+                    }
+                    message.unsplit(piece);
+                }
+                if header.is_final {
+                    if let Err(error) = text.end_of_message() {
+                        return connection.close(Utf8Validator::CLOSE_CODE, &error.to_string()).await;
+                    }
+                    let echo = message.split().freeze();
+                    connection.send(Frame::message(echo, OpCode::Data(Data::Text), true)).await?;
+                }
+            }
+            OpCode::Control(control) => {
+                let mut payload = BytesMut::new();
+                while payload.len() < left {
+                    let piece = connection.piece(left - payload.len()).await?;
+                    payload.unsplit(piece);
+                }
+                mask.apply(&mut payload);
+                match control {
+                    Control::Ping => connection.send(Frame::pong(payload.freeze())).await?,
+                    Control::Close => {
+                        // A reason is text as well, behind the two octets of the code.
+                        let mut reason = Utf8Validator::new();
+                        let verdict = reason.feed(payload.get(2..).unwrap_or_default());
+                        return match verdict.and_then(|()| reason.end_of_message()) {
+                            Ok(()) => connection.close(1000, "").await,
+                            Err(error) => {
+                                connection.close(Utf8Validator::CLOSE_CODE, &error.to_string()).await
+                            }
+                        };
+                    }
+                    _ => {}
+                }
+            }
+            OpCode::Data(_) => return connection.close(1003, "text only").await,
+        }
+    }
+}
+
+async fn serve(listener: TcpListener) -> Result<()> {
+    loop {
+        let (socket, peer) = listener.accept().await?;
+        tokio::spawn(async move {
+            if let Err(error) = echo(socket).await {
+                eprintln!("{peer}: {error}");
+            }
+        });
+    }
+}
+
+type Client = WebSocketStream<TcpStream>;
+
+async fn connect(listener: &SocketAddr) -> Result<Client> {
+    let socket = TcpStream::connect(listener).await?;
+    Ok(client_async("ws://localhost/", socket).await?.0)
+}
+
+/// The close frame that a client is sent.
+async fn closed(client: &mut Client) -> Result<(u16, String)> {
+    match client.next().await.ok_or("the connection ended")?? {
+        Message::Close(Some(frame)) => Ok((frame.code.into(), frame.reason.to_string())),
+        other => Err(format!("not a close frame: {other:?}").into()),
+    }
+}
+
+fn fragment(payload: &'static [u8], opcode: Data, last: bool) -> Message {
+    Message::Frame(Frame::message(Bytes::from_static(payload), OpCode::Data(opcode), last))
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    if arguments.next().as_deref() == Some("--listen") {
+        let listener = TcpListener::bind(arguments.next().ok_or("--listen ADDR")?).await?;
+        println!("listening on {}", listener.local_addr()?);
+        return serve(listener).await;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(serve(listener));
+
+    // Good text comes back, also when a character is cut between two fragments with a ping among them.
+    let mut client = connect(&address).await?;
+    client.send(Message::text("κόσμε")).await?;
+    assert_eq!(client.next().await.ok_or("no echo")??, Message::text("κόσμε"));
+    client.send(fragment(b"gr\xC3", Data::Text, false)).await?;
+    client.send(Message::Ping(Bytes::from_static(b"there?"))).await?;
+    client.send(fragment(b"\xBCn", Data::Continue, true)).await?;
+    assert_eq!(client.next().await.ok_or("no pong")??, Message::Pong(Bytes::from_static(b"there?")));
+    assert_eq!(client.next().await.ok_or("no echo")??, Message::text("grün"));
+    client.close(None).await?;
+    while client.next().await.transpose()?.is_some() {}
+    println!("good text was echoed");
+
+    // Autobahn 6.4.3: the head of a frame of a mebibyte, and the few octets that make it ill-formed. No more is sent.
+    let mut client = connect(&address).await?;
+    let key = [0x37, 0xFA, 0x21, 0x3D];
+    let mut octets = Vec::new();
+    let header = FrameHeader { opcode: OpCode::Data(Data::Text), mask: Some(key), ..FrameHeader::default() };
+    header.format(1 << 20, &mut octets)?;
+    let mut payload = *b"\xCE\xBA\xE1\xBD\xB9\xCF\x83\xCE\xBC\xCE\xB5\xF4\x90";
+    Mask::new(key).apply(&mut payload);
+    octets.extend_from_slice(&payload);
+    client.get_mut().write_all(&octets).await?;
+    let (code, reason) = closed(&mut client).await?;
+    assert_eq!((code, &*reason), (1007, "ill-formed UTF-8 at byte 11 (AboveMax, 1 bytes)"));
+    println!("refused inside a frame: {code} {reason}");
+
+    // The message ends inside a character.
+    let mut client = connect(&address).await?;
+    client.send(fragment(b"ab", Data::Text, false)).await?;
+    client.send(fragment(b"c\xE2\x82", Data::Continue, true)).await?;
+    let (code, reason) = closed(&mut client).await?;
+    assert_eq!((code, &*reason), (1007, "ill-formed UTF-8 at byte 3 (Truncated, 2 bytes)"));
+    println!("refused at its end:     {code} {reason}");
+    Ok(())
+}
