@@ -269,16 +269,19 @@ fn a_huge_chunk_with_something_wrong_everywhere_takes_linear_time() {
 #[test]
 fn bodies_of_http_libraries_are_streams_of_text() {
     type BoxError = Box<dyn core::error::Error + Send + Sync>;
-    fn text_of(
-        body: impl Stream<Item = Result<Bytes, BoxError>> + Send + 'static,
-    ) -> impl Future<Output = Result<String, StreamError<BoxError>>> + Send {
-        async { Ok(body.utf8().try_collect::<Vec<_>>().await?.concat()) }
+    async fn text_of(
+        body: impl Stream<Item = Result<Bytes, BoxError>>,
+    ) -> Result<String, StreamError<BoxError>> {
+        Ok(body.utf8().try_collect::<Vec<_>>().await?.concat())
+    }
+    fn spawnable<F: Future + Send + 'static>(future: F) -> F {
+        future
     }
     let chunks = || CRAB.chunks(3).map(|chunk| Ok(Bytes::from_static(chunk)));
     // reqwest: `Response::bytes_stream()`.
     let boxed: core::pin::Pin<Box<dyn Stream<Item = Result<Bytes, BoxError>> + Send>> =
         Box::pin(stream::iter(chunks()));
-    assert_eq!(text_of(boxed).now_or_never().unwrap().unwrap().as_bytes(), CRAB);
+    assert_eq!(spawnable(text_of(boxed)).now_or_never().unwrap().unwrap().as_bytes(), CRAB);
     // hyper, axum: `into_data_stream()` of any `http_body::Body`.
     let frames = stream::iter(chunks().map(|chunk| chunk.map(hyper::body::Frame::data)));
     let body = BodyExt::boxed(StreamBody::new(frames));

@@ -1,0 +1,88 @@
+//! A stream of chunks as text, beside `eventsource-stream`: clean, and with one bad octet at its start.
+//!
+//! With the bad octet `eventsource-stream` holds everything back until the end and looks at all of it for every chunk,
+//! which is quadratic: the two sizes show it. Ours replaces one character.
+#![allow(missing_docs)]
+
+use core::convert::Infallible;
+use core::hint::black_box;
+use core::time::Duration;
+
+use bytes::Bytes;
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use eventsource_stream::Eventsource;
+use futures::executor::block_on;
+use futures::{Stream, StreamExt, stream};
+use tokio_util::codec::FramedRead;
+use tokio_util::io::StreamReader;
+use utf8_codec::{ErrorPolicy, LineEnding, TextDecoder, Utf8LinesCodec, Utf8StreamExt};
+
+/// What a server sends at once.
+const CHUNK: usize = 1024;
+
+const EVENT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"na\u{EF}ve \u{1F980}\"}}]}\n\n";
+
+/// Events, as the network cuts them; perhaps after a bad octet in a comment.
+fn response(size: usize, bad: bool) -> Vec<Bytes> {
+    let mut octets = if bad { b": \xFF\n".to_vec() } else { b": !\n".to_vec() };
+    octets.extend_from_slice(EVENT.repeat(size / EVENT.len()).as_bytes());
+    octets.chunks(CHUNK).map(Bytes::copy_from_slice).collect()
+}
+
+fn chunks(response: &[Bytes]) -> impl Stream<Item = Result<Bytes, std::io::Error>> + Unpin + '_ {
+    stream::iter(response.iter().cloned().map(Ok))
+}
+
+/// The text alone.
+fn text(response: &[Bytes]) -> usize {
+    let replace = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+    let text = stream::iter(response.iter().cloned().map(Ok::<_, Infallible>)).utf8_with(replace);
+    block_on(
+        text.fold(0, |length, part| {
+            core::future::ready(length + black_box(part).map_or(0, |part| part.len()))
+        }),
+    )
+}
+
+/// The events, as `examples/sse_client.rs` finds them, counted.
+fn events(response: &[Bytes]) -> usize {
+    let replace = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+    let lines = Utf8LinesCodec::with_decoder(replace).ending(LineEnding::Any);
+    let lines = FramedRead::new(StreamReader::new(chunks(response)), lines);
+    block_on(lines.fold(0, |events, line| {
+        core::future::ready(events + usize::from(black_box(line).is_ok_and(|line| line.is_empty())))
+    }))
+}
+
+fn events_of_the_peer(response: &[Bytes]) -> usize {
+    let events = chunks(response).eventsource();
+    block_on(
+        events.fold(0, |count, event| core::future::ready(count + usize::from(black_box(event).is_ok()))),
+    )
+}
+
+fn compare(c: &mut Criterion) {
+    let mut group = c.benchmark_group("server-sent events");
+    group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
+    for (name, size, bad) in [
+        ("clean, 1 MiB", 1 << 20, false),
+        ("one bad octet, 256 KiB", 1 << 18, true),
+        ("one bad octet, 1 MiB", 1 << 20, true),
+    ] {
+        let response = response(size, bad);
+        assert_eq!(events(&response), size / EVENT.len());
+        group.throughput(Throughput::Bytes(response.iter().map(|chunk| chunk.len() as u64).sum()));
+        group.bench_with_input(BenchmarkId::new("eventsource-stream", name), &response, |b, response| {
+            b.iter(|| events_of_the_peer(response));
+        });
+        group.bench_with_input(BenchmarkId::new("utf8-codec, events", name), &response, |b, response| {
+            b.iter(|| events(response));
+        });
+        group.bench_with_input(BenchmarkId::new("utf8-codec, text", name), &response, |b, response| {
+            b.iter(|| text(response));
+        });
+    }
+}
+
+criterion_group!(benches, compare);
+criterion_main!(benches);
