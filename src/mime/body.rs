@@ -69,6 +69,13 @@ impl BodyDecoder {
         self
     }
 
+    /// As [`TransferDecoder::max_line`].
+    #[must_use]
+    pub fn max_line(mut self, octets: usize) -> Self {
+        self.transfer = self.transfer.max_line(octets);
+        self
+    }
+
     /// Starts another body, `offset` octets into the stream.
     pub(super) fn restart(&mut self, offset: u64) {
         self.transfer.restart(offset);

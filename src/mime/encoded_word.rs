@@ -13,6 +13,9 @@ use crate::decoder::Utf8Decoder;
 
 /// Longest encoded word (RFC 2047 §2).
 const MAX_WORD: usize = 75;
+/// Longest text that is looked at as one: no line is longer (RFC 5322 §2.1.1). Without a bound a header of nothing
+/// but starts of words would be read again from each of them.
+const MAX_TEXT: usize = 998;
 
 /// Judges the words of one field after the other.
 #[derive(Clone, Debug)]
@@ -88,7 +91,8 @@ impl<'f> Word<'f> {
             _ => return None,
         };
         let text_at = behind + 3;
-        let line = field[text_at..].split(|&octet| octet == b'\n').next()?;
+        let behind = &field[text_at..];
+        let line = behind[..behind.len().min(MAX_TEXT)].split(|&octet| octet == b'\n').next()?;
         let text = &line[..memmem::find(line, b"?=")?];
         Some(Self { start, charset, base64, text_at, text })
     }

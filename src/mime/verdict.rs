@@ -26,8 +26,8 @@ pub struct MimeLimits {
     /// A header has no end but an empty line, and a field is held until it is whole: without a bound a peer that
     /// never sends the empty line takes all memory.
     pub header_bytes: usize,
-    /// Octets of one line of a header, without its line break; 998 unless said otherwise (RFC 5322 §2.1.1), which
-    /// is also the bound for lines of bodies.
+    /// Octets of one line, without its line break, in headers and in bodies other than `base64` and `binary`; 998
+    /// unless said otherwise (RFC 5322 §2.1.1).
     ///
     /// Programs with buffers of that size split longer lines, and the rest of the line becomes a field or a boundary
     /// that no one before them saw.

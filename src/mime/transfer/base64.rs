@@ -88,7 +88,7 @@ fn groups(symbols: &[u8], out: &mut [u8]) -> usize {
 
 impl Base64 {
     pub(super) fn new() -> Self {
-        Self { state: State::Group(0), bits: 0, last: 0, lenient: false, lines: LineMeter::encoded() }
+        Self { state: State::Group(0), bits: 0, last: 0, lenient: false, lines: LineMeter::any_break() }
     }
 
     pub(super) const fn be_lenient(&mut self) {

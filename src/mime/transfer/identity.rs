@@ -26,6 +26,10 @@ impl Identity {
         }
     }
 
+    pub(super) fn set_max_line(&mut self, max: usize) {
+        self.lines.set_max(max);
+    }
+
     /// How many octets of `rest`, which stands at `at`, are taken, and the fault behind them.
     pub(super) fn decode(&mut self, rest: &[u8], at: u64) -> (usize, Option<Fault>) {
         if !self.text {

@@ -13,27 +13,39 @@ pub(super) struct LineMeter {
     len: usize,
     /// The bound that was not passed yet.
     bound: usize,
-    first_bound: usize,
+    /// The bound that a line meets first.
+    first: usize,
+    /// The bound behind which a line is an error.
+    max: usize,
 }
 
 impl LineMeter {
     /// For `7bit` and `8bit`.
     pub(super) const fn plain() -> Self {
-        Self::bounded(MAX)
+        Self { len: 0, bound: MAX, first: MAX, max: MAX }
     }
 
-    /// For `quoted-printable` and `base64`.
+    /// For `quoted-printable`, where a line break that a transport puts in is text.
     pub(super) const fn encoded() -> Self {
-        Self::bounded(MAX_ENCODED)
+        Self { bound: MAX_ENCODED, first: MAX_ENCODED, ..Self::plain() }
+    }
+
+    /// For `base64`, where it is nothing.
+    pub(super) const fn any_break() -> Self {
+        Self { max: usize::MAX, ..Self::encoded() }
     }
 
     /// For `binary`, which has no lines.
     pub(super) const fn unbounded() -> Self {
-        Self::bounded(usize::MAX)
+        Self { bound: usize::MAX, first: usize::MAX, max: usize::MAX, ..Self::plain() }
     }
 
-    const fn bounded(bound: usize) -> Self {
-        Self { len: 0, bound, first_bound: bound }
+    /// Sets the bound behind which a line is an error, where there is one.
+    pub(super) fn set_max(&mut self, max: usize) {
+        if self.max != usize::MAX {
+            self.first = if self.first == self.max { max } else { self.first.min(max) };
+            (self.bound, self.max) = (self.first, max);
+        }
     }
 
     /// How many octets, none of them a line break, can be taken without [`check`](Self::check).
@@ -48,8 +60,8 @@ impl LineMeter {
         if self.len < self.bound || octet == b'\n' || (octet == b'\r' && self.len == self.bound) {
             return None;
         }
-        if self.bound == MAX_ENCODED {
-            self.bound = MAX;
+        if self.bound < self.max {
+            self.bound = self.max;
             Some(TransferErrorKind::LongLine)
         } else {
             self.bound = usize::MAX;
@@ -65,6 +77,6 @@ impl LineMeter {
     #[inline]
     pub(super) const fn line_break(&mut self) {
         self.len = 0;
-        self.bound = self.first_bound;
+        self.bound = self.first;
     }
 }

@@ -74,7 +74,8 @@ pub enum TransferErrorKind {
     EightBit,
     /// A NUL in `7bit` or `8bit` (RFC 2045 §2.7, §2.8).
     Nul,
-    /// A line of more than 998 octets, without its line break (RFC 5322 §2.1.1), in anything but `binary`.
+    /// A line of more than 998 octets, without its line break (RFC 5322 §2.1.1): in `7bit`, `8bit` and
+    /// `quoted-printable`, where the line break that a transport puts in becomes text.
     LineTooLong,
     /// A warning: a line of more than 76 octets in `quoted-printable` or `base64`.
     LongLine,
@@ -265,6 +266,18 @@ impl TransferDecoder {
     pub fn lenient(mut self) -> Self {
         if let Machine::Base64(machine) = &mut self.machine {
             machine.be_lenient();
+        }
+        self
+    }
+
+    /// Sets how many octets a line may have, without its line break, before it is
+    /// [`TransferErrorKind::LineTooLong`]; 998 unless said otherwise. To be called before the first octet.
+    #[must_use]
+    pub fn max_line(mut self, octets: usize) -> Self {
+        match &mut self.machine {
+            Machine::Identity(machine) => machine.set_max_line(octets),
+            Machine::QuotedPrintable(machine) => machine.set_max_line(octets),
+            Machine::Base64(_) => {}
         }
         self
     }

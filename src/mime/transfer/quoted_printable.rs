@@ -66,6 +66,10 @@ impl QuotedPrintable {
         Self { state: State::Text, escape: 0, held: Vec::new(), held_at: 0, lines: LineMeter::encoded() }
     }
 
+    pub(super) fn set_max_line(&mut self, max: usize) {
+        self.lines.set_max(max);
+    }
+
     pub(super) fn decode(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<Fault>) {
         let mut taken = 0;
         while taken < rest.len() && !block.is_full(MAX_HELD + 8) {
