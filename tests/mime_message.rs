@@ -272,6 +272,11 @@ fn limits_hold_and_say_so() {
         summary(&judge_by(&with(|limits| limits.line_bytes = 98), line.as_bytes())),
         "1 text/plain HeaderLineTooLong@103"
     );
+    let line = "Content-Transfer-Encoding: 8bit\n\n12345678901234567890123456789012345\n";
+    assert_eq!(
+        summary(&judge_by(&with(|limits| limits.line_bytes = 33), line.as_bytes())),
+        "1 text/plain LineTooLong@66"
+    );
     let flood = [&b"Content-Type: text/plain; charset=utf-8\n\n"[..], &[0xFF; 900]].concat();
     let verdict = judge_with(&with(|limits| limits.errors = 3), &[&flood]);
     assert_eq!((verdict.parts[0].errors().len(), verdict.parts[0].error_count()), (3, 900));

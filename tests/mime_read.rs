@@ -1,0 +1,44 @@
+//! `MessageValidator::read`: a reader that fails, and a caller that gives up.
+#![allow(missing_docs)]
+
+use std::io;
+
+use futures::FutureExt;
+use tokio_test::io::Builder;
+use utf8_codec::MessageValidator;
+
+const MESSAGE: &[u8] = b"Content-Type: text/plain; charset=utf-8\r\n\r\n\xF0\x9F\x92\xA9 \xED\xA0\x80";
+
+#[tokio::test]
+async fn an_error_of_the_reader_loses_nothing() {
+    let mut mock = Builder::new();
+    for octet in MESSAGE.chunks(1) {
+        mock.read(octet).read_error(io::ErrorKind::TimedOut.into());
+    }
+    let (mut reader, mut validator, mut errors) = (mock.build(), MessageValidator::new(), 0);
+    // The errors can be had only from their last owner.
+    drop(mock);
+    let verdict = loop {
+        match validator.read(&mut reader).await {
+            Ok(verdict) => break verdict,
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::TimedOut),
+        }
+        errors += 1;
+    };
+    assert_eq!((errors, verdict.octets), (MESSAGE.len(), MESSAGE.len() as u64));
+    assert_eq!(verdict, MessageValidator::new().read(&mut &MESSAGE[..]).await.unwrap());
+    assert_eq!(verdict.first_error().unwrap().1.offset, 48);
+}
+
+#[tokio::test]
+async fn a_caller_that_gives_up_loses_nothing() {
+    let (mut writer, mut reader) = tokio::io::duplex(1);
+    let mut validator = MessageValidator::new();
+    for octet in MESSAGE.chunks(1) {
+        tokio::io::AsyncWriteExt::write_all(&mut writer, octet).await.unwrap();
+        assert!(validator.read(&mut reader).now_or_never().is_none(), "there may be more");
+    }
+    drop(writer);
+    let verdict = validator.read(&mut reader).await.unwrap();
+    assert_eq!((verdict.octets, verdict.parts[0].characters), (MESSAGE.len() as u64, Some(2)));
+}
