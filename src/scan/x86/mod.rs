@@ -2,6 +2,8 @@
 
 mod avx2;
 mod avx512;
+#[cfg(feature = "transcode")]
+pub(super) mod utf16;
 
 use super::kernel::Implementation;
 
@@ -24,6 +26,10 @@ macro_rules! has {
 /// The best first.
 pub(super) static KERNELS: [&Implementation; 2] = [&AVX512, &AVX2];
 
+/// The kernel whose machines [`utf16`] is for.
+#[cfg(feature = "transcode")]
+pub(super) const UTF_16_KERNEL: &str = AVX512.name;
+
 /// The kernel that the program was compiled for (`-C target-cpu`), which needs no question.
 pub(super) const KNOWN: Option<&Implementation> =
     if cfg!(all(target_feature = "avx512vbmi", target_feature = "avx512vbmi2")) {
@@ -34,7 +40,7 @@ pub(super) const KNOWN: Option<&Implementation> =
 
 static AVX512: Implementation = Implementation {
     name: "avx512",
-    is_supported: || has!("avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2"),
+    is_supported: || has!("avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"),
     first_flaw: avx512::first_flaw,
 };
 

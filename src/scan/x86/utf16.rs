@@ -1,0 +1,249 @@
+//! UTF-16 with AVX-512 VBMI2: octets are compressed to code units, and code units to octets.
+
+use core::arch::x86_64::{
+    __m256i, __m512i, _mm256_storeu_si256, _mm512_add_epi16, _mm512_and_si512, _mm512_castsi512_si256,
+    _mm512_cmpeq_epi16_mask, _mm512_cmpge_epu8_mask, _mm512_cmpge_epu16_mask, _mm512_cmplt_epi8_mask,
+    _mm512_cmplt_epu32_mask, _mm512_cvtepi16_epi8, _mm512_cvtepu8_epi16, _mm512_cvtepu16_epi32,
+    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_mask_blend_epi16, _mm512_mask_blend_epi32,
+    _mm512_mask_mov_epi8, _mm512_mask_storeu_epi16, _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8,
+    _mm512_maskz_loadu_epi16, _mm512_maskz_mov_epi8, _mm512_maskz_mov_epi32, _mm512_movepi8_mask,
+    _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi16,
+    _mm512_slli_epi32, _mm512_srli_epi16, _mm512_srli_epi32, _mm512_storeu_si512, _pext_u64,
+};
+
+/// Octets of a vector.
+const WIDTH: usize = 64;
+
+/// # Safety
+///
+/// The machine has what the kernel `avx512` needs. `text` is well-formed UTF-8, and `dst` has two octets for each of its
+/// octets.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::scan) unsafe fn encode<const BIG_ENDIAN: bool>(text: &[u8], dst: &mut [u8]) -> usize {
+    debug_assert!(dst.len() / 2 >= text.len());
+    let (src, len) = (text.as_ptr(), text.len());
+    let mut out = dst.as_mut_ptr();
+    // Whether the last octet of the vector before is the third one of four.
+    let mut third_before = 0;
+    let mut at = 0;
+    while at < len {
+        let rest = len - at;
+        let live = u64::MAX >> WIDTH.saturating_sub(rest);
+        // SAFETY: `live` leaves out what is behind the text.
+        let x = unsafe { _mm512_maskz_loadu_epi8(live, src.add(at).cast()) };
+        let not_ascii = _mm512_movepi8_mask(x);
+        if not_ascii == 0 && rest >= WIDTH {
+            // SAFETY: every unit written before stands for another octet before `at`, and so do these.
+            unsafe {
+                store::<BIG_ENDIAN>(out, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(x)));
+                store::<BIG_ENDIAN>(out.add(WIDTH), _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64::<1>(x)));
+                out = out.add(2 * WIDTH);
+            }
+            at += WIDTH;
+            continue;
+        }
+        // What stands one and two octets before each, and one behind it.
+        let (has_1, has_2) = if at == 0 { (live & !1, live & !3) } else { (live, live) };
+        let has_next = (live >> 1) | if rest > WIDTH { 1 << 63 } else { 0 };
+        // SAFETY: the masks leave out what is before the text and behind it.
+        let (p1, p2, next) = unsafe {
+            (
+                _mm512_maskz_loadu_epi8(has_1, src.wrapping_add(at).wrapping_sub(1).cast()),
+                _mm512_maskz_loadu_epi8(has_2, src.wrapping_add(at).wrapping_sub(2).cast()),
+                _mm512_maskz_loadu_epi8(has_next, src.wrapping_add(at).wrapping_add(1).cast()),
+            )
+        };
+        // A unit for the last octet of each sequence, and one more for the third of four.
+        let last = live & !_mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
+        let third = live & _mm512_cmpge_epu8_mask(p2, _mm512_set1_epi8(0xF0_u8 as i8));
+        let fourth = third << 1 | third_before;
+        third_before = third >> 63;
+        let units = last | third;
+        // The free bits of the octet itself, of the one before, and of a lead two before.
+        let tail = _mm512_set1_epi8(0x3F);
+        let bits_0 = _mm512_mask_mov_epi8(x, not_ascii, _mm512_and_si512(x, tail));
+        let bits_1 = _mm512_maskz_mov_epi8(not_ascii, _mm512_and_si512(p1, tail));
+        let is_lead = _mm512_cmpge_epu8_mask(p2, _mm512_set1_epi8(0xE0_u8 as i8));
+        let bits_2 = _mm512_maskz_mov_epi8(is_lead, _mm512_and_si512(p2, _mm512_set1_epi8(0x0F)));
+        let bits = [
+            _mm512_maskz_compress_epi8(units, bits_0),
+            _mm512_maskz_compress_epi8(units, bits_1),
+            _mm512_maskz_compress_epi8(units, bits_2),
+        ];
+        let (mut low, mut high) = (
+            combine(bits.map(|it| _mm512_castsi512_si256(it))),
+            combine(bits.map(|it| _mm512_extracti64x4_epi64::<1>(it))),
+        );
+        if third | fourth != 0 {
+            let (third, fourth) = (_pext_u64(third, units), _pext_u64(fourth, units));
+            low = surrogates(low, bits.map(|it| _mm512_castsi512_si256(it)), third as u32, fourth as u32);
+            high = surrogates(
+                high,
+                bits.map(|it| _mm512_extracti64x4_epi64::<1>(it)),
+                (third >> 32) as u32,
+                (fourth >> 32) as u32,
+            );
+        }
+        let count = units.count_ones() as usize;
+        // SAFETY: every unit stands for an octet of its own, so that those before this vector take two octets for
+        // each octet before `at` at most, and there is room for two vectors more if the text goes on so far. Else no
+        // more units than there are octets left are written.
+        unsafe {
+            if rest >= WIDTH {
+                store::<BIG_ENDIAN>(out, low);
+                store::<BIG_ENDIAN>(out.add(WIDTH), high);
+            } else {
+                let written = (1_u64 << count) - 1;
+                let (low, high) = (order::<BIG_ENDIAN>(low), order::<BIG_ENDIAN>(high));
+                _mm512_mask_storeu_epi16(out.cast(), written as u32, low);
+                _mm512_mask_storeu_epi16(out.wrapping_add(WIDTH).cast(), (written >> 32) as u32, high);
+            }
+            out = out.add(2 * count);
+        }
+        at += WIDTH;
+    }
+    out as usize - dst.as_ptr() as usize
+}
+
+/// The units of sequences of one to three octets.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn combine([bits_0, bits_1, bits_2]: [__m256i; 3]) -> __m512i {
+    let (bits_0, bits_1, bits_2) =
+        (_mm512_cvtepu8_epi16(bits_0), _mm512_cvtepu8_epi16(bits_1), _mm512_cvtepu8_epi16(bits_2));
+    _mm512_or_si512(bits_0, _mm512_or_si512(_mm512_slli_epi16::<6>(bits_1), _mm512_slli_epi16::<12>(bits_2)))
+}
+
+/// `units` with the pairs of sequences of four octets: the first halves in `third`, the second ones in `fourth`.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn surrogates(units: __m512i, [bits_0, bits_1, bits_2]: [__m256i; 3], third: u32, fourth: u32) -> __m512i {
+    let (bits_0, bits_1, bits_2) =
+        (_mm512_cvtepu8_epi16(bits_0), _mm512_cvtepu8_epi16(bits_1), _mm512_cvtepu8_epi16(bits_2));
+    let bits = _mm512_or_si512(
+        _mm512_or_si512(_mm512_slli_epi16::<8>(bits_2), _mm512_slli_epi16::<2>(bits_1)),
+        _mm512_srli_epi16::<4>(bits_0),
+    );
+    // D800 + (value - 10000) / 400
+    let first = _mm512_add_epi16(bits, _mm512_set1_epi16(0xD7C0_u16 as i16));
+    let second = _mm512_or_si512(
+        _mm512_and_si512(units, _mm512_set1_epi16(0x3FF)),
+        _mm512_set1_epi16(0xDC00_u16 as i16),
+    );
+    _mm512_mask_blend_epi16(fourth, _mm512_mask_blend_epi16(third, units, first), second)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn order<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
+    if BIG_ENDIAN {
+        _mm512_or_si512(_mm512_slli_epi16::<8>(units), _mm512_srli_epi16::<8>(units))
+    } else {
+        units
+    }
+}
+
+/// # Safety
+///
+/// There is room for a vector.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+unsafe fn store<const BIG_ENDIAN: bool>(out: *mut u8, units: __m512i) {
+    // SAFETY: there is room.
+    unsafe { _mm512_storeu_si512(out.cast(), order::<BIG_ENDIAN>(units)) }
+}
+
+/// Code units of a vector.
+const UNITS: usize = WIDTH / 2;
+
+/// Reads whole vectors while there is room for two of them: octets taken and octets written. Stops in front of a vector
+/// with an unpaired surrogate.
+///
+/// # Safety
+///
+/// The machine has what the kernel `avx512` needs.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::scan) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    while src.len() - read >= WIDTH && dst.len() - written >= 2 * WIDTH {
+        // SAFETY: there is a vector to read, and room for two.
+        let (from, out) = unsafe { (src.as_ptr().add(read), dst.as_mut_ptr().add(written)) };
+        // SAFETY: as above.
+        let units = order::<BIG_ENDIAN>(unsafe { _mm512_loadu_si512(from.cast()) });
+        if _mm512_cmpge_epu16_mask(units, _mm512_set1_epi16(0x80)) == 0 {
+            // SAFETY: as above.
+            unsafe { _mm256_storeu_si256(out.cast(), _mm512_cvtepi16_epi8(units)) };
+            read += WIDTH;
+            written += UNITS;
+            continue;
+        }
+        let class = _mm512_and_si512(units, _mm512_set1_epi16(0xFC00_u16 as i16));
+        let first = _mm512_cmpeq_epi16_mask(class, _mm512_set1_epi16(0xD800_u16 as i16));
+        let second = _mm512_cmpeq_epi16_mask(class, _mm512_set1_epi16(0xDC00_u16 as i16));
+        if first << 1 != second {
+            break;
+        }
+        // The second half of a pair is written with bits of the first. The first unit is no second half.
+        // SAFETY: the mask leaves out what is before the vector.
+        let before = unsafe { _mm512_maskz_loadu_epi16(!1, from.wrapping_sub(2).cast()) };
+        let before = order::<BIG_ENDIAN>(before);
+        // A pair that goes on behind the vector is left for the next one.
+        let taken = !(first & 1 << 31);
+        let halves = [
+            (_mm512_castsi512_si256(units), _mm512_castsi512_si256(before), 0),
+            (_mm512_extracti64x4_epi64::<1>(units), _mm512_extracti64x4_epi64::<1>(before), 16),
+        ];
+        let mut len = 0;
+        for (units, before, shift) in halves {
+            let [first, second, taken] = [first, second, taken].map(|mask| (mask >> shift) as u16);
+            let (octets, kept) = sequences(units, before, first, second);
+            let kept = _mm512_movepi8_mask(_mm512_maskz_mov_epi32(taken, kept));
+            // SAFETY: the first half has 48 octets at most, and the second is stored behind them.
+            unsafe { _mm512_storeu_si512(out.add(len).cast(), _mm512_maskz_compress_epi8(kept, octets)) };
+            len += kept.count_ones() as usize;
+        }
+        read += 2 * taken.count_ones() as usize;
+        written += len;
+    }
+    (read, written)
+}
+
+/// The octets of sixteen units, three in each lane, the last one always in the third place; and bit 7 of those that are
+/// there.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m512i, __m512i) {
+    let units = _mm512_cvtepu16_epi32(units);
+    let all = |value: i32| _mm512_set1_epi32(value);
+    let bits = _mm512_or_si512(
+        _mm512_srli_epi32::<12>(units),
+        _mm512_or_si512(
+            _mm512_and_si512(_mm512_slli_epi32::<2>(units), all(0x3F00)),
+            _mm512_and_si512(_mm512_slli_epi32::<16>(units), all(0x3F_0000)),
+        ),
+    );
+    let (two, one) = (_mm512_cmplt_epu32_mask(units, all(0x800)), _mm512_cmplt_epu32_mask(units, all(0x80)));
+    let marks = _mm512_mask_blend_epi32(two, all(0x80_80E0), all(0x80_C000));
+    let mut octets = _mm512_or_si512(bits, marks);
+    let mut kept = _mm512_mask_blend_epi32(two, all(0x80_8080), all(0x80_8000));
+    octets = _mm512_mask_blend_epi32(one, octets, _mm512_slli_epi32::<16>(units));
+    kept = _mm512_mask_blend_epi32(one, kept, all(0x80_0000));
+    if first | second != 0 {
+        let before = _mm512_cvtepu16_epi32(before);
+        // Of the value divided by 400, 1111 0xxx and 10xxxxxx; two bits are left for the other half.
+        let value = _mm512_add_epi16(_mm512_and_si512(units, all(0x3FF)), all(0x40));
+        let first_octets = _mm512_or_si512(
+            all(0x80_F000),
+            _mm512_or_si512(
+                _mm512_and_si512(value, all(0x700)),
+                _mm512_and_si512(_mm512_slli_epi32::<14>(value), all(0x3F_0000)),
+            ),
+        );
+        let second_octets = _mm512_or_si512(
+            all(0x80_8000),
+            _mm512_or_si512(
+                _mm512_and_si512(bits, all(0x3F_0F00)),
+                _mm512_slli_epi32::<12>(_mm512_and_si512(before, all(3))),
+            ),
+        );
+        octets = _mm512_mask_blend_epi32(first, octets, first_octets);
+        octets = _mm512_mask_blend_epi32(second, octets, second_octets);
+        kept = _mm512_mask_blend_epi32(first | second, kept, all(0x80_8000));
+    }
+    (octets, kept)
+}
