@@ -48,6 +48,8 @@ mod validator;
 pub use boundary::{
     Part, Parts, Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
 };
+#[cfg(all(feature = "codec", feature = "transcode"))]
+pub use codec::TranscodeCodec;
 #[cfg(feature = "codec")]
 pub use codec::{
     CodecError, ErrorsAsItems, Fragment, FrameError, LineEnding, Lines, LinesIter, Recoverable, Utf8Codec,

@@ -10,6 +10,8 @@ mod error;
 mod errors_as_items;
 mod frames;
 mod lines;
+#[cfg(feature = "transcode")]
+mod transcode;
 
 pub use batches::{Lines, LinesIter, Utf8LineBatchesCodec};
 pub use chunks::Utf8Codec;
@@ -17,6 +19,8 @@ pub use error::{CodecError, Recoverable};
 pub use errors_as_items::ErrorsAsItems;
 pub use frames::{Fragment, FrameError, Utf8FragmentsCodec, Utf8FramesCodec};
 pub use lines::{LineEnding, Utf8LinesCodec};
+#[cfg(feature = "transcode")]
+pub use transcode::TranscodeCodec;
 
 use bytes::Bytes;
 use bytestring::ByteString;

@@ -210,6 +210,13 @@ impl Transcoder {
         Progress { status, read: 0, written: room.written }
     }
 
+    /// Gives back the octets of an unfinished sequence, as if they had not been fed: the caller has them still.
+    #[cfg(feature = "codec")]
+    pub(crate) fn give_back(&mut self) {
+        self.offset -= u64::from(self.held.len);
+        self.held.len = 0;
+    }
+
     fn run(&mut self, rest: &mut &[u8], room: &mut Room<'_>, last: bool) -> Status {
         loop {
             if !self.pay(room) {

@@ -1,0 +1,170 @@
+//! Text in any encoding form.
+
+use bytes::{Bytes, BytesMut};
+use bytestring::ByteString;
+use tokio_util::codec::{Decoder, Encoder};
+
+use super::error::CodecError;
+use crate::error::Utf8Error;
+use crate::policy::{BomPolicy, ErrorPolicy};
+use crate::subset::Subset;
+use crate::text::Counters;
+use crate::transcode::{Form, Status, Switches, Transcoder};
+
+/// A codec for a peer that speaks another encoding form: every read gives the text that it completed, every text is
+/// written in that form.
+///
+/// A sequence, a code unit or a surrogate pair that is split across reads waits in the buffer: at most seven octets.
+/// So `Framed::into_parts` hands on every octet that was not given out. Items are made of [`ByteString`]: what the
+/// stream of them is mapped to, [`Bytes`] say, can be read on by whatever takes UTF-8, such as `Utf8Stream`.
+///
+/// # Errors
+///
+/// Decoding gives [`CodecError::IllFormed`] for each error that the policy does not repair, after the good text before
+/// it; offsets count the octets of the stream. Encoding gives it for a text with a character that the form cannot hold
+/// ([`Unmappable`](crate::ErrorKind::Unmappable)); then nothing of the text is written, and the offset counts the
+/// octets of the text.
+///
+/// ```
+/// # use futures::{SinkExt, StreamExt};
+/// # use tokio_util::codec::Framed;
+/// use utf8_codec::{Form, TranscodeCodec};
+///
+/// # tokio_test::block_on(async {
+/// let socket = tokio_test::io::Builder::new().read(b"\0a\xD8\x3D\xDC").read(b"\xA9").write(b"\0o\0k").build();
+/// let mut text = Framed::new(socket, TranscodeCodec::new(Form::Utf16Be));
+/// assert_eq!(text.next().await.transpose()?.as_deref(), Some("a"));
+/// assert_eq!(text.next().await.transpose()?.as_deref(), Some("💩"));
+/// text.send("ok").await?;
+/// # Ok::<(), utf8_codec::CodecError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct TranscodeCodec {
+    reading: Transcoder,
+    writing: Transcoder,
+    /// Found behind the text that was given out last.
+    refused: Option<CodecError>,
+}
+
+impl TranscodeCodec {
+    /// A strict codec that keeps the signature, for a peer that reads and writes `form`.
+    pub const fn new(form: Form) -> Self {
+        Self {
+            reading: Transcoder::new(form, Form::Utf8),
+            writing: Transcoder::new(Form::Utf8, form),
+            refused: None,
+        }
+    }
+
+    /// Sets what becomes of ill-formed input, and of characters that the form cannot hold.
+    #[must_use]
+    pub fn on_error(self, on_error: ErrorPolicy) -> Self {
+        Self { reading: self.reading.on_error(on_error), writing: self.writing.on_error(on_error), ..self }
+    }
+
+    /// Sets what becomes of the signature of the input. None is written.
+    #[must_use]
+    pub fn bom(self, bom: BomPolicy) -> Self {
+        Self { reading: self.reading.bom(bom), ..self }
+    }
+
+    /// Decides what the text of the form leaves open.
+    #[must_use]
+    pub fn switches(self, switches: Switches) -> Self {
+        Self { reading: self.reading.switches(switches), writing: self.writing.switches(switches), ..self }
+    }
+
+    /// Adopts a subset, for what is read and for what is written.
+    #[must_use]
+    pub fn subset(self, subset: Subset) -> Self {
+        Self { reading: self.reading.subset(subset), writing: self.writing.subset(subset), ..self }
+    }
+
+    /// Looks for a signature first: what it names is read in the place of the form. It is not what is written.
+    #[must_use]
+    pub fn sniff(self) -> Self {
+        Self { reading: self.reading.sniff(), ..self }
+    }
+
+    /// Absolute position in the stream, in octets, of the end of what was given out or reported.
+    pub const fn offset(&self) -> u64 {
+        self.reading.offset()
+    }
+
+    /// Errors met while decoding.
+    pub const fn counters(&self) -> Counters {
+        self.reading.counters()
+    }
+
+    /// Gives out the text that `read` makes of the octets of `src`, or the error if it comes first.
+    fn read(
+        &mut self,
+        src: &mut BytesMut,
+        read: impl FnOnce(&mut Transcoder, &[u8], &mut String) -> Result<(), Utf8Error>,
+    ) -> Result<Option<ByteString>, CodecError> {
+        if let Some(refused) = self.refused.take() {
+            return Err(refused);
+        }
+        let before = self.reading.offset();
+        let mut text = String::new();
+        let told = read(&mut self.reading, src, &mut text);
+        self.reading.give_back();
+        let mut taken = src.split_to((self.reading.offset() - before) as usize);
+        if let Err(error) = told {
+            let rejected = taken.split_off(taken.len() - usize::from(error.len)).freeze();
+            let refused = CodecError::IllFormed { error, rejected };
+            if text.is_empty() {
+                return Err(refused);
+            }
+            self.refused = Some(refused);
+        }
+        Ok((!text.is_empty()).then(|| text.into()))
+    }
+}
+
+impl Decoder for TranscodeCodec {
+    type Item = ByteString;
+    type Error = CodecError;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+        self.read(src, |reading, octets, text| reading.feed(octets, text))
+    }
+
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+        if let Some(text) = self.decode(src)? {
+            return Ok(Some(text));
+        }
+        self.read(src, |reading, octets, text| {
+            reading.feed(octets, text)?;
+            reading.finish(text)
+        })
+    }
+}
+
+impl<T: AsRef<str>> Encoder<T> for TranscodeCodec {
+    type Error = CodecError;
+
+    fn encode(&mut self, text: T, dst: &mut BytesMut) -> Result<(), CodecError> {
+        let text = text.as_ref().as_bytes();
+        let (start, mut writing, mut read) = (dst.len(), self.writing, 0);
+        loop {
+            let written = dst.len();
+            // Two octets for each are enough for every form but UTF-32, which takes a second turn.
+            dst.resize(written + 2 * (text.len() - read) + Transcoder::MIN_OUTPUT, 0);
+            let progress = writing.feed_into(&text[read..], &mut dst[written..]);
+            dst.truncate(written + progress.written);
+            read += progress.read;
+            match progress.status {
+                Status::InputEmpty => return Ok(()),
+                Status::OutputFull => {}
+                Status::IllFormed(error) => {
+                    dst.truncate(start);
+                    let at = error.offset as usize;
+                    let rejected = Bytes::copy_from_slice(&text[at..at + usize::from(error.len)]);
+                    return Err(CodecError::IllFormed { error, rejected });
+                }
+            }
+        }
+    }
+}

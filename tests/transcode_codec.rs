@@ -1,0 +1,137 @@
+//! `TranscodeCodec`: any form over a socket.
+#![cfg(all(feature = "codec", feature = "transcode"))]
+#![allow(missing_docs)]
+
+mod support;
+
+use bytes::BytesMut;
+use futures::StreamExt;
+use support::every_partition;
+use support::forms::{Open, encode};
+use tokio_test::io::Builder;
+use tokio_util::codec::{Decoder, Encoder, FramedRead};
+use utf8_codec::{BomPolicy, CodecError, ErrorKind, ErrorPolicy, ErrorsAsItems, Form, TranscodeCodec};
+
+type Told = (u64, ErrorKind, Vec<u8>);
+
+/// Reads a socket that gives these chunks: the text, and the errors between.
+async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Told>) {
+    let mut socket = Builder::new();
+    for chunk in chunks {
+        socket.read(chunk);
+    }
+    let mut items = FramedRead::new(socket.build(), ErrorsAsItems::new(codec));
+    let (mut text, mut errors) = (String::new(), Vec::new());
+    while let Some(item) = items.next().await {
+        match item.expect("no error of the transport") {
+            Ok(part) => {
+                assert!(!part.is_empty());
+                text.push_str(&part);
+            }
+            Err(CodecError::IllFormed { error, rejected }) => {
+                assert_eq!(usize::from(error.len), rejected.len());
+                errors.push((error.offset, error.kind, rejected.to_vec()));
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    (text, errors)
+}
+
+#[tokio::test]
+async fn every_form_is_read_the_same_for_every_cut() {
+    for form in Form::ALL {
+        let octets: Vec<u8> =
+            "aé💩".chars().filter_map(|it| encode(form, Open::default(), it.into())).flatten().collect();
+        let expected = if matches!(form, Form::Latin1 | Form::Windows1252) { "aé" } else { "aé💩" };
+        for cut in 1..octets.len() {
+            let chunks = [&octets[..cut], &octets[cut..]];
+            assert_eq!(
+                read(TranscodeCodec::new(form), &chunks).await,
+                (expected.to_owned(), vec![]),
+                "{form}"
+            );
+        }
+        let singly: Vec<&[u8]> = octets.chunks(1).collect();
+        assert_eq!(read(TranscodeCodec::new(form), &singly).await, (expected.to_owned(), vec![]), "{form}");
+    }
+}
+
+#[tokio::test]
+async fn errors_come_in_order_with_their_octets_and_end_nothing() {
+    // A low surrogate, and an octet too many at the end.
+    let octets = b"\0a\xDC\0\0b\xD8\0\0c\0";
+    let expected = vec![
+        (2, ErrorKind::UnpairedSurrogate, b"\xDC\0".to_vec()),
+        (6, ErrorKind::UnpairedSurrogate, b"\xD8\0".to_vec()),
+        (10, ErrorKind::Truncated, b"\0".to_vec()),
+    ];
+    for cut in 1..octets.len() {
+        let chunks = [&octets[..cut], &octets[cut..]];
+        let codec = TranscodeCodec::new(Form::Utf16Be);
+        assert_eq!(read(codec, &chunks).await, ("abc".to_owned(), expected.clone()), "cut at {cut}");
+        let codec = TranscodeCodec::new(Form::Utf16Be).on_error(ErrorPolicy::REPLACE);
+        assert_eq!(read(codec, &chunks).await.0, "a\u{FFFD}b\u{FFFD}c\u{FFFD}");
+    }
+}
+
+#[tokio::test]
+async fn a_signature_decides_the_form_and_follows_its_policy() {
+    for (octets, text) in
+        [(&b"\xFF\xFEa\0"[..], "a"), (b"\xFE\xFF\0a", "a"), (b"\xEF\xBB\xBFa", "a"), (b"a", "a")]
+    {
+        for cut in 1..=octets.len() {
+            let chunks: Vec<&[u8]> =
+                [&octets[..cut], &octets[cut..]].into_iter().filter(|it| !it.is_empty()).collect();
+            let codec = TranscodeCodec::new(Form::Utf8).sniff().bom(BomPolicy::Strip);
+            assert_eq!(read(codec, &chunks).await, (text.to_owned(), vec![]), "{octets:02X?} cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn what_is_unfinished_stays_in_the_buffer() {
+    every_partition(b"\xED\xA0\xBD\xED\xB2\xA9", |chunks| {
+        let mut codec = TranscodeCodec::new(Form::Cesu8);
+        let (mut buffer, mut fed) = (BytesMut::new(), Vec::new());
+        for chunk in chunks {
+            buffer.extend_from_slice(chunk);
+            fed.extend_from_slice(chunk);
+            match codec.decode(&mut buffer).expect("well-formed") {
+                Some(text) => {
+                    assert_eq!(text, "💩");
+                    assert!(buffer.is_empty());
+                }
+                None => assert_eq!((&buffer[..], codec.offset()), (&fed[..], 0)),
+            }
+        }
+    });
+}
+
+#[test]
+fn text_is_written_in_the_form_or_not_at_all() {
+    for form in Form::ALL {
+        let (mut codec, mut dst) = (TranscodeCodec::new(form), BytesMut::from(&b"before"[..]));
+        codec.encode("aé", &mut dst).expect("Latin-1");
+        let expected: Vec<u8> =
+            "aé".chars().filter_map(|it| encode(form, Open::default(), it.into())).flatten().collect();
+        assert_eq!(dst, [b"before", &expected[..]].concat(), "{form}");
+    }
+    let (mut codec, mut dst) = (TranscodeCodec::new(Form::Latin1), BytesMut::from(&b"before"[..]));
+    let error = codec.encode("aж", &mut dst).expect_err("Cyrillic is not in Latin-1");
+    let error = error.utf8_error().expect("a text error");
+    assert_eq!((error.offset, error.kind, error.len), (1, ErrorKind::Unmappable, 2));
+    assert_eq!(dst, "before");
+}
+
+#[cfg(feature = "stream")]
+#[tokio::test]
+async fn it_works_under_utf8_stream() {
+    use futures::TryStreamExt;
+    use utf8_codec::Utf8Stream;
+
+    let socket = Builder::new().read(b"a\0\x3D").read(b"\xD8\xA9\xDC").build();
+    let chunks = FramedRead::new(socket, TranscodeCodec::new(Form::Utf16Le)).map_ok(|text| text.into_bytes());
+    let text: Vec<_> = Utf8Stream::new(chunks).map(|part| part.expect("UTF-8").to_string()).collect().await;
+    assert_eq!(text.concat(), "a💩");
+}
