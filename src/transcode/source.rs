@@ -195,15 +195,15 @@ impl Source {
         }
     }
 
-    /// Whether `octets`, which may be none, start with a low surrogate; [`Item::IllFormed`] as soon as they cannot.
+    /// Whether `octets`, which may be none, start with a low surrogate; [`Item::IllFormed`] if they cannot. Half a code
+    /// unit says nothing, as in the decoders of the WHATWG Encoding Standard.
     fn low(&self, octets: &[u8]) -> Item {
         if octets.is_empty() {
             return Item::Unfinished;
         }
         let never = Item::IllFormed { kind: ErrorKind::UnpairedSurrogate, len: 0 };
-        match (self.units, octets) {
-            (Units::Octets(_), _) => LOW_SURROGATE.unit(octets).into(),
-            (Units::Utf16 { big_endian: true }, [high]) if high & 0xFC != 0xDC => never,
+        match self.units {
+            Units::Octets(_) => LOW_SURROGATE.unit(octets).into(),
             _ => match self.unit(octets) {
                 Item::CodePoint { value, .. } if !is_low(value) => never,
                 item => item,

@@ -163,8 +163,7 @@ fn join(form: Form, open: Open, joins: bool, input: &[u8], found: Vec<Found>) ->
         let cut_off = high < 0xDC00
             && match (form, behind) {
                 (_, []) => true,
-                (Form::Utf16Le, [_]) => true,
-                (Form::Utf16Be, [octet]) => octet & 0xFC == 0xDC,
+                (Form::Utf16Le | Form::Utf16Be, [_]) => true,
                 (Form::Cesu8 | Form::ModifiedUtf8, [0xED] | [0xED, 0xB0..=0xBF]) => true,
                 _ => false,
             };

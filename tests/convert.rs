@@ -1,0 +1,258 @@
+//! `utf8-codec convert` and `utf8-codec detect`, as a shell sees them.
+#![cfg(feature = "cli")]
+#![allow(missing_docs)]
+
+mod support;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use support::Rng;
+use support::forms::{Open, encode};
+use utf8_codec::{Form, Transcoder};
+
+/// A folder of its own, removed with what is in it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("utf8-codec-{test}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.0).expect("its folder");
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_utf8-codec"))
+}
+
+fn run(command: &mut Command, stdin: &[u8]) -> Output {
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.expect("the program starts");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    let stdin = stdin.to_vec();
+    let writer = std::thread::spawn(move || pipe.write_all(&stdin));
+    let output = child.wait_with_output().expect("the program ends");
+    // Nobody reads on behind an error.
+    let _ = writer.join().expect("no panic");
+    output
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("UTF-8")
+}
+
+#[test]
+fn every_pair_of_forms_is_converted_from_stdin_to_stdout() {
+    for from in Form::ALL {
+        for to in Form::ALL {
+            let octets = |form: Form| -> Vec<u8> {
+                "Aé\n"
+                    .chars()
+                    .flat_map(|it| encode(form, Open::default(), it.into()).expect("Latin-1"))
+                    .collect()
+            };
+            let output =
+                run(program().args(["convert", "--from", from.name(), "--to", to.name()]), &octets(from));
+            assert_eq!((output.status.code(), output.stdout), (Some(0), octets(to)), "{from} to {to}");
+            assert!(output.stderr.is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_long_stream_is_what_the_library_makes_of_it() {
+    let mut rng = Rng::new(64);
+    let text: String =
+        (0..400_000).filter_map(|_| char::from_u32(rng.next() as u32 >> 11 >> rng.below(14))).collect();
+    let mut expected = Vec::new();
+    Transcoder::new(Form::Utf8, Form::Cesu8).feed(text.as_bytes(), &mut expected).expect("UTF-8");
+    let output = run(program().args(["convert", "--to", "cesu-8"]), text.as_bytes());
+    assert!(output.status.success() && output.stdout == expected);
+    let output = run(program().args(["convert", "--from", "cesu-8"]), &expected);
+    assert!(output.status.success() && output.stdout == text.as_bytes());
+}
+
+#[test]
+fn output_comes_before_the_input_ends() {
+    let mut child = program()
+        .args(["convert", "--to", "utf-16be"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let (mut stdin, mut stdout) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+    let mut octets = [0; 2];
+    for letter in *b"abc" {
+        stdin.write_all(&[letter]).expect("it reads");
+        stdout.read_exact(&mut octets).expect("it writes");
+        assert_eq!(octets, [0, letter]);
+    }
+    drop(stdin);
+    assert!(child.wait().expect("it ends").success());
+}
+
+#[test]
+fn ill_formed_input_is_status_1_with_the_good_prefix_and_the_offset() {
+    let output = run(program().args(["convert", "--to", "utf-16be"]), b"good\xE2\x82 bad");
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"\0g\0o\0o\0d"[..]));
+    assert_eq!(stderr(&output), "utf8-codec: -: byte 4: MissingContinuation (2 bytes of utf-8)\n");
+    // What the target cannot hold.
+    let output = run(program().args(["convert", "-f", "utf-8", "-t", "latin1"]), "é€".as_bytes());
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"\xE9"[..]));
+    assert!(stderr(&output).contains("byte 2: Unmappable (3 bytes of utf-8)"), "{}", stderr(&output));
+    // The end is in the middle.
+    let output = run(program().args(["convert", "--from", "utf-16le"]), b"a\0b");
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
+    assert!(stderr(&output).contains("byte 2: Truncated"));
+}
+
+#[test]
+fn policies_and_switches_are_those_of_the_library() {
+    for (args, input, expected) in [
+        (&["--on-error", "replace"][..], &b"a\xFFb"[..], "a\u{FFFD}b".as_bytes()),
+        (&["--on-error", "skip"], b"a\xFFb", b"ab"),
+        (&["--on-error", "escape", "--to", "latin1"], "a€".as_bytes(), b"a\\xe2\\x82\\xac"),
+        (&["--bom", "strip", "--from", "utf-16be"], b"\xFE\xFF\0a", b"a"),
+        (&["--from", "utf-16be"], b"\xFE\xFF\0a", "\u{FEFF}a".as_bytes()),
+        (&["--sniff", "--bom", "strip"], b"\xFF\xFEa\0", b"a"),
+        (&["--from", "modified-utf-8", "--switch", "lenient-java"], b"a\0", b"a\0"),
+        (&["--from", "utf-16be", "--to", "wtf-8", "--switch", "surrogates"], b"\xD8\0", b"\xED\xA0\x80"),
+    ] {
+        let output = run(program().arg("convert").args(args), input);
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), expected), "{args:?}");
+    }
+    for (args, input, complaint) in [
+        (&["--bom", "reject"][..], &b"\xEF\xBB\xBFa"[..], "byte 0: UnexpectedBom"),
+        (&["--bom", "require"], b"a", "byte 0: MissingBom"),
+        (&["--from", "modified-utf-8"], b"a\0", "byte 1: InvalidLead"),
+        (&["--from", "wtf-8", "--switch", "no-pairs"], b"\xED\xA0\xBD\xED\xB2\xA9", "byte 0: Surrogate"),
+        (
+            &["--from", "utf-8-ucs4", "--to", "utf-32be", "--switch", "no-fffe-ffff"],
+            b"\xEF\xBF\xBE",
+            "byte 0: Noncharacter",
+        ),
+    ] {
+        let output = run(program().arg("convert").args(args), input);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(stderr(&output).contains(complaint), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn an_output_file_appears_whole_or_not_at_all() {
+    let folder = Folder::new("convert");
+    let (input, output) = (folder.path("in"), folder.path("out"));
+    let convert = |to: &str| {
+        let (input, output) = (input.to_str().expect("UTF-8"), output.to_str().expect("UTF-8"));
+        run(program().args(["convert", "--to", to, input, "-o", output]), b"")
+    };
+    fs::write(&input, "é").expect("a file");
+    assert!(convert("utf-16be").status.success());
+    assert_eq!(fs::read(&output).expect("a file"), b"\0\xE9");
+    // It is written again while it is there.
+    assert!(convert("latin1").status.success());
+    assert_eq!(fs::read(&output).expect("a file"), b"\xE9");
+    // A failure leaves what was there, and nothing else.
+    fs::write(&input, b"good\xFF").expect("a file");
+    let failed = convert("utf-8");
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(stderr(&failed).contains("byte 4: InvalidLead"));
+    assert_eq!(fs::read(&output).expect("a file"), b"\xE9");
+    fs::remove_file(&output).expect("a file");
+    assert_eq!(convert("utf-8").status.code(), Some(1));
+    assert_eq!(folder.names(), ["in"]);
+    // The input may be the output.
+    fs::write(&input, "é").expect("a file");
+    let path = input.to_str().expect("UTF-8");
+    assert!(run(program().args(["convert", "-t", "latin1", path, "-o", path]), b"").status.success());
+    assert_eq!(fs::read(&input).expect("a file"), b"\xE9");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_and_the_permissions_of_the_output_stay_and_a_device_is_written_to() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    let folder = Folder::new("convert-unix");
+    let (file, link) = (folder.path("file"), folder.path("link"));
+    fs::write(&file, "old").expect("a file");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("permissions");
+    symlink(&file, &link).expect("a link");
+    let output = run(program().args(["convert", "-o"]).arg(&link), b"new");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(fs::read(&file).expect("a file"), b"new");
+    assert!(fs::symlink_metadata(&link).expect("a link").is_symlink());
+    assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o640);
+    if Path::new("/dev/stdout").exists() {
+        let output = run(program().args(["convert", "-o", "/dev/stdout"]), b"through a device");
+        assert_eq!(output.stdout, b"through a device");
+    }
+}
+
+#[test]
+fn trouble_is_status_2() {
+    for args in [
+        &["convert", "--from", "utf-7"][..],
+        &["convert", "/nonexistent/file"],
+        &["convert", "-o", "/nonexistent/folder/file"],
+        &["convert", "--switch", "everything"],
+        &["detect", "/nonexistent/file"],
+    ] {
+        let output = run(program().args(args), b"");
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn detect_says_what_files_are() {
+    let folder = Folder::new("detect");
+    let mut command = program();
+    command.arg("detect");
+    for (name, octets) in [
+        ("ascii", &b"plain"[..]),
+        ("utf-8", "naïve".as_bytes()),
+        ("signed", b"\xEF\xBB\xBFna\xC3\xAFve"),
+        ("utf-16", b"\xFF\xFEa\0"),
+        ("latin1", b"caf\xE9 noir"),
+    ] {
+        fs::write(folder.path(name), octets).expect("a file");
+        command.arg(folder.path(name));
+    }
+    let output = run(&mut command, b"");
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8(output.stdout).expect("UTF-8").replace(&folder.0.display().to_string(), "");
+    let told: Vec<_> = told.lines().map(|line| line.trim_start_matches(['/', '\\'])).collect();
+    assert_eq!(
+        told,
+        [
+            "ascii: ascii",
+            "utf-8: utf-8, 1 multi-byte sequence",
+            "signed: utf-8 with signature, 1 multi-byte sequence",
+            "utf-16: utf-16le with signature",
+            "latin1: not utf-8: byte 3: MissingContinuation",
+        ]
+    );
+    let output = run(program().args(["detect", "--format", "json"]), "é".as_bytes());
+    assert_eq!(output.status.code(), Some(0));
+    let finding: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&finding["form"], &finding["sequences"]), (&"utf-8".into(), &1.into()));
+}

@@ -1,0 +1,358 @@
+//! The transcoder against what is installed: Python, Java, Perl, Node. Each gets a seeded corpus in one process.
+//!
+//! The differences are named here, with the sentence of the standard behind each.
+#![cfg(all(feature = "transcode", feature = "alloc"))]
+#![allow(missing_docs)]
+
+mod support;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use support::Rng;
+use support::conformance::unhex;
+use support::forms::{Open, encode};
+use utf8_codec::{ErrorKind, ErrorPolicy, Form, Switches, Transcoder, Utf8Error};
+
+const CASES: usize = 3_000;
+
+fn convert(mut transcoder: Transcoder, input: &[u8]) -> Result<Vec<u8>, Utf8Error> {
+    let mut out = Vec::new();
+    for chunk in input.chunks(5) {
+        transcoder.feed(chunk, &mut out)?;
+    }
+    transcoder.finish(&mut out)?;
+    Ok(out)
+}
+
+/// Octets that are nearly the form, often enough.
+fn corpus(form: Form, seed: u64) -> Vec<Vec<u8>> {
+    const VALUES: [u32; 20] = [
+        0x41, 0x0A, 0x00, 0x7F, 0xE9, 0x80, 0x20AC, 0x7FF, 0x800, 0xFEFF, 0xFFFE, 0xFFFF, 0xD83D, 0xDCA9,
+        0xDFFF, 0xDC80, 0xD7FF, 0x1F4A9, 0x10_FFFF, 0x1_0000,
+    ];
+    let mut rng = Rng::new(seed);
+    let open = Open { surrogates: true, ..Open::default() };
+    (0..CASES)
+        .map(|case| {
+            let mut out = Vec::new();
+            for _ in 0..=rng.below(8) {
+                let surrogates_too = case % 3 == 0;
+                let value = VALUES[rng.below(VALUES.len())];
+                match (rng.below(12), encode(form, open, value)) {
+                    (0, _) if case % 2 == 0 => out.push(rng.next() as u8),
+                    (1, Some(octets)) if case % 2 == 0 => out.extend(&octets[..octets.len() - 1]),
+                    (2, _) if case % 2 == 0 => out.extend(rng.dirty_text(3)),
+                    (_, Some(octets)) if surrogates_too || !(0xD800..0xE000).contains(&value) => {
+                        out.extend(octets)
+                    }
+                    _ => {}
+                }
+            }
+            out
+        })
+        .collect()
+}
+
+fn hex(octets: &[u8]) -> String {
+    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+}
+
+/// What a program says to lines of `operation hexadecimal`: hexadecimal, or `!` where it refuses. `None`, said aloud,
+/// where it is not installed.
+fn ask(command: &mut Command, lines: &[String]) -> Option<Vec<Option<Vec<u8>>>> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    let Ok(mut child) = child else {
+        eprintln!("skipped: {name} is not installed");
+        return None;
+    };
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let input = lines.join("\n") + "\n";
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().expect("the program ends");
+    writer.join().expect("no panic").expect("the program reads");
+    assert!(output.status.success(), "{name} failed");
+    let answers: Vec<_> = String::from_utf8(output.stdout)
+        .expect("ASCII")
+        .lines()
+        .map(|line| (line != "!").then(|| unhex(line)))
+        .collect();
+    assert_eq!(answers.len(), lines.len(), "{name}");
+    Some(answers)
+}
+
+/// One way of converting, and what a program calls it.
+struct Way {
+    operation: &'static str,
+    transcoder: Transcoder,
+}
+
+fn way(operation: &'static str, from: Form, to: Form) -> Way {
+    Way { operation, transcoder: Transcoder::new(from, to) }
+}
+
+impl Way {
+    fn with(self, change: impl FnOnce(Transcoder) -> Transcoder) -> Self {
+        Self { transcoder: change(self.transcoder), ..self }
+    }
+}
+
+fn surrogates(transcoder: Transcoder) -> Transcoder {
+    transcoder.switches(Switches::STRICT.allow_surrogates())
+}
+
+fn replace(transcoder: Transcoder) -> Transcoder {
+    transcoder.on_error(ErrorPolicy::REPLACE)
+}
+
+/// Compares every way on its corpus. `named` says of an input that one side refuses whether it is a difference with a
+/// name; the error is ours, if it is we who refuse.
+fn compare(command: &mut Command, ways: &[Way], named: impl Fn(&Way, &[u8], Option<Utf8Error>) -> bool) {
+    let corpora: Vec<_> = (2..).zip(ways).map(|(seed, way)| corpus(way.transcoder.from(), seed)).collect();
+    let lines: Vec<String> = ways
+        .iter()
+        .zip(&corpora)
+        .flat_map(|(way, corpus)| corpus.iter().map(|input| format!("{} {}", way.operation, hex(input))))
+        .collect();
+    let Some(answers) = ask(command, &lines) else { return };
+    let cases =
+        ways.iter().zip(&corpora).flat_map(|(way, corpus)| corpus.iter().map(move |input| (way, input)));
+    let (mut same, mut different) = (0, 0);
+    for ((way, input), theirs) in cases.zip(answers) {
+        match (convert(way.transcoder, input), theirs) {
+            (Ok(ours), Some(theirs)) => {
+                assert_eq!(hex(&ours), hex(&theirs), "{} of {}", way.operation, hex(input));
+                same += 1;
+            }
+            (Err(_), None) => same += 1,
+            (Err(error), Some(_)) if named(way, input, Some(error)) => different += 1,
+            (Ok(_), None) if named(way, input, None) => different += 1,
+            (ours, theirs) => panic!("{} of {}: {ours:02X?} and {theirs:02X?}", way.operation, hex(input)),
+        }
+    }
+    eprintln!("{same} the same, {different} different by name");
+    assert!(same > different);
+}
+
+const PYTHON: &str = r#"
+import sys
+ways = {
+    "escape": (("utf-8", "surrogateescape"), ("utf-8", "surrogatepass")),
+    "unescape": (("utf-8", "surrogatepass"), ("utf-8", "surrogateescape")),
+    "pass": (("utf-8", "surrogatepass"), ("utf-32-be", "surrogatepass")),
+    "utf-8": (("utf-8", "strict"), ("utf-16-le", "strict")),
+    "utf-8-replace": (("utf-8", "replace"), ("utf-16-be", "strict")),
+    "utf-16-le": (("utf-16-le", "strict"), ("utf-8", "strict")),
+    "utf-16-be": (("utf-16-be", "strict"), ("utf-8", "strict")),
+    "utf-16-le-pass": (("utf-16-le", "surrogatepass"), ("utf-8", "surrogatepass")),
+    "utf-16-be-pass": (("utf-16-be", "surrogatepass"), ("utf-8", "surrogatepass")),
+    "utf-32-le": (("utf-32-le", "strict"), ("utf-8", "strict")),
+    "utf-32-be": (("utf-32-be", "strict"), ("utf-16-le", "strict")),
+    "latin-1": (("latin-1", "strict"), ("utf-8", "strict")),
+    "to-latin-1": (("utf-8", "strict"), ("latin-1", "strict")),
+}
+for line in sys.stdin:
+    way, _, octets = line.strip().partition(" ")
+    (source, source_errors), (target, target_errors) = ways[way]
+    try:
+        print(bytes.fromhex(octets).decode(source, source_errors).encode(target, target_errors).hex())
+    except UnicodeError:
+        print("!")
+"#;
+
+#[test]
+fn python() {
+    let ways = [
+        way("escape", Form::Utf8b, Form::Wtf8),
+        // A Python string holds pairs of surrogates apart, as UCS-4 with surrogates does.
+        way("unescape", Form::Utf8Ucs4, Form::Utf8b).with(surrogates),
+        way("pass", Form::Utf8Ucs4, Form::Utf32Be).with(surrogates),
+        way("utf-8", Form::Utf8, Form::Utf16Le),
+        way("utf-8-replace", Form::Utf8, Form::Utf16Be).with(replace),
+        way("utf-16-le", Form::Utf16Le, Form::Utf8),
+        way("utf-16-be", Form::Utf16Be, Form::Utf8),
+        way("utf-16-le-pass", Form::Utf16Le, Form::Wtf8).with(surrogates),
+        way("utf-16-be-pass", Form::Utf16Be, Form::Wtf8).with(surrogates),
+        way("utf-32-le", Form::Utf32Le, Form::Utf8),
+        way("utf-32-be", Form::Utf32Be, Form::Utf16Le),
+        way("latin-1", Form::Latin1, Form::Utf8),
+        way("to-latin-1", Form::Utf8, Form::Latin1),
+    ];
+    // No difference.
+    compare(Command::new("python3").args(["-c", PYTHON]), &ways, |_, _, _| false);
+}
+
+const JAVA: &str = r#"
+import java.io.*;
+import java.nio.*;
+import java.nio.charset.*;
+import java.util.*;
+
+public class Peer {
+    public static void main(String[] args) throws Exception {
+        var in = new BufferedReader(new InputStreamReader(System.in));
+        var out = new PrintStream(new BufferedOutputStream(System.out), false);
+        var hex = HexFormat.of();
+        for (String line; (line = in.readLine()) != null; ) {
+            int space = line.indexOf(' ');
+            byte[] octets = hex.parseHex(line.substring(space + 1).strip());
+            try {
+                out.println(hex.formatHex(convert(line.substring(0, space), octets)));
+            } catch (IOException refused) {
+                out.println("!");
+            }
+        }
+        out.flush();
+    }
+
+    static byte[] convert(String way, byte[] octets) throws IOException {
+        switch (way) {
+            case "cesu-8": return encode("UTF-16BE", decode("CESU-8", octets));
+            case "to-cesu-8": return encode("CESU-8", decode("UTF-8", octets));
+            case "utf-16": return encode("UTF-8", decode("UTF-16LE", octets));
+            case "windows-1252": return encode("UTF-8", decode("windows-1252", octets));
+            case "read-utf": {
+                var framed = new ByteArrayOutputStream();
+                new DataOutputStream(framed).writeShort(octets.length);
+                framed.write(octets);
+                var data = new DataInputStream(new ByteArrayInputStream(framed.toByteArray()));
+                return raw(data.readUTF());
+            }
+            case "write-utf": {
+                var framed = new ByteArrayOutputStream();
+                new DataOutputStream(framed).writeUTF(decode("UTF-8", octets));
+                return Arrays.copyOfRange(framed.toByteArray(), 2, framed.size());
+            }
+            default: throw new IllegalArgumentException(way);
+        }
+    }
+
+    static String decode(String charset, byte[] octets) throws CharacterCodingException {
+        return Charset.forName(charset).newDecoder().onMalformedInput(CodingErrorAction.REPORT)
+            .onUnmappableCharacter(CodingErrorAction.REPORT).decode(ByteBuffer.wrap(octets)).toString();
+    }
+
+    static byte[] encode(String charset, String text) throws CharacterCodingException {
+        var octets = Charset.forName(charset).newEncoder().onMalformedInput(CodingErrorAction.REPORT)
+            .onUnmappableCharacter(CodingErrorAction.REPORT).encode(CharBuffer.wrap(text));
+        return Arrays.copyOf(octets.array(), octets.limit());
+    }
+
+    /** The code units, whatever they are. */
+    static byte[] raw(String text) {
+        var octets = ByteBuffer.allocate(2 * text.length());
+        for (char unit : text.toCharArray()) octets.putChar(unit);
+        return octets.array();
+    }
+}
+"#;
+
+#[test]
+fn java() {
+    let folder = std::env::temp_dir().join(format!("utf8-codec-differential-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let source = folder.join("Peer.java");
+    std::fs::write(&source, JAVA).expect("a file");
+    let ways = [
+        way("cesu-8", Form::Cesu8, Form::Utf16Be),
+        way("to-cesu-8", Form::Utf8, Form::Cesu8),
+        way("utf-16", Form::Utf16Le, Form::Utf8),
+        way("windows-1252", Form::Windows1252, Form::Utf8),
+        way("read-utf", Form::ModifiedUtf8, Form::Utf16Be),
+        way("write-utf", Form::Utf8, Form::ModifiedUtf8),
+    ];
+    compare(Command::new("java").arg(&source), &ways, |way, input, error| match (way.operation, error) {
+        // `DataInput.readUTF` takes `00`, overlong forms and unpaired surrogates. RFC 2279 §2 has "only one valid way
+        // to encode a given UCS-4 character", and Unicode C10 has ill-formed code unit sequences treated as an error;
+        // Java's own `writeUTF` writes neither `00` nor overlong forms. `Switches` take `00` and surrogates.
+        ("read-utf", Some(error)) => match error.kind {
+            ErrorKind::Overlong | ErrorKind::UnpairedSurrogate => true,
+            ErrorKind::InvalidLead => input[error.offset as usize] == 0,
+            ErrorKind::Truncated => input[error.offset as usize..].starts_with(b"\xED"),
+            _ => false,
+        },
+        // The index of the WHATWG Encoding Standard has C1 controls where Microsoft's table, and Java, have nothing.
+        ("windows-1252", None) => input.iter().any(|it| matches!(it, 0x81 | 0x8D | 0x8F | 0x90 | 0x9D)),
+        _ => false,
+    });
+    std::fs::remove_dir_all(&folder).expect("its own folder");
+}
+
+const PERL: &str = r#"
+use strict;
+use warnings;
+no warnings qw(surrogate nonchar non_unicode portable);
+while (my $line = <STDIN>) {
+    chomp $line;
+    my ($way, $hex) = split / /, $line, 2;
+    my $octets = pack("H*", $hex // "");
+    if ($way eq "decode") {
+        print utf8::decode($octets) ? join("", map { sprintf "%08x", ord } split //, $octets) : "!", "\n";
+    } else {
+        my $text = join "", map { chr } unpack "N*", $octets;
+        utf8::encode($text);
+        print unpack("H*", $text), "\n";
+    }
+}
+"#;
+
+#[test]
+fn perl_with_31_bits() {
+    let mut rng = Rng::new(0x7FFF_FFFF);
+    let decode = surrogates(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be));
+    let encode = surrogates(Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4));
+    let mut cases = Vec::new();
+    for case in 0..2 * CASES {
+        let wide: Vec<u8> =
+            (0..1 + case % 5).flat_map(|_| (rng.next() as u32 >> 1 >> rng.below(26)).to_be_bytes()).collect();
+        let mut octets = convert(encode, &wide).expect("31 bits");
+        if case % 2 == 0 {
+            let at = rng.below(octets.len());
+            octets[at] = rng.next() as u8;
+        }
+        // Perl has longer forms of its own behind FE and FF, which Annex R.2 says are not used.
+        if !octets.iter().any(|octet| *octet >= 0xFE) {
+            cases.push((decode, format!("decode {}", hex(&octets)), octets));
+        }
+        cases.push((encode, format!("encode {}", hex(&wide)), wide));
+    }
+    let lines: Vec<_> = cases.iter().map(|(_, line, _)| line.clone()).collect();
+    let Some(answers) = ask(Command::new("perl").args(["-e", PERL]), &lines) else { return };
+    for ((transcoder, line, input), theirs) in cases.into_iter().zip(answers) {
+        assert_eq!(convert(transcoder, &input).ok(), theirs, "{line}");
+    }
+}
+
+const NODE: &str = r#"
+const lines = require("node:fs").readFileSync(0, "latin1").trimEnd().split("\n");
+const ways = {
+    "utf-8": ["utf-8", true], "utf-8-replace": ["utf-8", false],
+    "utf-16le": ["utf-16le", true], "utf-16le-replace": ["utf-16le", false],
+    "utf-16be": ["utf-16be", true], "utf-16be-replace": ["utf-16be", false],
+};
+const answers = lines.map((line) => {
+    const [way, hex] = line.split(" ");
+    const octets = Buffer.from(hex ?? "", "hex");
+    const [label, fatal] = ways[way];
+    try {
+        return Buffer.from(new TextDecoder(label, { fatal, ignoreBOM: true }).decode(octets), "utf-8").toString("hex");
+    } catch (error) {
+        return "!";
+    }
+});
+process.stdout.write(answers.join("\n") + "\n");
+"#;
+
+#[test]
+fn node() {
+    let ways = [
+        way("utf-8", Form::Utf8, Form::Utf8),
+        way("utf-8-replace", Form::Utf8, Form::Utf8).with(replace),
+        way("utf-16le", Form::Utf16Le, Form::Utf8),
+        way("utf-16le-replace", Form::Utf16Le, Form::Utf8).with(replace),
+        way("utf-16be", Form::Utf16Be, Form::Utf8),
+        way("utf-16be-replace", Form::Utf16Be, Form::Utf8).with(replace),
+    ];
+    compare(Command::new("node").args(["-e", NODE]), &ways, |_, _, _| false);
+}
