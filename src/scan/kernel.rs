@@ -22,10 +22,20 @@ pub(super) struct Implementation {
     ///
     /// `is_supported`, and the chunk has four octets or more.
     pub(super) first_flaw: unsafe fn(last: u32, chunk: &[u8]) -> usize,
+    /// Is a chunk of 64 octets or more ASCII?
+    ///
+    /// # Safety
+    ///
+    /// `is_supported`, and the chunk has 64 octets or more.
+    pub(super) is_ascii: unsafe fn(chunk: &[u8]) -> bool,
 }
 
-pub(super) static PORTABLE: Implementation =
-    Implementation { name: "portable", is_supported: || true, first_flaw: portable::first_flaw };
+pub(super) static PORTABLE: Implementation = Implementation {
+    name: "portable",
+    is_supported: || true,
+    first_flaw: portable::first_flaw,
+    is_ascii: <[u8]>::is_ascii,
+};
 
 /// A kernel that this machine has: the only way to get one is to ask for those.
 #[derive(Clone, Copy)]
@@ -80,6 +90,14 @@ impl Kernel {
         debug_assert!(chunk.len() >= 4);
         // SAFETY: only a supported kernel becomes a `Kernel`; the length is as stated.
         unsafe { (self.0.first_flaw)(last, chunk) }
+    }
+
+    /// Is the chunk ASCII? It has 64 octets or more, which [`super::is_small_ascii`], the only caller, sees to.
+    #[inline]
+    pub(super) fn is_ascii(self, chunk: &[u8]) -> bool {
+        debug_assert!(chunk.len() >= 64);
+        // SAFETY: only a supported kernel becomes a `Kernel`; the length is as stated.
+        unsafe { (self.0.is_ascii)(chunk) }
     }
 }
 

@@ -224,8 +224,9 @@ pub(crate) fn prefix(mut last: Last, chunk: &[u8]) -> (&str, End) {
     (unsafe { core::str::from_utf8_unchecked(&chunk[..good]) }, end)
 }
 
-/// Chunks up to this length are tried for ASCII before a kernel is called.
-const SMALL: usize = 64;
+/// Chunks up to this length are tried for ASCII before a kernel is called, if the stream is calm. In longer ones a
+/// kernel looks for ASCII itself.
+const SMALL: usize = 2048;
 
 /// The first octet that makes the stream ill-formed, or, for an octet that is never a lead, perhaps the one behind
 /// it; the chunk's length if it is good.
@@ -248,7 +249,7 @@ fn first_flaw(last: &mut Last, chunk: &[u8]) -> usize {
     }
 }
 
-/// Is it a chunk of up to [`SMALL`] octets, all of them ASCII? Two reads that overlap, of half the size at least.
+/// Is it ASCII? Up to 64 octets by two reads that overlap. Not told of chunks below four octets.
 #[inline]
 fn is_small_ascii(chunk: &[u8]) -> bool {
     #[inline]
@@ -259,7 +260,8 @@ fn is_small_ascii(chunk: &[u8]) -> bool {
         front.is_ascii() & back.is_ascii()
     }
     match chunk.len() {
-        33.. => ends::<32>(chunk),
+        65.. => Kernel::in_use().is_ascii(chunk),
+        33..=64 => ends::<32>(chunk),
         16..=32 => ends::<16>(chunk),
         8..=15 => ends::<8>(chunk),
         4..=7 => ends::<4>(chunk),
@@ -272,20 +274,21 @@ fn is_small_ascii(chunk: &[u8]) -> bool {
 pub(crate) fn refuse(last: Last, chunk: &[u8], flaw: usize) -> Scan {
     let before = last.behind(&chunk[..flaw]);
     let begun = before.pending();
-    let mut state = State::BOUNDARY;
-    for (seen, &octet) in begun.iter().chain(&chunk[flaw..]).enumerate() {
+    let (mut state, mut refused) = (State::BOUNDARY, None);
+    for &octet in begun {
         match UTF_8.step(state, octet) {
             Step::To(next) => state = next,
-            Step::Refused(kind) => {
-                // An octet that is refused as a lead is itself the subpart; any other is not part of it.
-                let octets = if begun.is_empty() { &chunk[flaw..=flaw] } else { &begun[..seen.max(1)] };
-                let taken = flaw + usize::from(begun.is_empty());
-                return Scan { taken, end: End::IllFormed(Fault { kind, octets: Subpart::of(octets) }) };
-            }
+            Step::Refused(kind) => refused = Some(kind),
         }
     }
-    // Not reached: there is a flaw.
-    Scan { taken: chunk.len(), end: End::Unfinished(last.behind(chunk)) }
+    let kind = match (refused, UTF_8.step(state, chunk[flaw])) {
+        (Some(kind), _) | (None, Step::Refused(kind)) => kind,
+        // Not reached: there is a flaw.
+        (None, Step::To(_)) => ErrorKind::InvalidLead,
+    };
+    // An octet that is refused as a lead is itself the subpart; any other is not part of it.
+    let (octets, taken) = if begun.is_empty() { (&chunk[flaw..=flaw], flaw + 1) } else { (begun, flaw) };
+    Scan { taken, end: End::IllFormed(Fault { kind, octets: Subpart::of(octets) }) }
 }
 
 /// How the sequence that a chunk interrupted went on.

@@ -19,6 +19,17 @@ pub(super) unsafe fn first_flaw(last: u32, chunk: &[u8]) -> usize {
     unsafe { vector::first_flaw::<Neon>(last, chunk) }
 }
 
+/// Is a chunk ASCII?
+///
+/// # Safety
+///
+/// The CPU has the features named here, and the chunk has 64 octets or more.
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn is_ascii(chunk: &[u8]) -> bool {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::is_ascii::<Neon>(chunk) }
+}
+
 /// From place `16 - n`: places that no vector has, then the octets in their order, so that a look-up moves them to
 /// the front.
 #[rustfmt::skip]

@@ -52,13 +52,15 @@ pub(super) trait Vector: Copy {
 
 /// The main loop takes this many vectors at once.
 const GROUP: usize = 4;
+/// Where a group is not ASCII, but text that is mostly ASCII lets hope, half of one is looked at.
+const PAIR: usize = 2;
 /// Marks are looked at after so many groups at first, then after twice as many, and so on: an early flaw, which
 /// comes often where text is repaired, is found early, and a late one after little work.
 const FIRST_SEGMENT: usize = 1;
 /// Octets between two looks at the marks, in the long run. A look at every group would cost a fifth of the speed.
 const LONGEST_SEGMENT: usize = 2048;
-/// After so many groups that are not ASCII only the first of a segment is tried for it.
-const DENSE: u32 = 4;
+/// After so many pairs in a row that are not ASCII only the first of a segment is tried for it.
+const DENSE: u32 = 6;
 /// How far ahead memory is asked for.
 const AHEAD: usize = 4096;
 
@@ -93,10 +95,10 @@ pub(super) unsafe fn first_flaw<V: Vector>(last: u32, chunk: &[u8]) -> usize {
             }
             let mut segment = FIRST_SEGMENT * GROUP * V::LEN;
             let mut dense = 0;
-            while len - at >= GROUP * V::LEN {
-                let stop = at + segment.min((len - at) / (GROUP * V::LEN) * (GROUP * V::LEN));
-                // `3 <= at` and `stop <= len`.
-                (marks, dense) = or_flaws_of_groups(marks, dense, start, at, stop);
+            while len - at >= PAIR * V::LEN {
+                let stop = at + segment.min((len - at) / (PAIR * V::LEN) * (PAIR * V::LEN));
+                // `4 <= at` and `stop <= len`.
+                (marks, dense) = or_flaws_of_pairs(marks, dense, start, at, stop);
                 if marks.is_marked() {
                     return locate::<V>(last, chunk, good);
                 }
@@ -133,46 +135,54 @@ unsafe fn or_flaws_at<V: Vector>(marks: V, from: *const u8) -> V {
     }
 }
 
-/// Groups from `at` to `stop`; those that are ASCII are only looked at for that.
+/// Pairs from `at` to `stop`; those that are ASCII are only looked at for that. `dense` of them were not, one after
+/// the other, before.
 ///
 /// # Safety
 ///
-/// The CPU has the features; `stop - at` is a positive multiple of a group; from `start + at - 4` to `start + stop`
+/// The CPU has the features; `stop - at` is a positive multiple of a pair; from `start + at - 4` to `start + stop`
 /// memory can be read.
 #[inline(always)]
-unsafe fn or_flaws_of_groups<V: Vector>(
+unsafe fn or_flaws_of_pairs<V: Vector>(
     mut marks: V,
     mut dense: u32,
     start: *const u8,
     mut at: usize,
     stop: usize,
 ) -> (V, u32) {
-    let group = GROUP * V::LEN;
     let mut try_ascii = true;
-    // SAFETY: all groups that are read lie between `at` and `stop`, and `start + at` has four octets before it.
+    // SAFETY: all that is read lies between `at` and `stop`, and `start + at` has four octets before it.
     unsafe {
         while at < stop {
             let from = start.add(at);
-            if try_ascii && is_ascii_group::<V>(from) && last_four(from) & 0x8080_8080 == 0 {
-                dense = 0;
-                loop {
-                    V::prefetch(start.wrapping_add(at + AHEAD));
-                    at += group;
-                    if at == stop || !is_ascii_group::<V>(start.add(at)) {
-                        break;
+            if try_ascii {
+                let is_boundary = last_four(from) & 0x8080_8080 == 0;
+                if is_boundary && stop - at >= GROUP * V::LEN && is_ascii_from::<V, GROUP>(from) {
+                    dense = 0;
+                    loop {
+                        V::prefetch(start.wrapping_add(at + AHEAD));
+                        at += GROUP * V::LEN;
+                        if stop - at < GROUP * V::LEN || !is_ascii_from::<V, GROUP>(start.add(at)) {
+                            break;
+                        }
                     }
+                    continue;
                 }
-                continue;
+                if is_boundary && is_ascii_from::<V, PAIR>(from) {
+                    dense = 0;
+                } else {
+                    marks = or_flaws_from::<V, PAIR>(marks, from);
+                    dense += 1;
+                    try_ascii = dense < DENSE;
+                }
+                at += PAIR * V::LEN;
+            } else if stop - at >= GROUP * V::LEN {
+                marks = or_flaws_from::<V, GROUP>(marks, from);
+                at += GROUP * V::LEN;
+            } else {
+                marks = or_flaws_from::<V, PAIR>(marks, from);
+                at += PAIR * V::LEN;
             }
-            dense += 1;
-            try_ascii = dense < DENSE;
-            let mut i = 0;
-            while i < GROUP {
-                V::prefetch(from.wrapping_add(i * V::LEN + AHEAD));
-                marks = or_flaws_at(marks, from.add(i * V::LEN));
-                i += 1;
-            }
-            at += group;
         }
     }
     (marks, dense)
@@ -180,14 +190,61 @@ unsafe fn or_flaws_of_groups<V: Vector>(
 
 /// # Safety
 ///
-/// The CPU has the features; a group of octets at `from` can be read.
+/// The CPU has the features; from three octets before `from` to `N` vectors behind it memory can be read.
 #[inline(always)]
-unsafe fn is_ascii_group<V: Vector>(from: *const u8) -> bool {
+unsafe fn or_flaws_from<V: Vector, const N: usize>(mut marks: V, from: *const u8) -> V {
+    let mut i = 0;
+    while i < N {
+        // SAFETY: as above.
+        unsafe {
+            V::prefetch(from.wrapping_add(i * V::LEN + AHEAD));
+            marks = or_flaws_at(marks, from.add(i * V::LEN));
+        }
+        i += 1;
+    }
+    marks
+}
+
+/// # Safety
+///
+/// The CPU has the features; `N` vectors at `from` can be read.
+#[inline(always)]
+unsafe fn is_ascii_from<V: Vector, const N: usize>(from: *const u8) -> bool {
     // SAFETY: as above.
     unsafe {
-        let front = V::load(from).or(V::load(from.add(V::LEN)));
-        let back = V::load(from.add(2 * V::LEN)).or(V::load(from.add(3 * V::LEN)));
-        front.or(back).is_ascii()
+        let mut any = V::load(from);
+        let mut i = 1;
+        while i < N {
+            any = any.or(V::load(from.add(i * V::LEN)));
+            i += 1;
+        }
+        any.is_ascii()
+    }
+}
+
+/// Is a whole chunk ASCII? For chunks that are likely to be, and not so long that it matters when they are not.
+///
+/// # Safety
+///
+/// The CPU has the features of `V`, and the chunk has a vector of octets or more.
+#[inline(always)]
+pub(super) unsafe fn is_ascii<V: Vector>(chunk: &[u8]) -> bool {
+    let (start, len) = (chunk.as_ptr(), chunk.len());
+    let mut at = 0;
+    // SAFETY: vectors are read from `at <= len - LEN` only, the last one from there, where it may overlap.
+    unsafe {
+        while len - at >= GROUP * V::LEN {
+            if !is_ascii_from::<V, GROUP>(start.add(at)) {
+                return false;
+            }
+            at += GROUP * V::LEN;
+        }
+        let mut any = V::load(start.add(len - V::LEN));
+        while len - at >= V::LEN {
+            any = any.or(V::load(start.add(at)));
+            at += V::LEN;
+        }
+        any.is_ascii()
     }
 }
 
@@ -200,7 +257,8 @@ unsafe fn last_four(at: *const u8) -> u32 {
     u32::from_le_bytes(unsafe { at.sub(4).cast::<[u8; 4]>().read() })
 }
 
-/// The exact place of the first flaw, of which is known that it is not before `at`: vector by vector.
+/// The exact place of the first flaw, of which is known that it is not before `at`: pair by pair, then vector by
+/// vector.
 ///
 /// # Safety
 ///
@@ -208,13 +266,21 @@ unsafe fn last_four(at: *const u8) -> u32 {
 #[inline(always)]
 unsafe fn locate<V: Vector>(last: u32, chunk: &[u8], mut at: usize) -> usize {
     let len = chunk.len();
+    let start = chunk.as_ptr();
     // SAFETY: `at <= len` throughout, and before each vector but the first, at 0, there is another.
     unsafe {
-        let mut before =
-            if at == 0 { V::last_octets(last) } else { V::load(chunk.as_ptr().add(at - V::LEN)) };
+        while at > 0 && len - at >= PAIR * V::LEN {
+            let from = start.add(at);
+            let is_ascii = last_four(from) & 0x8080_8080 == 0 && is_ascii_from::<V, PAIR>(from);
+            if !is_ascii && or_flaws_from::<V, PAIR>(V::zero(), from).is_marked() {
+                break;
+            }
+            at += PAIR * V::LEN;
+        }
+        let mut before = if at == 0 { V::last_octets(last) } else { V::load(start.add(at - V::LEN)) };
         loop {
             let left = len - at;
-            let x = if left < V::LEN { V::load_rest(chunk, at) } else { V::load(chunk.as_ptr().add(at)) };
+            let x = if left < V::LEN { V::load_rest(chunk, at) } else { V::load(start.add(at)) };
             let mark = V::zero().or_flaws(x, x.moved(before)).first_mark();
             if mark < left.min(V::LEN) {
                 return at + mark;

@@ -21,6 +21,17 @@ pub(super) unsafe fn first_flaw(last: u32, chunk: &[u8]) -> usize {
     unsafe { vector::first_flaw::<Ymm>(last, chunk) }
 }
 
+/// Is a chunk ASCII?
+///
+/// # Safety
+///
+/// The CPU has the features named here, and the chunk has 64 octets or more.
+#[target_feature(enable = "avx2,bmi1")]
+pub(super) unsafe fn is_ascii(chunk: &[u8]) -> bool {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::is_ascii::<Ymm>(chunk) }
+}
+
 /// A lead, then no continuation.
 const TOO_SHORT: u8 = 1 << 0;
 /// ASCII, then a continuation.

@@ -16,6 +16,17 @@ pub(super) unsafe fn first_flaw(last: u32, chunk: &[u8]) -> usize {
     unsafe { vector::first_flaw::<Zmm>(last, chunk) }
 }
 
+/// Is a chunk ASCII?
+///
+/// # Safety
+///
+/// The CPU has the features named here, and the chunk has 64 octets or more.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
+pub(super) unsafe fn is_ascii(chunk: &[u8]) -> bool {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::is_ascii::<Zmm>(chunk) }
+}
+
 #[derive(Clone, Copy)]
 struct Zmm(__m512i);
 

@@ -42,7 +42,12 @@ static AVX512: Implementation = Implementation {
     name: "avx512",
     is_supported: || has!("avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"),
     first_flaw: avx512::first_flaw,
+    is_ascii: avx512::is_ascii,
 };
 
-static AVX2: Implementation =
-    Implementation { name: "avx2", is_supported: || has!("avx2" "bmi1"), first_flaw: avx2::first_flaw };
+static AVX2: Implementation = Implementation {
+    name: "avx2",
+    is_supported: || has!("avx2" "bmi1"),
+    first_flaw: avx2::first_flaw,
+    is_ascii: avx2::is_ascii,
+};
