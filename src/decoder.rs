@@ -91,18 +91,10 @@ impl Utf8Decoder {
 
     #[cold]
     fn refuse(&mut self, chunk: &[u8], flaw: usize) -> Result<(), Utf8Error> {
-        let Scan { taken, end } = scan::refuse(self.last, chunk, flaw);
+        let (taken, fault) = scan::refuse(self.last, chunk, flaw);
         self.offset += taken as u64;
-        match end {
-            End::Unfinished(last) => {
-                self.last = last;
-                Ok(())
-            }
-            End::IllFormed(fault) => {
-                self.last = Last::NONE;
-                Err(self.error_behind(fault))
-            }
-        }
+        self.last = Last::NONE;
+        Err(self.error_behind(fault))
     }
 
     /// Ends the stream. The decoder is then as new, but for its [`offset`](Self::offset), which goes on counting:

@@ -43,10 +43,20 @@ impl ErrorPolicy {
     pub const REPLACE: Self = Self::Replace(char::REPLACEMENT_CHARACTER);
 
     /// What takes the place of these octets; `None` under [`ErrorPolicy::Strict`].
+    #[inline]
     pub(crate) fn repair(self, octets: &[u8]) -> Option<ShortStr> {
+        match self {
+            Self::Strict => None,
+            Self::Replace(character) => Some(character.into()),
+            _ => Some(self.spell(octets)),
+        }
+    }
+
+    /// Some text for each octet.
+    fn spell(self, octets: &[u8]) -> ShortStr {
         let mut text = ShortStr::EMPTY;
         match self {
-            Self::Strict => return None,
+            Self::Strict | Self::Skip => {}
             Self::Replace(character) => text.push(character),
             Self::Substitute(Ascii(ascii)) => octets.iter().for_each(|_| text.push(char::from(ascii))),
             Self::Escape => {
@@ -57,9 +67,8 @@ impl ErrorPolicy {
             }
             Self::Latin1 => octets.iter().for_each(|&octet| text.push(char::from(octet))),
             Self::Windows1252 => octets.iter().for_each(|&octet| text.push(windows_1252(octet))),
-            Self::Skip => {}
         }
-        Some(text)
+        text
     }
 }
 

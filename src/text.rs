@@ -273,6 +273,7 @@ impl Rules<'_> {
     }
 
     /// Applies the error policy to a sequence and its octets.
+    #[inline]
     fn judge(&mut self, error: Utf8Error, octets: &[u8]) -> TextPiece<'static> {
         if error.offset == 0 && self.bom == BomPolicy::Require && self.counters.of(ErrorKind::MissingBom) == 0
         {
@@ -287,6 +288,7 @@ impl Rules<'_> {
         }
     }
 
+    #[inline]
     fn refuse(&mut self, error: Utf8Error) -> TextPiece<'static> {
         self.count(error);
         TextPiece::IllFormed(error)

@@ -1,6 +1,6 @@
 //! Every kernel that the machine has, against the standard library and against the formula on one octet.
 
-use super::{End, Kernel, Last, Scan, first_flaw, twin};
+use super::{Kernel, Last, first_flaw, twin};
 use crate::Utf8Error;
 
 /// All of them: what `first_flaw` finds with this kernel, without the short cuts for small chunks.
@@ -256,9 +256,7 @@ fn verdict(kernel: Kernel, chunks: &[&[u8]]) -> Verdict {
             _ => flaw,
         };
         if flaw < chunk.len() {
-            let Scan { taken, end: End::IllFormed(fault) } = super::refuse(last, chunk, flaw) else {
-                panic!("a flaw that is none: {flaw} of {chunk:02X?} behind {last:02X?}");
-            };
+            let (taken, fault) = super::refuse(last, chunk, flaw);
             let len = usize::from(fault.octets.len());
             return Verdict { valid_up_to: before + taken - len, ill_formed: true, len };
         }
