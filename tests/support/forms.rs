@@ -161,12 +161,12 @@ fn join(form: Form, open: Open, joins: bool, input: &[u8], found: Vec<Found>) ->
         // The end of the stream may have cut the other half off.
         let behind = &input[(at + u64::from(len)) as usize..];
         let cut_off = high < 0xDC00
-            && match (form, behind) {
-                (_, []) => true,
-                (Form::Utf16Le | Form::Utf16Be, [_]) => true,
-                (Form::Cesu8 | Form::ModifiedUtf8, [0xED] | [0xED, 0xB0..=0xBF]) => true,
-                _ => false,
-            };
+            && matches!(
+                (form, behind),
+                (_, [])
+                    | (Form::Utf16Le | Form::Utf16Be, [_])
+                    | (Form::Cesu8 | Form::ModifiedUtf8, [0xED] | [0xED, 0xB0..=0xBF])
+            );
         if cut_off {
             out.push((at, len + behind.len() as u8, Err(ErrorKind::Truncated)));
             break;
