@@ -65,43 +65,37 @@ pub(super) fn describe(entity: Entity, facts: &mut Facts, limits: &MimeLimits) -
         // RFC 5322 allows comments where RFC 2045 has a name and nothing else.
         TransferEncoding::of_name(field.value.split(|&octet| octet == b'(').next().unwrap_or_default())
     });
-    let is_structure = |top: &str| {
-        top.eq_ignore_ascii_case("multipart")
-            || (top.eq_ignore_ascii_case("message")
-                && ["rfc822", "global", "news"].iter().any(|known| subtype.eq_ignore_ascii_case(known)))
-    };
+    let type_at = value.map_or(0, |field| field.offset);
     let mut boundary = Vec::new();
     let mut kind = if facts.cut {
         PartKind::Other
-    } else if is_structure(top) {
-        let offset = value.map_or(0, |field| field.offset);
+    } else if let Some(kind) = holder(top, subtype) {
         if let Some(field) = &facts.encoding
-            && !matches!(
-                encoding,
-                Some(TransferEncoding::SevenBit | TransferEncoding::EightBit | TransferEncoding::Binary)
-            )
+            && !encoding.is_some_and(TransferEncoding::is_identity)
         {
             report.structure(field.offset, StructureErrorKind::EncodedStructure);
         }
         if entity.depth >= limits.depth {
-            report.structure(offset, StructureErrorKind::TooDeep);
+            report.structure(type_at, StructureErrorKind::TooDeep);
             PartKind::Other
-        } else if !top.eq_ignore_ascii_case("multipart") {
-            PartKind::Message
-        } else if let Some(found) = report.boundary(content_type.as_ref(), offset) {
-            boundary = found;
-            PartKind::Multipart
+        } else if kind == PartKind::Message {
+            kind
         } else {
-            PartKind::Other
+            let found = report.boundary(content_type.as_ref(), type_at);
+            let kind = if found.is_some() { kind } else { PartKind::Other };
+            boundary = found.unwrap_or_default();
+            kind
         }
     } else if is_text(top, subtype, content_type.as_ref()) {
-        report.text_kind(content_type.as_ref(), value.map_or(0, |field| field.offset))
+        report.text_kind(content_type.as_ref(), type_at)
     } else {
         PartKind::Other
     };
-    if encoding.is_none() && matches!(kind, PartKind::Text | PartKind::OtherText) {
-        let offset = facts.encoding.as_ref().map_or(0, |field| field.offset);
-        report.push(offset, MimeErrorKind::Transfer(TransferErrorKind::UnknownEncoding));
+    if let Some(field) = &facts.encoding
+        && encoding.is_none()
+        && matches!(kind, PartKind::Text | PartKind::OtherText)
+    {
+        report.push(field.offset, MimeErrorKind::Transfer(TransferErrorKind::UnknownEncoding));
         kind = PartKind::OtherText;
     }
     let verdict = PartVerdict {
@@ -185,6 +179,20 @@ impl Report<'_> {
             }
             Charset::Other(_) => PartKind::OtherText,
         }
+    }
+}
+
+/// What a type that holds parts is.
+fn holder(top: &str, subtype: &str) -> Option<PartKind> {
+    const MESSAGES: [&str; 3] = ["rfc822", "global", "news"];
+    if top.eq_ignore_ascii_case("multipart") {
+        Some(PartKind::Multipart)
+    } else if top.eq_ignore_ascii_case("message")
+        && MESSAGES.iter().any(|known| subtype.eq_ignore_ascii_case(known))
+    {
+        Some(PartKind::Message)
+    } else {
+        None
     }
 }
 

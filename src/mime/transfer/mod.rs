@@ -48,6 +48,11 @@ impl TransferEncoding {
             .find(|encoding| name.eq_ignore_ascii_case(encoding.as_str().as_bytes()))
     }
 
+    /// Whether octets stand for themselves: what may hold parts (RFC 2045 §6.4).
+    pub const fn is_identity(self) -> bool {
+        matches!(self, Self::SevenBit | Self::EightBit | Self::Binary)
+    }
+
     /// The name, as it stands in a header.
     pub const fn as_str(self) -> &'static str {
         match self {
