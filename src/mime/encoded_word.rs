@@ -13,19 +13,14 @@ use crate::decoder::Utf8Decoder;
 
 /// Longest encoded word (RFC 2047 §2).
 const MAX_WORD: usize = 75;
-/// Longest text that is looked at as one: no line is longer (RFC 5322 §2.1.1). Without a bound a header of nothing
-/// but starts of words would be read again from each of them.
-const MAX_TEXT: usize = 998;
-
 /// Judges the words of one field after the other.
 #[derive(Clone, Debug)]
 pub(super) struct EncodedWords {
     base64: BodyDecoder,
 }
 
-/// A word, as places in its field.
+/// A word, as places in its line.
 struct Word<'f> {
-    start: usize,
     charset: &'f [u8],
     base64: bool,
     /// Where its text starts.
@@ -39,19 +34,30 @@ impl EncodedWords {
         Self { base64: if lenient { base64.lenient() } else { base64 } }
     }
 
-    /// Judges the words of a field that stands at `offset` of the message.
+    /// Judges the words of a field that stands at `offset` of the message. A word does not go over the end of a line.
     pub(super) fn judge(&mut self, field: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
+        let mut line_at = offset;
+        for line in field.split_inclusive(|&octet| octet == b'\n') {
+            // Behind the last end of a word none starts: a line of nothing but starts is read once.
+            if let Some(last) = memmem::rfind(line, b"?=") {
+                self.judge_line(&line[..last + 2], line_at, each);
+            }
+            line_at += line.len() as u64;
+        }
+    }
+
+    fn judge_line(&mut self, line: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
         let mut at = 0;
-        while let Some(found) = memmem::find(&field[at..], b"=?") {
+        while let Some(found) = memmem::find(&line[at..], b"=?") {
             let start = at + found;
-            let Some(word) = Word::at(field, start) else {
+            let Some(word) = Word::at(line, start) else {
                 at = start + 2;
                 continue;
             };
             at = word.text_at + word.text.len() + 2;
-            let place = offset + word.start as u64;
             if at - start > MAX_WORD {
-                each(MimeError::structure(place, StructureErrorKind::LongEncodedWord));
+                let kind = StructureErrorKind::LongEncodedWord;
+                each(MimeError::structure(offset + start as u64, kind));
             }
             // RFC 2231 §5: a language may follow the charset.
             let charset = word.charset.split(|&octet| octet == b'*').next().unwrap_or_default();
@@ -79,22 +85,21 @@ impl EncodedWords {
 
 impl<'f> Word<'f> {
     /// The word that starts at `start`, if one does.
-    fn at(field: &'f [u8], start: usize) -> Option<Self> {
-        let charset = field[start + 2..].split(|&octet| octet == b'?').next()?;
+    fn at(line: &'f [u8], start: usize) -> Option<Self> {
+        let charset = line[start + 2..].split(|&octet| octet == b'?').next()?;
         if charset.is_empty() || !charset.iter().all(u8::is_ascii_graphic) {
             return None;
         }
         let behind = start + 2 + charset.len();
-        let base64 = match field.get(behind..behind + 3)? {
+        let base64 = match line.get(behind..behind + 3)? {
             [b'?', b'B' | b'b', b'?'] => true,
             [b'?', b'Q' | b'q', b'?'] => false,
             _ => return None,
         };
         let text_at = behind + 3;
-        let behind = &field[text_at..];
-        let line = behind[..behind.len().min(MAX_TEXT)].split(|&octet| octet == b'\n').next()?;
-        let text = &line[..memmem::find(line, b"?=")?];
-        Some(Self { start, charset, base64, text_at, text })
+        let text = &line[text_at..];
+        let text = &text[..memmem::find(text, b"?=")?];
+        Some(Self { charset, base64, text_at, text })
     }
 }
 
