@@ -103,6 +103,11 @@ fn mail_has_comments_folds_and_parameters_in_pieces() {
         assert_eq!(read.charset(), Charset::Utf8, "{value}");
     }
     assert_eq!(mail("text/plain; charset=utf-8; charset*=''latin1").charset(), Charset::Conflicting);
+    assert_eq!(mail("text/plain; charset*0=utf-8; charset*0=latin1").charset(), Charset::Conflicting);
+    assert_eq!(
+        mail("text/plain; charset*0=utf; charset*1=-8; charset*1=-16").charset(),
+        Charset::Conflicting
+    );
     // A gap ends a parameter, and a parameter starts with its section 0.
     assert_eq!(mail("a/b; x*0=1; x*2=3").parameter("x"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*1=1").parameter("x"), None);

@@ -27,46 +27,46 @@ impl<'h> Name<'h> {
 }
 
 /// Puts the sections of a parameter together in their order, and undoes percent-encoding. Sections behind a gap are
-/// left out, as the RFC's readers do.
+/// left out, as the RFC's readers do; a section that is there twice is a parameter of its own, which contradicts the
+/// whole. Sorted, because a header may hold thousands of them.
 pub(super) fn join(parameters: Vec<Parameter<'_>>) -> Vec<Parameter<'_>> {
-    let mut joined: Vec<Parameter<'_>> = Vec::with_capacity(parameters.len());
-    for (name, value) in &parameters {
+    let mut joined = Vec::with_capacity(parameters.len());
+    let mut sections = Vec::new();
+    for (name, value) in parameters {
         match Name::of(name) {
-            None => joined.push((name, value.clone())),
+            None => joined.push((name, value)),
             Some(Name { base, section: None, .. }) => {
-                joined.push((base, Cow::Owned(unescape(without_charset(value)))));
+                joined.push((base, Cow::Owned(unescape(without_charset(&value)))));
             }
-            Some(Name { base, section: Some(0), .. }) => {
-                joined.push((base, Cow::Owned(sections(base, &parameters))));
+            Some(Name { base, section: Some(section), extended }) => {
+                sections.push((base, section, extended, value));
             }
-            Some(_) => {}
+        }
+    }
+    sections.sort_by(|one, two| in_any_case(one.0).cmp(in_any_case(two.0)).then(one.1.cmp(&two.1)));
+    for sections in sections.chunk_by(|one, two| one.0.eq_ignore_ascii_case(two.0)) {
+        let (mut whole, mut next) = (Vec::new(), 0);
+        for (base, section, extended, value) in sections {
+            let value = if *extended && *section == 0 { without_charset(value) } else { value };
+            let value = if *extended { unescape(value) } else { value.to_vec() };
+            if *section == next {
+                whole.extend(value);
+                next += 1;
+            } else if *section < next {
+                joined.push((base, Cow::Owned(value)));
+            } else {
+                break;
+            }
+        }
+        if next > 0 {
+            joined.push((sections[0].0, Cow::Owned(whole)));
         }
     }
     joined
 }
 
-/// The sections of a parameter, one behind the other.
-fn sections(base: &str, parameters: &[Parameter<'_>]) -> Vec<u8> {
-    let mut listed: Vec<_> = parameters
-        .iter()
-        .filter_map(|(name, value)| Some((Name::of(name)?, value)))
-        .filter(|(name, _)| name.base.eq_ignore_ascii_case(base))
-        .filter_map(|(name, value)| Some((name.section?, name.extended, value)))
-        .collect();
-    listed.sort_by_key(|(section, ..)| *section);
-    let mut whole = Vec::new();
-    for (next, (section, extended, value)) in listed.into_iter().enumerate() {
-        if section != next {
-            break;
-        }
-        let value = if extended && section == 0 { without_charset(value) } else { value };
-        if extended {
-            whole.extend(unescape(value));
-        } else {
-            whole.extend_from_slice(value);
-        }
-    }
-    whole
+fn in_any_case(name: &str) -> impl Iterator<Item = u8> {
+    name.bytes().map(|octet| octet.to_ascii_lowercase())
 }
 
 /// What stands behind `charset'language'`.
