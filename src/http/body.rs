@@ -46,15 +46,16 @@ pin_project! {
     /// All state is in the body: a frame that was not awaited to its end is not lost.
     ///
     /// ```
+    /// use bytes::Bytes;
     /// use http_body_util::{BodyExt, Full};
     /// use utf8_codec::{ErrorKind, Utf8Body, Utf8BodyError};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// let good = Utf8Body::new(Full::from("naïve"));
+    /// let good = Utf8Body::new(Full::<Bytes>::from("naïve"));
     /// assert_eq!(good.collect().await.unwrap().to_bytes(), "naïve");
     ///
-    /// let bad = Utf8Body::new(Full::from(&b"na\xC3"[..]));
+    /// let bad = Utf8Body::new(Full::<Bytes>::from(&b"na\xC3"[..]));
     /// let error = bad.collect().await.unwrap_err().utf8_error().unwrap();
     /// assert_eq!((error.offset, error.kind, error.len), (2, ErrorKind::Truncated, 1));
     /// # }

@@ -10,15 +10,20 @@ use crate::error::ErrorKind;
 /// A handle on counters that layers and bodies share. A clone counts with it.
 ///
 /// ```
-/// use utf8_codec::{ErrorKind, HttpCounters, ValidateUtf8RequestLayer};
+/// use bytes::Bytes;
+/// use http_body_util::{BodyExt, Full};
+/// use utf8_codec::{ErrorKind, HttpCounters, Utf8Body};
 ///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
 /// let counters = HttpCounters::new();
-/// let layer = ValidateUtf8RequestLayer::new().counters(&counters);
+/// let body = Utf8Body::new(Full::<Bytes>::from(&b"caf\xC3"[..])).counters(&counters);
+/// assert!(body.collect().await.is_err());
 /// // … and wherever metrics are exported:
 /// let now = counters.snapshot();
-/// assert_eq!((now.bodies, now.bytes, now.repaired), (0, 0, 0));
-/// assert_eq!(now.refused(ErrorKind::Truncated), 0);
-/// # drop(layer);
+/// assert_eq!((now.bodies, now.bytes, now.repaired), (1, 4, 0));
+/// assert_eq!(now.refused(ErrorKind::Truncated), 1);
+/// # }
 /// ```
 #[derive(Clone, Default)]
 pub struct HttpCounters(Arc<Cells>);

@@ -38,6 +38,7 @@ const HOLD: usize = 2 * 1024 * 1024;
 /// | a body over the limit | `413` | has no limit here |
 ///
 /// ```
+/// use bytes::Bytes;
 /// use http::{Request, Response, StatusCode};
 /// use http_body_util::{BodyExt, Full};
 /// use tower::{ServiceBuilder, ServiceExt, service_fn};
@@ -47,9 +48,9 @@ const HOLD: usize = 2 * 1024 * 1024;
 /// # async fn main() {
 /// let service = ServiceBuilder::new()
 ///     .layer(ValidateUtf8RequestLayer::new())
-///     .service(service_fn(async |request: Request<CheckedBody<Full<_>>>| {
+///     .service(service_fn(async |request: Request<CheckedBody<Full<Bytes>>>| {
 ///         let text = request.into_body().collect().await?.to_bytes();
-///         Ok::<_, utf8_codec::BoxError>(Response::new(Full::from(text)))
+///         Ok::<_, utf8_codec::BoxError>(Response::new(Full::<Bytes>::from(text)))
 ///     }));
 ///
 /// let request = Request::post("/").header("content-type", "application/json");

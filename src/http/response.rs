@@ -37,6 +37,7 @@ use super::watch::Watch;
 /// [`ErrorPolicy::Substitute`](crate::ErrorPolicy) the length stays.
 ///
 /// ```
+/// use bytes::Bytes;
 /// use http::{Request, Response};
 /// use http_body_util::{BodyExt, Empty, Full};
 /// use tower::{ServiceBuilder, ServiceExt, service_fn};
@@ -49,7 +50,7 @@ use super::watch::Watch;
 ///     .layer(ValidateUtf8ResponseLayer::new().rules(repair))
 ///     .service(service_fn(async |_: Request<Empty<&[u8]>>| {
 ///         let response = Response::builder().header("content-type", "text/plain").header("content-length", 6);
-///         response.body(Full::from(&b"na\xEFve\n"[..]))
+///         response.body(Full::<Bytes>::from(&b"na\xEFve\n"[..]))
 ///     }));
 ///
 /// let response = service.oneshot(Request::new(Empty::new())).await?;

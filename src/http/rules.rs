@@ -188,7 +188,7 @@ impl BodyRules {
     /// use utf8_codec::{BodyRules, Message};
     ///
     /// let request = http::Request::post("/").header("content-type", "text/plain; charset=latin1");
-    /// let (mut parts, body) = request.body(Full::from("caf")).unwrap().into_parts();
+    /// let (mut parts, body) = request.body(Full::<bytes::Bytes>::from("caf")).unwrap().into_parts();
     /// let refusal = BodyRules::new().apply(Message::Request, &mut parts.headers, body).unwrap_err();
     /// assert_eq!(refusal.status(), http::StatusCode::UNSUPPORTED_MEDIA_TYPE);
     /// ```
