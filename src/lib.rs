@@ -1,13 +1,21 @@
-#![cfg_attr(feature = "codec", doc = include_str!("../README.md"))]
-#![cfg_attr(
-    not(feature = "codec"),
-    doc = "Bytes that arrive in any chunking become text that is certainly text."
-)]
+#![cfg_attr(not(doctest), doc = include_str!("../README.md"))]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "alloc")]
 extern crate alloc;
+
+// What the README shows is compiled where all that it shows is there.
+#[cfg(all(
+    doctest,
+    feature = "codec",
+    feature = "mime",
+    feature = "stream",
+    feature = "tower",
+    feature = "transcode"
+))]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 #[macro_use]
 mod trace;
