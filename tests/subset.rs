@@ -166,3 +166,25 @@ fn the_signature_is_judged_by_its_own_policy_first() {
         });
     }
 }
+
+#[cfg(feature = "codec")]
+#[test]
+fn the_terminator_of_a_line_need_not_be_in_the_subset() {
+    use bytes::BytesMut;
+    use tokio_util::codec::Decoder;
+    use utf8_codec::Utf8LinesCodec;
+
+    let strict = TextDecoder::new().subset(CYRILLIC);
+    let mut codec = Utf8LinesCodec::with_decoder(strict);
+    let mut buffer = BytesMut::from("жук\r\né\n\nend\n".as_bytes());
+    assert_eq!(codec.decode(&mut buffer).expect("inside").as_deref(), Some("жук"));
+    let error = codec.decode(&mut buffer).expect_err("é is outside").utf8_error().expect("a text error");
+    assert_eq!((error.offset, error.kind, error.len), (8, ErrorKind::OutsideSubset, 2));
+    assert_eq!(codec.decode(&mut buffer).expect("inside").as_deref(), Some(""));
+
+    let mut codec = Utf8LinesCodec::with_decoder(strict.on_error(ErrorPolicy::REPLACE));
+    // The terminator breaks the sequence off, and is judged no further.
+    let mut buffer = BytesMut::from(&b"\xC3\xA9\n\xC3\n"[..]);
+    assert_eq!(codec.decode(&mut buffer).expect("repaired").as_deref(), Some("\u{FFFD}"));
+    assert_eq!(codec.decode(&mut buffer).expect("repaired").as_deref(), Some("\u{FFFD}"));
+}
