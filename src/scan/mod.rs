@@ -191,14 +191,18 @@ pub(crate) struct Scan {
 /// Fail-fast: a chunk whose last octet makes the text ill-formed is refused now, not when the next chunk comes.
 #[inline]
 pub(crate) fn take(last: &mut Last, chunk: &[u8]) -> Result<(), usize> {
-    if let [octet] = *chunk {
-        // Octet by octet nothing is as fast as the formula on one octet.
-        if twin::is_flaw(last.word(), octet) || twin::is_never_a_lead(octet) {
-            return Err(0);
-        }
-        *last = last.behind_octet(octet);
-        return Ok(());
+    let [octet] = *chunk else { return take_more(last, chunk) };
+    // Octet by octet nothing is as fast as the formula on one octet, and a call would cost more than that.
+    if twin::is_flaw(last.word(), octet) || twin::is_never_a_lead(octet) {
+        return Err(0);
     }
+    *last = last.behind_octet(octet);
+    Ok(())
+}
+
+/// [`take`] for chunks that are worth a call.
+#[inline(never)]
+fn take_more(last: &mut Last, chunk: &[u8]) -> Result<(), usize> {
     let flaw = first_flaw(last, chunk);
     if flaw < chunk.len() {
         return Err(flaw);
@@ -211,14 +215,15 @@ pub(crate) fn take(last: &mut Last, chunk: &[u8]) -> Result<(), usize> {
 /// chunk, of which these are the `last` octets, ended between characters.
 #[inline]
 pub(crate) fn prefix(mut last: Last, chunk: &[u8]) -> (&str, End) {
-    let (good, end) = match take(&mut last, chunk) {
-        Ok(()) => (chunk.len() - usize::from(last.pending_len()), End::Unfinished(last)),
-        Err(flaw) => {
-            let (taken, fault) = refuse(last, chunk, flaw);
-            // Saturating for the compiler, which then knows that nothing can go wrong; the stream before the chunk
-            // ended between characters.
-            (taken.saturating_sub(usize::from(fault.octets.len())), End::IllFormed(fault))
-        }
+    let flaw = first_flaw(&mut last, chunk);
+    let (good, end) = if flaw < chunk.len() {
+        let (taken, fault) = refuse(last, chunk, flaw);
+        // Saturating for the compiler, which then knows that nothing can go wrong; the stream before the chunk ended
+        // between characters.
+        (taken.saturating_sub(usize::from(fault.octets.len())), End::IllFormed(fault))
+    } else {
+        let last = last.behind(chunk);
+        (chunk.len() - usize::from(last.pending_len()), End::Unfinished(last))
     };
     // SAFETY: the octets before the flaw are good, and `good` leaves out the unfinished sequence at their end.
     (unsafe { core::str::from_utf8_unchecked(&chunk[..good]) }, end)
@@ -230,7 +235,7 @@ const SMALL: usize = 2048;
 
 /// The first octet that makes the stream ill-formed, or, for an octet that is never a lead, perhaps the one behind
 /// it; the chunk's length if it is good.
-#[inline]
+#[inline(always)]
 fn first_flaw(last: &mut Last, chunk: &[u8]) -> usize {
     if last.calm >= CALM && chunk.len() <= SMALL {
         if is_small_ascii(chunk) {

@@ -83,9 +83,13 @@ pub(super) unsafe fn first_flaw<V: Vector>(last: u32, chunk: &[u8]) -> usize {
         let start = chunk.as_ptr();
         // The chunk is longer than a vector.
         let x = V::load(start);
-        let mut marks = V::zero().or_flaws(x, x.moved(V::last_octets(last)));
+        let first = V::zero().or_flaws(x, x.moved(V::last_octets(last)));
+        if first.is_marked() {
+            return first.first_mark();
+        }
+        let mut marks = V::zero();
         let mut at = V::LEN;
-        let mut good = 0;
+        let mut good = V::LEN;
         if len >= (GROUP + 2) * V::LEN {
             // To the first aligned place whose three octets before it are in the chunk, by a vector at 4 if need be.
             at = V::LEN - start as usize % V::LEN;
@@ -100,7 +104,7 @@ pub(super) unsafe fn first_flaw<V: Vector>(last: u32, chunk: &[u8]) -> usize {
                 // `4 <= at` and `stop <= len`.
                 (marks, dense) = or_flaws_of_pairs(marks, dense, start, at, stop);
                 if marks.is_marked() {
-                    return locate::<V>(last, chunk, good);
+                    return locate::<V>(chunk, good);
                 }
                 at = stop;
                 good = stop;
@@ -117,10 +121,10 @@ pub(super) unsafe fn first_flaw<V: Vector>(last: u32, chunk: &[u8]) -> usize {
             let x = V::load_rest(chunk, at);
             let rest = V::zero().or_flaws(x, x.moved(V::load(start.add(at - V::LEN))));
             if rest.first_mark() < len - at {
-                return locate::<V>(last, chunk, good);
+                return locate::<V>(chunk, good);
             }
         }
-        if marks.is_marked() { locate::<V>(last, chunk, good) } else { len }
+        if marks.is_marked() { locate::<V>(chunk, good) } else { len }
     }
 }
 
@@ -262,14 +266,14 @@ unsafe fn last_four(at: *const u8) -> u32 {
 ///
 /// # Safety
 ///
-/// The CPU has the features; the chunk is longer than a vector; `at` is 0, or a vector or more.
+/// The CPU has the features; `at` is within the chunk, a vector or more behind its start.
 #[inline(always)]
-unsafe fn locate<V: Vector>(last: u32, chunk: &[u8], mut at: usize) -> usize {
+unsafe fn locate<V: Vector>(chunk: &[u8], mut at: usize) -> usize {
     let len = chunk.len();
     let start = chunk.as_ptr();
-    // SAFETY: `at <= len` throughout, and before each vector but the first, at 0, there is another.
+    // SAFETY: `LEN <= at <= len` throughout.
     unsafe {
-        while at > 0 && len - at >= PAIR * V::LEN {
+        while len - at >= PAIR * V::LEN {
             let from = start.add(at);
             let is_ascii = last_four(from) & 0x8080_8080 == 0 && is_ascii_from::<V, PAIR>(from);
             if !is_ascii && or_flaws_from::<V, PAIR>(V::zero(), from).is_marked() {
@@ -277,7 +281,7 @@ unsafe fn locate<V: Vector>(last: u32, chunk: &[u8], mut at: usize) -> usize {
             }
             at += PAIR * V::LEN;
         }
-        let mut before = if at == 0 { V::last_octets(last) } else { V::load(start.add(at - V::LEN)) };
+        let mut before = V::load(start.add(at - V::LEN));
         loop {
             let left = len - at;
             let x = if left < V::LEN { V::load_rest(chunk, at) } else { V::load(start.add(at)) };

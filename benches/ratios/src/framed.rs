@@ -77,6 +77,12 @@ pub async fn lines_ours(source: impl AsyncRead + Unpin) -> u64 {
     frames(source, Utf8LinesCodec::new(), |line| line.len()).await.0
 }
 
+/// All lines of the read buffer as one item.
+pub async fn lines_in_batches(source: impl AsyncRead + Unpin) -> u64 {
+    let codec = Utf8LinesCodec::new().batches();
+    frames(source, codec, |lines| lines.iter().map(|line| std::hint::black_box(line).len()).sum()).await.0
+}
+
 pub async fn lines_codec(source: impl AsyncRead + Unpin) -> u64 {
     frames(source, LinesCodec::new(), String::len).await.0
 }

@@ -486,6 +486,7 @@ impl Bench {
             let (data, runtime) = (text.as_bytes(), &self.runtime);
             let contenders = vec![
                 Contender::new("ours", move || runtime.block_on(framed::lines_ours(data))),
+                Contender::new("ours (batches)", move || runtime.block_on(framed::lines_in_batches(data))),
                 Contender::new("LinesCodec", move || runtime.block_on(framed::lines_codec(data))),
                 Contender::new("AsyncBufReadExt", move || runtime.block_on(framed::lines_tokio(data))),
                 Contender::new("memchr + simdutf8", move || runtime.block_on(framed::lines_by_hand(data))),
@@ -496,6 +497,17 @@ impl Bench {
             println!("    {count} allocations for {lines} lines");
             self.note(scenario, corpus.name(), data.len(), &race, "ours", &["LinesCodec"], goal);
             self.note(scenario, corpus.name(), data.len(), &race, "ours", &["AsyncBufReadExt"], 1.0);
+            let scenario = "lines, one item per region";
+            self.note(scenario, corpus.name(), data.len(), &race, "ours (batches)", &["LinesCodec"], 8.0);
+            self.note(
+                scenario,
+                corpus.name(),
+                data.len(),
+                &race,
+                "ours (batches)",
+                &["memchr + simdutf8"],
+                3.0,
+            );
         }
     }
 }
