@@ -1,8 +1,8 @@
 //! Every goal of `docs/performance.md` as a measured ratio.
 //!
 //! ```text
-//! cargo run --release                        all rows and the chart; writes ratios.md, ratios.csv, chunks.csv and
-//!                                            chunks.svg to target/
+//! cargo run --release                        all rows and the chart; writes ratios.csv, chunks.csv and chunks.svg to
+//!                                            target/, and the table into performance.md, if there is one
 //! cargo run --release -- --only "64 KiB"     rows of the scenarios whose name holds this, no chart
 //! cargo run --release -- --rounds 51         more rounds, for a machine that is not quiet
 //! cargo run --release -- --out ../../docs    files go elsewhere
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     bench.run();
     if is_whole {
         fs::create_dir_all(&out)?;
-        fs::write(out.join("ratios.md"), report::table(&bench.rows))?;
+        report::insert(&report::table(&bench.rows), &out.join("performance.md"))?;
         fs::write(out.join("ratios.csv"), report::csv(&bench.rows))?;
         report::chart(Corpus::Cyrillic, effort, &out.join("chunks.csv"), &out.join("chunks.svg"))?;
     }

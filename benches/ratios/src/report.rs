@@ -26,6 +26,16 @@ pub fn table(rows: &[Row]) -> String {
     table
 }
 
+/// Puts the table between the marks of a page, if there is such a page.
+pub fn insert(table: &str, page: &Path) -> std::io::Result<()> {
+    const MARKS: [&str; 2] = ["<!-- ratios -->\n", "<!-- end of ratios -->\n"];
+    let Ok(text) = fs::read_to_string(page) else { return Ok(()) };
+    let places = MARKS.map(|mark| text.find(mark));
+    let [Some(start), Some(end)] = places else { return Ok(()) };
+    let start = start + MARKS[0].len();
+    fs::write(page, [&text[..start], table, &text[end..]].concat())
+}
+
 pub fn csv(rows: &[Row]) -> String {
     let mut csv = String::from("scenario,input,gb_per_s,against,ratio,quartile1,quartile3,goal\n");
     for Row { scenario, input, against, ratio, goal, speed } in rows {
