@@ -132,6 +132,21 @@ fn dirty_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
 }
 
 #[test]
+fn a_character_that_is_broken_off_in_a_calm_stream_is_never_given_out_as_text() {
+    let (mut codec, mut buffer) = (Utf8Codec::new(), BytesMut::new());
+    for _ in 0..20 {
+        buffer.extend_from_slice(b"calm");
+        assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("calm"));
+    }
+    buffer.extend_from_slice(b"\xC3");
+    assert_eq!(codec.decode(&mut buffer).unwrap(), None);
+    buffer.extend_from_slice(b"calm");
+    let error = codec.decode(&mut buffer).unwrap_err().utf8_error().unwrap();
+    assert_eq!((error.offset, error.kind, error.len), (80, ErrorKind::MissingContinuation, 1));
+    assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("calm"));
+}
+
+#[test]
 fn chunks_are_the_same_for_every_partition() {
     let mut rng = Rng::new(1);
     for round in 0..1_500 {

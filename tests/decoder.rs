@@ -93,3 +93,23 @@ fn some_partitions_of_long_samples_agree_with_the_oracle() {
         some_partitions(&input, 20, |chunks| check(&input, chunks));
     }
 }
+
+/// A chunk that follows many ASCII ones is guessed to be ASCII too. The guess must not overlook what waits.
+#[test]
+fn what_came_before_a_small_chunk_is_not_forgotten_in_a_calm_stream() {
+    const CALM: [&[u8]; 20] = [b"calm"; 20];
+    let mut rng = Rng::new(64);
+    for round in 0..4_000 {
+        let begun = rng.dirty_text(1 + round % 6);
+        let ascii = "ascii ".repeat(11);
+        let mut input = CALM.concat();
+        input.extend_from_slice(&begun);
+        input.extend_from_slice(&ascii.as_bytes()[..1 + rng.below(65)]);
+        let (calm, rest) = input.split_at(CALM.concat().len());
+        let (begun, ascii) = rest.split_at(begun.len());
+        every_partition(begun, |chunks| {
+            let chunks: Vec<_> = calm.chunks(4).chain(chunks.iter().copied()).chain([ascii]).collect();
+            check(&input, &chunks);
+        });
+    }
+}

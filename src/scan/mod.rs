@@ -48,7 +48,8 @@ use kernel::Kernel;
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Last {
     octets: [u8; 4],
-    /// How many chunks in a row seemed to be ASCII, as far as these octets tell: a guess for the sake of speed.
+    /// How many chunks of four octets or more in a row seemed to be ASCII, as far as these octets tell: a guess for the
+    /// sake of speed. Above 0 these octets are ASCII, so that no sequence is unfinished: good text rests on that.
     calm: u32,
 }
 
@@ -108,7 +109,8 @@ impl Last {
     #[inline]
     const fn behind_octet(self, octet: u8) -> Self {
         let word = self.word() >> 8 | (octet as u32) << 24;
-        Self { octets: word.to_le_bytes(), ..self }
+        // Not calm any more: the octet may have begun a sequence.
+        Self { octets: word.to_le_bytes(), calm: 0 }
     }
 }
 
@@ -238,6 +240,8 @@ const SMALL: usize = 2048;
 #[inline(always)]
 fn first_flaw(last: &mut Last, chunk: &[u8]) -> usize {
     if last.calm >= CALM && chunk.len() <= SMALL {
+        // Nothing waits in a calm stream, so that ASCII is good.
+        debug_assert!(last.is_boundary());
         if is_small_ascii(chunk) {
             return chunk.len();
         }
