@@ -31,12 +31,16 @@ pub(super) static KERNELS: [&Implementation; 2] = [&AVX512, &AVX2];
 pub(super) const UTF_16_KERNEL: &str = AVX512.name;
 
 /// The kernel that the program was compiled for (`-C target-cpu`), which needs no question.
-pub(super) const KNOWN: Option<&Implementation> =
-    if cfg!(all(target_feature = "avx512vbmi", target_feature = "avx512vbmi2")) {
-        Some(&AVX512)
-    } else {
-        None
-    };
+pub(super) const KNOWN: Option<&Implementation> = if cfg!(all(
+    target_feature = "avx512vbmi",
+    target_feature = "avx512vbmi2",
+    target_feature = "bmi1",
+    target_feature = "bmi2"
+)) {
+    Some(&AVX512)
+} else {
+    None
+};
 
 static AVX512: Implementation = Implementation {
     name: "avx512",
