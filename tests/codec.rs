@@ -147,6 +147,19 @@ fn a_character_that_is_broken_off_in_a_calm_stream_is_never_given_out_as_text() 
 }
 
 #[test]
+fn what_is_rejected_does_not_hold_the_signature_before_it() {
+    for bom in [BomPolicy::Strip, BomPolicy::Require] {
+        some_partitions(b"\xEF\xBB\xBF\xED\xA0", 20, |chunks| {
+            let items = run(Utf8Codec::with_decoder(TextDecoder::new().bom(bom)), chunks);
+            let error = |offset, kind, octet| Item::IllFormed { offset, kind, len: 1, rejected: vec![octet] };
+            let expected =
+                [error(3, ErrorKind::Surrogate, 0xED), error(4, ErrorKind::UnexpectedContinuation, 0xA0)];
+            assert_eq!(items, expected, "{bom:?} {chunks:02X?}");
+        });
+    }
+}
+
+#[test]
 fn chunks_are_the_same_for_every_partition() {
     let mut rng = Rng::new(1);
     for round in 0..1_500 {

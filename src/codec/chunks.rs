@@ -95,24 +95,29 @@ impl Utf8Codec {
         loop {
             let before = self.text;
             let rest = &src[(before.offset() - start) as usize..];
-            match self.text.feed(rest).next() {
-                None => break,
-                Some(piece) => match piece.text() {
-                    Ok(text) => out.push_str(text),
-                    Err(_) if !out.is_empty() => {
-                        self.text = before;
-                        break;
-                    }
-                    Err(error) => {
-                        refused = Some(error);
-                        break;
-                    }
-                },
+            if rest.is_empty() {
+                break;
+            }
+            let (Some(piece), _) = self.text.take_piece(rest) else { continue };
+            match piece.text() {
+                Ok(text) => out.push_str(text),
+                Err(_) if !out.is_empty() => {
+                    self.text = before;
+                    break;
+                }
+                Err(error) => {
+                    refused = Some(error);
+                    break;
+                }
             }
         }
-        let taken = src.split_to((self.text.valid_up_to() - start) as usize);
+        let mut taken = src.split_to((self.text.valid_up_to() - start) as usize);
         match refused {
-            Some(error) => Err(CodecError::IllFormed { error, rejected: taken.freeze() }),
+            Some(error) => {
+                // What the policies left out before it, a signature, is no part of it.
+                let before = taken.len().saturating_sub(usize::from(error.len));
+                Err(CodecError::IllFormed { error, rejected: taken.split_off(before).freeze() })
+            }
             None => Ok((!out.is_empty()).then(|| out.into())),
         }
     }
