@@ -57,7 +57,8 @@ impl Utf8Decoder {
         Self::at(0)
     }
 
-    /// A decoder between characters, `offset` octets into a stream: what went before is not its business.
+    /// A decoder between characters, `offset` octets into a stream: what went before is not its business. Behind
+    /// octet 2^64 - 1, which no stream reaches that was counted from 0, offsets start again at 0.
     pub const fn at(offset: u64) -> Self {
         Self { offset, last: Last::NONE }
     }
@@ -82,7 +83,7 @@ impl Utf8Decoder {
     pub fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
         match scan::take(&mut self.last, chunk) {
             Ok(()) => {
-                self.offset += chunk.len() as u64;
+                self.offset = self.offset.wrapping_add(chunk.len() as u64);
                 Ok(())
             }
             Err(flaw) => self.refuse(chunk, flaw),
@@ -92,7 +93,7 @@ impl Utf8Decoder {
     #[cold]
     fn refuse(&mut self, chunk: &[u8], flaw: usize) -> Result<(), Utf8Error> {
         let (taken, fault) = scan::refuse(self.last, chunk, flaw);
-        self.offset += taken as u64;
+        self.offset = self.offset.wrapping_add(taken as u64);
         self.last = Last::NONE;
         Err(self.error_behind(fault))
     }
@@ -120,7 +121,7 @@ impl Utf8Decoder {
     /// Where the text that is known to be good ends: [`offset`](Self::offset) without the pending octets.
     #[inline]
     pub const fn valid_up_to(&self) -> u64 {
-        self.offset - self.last.pending_len() as u64
+        self.offset.wrapping_sub(self.last.pending_len() as u64)
     }
 
     /// The octets of an unfinished sequence, `0..=3` of them, that wait for the next chunk.
@@ -131,7 +132,7 @@ impl Utf8Decoder {
 
     /// The error for a fault whose last octet is the last one taken.
     fn error_behind(&self, Fault { kind, octets }: Fault) -> Utf8Error {
-        Utf8Error::new(self.offset - u64::from(octets.len()), kind, octets.len())
+        Utf8Error::new(self.offset.wrapping_sub(u64::from(octets.len())), kind, octets.len())
     }
 }
 
@@ -170,7 +171,7 @@ impl<'c> Pieces<'_, 'c> {
     /// Moves `taken` octets from the chunk to the decoder.
     fn take(&mut self, taken: usize, last: Last) {
         self.rest = &self.rest[taken..];
-        self.decoder.offset += taken as u64;
+        self.decoder.offset = self.decoder.offset.wrapping_add(taken as u64);
         self.decoder.last = last;
     }
 

@@ -162,7 +162,7 @@ impl TextDecoder {
         let reach = if self.subset.is_some() { VALIDATED_FOR_SUBSET } else { usize::MAX };
         let before = self.offset();
         let piece = self.feed(&chunk[..chunk.len().min(reach)]).next();
-        (piece, (self.offset() - before) as usize)
+        (piece, self.offset().wrapping_sub(before) as usize)
     }
 
     /// Ends the stream: what becomes of a sequence that it cut short, if it did. As with [`Utf8Decoder::finish`],
@@ -387,8 +387,9 @@ impl<'c> TextPieces<'_, 'c> {
             match piece {
                 TextPiece::Text(text) if subset.first_outside(text).is_some() => {
                     // Back to the start of the text: the decoder never stands behind what was not given out.
-                    let start = self.pieces.decoder().valid_up_to() - text.len() as u64;
-                    self.pieces.restart(Utf8Decoder::at(start), &rest[(start - offset) as usize..]);
+                    let start = self.pieces.decoder().valid_up_to().wrapping_sub(text.len() as u64);
+                    let rest = &rest[start.wrapping_sub(offset) as usize..];
+                    self.pieces.restart(Utf8Decoder::at(start), rest);
                     self.unjudged = text;
                 }
                 TextPiece::Seam(character) if subset.first_outside(&character).is_some() => {
@@ -417,7 +418,7 @@ impl<'c> TextPieces<'_, 'c> {
 
     /// Goes past octets of the text that is not judged.
     fn pass(&mut self, octets: usize) {
-        let offset = self.pieces.decoder().offset() + octets as u64;
+        let offset = self.pieces.decoder().offset().wrapping_add(octets as u64);
         self.pieces.restart(Utf8Decoder::at(offset), &self.pieces.rest()[octets..]);
         self.unjudged = &self.unjudged[octets..];
     }
@@ -425,7 +426,7 @@ impl<'c> TextPieces<'_, 'c> {
     /// Applies the error policy to a character that the decoder has just gone past.
     fn refuse_outside(&mut self, character: ShortStr) -> TextPiece<'static> {
         let len = character.len();
-        let offset = self.pieces.decoder().valid_up_to() - len as u64;
+        let offset = self.pieces.decoder().valid_up_to().wrapping_sub(len as u64);
         self.outside = Some(character);
         self.rules.judge(Utf8Error::new(offset, ErrorKind::OutsideSubset, len as u8), character.as_bytes())
     }

@@ -160,6 +160,20 @@ fn what_is_rejected_does_not_hold_the_signature_before_it() {
 }
 
 #[test]
+fn offsets_start_again_behind_the_last_one() {
+    let input = b"\xC3\xA9\n\xFFb\nlonger\n\xE2\x82";
+    for back in 0..=input.len() as u64 {
+        let text = TextDecoder::new().at(u64::MAX - back);
+        some_partitions(input, 3, |chunks| {
+            let chunks_end = run(Utf8Codec::with_decoder(text), chunks);
+            assert!(matches!(chunks_end.last(), Some(Item::IllFormed { kind: ErrorKind::Truncated, .. })));
+            let lines = run(Utf8LinesCodec::with_decoder(text).max_length(5), chunks);
+            assert_eq!(lines.len(), 4, "{lines:?}");
+        });
+    }
+}
+
+#[test]
 fn chunks_are_the_same_for_every_partition() {
     let mut rng = Rng::new(1);
     for round in 0..1_500 {

@@ -4,7 +4,7 @@
 mod support;
 
 use support::{Rng, oracle, some_partitions};
-use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, TextPiece, Utf8Error};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error};
 
 /// The text, and the errors that the policy did not repair.
 fn run(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>) {
@@ -183,4 +183,29 @@ fn the_octets_of_an_error_can_be_had_even_from_a_seam() {
         Some(TextPiece::IllFormed(Utf8Error::new(1, ErrorKind::MissingContinuation, 3)))
     );
     assert_eq!(pieces.rejected(), b"\xF0\x9F\x92");
+}
+
+#[test]
+fn offsets_start_again_behind_the_last_one() {
+    let input = b"a\x00\xC3\xA9b\xFF\xE2\x82";
+    for back in 0..=input.len() as u64 {
+        let at = u64::MAX - back;
+        for policy in policies() {
+            for decoder in [TextDecoder::new(), TextDecoder::new().subset(Subset::NO_CONTROLS)] {
+                let mut expected = Vec::new();
+                let mut decoder = decoder.on_error(policy);
+                decoder.feed(input).for_each(|piece| expected.push(piece));
+                expected.extend(decoder.finish());
+                let mut decoder = decoder.at(at);
+                let mut found: Vec<_> = decoder.feed(input).collect();
+                found.extend(decoder.finish());
+                for piece in &mut found {
+                    if let TextPiece::Repaired(_, error) | TextPiece::IllFormed(error) = piece {
+                        error.offset = error.offset.wrapping_sub(at);
+                    }
+                }
+                assert_eq!(found, expected, "{policy:?} at {at}");
+            }
+        }
+    }
 }

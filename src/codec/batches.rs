@@ -77,9 +77,11 @@ impl Utf8LineBatchesCodec {
         text.seek(start);
         let good = match text.validate(lines) {
             Ok(()) => lines.len(),
-            Err(error) => ending.find_last(&lines[..(error.offset - start) as usize], 0).unwrap_or(0),
+            Err(error) => {
+                ending.find_last(&lines[..error.offset.wrapping_sub(start) as usize], 0).unwrap_or(0)
+            }
         };
-        text.seek(start + good as u64);
+        text.seek(start.wrapping_add(good as u64));
         good
     }
 }

@@ -74,10 +74,10 @@ impl Utf8Codec {
         }
         match self.text.validate(&src[self.text.pending().len()..]) {
             Ok(()) => Some(src.len() - self.text.pending().len()),
-            Err(error) if self.text.is_strict() && error.offset > start => {
+            Err(error) if self.text.is_strict() && error.offset != start => {
                 // The error is for the next call, which looks at its octets again.
                 self.text.seek(error.offset);
-                Some((error.offset - start) as usize)
+                Some(error.offset.wrapping_sub(start) as usize)
             }
             Err(_) => {
                 self.text.seek(start);
@@ -94,7 +94,7 @@ impl Utf8Codec {
         let mut refused = None;
         loop {
             let before = self.text;
-            let rest = &src[(before.offset() - start) as usize..];
+            let rest = &src[before.offset().wrapping_sub(start) as usize..];
             if rest.is_empty() {
                 break;
             }
@@ -111,7 +111,7 @@ impl Utf8Codec {
                 }
             }
         }
-        let mut taken = src.split_to((self.text.valid_up_to() - start) as usize);
+        let mut taken = src.split_to(self.text.valid_up_to().wrapping_sub(start) as usize);
         match refused {
             Some(error) => {
                 // What the policies left out before it, a signature, is no part of it.

@@ -211,7 +211,7 @@ impl Utf8LinesCodec {
     /// Leaves out octets that are no part of any line.
     fn discard(&mut self, src: &mut BytesMut, octets: usize) {
         src.advance(octets);
-        self.text.seek(self.text.offset() + octets as u64);
+        self.text.seek(self.text.offset().wrapping_add(octets as u64));
         self.searched = 0;
     }
 

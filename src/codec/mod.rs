@@ -50,7 +50,7 @@ fn decode_frame(
     frame: Bytes,
     terminator: usize,
 ) -> Result<ByteString, (Utf8Error, Bytes)> {
-    let (start, end) = (text.offset(), text.offset() + frame.len() as u64);
+    let (start, end) = (text.offset(), text.offset().wrapping_add(frame.len() as u64));
     let payload = frame.len() - terminator;
     // A frame starts between characters, whatever the decoder was fed before.
     text.seek(start);
