@@ -1,5 +1,6 @@
 """Runs the README's proxy command and talks to it as its reader would: a character cut by a pause comes back whole."""
 
+import atexit
 import json
 import signal
 import socket
@@ -10,6 +11,8 @@ import time
 
 def start(*flags):
     proxy = subprocess.Popen([*sys.argv[1:], *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Whatever fails below, nothing is left listening.
+    atexit.register(proxy.kill)
     first = proxy.stdout.readline()
     assert first.startswith("listening on "), first
     host, port = first.split()[-1].rsplit(":", 1)
