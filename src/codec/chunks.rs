@@ -10,8 +10,9 @@ use crate::text::{Counters, TextDecoder};
 
 /// A codec for text without frames: every read gives what it completed, whole characters only.
 ///
-/// An item is cut out of the read buffer without a copy, unless something in it was repaired. A sequence that is
-/// split across reads waits in the buffer: at most three octets.
+/// An item is cut out of the read buffer without a copy, unless something in it was repaired, a signature was looked
+/// for in it, or a [subset](TextDecoder::subset) is adopted. A sequence that is split across reads waits in the
+/// buffer: at most three octets.
 ///
 /// # Errors
 ///

@@ -16,7 +16,7 @@ use crate::text::{Counters, TextDecoder};
 /// Makes a text codec of a byte codec: `LengthDelimitedCodec`, `AnyDelimiterCodec`, one of your own.
 ///
 /// By itself **every frame is a text of its own**: an item is the text of one frame, cut out of it without a copy
-/// unless something in it was repaired, and a frame that ends inside a character is
+/// (as with [`Utf8LinesCodec`](crate::Utf8LinesCodec)), and a frame that ends inside a character is
 /// [`Truncated`](crate::ErrorKind::Truncated). A [`BomPolicy`](crate::BomPolicy) applies to each frame.
 ///
 /// [`over_fragments`](Self::over_fragments) makes it **one text over many frames**, as the fragments of a WebSocket

@@ -105,7 +105,7 @@ impl LineEnding {
 }
 
 /// A codec for lines of text. An item is one line without its terminator, cut out of the read buffer without a copy
-/// unless something in it was repaired.
+/// unless something in it was repaired, a signature was looked for in it, or a [subset](TextDecoder::subset) is adopted.
 ///
 /// # Limits
 ///
