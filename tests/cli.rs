@@ -488,33 +488,3 @@ fn help_and_version_go_to_stdout() {
         assert!(!stdout.is_empty(), "{args:?}");
     }
 }
-
-// check
-
-#[test]
-fn check_says_where_input_is_ill_formed() {
-    let input = "é\nab\u{1F4A9}".bytes().chain(*b"\xFFc\xC3").collect::<Vec<_>>();
-    let check = |args: &[&str]| {
-        let Output { status, stdout, .. } = run(&[&["check"], args].concat(), &input);
-        (status.code(), String::from_utf8(stdout).unwrap())
-    };
-    assert_eq!(check(&[]), (Some(1), "-:2:4: byte 9: InvalidLead\n".to_owned()));
-    let all = "-:2:4: byte 9: InvalidLead\n-:2:6: byte 11: Truncated\n";
-    assert_eq!(check(&["--all", "-"]), (Some(1), all.to_owned()));
-    assert_eq!(check(&["--quiet"]), (Some(1), String::new()));
-    let (_, json) = check(&["--format", "json"]);
-    let finding: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((&finding["line"], &finding["column"]), (&Value::from(2), &Value::from(4)));
-    assert_eq!(facts(&finding), (9, "InvalidLead", 1));
-}
-
-#[test]
-fn check_goes_on_behind_a_file_that_cannot_be_read() {
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-    let good = run(&["check", manifest], b"");
-    assert_eq!((good.status.code(), good.stdout.len()), (Some(0), 0));
-    let missing = run(&["check", "no such file", "-", manifest], b"\xFF");
-    assert_eq!(missing.status.code(), Some(2));
-    assert_eq!(missing.stdout, b"-:1:1: byte 0: InvalidLead\n");
-    assert_eq!(String::from_utf8(missing.stderr).unwrap().lines().count(), 1);
-}

@@ -9,7 +9,7 @@ pub(super) struct Policies {
     /// What becomes of ill-formed sequences
     #[arg(long, value_name = "POLICY", default_value = "strict")]
     on_error: OnError,
-    /// What becomes of the signature EF BB BF at the start of a stream
+    /// What becomes of the signature EF BB BF at the start of a stream; of a proxied connection, in each direction
     #[arg(long, value_name = "POLICY", default_value = "keep")]
     bom: Bom,
 }

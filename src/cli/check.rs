@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error};
 
-use super::{Outcome, Status, complain};
+use super::{Outcome, Status, complain, name_of};
 
 /// Say whether files are UTF-8, and where they are not
 ///
@@ -98,13 +98,13 @@ impl Args {
 
     fn tell(&self, file: &Path, at: Position, error: Utf8Error, out: &mut impl Write) -> io::Result<()> {
         let Utf8Error { offset, kind, len, .. } = error;
-        let (file, Position { line, column }) = (file.display(), at);
+        let Position { line, column } = at;
         match self.format {
             _ if self.quiet => Ok(()),
-            Format::Text => writeln!(out, "{file}:{line}:{column}: byte {offset}: {kind}"),
+            Format::Text => writeln!(out, "{}:{line}:{column}: byte {offset}: {kind}", name_of(file)),
             Format::Json => {
                 let finding = serde_json::json!({
-                    "file": file.to_string(),
+                    "file": file.to_string_lossy(),
                     "line": line,
                     "column": column,
                     "offset": offset,

@@ -9,7 +9,7 @@ use serde_json::json;
 use utf8_codec::{Detection, Detector};
 
 use super::convert::is_standard;
-use super::{Outcome, Status, complain};
+use super::{Outcome, Status, complain, name_of};
 
 /// Say what files are: ASCII, UTF-8, UTF-16 or UTF-32 with a signature, or none of these
 ///
@@ -54,9 +54,8 @@ impl Args {
     }
 
     fn tell(&self, file: &Path, detection: Detection, out: &mut impl Write) -> io::Result<()> {
-        let file = file.display();
         match self.format {
-            Format::Text => writeln!(out, "{file}: {}", in_words(detection)),
+            Format::Text => writeln!(out, "{}: {}", name_of(file), in_words(detection)),
             Format::Json => {
                 let (sequences, signature) = match detection {
                     Detection::Ascii => (Some(0), false),
@@ -66,7 +65,7 @@ impl Args {
                     _ => (None, false),
                 };
                 let mut finding = json!({
-                    "file": file.to_string(),
+                    "file": file.to_string_lossy(),
                     "form": detection.form().map(|form| form.name()),
                     "ascii": detection == Detection::Ascii,
                     "signature": signature,

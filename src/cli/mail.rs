@@ -9,7 +9,7 @@ use memchr::memchr;
 use serde_json::{Value, json};
 use utf8_codec::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
 
-use super::{Outcome, Status, complain};
+use super::{Outcome, Status, complain, name_of};
 
 /// Say whether the text of mail is UTF-8, part by part, and where it is not
 ///
@@ -214,7 +214,7 @@ fn object(file: &Path, verdict: &MessageVerdict) -> Value {
 /// A line for each part, indented by its path, and below it a line for each error and warning.
 fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut impl Write) -> io::Result<()> {
     let errors: u64 = verdict.parts.iter().map(PartVerdict::error_count).sum();
-    write!(out, "{}", file.display())?;
+    write!(out, "{}", name_of(file))?;
     if let Some(number) = number {
         write!(out, ": message {number}")?;
     }

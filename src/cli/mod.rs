@@ -18,6 +18,7 @@ mod signals;
 
 use core::error::Error;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -85,14 +86,20 @@ pub(crate) fn main() -> ExitCode {
         .into()
 }
 
-/// One line on stderr. Control characters, which a file name or an argument may hold, are escaped: it stays one line.
+/// One line on stderr.
 fn complain(what: &str) {
-    let line: String = what
-        .chars()
-        .flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] })
-        .collect();
     // There is nowhere left to tell a failure.
-    let _ = writeln!(io::stderr(), "utf8-codec: {line}");
+    let _ = writeln!(io::stderr(), "utf8-codec: {}", one_line(what));
+}
+
+/// Control characters, which a file name or an argument may hold, are escaped: one line stays one line.
+fn one_line(text: &str) -> String {
+    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+}
+
+/// A file in a report for people.
+fn name_of(file: &Path) -> String {
+    one_line(&file.to_string_lossy())
 }
 
 /// The first paragraph of clap's message, in one line; the paragraphs behind it repeat the usage.
