@@ -18,7 +18,9 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use support::bodies::{Script, Telling};
 use support::{Rng, conformance, every_partition, oracle, some_partitions};
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, HttpCounters, TextDecoder, Utf8Body, Utf8BodyError};
+use utf8_codec::{
+    BomPolicy, ErrorKind, ErrorPolicy, HttpCounters, Subset, TextDecoder, Utf8Body, Utf8BodyError,
+};
 
 /// All that a body gives: its data, its trailers, its error. Everything that it says on its way has to be true.
 fn drain<B>(body: B) -> (Vec<u8>, Option<HeaderMap>, Option<Utf8BodyError>)
@@ -178,6 +180,21 @@ fn trailers_come_after_a_clean_end_only() {
         assert_eq!(got, Some(trailers(&[("x-sum", "1")])), "the digest is of other octets");
         let (_, got, _) = drain(Utf8Body::with_decoder(script(&[b"caf"]), repair));
         assert_eq!(got.as_ref(), Some(&sums), "nothing was repaired");
+        let strip = TextDecoder::new().bom(BomPolicy::Strip);
+        let (data, got, _) = drain(Utf8Body::with_decoder(script(&[b"\xEF\xBB\xBFcaf"]), strip));
+        assert_eq!((&data[..], got), (&b"caf"[..], Some(trailers(&[("x-sum", "1")]))));
+    }
+}
+
+#[test]
+fn the_size_of_a_repaired_body_is_told_honestly_whatever_the_subset() {
+    let ascii = TextDecoder::new().subset(Subset::ASCII);
+    for policy in [ErrorPolicy::Replace('?'), ErrorPolicy::Replace('\u{1F980}'), ErrorPolicy::REPLACE] {
+        for text in ["\u{1F980}".repeat(9), "\u{E9}\u{20AC}".repeat(9), "a".repeat(9)] {
+            let script = Script::of(&[text.as_bytes()], Telling::Size);
+            let (_, _, error) = drain(Utf8Body::with_decoder(script, ascii.on_error(policy)));
+            assert!(error.is_none());
+        }
     }
 }
 

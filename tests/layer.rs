@@ -180,6 +180,22 @@ async fn another_charset_becomes_utf_8_and_says_so() {
         let seen = send(&layer, &[("content-type", "text/plain; charset=klingon")], b"a").await;
         assert_eq!(seen.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
+    // As many octets, but others.
+    let sums = [("content-digest", "sha-256=:AAAA:")]
+        .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+    for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
+        let script =
+            Script::of(&[b"\0\xE9"], Telling::Nothing).with_trailers(HeaderMap::from_iter(sums.clone()));
+        let request = post(&[("content-type", "text/plain; charset=utf-16be")]).body(script).unwrap();
+        let mut service =
+            layer.rules(rules.clone()).layer(service_fn(async |request: Request<CheckedBody<_>>| {
+                let body = request.into_body().collect().await.unwrap();
+                assert_eq!(body.trailers(), Some(&HeaderMap::new()), "the digest is of other octets");
+                assert_eq!(body.to_bytes(), "\u{E9}");
+                Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+            }));
+        assert_eq!(service.ready().await.unwrap().call(request).await.unwrap().status(), StatusCode::OK);
+    }
     // A character of two octets, cut everywhere; and a long text, which comes out in several frames.
     let long = "日本語".repeat(20_000);
     let (octets, ..) = (b"\x93\xFA\x96\x7B\x8C\xEA".repeat(20_000), ());

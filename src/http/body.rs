@@ -34,7 +34,8 @@ pin_project! {
     ///
     /// Under a policy that repairs (see [`with_decoder`](Self::with_decoder)) the length of the body may change, so
     /// a `Content-Length`, a strong `ETag` or a digest of the message is no longer true. The layers remove them;
-    /// whoever uses the body by itself has to. Digests in the trailers are removed here once something was repaired.
+    /// whoever uses the body by itself has to. Digests in the trailers are removed here once something was repaired,
+    /// and where a signature is taken off or the text comes from another charset.
     ///
     /// # Errors
     ///
@@ -172,6 +173,11 @@ impl<B> Utf8Body<B> {
         self.fed
     }
 
+    /// Whether the inner body is in another charset.
+    pub(crate) const fn is_transcoding(&self) -> bool {
+        self.filter.is_transcoding()
+    }
+
     /// Ill-formed sequences that were repaired so far.
     pub fn repaired(&self) -> u64 {
         self.filter.repaired()
@@ -222,7 +228,7 @@ where
                     return Poll::Ready(None);
                 }
                 State::Finished(Then::Trailers(mut trailers)) => {
-                    if *this.repaired > 0 {
+                    if this.filter.has_changed() {
                         integrity::remove_digests(&mut trailers);
                     }
                     return Poll::Ready(Some(Ok(Frame::trailers(trailers))));

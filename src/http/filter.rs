@@ -86,6 +86,18 @@ impl Filter {
         }
     }
 
+    /// Whether what has come out may differ from what went in.
+    pub(crate) fn has_changed(&self) -> bool {
+        let strips =
+            |decoder: &TextDecoder| matches!(decoder.bom_policy(), BomPolicy::Strip | BomPolicy::Require);
+        self.repaired() > 0 || self.decoder().is_none_or(strips)
+    }
+
+    /// Whether what comes in is in another charset.
+    pub(crate) const fn is_transcoding(&self) -> bool {
+        matches!(self, Self::Transcode(_))
+    }
+
     /// Octets that were taken and neither handed on nor refused.
     fn held(&self) -> u64 {
         match self {
@@ -123,14 +135,16 @@ impl Filter {
     /// The fewest octets that may come of so many.
     fn least(&self, octets: u64) -> u64 {
         let Some(decoder) = self.decoder() else { return 0 };
-        let text = match decoder.bom_policy() {
-            BomPolicy::Strip | BomPolicy::Require => octets.saturating_sub(3),
+        let text = match (decoder.bom_policy(), self) {
+            // Every field may have a signature.
+            (BomPolicy::Strip | BomPolicy::Require, Self::Multipart(_)) => 0,
+            (BomPolicy::Strip | BomPolicy::Require, _) => octets.saturating_sub(3),
             _ => octets,
         };
         match decoder.error_policy() {
             ErrorPolicy::Skip => 0,
-            // At most three octets become one character.
-            ErrorPolicy::Replace(character) => text / 3 * (character.len_utf8() as u64).min(3),
+            // At most four octets become one character: those of a character outside an adopted subset.
+            ErrorPolicy::Replace(character) => text / 4 * character.len_utf8() as u64,
             _ => text,
         }
     }

@@ -83,7 +83,10 @@ where
             }
         }
         let data = if this.all.is_empty() { core::mem::take(this.first) } else { this.all.split().freeze() };
-        let is_unchanged = this.body.repaired() == 0 && this.body.offset() == data.len() as u64;
+        // UTF-16 may have as many octets as UTF-8, and none of them the same.
+        let is_unchanged = this.body.repaired() == 0
+            && !this.body.is_transcoding()
+            && this.body.offset() == data.len() as u64;
         Poll::Ready(Ok(Gathered { data, trailers: this.trailers.take(), is_unchanged }))
     }
 }
