@@ -12,6 +12,9 @@ use crate::policy::ErrorPolicy;
 /// Octets that come out at a time, at most.
 const CHUNK: usize = 16 * 1024;
 
+/// Octets that have room for any one character.
+const ROOM: usize = 16;
+
 /// A resumable decoder of one charset, whose output is UTF-8.
 pub(crate) struct Transcoder {
     decoder: Decoder,
@@ -67,16 +70,18 @@ impl Transcoder {
         if let Some(fault) = self.fault.take() {
             return Some(Err(Utf8BodyError::Undecodable(fault)));
         }
-        let mut text = Vec::new();
-        while self.fault.is_none() && text.len() < CHUNK && (!self.rest.is_empty() || self.end == End::Coming)
-        {
-            let start = text.len();
-            // Room for any one character, and for what this chunk is likely to become.
-            text.resize(CHUNK.min(start + 16 + self.rest.len().saturating_mul(2)).max(start + 16), 0);
+        // Zeroed once: anew for every malformed sequence, that would cost thousands of octets for each.
+        let (mut text, mut filled) = (Vec::new(), 0);
+        while self.fault.is_none() && filled < CHUNK && (!self.rest.is_empty() || self.end == End::Coming) {
+            if text.len() < filled + ROOM {
+                // And for what this chunk is likely to become.
+                let likely = self.rest.len().saturating_mul(2).min(CHUNK);
+                text.resize(CHUNK.min(filled + likely).max(filled + ROOM), 0);
+            }
             let last = self.end == End::Coming;
             let (result, read, written) =
-                self.decoder.decode_to_utf8_without_replacement(&self.rest, &mut text[start..], last);
-            text.truncate(start + written);
+                self.decoder.decode_to_utf8_without_replacement(&self.rest, &mut text[filled..], last);
+            filled += written;
             self.rest.advance(read);
             self.offset += read as u64;
             match result {
@@ -86,7 +91,8 @@ impl Transcoder {
                 DecoderResult::Malformed(len, behind) => match self.replacement() {
                     Some(text_of_it) => {
                         self.repaired += 1;
-                        text.extend_from_slice(text_of_it.encode_utf8(&mut [0; 4]).as_bytes());
+                        text.resize(text.len().max(filled + 4), 0);
+                        filled += text_of_it.encode_utf8(&mut text[filled..]).len();
                     }
                     None if self.on_error == ErrorPolicy::Skip => self.repaired += 1,
                     None => {
@@ -97,6 +103,7 @@ impl Transcoder {
                 },
             }
         }
+        text.truncate(filled);
         if text.is_empty() {
             return self.fault.take().map(|fault| Err(Utf8BodyError::Undecodable(fault)));
         }
