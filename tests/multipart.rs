@@ -6,12 +6,13 @@ mod support;
 
 use bytes::Bytes;
 use futures::executor::block_on;
+use http_body::Body as _;
 use http_body_util::BodyExt;
 use support::bodies::{Script, Telling};
 use support::{Rng, some_partitions};
 use utf8_codec::{
-    BodyRules, ErrorKind, ErrorPolicy, MissingCharset, MultipartError, OtherCharset, TextDecoder, Utf8Body,
-    Utf8BodyError,
+    BodyRules, BomPolicy, ErrorKind, ErrorPolicy, MissingCharset, MultipartError, OtherCharset, TextDecoder,
+    Utf8Body, Utf8BodyError,
 };
 
 const BOUNDARY: &[u8] = b"--=_b--";
@@ -36,7 +37,7 @@ fn form(parts: &[Part<'_>]) -> Vec<u8> {
 /// What comes out before the end or the error, and the error.
 fn check(chunks: &[&[u8]], telling: Telling, rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
     let mut body = Utf8Body::form_data(Script::of(chunks, telling), BOUNDARY, rules).expect("a boundary");
-    let mut out = Vec::new();
+    let (mut out, hint) = (Vec::new(), body.size_hint());
     while let Some(frame) = block_on(body.frame()) {
         match frame {
             Ok(frame) => out.extend_from_slice(&frame.into_data().expect("data")),
@@ -46,6 +47,8 @@ fn check(chunks: &[&[u8]], telling: Telling, rules: &BodyRules) -> (Vec<u8>, Opt
             }
         }
     }
+    let len = out.len() as u64;
+    assert!(hint.lower() <= len && hint.upper().is_none_or(|upper| len <= upper), "{hint:?} for {len}");
     (out, None)
 }
 
@@ -87,7 +90,10 @@ fn text_fields_are_checked_and_files_pass() {
     ];
     let good = form(&parts);
     passes(&good, &BodyRules::new());
-    passes(&[b"preamble \xFF\r\n", &good[..], b"epilogue \xFF"].concat(), &BodyRules::new());
+    passes(
+        &["pr\u{E9}ambule\r\n".as_bytes(), &good[..], "\u{E9}pilogue".as_bytes()].concat(),
+        &BodyRules::new(),
+    );
 
     for (broken, kind, len) in [
         (&b"abc \xED\xA0\x80"[..], ErrorKind::Surrogate, 1),
@@ -207,6 +213,39 @@ fn what_another_reader_might_take_apart_otherwise_is_refused() {
             Some(MultipartError::Boundary)
         );
     }
+}
+
+#[test]
+fn what_is_around_the_parts_is_text_too() {
+    let good = form(&[("; name=f; filename=x", "", b"\xFF")]);
+    // A delimiter in the middle of a line is none, but there are readers that find a field behind it.
+    let hidden = [b"x--", BOUNDARY, b"\r\nContent-Disposition: form-data; name=a\r\n\r\n\xFF\r\n"].concat();
+    for around in [[&hidden[..], &good].concat(), [&good[..], &hidden].concat()] {
+        let (out, error) = check_all(&around, &BodyRules::new());
+        let offset = find(&around, &hidden) + find(&hidden, b"\xFF");
+        let error = error.and_then(|error| error.utf8_error()).expect("ill-formed text");
+        assert_eq!((error.offset, error.kind), (offset, ErrorKind::InvalidLead));
+        assert!(out == around[..offset as usize]);
+    }
+    let rules = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+    let (out, error) = check_all(&[&good[..], b"\xE2\x82"].concat(), &rules);
+    assert!(error.is_none());
+    assert!(out == [&good[..], "\u{FFFD}".as_bytes()].concat());
+}
+
+#[test]
+fn the_signature_of_a_field_is_its_own() {
+    let field = ("; name=a", "", "\u{FEFF}a".as_bytes());
+    let without = ("; name=a", "", &b"a"[..]);
+    let rules = |bom| BodyRules::new().decoder(TextDecoder::new().bom(bom));
+    for policy in [BomPolicy::Strip, BomPolicy::Require] {
+        let (out, error) = check_all(&form(&[field, field, field]), &rules(policy));
+        assert!(error.is_none(), "{policy:?}: {error:?}");
+        assert!(out == form(&[without, without, without]));
+    }
+    let (_, error) = check_all(&form(&[without]), &rules(BomPolicy::Require));
+    let error = error.and_then(|error| error.utf8_error()).expect("a signature is missing");
+    assert_eq!((error.offset, error.kind), (find(&form(&[without]), b"a\r\n--"), ErrorKind::MissingBom));
 }
 
 #[test]

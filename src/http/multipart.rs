@@ -11,6 +11,7 @@ use super::part::{LABEL_LIMIT, Part, PartHeaders};
 use super::rules::BodyRules;
 use crate::content_type::{Charset, ContentType};
 use crate::error::Utf8Error;
+use crate::policy::BomPolicy;
 use crate::text::{TextDecoder, TextPiece};
 
 /// Octets that the header fields of one part may have. Without a limit a peer that never ends them fills the memory.
@@ -77,7 +78,8 @@ impl core::error::Error for MultipartError {}
 /// What may be the start of a delimiter is held back until it is one or is not; all of it is known, so nothing is
 /// stored. Every ambiguity that could make the next parser see a field where this one sees a file is an error: a
 /// delimiter with something else behind it, a delimiter in the place of a content, bare line ends or twice the same
-/// field in the headers of a part.
+/// field in the headers of a part. What stands before the first delimiter and behind the last one is text: RFC 2046
+/// §5.1.1 has readers ignore it, and there are some that find a delimiter, and so a field, in the middle of its lines.
 #[derive(Debug)]
 pub(crate) struct Multipart {
     /// `CRLF -- boundary`.
@@ -132,12 +134,13 @@ impl Multipart {
         if !is_boundary {
             return Err(MultipartError::Boundary);
         }
+        let part = frame(&rules, 0);
         Ok(Self {
             delimiter: [b"\r\n--", boundary].concat().into(),
             rules,
             default_charset: None,
             place: Place::Content { matched: 2, imagined: true },
-            part: Part::Preamble,
+            part,
             offset: 0,
             out: Joint::default(),
             fault: None,
@@ -159,7 +162,7 @@ impl Multipart {
                 }
                 Place::Headers(_) => self.headers(chunk, at),
                 Place::Epilogue => {
-                    self.out.span(chunk, at..chunk.len());
+                    self.check(chunk, Octets::Span(at..chunk.len()));
                     chunk.len()
                 }
             };
@@ -182,15 +185,19 @@ impl Multipart {
         let none = Bytes::new();
         if let Place::Content { matched, imagined } = self.place {
             self.check_matched(&none, matched, imagined);
-            self.end_part(&none);
         }
-        let offset = self.offset;
-        self.fault.get_or_insert(MultipartError::Unterminated { offset }.into());
+        self.end_part(&none);
+        if matches!(self.place, Place::Epilogue) {
+            // A body may go on behind its end.
+            self.part = frame(&self.rules, self.offset);
+        } else {
+            self.fail(MultipartError::Unterminated { offset: self.offset });
+        }
         self.out.end_chunk(&none);
     }
 
-    pub(crate) const fn is_clean(&self) -> bool {
-        matches!(self.place, Place::Epilogue) && self.fault.is_none()
+    pub(crate) fn is_clean(&self) -> bool {
+        matches!(self.place, Place::Epilogue) && self.fault.is_none() && self.part.pending() == 0
     }
 
     pub(crate) const fn offset(&self) -> u64 {
@@ -206,7 +213,8 @@ impl Multipart {
         let held = match &self.place {
             Place::Content { matched, imagined } => matched - imaginary(*imagined) + self.part.pending(),
             Place::Headers(octets) => octets.len(),
-            Place::Delimiter(_) | Place::Epilogue => 0,
+            Place::Delimiter(_) => 0,
+            Place::Epilogue => self.part.pending(),
         };
         held as u64
     }
@@ -228,8 +236,8 @@ impl Multipart {
             let more = common_prefix(&delimiter[matched..], &chunk[at..]);
             next += more;
             if matched + more == delimiter.len() {
-                if imagined && !matches!(self.part, Part::Preamble) {
-                    let offset = self.offset + more as u64 - (delimiter.len() - imaginary(true)) as u64;
+                let offset = self.offset + more as u64 - (delimiter.len() - imaginary(imagined)) as u64;
+                if imagined && offset > 0 {
                     self.fail(MultipartError::Malformed { offset });
                     return next;
                 }
@@ -287,7 +295,10 @@ impl Multipart {
     fn behind_delimiter(&mut self, chunk: &Bytes, at: usize, behind: Behind) -> usize {
         self.place = match (behind, chunk[at]) {
             (Behind::Nothing, b'-') => Place::Delimiter(Behind::Hyphen),
-            (Behind::Hyphen, b'-') => Place::Epilogue,
+            (Behind::Hyphen, b'-') => {
+                self.part = frame(&self.rules, self.offset + 1);
+                Place::Epilogue
+            }
             (Behind::Nothing | Behind::WhiteSpace, b' ' | b'\t') => Place::Delimiter(Behind::WhiteSpace),
             (Behind::Nothing | Behind::WhiteSpace, b'\r') => Place::Delimiter(Behind::Cr),
             (Behind::Cr, b'\n') => Place::Headers(Vec::new()),
@@ -323,7 +334,7 @@ impl Multipart {
     /// Checks the header fields that start at `start`, and decides by them what becomes of the content.
     fn start_part(&mut self, chunk: &Bytes, fields: &[u8], start: u64) {
         let content = start + fields.len() as u64;
-        self.part = Part::text(*self.decoder(), start, false);
+        self.part = frame(&self.rules, start);
         self.check(chunk, Octets::Others(fields));
         self.end_part(chunk);
         if self.fault.is_some() {
@@ -410,6 +421,11 @@ impl Multipart {
     fn fail(&mut self, error: MultipartError) {
         self.fault.get_or_insert(error.into());
     }
+}
+
+/// The text around the contents, which has no signature: header fields, and what is before and behind the parts.
+fn frame(rules: &BodyRules, start: u64) -> Part {
+    Part::text(rules.text_decoder().bom(BomPolicy::Keep), start, false)
 }
 
 /// How many octets of a delimiter were never in the body.

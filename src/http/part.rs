@@ -12,8 +12,6 @@ pub(crate) const LABEL_LIMIT: usize = 64;
 /// What becomes of the octets of a part.
 #[derive(Debug)]
 pub(crate) enum Part {
-    /// Before the first part.
-    Preamble,
     Untouched,
     Text {
         decoder: TextDecoder,
@@ -33,7 +31,7 @@ impl Part {
     pub(crate) fn pending(&self) -> usize {
         match self {
             Self::Text { decoder, .. } => decoder.pending().len(),
-            Self::Preamble | Self::Untouched => 0,
+            Self::Untouched => 0,
         }
     }
 
