@@ -49,7 +49,8 @@ pub enum Charset<'h> {
     Other(&'h [u8]),
     /// No `charset` parameter.
     Missing,
-    /// Several `charset` parameters that do not agree. Programs differ in which of them they believe, so what one
+    /// Several `charset` parameters that do not agree, or in HTTP one in the spelling of mail (`charset*=`, RFC 2231,
+    /// which RFC 8187 brings to HTTP for fields that ask for it, and this one does not). Programs differ in which of them they believe, so what one
     /// checks is not what the next one reads.
     Conflicting,
 }
@@ -158,6 +159,8 @@ impl<'h> ContentType<'h> {
         for (name, label) in self.parameters() {
             if name.eq_ignore_ascii_case("charset") {
                 charset = charset.and(Charset::of_label(label));
+            } else if is_or_extends(name, "charset") {
+                return Charset::Conflicting;
             }
         }
         charset
@@ -193,6 +196,14 @@ pub fn is_utf8_label(label: &[u8]) -> bool {
         ["utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8"];
     let label = label.trim_ascii();
     LABELS.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
+}
+
+/// Whether a parameter is called so, or is a first section of it or its extended form by RFC 2231: some readers take
+/// those for it in HTTP too.
+pub(crate) fn is_or_extends(name: &str, base: &str) -> bool {
+    let own = name.strip_suffix("*").unwrap_or(name);
+    let own = own.strip_suffix("*0").unwrap_or(own);
+    own.eq_ignore_ascii_case(base)
 }
 
 /// A header value that is a token with parameters, as `Content-Disposition` is (RFC 7578 §4.2).

@@ -37,6 +37,10 @@ fn every_charset_parameter_has_a_say() {
     assert_eq!(charset("text/plain; charset=utf-8; charset=UTF8"), "Utf8");
     assert_eq!(charset("text/plain; charset=utf-8; charset=latin1"), "Conflicting");
     assert_eq!(charset("text/plain; charset=latin1; charset=utf-8"), "Conflicting");
+    for mail in ["charset*=utf-8''utf-16", "Charset*0=utf-16", "charset*0*=''utf-16; charset=utf-8"] {
+        assert_eq!(charset(&format!("text/plain; {mail}")), "Conflicting", "some readers know them here too");
+    }
+    assert_eq!(charset("text/plain; charset*1=utf-16; charset**=a; x-charset*=b"), "Missing");
     assert_eq!(charset("text/plain; charset=utf-8; a=b; CHARSET=x; charset=utf-8"), "Conflicting");
     assert_eq!(charset("text/plain; charset=\"\""), "Other()");
     assert_eq!(charset("text/plain; xcharset=latin1; charset=utf-8"), "Utf8");

@@ -118,9 +118,13 @@ async fn text_is_checked_by_its_media_type_and_nothing_else_is() {
 async fn what_cannot_be_checked_passes_or_is_refused_as_told() {
     let json = ("content-type", "application/json");
     let refusing = BodyRules::new().content_codings(ContentCodings::Refuse);
-    for (layer, coded) in [
-        (ValidateUtf8RequestLayer::new(), StatusCode::OK),
-        (ValidateUtf8RequestLayer::new().rules(refusing), StatusCode::UNSUPPORTED_MEDIA_TYPE),
+    for (layer, coded, part) in [
+        (ValidateUtf8RequestLayer::new(), StatusCode::OK, StatusCode::OK),
+        (
+            ValidateUtf8RequestLayer::new().rules(refusing),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            StatusCode::BAD_REQUEST,
+        ),
     ] {
         for coding in ["gzip", "identity, gzip", "zstd"] {
             assert_eq!(send(&layer, &[json, ("content-encoding", coding)], BAD).await.status, coded);
@@ -128,7 +132,34 @@ async fn what_cannot_be_checked_passes_or_is_refused_as_told() {
         let identity = send(&layer, &[json, ("content-encoding", "Identity")], BAD).await;
         assert_eq!(identity.status, StatusCode::BAD_REQUEST);
         let range = [json, ("content-range", "bytes 1-5/9")];
-        assert_eq!(send(&layer, &range, BAD).await.status, StatusCode::OK, "it may start inside a character");
+        let seen = send(&layer, &range, BAD).await;
+        assert_eq!(seen.status, part, "it may start inside a character");
+        if part != StatusCode::OK {
+            assert_eq!(seen.problem()["kind"], "ContentRange");
+        }
+        let image = [("content-type", "image/png"), ("content-range", "bytes 1-5/9")];
+        assert_eq!(send(&layer, &image, BAD).await.status, StatusCode::OK, "what is no text passes");
+    }
+}
+
+#[tokio::test]
+async fn a_form_has_one_boundary() {
+    let layer = ValidateUtf8RequestLayer::new().rules(BodyRules::new().form_data(true));
+    let form = b"--a\r\nContent-Disposition: form-data; name=x\r\n\r\n--b\r\n--a--";
+    for (parameters, status) in [
+        ("boundary=a", StatusCode::OK),
+        ("boundary=a; Boundary=\"a\"", StatusCode::OK),
+        ("boundary=a; boundary=b", StatusCode::BAD_REQUEST),
+        ("boundary=a; boundary*=utf-8''b", StatusCode::BAD_REQUEST),
+        ("boundary*0=a", StatusCode::BAD_REQUEST),
+        ("charset=utf-8", StatusCode::BAD_REQUEST),
+    ] {
+        let content_type = format!("multipart/form-data; {parameters}");
+        let seen = send(&layer, &[("content-type", &content_type)], form).await;
+        assert_eq!(seen.status, status, "{parameters}");
+        if status != StatusCode::OK {
+            assert_eq!(seen.problem()["kind"], "Multipart");
+        }
     }
 }
 

@@ -58,6 +58,8 @@ pub enum Reason {
     UnsupportedCharset,
     /// Text in a content coding, such as gzip, that cannot be checked.
     ContentCoding,
+    /// A part of a text (`Content-Range`), which cannot be checked by itself.
+    ContentRange,
     /// A body that is longer than what is held before the handler runs.
     TooLong {
         /// Octets that are held at most.
@@ -89,6 +91,7 @@ impl Reason {
             Self::MissingCharset => "MissingCharset",
             Self::UnsupportedCharset => "UnsupportedCharset",
             Self::ContentCoding => "ContentCoding",
+            Self::ContentRange => "ContentRange",
             Self::TooLong { .. } => "TooLong",
         }
     }
@@ -121,6 +124,7 @@ impl fmt::Display for Reason {
             Self::MissingCharset => f.write_str("the charset is not declared"),
             Self::UnsupportedCharset => f.write_str("the charset is not UTF-8"),
             Self::ContentCoding => f.write_str("text in this content coding is not accepted"),
+            Self::ContentRange => f.write_str("a part of a text is not accepted"),
             Self::TooLong { limit } => write!(f, "the body is longer than {limit} bytes"),
         }
     }

@@ -15,15 +15,16 @@ use super::integrity;
 use super::multipart::{Multipart, MultipartError};
 use super::refusal::{Message, Reason, Refusal};
 use super::transcode::Transcoder;
-use crate::content_type::{Charset, ContentType};
+use crate::content_type::{Charset, ContentType, is_or_extends};
 use crate::text::TextDecoder;
 
 /// Which bodies are checked, and what is done about their charset and their ill-formed text.
 ///
 /// The defaults: text is what [`is_text_type`] says; text without a `charset` is UTF-8; another charset is refused; ill-formed
-/// text is refused. Not checked, whatever the rules, are bodies in a content coding other than `identity` (put the
-/// layer inside decompression, or [refuse](Self::content_codings) them), parts of a representation
-/// (`Content-Range`: they may start inside a character), and replies that have no body (to `HEAD`, `204`, `304`).
+/// text is refused. Not checked are bodies in a content coding other than `identity` (put the layer inside
+/// decompression), parts of a representation (`Content-Range`: they may start inside a character), and replies that
+/// have no body (to `HEAD`, `204`, `304`). The first two are what a client says of its body, and a handler that does
+/// not look at those fields reads it nevertheless: unless it does, [refuse](Self::content_codings) them.
 /// `multipart/form-data` is checked part by part if [asked](Self::form_data).
 ///
 /// A `Content-Type` that is not in the grammar of RFC 9110, or is given twice, or has `charset` parameters that
@@ -78,14 +79,15 @@ pub enum OtherCharset {
     Transcode,
 }
 
-/// What becomes of text in a content coding other than `identity`.
+/// What becomes of text in a content coding other than `identity`, and of a part of a text (`Content-Range`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ContentCodings {
     /// It passes and is not checked.
     #[default]
     Pass,
-    /// It is refused with `415`, so that nothing goes around the check.
+    /// It is refused, so that nothing goes around the check: a coding with `415`, a part with `400`, as RFC 9110
+    /// §14.5 asks of who does not support it.
     Refuse,
 }
 
@@ -152,7 +154,7 @@ impl BodyRules {
         self
     }
 
-    /// Sets what becomes of text in a content coding.
+    /// Sets what becomes of text in a content coding, and of a part of a text.
     #[must_use]
     pub const fn content_codings(mut self, codings: ContentCodings) -> Self {
         self.codings = codings;
@@ -225,25 +227,25 @@ impl BodyRules {
 
     /// What to do with the body of a message.
     pub(crate) fn judge(&self, headers: &HeaderMap) -> Result<Plan, Reason> {
-        let is_coded = is_coded(headers);
-        if headers.contains_key(CONTENT_RANGE) || is_coded && self.codings == ContentCodings::Pass {
+        let opaque = opaque(headers);
+        if opaque.is_some() && self.codings == ContentCodings::Pass {
             return Ok(Plan::Pass);
         }
         let content_type = content_type(headers)?;
         let form = content_type.as_ref().filter(|_| self.form_data);
         if let Some(form) = form.filter(|content_type| content_type.is("multipart", "form-data")) {
-            if is_coded {
-                return Err(Reason::ContentCoding);
+            if let Some(reason) = opaque {
+                return Err(reason);
             }
-            let boundary = form.parameter("boundary").ok_or(Reason::Multipart(MultipartError::Boundary))?;
-            let multipart = Multipart::new(boundary, self.clone()).map_err(Reason::Multipart)?;
+            let multipart = boundary(form).and_then(|boundary| Multipart::new(boundary, self.clone()));
+            let multipart = multipart.map_err(Reason::Multipart)?;
             return Ok(Plan::Check(Filter::Multipart(Box::new(multipart))));
         }
         if !self.is_text(content_type.as_ref()) {
             return Ok(Plan::Pass);
         }
-        if is_coded {
-            return Err(Reason::ContentCoding);
+        if let Some(reason) = opaque {
+            return Err(reason);
         }
         match self.judge_charset(content_type.as_ref())? {
             Verdict::Utf8 => Ok(Plan::Check(Filter::text(self.decoder))),
@@ -339,6 +341,27 @@ fn is_coded(headers: &HeaderMap) -> bool {
         let mut codings = value.as_bytes().split(|octet| *octet == b',').map(<[u8]>::trim_ascii);
         codings.any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
     })
+}
+
+/// Why the octets of a body cannot be looked at as text, if so.
+fn opaque(headers: &HeaderMap) -> Option<Reason> {
+    if is_coded(headers) {
+        Some(Reason::ContentCoding)
+    } else if headers.contains_key(CONTENT_RANGE) {
+        Some(Reason::ContentRange)
+    } else {
+        None
+    }
+}
+
+/// The one boundary of a form. Programs differ in which of several they believe.
+fn boundary<'t>(form: &'t ContentType<'_>) -> Result<&'t [u8], MultipartError> {
+    let mut boundaries =
+        form.parameters()
+            .filter(|(name, _)| is_or_extends(name, "boundary"))
+            .map(|(name, value)| if name.contains('*') { &[][..] } else { value });
+    let first = boundaries.next().ok_or(MultipartError::Boundary)?;
+    if boundaries.all(|other| other == first) { Ok(first) } else { Err(MultipartError::Boundary) }
 }
 
 fn content_type(headers: &HeaderMap) -> Result<Option<ContentType<'_>>, Reason> {
