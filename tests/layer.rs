@@ -15,8 +15,8 @@ use serde_json::Value;
 use support::bodies::{Script, Telling};
 use tower::{Layer, Service, ServiceExt, service_fn};
 use utf8_codec::{
-    Ascii, BodyRules, CheckedBody, ContentCodings, ErrorKind, ErrorPolicy, HttpCounters, MissingCharset,
-    OtherCharset, Reason, Refusal, TextDecoder, Utf8BodyError, ValidateUtf8RequestLayer,
+    Ascii, BodyRules, CheckedBody, ContentCodings, ErrorKind, ErrorPolicy, HttpCounters, Message,
+    MissingCharset, OtherCharset, Reason, Refusal, TextDecoder, Utf8BodyError, ValidateUtf8RequestLayer,
     ValidateUtf8ResponseLayer,
 };
 
@@ -227,6 +227,22 @@ async fn another_charset_becomes_utf_8_and_says_so() {
             }));
         assert_eq!(service.ready().await.unwrap().call(request).await.unwrap().status(), StatusCode::OK);
     }
+    // What the decoder holds comes out with the next octet.
+    let mut fields =
+        post(&[("content-type", "text/plain; charset=iso-2022-jp")]).body(()).unwrap().into_parts().0.headers;
+    let repair = rules.clone().decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+    let script = Script::of(&[b"\x1B$", b"a"], Telling::Size);
+    let mut body = repair.apply(Message::Request, &mut fields, script).unwrap();
+    let mut hints = vec![(body.size_hint(), 0)];
+    while let Some(frame) = body.frame().await {
+        let data = frame.unwrap().into_data().unwrap();
+        hints.iter_mut().for_each(|(_, behind)| *behind += data.len() as u64);
+        hints.push((body.size_hint(), 0));
+    }
+    assert!(
+        hints.iter().all(|(hint, behind)| hint.upper().is_none_or(|upper| *behind <= upper)),
+        "{hints:?}"
+    );
     // A character of two octets, cut everywhere; and a long text, which comes out in several frames.
     let long = "日本語".repeat(20_000);
     let (octets, ..) = (b"\x93\xFA\x96\x7B\x8C\xEA".repeat(20_000), ());

@@ -38,7 +38,10 @@ fn form(parts: &[Part<'_>]) -> Vec<u8> {
 fn check(chunks: &[&[u8]], telling: Telling, rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
     let mut body = Utf8Body::form_data(Script::of(chunks, telling), BOUNDARY, rules).expect("a boundary");
     let (mut out, hint) = (Vec::new(), body.size_hint());
-    while let Some(frame) = block_on(body.frame()) {
+    loop {
+        let ended = body.is_end_stream();
+        let Some(frame) = block_on(body.frame()) else { break };
+        assert!(!ended, "something came after the end");
         match frame {
             Ok(frame) => out.extend_from_slice(&frame.into_data().expect("data")),
             Err(error) => {
@@ -212,6 +215,19 @@ fn what_another_reader_might_take_apart_otherwise_is_refused() {
             Utf8Body::form_data(body, boundary, &BodyRules::new()).err(),
             Some(MultipartError::Boundary)
         );
+    }
+}
+
+#[test]
+fn a_form_ends_behind_its_last_frame() {
+    let text = "\u{E9}".repeat(500);
+    let field = ("; name=a", "", text.as_bytes());
+    let form = form(&[field, field, field]);
+    for telling in Telling::ALL {
+        let (out, error) = check(&[&form], telling, &BodyRules::new());
+        assert!(error.is_none() && out == form);
+        let (_, error) = check(&[&form[..form.len() - 11]], telling, &BodyRules::new());
+        let Some(Utf8BodyError::Multipart(MultipartError::Unterminated { .. })) = error else { panic!() };
     }
 }
 

@@ -273,7 +273,8 @@ where
 
     fn is_end_stream(&self) -> bool {
         match self.state {
-            State::Done | State::Finished(Then::Nothing) => true,
+            State::Done => true,
+            State::Finished(Then::Nothing) => self.filter.is_idle(),
             // What the filter holds, or the error that it will give, is still to come.
             State::Flowing | State::Over(Then::Ask | Then::Nothing) | State::Finished(Then::Ask) => {
                 self.untaken() == 0 && self.filter.is_clean() && self.inner.is_end_stream()

@@ -53,7 +53,16 @@ impl Filter {
         }
     }
 
-    /// Whether [`finish`](Self::finish) would give nothing now.
+    /// Whether there is nothing to take, once it was finished.
+    pub(crate) fn is_idle(&self) -> bool {
+        match self {
+            Self::Text(filter) => filter.next.is_none(),
+            Self::Multipart(filter) => filter.is_idle(),
+            Self::Transcode(filter) => filter.is_clean(),
+        }
+    }
+
+    /// Whether there is nothing to take, and [`finish`](Self::finish) would give nothing either.
     pub(crate) fn is_clean(&self) -> bool {
         match self {
             Self::Text(filter) => {
@@ -98,12 +107,12 @@ impl Filter {
         matches!(self, Self::Transcode(_))
     }
 
-    /// Octets that were taken and neither handed on nor refused.
+    /// Octets that were taken and neither handed on nor refused; of another charset, the most that may be.
     fn held(&self) -> u64 {
         match self {
             Self::Text(filter) => filter.chunks.decoder().pending().len() as u64,
             Self::Multipart(filter) => filter.held(),
-            Self::Transcode(_) => 0,
+            Self::Transcode(filter) => filter.held(),
         }
     }
 

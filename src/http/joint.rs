@@ -61,6 +61,10 @@ impl Joint {
         self.queue.pop_front()
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
     /// Octets in the queue.
     pub(crate) fn queued(&self) -> u64 {
         self.queue.iter().map(|frame| frame.len() as u64).sum()

@@ -197,7 +197,12 @@ impl Multipart {
     }
 
     pub(crate) fn is_clean(&self) -> bool {
-        matches!(self.place, Place::Epilogue) && self.fault.is_none() && self.part.pending() == 0
+        matches!(self.place, Place::Epilogue) && self.is_idle() && self.part.pending() == 0
+    }
+
+    /// Whether nothing waits to be taken.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.out.is_empty() && self.fault.is_none()
     }
 
     pub(crate) const fn offset(&self) -> u64 {

@@ -356,10 +356,10 @@ fn opaque(headers: &HeaderMap) -> Option<Reason> {
 
 /// The one boundary of a form. Programs differ in which of several they believe.
 fn boundary<'t>(form: &'t ContentType<'_>) -> Result<&'t [u8], MultipartError> {
-    let mut boundaries =
-        form.parameters()
-            .filter(|(name, _)| is_or_extends(name, "boundary"))
-            .map(|(name, value)| if name.contains('*') { &[][..] } else { value });
+    let mut boundaries = form
+        .parameters()
+        .filter(|(name, _)| is_or_extends(name, "boundary"))
+        .map(|(name, value)| if name.contains('*') { &[][..] } else { value });
     let first = boundaries.next().ok_or(MultipartError::Boundary)?;
     if boundaries.all(|other| other == first) { Ok(first) } else { Err(MultipartError::Boundary) }
 }

@@ -122,7 +122,12 @@ impl Transcoder {
 
     /// Whether nothing more can come out of it.
     pub(crate) fn is_clean(&self) -> bool {
-        self.end == End::Told
+        self.end == End::Told && self.fault.is_none()
+    }
+
+    /// The most octets of an unfinished character or escape sequence.
+    pub(crate) fn held(&self) -> u64 {
+        if self.is_clean() { 0 } else { 4 }
     }
 
     pub(crate) const fn offset(&self) -> u64 {

@@ -31,6 +31,10 @@ impl Transcoder {
         match *self {}
     }
 
+    pub(crate) const fn held(&self) -> u64 {
+        match *self {}
+    }
+
     pub(crate) const fn offset(&self) -> u64 {
         match *self {}
     }
