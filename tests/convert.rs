@@ -201,6 +201,13 @@ fn a_link_and_the_permissions_of_the_output_stay_and_a_device_is_written_to() {
     assert_eq!(fs::read(&file).expect("a file"), b"new");
     assert!(fs::symlink_metadata(&link).expect("a link").is_symlink());
     assert_eq!(fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o640);
+    // Of what a link names that is not there yet.
+    let ahead = folder.path("ahead");
+    symlink("absent", &ahead).expect("a link");
+    let output = run(program().args(["convert", "-o"]).arg(&ahead), b"new");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(fs::symlink_metadata(&ahead).expect("a link").is_symlink());
+    assert_eq!(fs::read(folder.path("absent")).expect("a file"), b"new");
     if Path::new("/dev/stdout").exists() {
         let output = run(program().args(["convert", "-o", "/dev/stdout"]), b"through a device");
         assert_eq!(output.stdout, b"through a device");

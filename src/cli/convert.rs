@@ -145,6 +145,12 @@ pub(super) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// What a symbolic link names, which need not be there yet.
+fn link_target(path: &Path) -> io::Result<PathBuf> {
+    let target = fs::read_link(path)?;
+    Ok(path.parent().map_or_else(|| target.clone(), |folder| folder.join(&target)))
+}
+
 /// Where the converted octets go.
 enum Output {
     /// Stdout, or something that is not a regular file.
@@ -159,7 +165,7 @@ impl Output {
             return Ok(Self::Stream(Box::new(io::stdout().lock())));
         }
         // The file that a symbolic link names is written, not the link.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let path = fs::canonicalize(path).or_else(|_| link_target(path)).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&path) {
             Ok(metadata) if !metadata.is_file() => {
                 Ok(Self::Stream(Box::new(OpenOptions::new().write(true).open(path)?)))
