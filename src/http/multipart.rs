@@ -80,6 +80,8 @@ impl core::error::Error for MultipartError {}
 /// delimiter with something else behind it, a delimiter in the place of a content, bare line ends or twice the same
 /// field in the headers of a part. What stands before the first delimiter and behind the last one is text: RFC 2046
 /// §5.1.1 has readers ignore it, and there are some that find a delimiter, and so a field, in the middle of its lines.
+/// Not among the ambiguities is a bare CR or LF before the hyphens inside a file: that is no delimiter by the RFC, and
+/// whoever hands forms on to a reader that takes it for one must have the files checked too.
 #[derive(Debug)]
 pub(crate) struct Multipart {
     /// `CRLF -- boundary`.

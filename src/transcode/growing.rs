@@ -76,8 +76,8 @@ impl Transcoder {
         })
     }
 
-    /// Ends the stream, and appends to `out` what that completes. The transcoder is then as new, but for its
-    /// [`offset`](Self::offset), which goes on counting.
+    /// Ends the stream, and appends to `out` what that completes. The transcoder can then be fed again: its
+    /// [`offset`](Self::offset) goes on counting, and a signature is only looked for at offset 0.
     ///
     /// # Errors
     ///

@@ -199,7 +199,8 @@ impl Transcoder {
     }
 
     /// Ends the stream, as far as `dst` has room: [`Status::InputEmpty`] when it is done, else call again. Then the
-    /// transcoder is as new, but for its [`offset`](Self::offset), which goes on counting.
+    /// transcoder can be fed again: its [`offset`](Self::offset) goes on counting, and a signature is only looked for
+    /// at offset 0.
     pub fn finish_into(&mut self, dst: &mut [u8]) -> Progress {
         let mut room = Room { dst, written: 0 };
         let mut status = self.run(&mut &[][..], &mut room, true);
