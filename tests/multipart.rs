@@ -86,9 +86,10 @@ fn text_fields_are_checked_and_files_pass() {
     let parts = [
         ("; name=\"a\"", "", "naïve €\r\n--=_b\r\n\r".as_bytes()),
         ("; name=\"f\"; filename=\"é.png\"", "Content-Type: image/png\r\n", &file[..]),
-        ("; name=\"g\"; filename*=UTF-8''x", "Content-Type: text/plain\r\n", &file[..]),
+        ("; name=\"g\"; FileName=x; filename*=UTF-8''x", "Content-Type: text/plain\r\n", &file[..]),
         ("; name=\"bin\"", "Content-Type: application/octet-stream\r\n", &file[..]),
         ("; name=\"e\"", "", b""),
+        ("; name=\"s\"; filename*=UTF-8''x", "", "no file by RFC 7578: \u{E9}".as_bytes()),
         ("; name=\"j\"", "content-type: application/json; charset=UTF8\r\n", "{\"é\": 1}".as_bytes()),
     ];
     let good = form(&parts);
@@ -104,7 +105,7 @@ fn text_fields_are_checked_and_files_pass() {
         (b"abc \xE2\x82\r\n--=_b", ErrorKind::MissingContinuation, 2),
         (b"abc \xFF", ErrorKind::InvalidLead, 1),
     ] {
-        for place in [0, 5] {
+        for place in [0, 5, 6] {
             let mut parts = parts;
             parts[place].2 = broken;
             let form = form(&parts);
@@ -196,6 +197,16 @@ fn what_another_reader_might_take_apart_otherwise_is_refused() {
         (
             "two dispositions",
             [&head[..], b"content-disposition: form-data; filename=x\r\n\r\n\r\n", &end].concat(),
+        ),
+        (
+            "two names",
+            [&delimiter("\r\n")[..], b"Content-Disposition: form-data; name=x; Name=y\r\n\r\n\r\n", &end]
+                .concat(),
+        ),
+        (
+            "two file names",
+            [&delimiter("\r\n")[..], b"Content-Disposition: a; filename=x; filename=x\r\n\r\n\r\n", &end]
+                .concat(),
         ),
         ("no type", [&head[..], b"content-type: text\r\n\r\n\r\n", &end].concat()),
         ("endless fields", [&head[..], &b"a: b\r\n".repeat(5_000)[..], b"\r\n\r\n", &end].concat()),

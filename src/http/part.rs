@@ -50,7 +50,8 @@ impl Part {
 #[derive(Debug, Default)]
 pub(crate) struct PartHeaders<'f> {
     pub(crate) content_type: Option<ContentType<'f>>,
-    /// Whether its `Content-Disposition` has a `filename`.
+    /// Whether its `Content-Disposition` has a `filename`. By RFC 7578 §4.2 there must be no `filename*`, and there are
+    /// readers that find no file behind it.
     pub(crate) is_file: bool,
     /// Whether it is the field `_charset_`.
     pub(crate) is_charset: bool,
@@ -89,11 +90,19 @@ impl<'f> PartHeaders<'f> {
                 "content-disposition" => {
                     has_disposition = true;
                     let (_, parameters) = token_and_parameters(value).map_err(|e| at + e.offset)?;
+                    let mut has_name = false;
                     for (name, value) in &parameters {
-                        headers.is_file |=
-                            ["filename", "filename*"].iter().any(|n| name.eq_ignore_ascii_case(n));
-                        headers.is_charset |=
-                            name.eq_ignore_ascii_case("name") && value.as_ref() == b"_charset_";
+                        let before = if name.eq_ignore_ascii_case("filename") {
+                            core::mem::replace(&mut headers.is_file, true)
+                        } else if name.eq_ignore_ascii_case("name") {
+                            headers.is_charset = value.as_ref() == b"_charset_";
+                            core::mem::replace(&mut has_name, true)
+                        } else {
+                            false
+                        };
+                        if before {
+                            return Err(start);
+                        }
                     }
                 }
                 _ => {}
