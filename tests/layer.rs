@@ -137,6 +137,8 @@ async fn what_cannot_be_checked_passes_or_is_refused_as_told() {
         if part != StatusCode::OK {
             assert_eq!(seen.problem()["kind"], "ContentRange");
         }
+        let none = send(&layer, &[json, ("content-range", "bytes */9")], BAD).await;
+        assert_eq!(none.problem()["kind"], "Surrogate", "no range, so the body is whole");
         let image = [("content-type", "image/png"), ("content-range", "bytes 1-5/9")];
         assert_eq!(send(&layer, &image, BAD).await.status, StatusCode::OK, "what is no text passes");
     }

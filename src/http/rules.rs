@@ -347,11 +347,17 @@ fn is_coded(headers: &HeaderMap) -> bool {
 fn opaque(headers: &HeaderMap) -> Option<Reason> {
     if is_coded(headers) {
         Some(Reason::ContentCoding)
-    } else if headers.contains_key(CONTENT_RANGE) {
+    } else if headers.get_all(CONTENT_RANGE).iter().any(|value| !is_unsatisfied(value.as_bytes())) {
         Some(Reason::ContentRange)
     } else {
         None
     }
+}
+
+/// Whether a `Content-Range` says that there is no range, as `bytes */9` with `416` does (RFC 9110 §14.4): then the
+/// body is whole.
+fn is_unsatisfied(value: &[u8]) -> bool {
+    value.splitn(2, |octet| *octet == b' ').nth(1).is_some_and(|range| range.starts_with(b"*/"))
 }
 
 /// The one boundary of a form. Programs differ in which of several they believe.
