@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::encoded_word::EncodedWords;
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::verdict::{Findings, MimeLimits};
+use crate::content_type::ContentType;
 use crate::decoder::Utf8Decoder;
 
 /// A field that a body needs, with its place in the message.
@@ -179,17 +180,16 @@ impl HeaderReader {
             return;
         };
         let (name, value) = (&field[..colon], field[colon + 1..].trim_ascii_end());
-        let place = if name.eq_ignore_ascii_case(b"Content-Type") {
-            &mut facts.content_type
+        let (place, same): (_, fn(&[u8], &[u8]) -> bool) = if name.eq_ignore_ascii_case(b"Content-Type") {
+            (&mut facts.content_type, is_same_type)
         } else if name.eq_ignore_ascii_case(b"Content-Transfer-Encoding") {
-            &mut facts.encoding
+            (&mut facts.encoding, <[u8]>::eq_ignore_ascii_case)
         } else {
             return;
         };
         match place {
             None => *place = Some(Field { value: value.to_vec(), offset: *field_at + colon as u64 + 1 }),
-            Some(before)
-                if before.value.trim_ascii_start().eq_ignore_ascii_case(value.trim_ascii_start()) => {}
+            Some(before) if same(before.value.trim_ascii_start(), value.trim_ascii_start()) => {}
             Some(_) => {
                 findings.push(MimeError::structure(*field_at, StructureErrorKind::ConflictingHeader), max);
             }
@@ -209,6 +209,16 @@ fn raw(error: crate::error::Utf8Error) -> MimeError {
         kind: MimeErrorKind::Text(error.kind),
         len: error.len,
     }
+}
+
+/// Whether two types say the same, in any case but that of their boundaries: those that differ in nothing but case
+/// are two.
+fn is_same_type(one: &[u8], two: &[u8]) -> bool {
+    let boundary = |value| {
+        let (content_type, _) = ContentType::parse_mail_prefix(value).ok()?;
+        content_type.parameter("boundary").map(<[u8]>::to_vec)
+    };
+    one.eq_ignore_ascii_case(two) && (one == two || boundary(one) == boundary(two))
 }
 
 /// Whether a line is a field: a name of printable ASCII, and a colon (RFC 5322 §2.2).
