@@ -163,6 +163,10 @@ fn what_readers_understand_differently_is_refused() {
         ("Content-Type: text/plain; charset*=''utf-8; charset=latin1\n", "ConflictingCharset@13"),
         ("Content-Type: text/plain\nContent-Type: text/html\n", "ConflictingHeader@25"),
         ("Content-Transfer-Encoding: 8bit\ncontent-transfer-encoding: base64\n", "ConflictingHeader@32"),
+        (
+            "Content-Type: multipart/mixed; boundary=b\nContent-Type: multipart/mixed; boundary=B\n",
+            "ConflictingHeader@42",
+        ),
         ("Content-Type: text/plain; charset\n", "MalformedContentType@33"),
         ("Content-Type: text\n", "MalformedContentType@18"),
         ("Content-Transfer-Encoding: x-uuencode\n", "UnknownEncoding@26"),
@@ -221,6 +225,16 @@ fn boundaries_that_are_missing_are_reported() {
 }
 
 #[test]
+fn the_last_line_is_judged_however_many_headers_it_is_none_of() {
+    let open = "Content-Type: multipart/mixed; boundary=a\n\n--a\nContent-Type: message/rfc822\n";
+    for line in ["--x", "no field", "--", "--a\n--x", "--a\nContent-Type: message/rfc822\n--x"] {
+        let verdict = judge([open.as_bytes(), line.as_bytes(), b"\xFF"].concat());
+        let end = open.len() + line.len();
+        assert!(summary(&verdict).contains(&format!("InvalidLead@{end}")), "{line}: {}", summary(&verdict));
+    }
+}
+
+#[test]
 fn headers_are_text_too() {
     let judge = |field: &str| summary(&judge(format!("{field}\n\nx")));
     assert_eq!(judge("Subject: caf\u{e9}, =?utf-8?q?caf=C3=A9_?= =?UTF-8*fr?B?w6k=?="), "1 text/plain");
@@ -267,6 +281,10 @@ fn limits_hold_and_say_so() {
     let verdict = judge_by(&with(|limits| limits.header_bytes = 100), large.as_bytes());
     assert_eq!(summary(&verdict), "1 text/plain HeaderTooLarge@100");
     assert_eq!(verdict.parts[0].octets, large.len() as u64 - 100);
+    // The line break behind what was cut off belongs to the delimiter, however the message is cut.
+    let large = format!("Content-Type: multipart/mixed; boundary=b\n\n--b\nA: {}\n--b--\n", "x".repeat(44));
+    let verdict = judge_by(&with(|limits| limits.header_bytes = 43), large.as_bytes());
+    assert_eq!((summary(&verdict).as_str(), verdict.parts[1].octets), ("1 text/plain HeaderTooLarge@90", 4));
     let line = format!("A: b\nB: {}\n\n\n", "x".repeat(96));
     assert_eq!(
         summary(&judge_by(&with(|limits| limits.line_bytes = 98), line.as_bytes())),
@@ -335,6 +353,10 @@ fn any_octets_give_one_verdict_however_they_are_cut() {
             }
         }
         judge(&message);
+        let mut limits = MimeLimits::default();
+        (limits.header_bytes, limits.line_bytes) = (rng.below(150), rng.below(80));
+        (limits.parts, limits.depth) = (rng.below(6), rng.below(6));
+        judge_by(&MessageValidator::new().limits(limits), &message);
     }
 }
 

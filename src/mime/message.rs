@@ -158,9 +158,14 @@ impl MessageValidator {
 
     /// Ends the message: what is to be said about it. The validator is then as new.
     pub fn finish(&mut self) -> MessageVerdict {
-        // Twice: the last line of a header may turn out to be no field but a delimiter, behind which a part begins.
-        for _ in 0..2 {
-            if let Some(event) = self.splitter.finish() {
+        // Once and again: the last line of a header may turn out to be no field but a delimiter, or the header of a
+        // message, behind which a part begins.
+        loop {
+            let held = self.splitter.finish();
+            if held.is_none() && !matches!(self.reading, Reading::Header(_)) {
+                break;
+            }
+            if let Some(event) = held {
                 self.event(event);
             }
             self.end_header();
@@ -204,8 +209,11 @@ impl MessageValidator {
                 Header::Ended => self.begin_body(offset + octets.len() as u64),
                 Header::EndedBefore(line) => self.begin_body_with(&line),
                 Header::Cut(taken) => {
+                    // It was split by the rules of a header. What is left of it is split again, by those of a body.
+                    let rest = &octets[taken..];
+                    self.splitter.rewind(rest, false);
                     self.begin_body(offset + taken as u64);
-                    self.content(&octets[taken..], offset + taken as u64);
+                    self.feed(rest);
                 }
             },
             Reading::Between => {}
@@ -278,7 +286,7 @@ impl MessageValidator {
 
     /// The body begins with a line that was taken for one of the header.
     fn begin_body_with(&mut self, line: &[u8]) {
-        self.splitter.rewind(line);
+        self.splitter.rewind(line, true);
         self.begin_body(self.splitter.offset());
         self.feed(line);
     }

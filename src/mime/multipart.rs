@@ -73,10 +73,10 @@ impl Splitter {
         self.offset
     }
 
-    /// Takes a line back, which was content: it comes again.
-    pub(super) fn rewind(&mut self, line: &[u8]) {
-        self.offset -= line.len() as u64;
-        self.state = State::Start;
+    /// Takes back what was the last content, a line or the rest of one: it comes again.
+    pub(super) const fn rewind(&mut self, octets: &[u8], whole_line: bool) {
+        self.offset -= octets.len() as u64;
+        self.state = if whole_line { State::Start } else { State::Inside };
     }
 
     /// Opens a multipart at the start of a line.
