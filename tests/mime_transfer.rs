@@ -403,6 +403,23 @@ fn a_decoder_can_be_fed_again_after_its_end() {
 }
 
 #[test]
+fn a_fault_has_its_place_in_what_was_decoded() {
+    for (encoding, body, expected) in [
+        (EightBit, &b"ab\0c\0"[..], &[(2, 2), (4, 4)][..]),
+        (SevenBit, b"a\xC3\0", &[(1, 1), (2, 2)]),
+        (QuotedPrintable, b"=41=\n=42\xFFa=Z=4", &[(8, 2), (10, 4), (12, 6)]),
+        (QuotedPrintable, b"= \rx a\rb", &[(0, 0), (6, 6)]),
+        // What is skipped has the place of what comes next.
+        (Base64, b"QU*JD-REVG\n*Q=Q=", &[(2, 1), (5, 3), (11, 6), (13, 6), (14, 6), (15, 6)]),
+    ] {
+        let places = decode(encoding, false, &[body]).faults;
+        let places: Vec<_> = places.iter().map(|&(offset, decoded, ..)| (offset, decoded)).collect();
+        assert_eq!(places, expected, "{encoding} {}", body.escape_ascii());
+        faults(encoding, false, body);
+    }
+}
+
+#[test]
 fn the_longest_line_can_be_set() {
     for (encoding, expected) in [
         (SevenBit, vec![(60, TransferErrorKind::LineTooLong)]),

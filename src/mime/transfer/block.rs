@@ -28,6 +28,15 @@ impl Stride {
             Self::Groups => index / 3 * 4 + index % 3,
         }
     }
+
+    /// How many octets of a run begin in its first `distance` encoded ones.
+    const fn octets(self, distance: usize) -> usize {
+        match self {
+            Self::Verbatim => distance,
+            Self::Escapes => distance.div_ceil(3),
+            Self::Groups => distance / 4 * 3 + if distance % 4 < 3 { distance % 4 } else { 3 },
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +108,15 @@ impl Block {
 
     pub(super) fn runs(&self) -> Runs<'_> {
         Runs::Listed(List(&self.runs))
+    }
+
+    /// Which octet came from `encoded`, or is the first one from behind it; as many as there are if none is.
+    pub(super) fn index_of(&self, encoded: u64) -> usize {
+        let behind = self.runs.partition_point(|run| run.encoded <= encoded);
+        let end = self.runs.get(behind).map_or(self.len, |run| run.start as usize);
+        let Some(run) = behind.checked_sub(1).map(|i| &self.runs[i]) else { return 0 };
+        let distance = usize::try_from(encoded - run.encoded).unwrap_or(usize::MAX);
+        end.min((run.start as usize).saturating_add(run.stride.octets(distance)))
     }
 
     /// Octets that there is room for.

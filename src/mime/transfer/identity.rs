@@ -7,6 +7,8 @@ use super::{Fault, TransferEncoding, TransferErrorKind};
 
 /// How much is looked at before it is lent: what was read for the rules is still near when the text is judged.
 const WINDOW: usize = 16 * 1024;
+/// How much is looked at behind a fault: where one follows the other, little is looked at twice.
+const NARROW: usize = 64;
 
 #[derive(Clone, Debug)]
 pub(super) struct Identity {
@@ -14,6 +16,8 @@ pub(super) struct Identity {
     /// `7bit` and `8bit` have lines and no NUL.
     text: bool,
     lines: LineMeter,
+    /// How much is looked at next.
+    window: usize,
 }
 
 impl Identity {
@@ -23,6 +27,7 @@ impl Identity {
             ascii: encoding == TransferEncoding::SevenBit,
             text,
             lines: if text { LineMeter::plain() } else { LineMeter::unbounded() },
+            window: WINDOW,
         }
     }
 
@@ -35,7 +40,13 @@ impl Identity {
         if !self.text {
             return (rest.len(), None);
         }
-        let mut window = &rest[..rest.len().min(WINDOW)];
+        let (taken, fault) = self.look(rest, at);
+        self.window = if fault.is_some() { NARROW } else { WINDOW.min(self.window * 2) };
+        (taken, fault)
+    }
+
+    fn look(&mut self, rest: &[u8], at: u64) -> (usize, Option<Fault>) {
+        let mut window = &rest[..rest.len().min(self.window)];
         let mut found = None;
         if self.ascii && !window.is_ascii() {
             let good = window.iter().take_while(|octet| octet.is_ascii()).count();

@@ -143,7 +143,7 @@ impl fmt::Display for TransferErrorKind {
 pub struct TransferError {
     /// Position of the first octet of the fault in the encoded body.
     pub offset: u64,
-    /// How many octets had been decoded when it was found.
+    /// Position in the decoded body: of the octet that it was decoded as, or, if it was skipped, of the next one.
     pub decoded_offset: u64,
     /// What is wrong.
     pub kind: TransferErrorKind,
@@ -165,6 +165,13 @@ struct Fault {
     offset: u64,
     kind: TransferErrorKind,
     len: u8,
+}
+
+impl Fault {
+    const fn at(self, decoded_offset: u64) -> TransferError {
+        let Self { offset, kind, len } = self;
+        TransferError { offset, decoded_offset, kind, len }
+    }
 }
 
 /// What a body holds, in its order, by [`TransferDecoder::feed`].
@@ -312,12 +319,15 @@ impl TransferDecoder {
         let mut rest = chunk;
         while !rest.is_empty() {
             self.block.clear();
-            let at = self.offset;
+            let (at, decoded) = (self.offset, self.decoded);
             let (taken, fault) = match &mut self.machine {
                 Machine::Identity(machine) => {
                     let (taken, fault) = machine.decode(rest, at);
-                    self.decoded = lend(&rest[..taken], Runs::verbatim(at), self.decoded, &mut each);
-                    (taken, fault)
+                    self.decoded = lend(&rest[..taken], Runs::verbatim(at), decoded, &mut each);
+                    if let Some(fault) = fault {
+                        each(TransferPiece::Fault(fault.at(decoded + (fault.offset - at))));
+                    }
+                    (taken, None)
                 }
                 Machine::QuotedPrintable(machine) => machine.decode(rest, at, &mut self.block),
                 Machine::Base64(machine) => machine.decode(rest, at, &mut self.block),
@@ -345,9 +355,10 @@ impl TransferDecoder {
 
     /// Lends the block, then the fault behind it.
     fn tell(&mut self, fault: Option<Fault>, each: &mut impl FnMut(TransferPiece<'_>)) {
-        self.decoded = lend(self.block.octets(), self.block.runs(), self.decoded, each);
-        if let Some(Fault { offset, kind, len }) = fault {
-            each(TransferPiece::Fault(TransferError { offset, decoded_offset: self.decoded, kind, len }));
+        let start = self.decoded;
+        self.decoded = lend(self.block.octets(), self.block.runs(), start, each);
+        if let Some(fault) = fault {
+            each(TransferPiece::Fault(fault.at(start + self.block.index_of(fault.offset) as u64)));
         }
     }
 }
