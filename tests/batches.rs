@@ -162,3 +162,14 @@ fn texts_between_ascii_delimiters_are_lines_too() {
     assert!(matches!(error, CodecError::EmbeddedTerminator { at: 3 }), "{error}");
     assert_eq!(buffer.len(), 10, "nothing was written");
 }
+
+#[test]
+fn bad_lines_in_a_large_buffer_cost_no_more_than_good_ones() {
+    // Looked at to its end for each bad line, it would take many minutes.
+    for line in [&b"\xFF\n"[..], b"a\n\xFF\n", b"far too long a line\n"] {
+        let lines = line.repeat(200_000 / line.len());
+        let (out, batches) = in_batches(Utf8LinesCodec::new().max_length(16).batches(), &[&lines]);
+        assert_eq!(out, one_by_one(Utf8LinesCodec::new().max_length(16), &[&lines]));
+        assert_eq!(batches, out.iter().filter(|line| line.is_ok()).count());
+    }
+}

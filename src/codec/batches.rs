@@ -68,10 +68,31 @@ impl Utf8LineBatchesCodec {
     /// Octets at the front of `lines`, which ends with a terminator, that are whole lines to be given out as they
     /// are. None if the first line needs a closer look.
     fn good_lines(&mut self, lines: &[u8]) -> usize {
-        let (text, ending) = (&mut self.lines.text, self.lines.ending);
-        if !text.is_past_start() {
+        if !self.lines.text.is_past_start() {
             return 0;
         }
+        let ending = self.lines.ending;
+        let (mut good, mut look) = (0, FIRST_LOOK);
+        while good < lines.len() {
+            let rest = &lines[good..];
+            let Some(end) = ending.find_last(&rest[..rest.len().min(look)], 0) else {
+                // One line is longer than that.
+                look = look.saturating_mul(2);
+                continue;
+            };
+            let taken = self.good_lines_of(&rest[..end]);
+            good += taken;
+            if taken < end {
+                break;
+            }
+            look = look.saturating_mul(2);
+        }
+        good
+    }
+
+    /// The same, looking at all of `lines`, whatever it gives.
+    fn good_lines_of(&mut self, lines: &[u8]) -> usize {
+        let (text, ending) = (&mut self.lines.text, self.lines.ending);
         let lines = &lines[..within_limit(lines, ending, self.lines.max_length.0)];
         let start = text.offset();
         text.seek(start);
@@ -85,6 +106,10 @@ impl Utf8LineBatchesCodec {
         good
     }
 }
+
+/// Octets that are looked at first. It doubles as long as all of them are good, so that what is looked at is no more
+/// than a few times what is given out, also where every other line is bad.
+const FIRST_LOOK: usize = 512;
 
 /// Octets at the front of `lines` that hold only lines of at most `max` octets, up to a terminator.
 fn within_limit(lines: &[u8], ending: LineEnding, max: usize) -> usize {
