@@ -181,6 +181,11 @@ impl Session {
             self.say(format!("501 5.5.2 {error}")).await?;
             return Ok(true);
         }
+        if command.iter().any(u8::is_ascii_control) {
+            // What the upstream takes for a space or for a line break would be another command.
+            self.say("500 5.5.2 a command holds no controls".into()).await?;
+            return Ok(true);
+        }
         let verb = command.split(|&octet| octet == b' ').next().unwrap_or_default().to_ascii_uppercase();
         match &verb[..] {
             b"DATA" => self.data().await?,
@@ -423,6 +428,11 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
                 assert_eq!(lines, [text.as_bytes(), b"554 5.6.0 part 1: good"]);
             }
         }
+    }
+    // One command to the filter, another or two to some upstream.
+    for command in ["DATA\t", "NOOP\rDATA"] {
+        client.write_all(format!("{command}\r\n").as_bytes()).await?;
+        assert_eq!(code(&reply(&mut client).await?), b"500", "{command:?}");
     }
     client.write_all(b"QUIT\r\n").await?;
     assert_eq!(code(&reply(&mut client).await?), b"221");
