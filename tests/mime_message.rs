@@ -173,6 +173,9 @@ fn what_readers_understand_differently_is_refused() {
         ("no field\n", "MalformedHeader@0"),
         ("A: b\nno field\n", "MalformedHeader@5"),
         (" A: b\n", "MalformedHeader@0"),
+        ("A: b\rContent-Type: text/html\n", "HeaderControl@4"),
+        ("A: b\r\n c\r\r\n", "HeaderControl@8"),
+        ("A: b\n c\0\0\n", "HeaderControl@7"),
         ("Content-Type: multipart/mixed\n", "BadBoundary@13"),
         ("Content-Type: multipart/mixed; boundary=\"\"\n", "BadBoundary@13"),
         (

@@ -65,6 +65,9 @@ pub enum StructureErrorKind {
     TooManyParts,
     /// A line of a header with more octets than [`MimeLimits::line_bytes`](crate::MimeLimits).
     HeaderLineTooLong,
+    /// A NUL in a header, or a CR without LF (RFC 5322 §2.2), told once for each line. Some readers end the line or the
+    /// text there, and read fields that others do not see.
+    HeaderControl,
     /// A warning: text with octets above `7F` where no transfer encoding is said, which means `7bit`.
     UndeclaredEightBit,
     /// A warning: an encoded word of more than 75 octets (RFC 2047 §2).
@@ -87,6 +90,7 @@ impl StructureErrorKind {
             Self::TooDeep => "TooDeep",
             Self::TooManyParts => "TooManyParts",
             Self::HeaderLineTooLong => "HeaderLineTooLong",
+            Self::HeaderControl => "HeaderControl",
             Self::UndeclaredEightBit => "UndeclaredEightBit",
             Self::LongEncodedWord => "LongEncodedWord",
         }

@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use memchr::memchr2;
+
 use super::encoded_word::EncodedWords;
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::verdict::{Findings, MimeLimits};
@@ -115,6 +117,7 @@ impl HeaderReader {
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         let first = self.len == line.len();
         let too_long = (text.len() > self.limits.line_bytes).then_some(at + self.limits.line_bytes as u64);
+        let control = memchr2(b'\r', 0, text).map(|place| at + place as u64);
         match text {
             [] => {
                 self.field.truncate(self.line);
@@ -142,6 +145,9 @@ impl HeaderReader {
         }
         if let Some(offset) = too_long {
             self.error(offset, StructureErrorKind::HeaderLineTooLong);
+        }
+        if let Some(offset) = control {
+            self.error(offset, StructureErrorKind::HeaderControl);
         }
         self.line = self.field.len();
         Header::Open
