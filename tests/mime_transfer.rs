@@ -420,6 +420,26 @@ fn a_fault_has_its_place_in_what_was_decoded() {
 }
 
 #[test]
+fn a_body_of_nothing_but_faults_takes_no_longer_than_another() {
+    // It took minutes for the 20 MB of a mail as long as kibibytes were looked at for each of them.
+    for (encoding, octets) in [
+        (QuotedPrintable, &b"\xFF"[..]),
+        (QuotedPrintable, b"\0"),
+        (QuotedPrintable, b"=a"),
+        (SevenBit, b"\0"),
+        (SevenBit, b"\xFF"),
+        (EightBit, b"a\0"),
+        (Base64, b"="),
+        (Base64, b"*"),
+    ] {
+        let body = octets.repeat(400_000);
+        let (mut decoder, mut faults) = (TransferDecoder::new(encoding), 0);
+        decoder.feed(&body, |piece| faults += usize::from(matches!(piece, TransferPiece::Fault(_))));
+        assert!(faults >= 400_000, "{encoding}: {faults}");
+    }
+}
+
+#[test]
 fn the_longest_line_can_be_set() {
     for (encoding, expected) in [
         (SevenBit, vec![(60, TransferErrorKind::LineTooLong)]),

@@ -22,6 +22,11 @@ use super::block::Block;
 use super::lines::LineMeter;
 use super::{Fault, TransferErrorKind};
 
+/// How much is looked at in bulk at first, and behind a fault. It doubles as long as there is none, so that where one
+/// fault follows the other little is looked at twice.
+const FIRST_LOOK: usize = 64;
+const LAST_LOOK: usize = 4096;
+
 /// White space beyond this is text even at the end of a line: no line that a transport may write is longer.
 const MAX_HELD: usize = 998;
 
@@ -49,6 +54,8 @@ pub(super) struct QuotedPrintable {
     /// Where it stood.
     held_at: u64,
     lines: LineMeter,
+    /// How much is looked at next.
+    look: usize,
 }
 
 /// What an octet came to.
@@ -63,7 +70,14 @@ enum Step {
 
 impl QuotedPrintable {
     pub(super) fn new() -> Self {
-        Self { state: State::Text, escape: 0, held: Vec::new(), held_at: 0, lines: LineMeter::encoded() }
+        Self {
+            state: State::Text,
+            escape: 0,
+            held: Vec::new(),
+            held_at: 0,
+            lines: LineMeter::encoded(),
+            look: FIRST_LOOK,
+        }
     }
 
     pub(super) fn set_max_line(&mut self, max: usize) {
@@ -71,6 +85,15 @@ impl QuotedPrintable {
     }
 
     pub(super) fn decode(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<Fault>) {
+        let (taken, fault) = self.fill(rest, at, block);
+        if fault.is_some() {
+            self.look = FIRST_LOOK;
+        }
+        (taken, fault)
+    }
+
+    /// Decodes until the block is full or a fault is met.
+    fn fill(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<Fault>) {
         let mut taken = 0;
         while taken < rest.len() && !block.is_full(MAX_HELD + 8) {
             let offset = at + taken as u64;
@@ -105,7 +128,8 @@ impl QuotedPrintable {
 
     /// Takes what needs no state: a run of text that is not followed by white space, or a row of escapes.
     fn bulk(&mut self, rest: &[u8], offset: u64, block: &mut Block) -> usize {
-        let window = &rest[..rest.len().min(self.lines.room()).min(block.room())];
+        let window = &rest[..rest.len().min(self.lines.room()).min(block.room()).min(self.look)];
+        self.look = LAST_LOOK.min(self.look * 2);
         let stop = memchr2(b'=', b'\n', window);
         let run = &window[..stop.unwrap_or(window.len())];
         let text = if stop.is_some_and(|stop| window[stop] == b'=') {
