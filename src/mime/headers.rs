@@ -186,16 +186,16 @@ impl HeaderReader {
             return;
         };
         let (name, value) = (&field[..colon], field[colon + 1..].trim_ascii_end());
-        let (place, same): (_, fn(&[u8], &[u8]) -> bool) = if name.eq_ignore_ascii_case(b"Content-Type") {
-            (&mut facts.content_type, is_same_type)
+        let (place, is_same) = if name.eq_ignore_ascii_case(b"Content-Type") {
+            (&mut facts.content_type, is_same_type as Compare)
         } else if name.eq_ignore_ascii_case(b"Content-Transfer-Encoding") {
-            (&mut facts.encoding, <[u8]>::eq_ignore_ascii_case)
+            (&mut facts.encoding, <[u8]>::eq_ignore_ascii_case as Compare)
         } else {
             return;
         };
         match place {
             None => *place = Some(Field { value: value.to_vec(), offset: *field_at + colon as u64 + 1 }),
-            Some(before) if same(before.value.trim_ascii_start(), value.trim_ascii_start()) => {}
+            Some(before) if is_same(before.value.trim_ascii_start(), value.trim_ascii_start()) => {}
             Some(_) => {
                 findings.push(MimeError::structure(*field_at, StructureErrorKind::ConflictingHeader), max);
             }
@@ -216,6 +216,9 @@ fn raw(error: crate::error::Utf8Error) -> MimeError {
         len: error.len,
     }
 }
+
+/// Whether two values of a field say the same.
+type Compare = fn(&[u8], &[u8]) -> bool;
 
 /// Whether two types say the same, in any case but that of their boundaries: those that differ in nothing but case
 /// are two.
