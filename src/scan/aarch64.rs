@@ -1,5 +1,9 @@
 //! The kernel for 64-bit ARM.
 
+#[cfg(feature = "transcode")]
+#[path = "utf16_none.rs"]
+pub(super) mod utf16;
+
 use super::kernel::Implementation;
 use super::neon;
 

@@ -1,5 +1,9 @@
 //! Machines that have the portable kernel only.
 
+#[cfg(feature = "transcode")]
+#[path = "utf16_none.rs"]
+pub(super) mod utf16;
+
 use super::kernel::{Implementation, PORTABLE};
 
 pub(super) static KERNELS: [&Implementation; 0] = [];

@@ -26,10 +26,6 @@ macro_rules! has {
 /// The best first.
 pub(super) static KERNELS: [&Implementation; 2] = [&AVX512, &AVX2];
 
-/// The kernel whose machines [`utf16`] is for.
-#[cfg(feature = "transcode")]
-pub(super) const UTF_16_KERNEL: &str = AVX512.name;
-
 /// The kernel that the program was compiled for (`-C target-cpu`), which needs no question.
 pub(super) const KNOWN: Option<&Implementation> = if cfg!(all(
     target_feature = "avx512vbmi",
@@ -51,7 +47,7 @@ static AVX512: Implementation = Implementation {
 
 static AVX2: Implementation = Implementation {
     name: "avx2",
-    is_supported: || has!("avx2" "bmi1"),
+    is_supported: || has!("avx2" "bmi1" "popcnt"),
     first_flaw: avx2::first_flaw,
     is_ascii: avx2::is_ascii,
 };

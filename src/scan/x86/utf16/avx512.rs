@@ -19,7 +19,7 @@ const WIDTH: usize = 64;
 /// The machine has what the kernel `avx512` needs. `text` is well-formed UTF-8, and `dst` has two octets for each of its
 /// octets.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::scan) unsafe fn encode<const BIG_ENDIAN: bool>(text: &[u8], dst: &mut [u8]) -> usize {
+pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &[u8], dst: &mut [u8]) -> usize {
     debug_assert!(dst.len() / 2 >= text.len());
     let (src, len) = (text.as_ptr(), text.len());
     let mut out = dst.as_mut_ptr();
@@ -159,7 +159,7 @@ const UNITS: usize = WIDTH / 2;
 ///
 /// The machine has what the kernel `avx512` needs.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-pub(in crate::scan) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     while src.len() - read >= WIDTH && dst.len() - written >= 2 * WIDTH {
         // SAFETY: there is a vector to read, and room for two.

@@ -1,0 +1,14 @@
+//! Machines that have no vectors for UTF-16: what is left for the portable loops is everything.
+
+use super::super::kernel::Kernel;
+
+/// # Safety
+///
+/// Nothing is asked; where there are vectors, it is.
+pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(_: Kernel, _: &str, _: &mut [u8]) -> (usize, usize) {
+    (0, 0)
+}
+
+pub(super) const fn decode<const BIG_ENDIAN: bool>(_: Kernel, _: &[u8], _: &mut [u8]) -> (usize, usize) {
+    (0, 0)
+}

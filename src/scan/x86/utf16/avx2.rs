@@ -1,0 +1,305 @@
+//! UTF-16 with AVX2. It cannot compress a vector, so that tables of shuffles close up a half of it at a time.
+
+use core::arch::x86_64::*;
+
+use crate::boundary::truncate;
+
+/// Octets of a vector.
+const WIDTH: usize = 32;
+
+/// A shuffle of 16 octets for each mask of eight bits.
+type Shuffles = [[u8; 16]; 256];
+
+/// Of eight code units those whose bit is set.
+static UNITS: Shuffles = shuffles(2, 0, 2);
+/// Of eight pairs of octets the first one, and the second where the bit is set.
+static ONE_OR_TWO: Shuffles = shuffles(2, 1, 1);
+/// Of four times four octets the first one, the second where the bit is set, and the third where the bit four places
+/// further is set as well.
+static ONE_TO_THREE: Shuffles = shuffles(4, 1, 1);
+
+/// Keeps `least` octets of each lane, and `more` for each bit that is set.
+const fn shuffles(lane: usize, least: usize, more: usize) -> Shuffles {
+    let lanes = 16 / lane;
+    let mut shuffles = [[0x80; 16]; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut at, mut i) = (0, 0);
+        while i < lanes {
+            let bits = (mask >> i & 1) + (mask >> (i + lanes) & 1);
+            let mut octet = 0;
+            while octet < least + more * bits {
+                shuffles[mask][at] = (i * lane + octet) as u8;
+                octet += 1;
+                at += 1;
+            }
+            i += 1;
+        }
+        mask += 1;
+    }
+    shuffles
+}
+
+/// Writes text as UTF-16, all but some characters at its end: octets read and octets written.
+///
+/// # Safety
+///
+/// The machine has what the kernel `avx2` needs, and `dst` has two octets for each octet of `text`.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) -> (usize, usize) {
+    debug_assert!(dst.len() / 2 >= text.len());
+    let octets = text.as_bytes();
+    // The first vector with three octets before it and one behind it, as all the others have.
+    let mut first = [0; 3 + WIDTH + 1];
+    if let (Some(place), Some(start)) = (first.last_chunk_mut(), octets.first_chunk::<{ WIDTH + 1 }>()) {
+        *place = *start;
+    }
+    let (mut at, mut written) = (0, 0);
+    // Whether the last octet of the vector before is the third one of four.
+    let mut third_before = 0;
+    while octets.len() - at > WIDTH {
+        let near = if at == 0 { &first[3..] } else { &octets[at..] }.as_ptr();
+        // SAFETY: there is a vector, and one octet behind it.
+        let x = unsafe { load(near) };
+        let not_ascii = _mm256_movemask_epi8(x);
+        if not_ascii == 0 {
+            let (low, high) = (_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x));
+            // SAFETY: each unit stands for an octet of its own, for which `dst` has room.
+            unsafe {
+                let out = dst.as_mut_ptr().add(written);
+                _mm256_storeu_si256(out.cast(), wide::<BIG_ENDIAN>(low));
+                _mm256_storeu_si256(out.add(WIDTH).cast(), wide::<BIG_ENDIAN>(high));
+            }
+            at += WIDTH;
+            written += 2 * WIDTH;
+            continue;
+        }
+        // SAFETY: there are three octets before the vector, and one behind it.
+        let (p1, p2, next) = unsafe { (load(near.sub(1)), load(near.sub(2)), load(near.add(1))) };
+        // A unit for the last octet of each sequence, and one more for the third of four.
+        let last = _mm256_movemask_epi8(_mm256_cmpgt_epi8(next, all(0xBF)));
+        let is_third = is_at_least(p2, 0xF0);
+        let third = _mm256_movemask_epi8(is_third);
+        // The six free bits of the octet and of the one before, and four of a lead two before.
+        let bits_0 = and(x, 0x3F);
+        let bits_1 = _mm256_cmpgt_epi8(_mm256_setzero_si256(), x);
+        let bits_1 = _mm256_and_si256(_mm256_srli_epi16::<2>(p1), _mm256_and_si256(bits_1, all(0x0F)));
+        let bits_2 = _mm256_and_si256(and(_mm256_slli_epi16::<4>(p2), 0xF0), is_at_least(p2, 0xE0));
+        let mut low = _mm256_or_si256(bits_0, and(_mm256_slli_epi16::<6>(p1), 0xC0));
+        low = _mm256_blendv_epi8(x, low, x);
+        let mut high = _mm256_or_si256(bits_1, bits_2);
+        if third | third_before != 0 {
+            // SAFETY: there are three octets before the vector.
+            let is_fourth = is_at_least(unsafe { load(near.sub(3)) }, 0xF0);
+            // Five bits of which the lead has three, of the value less 10000.
+            let plane =
+                _mm256_or_si256(and(_mm256_slli_epi16::<2>(p2), 0x1C), and(_mm256_srli_epi16::<4>(p1), 0x03));
+            let plane = _mm256_sub_epi8(plane, all(1));
+            let first_low = _mm256_or_si256(
+                and(_mm256_slli_epi16::<6>(plane), 0xC0),
+                _mm256_or_si256(and(_mm256_slli_epi16::<2>(p1), 0x3C), and(_mm256_srli_epi16::<4>(x), 0x03)),
+            );
+            let first_high = _mm256_or_si256(all(0xD8), and(_mm256_srli_epi16::<2>(plane), 0x03));
+            let second_high = _mm256_or_si256(all(0xDC), and(high, 0x03));
+            low = _mm256_blendv_epi8(low, first_low, is_third);
+            high = _mm256_blendv_epi8(high, first_high, is_third);
+            high = _mm256_blendv_epi8(high, second_high, is_fourth);
+        }
+        third_before = third >> (WIDTH - 1) & 1;
+        let (even, odd) = if BIG_ENDIAN { (high, low) } else { (low, high) };
+        let units = (last | third).to_le_bytes();
+        let counts = units.map(|mask| 2 * mask.count_ones() as usize);
+        let halves = [_mm256_unpacklo_epi8(even, odd), _mm256_unpackhi_epi8(even, odd)];
+        // SAFETY: each unit stands for an octet of its own, for which `dst` has room, and so have the eight of a store.
+        written += unsafe { close_up(halves, &UNITS, units, counts, dst.as_mut_ptr().add(written)) };
+        at += WIDTH;
+    }
+    // The character that the last vector ends in was not written, but for the first half of its pair.
+    let whole = truncate(text, at).len();
+    if at - whole == 3 {
+        written -= 2;
+    }
+    (whole, written)
+}
+
+/// Reads UTF-16 and writes UTF-8 while there is plenty of both, up to an unpaired surrogate or somewhat before:
+/// octets read and octets written.
+///
+/// # Safety
+///
+/// The machine has what the kernel `avx2` needs.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    // Room for sixteen units of three octets, and for what the last store writes behind them.
+    while src.len() - read >= 2 * WIDTH && dst.len() - written >= 2 * WIDTH {
+        // SAFETY: there are two vectors to read, and room for two.
+        let (x, next, out) = unsafe {
+            let from = src.as_ptr().add(read);
+            (load(from), load(from.add(WIDTH)), dst.as_mut_ptr().add(written))
+        };
+        let (x, next) = (order::<BIG_ENDIAN>(x), order::<BIG_ENDIAN>(next));
+        let not_ascii = _mm256_set1_epi16(!0x7F);
+        if _mm256_testz_si256(_mm256_or_si256(x, next), not_ascii) != 0 {
+            let octets = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi16(x, next));
+            // SAFETY: there is room for two vectors.
+            unsafe { _mm256_storeu_si256(out.cast(), octets) };
+            read += 2 * WIDTH;
+            written += WIDTH;
+            continue;
+        }
+        let above_7f = _mm256_cmpeq_epi16(_mm256_max_epu16(x, _mm256_set1_epi16(0x80)), x);
+        // 110xxxxx and 10xxxxxx
+        let free = _mm256_set1_epi16(0x3F00);
+        let shifted = _mm256_slli_epi16::<8>(x);
+        let two = _mm256_or_si256(_mm256_srli_epi16::<6>(x), _mm256_and_si256(shifted, free));
+        let two = _mm256_or_si256(two, words(0x80C0));
+        if _mm256_testz_si256(x, words(0xF800)) != 0 {
+            let octets = _mm256_blendv_epi8(x, two, above_7f);
+            let masks = _mm256_movemask_epi8(_mm256_packs_epi16(above_7f, above_7f)).to_le_bytes();
+            let (low, high) = (masks[0], masks[2]);
+            let end = 8 + low.count_ones() as usize;
+            let octets = _mm256_shuffle_epi8(octets, pair(&ONE_OR_TWO, low, high));
+            // SAFETY: there is room for two vectors, and 16 units become two octets each at most.
+            unsafe {
+                _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(octets));
+                _mm_storeu_si128(out.add(end).cast(), _mm256_extracti128_si256::<1>(octets));
+            }
+            read += WIDTH;
+            written += end + 8 + high.count_ones() as usize;
+            continue;
+        }
+        // 1110xxxx, 10xxxxxx and 10xxxxxx
+        let three = _mm256_or_si256(
+            _mm256_or_si256(words(0x80E0), _mm256_srli_epi16::<12>(x)),
+            _mm256_and_si256(_mm256_slli_epi16::<2>(x), free),
+        );
+        let third = _mm256_or_si256(words(0x80), _mm256_and_si256(x, words(0x3F)));
+        let mut above_7ff = _mm256_cmpeq_epi16(_mm256_max_epu16(x, words(0x800)), x);
+        let mut octets = _mm256_blendv_epi8(x, two, above_7f);
+        octets = _mm256_blendv_epi8(octets, three, above_7ff);
+        let half = _mm256_and_si256(x, words(0xFC00));
+        let (is_first, is_second) =
+            (_mm256_cmpeq_epi16(half, words(0xD800)), _mm256_cmpeq_epi16(half, words(0xDC00)));
+        let (firsts, seconds) = (_mm256_movemask_epi8(is_first), _mm256_movemask_epi8(is_second));
+        if firsts | seconds != 0 {
+            if firsts << 2 != seconds {
+                // Not in pairs.
+                break;
+            }
+            // Of the value divided by 400, 11110xxx and 10xxxxxx; two bits are left for the other half.
+            let value = _mm256_add_epi16(_mm256_and_si256(x, words(0x3FF)), words(0x40));
+            let first = _mm256_or_si256(
+                _mm256_or_si256(words(0x80F0), _mm256_srli_epi16::<8>(value)),
+                _mm256_and_si256(_mm256_slli_epi16::<6>(value), free),
+            );
+            let before = _mm256_alignr_epi8::<14>(x, _mm256_permute2x128_si256::<0x08>(x, x));
+            let second = _mm256_or_si256(
+                _mm256_or_si256(
+                    _mm256_slli_epi16::<4>(_mm256_and_si256(before, words(0x03))),
+                    _mm256_and_si256(_mm256_srli_epi16::<6>(x), words(0x0F)),
+                ),
+                _mm256_or_si256(words(0x8080), _mm256_and_si256(shifted, free)),
+            );
+            octets = _mm256_blendv_epi8(octets, first, is_first);
+            octets = _mm256_blendv_epi8(octets, second, is_second);
+            above_7ff = _mm256_andnot_si256(_mm256_or_si256(is_first, is_second), above_7ff);
+        }
+        // For each four units a mask of those with two octets or more, and one of those with three.
+        let masks = _mm256_shuffle_epi32::<0b11_01_10_00>(_mm256_packs_epi16(above_7f, above_7ff));
+        let masks = _mm256_movemask_epi8(masks).to_le_bytes();
+        let counts = masks.map(|mask| 4 + mask.count_ones() as usize);
+        let halves = [_mm256_unpacklo_epi16(octets, third), _mm256_unpackhi_epi16(octets, third)];
+        // SAFETY: there is room for two vectors, of which 16 units take 48 octets at most; the last store begins at
+        // 36 or before.
+        written += unsafe { close_up(halves, &ONE_TO_THREE, masks, counts, out) };
+        read += WIDTH;
+        if firsts < 0 {
+            // The last unit is the first half of a pair: with the next vector.
+            read -= 2;
+            written -= 2;
+        }
+    }
+    (read, written)
+}
+
+/// Writes the first and the third quarter of two vectors, which stand in the order 0, 2 and 1, 3, closed up by the
+/// shuffle for the mask of each, so that `counts` octets are left: the sum of these.
+///
+/// # Safety
+///
+/// There is room for 16 octets behind those that are left of the quarters before each.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+unsafe fn close_up(
+    halves: [__m256i; 2],
+    shuffles: &'static Shuffles,
+    masks: [u8; 4],
+    counts: [usize; 4],
+    out: *mut u8,
+) -> usize {
+    let a = _mm256_shuffle_epi8(halves[0], pair(shuffles, masks[0], masks[2]));
+    let b = _mm256_shuffle_epi8(halves[1], pair(shuffles, masks[1], masks[3]));
+    let ends = [counts[0], counts[0] + counts[1], counts[0] + counts[1] + counts[2]];
+    // SAFETY: there is room.
+    unsafe {
+        _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(a));
+        _mm_storeu_si128(out.add(ends[0]).cast(), _mm256_castsi256_si128(b));
+        _mm_storeu_si128(out.add(ends[1]).cast(), _mm256_extracti128_si256::<1>(a));
+        _mm_storeu_si128(out.add(ends[2]).cast(), _mm256_extracti128_si256::<1>(b));
+    }
+    ends[2] + counts[3]
+}
+
+/// The shuffles for the masks of both halves of a vector.
+#[target_feature(enable = "avx2")]
+fn pair(shuffles: &'static Shuffles, low: u8, high: u8) -> __m256i {
+    let [low, high] = [low, high].map(|mask| shuffles[usize::from(mask)].as_ptr().cast());
+    // SAFETY: each is 16 octets.
+    unsafe { _mm256_set_m128i(_mm_loadu_si128(high), _mm_loadu_si128(low)) }
+}
+
+/// # Safety
+///
+/// There are 32 octets to read.
+#[target_feature(enable = "avx2")]
+unsafe fn load(from: *const u8) -> __m256i {
+    // SAFETY: there are.
+    unsafe { _mm256_loadu_si256(from.cast()) }
+}
+
+/// Code units of one octet each.
+#[target_feature(enable = "avx2")]
+fn wide<const BIG_ENDIAN: bool>(octets: __m128i) -> __m256i {
+    let units = _mm256_cvtepu8_epi16(octets);
+    if BIG_ENDIAN { _mm256_slli_epi16::<8>(units) } else { units }
+}
+
+/// Code units in the octet order of the machine.
+#[target_feature(enable = "avx2")]
+fn order<const BIG_ENDIAN: bool>(units: __m256i) -> __m256i {
+    if BIG_ENDIAN {
+        _mm256_or_si256(_mm256_slli_epi16::<8>(units), _mm256_srli_epi16::<8>(units))
+    } else {
+        units
+    }
+}
+
+#[target_feature(enable = "avx2")]
+fn all(octet: u8) -> __m256i {
+    _mm256_set1_epi8(octet.cast_signed())
+}
+
+#[target_feature(enable = "avx2")]
+fn words(word: u16) -> __m256i {
+    _mm256_set1_epi16(word.cast_signed())
+}
+
+#[target_feature(enable = "avx2")]
+fn and(octets: __m256i, mask: u8) -> __m256i {
+    _mm256_and_si256(octets, all(mask))
+}
+
+#[target_feature(enable = "avx2")]
+fn is_at_least(octets: __m256i, least: u8) -> __m256i {
+    _mm256_cmpeq_epi8(_mm256_max_epu8(octets, all(least)), octets)
+}
