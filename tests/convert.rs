@@ -113,15 +113,25 @@ fn output_comes_before_the_input_ends() {
 fn ill_formed_input_is_status_1_with_the_good_prefix_and_the_offset() {
     let output = run(program().args(["convert", "--to", "utf-16be"]), b"good\xE2\x82 bad");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"\0g\0o\0o\0d"[..]));
-    assert_eq!(stderr(&output), "utf8-codec: -: byte 4: MissingContinuation (2 bytes of utf-8)\n");
+    assert_eq!(stderr(&output), "utf8-codec: -: ill-formed utf-8 at byte 4 (MissingContinuation, 2 bytes)\n");
     // What the target cannot hold.
     let output = run(program().args(["convert", "-f", "utf-8", "-t", "latin1"]), "é€".as_bytes());
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"\xE9"[..]));
-    assert!(stderr(&output).contains("byte 2: Unmappable (3 bytes of utf-8)"), "{}", stderr(&output));
+    assert_eq!(
+        stderr(&output),
+        "utf8-codec: -: latin1 cannot hold the character at byte 2 (Unmappable, 3 bytes of utf-8)\n"
+    );
     // The end is in the middle.
     let output = run(program().args(["convert", "--from", "utf-16le"]), b"a\0b");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
-    assert!(stderr(&output).contains("byte 2: Truncated"));
+    assert_eq!(stderr(&output), "utf8-codec: -: ill-formed utf-16le at byte 2 (Truncated, 1 bytes)\n");
+    // The form is the one that was read, not the one that was asked for.
+    let output = run(program().args(["convert", "--sniff", "--bom", "strip"]), b"\xFE\xFF\0a\xDC\0");
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
+    assert_eq!(
+        stderr(&output),
+        "utf8-codec: -: ill-formed utf-16be at byte 4 (UnpairedSurrogate, 2 bytes)\n"
+    );
 }
 
 #[test]
@@ -140,14 +150,26 @@ fn policies_and_switches_are_those_of_the_library() {
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), expected), "{args:?}");
     }
     for (args, input, complaint) in [
-        (&["--bom", "reject"][..], &b"\xEF\xBB\xBFa"[..], "byte 0: UnexpectedBom"),
-        (&["--bom", "require"], b"a", "byte 0: MissingBom"),
-        (&["--from", "modified-utf-8"], b"a\0", "byte 1: InvalidLead"),
-        (&["--from", "wtf-8", "--switch", "no-pairs"], b"\xED\xA0\xBD\xED\xB2\xA9", "byte 0: Surrogate"),
+        (
+            &["--bom", "reject"][..],
+            &b"\xEF\xBB\xBFa"[..],
+            "-: signature at byte 0 (UnexpectedBom, 3 bytes of utf-8)",
+        ),
+        (&["--bom", "require"], b"a", "-: no signature at byte 0 (MissingBom, 0 bytes of utf-8)"),
+        (
+            &["--from", "modified-utf-8"],
+            b"a\0",
+            "-: ill-formed modified-utf-8 at byte 1 (InvalidLead, 1 bytes)",
+        ),
+        (
+            &["--from", "wtf-8", "--switch", "no-pairs"],
+            b"\xED\xA0\xBD\xED\xB2\xA9",
+            "-: ill-formed wtf-8 at byte 0 (Surrogate, ",
+        ),
         (
             &["--from", "utf-8-ucs4", "--to", "utf-32be", "--switch", "no-fffe-ffff"],
             b"\xEF\xBF\xBE",
-            "byte 0: Noncharacter",
+            "-: ill-formed utf-8-ucs4 at byte 0 (Noncharacter, 3 bytes)",
         ),
     ] {
         let output = run(program().arg("convert").args(args), input);
@@ -174,7 +196,7 @@ fn an_output_file_appears_whole_or_not_at_all() {
     fs::write(&input, b"good\xFF").expect("a file");
     let failed = convert("utf-8");
     assert_eq!(failed.status.code(), Some(1));
-    assert!(stderr(&failed).contains("byte 4: InvalidLead"));
+    assert!(stderr(&failed).contains("ill-formed utf-8 at byte 4 (InvalidLead, 1 bytes)"));
     assert_eq!(fs::read(&output).expect("a file"), b"\xE9");
     fs::remove_file(&output).expect("a file");
     assert_eq!(convert("utf-8").status.code(), Some(1));

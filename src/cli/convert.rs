@@ -97,9 +97,8 @@ impl Args {
             }
         };
         progress.finish_and_clear();
-        if let Some(Utf8Error { offset, kind, len, .. }) = refused {
-            let from = transcoder.from();
-            complain(&format!("{}: byte {offset}: {kind} ({len} bytes of {from})", self.input.display()));
+        if let Some(error) = refused {
+            complain(&format!("{}: {}", self.input.display(), transcoder.describe(error)));
             return Ok(Status::IllFormed);
         }
         output.finish().map_err(cannot_write)?;

@@ -4,6 +4,7 @@
 mod growing;
 
 mod bulk;
+mod describe;
 mod names;
 mod source;
 mod switches;
