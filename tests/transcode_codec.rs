@@ -135,3 +135,42 @@ async fn it_works_under_utf8_stream() {
     let text: Vec<_> = Utf8Stream::new(chunks).map(|part| part.expect("UTF-8").to_string()).collect().await;
     assert_eq!(text.concat(), "a💩");
 }
+
+#[cfg(feature = "io")]
+#[tokio::test]
+async fn it_works_under_utf8_reader() {
+    use std::io;
+
+    use bytestring::ByteString;
+    use futures::TryStreamExt;
+    use tokio::io::{AsyncBufReadExt, AsyncReadExt};
+    use tokio_util::io::StreamReader;
+    use utf8_codec::Utf8Reader;
+
+    let under = |octets: &[u8], cut: usize| {
+        let socket = Builder::new().read(&octets[..cut]).read(&octets[cut..]).build();
+        let text = FramedRead::new(socket, TranscodeCodec::new(Form::Utf16Be)).map_ok(ByteString::into_bytes);
+        Utf8Reader::new(StreamReader::new(text))
+    };
+    let octets = b"\0a\xD8\x3D\xDC\xA9\0\n\0b";
+    for cut in 1..octets.len() {
+        let mut text = String::new();
+        under(octets, cut).read_to_string(&mut text).await.expect("UTF-16");
+        assert_eq!(text, "a💩\nb");
+    }
+    // An error of the codec is one of the reader, behind the text before it.
+    let octets = b"\0a\0\n\xDC\0";
+    for cut in 1..octets.len() {
+        let mut lines = under(octets, cut).lines();
+        assert_eq!(lines.next_line().await.expect("a line").as_deref(), Some("a"));
+        let error = lines.next_line().await.expect_err("an unpaired surrogate");
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        let error: CodecError = error.downcast().expect("what the codec said");
+        let error = error.utf8_error().expect("a text error");
+        assert_eq!((error.offset, error.kind, error.len), (4, ErrorKind::UnpairedSurrogate, 2));
+        assert_eq!(
+            TranscodeCodec::new(Form::Utf16Be).describe(error).to_string(),
+            "ill-formed utf-16be at byte 4 (UnpairedSurrogate, 2 bytes)"
+        );
+    }
+}

@@ -90,6 +90,17 @@ impl From<io::Error> for CodecError {
     }
 }
 
+/// For readers over a codec, such as `StreamReader`: [`InvalidData`](io::ErrorKind::InvalidData) with the error inside, or
+/// the error of the transport as it was.
+impl From<CodecError> for io::Error {
+    fn from(error: CodecError) -> Self {
+        match error {
+            CodecError::Io(error) => error,
+            error => Self::new(io::ErrorKind::InvalidData, error),
+        }
+    }
+}
+
 /// An error that may leave its codec able to go on: what [`ErrorsAsItems`](crate::ErrorsAsItems) asks.
 pub trait Recoverable {
     /// Whether the codec has consumed what it reports, and the next frame can be asked for.

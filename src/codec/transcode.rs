@@ -1,5 +1,7 @@
 //! Text in any encoding form.
 
+use core::fmt;
+
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
@@ -15,13 +17,17 @@ use crate::transcode::{Form, Status, Switches, Transcoder};
 /// written in that form.
 ///
 /// A sequence, a code unit or a surrogate pair that is split across reads waits in the buffer: at most seven octets.
-/// So `Framed::into_parts` hands on every octet that was not given out. Items are made of [`ByteString`]: what the
-/// stream of them is mapped to, [`Bytes`] say, can be read on by whatever takes UTF-8, such as `Utf8Stream`.
+/// So `Framed::into_parts` hands on every octet that was not given out.
+///
+/// What reads text on reads it behind this codec, as the second example does: `Utf8Stream` takes the items as
+/// [`Bytes`], and so does `tokio_util::io::StreamReader`, over which there is `Utf8Reader` or any other reader of UTF-8.
+/// The text was checked here; what a stage behind adds is its policy, and its offsets count the octets of the text.
 ///
 /// # Errors
 ///
 /// Decoding gives [`CodecError::IllFormed`] for each error that the policy does not repair, after the good text before
-/// it; offsets count the octets of the stream. Encoding gives it for a text with a character that the form cannot hold
+/// it; offsets count the octets of the stream. Its `Display` speaks of UTF-8; [`describe`](Self::describe) names the
+/// form. Encoding gives it for a text with a character that the form cannot hold
 /// ([`Unmappable`](crate::ErrorKind::Unmappable)); then nothing of the text is written, and the offset counts the
 /// octets of the text.
 ///
@@ -37,6 +43,26 @@ use crate::transcode::{Form, Status, Switches, Transcoder};
 /// assert_eq!(text.next().await.transpose()?.as_deref(), Some("💩"));
 /// text.send("ok").await?;
 /// # Ok::<(), utf8_codec::CodecError>(())
+/// # }).unwrap();
+/// ```
+///
+/// Lines of UTF-16:
+///
+/// ```
+/// # #[cfg(feature = "io")]
+/// # tokio_test::block_on(async {
+/// use bytestring::ByteString;
+/// use futures::TryStreamExt;
+/// use tokio::io::AsyncBufReadExt;
+/// use tokio_util::{codec::FramedRead, io::StreamReader};
+/// use utf8_codec::{Form, TranscodeCodec, Utf8Reader};
+///
+/// let socket = tokio_test::io::Builder::new().read(b"a\0\x3D\xD8\xA9").read(b"\xDC\n\0b\0").build();
+/// let text = FramedRead::new(socket, TranscodeCodec::new(Form::Utf16Le)).map_ok(ByteString::into_bytes);
+/// let mut lines = Utf8Reader::new(StreamReader::new(text)).lines();
+/// assert_eq!(lines.next_line().await?.as_deref(), Some("a💩"));
+/// assert_eq!(lines.next_line().await?.as_deref(), Some("b"));
+/// # std::io::Result::Ok(())
 /// # }).unwrap();
 /// ```
 #[derive(Debug)]
@@ -95,6 +121,11 @@ impl TranscodeCodec {
     /// Errors met while decoding.
     pub const fn counters(&self) -> Counters {
         self.reading.counters()
+    }
+
+    /// An error met while decoding in words, with the name of the form: as [`Transcoder::describe`].
+    pub const fn describe(&self, error: Utf8Error) -> impl fmt::Display + fmt::Debug + use<> {
+        self.reading.describe(error)
     }
 
     /// Gives out the text that `read` makes of the octets of `src`, or the error if it comes first.
