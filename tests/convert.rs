@@ -236,6 +236,34 @@ fn a_link_and_the_permissions_of_the_output_stay_and_a_device_is_written_to() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_nothing_behind() {
+    let folder = Folder::new("convert-signal");
+    let output = folder.path("out");
+    fs::write(&output, "old").expect("a file");
+    let mut child = program()
+        .args(["convert", "-o"])
+        .arg(&output)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    // More than a pipe holds: when it is written, the program has begun to read, and the file is there.
+    stdin.write_all(&vec![b'a'; 1 << 20]).expect("it reads");
+    assert_eq!(folder.names().len(), 2);
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill");
+    assert!(kill.success());
+    let ended = child.wait_with_output().expect("it ends");
+    drop(stdin);
+    assert_eq!((ended.status.code(), stderr(&ended)), (Some(2), "utf8-codec: interrupted\n".to_owned()));
+    assert_eq!(
+        (folder.names(), fs::read(&output).expect("a file")),
+        (vec!["out".to_owned()], b"old".to_vec())
+    );
+}
+
 #[test]
 fn trouble_is_status_2() {
     for args in [

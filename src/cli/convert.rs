@@ -3,13 +3,15 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process;
+use std::{process, thread};
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
+use tokio::runtime::Builder;
 use utf8_codec::{Form, Switches, Transcoder, Utf8Error};
 
 use super::args::Policies;
+use super::signals::Signals;
 use super::{Outcome, Status, complain};
 
 /// Convert from one encoding form to another
@@ -21,7 +23,7 @@ use super::{Outcome, Status, complain};
 /// before it is on stdout, and its offset on stderr. 2: something could not be read or written.
 ///
 /// An OUTPUT file appears under its name when it is whole, and not before; if the conversion fails, it does not
-/// appear, and one that was there stays as it was. What is no regular file (a pipe, a device) is written as it goes.
+/// appear, and one that was there stays as it was, also when SIGINT or SIGTERM ends the program. What is no regular file (a pipe, a device) is written as it goes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The form of the input
@@ -171,6 +173,7 @@ impl Output {
             }
             existing => {
                 let (file, hidden) = Hidden::beside(&path)?;
+                hidden.remove_on_signal()?;
                 if let Ok(metadata) = existing {
                     file.set_permissions(metadata.permissions())?;
                 }
@@ -219,6 +222,25 @@ impl Hidden {
             }
         }
         Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// From here on SIGINT and SIGTERM remove it before they end the program.
+    fn remove_on_signal(&self) -> io::Result<()> {
+        let path = self.path.clone();
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let mut signals = {
+            let _entered = runtime.enter();
+            Signals::new()?
+        };
+        // Of its own, because the program may be waiting for input.
+        thread::Builder::new().name("signals".to_owned()).spawn(move || {
+            runtime.block_on(signals.next());
+            // Nothing is there if the conversion is just over.
+            let _ = fs::remove_file(path);
+            complain("interrupted");
+            process::exit(Status::Trouble as i32);
+        })?;
+        Ok(())
     }
 }
 
