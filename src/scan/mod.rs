@@ -13,6 +13,7 @@
 //! | `x86/avx512.rs`, `x86/avx2.rs`, `neon.rs` | that trait |
 //! | `portable.rs` | the kernel for every other machine |
 //! | `kernel.rs` | which one this machine has |
+//! | `utf16.rs`, `x86/utf16/` | good text to UTF-16 and back |
 
 #[cfg_attr(target_arch = "x86_64", path = "x86/mod.rs")]
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]

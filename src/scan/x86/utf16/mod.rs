@@ -17,10 +17,12 @@ pub(in crate::scan) unsafe fn encode<const BIG_ENDIAN: bool>(
     dst: &mut [u8],
 ) -> (usize, usize) {
     let kernel = kernel.name();
-    // SAFETY of both: a kernel that the machine has not is no `Kernel`; there is room.
     if kernel == AVX512.name {
-        (text.len(), unsafe { avx512::encode::<BIG_ENDIAN>(text.as_bytes(), dst) })
+        // SAFETY: a kernel that the machine has not is no `Kernel`; there is room.
+        let written = unsafe { avx512::encode::<BIG_ENDIAN>(text.as_bytes(), dst) };
+        (text.len(), written)
     } else if kernel == AVX2.name {
+        // SAFETY: as above.
         unsafe { avx2::encode::<BIG_ENDIAN>(text, dst) }
     } else {
         (0, 0)
