@@ -53,6 +53,12 @@ impl Kernel {
         self.0.name
     }
 
+    /// Is it the one that every machine has?
+    #[cfg(feature = "transcode")]
+    pub(super) fn is_portable(self) -> bool {
+        ptr::eq(self.0, &PORTABLE)
+    }
+
     /// The kernel in use.
     #[inline]
     pub fn in_use() -> Self {

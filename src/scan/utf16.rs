@@ -2,20 +2,45 @@
 
 use super::arch;
 use super::kernel::Kernel;
+use super::{Last, prefix};
 use crate::boundary::truncate;
 
-/// Writes well-formed text as UTF-16: how many octets. Text that there may be no room for is left out: two octets for
-/// each octet of text are always enough.
-pub(crate) fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) -> usize {
-    encode_with::<BIG_ENDIAN>(Kernel::in_use(), text, dst)
+/// Octets that are validated at a time and then read again: they stay in the nearest cache.
+const PAGE: usize = 4 * 1024;
+
+/// Reads UTF-8 and writes UTF-16 while both last, up to something ill-formed: octets taken and octets written. Text
+/// that there may be no room for is left out: two octets for each octet of text are always enough.
+pub(crate) fn encode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let kernel = Kernel::in_use();
+    if kernel.is_portable() {
+        // Validation takes as long as the rest, so that it is done on the way.
+        let src = &src[..src.len().min(dst.len() / 2)];
+        // SAFETY: there is room.
+        return unsafe { encode_portable::<BIG_ENDIAN>(src, dst) };
+    }
+    let (mut read, mut written) = (0, 0);
+    loop {
+        let len = (src.len() - read).min((dst.len() - written) / 2).min(PAGE);
+        let (text, _) = prefix(Last::NONE, &src[read..read + len]);
+        if text.is_empty() {
+            return (read, written);
+        }
+        written += encode_text::<BIG_ENDIAN>(kernel, text, &mut dst[written..]);
+        read += text.len();
+        if text.len() + 3 < len {
+            // Something ill-formed; looked at once, not once for every page before it.
+            return (read, written);
+        }
+    }
 }
 
-fn encode_with<const BIG_ENDIAN: bool>(kernel: Kernel, text: &str, dst: &mut [u8]) -> usize {
+fn encode_text<const BIG_ENDIAN: bool>(kernel: Kernel, text: &str, dst: &mut [u8]) -> usize {
     let text = truncate(text, dst.len() / 2);
     // SAFETY: there is room.
     let (read, written) = unsafe { arch::utf16::encode::<BIG_ENDIAN>(kernel, text, dst) };
     // SAFETY: what was written left two octets for each octet of the rest.
-    written + unsafe { encode_portable::<BIG_ENDIAN>(&text[read..], &mut dst[written..]) }
+    let rest = unsafe { encode_portable::<BIG_ENDIAN>(&text.as_bytes()[read..], &mut dst[written..]) };
+    written + rest.1
 }
 
 /// Reads UTF-16 and writes UTF-8 while both last, up to an unpaired surrogate: octets taken and octets written.
@@ -32,67 +57,81 @@ fn decode_with<const BIG_ENDIAN: bool>(kernel: Kernel, src: &[u8], dst: &mut [u8
 /// Code units that are looked at together to see whether they are ASCII.
 const BLOCK: usize = 16;
 
+/// Octets that are looked at together, and then widened together: long enough for the compiler's vectors.
+const ASCII_BLOCK: usize = 128;
+
+/// Up to something ill-formed: octets taken and octets written.
+///
 /// # Safety
 ///
-/// `dst` has two octets for each octet of `text`.
-unsafe fn encode_portable<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) -> usize {
-    debug_assert!(dst.len() / 2 >= text.len());
+/// `dst` has two octets for each octet of `src`.
+unsafe fn encode_portable<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    debug_assert!(dst.len() / 2 >= src.len());
     let mut written = 0;
-    let mut rest = text.as_bytes();
-    while let [lead, behind @ ..] = rest {
+    let mut rest = src;
+    while let Some(lead) = rest.first() {
         // SAFETY of every `put`: each unit stands for one octet of the text or more, so that there is room for it.
-        rest = match (*lead, behind) {
-            (0..0x80, _) => {
-                let mut run = rest;
-                while let Some((block, after)) = run.split_first_chunk::<8>()
-                    && u64::from_ne_bytes(*block) & 0x8080_8080_8080_8080 == 0
-                {
-                    let mut units = [[0; 2]; 8];
-                    for (unit, octet) in units.iter_mut().zip(block) {
-                        *unit = order::<BIG_ENDIAN>((*octet).into());
-                    }
-                    // SAFETY: as above.
-                    unsafe { put(dst, &mut written, units) };
-                    run = after;
-                    if rest.len() - run.len() >= 2 * BLOCK {
-                        // Plain ASCII, it seems.
-                        let read = encode_ascii::<BIG_ENDIAN>(run, &mut dst[written..]);
-                        run = &run[read..];
-                        written += 2 * read;
-                    }
+        if lead.is_ascii() {
+            let start = rest.len();
+            while let Some((block, after)) = rest.split_first_chunk::<8>()
+                && u64::from_ne_bytes(*block) & 0x8080_8080_8080_8080 == 0
+            {
+                // SAFETY: as above.
+                unsafe { put(dst, &mut written, block.map(|octet| order::<BIG_ENDIAN>(octet.into()))) };
+                rest = after;
+                if start - rest.len() >= 2 * BLOCK {
+                    // Plain ASCII, it seems.
+                    let read = encode_ascii::<BIG_ENDIAN>(rest, &mut dst[written..]);
+                    rest = &rest[read..];
+                    written += 2 * read;
                 }
-                while let [octet @ 0..0x80, after @ ..] = run {
-                    // SAFETY: as above.
-                    unsafe { put(dst, &mut written, [order::<BIG_ENDIAN>((*octet).into())]) };
-                    run = after;
-                }
-                run
             }
-            (_, [b, after @ ..]) if *lead < 0xE0 => {
-                let unit = u16::from(lead & 0x1F) << 6 | tail(*b);
+            while let [octet @ 0..0x80, after @ ..] = rest {
                 // SAFETY: as above.
-                unsafe { put(dst, &mut written, [order::<BIG_ENDIAN>(unit)]) };
-                after
+                unsafe { put(dst, &mut written, [order::<BIG_ENDIAN>((*octet).into())]) };
+                rest = after;
             }
-            (_, [b, c, after @ ..]) if *lead < 0xF0 => {
-                let unit = u16::from(*lead) << 12 | tail(*b) << 6 | tail(*c);
-                // SAFETY: as above.
-                unsafe { put(dst, &mut written, [order::<BIG_ENDIAN>(unit)]) };
-                after
+            continue;
+        }
+        if let [0xC2..0xE0, second @ 0x80..0xC0, after @ ..] = rest {
+            let unit = u16::from(lead & 0x1F) << 6 | u16::from(second & 0x3F);
+            // SAFETY: as above.
+            unsafe { put(dst, &mut written, [order::<BIG_ENDIAN>(unit)]) };
+            rest = after;
+            continue;
+        }
+        // The octets of the sequence from the lowest of the word on; what is behind the end is no continuation.
+        let word = rest.first_chunk().map_or_else(|| end(rest), |octets| u32::from_le_bytes(*octets));
+        let bits = |shift: u32| (word >> shift) as u16 & 0x3F;
+        if word & 0x00C0_C0F0 == 0x0080_80E0 {
+            let unit = (word as u16) << 12 | bits(8) << 6 | bits(16);
+            if unit < 0x800 || unit & 0xF800 == 0xD800 {
+                break;
             }
-            (_, [b, c, d, after @ ..]) => {
-                // Ten bits each, of the value less 10000.
-                let high = 0xD7C0 + (u16::from(lead & 0x07) << 8 | tail(*b) << 2 | tail(*c) >> 4);
-                let low = 0xDC00 | (tail(*c) & 0x0F) << 6 | tail(*d);
-                // SAFETY: as above.
-                unsafe { put(dst, &mut written, [order::<BIG_ENDIAN>(high), order::<BIG_ENDIAN>(low)]) };
-                after
+            // SAFETY: as above.
+            unsafe { put(dst, &mut written, [order::<BIG_ENDIAN>(unit)]) };
+            rest = &rest[3..];
+        } else if word & 0xC0C0_C0F8 == 0x8080_80F0 {
+            // Ten bits each, of the value less 10000.
+            let high = (word as u16 & 0x07) << 8 | bits(8) << 2 | bits(16) >> 4;
+            if !(0x40..0x440).contains(&high) {
+                break;
             }
-            // Not in well-formed text.
-            _ => break,
-        };
+            let low = 0xDC00 | (bits(16) & 0x0F) << 6 | bits(24);
+            // SAFETY: as above.
+            unsafe { put(dst, &mut written, [order::<BIG_ENDIAN>(0xD7C0 + high), order::<BIG_ENDIAN>(low)]) };
+            rest = &rest[4..];
+        } else {
+            break;
+        }
     }
-    written
+    (src.len() - rest.len(), written)
+}
+
+/// The word of fewer than four octets.
+#[cold]
+fn end(octets: &[u8]) -> u32 {
+    octets.iter().rev().fold(0, |word, &octet| word << 8 | u32::from(octet))
 }
 
 /// # Safety
@@ -107,22 +146,15 @@ unsafe fn put<const N: usize>(dst: &mut [u8], written: &mut usize, units: [[u8; 
 
 /// Writes blocks of ASCII: how many octets were read.
 fn encode_ascii<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> usize {
+    let blocks = src.as_chunks::<ASCII_BLOCK>().0.iter().take_while(|block| block.is_ascii());
     let mut read = 0;
-    for (octets, place) in src.chunks_exact(2 * BLOCK).zip(dst.chunks_exact_mut(4 * BLOCK)) {
-        if !octets.is_ascii() {
-            break;
-        }
-        for (unit, octet) in place.as_chunks_mut::<2>().0.iter_mut().zip(octets) {
+    for (block, place) in blocks.zip(dst.as_chunks_mut::<{ 2 * ASCII_BLOCK }>().0) {
+        for (unit, octet) in place.as_chunks_mut().0.iter_mut().zip(block) {
             *unit = order::<BIG_ENDIAN>((*octet).into());
         }
-        read += 2 * BLOCK;
+        read += ASCII_BLOCK;
     }
     read
-}
-
-/// The free bits of an octet that is not the first.
-const fn tail(octet: u8) -> u16 {
-    (octet & 0x3F) as u16
 }
 
 const fn order<const BIG_ENDIAN: bool>(unit: u16) -> [u8; 2] {
@@ -139,17 +171,23 @@ fn decode_portable<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize
         let Some((first, after)) = rest.split_first_chunk::<2>() else { break };
         let (written, after) = match unit(*first) {
             octet @ 0..0x80 => {
-                place[0] = octet as u8;
-                ascii_lately += 1;
-                if ascii_lately > BLOCK / 2 {
-                    let read = decode_ascii::<BIG_ENDIAN>(rest, room);
-                    if read > 0 {
+                if let Some((block, after)) = rest.split_first_chunk::<8>()
+                    && let Some(octets) = four_ascii::<BIG_ENDIAN>(*block)
+                {
+                    *place = octets;
+                    ascii_lately += 4;
+                    rest = after;
+                    room = &mut room[4..];
+                    if ascii_lately > 2 * BLOCK {
+                        let read = decode_ascii::<BIG_ENDIAN>(rest, room);
                         rest = &rest[2 * read..];
                         room = &mut room[read..];
-                        continue;
+                        ascii_lately = 0;
                     }
-                    ascii_lately = 0;
+                    continue;
                 }
+                ascii_lately = 0;
+                place[0] = octet as u8;
                 (1, after)
             }
             value @ 0x80..0x800 => {
@@ -179,6 +217,17 @@ fn decode_portable<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize
         room = &mut room[written..];
     }
     (src.len() - rest.len(), len - room.len())
+}
+
+/// Four code units, if they are ASCII.
+fn four_ascii<const BIG_ENDIAN: bool>(units: [u8; 8]) -> Option<[u8; 4]> {
+    let units = if BIG_ENDIAN { u64::from_be_bytes(units) } else { u64::from_le_bytes(units) };
+    if units & 0xFF80_FF80_FF80_FF80 != 0 {
+        return None;
+    }
+    let pairs = (units | units >> 8) & 0x0000_FFFF_0000_FFFF;
+    let octets = (pairs | pairs >> 16) as u32;
+    Some(if BIG_ENDIAN { octets.to_be_bytes() } else { octets.to_le_bytes() })
 }
 
 /// Reads blocks of ASCII: how many code units.
@@ -234,7 +283,7 @@ mod tests {
             let source = ["?".repeat(shift), text.clone()].concat();
             let mut out = vec![0xEE; shift + 2 * text.len() + 64];
             let len =
-                encode_with::<BIG_ENDIAN>(kernel, &source[shift..], &mut out[shift..shift + 2 * text.len()]);
+                encode_text::<BIG_ENDIAN>(kernel, &source[shift..], &mut out[shift..shift + 2 * text.len()]);
             assert_eq!(out[shift..shift + len], utf_16, "{text}");
             assert_eq!(out[shift + 2 * text.len()..], [0xEE; 64], "{text}");
 
@@ -265,6 +314,31 @@ mod tests {
                 assert_eq!((read, &out[..written]), (2 * at, good.as_bytes()), "{text}");
             }
         }
+    }
+
+    /// The portable loop checks while it goes: it stops where `std` finds the first flaw, or something unfinished.
+    #[test]
+    fn what_is_ill_formed_is_left() {
+        const OCTETS: [u8; 24] = [
+            0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xED,
+            0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xF8, 0xFF,
+        ];
+        let mut out = [0xEE; 32];
+        for i in 0..OCTETS.len().pow(4) {
+            let four = [0, 1, 2, 3].map(|place| OCTETS[i / OCTETS.len().pow(place) % OCTETS.len()]);
+            for (octets, len) in [(&four[..], 4), (&four[1..], 3)] {
+                let good = match core::str::from_utf8(octets) {
+                    Ok(text) => text,
+                    Err(error) => core::str::from_utf8(&octets[..error.valid_up_to()]).expect("good"),
+                };
+                // SAFETY: there is room.
+                let (read, written) = unsafe { encode_portable::<false>(octets, &mut out[..2 * len]) };
+                assert_eq!(read, good.len(), "{octets:02X?}");
+                let units = good.encode_utf16().flat_map(order::<false>);
+                assert!(units.eq(out[..written].iter().copied()), "{octets:02X?}");
+            }
+        }
+        assert_eq!(out[8..], [0xEE; 24]);
     }
 
     #[test]

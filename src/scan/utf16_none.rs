@@ -5,10 +5,18 @@ use super::super::kernel::Kernel;
 /// # Safety
 ///
 /// Nothing is asked; where there are vectors, it is.
-pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(_: Kernel, _: &str, _: &mut [u8]) -> (usize, usize) {
+pub(in crate::scan) unsafe fn encode<const BIG_ENDIAN: bool>(
+    _: Kernel,
+    _: &str,
+    _: &mut [u8],
+) -> (usize, usize) {
     (0, 0)
 }
 
-pub(super) const fn decode<const BIG_ENDIAN: bool>(_: Kernel, _: &[u8], _: &mut [u8]) -> (usize, usize) {
+pub(in crate::scan) const fn decode<const BIG_ENDIAN: bool>(
+    _: Kernel,
+    _: &[u8],
+    _: &mut [u8],
+) -> (usize, usize) {
     (0, 0)
 }

@@ -16,8 +16,8 @@ pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8])
     let utf_8 = (source.reads_utf_8(), target.writes_utf_8());
     match (utf_8, source.form(), target.form()) {
         ((true, true), ..) => same(src, dst),
-        ((true, _), _, Form::Utf16Le) => from_utf_8(src, dst, utf16::encode::<false>),
-        ((true, _), _, Form::Utf16Be) => from_utf_8(src, dst, utf16::encode::<true>),
+        ((true, _), _, Form::Utf16Le) => utf16::encode::<false>(src, dst),
+        ((true, _), _, Form::Utf16Be) => utf16::encode::<true>(src, dst),
         ((_, true), Form::Utf16Le, _) => utf16::decode::<false>(src, dst),
         ((_, true), Form::Utf16Be, _) => utf16::decode::<true>(src, dst),
         _ => one_by_one(source, target, src, dst),
@@ -37,24 +37,6 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
         }
     }
     (done, done)
-}
-
-/// From UTF-8 to UTF-16, where no octet becomes more than two.
-fn from_utf_8(src: &[u8], dst: &mut [u8], encode: impl Fn(&str, &mut [u8]) -> usize) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
-    loop {
-        let len = (src.len() - read).min((dst.len() - written) / 2).min(BLOCK);
-        let (text, _) = scan::prefix(scan::Last::NONE, &src[read..read + len]);
-        if text.is_empty() {
-            return (read, written);
-        }
-        written += encode(text, &mut dst[written..]);
-        read += text.len();
-        if text.len() + 3 < len {
-            // Something ill-formed; looked at once, not once for every block before it.
-            return (read, written);
-        }
-    }
 }
 
 /// Between any forms: ASCII in blocks, the rest code point by code point.
