@@ -58,7 +58,8 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) 
     // Whether the last octet of the vector before is the third one of four.
     let mut third_before = 0;
     while octets.len() - at > WIDTH {
-        let near = if at == 0 { &first[3..] } else { &octets[at..] }.as_ptr();
+        // SAFETY: both are inside.
+        let near = unsafe { if at == 0 { first.as_ptr().add(3) } else { octets.as_ptr().add(at) } };
         // SAFETY: there is a vector, and one octet behind it.
         let x = unsafe { load(near) };
         let not_ascii = _mm256_movemask_epi8(x);
@@ -223,12 +224,12 @@ pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) 
     (read, written)
 }
 
-/// Writes the first and the third quarter of two vectors, which stand in the order 0, 2 and 1, 3, closed up by the
-/// shuffle for the mask of each, so that `counts` octets are left: the sum of these.
+/// Writes four halves of vectors, which stand as 0, 2 and 1, 3, each closed up by the shuffle for its mask, which
+/// leaves `counts` octets of it: how many octets they are together.
 ///
 /// # Safety
 ///
-/// There is room for 16 octets behind those that are left of the quarters before each.
+/// There is room for each whole half behind what is left of those before it.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 unsafe fn close_up(
     halves: [__m256i; 2],
