@@ -35,6 +35,12 @@ impl TextChunks {
         (end != Ok(ByteString::new())).then_some(end)
     }
 
+    /// Whether it has taken all that it was given.
+    #[cfg(feature = "http")]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     pub(crate) const fn decoder(&self) -> &TextDecoder {
         &self.decoder
     }
@@ -46,10 +52,20 @@ impl Iterator for TextChunks {
     fn next(&mut self) -> Option<Self::Item> {
         while !self.rest.is_empty() {
             let (piece, taken) = self.decoder.take_piece(&self.rest);
-            let text = piece.map(|piece| match piece {
-                TextPiece::Text(text) => Ok(slice(&self.rest, text)),
-                short => copy(short),
-            });
+            let text = match piece {
+                // The whole chunk, or all but an unfinished character: it is handed on, and no reference is counted.
+                Some(TextPiece::Text(text))
+                    if taken == self.rest.len() && text.as_ptr() == self.rest.as_ptr() =>
+                {
+                    let len = text.len();
+                    let mut chunk = core::mem::take(&mut self.rest);
+                    chunk.truncate(len);
+                    return Some(Ok(checked(chunk)));
+                }
+                Some(TextPiece::Text(text)) => Some(Ok(slice(&self.rest, text))),
+                Some(short) => Some(copy(short)),
+                None => None,
+            };
             drop(self.rest.split_to(taken));
             match text {
                 None => {}
@@ -67,8 +83,12 @@ fn copy(piece: TextPiece<'_>) -> Result<ByteString, Utf8Error> {
 
 /// The part of `chunk` that `text` borrows, without a copy.
 pub(crate) fn slice(chunk: &Bytes, text: &str) -> ByteString {
-    let octets = chunk.slice_ref(text.as_bytes());
-    // SAFETY: the octets are those of a `str`; they are `Bytes`, so nobody can change them.
+    checked(chunk.slice_ref(text.as_bytes()))
+}
+
+/// Octets that are known to be those of a `str`.
+fn checked(octets: Bytes) -> ByteString {
+    // SAFETY: the caller has just seen them as a `str`; they are `Bytes`, so nobody can change them.
     #[allow(unsafe_code)]
     unsafe {
         ByteString::from_bytes_unchecked(octets)

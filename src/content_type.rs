@@ -367,7 +367,21 @@ impl<'h> Cursor<'h> {
 
 /// `tchar` of RFC 9110 §5.6.2.
 fn is_token(octet: u8) -> bool {
-    octet.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&octet)
+    // Every message has a media type, so a table.
+    const TOKEN: [bool; 256] = {
+        let (mut table, mut octet) = ([false; 256], 0);
+        while octet < 128 {
+            table[octet] = (octet as u8).is_ascii_alphanumeric();
+            octet += 1;
+        }
+        let (others, mut at) = (b"!#$%&'*+-.^_`|~", 0);
+        while at < others.len() {
+            table[others[at] as usize] = true;
+            at += 1;
+        }
+        table
+    };
+    TOKEN[usize::from(octet)]
 }
 
 /// RFC 2045 §5.1 also has braces, which mailers do put into boundaries.

@@ -97,7 +97,8 @@ enum State {
 enum Then {
     /// Only the inner body knows.
     Ask,
-    Trailers(HeaderMap),
+    // In a box: few bodies have any, and each would be as large as if it had.
+    Trailers(Box<HeaderMap>),
     Nothing,
 }
 
@@ -223,22 +224,21 @@ where
                 continue;
             }
             this.watch.repaired(this.repaired, this.filter.repaired());
-            match mem::replace(this.state, State::Done) {
-                State::Done | State::Draining(_) | State::Finished(Then::Nothing) => {
-                    return Poll::Ready(None);
-                }
-                State::Finished(Then::Trailers(mut trailers)) => {
-                    if this.filter.has_changed() {
-                        integrity::remove_digests(&mut trailers);
+            if !matches!(this.state, State::Flowing | State::Finished(Then::Ask)) {
+                match mem::replace(this.state, State::Done) {
+                    State::Finished(Then::Trailers(mut trailers)) => {
+                        if this.filter.has_changed() {
+                            integrity::remove_digests(&mut trailers);
+                        }
+                        return Poll::Ready(Some(Ok(Frame::trailers(*trailers))));
                     }
-                    return Poll::Ready(Some(Ok(Frame::trailers(trailers))));
+                    State::Over(then) => {
+                        this.filter.finish();
+                        *this.state = State::Finished(then);
+                        continue;
+                    }
+                    _ => return Poll::Ready(None),
                 }
-                State::Over(then) => {
-                    this.filter.finish();
-                    *this.state = State::Finished(then);
-                    continue;
-                }
-                open @ (State::Flowing | State::Finished(Then::Ask)) => *this.state = open,
             }
             let over = match ready!(this.inner.as_mut().poll_frame(cx)) {
                 None => Some(Then::Nothing),
@@ -248,7 +248,9 @@ where
                 }
                 Some(Ok(frame)) => match frame.into_data().map_err(Frame::into_trailers) {
                     Ok(data) => {
-                        *this.state = State::Flowing;
+                        if !matches!(this.state, State::Flowing) {
+                            *this.state = State::Flowing;
+                        }
                         let octets = data.remaining() as u64;
                         *this.fed += octets;
                         this.watch.took(octets);
@@ -257,7 +259,7 @@ where
                         let is_last = this.inner.is_end_stream() || this.inner.size_hint().exact() == Some(0);
                         is_last.then_some(Then::Ask)
                     }
-                    Err(Ok(trailers)) => Some(Then::Trailers(trailers)),
+                    Err(Ok(trailers)) => Some(Then::Trailers(Box::new(trailers))),
                     // A kind of frame that is not invented yet.
                     Err(Err(_)) => None,
                 },

@@ -27,8 +27,9 @@ pin_project! {
     #[project = KindProj]
     enum Kind<B> {
         Unchecked { #[pin] inner: B },
-        Streaming { #[pin] body: Utf8Body<B> },
-        Held { data: Option<Bytes>, trailers: Option<HeaderMap> },
+        // In a box: what is handed on moves often, from service to service, into frameworks that box it.
+        Streaming { body: Pin<Box<Utf8Body<B>>> },
+        Held { data: Option<Bytes>, trailers: Option<Box<HeaderMap>> },
         Failed { error: Option<Utf8BodyError> },
     }
 }
@@ -38,12 +39,12 @@ impl<B> CheckedBody<B> {
         Self { kind: Kind::Unchecked { inner } }
     }
 
-    pub(crate) const fn streaming(body: Utf8Body<B>) -> Self {
-        Self { kind: Kind::Streaming { body } }
+    pub(crate) fn streaming(body: Utf8Body<B>) -> Self {
+        Self { kind: Kind::Streaming { body: Box::pin(body) } }
     }
 
     /// A body that is known as a whole.
-    pub(crate) fn held(data: Bytes, trailers: Option<HeaderMap>) -> Self {
+    pub(crate) fn held(data: Bytes, trailers: Option<Box<HeaderMap>>) -> Self {
         Self { kind: Kind::Held { data: (!data.is_empty()).then_some(data), trailers } }
     }
 
@@ -70,10 +71,10 @@ where
                 let to_bytes = |mut data: B::Data| data.copy_to_bytes(data.remaining());
                 frame.map(|frame| frame.map_data(to_bytes)).map_err(Utf8BodyError::inner)
             })),
-            KindProj::Streaming { body } => body.poll_frame(cx),
+            KindProj::Streaming { body } => body.as_mut().poll_frame(cx),
             KindProj::Held { data, trailers } => {
-                let frame = data.take().map(Frame::data).or_else(|| trailers.take().map(Frame::trailers));
-                Poll::Ready(frame.map(Ok))
+                let trailers = || trailers.take().map(|trailers| Frame::trailers(*trailers));
+                Poll::Ready(data.take().map(Frame::data).or_else(trailers).map(Ok))
             }
             KindProj::Failed { error } => Poll::Ready(error.take().map(Err)),
         }

@@ -93,7 +93,7 @@ impl Config {
             if had_length {
                 headers.insert(CONTENT_LENGTH, HeaderValue::from(data.len()));
             }
-            trailers.iter_mut().for_each(integrity::remove_digests);
+            trailers.iter_mut().for_each(|trailers| integrity::remove_digests(trailers));
         }
         CheckedBody::held(data, trailers)
     }

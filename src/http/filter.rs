@@ -25,6 +25,7 @@ impl Filter {
     }
 
     /// Gives it the next chunk, once all that came of the one before has been taken.
+    #[inline]
     pub(crate) fn feed(&mut self, chunk: Bytes) {
         match self {
             Self::Text(filter) => drop(filter.chunks.feed(chunk)),
@@ -34,6 +35,7 @@ impl Filter {
     }
 
     /// What comes of the chunk, never empty. `None` asks for the next chunk.
+    #[inline]
     pub(crate) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
         match self {
             Self::Text(filter) => filter.next(),
@@ -84,6 +86,7 @@ impl Filter {
     }
 
     /// Sequences repaired so far.
+    #[inline]
     pub(crate) fn repaired(&self) -> u64 {
         match self {
             Self::Text(filter) => match filter.chunks.decoder().error_policy() {
@@ -209,7 +212,13 @@ impl TextFilter {
         self.next.take().or_else(|| self.chunks.next().map(|text| Ok(text?.into_bytes())))
     }
 
+    #[inline]
     fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        // Between two chunks, where every body is asked once more.
+        if self.next.is_none() && self.chunks.is_empty() { None } else { self.next_of_chunk() }
+    }
+
+    fn next_of_chunk(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
         let first = match self.take()? {
             Ok(text) if text.len() < SHORT => text,
             other => return Some(other),

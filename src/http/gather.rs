@@ -23,7 +23,7 @@ pin_project! {
         limit: usize,
         first: Bytes,
         all: BytesMut,
-        trailers: Option<HeaderMap>,
+        trailers: Option<Box<HeaderMap>>,
     }
 }
 
@@ -31,7 +31,7 @@ pin_project! {
 #[derive(Debug)]
 pub(crate) struct Gathered {
     pub(crate) data: Bytes,
-    pub(crate) trailers: Option<HeaderMap>,
+    pub(crate) trailers: Option<Box<HeaderMap>>,
     /// Whether its octets are those of the inner body.
     pub(crate) is_unchanged: bool,
 }
@@ -79,10 +79,10 @@ where
                         this.all.extend_from_slice(&data);
                     }
                 }
-                Err(frame) => *this.trailers = frame.into_trailers().ok(),
+                Err(frame) => *this.trailers = frame.into_trailers().ok().map(Box::new),
             }
         }
-        let data = if this.all.is_empty() { core::mem::take(this.first) } else { this.all.split().freeze() };
+        let data = if this.all.is_empty() { core::mem::take(this.first) } else { core::mem::take(this.all).freeze() };
         // UTF-16 may have as many octets as UTF-8, and none of them the same.
         let is_unchanged = this.body.repaired() == 0
             && !this.body.is_transcoding()

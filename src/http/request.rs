@@ -213,14 +213,16 @@ where
         let config = Arc::clone(&self.config);
         let (mut parts, body) = request.into_parts();
         let drain = if parts.version < Version::HTTP_2 { config.drain } else { 0 };
-        // Who expects `100-continue` has not sent anything yet.
-        let drain_unread = if parts.headers.contains_key(EXPECT) { 0 } else { drain };
+        let refused = |reason, parts: Parts, body| {
+            // Who expects `100-continue` has not sent anything yet.
+            let drain = if parts.headers.contains_key(EXPECT) { 0 } else { drain };
+            State::Refused { reason, parts, body, drain }
+        };
         if let Err(reason) = config.fields.check_request(&parts) {
-            let state = State::Refused { reason, parts, body, drain: drain_unread };
-            return ValidateUtf8RequestFuture { state, config };
+            return ValidateUtf8RequestFuture { state: refused(reason, parts, body), config };
         }
         let state = match config.start(&mut parts.headers, body, drain) {
-            Start::Refuse(reason, body) => State::Refused { reason, parts, body, drain: drain_unread },
+            Start::Refuse(reason, body) => refused(reason, parts, body),
             Start::HandOn(body, watch) => {
                 State::Answering { answer: self.inner.call(Request::from_parts(parts, body)), watch }
             }
@@ -298,10 +300,9 @@ where
                             None => CheckedBody::failed(error),
                         },
                     };
-                    State::Answering {
-                        answer: service.call(Request::from_parts(parts, body)),
-                        watch: watch.clone(),
-                    }
+                    // Whatever comes of the handler, the body is known.
+                    let answer = service.call(Request::from_parts(parts, body));
+                    State::Answering { answer, watch: Watch::none() }
                 }
             };
             this.state.set(answering);
