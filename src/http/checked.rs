@@ -39,8 +39,8 @@ impl<B> CheckedBody<B> {
         Self { kind: Kind::Unchecked { inner } }
     }
 
-    pub(crate) fn streaming(body: Utf8Body<B>) -> Self {
-        Self { kind: Kind::Streaming { body: Box::pin(body) } }
+    pub(crate) const fn streaming(body: Pin<Box<Utf8Body<B>>>) -> Self {
+        Self { kind: Kind::Streaming { body } }
     }
 
     /// A body that is known as a whole.

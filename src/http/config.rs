@@ -13,6 +13,7 @@ use super::checked::CheckedBody;
 use super::counters::HttpCounters;
 use super::error::BoxError;
 use super::fields::Fields;
+use super::filter::Filter;
 use super::gather::{Gather, Gathered};
 use super::integrity;
 use super::refusal::{Message, Reason, Refusal};
@@ -63,8 +64,9 @@ impl Config {
         };
         let (filter, content_type) = match plan {
             Plan::Pass => return Start::HandOn(CheckedBody::unchecked(body), Watch::none()),
-            Plan::Check(filter) => (filter, None),
-            Plan::Transcode(filter, content_type) => (filter, Some(content_type)),
+            Plan::Text => (Filter::text(*self.rules.text_decoder()), None),
+            Plan::FormData(multipart) => (Filter::Multipart(multipart), None),
+            Plan::Transcode(transcoder, content_type) => (Filter::Transcode(transcoder), Some(content_type)),
         };
         if let Some(limit) = self.hold
             && body.size_hint().lower() > limit as u64
@@ -73,6 +75,8 @@ impl Config {
         }
         let watch = Watch::new(self.message, headers.get(CONTENT_TYPE).cloned(), self.counters.clone());
         let body = Utf8Body::with_filter(body, filter).watched(watch.clone()).draining(drain);
+        // The services and futures around it are moved often, and are small without it.
+        let body = Box::pin(body);
         match content_type {
             None if self.hold.is_none() => self.rules.adapt(headers),
             None => {}

@@ -230,7 +230,7 @@ where
                 // The service that is ready is the one that is called.
                 let clone = self.inner.clone();
                 let service = core::mem::replace(&mut self.inner, clone);
-                State::Holding { body, watch, parts, service }
+                State::Holding { body, watch, call: Some((parts, service)) }
             }
         };
         ValidateUtf8RequestFuture { state, config }
@@ -253,7 +253,7 @@ pin_project! {
     #[project = StateProj]
     enum State<S, B, F> {
         /// The body is not known yet.
-        Holding { #[pin] body: Gather<B>, watch: Watch, parts: Parts, service: S },
+        Holding { body: Gather<B>, watch: Watch, call: Option<(Parts, S)> },
         /// The handler runs.
         Answering { #[pin] answer: F, watch: Watch },
         /// Nobody is called.
@@ -284,9 +284,10 @@ where
                     ready!(poll_drain(body, cx, drain));
                     return Poll::Ready(Ok(this.config.refuse(reason.clone(), &parts.headers)));
                 }
-                StateProj::Holding { body, watch, parts, service } => {
+                StateProj::Holding { body, watch, call } => {
                     let held = ready!(body.poll(cx));
-                    let mut parts = core::mem::replace(parts, Request::new(()).into_parts().0);
+                    // It is there until the body has ended, after which nobody asks.
+                    let Some((mut parts, mut service)) = call.take() else { return Poll::Pending };
                     let body = match held {
                         Ok(gathered) => Config::release(&mut parts.headers, gathered),
                         Err(Interrupted::TooLong) => {

@@ -196,7 +196,7 @@ pin_project! {
         /// The handler runs.
         Answering { #[pin] answer: F, has_content: bool },
         /// The body is not known yet.
-        Holding { #[pin] body: Gather<B>, watch: Watch, parts: Parts },
+        Holding { body: Gather<B>, watch: Watch, parts: Parts },
     }
 }
 

@@ -208,17 +208,22 @@ impl BodyRules {
             let content_type = headers.get(CONTENT_TYPE).cloned();
             Box::new(Refusal { message, reason, content_type })
         };
-        match self.judge(headers).map_err(|reason| refuse(reason, headers))? {
-            Plan::Pass => Ok(CheckedBody::unchecked(body)),
-            Plan::Check(filter) => {
+        let filter = match self.judge(headers).map_err(|reason| refuse(reason, headers))? {
+            Plan::Pass => return Ok(CheckedBody::unchecked(body)),
+            Plan::Text => {
                 self.adapt(headers);
-                Ok(CheckedBody::streaming(Utf8Body::with_filter(body, filter)))
+                Filter::text(self.decoder)
             }
-            Plan::Transcode(filter, content_type) => {
+            Plan::FormData(multipart) => {
+                self.adapt(headers);
+                Filter::Multipart(multipart)
+            }
+            Plan::Transcode(transcoder, content_type) => {
                 transcoded(headers, content_type);
-                Ok(CheckedBody::streaming(Utf8Body::with_filter(body, filter)))
+                Filter::Transcode(transcoder)
             }
-        }
+        };
+        Ok(CheckedBody::streaming(Box::pin(Utf8Body::with_filter(body, filter))))
     }
 
     pub(crate) const fn text_decoder(&self) -> &TextDecoder {
@@ -239,7 +244,7 @@ impl BodyRules {
             }
             let multipart = boundary(form).and_then(|boundary| Multipart::new(boundary, self.clone()));
             let multipart = multipart.map_err(Reason::Multipart)?;
-            return Ok(Plan::Check(Filter::Multipart(Box::new(multipart))));
+            return Ok(Plan::FormData(Box::new(multipart)));
         }
         if !self.is_text(content_type.as_ref()) {
             return Ok(Plan::Pass);
@@ -248,10 +253,10 @@ impl BodyRules {
             return Err(reason);
         }
         match self.judge_charset(content_type.as_ref())? {
-            Verdict::Utf8 => Ok(Plan::Check(Filter::text(self.decoder))),
+            Verdict::Utf8 => Ok(Plan::Text),
             Verdict::Pass => Ok(Plan::Pass),
             Verdict::Transcode(transcoder) => {
-                Ok(Plan::Transcode(Filter::Transcode(transcoder), content_type.as_ref().map(in_utf8)))
+                Ok(Plan::Transcode(transcoder, content_type.as_ref().map(in_utf8)))
             }
         }
     }
@@ -325,9 +330,10 @@ impl fmt::Debug for BodyRules {
 #[derive(Debug)]
 pub(crate) enum Plan {
     Pass,
-    Check(Filter),
+    Text,
+    FormData(Box<Multipart>),
     /// With the `Content-Type` that is true afterwards.
-    Transcode(Filter, Option<HeaderValue>),
+    Transcode(Box<Transcoder>, Option<HeaderValue>),
 }
 
 enum Verdict {
