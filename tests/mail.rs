@@ -42,6 +42,14 @@ fn json_is_one_object_for_each_message() {
         }]})]
     );
 
+    let image = "Content-Type: image/png\nContent-Transfer-Encoding: base64\n\n/w==\n";
+    let output = mail(&["--format", "json"], image.as_bytes());
+    assert_eq!(
+        objects(&output)[0]["parts"][0]["path"],
+        "1",
+        "a message that is not multipart has its one part"
+    );
+
     let output = mail(&["--format", "json", "-"], BAD.as_bytes());
     assert_eq!(output.status.code(), Some(1));
     let place = BAD.find("jtoIA").unwrap();

@@ -189,9 +189,11 @@ impl MessageVerdict {
         self.parts.iter().all(PartVerdict::is_ok)
     }
 
-    /// The parts that are text, and of the others those with errors: what a reader of the text wants to know.
+    /// The parts that are text, and of the others those with errors: what a reader of the text wants to know. The one
+    /// part of a message that has no others is always told.
     pub fn notable(&self) -> impl Iterator<Item = &PartVerdict> {
-        self.parts.iter().filter(|part| part.is_text() || !part.is_ok())
+        let is_alone = self.parts.len() == 1;
+        self.parts.iter().filter(move |part| part.is_text() || !part.is_ok() || is_alone)
     }
 
     /// The first error, with the part that it is in.
