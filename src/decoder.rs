@@ -63,6 +63,13 @@ impl Utf8Decoder {
         Self { offset, last: Last::NONE }
     }
 
+    /// Goes to a place between characters. What it learned about the stream for the sake of speed it keeps.
+    #[cfg(feature = "codec")]
+    #[inline]
+    pub(crate) fn seek(&mut self, offset: u64) {
+        *self = Self { offset, last: self.last.between() };
+    }
+
     /// Takes the next chunk and lends its pieces.
     ///
     /// Nothing is taken before the iterator is asked. Whoever drops it early finds in [`offset`](Self::offset) how

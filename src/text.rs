@@ -238,7 +238,7 @@ impl TextDecoder {
     /// Goes to a place between characters, unseen.
     #[cfg(feature = "codec")]
     pub(crate) fn seek(&mut self, offset: u64) {
-        self.decoder = Utf8Decoder::at(offset);
+        self.decoder.seek(offset);
     }
 
     fn rules(&mut self) -> Rules<'_> {

@@ -9,6 +9,7 @@ use tokio_util::codec::{Decoder, Encoder};
 use super::checked;
 use super::error::CodecError;
 use super::lines::{LineEnding, MAX_TERMINATOR, Utf8LinesCodec};
+use crate::scan::places::Places;
 use crate::text::Counters;
 
 /// A codec for lines of text whose item is every complete line that the read buffer holds, by
@@ -179,7 +180,7 @@ impl Lines {
 
     /// The lines without their terminators.
     pub fn iter(&self) -> LinesIter<'_> {
-        LinesIter { rest: Some(&self.text), ending: self.ending }
+        LinesIter { text: &self.text, start: 0, ending: self.ending, places: Places::NONE }
     }
 
     /// The lines as they came: with their terminators, but for a line that was repaired or ended the stream.
@@ -200,8 +201,33 @@ impl<'l> IntoIterator for &'l Lines {
 /// The lines of [`Lines`].
 #[derive(Clone, Debug)]
 pub struct LinesIter<'l> {
-    rest: Option<&'l str>,
+    text: &'l str,
+    /// Of the next line; behind the end of the text there is none.
+    start: usize,
     ending: Option<LineEnding>,
+    /// Of what every terminator ends with, unless that depends on what follows.
+    places: Places,
+}
+
+impl<'l> LinesIter<'l> {
+    /// The next terminator: where it starts and ends.
+    #[inline]
+    fn terminator(&mut self, ending: LineEnding) -> Option<(usize, usize)> {
+        let octets = self.text.as_bytes();
+        if ending == LineEnding::Any {
+            let (length, terminator) = ending.find(octets.get(self.start..)?, 0)?;
+            return Some((self.start + length, self.start + length + terminator));
+        }
+        loop {
+            let at = self.places.next(octets, ending.last_octet())?;
+            let after_cr = at > self.start && octets[at - 1] == b'\r';
+            match ending {
+                LineEnding::LfOrCrLf | LineEnding::CrLf if after_cr => return Some((at - 1, at + 1)),
+                LineEnding::CrLf => {}
+                _ => return Some((at, at + 1)),
+            }
+        }
+    }
 }
 
 impl<'l> Iterator for LinesIter<'l> {
@@ -209,19 +235,16 @@ impl<'l> Iterator for LinesIter<'l> {
 
     #[inline]
     fn next(&mut self) -> Option<&'l str> {
-        let rest = self.rest?;
-        let Some(ending) = self.ending else { return self.rest.take() };
-        match ending.find(rest.as_bytes(), 0) {
-            Some((length, terminator)) => {
-                self.rest = Some(&rest[length + terminator..]);
-                Some(&rest[..length])
-            }
-            // Behind the last terminator.
-            None => {
-                self.rest = None;
-                None
-            }
-        }
+        let Some(ending) = self.ending else {
+            let line = self.text.get(self.start..)?;
+            self.start = self.text.len() + 1;
+            return Some(line);
+        };
+        // Behind the last terminator there is nothing.
+        let (end, next) = self.terminator(ending)?;
+        let line = &self.text[self.start..end];
+        self.start = next;
+        Some(line)
     }
 }
 

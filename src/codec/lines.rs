@@ -6,8 +6,8 @@ use memchr::{memchr, memchr2, memrchr, memrchr2};
 use tokio_util::codec::{Decoder, Encoder};
 
 use super::batches::Utf8LineBatchesCodec;
-use super::decode_frame;
 use super::error::CodecError;
+use super::{checked, decode_frame, is_good};
 use crate::policy::Ascii;
 use crate::text::{Counters, TextDecoder};
 
@@ -71,7 +71,7 @@ impl LineEnding {
     }
 
     /// What every terminator ends with, but for a CR under [`LineEnding::Any`].
-    const fn last_octet(self) -> u8 {
+    pub(super) const fn last_octet(self) -> u8 {
         match self {
             Self::Ascii(octet) => octet.get(),
             _ => b'\n',
@@ -228,6 +228,12 @@ impl Utf8LinesCodec {
             let error = self.too_long();
             self.discard(src, length + terminator);
             return Err(error);
+        }
+        if is_good(&mut self.text, &src[..length + terminator]) {
+            // One count of references, not two.
+            let line = src.split_to(length);
+            src.advance(terminator);
+            return Ok(checked(line.freeze()));
         }
         decode_frame(&mut self.text, src.split_to(length + terminator).freeze(), terminator)
             .map_err(|(error, rejected)| CodecError::IllFormed { error, rejected })

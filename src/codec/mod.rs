@@ -39,6 +39,22 @@ fn checked(text: Bytes) -> ByteString {
     }
 }
 
+/// Whether a frame is text as it is, in which no policy has a say. Only then the decoder has taken it.
+#[inline]
+fn is_good(text: &mut TextDecoder, frame: &[u8]) -> bool {
+    let start = text.offset();
+    // A frame starts between characters, whatever the decoder was fed before.
+    text.seek(start);
+    if !text.is_past_start() {
+        return false;
+    }
+    let is_good = text.validate(frame).is_ok() && text.pending().is_empty();
+    if !is_good {
+        text.seek(start);
+    }
+    is_good
+}
+
 /// Decodes a frame that is a text of its own. Its last `terminator` octets, which are ASCII, are looked at but not
 /// given out: it is they that break off a sequence before them. Without a terminator the frame ends the text.
 ///
@@ -52,14 +68,12 @@ fn decode_frame(
 ) -> Result<ByteString, (Utf8Error, Bytes)> {
     let (start, end) = (text.offset(), text.offset().wrapping_add(frame.len() as u64));
     let payload = frame.len() - terminator;
-    // A frame starts between characters, whatever the decoder was fed before.
-    text.seek(start);
-    if text.is_past_start() {
-        if text.validate(&frame).is_ok() && text.pending().is_empty() {
-            return Ok(checked(frame.slice(..payload)));
-        }
-        text.seek(start);
+    if is_good(text, &frame) {
+        let mut frame = frame;
+        frame.truncate(payload);
+        return Ok(checked(frame));
     }
+    text.seek(start);
     let mut out = String::with_capacity(frame.len());
     let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text));
     let mut refused = text.feed(&frame[..payload]).try_for_each(&mut take).err();

@@ -4,6 +4,9 @@
 #[path = "utf16_none.rs"]
 pub(super) mod utf16;
 
+#[cfg(feature = "codec")]
+pub(super) use super::places::plainly as places;
+
 use super::kernel::Implementation;
 use super::neon;
 

@@ -12,6 +12,7 @@
 //! | `vector.rs` | the algorithm of all vector kernels, over a small trait |
 //! | `x86/avx512.rs`, `x86/avx2.rs`, `neon.rs` | that trait |
 //! | `portable.rs` | the kernel for every other machine |
+//! | `places.rs`, `x86/places.rs` | where the ends of lines are |
 //! | `kernel.rs` | which one this machine has |
 //! | `utf16.rs`, `x86/utf16/` | good text to UTF-16 and back |
 
@@ -23,6 +24,8 @@ mod arch;
 mod kernel;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+#[cfg(feature = "codec")]
+pub(crate) mod places;
 mod portable;
 #[cfg(test)]
 mod tests;
@@ -61,6 +64,13 @@ const CALM: u32 = 16;
 impl Last {
     /// Between characters.
     pub(crate) const NONE: Self = Self { octets: [0; 4], calm: 0 };
+
+    /// Between characters again.
+    #[cfg(feature = "codec")]
+    #[inline]
+    pub(crate) const fn between(self) -> Self {
+        Self { octets: [0; 4], ..self }
+    }
 
     /// The most significant octet came last.
     #[inline]

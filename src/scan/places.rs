@@ -1,0 +1,152 @@
+//! Where an octet is: all its places in a stretch at once.
+//!
+//! To look for the next one from each one anew, as `memchr` does, costs a call and a mispredicted branch every time,
+//! which for lines of some fifty octets is more than to look at the octets. Here a block of 64 octets becomes 64 bits,
+//! and the bits become places with hardly a branch.
+
+use super::arch;
+
+/// Octets that are looked at in one go.
+const STRETCH: usize = 1024;
+
+/// Places found in one go: those of a block have room behind twice as many.
+const ROOM: usize = 3 * BLOCK;
+
+pub(super) const BLOCK: usize = 64;
+
+/// Most blocks hold so few.
+const FEW: usize = 4;
+
+/// The places of an octet that were found last, and how far it was looked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    /// Counted from `base`.
+    found: [u16; ROOM],
+    next: usize,
+    count: usize,
+    base: usize,
+    searched: usize,
+}
+
+impl Places {
+    pub(crate) const NONE: Self = Self { found: [0; ROOM], next: 0, count: 0, base: 0, searched: 0 };
+
+    /// The next place of `octet` in `octets`; these are the same ones in each call.
+    #[inline]
+    pub(crate) fn next(&mut self, octets: &[u8], octet: u8) -> Option<usize> {
+        while self.next >= self.count {
+            if self.searched >= octets.len() {
+                return None;
+            }
+            self.search(octets, octet);
+        }
+        let place = self.base + usize::from(*self.found.get(self.next)?);
+        self.next += 1;
+        Some(place)
+    }
+
+    #[inline(never)]
+    fn search(&mut self, octets: &[u8], octet: u8) {
+        (self.base, self.next, self.count) = (self.searched, 0, 0);
+        arch::places::search(self, octets, octet);
+    }
+
+    /// Looks at the next blocks, with `bits` telling which octets of a block it is.
+    #[inline(always)]
+    pub(super) fn search_with(&mut self, octets: &[u8], bits: impl Fn(&[u8; BLOCK]) -> u64) {
+        while self.searched - self.base < STRETCH && self.count <= ROOM - BLOCK {
+            let rest = octets.get(self.searched..).unwrap_or(&[]);
+            if let Some(block) = rest.first_chunk() {
+                self.note(bits(block));
+                self.searched += BLOCK;
+            } else {
+                let mut block = [0; BLOCK];
+                block[..rest.len()].copy_from_slice(rest);
+                self.note(bits(&block) & ((1 << rest.len()) - 1));
+                self.searched += rest.len();
+                break;
+            }
+        }
+    }
+
+    /// Notes the places of a block. There is room.
+    #[inline(always)]
+    fn note(&mut self, mut bits: u64) {
+        let start = (self.searched - self.base) as u16;
+        let count = bits.count_ones() as usize;
+        let Some(room) = self.found.get_mut(self.count..).and_then(|room| room.first_chunk_mut::<BLOCK>())
+        else {
+            return;
+        };
+        let mut take = |place: &mut u16| {
+            *place = start + bits.trailing_zeros() as u16;
+            bits &= bits.wrapping_sub(1);
+        };
+        // Nobody could foresee how many there are: what is written too much is written over.
+        room[..FEW].iter_mut().for_each(&mut take);
+        if count > FEW {
+            room[FEW..count].iter_mut().for_each(take);
+        }
+        self.count += count;
+    }
+}
+
+/// Which octets of a block it is, without any help: eight at a time.
+#[inline]
+fn bits(block: &[u8; BLOCK], octet: u8) -> u64 {
+    const LOW: u64 = u64::from_ne_bytes([0x7F; 8]);
+    let all = u64::from_ne_bytes([octet; 8]);
+    let (words, _) = block.as_chunks::<8>();
+    words.iter().rev().fold(0, |bits, word| {
+        let differs = u64::from_le_bytes(*word) ^ all;
+        // Bit 7 of each octet that is zero now, and no carry from one octet to the next.
+        let equal = !(((differs & LOW) + LOW) | differs | LOW);
+        // The eight bits side by side, the first one lowest.
+        bits << 8 | (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
+}
+
+/// For a machine without vectors of its own.
+pub(super) mod plainly {
+    use super::{Places, bits};
+
+    pub(in crate::scan) fn search(places: &mut Places, octets: &[u8], octet: u8) {
+        places.search_with(octets, |block| bits(block, octet));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(octets: &[u8], octet: u8) -> Vec<usize> {
+        let mut places = Places::NONE;
+        core::iter::from_fn(|| places.next(octets, octet)).collect()
+    }
+
+    #[test]
+    fn places_are_those_that_a_plain_search_finds() {
+        let mut seed = 7_u32;
+        let mut next = move || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) as usize
+        };
+        for one_in in [1, 2, 3, 20, 60, 500] {
+            for len in (0..260).chain([1023, 1024, 1025, 5000]) {
+                let pick = |n: usize| [b'\n', 0, b'\n' | 0x80, b'\x0B', 0x7F, 0xFF][n % 6];
+                let octets: Vec<u8> =
+                    (0..len).map(|_| if next() % one_in == 0 { pick(next()) } else { b'a' }).collect();
+                for octet in [b'\n', 0, b'a'] {
+                    let plain: Vec<usize> = (0..len).filter(|&at| octets[at] == octet).collect();
+                    assert_eq!(all(&octets, octet), plain, "{octet} in {octets:?}");
+                    let (blocks, _) = octets.as_chunks();
+                    for (i, block) in blocks.iter().enumerate() {
+                        let places = (0..BLOCK).filter(|at| bits(block, octet) >> at & 1 == 1);
+                        let plain = plain.iter().filter(|&&at| at / BLOCK == i).map(|at| at % BLOCK);
+                        assert!(places.eq(plain));
+                    }
+                }
+            }
+        }
+    }
+}
