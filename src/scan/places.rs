@@ -51,44 +51,52 @@ impl Places {
         arch::places::search(self, octets, octet);
     }
 
-    /// Looks at the next blocks, with `bits` telling which octets of a block it is.
+    /// Looks at the next blocks. `bits` tells which octets of a block it is; `note` writes the places that bits stand
+    /// for, counted from a start, and gives their number.
     #[inline(always)]
-    pub(super) fn search_with(&mut self, octets: &[u8], bits: impl Fn(&[u8; BLOCK]) -> u64) {
-        while self.searched - self.base < STRETCH && self.count <= ROOM - BLOCK {
-            let rest = octets.get(self.searched..).unwrap_or(&[]);
-            if let Some(block) = rest.first_chunk() {
-                self.note(bits(block));
-                self.searched += BLOCK;
+    pub(super) fn search_with(
+        &mut self,
+        octets: &[u8],
+        bits: impl Fn(&[u8; BLOCK]) -> u64,
+        note: impl Fn(u64, u16, &mut [u16; BLOCK]) -> usize,
+    ) {
+        let mut count = 0;
+        let mut rest = octets.get(self.base..).unwrap_or(&[]);
+        let mut start = 0;
+        while start < STRETCH
+            && let Some(room) = self.found.get_mut(count..).and_then(|room| room.first_chunk_mut())
+        {
+            if let Some((block, behind)) = rest.split_first_chunk() {
+                count += note(bits(block), start as u16, room);
+                rest = behind;
+                start += BLOCK;
             } else {
                 let mut block = [0; BLOCK];
                 block[..rest.len()].copy_from_slice(rest);
-                self.note(bits(&block) & ((1 << rest.len()) - 1));
-                self.searched += rest.len();
+                count += note(bits(&block) & ((1 << rest.len()) - 1), start as u16, room);
+                start += rest.len();
                 break;
             }
         }
+        self.count = count;
+        self.searched = self.base + start;
     }
+}
 
-    /// Notes the places of a block. There is room.
-    #[inline(always)]
-    fn note(&mut self, mut bits: u64) {
-        let start = (self.searched - self.base) as u16;
-        let count = bits.count_ones() as usize;
-        let Some(room) = self.found.get_mut(self.count..).and_then(|room| room.first_chunk_mut::<BLOCK>())
-        else {
-            return;
-        };
-        let mut take = |place: &mut u16| {
-            *place = start + bits.trailing_zeros() as u16;
-            bits &= bits.wrapping_sub(1);
-        };
-        // Nobody could foresee how many there are: what is written too much is written over.
-        room[..FEW].iter_mut().for_each(&mut take);
-        if count > FEW {
-            room[FEW..count].iter_mut().for_each(take);
-        }
-        self.count += count;
+/// Writes the places that bits stand for, counted from `start`, and gives their number.
+#[inline(always)]
+pub(super) fn note(mut bits: u64, start: u16, room: &mut [u16; BLOCK]) -> usize {
+    let count = bits.count_ones() as usize;
+    let mut take = |place: &mut u16| {
+        *place = start + bits.trailing_zeros() as u16;
+        bits &= bits.wrapping_sub(1);
+    };
+    // Nobody could foresee how many there are: what is written too much is written over.
+    room[..FEW].iter_mut().for_each(&mut take);
+    if count > FEW {
+        room[FEW..count].iter_mut().for_each(take);
     }
+    count
 }
 
 /// Which octets of a block it is, without any help: eight at a time.
@@ -108,10 +116,10 @@ fn bits(block: &[u8; BLOCK], octet: u8) -> u64 {
 
 /// For a machine without vectors of its own.
 pub(super) mod plainly {
-    use super::{Places, bits};
+    use super::{Places, bits, note};
 
     pub(in crate::scan) fn search(places: &mut Places, octets: &[u8], octet: u8) {
-        places.search_with(octets, |block| bits(block, octet));
+        places.search_with(octets, |block| bits(block, octet), note);
     }
 }
 

@@ -1,12 +1,13 @@
 //! Where an octet is, with the vectors of the kernel in use.
 
 use core::arch::x86_64::{
-    _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8, _mm512_cmpeq_epi8_mask,
-    _mm512_loadu_si512, _mm512_set1_epi8,
+    _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8, _mm512_add_epi16,
+    _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi16, _mm512_extracti64x4_epi64,
+    _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_storeu_si512,
 };
 
 use super::super::kernel::Kernel;
-use super::super::places::{BLOCK, Places, plainly};
+use super::super::places::{BLOCK, Places, note, plainly};
 use super::{AVX2, AVX512};
 
 pub(in crate::scan) fn search(places: &mut Places, octets: &[u8], octet: u8) {
@@ -25,14 +26,42 @@ pub(in crate::scan) fn search(places: &mut Places, octets: &[u8], octet: u8) {
 /// # Safety
 ///
 /// The CPU has what the kernel `avx512` needs.
-#[target_feature(enable = "avx512f,avx512bw,bmi1,bmi2,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt")]
 unsafe fn avx512(places: &mut Places, octets: &[u8], octet: u8) {
     let all = _mm512_set1_epi8(octet as i8);
-    places.search_with(octets, |block| {
+    // SAFETY: the array has as many octets as the vector.
+    let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };
+    let bits = |block: &[u8; BLOCK]| {
         // SAFETY: a block has as many octets as the vector.
         _mm512_cmpeq_epi8_mask(unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }, all)
+    };
+    places.search_with(octets, bits, |bits, start, room| {
+        let found = _mm512_maskz_compress_epi8(bits, numbers);
+        let start = _mm512_set1_epi16(start as i16);
+        let low = _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(found)), start);
+        // SAFETY: there is room for 64 places, and the vector holds the first 32.
+        unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), low) };
+        let count = bits.count_ones() as usize;
+        if count > BLOCK / 2 {
+            let high = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64::<1>(found));
+            // SAFETY: there is room for 64 places, and the vector holds the last 32.
+            unsafe {
+                _mm512_storeu_si512(room[BLOCK / 2..].as_mut_ptr().cast(), _mm512_add_epi16(high, start));
+            }
+        }
+        count
     });
 }
+
+const NUMBERS: [u8; BLOCK] = {
+    let mut numbers = [0; BLOCK];
+    let mut number = 0;
+    while number < BLOCK {
+        numbers[number] = number as u8;
+        number += 1;
+    }
+    numbers
+};
 
 /// # Safety
 ///
@@ -40,7 +69,7 @@ unsafe fn avx512(places: &mut Places, octets: &[u8], octet: u8) {
 #[target_feature(enable = "avx2,bmi1")]
 unsafe fn avx2(places: &mut Places, octets: &[u8], octet: u8) {
     let all = _mm256_set1_epi8(octet as i8);
-    places.search_with(octets, |block| {
+    let bits = |block: &[u8; BLOCK]| {
         let half = |start: usize| {
             debug_assert!(start + 32 <= BLOCK);
             // SAFETY: each half of a block has as many octets as the vector.
@@ -48,5 +77,6 @@ unsafe fn avx2(places: &mut Places, octets: &[u8], octet: u8) {
             u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(half, all)) as u32)
         };
         half(0) | half(32) << 32
-    });
+    };
+    places.search_with(octets, bits, note);
 }
