@@ -124,6 +124,13 @@ pub struct ShortStr {
 impl ShortStr {
     pub(crate) const EMPTY: Self = Self { octets: [0; 32], len: 0 };
 
+    /// The octets of the characters, and more of them up to as many as there can be.
+    #[cfg(feature = "alloc")]
+    #[inline]
+    pub(crate) const fn octets(&self) -> &[u8; 32] {
+        &self.octets
+    }
+
     /// There is room: eight octets, the longest sequence of any form, are 32 when each is escaped.
     fn push(&mut self, character: char) {
         let start = usize::from(self.len);

@@ -1,5 +1,8 @@
 //! The decoder with what to do about ill-formed input and about the signature.
 
+#[cfg(feature = "alloc")]
+mod collect;
+
 use core::iter::FusedIterator;
 
 use crate::decoder::{Piece, Pieces, Utf8Decoder};

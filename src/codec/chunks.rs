@@ -91,26 +91,17 @@ impl Utf8Codec {
     fn judge(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         let start = self.text.valid_up_to();
         self.text.seek(start);
+        let before = self.text;
         let mut out = String::new();
-        let mut refused = None;
-        loop {
-            let before = self.text;
-            let rest = &src[before.offset().wrapping_sub(start) as usize..];
-            if rest.is_empty() {
-                break;
-            }
-            let (Some(piece), _) = self.text.take_piece(rest) else { continue };
-            match piece.text() {
-                Ok(text) => out.push_str(text),
-                Err(_) if !out.is_empty() => {
-                    self.text = before;
-                    break;
-                }
-                Err(error) => {
-                    refused = Some(error);
-                    break;
-                }
-            }
+        let mut refused = self.text.decode_into(src, &mut out).err();
+        if let Some(error) = refused
+            && !out.is_empty()
+        {
+            // The error is for the next call. Only that one was counted: a policy repairs everything behind the start
+            // of the stream, or nothing.
+            self.text = before;
+            self.text.seek(error.offset);
+            refused = None;
         }
         let mut taken = src.split_to(self.text.valid_up_to().wrapping_sub(start) as usize);
         match refused {

@@ -75,8 +75,8 @@ fn decode_frame(
     }
     text.seek(start);
     let mut out = String::with_capacity(frame.len());
+    let mut refused = text.decode_into(&frame[..payload], &mut out).err();
     let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text));
-    let mut refused = text.feed(&frame[..payload]).try_for_each(&mut take).err();
     if refused.is_none() && !text.pending().is_empty() {
         // Of the terminator only what it does to the sequence before it counts.
         refused = text.feed(&frame[payload..]).take(1).try_for_each(&mut take).err();
