@@ -36,6 +36,7 @@ pub(super) const MAX_TERMINATOR: usize = 2;
 impl LineEnding {
     /// The first terminator in `src`, whose first `searched` octets hold the start of none: where it starts, and its
     /// length.
+    #[inline]
     pub(super) fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
         let mut from = searched;
         loop {
@@ -216,6 +217,7 @@ impl Utf8LinesCodec {
     }
 
     /// The line at the front of `src`, once it is known where it ends.
+    #[inline]
     fn take(
         &mut self,
         src: &mut BytesMut,
@@ -224,22 +226,34 @@ impl Utf8LinesCodec {
     ) -> Result<ByteString, CodecError> {
         trace!(offset = self.offset(), length, terminator, "decoding line");
         self.lines_end(&src[..length + terminator]);
-        if length > self.max_length.0 {
-            let error = self.too_long();
-            self.discard(src, length + terminator);
-            return Err(error);
-        }
-        if is_good(&mut self.text, &src[..length + terminator]) {
+        if length <= self.max_length.0 && is_good(&mut self.text, &src[..length + terminator]) {
             // One count of references, not two.
             let line = src.split_to(length);
             src.advance(terminator);
             return Ok(checked(line.freeze()));
+        }
+        self.judge(src, length, terminator)
+    }
+
+    /// A line that is too long, or in which a policy has a say.
+    #[cold]
+    fn judge(
+        &mut self,
+        src: &mut BytesMut,
+        length: usize,
+        terminator: usize,
+    ) -> Result<ByteString, CodecError> {
+        if length > self.max_length.0 {
+            let error = self.too_long();
+            self.discard(src, length + terminator);
+            return Err(error);
         }
         decode_frame(&mut self.text, src.split_to(length + terminator).freeze(), terminator)
             .map_err(|(error, rejected)| CodecError::IllFormed { error, rejected })
     }
 
     /// The octets, which are about to be taken, end with a line.
+    #[inline]
     pub(super) fn lines_end(&mut self, octets: &[u8]) {
         self.searched = 0;
         let after_cr = self.ending == LineEnding::Any && octets.ends_with(b"\r");
@@ -247,7 +261,13 @@ impl Utf8LinesCodec {
     }
 
     /// Leaves out what is left of an earlier line; whether `src` starts with a line then.
+    #[inline]
     pub(super) fn start_line(&mut self, src: &mut BytesMut) -> bool {
+        self.state == State::Line || self.go_on(src)
+    }
+
+    #[cold]
+    fn go_on(&mut self, src: &mut BytesMut) -> bool {
         if self.state == State::AfterCr && !src.is_empty() {
             self.state = State::Line;
             if src.starts_with(b"\n") {

@@ -7,7 +7,7 @@
 use alloc::string::String;
 
 use super::{Rules, TextDecoder};
-use crate::decoder::{Piece, Utf8Decoder};
+use crate::decoder::{Piece, Pieces, Utf8Decoder};
 use crate::error::{ErrorKind, Utf8Error};
 use crate::form::{State, Step, UTF_8};
 use crate::policy::{BomPolicy, ErrorPolicy, ShortStr};
@@ -69,24 +69,13 @@ impl TextDecoder {
         let Self { decoder, on_error, bom, counters, .. } = self;
         let mut rules = Rules { on_error: *on_error, bom: *bom, counters };
         let mut pieces = decoder.feed(rest);
-        let mut patience = Patience::LITTLE;
         while let Some(piece) = pieces.next() {
             match piece {
-                Piece::Text(good) => {
-                    patience = if good.len() <= Patience::SHORT { Patience::MUCH } else { Patience::LITTLE };
-                    text.push_str(good);
-                }
+                Piece::Text(good) => text.push_str(good),
                 Piece::Seam(character) => text.push(character),
                 Piece::IllFormed(error) => {
                     text.push_str(rules.judge(error, pieces.rejected()).text()?);
-                    let (rest, offset) = (pieces.rest(), pieces.decoder().offset());
-                    let (taken, refused) = collect(&mut rules, patience, offset, rest, text);
-                    if taken > 0 {
-                        pieces.restart(Utf8Decoder::at(offset + taken as u64), &rest[taken..]);
-                    }
-                    if let Some(error) = refused {
-                        return Err(error);
-                    }
+                    return collect(&mut rules, &mut pieces, text);
                 }
             }
         }
@@ -101,54 +90,104 @@ impl TextDecoder {
 /// Octets that are looked at together.
 const STEP: usize = 16;
 
-/// Takes sequence by sequence until it is calm, or nearly the end of the chunk, which starts between characters at
-/// `offset`. Gives how many octets that took, and the error that the policy does not repair, if there is one.
-fn collect(
-    rules: &mut Rules<'_>,
-    patience: Patience,
-    offset: u64,
-    chunk: &[u8],
-    text: &mut String,
-) -> (usize, Option<Utf8Error>) {
-    let mut staged = Staged { octets: [0; ROOM], len: 0, text };
-    let (mut taken, mut calm) = (0, 0);
+/// Takes what follows an error.
+#[inline(never)]
+fn collect(rules: &mut Rules<'_>, pieces: &mut Pieces<'_, '_>, text: &mut String) -> Result<(), Utf8Error> {
+    let mut room = [0; ROOM];
     // Made once: it is what most errors become.
     let replacement = match rules.on_error {
         ErrorPolicy::Replace(character) => Some(ShortStr::from(character)),
         _ => None,
     };
-    while calm < patience.steps
-        && let Some(window) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STEP>())
-    {
-        let ascii = staged.push_ascii(window);
-        taken += ascii;
-        calm += 1;
-        let Some(sequence) = window.get(ascii..).and_then(|rest| rest.first_chunk::<4>()) else {
-            // What may be a sequence is looked at with what follows it.
-            continue;
-        };
-        match judge(sequence) {
-            (len, None) => {
-                staged.push(sequence, len);
-                taken += len;
-                calm += patience.character;
-            }
-            (len, Some(kind)) => {
-                let error = Utf8Error::new(offset + taken as u64, kind, len as u8);
-                taken += len;
-                calm = 0;
-                rules.count(error);
-                if let Some(replacement) = &replacement {
-                    staged.push_repair(replacement);
-                } else if let Some(repair) = rules.on_error.repair(&sequence[..len]) {
-                    staged.push_repair(&repair);
-                } else {
-                    return (taken, Some(error));
+    let mut patience = Patience::LITTLE;
+    loop {
+        let (rest, offset) = (pieces.rest(), pieces.decoder().offset());
+        let (taken, refused) = step_by_step(rules, &replacement, patience, offset, rest, &mut room, text);
+        if taken > 0 {
+            pieces.restart(Utf8Decoder::at(offset + taken as u64), &rest[taken..]);
+        }
+        if let Some(error) = refused {
+            return Err(error);
+        }
+        patience = Patience::MUCH;
+        loop {
+            match pieces.next() {
+                None => return Ok(()),
+                Some(Piece::Text(good)) => {
+                    if good.len() > Patience::SHORT {
+                        patience = Patience::LITTLE;
+                    }
+                    text.push_str(good);
+                }
+                // Not reached: behind an error there is no unfinished sequence.
+                Some(Piece::Seam(character)) => text.push(character),
+                Some(Piece::IllFormed(error)) => {
+                    text.push_str(rules.judge(error, pieces.rejected()).text()?);
+                    break;
                 }
             }
         }
     }
-    (taken, None)
+}
+
+/// Takes sequence by sequence until it is calm, or nearly the end of the chunk, which starts between characters at
+/// `offset`. Gives how many octets that took, and the error that the policy does not repair, if there is one.
+#[inline(always)]
+fn step_by_step(
+    rules: &mut Rules<'_>,
+    replacement: &Option<ShortStr>,
+    patience: Patience,
+    offset: u64,
+    chunk: &[u8],
+    room: &mut [u8; ROOM],
+    text: &mut String,
+) -> (usize, Option<Utf8Error>) {
+    let (mut taken, mut calm, mut len, mut refused) = (0, 0, 0, None);
+    while calm < patience.steps
+        && let Some(window) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STEP>())
+    {
+        if len > ROOM - MOST {
+            flush(room, &mut len, text);
+        }
+        calm += 1;
+        let mut ascii = 0;
+        // Branches, though they can be mispredicted: without them each step would wait for the one before.
+        if window[0].is_ascii() {
+            let not_ascii = u128::from_le_bytes(*window) & HIGH;
+            if not_ascii == 0 {
+                push(room, &mut len, window, STEP);
+                taken += STEP;
+                continue;
+            }
+            ascii = not_ascii.trailing_zeros() as usize / 8;
+            push(room, &mut len, window, ascii);
+            taken += ascii;
+        }
+        let Some(sequence) = window.get(ascii..).and_then(|rest| rest.first_chunk::<4>()) else {
+            // What may be a sequence is looked at with what follows it.
+            continue;
+        };
+        let (octets, flaw) = judge(sequence);
+        taken += octets;
+        let Some(kind) = flaw else {
+            push(room, &mut len, sequence, octets);
+            calm += patience.character;
+            continue;
+        };
+        calm = 0;
+        let error = Utf8Error::new(offset + (taken - octets) as u64, kind, octets as u8);
+        rules.count(error);
+        if let Some(replacement) = replacement {
+            push(room, &mut len, replacement.octets(), replacement.len());
+        } else if let Some(repair) = rules.on_error.repair(&sequence[..octets]) {
+            push(room, &mut len, repair.octets(), repair.len());
+        } else {
+            refused = Some(error);
+            break;
+        }
+    }
+    flush(room, &mut len, text);
+    (taken, refused)
 }
 
 /// The sequence at the front: its length if it is a character, otherwise the length of the maximal subpart, and why
@@ -168,56 +207,29 @@ fn judge(octets: &[u8; 4]) -> (usize, Option<ErrorKind>) {
     (octets.len(), None)
 }
 
+/// Text on its way, so that a few octets cost a few moves.
 const ROOM: usize = 512;
 
-/// Text on its way, so that a few octets cost a few moves. They are whole characters.
-struct Staged<'t> {
-    octets: [u8; ROOM],
-    len: usize,
-    text: &'t mut String,
-}
+const HIGH: u128 = u128::from_ne_bytes([0x80; STEP]);
 
-impl Staged<'_> {
-    /// Takes the ASCII octets at the front, and gives their number.
-    #[inline]
-    fn push_ascii(&mut self, window: &[u8; STEP]) -> usize {
-        const HIGH: u128 = u128::from_ne_bytes([0x80; STEP]);
-        let ascii = (u128::from_le_bytes(*window) & HIGH).trailing_zeros() as usize / 8;
-        self.push(window, ascii);
-        ascii
-    }
+/// What is pushed in one step: ASCII, then a sequence or a repair.
+const MOST: usize = STEP + 32;
 
-    /// Takes the first `len` octets, which are whole characters.
-    #[inline]
-    fn push<const N: usize>(&mut self, octets: &[u8; N], len: usize) {
-        if self.len > ROOM - N {
-            self.flush();
-        }
-        if let Some(room) = self.octets.get_mut(self.len..).and_then(|room| room.first_chunk_mut()) {
-            // All of them: to move a few more is faster than to ask how many.
-            *room = *octets;
-            self.len += len.min(N);
-        }
-    }
-
-    #[inline]
-    fn push_repair(&mut self, repair: &ShortStr) {
-        self.push(repair.octets(), repair.len());
-    }
-
-    fn flush(&mut self) {
-        let octets = &self.octets[..self.len];
-        // SAFETY: `push` is given whole characters: ASCII, sequences that the machine found whole, and repairs.
-        #[allow(unsafe_code)]
-        let text = unsafe { core::str::from_utf8_unchecked(octets) };
-        debug_assert!(core::str::from_utf8(octets).is_ok());
-        self.text.push_str(text);
-        self.len = 0;
+/// Takes the first `count` octets, which are whole characters. There is room.
+#[inline(always)]
+fn push<const N: usize>(room: &mut [u8; ROOM], len: &mut usize, octets: &[u8; N], count: usize) {
+    if let Some(room) = room.get_mut(*len..).and_then(|room| room.first_chunk_mut()) {
+        // All of them: to move a few more is faster than to ask how many.
+        *room = *octets;
+        *len += count;
     }
 }
 
-impl Drop for Staged<'_> {
-    fn drop(&mut self) {
-        self.flush();
-    }
+fn flush(room: &[u8; ROOM], len: &mut usize, text: &mut String) {
+    let octets = &room[..*len];
+    debug_assert!(core::str::from_utf8(octets).is_ok());
+    // SAFETY: `push` was given whole characters: ASCII, sequences that the machine found whole, and repairs.
+    #[allow(unsafe_code)]
+    text.push_str(unsafe { core::str::from_utf8_unchecked(octets) });
+    *len = 0;
 }
