@@ -5,6 +5,7 @@
 //! and the bits become places with hardly a branch.
 
 use super::arch;
+use super::kernel::Kernel;
 
 /// Octets that are looked at in one go.
 const STRETCH: usize = 1024;
@@ -38,7 +39,7 @@ impl Places {
             if self.searched >= octets.len() {
                 return None;
             }
-            self.search(octets, octet);
+            self.search(Kernel::in_use(), octets, octet);
         }
         let place = self.base + usize::from(*self.found.get(self.next)?);
         self.next += 1;
@@ -46,9 +47,9 @@ impl Places {
     }
 
     #[inline(never)]
-    fn search(&mut self, octets: &[u8], octet: u8) {
+    fn search(&mut self, kernel: Kernel, octets: &[u8], octet: u8) {
         (self.base, self.next, self.count) = (self.searched, 0, 0);
-        arch::places::search(self, octets, octet);
+        arch::places::search(kernel, self, octets, octet);
     }
 
     /// Looks at the next blocks. `bits` tells which octets of a block it is; `note` writes the places that bits stand
@@ -116,9 +117,9 @@ fn bits(block: &[u8; BLOCK], octet: u8) -> u64 {
 
 /// For a machine without vectors of its own.
 pub(super) mod plainly {
-    use super::{Places, bits, note};
+    use super::{Kernel, Places, bits, note};
 
-    pub(in crate::scan) fn search(places: &mut Places, octets: &[u8], octet: u8) {
+    pub(in crate::scan) fn search(_: Kernel, places: &mut Places, octets: &[u8], octet: u8) {
         places.search_with(octets, |block| bits(block, octet), note);
     }
 }
@@ -130,6 +131,16 @@ mod tests {
     fn all(octets: &[u8], octet: u8) -> Vec<usize> {
         let mut places = Places::NONE;
         core::iter::from_fn(|| places.next(octets, octet)).collect()
+    }
+
+    fn all_by(kernel: Kernel, octets: &[u8], octet: u8) -> Vec<usize> {
+        let (mut places, mut all) = (Places::NONE, Vec::new());
+        while places.searched < octets.len() {
+            places.search(kernel, octets, octet);
+            let found = places.found[..places.count].iter();
+            all.extend(found.map(|&place| places.base + usize::from(place)));
+        }
+        all
     }
 
     #[test]
@@ -147,6 +158,13 @@ mod tests {
                 for octet in [b'\n', 0, b'a'] {
                     let plain: Vec<usize> = (0..len).filter(|&at| octets[at] == octet).collect();
                     assert_eq!(all(&octets, octet), plain, "{octet} in {octets:?}");
+                    for kernel in Kernel::available() {
+                        assert_eq!(
+                            all_by(kernel, &octets, octet),
+                            plain,
+                            "{kernel:?}: {octet} in {octets:?}"
+                        );
+                    }
                     let (blocks, _) = octets.as_chunks();
                     for (i, block) in blocks.iter().enumerate() {
                         let places = (0..BLOCK).filter(|at| bits(block, octet) >> at & 1 == 1);

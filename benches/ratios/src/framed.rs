@@ -54,6 +54,22 @@ pub async fn text_ours(source: impl AsyncRead + Unpin) -> (u64, u64) {
     frames(source, Utf8Codec::new(), |text| text.len()).await
 }
 
+/// A codec that looks at nothing: what is left is the copy from the source.
+struct Unseen;
+
+impl Decoder for Unseen {
+    type Item = Bytes;
+    type Error = io::Error;
+
+    fn decode(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Bytes>> {
+        Ok((!buffer.is_empty()).then(|| buffer.split().freeze()))
+    }
+}
+
+pub async fn text_unseen(source: impl AsyncRead + Unpin) -> (u64, u64) {
+    frames(source, Unseen, Bytes::len).await
+}
+
 pub async fn text_std(source: impl AsyncRead + Unpin) -> (u64, u64) {
     frames(source, WholeTexts(with_std), Bytes::len).await
 }

@@ -10,16 +10,16 @@ use super::super::kernel::Kernel;
 use super::super::places::{BLOCK, Places, note, plainly};
 use super::{AVX2, AVX512};
 
-pub(in crate::scan) fn search(places: &mut Places, octets: &[u8], octet: u8) {
-    let kernel = Kernel::in_use().name();
-    if kernel == AVX512.name {
-        // SAFETY: only a supported kernel is in use.
+pub(in crate::scan) fn search(kernel: Kernel, places: &mut Places, octets: &[u8], octet: u8) {
+    let name = kernel.name();
+    if name == AVX512.name {
+        // SAFETY: only a supported kernel becomes a `Kernel`.
         unsafe { avx512(places, octets, octet) }
-    } else if kernel == AVX2.name {
+    } else if name == AVX2.name {
         // SAFETY: as before.
         unsafe { avx2(places, octets, octet) }
     } else {
-        plainly::search(places, octets, octet);
+        plainly::search(kernel, places, octets, octet);
     }
 }
 
