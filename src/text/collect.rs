@@ -64,7 +64,7 @@ impl TextDecoder {
             let before = self.offset();
             let Some(piece) = self.feed(rest).next() else { return Ok(()) };
             text.push_str(piece.text()?);
-            rest = &rest[(self.offset() - before) as usize..];
+            rest = &rest[self.offset().wrapping_sub(before) as usize..];
         }
         let Self { decoder, on_error, bom, counters, .. } = self;
         let mut rules = Rules { on_error: *on_error, bom: *bom, counters };
@@ -104,7 +104,7 @@ fn collect(rules: &mut Rules<'_>, pieces: &mut Pieces<'_, '_>, text: &mut String
         let (rest, offset) = (pieces.rest(), pieces.decoder().offset());
         let (taken, refused) = step_by_step(rules, &replacement, patience, offset, rest, &mut room, text);
         if taken > 0 {
-            pieces.restart(Utf8Decoder::at(offset + taken as u64), &rest[taken..]);
+            pieces.restart(Utf8Decoder::at(offset.wrapping_add(taken as u64)), &rest[taken..]);
         }
         if let Some(error) = refused {
             return Err(error);
@@ -175,7 +175,7 @@ fn step_by_step(
             continue;
         };
         calm = 0;
-        let error = Utf8Error::new(offset + (taken - octets) as u64, kind, octets as u8);
+        let error = Utf8Error::new(offset.wrapping_add((taken - octets) as u64), kind, octets as u8);
         rules.count(error);
         if let Some(replacement) = replacement {
             push(room, &mut len, replacement.octets(), replacement.len());
