@@ -247,18 +247,17 @@ impl FusedIterator for Pieces<'_, '_> {}
 /// ```
 #[inline]
 pub fn from_utf8(octets: &[u8]) -> Result<&str, Utf8Error> {
-    let (text, end) = scan::prefix(Last::NONE, octets);
-    if text.len() == octets.len() {
-        return Ok(text);
-    }
-    Err(error_behind(text, end))
+    scan::text(octets).map_err(|flaw| first_error(octets, flaw))
 }
 
+/// The first error in octets that become ill-formed at the flaw, or end unfinished where it is their length.
 #[cold]
-fn error_behind(text: &str, end: End) -> Utf8Error {
-    let Fault { kind, octets } = match end {
-        End::IllFormed(fault) => fault,
-        End::Unfinished(last) => Fault { kind: ErrorKind::Truncated, octets: Subpart::of(last.pending()) },
+fn first_error(octets: &[u8], flaw: usize) -> Utf8Error {
+    let (end, Fault { kind, octets }) = if flaw < octets.len() {
+        scan::refuse(Last::NONE, octets, flaw)
+    } else {
+        let last = Last::NONE.behind(octets);
+        (flaw, Fault { kind: ErrorKind::Truncated, octets: Subpart::of(last.pending()) })
     };
-    Utf8Error::new(text.len() as u64, kind, octets.len())
+    Utf8Error::new((end - usize::from(octets.len())) as u64, kind, octets.len())
 }

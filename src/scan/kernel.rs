@@ -9,33 +9,25 @@ use core::fmt;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-use super::{arch, portable};
+use super::{Last, arch, portable};
 
 /// A kernel, whether this machine has it or not.
 pub(super) struct Implementation {
     pub(super) name: &'static str,
-    /// Does the machine have what `first_flaw` needs?
+    /// Does the machine have what `take` needs?
     pub(super) is_supported: fn() -> bool,
-    /// The first flaw in a chunk of four octets or more that follows these, or its length if it has none.
+    /// Takes a chunk of four octets or more that follows `last`, if it is good, and gives its length; or leaves the
+    /// octets of `last` as they are and gives the place of the first octet that makes the stream ill-formed. For one
+    /// that is never a lead this may be the place behind it, if the chunk has one.
     ///
     /// # Safety
     ///
     /// `is_supported`, and the chunk has four octets or more.
-    pub(super) first_flaw: unsafe fn(last: u32, chunk: &[u8]) -> usize,
-    /// Is a chunk of 64 octets or more ASCII?
-    ///
-    /// # Safety
-    ///
-    /// `is_supported`, and the chunk has 64 octets or more.
-    pub(super) is_ascii: unsafe fn(chunk: &[u8]) -> bool,
+    pub(super) take: unsafe fn(last: &mut Last, chunk: &[u8]) -> usize,
 }
 
-pub(super) static PORTABLE: Implementation = Implementation {
-    name: "portable",
-    is_supported: || true,
-    first_flaw: portable::first_flaw,
-    is_ascii: <[u8]>::is_ascii,
-};
+pub(super) static PORTABLE: Implementation =
+    Implementation { name: "portable", is_supported: || true, take: portable::take };
 
 /// A kernel that this machine has: the only way to get one is to ask for those.
 #[derive(Clone, Copy)]
@@ -87,23 +79,15 @@ impl Kernel {
         best
     }
 
-    /// The first flaw in a chunk that follows `last`, or its length if it has none.
+    /// [`Implementation::take`].
     ///
-    /// The chunk has four octets or more: this is checked where it is compiled for tests, and [`super::first_flaw`],
+    /// The chunk has four octets or more: this is checked where it is compiled for tests, and [`super::take_all`],
     /// the only caller, sees to it.
-    #[inline]
-    pub(super) fn first_flaw(self, last: u32, chunk: &[u8]) -> usize {
+    #[inline(always)]
+    pub(super) fn take(self, last: &mut Last, chunk: &[u8]) -> usize {
         debug_assert!(chunk.len() >= 4);
         // SAFETY: only a supported kernel becomes a `Kernel`; the length is as stated.
-        unsafe { (self.0.first_flaw)(last, chunk) }
-    }
-
-    /// Is the chunk ASCII? It has 64 octets or more, which [`super::is_small_ascii`], the only caller, sees to.
-    #[inline]
-    pub(super) fn is_ascii(self, chunk: &[u8]) -> bool {
-        debug_assert!(chunk.len() >= 64);
-        // SAFETY: only a supported kernel becomes a `Kernel`; the length is as stated.
-        unsafe { (self.0.is_ascii)(chunk) }
+        unsafe { (self.0.take)(last, chunk) }
     }
 }
 

@@ -49,21 +49,29 @@ use kernel::Kernel;
 ///
 /// They are kept as they came, so that a scan which goes well need not think about its end. Only the unfinished
 /// sequence among them counts in comparisons.
+///
+/// The four octets, then four octets of a number: how likely the next chunk is ASCII, a guess for the sake of speed.
+/// They are written as one word, because a processor waits where it reads as one what was just written as two.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Last {
-    octets: [u8; 4],
-    /// How many chunks of four octets or more in a row seemed to be ASCII, as far as these octets tell: a guess for the
-    /// sake of speed. Above 0 these octets are ASCII, so that no sequence is unfinished: good text rests on that.
-    calm: u32,
-}
+#[repr(align(8))]
+pub(crate) struct Last([u8; 8]);
 
-/// After so many chunks that seemed to be ASCII the next one is tried for it before a kernel is called. The guess is
+/// From here on a chunk is tried for ASCII first: after so many that ended with four octets of it. The guess is
 /// cheap when it is right and dear when it is wrong: a branch that nobody foresees costs more than a small chunk.
 const CALM: u32 = 16;
+/// What a chunk that was ASCII leads to.
+const CALMEST: u32 = 2 * CALM;
+/// What a wrong guess costs.
+const DISAPPOINTMENT: u32 = CALM / 2;
 
 impl Last {
     /// Between characters.
-    pub(crate) const NONE: Self = Self { octets: [0; 4], calm: 0 };
+    pub(crate) const NONE: Self = Self::new(0, 0);
+
+    #[inline]
+    const fn new(word: u32, calm: u32) -> Self {
+        Self((word as u64 | (calm as u64) << 32).to_le_bytes())
+    }
 
     /// Between characters again.
     #[cfg(feature = "codec")]
@@ -75,7 +83,18 @@ impl Last {
     /// The most significant octet came last.
     #[inline]
     const fn word(self) -> u32 {
-        u32::from_le_bytes(self.octets)
+        u64::from_le_bytes(self.0) as u32
+    }
+
+    #[inline]
+    const fn guess(self) -> u32 {
+        (u64::from_le_bytes(self.0) >> 32) as u32
+    }
+
+    /// Are all four ASCII?
+    #[inline]
+    const fn is_ascii(self) -> bool {
+        self.word() & 0x8080_8080 == 0
     }
 
     /// Octets of the unfinished sequence at the end: none to three. One that is
@@ -98,7 +117,7 @@ impl Last {
     /// The unfinished sequence at the end.
     #[inline]
     pub(crate) fn pending(&self) -> &[u8] {
-        &self.octets[4 - usize::from(self.pending_len())..]
+        &self.0[4 - usize::from(self.pending_len())..4]
     }
 
     #[inline]
@@ -106,22 +125,49 @@ impl Last {
         self.pending_len() == 0
     }
 
+    /// Is the next chunk tried for ASCII? If it is ASCII, it is good: that rests on these octets, and not on the guess.
+    #[inline]
+    const fn is_calm(self) -> bool {
+        self.guess() >= CALM && self.is_ascii()
+    }
+
+    /// Behind a chunk that was ASCII.
+    #[inline]
+    const fn calm(self) -> Self {
+        Self::new(self.word(), CALMEST)
+    }
+
+    /// The chunk was tried and is not ASCII.
+    #[inline]
+    const fn disappoint(&mut self) {
+        *self = Self::new(self.word(), self.guess() - DISAPPOINTMENT);
+    }
+
+    /// Behind a chunk that was not tried, with the guess of those before it. Without a branch: nobody could foresee
+    /// it. Past `CALM` the count may wrap, which costs one guess.
+    #[inline]
+    const fn after(self, before: Self) -> Self {
+        Self::new(self.word(), before.guess().wrapping_add(1) & (self.is_ascii() as u32).wrapping_neg())
+    }
+
+    #[inline]
+    const fn ends_with_no_lead(self) -> bool {
+        twin::is_never_a_lead(self.0[3])
+    }
+
     /// What they are behind a chunk.
     #[inline]
     pub(crate) fn behind(self, chunk: &[u8]) -> Self {
-        let Some(&octets) = chunk.last_chunk() else {
-            return chunk.iter().fold(self, |last, &octet| last.behind_octet(octet));
-        };
-        // Without a branch: nobody could foresee it. Past `CALM` the count may wrap, which costs one guess.
-        let is_ascii = u32::from_le_bytes(octets) & 0x8080_8080 == 0;
-        Self { octets, calm: self.calm.wrapping_add(1) & u32::from(is_ascii).wrapping_neg() }
+        match chunk.last_chunk() {
+            Some(&octets) => Self::new(u32::from_le_bytes(octets), self.guess()),
+            None => chunk.iter().fold(self, |last, &octet| last.behind_octet(octet)),
+        }
     }
 
     #[inline]
     const fn behind_octet(self, octet: u8) -> Self {
-        let word = self.word() >> 8 | (octet as u32) << 24;
         // Not calm any more: the octet may have begun a sequence.
-        Self { octets: word.to_le_bytes(), calm: 0 }
+        Self::new(self.word() >> 8 | (octet as u32) << 24, 0)
     }
 }
 
@@ -204,7 +250,10 @@ pub(crate) struct Scan {
 /// Fail-fast: a chunk whose last octet makes the text ill-formed is refused now, not when the next chunk comes.
 #[inline]
 pub(crate) fn take(last: &mut Last, chunk: &[u8]) -> Result<(), usize> {
-    let [octet] = *chunk else { return take_more(last, chunk) };
+    let [octet] = *chunk else {
+        let flaw = take_all(last, chunk);
+        return if flaw == chunk.len() { Ok(()) } else { Err(flaw) };
+    };
     // Octet by octet nothing is as fast as the formula on one octet, and a call would cost more than that.
     if twin::is_flaw(last.word(), octet) || twin::is_never_a_lead(octet) {
         return Err(0);
@@ -213,80 +262,52 @@ pub(crate) fn take(last: &mut Last, chunk: &[u8]) -> Result<(), usize> {
     Ok(())
 }
 
-/// [`take`] for chunks that are worth a call.
-#[inline(never)]
-fn take_more(last: &mut Last, chunk: &[u8]) -> Result<(), usize> {
-    let flaw = first_flaw(last, chunk);
-    if flaw < chunk.len() {
+/// Octets that are text from the first to the last; or the first flaw, which is their length if they end unfinished.
+#[inline]
+pub(crate) fn text(octets: &[u8]) -> Result<&str, usize> {
+    let mut last = Last::NONE;
+    let flaw = take_all(&mut last, octets);
+    if flaw < octets.len() || !last.is_boundary() {
         return Err(flaw);
     }
-    *last = last.behind(chunk);
-    Ok(())
+    // SAFETY: all octets are good, and no sequence at their end is unfinished.
+    Ok(unsafe { core::str::from_utf8_unchecked(octets) })
+}
+
+/// [`kernel::Implementation::take`] for chunks of any length.
+#[inline(always)]
+fn take_all(last: &mut Last, chunk: &[u8]) -> usize {
+    if chunk.len() < 4 { take_few(last, chunk) } else { Kernel::in_use().take(last, chunk) }
+}
+
+#[inline(never)]
+fn take_few(last: &mut Last, chunk: &[u8]) -> usize {
+    let flaw = twin::first_flaw(last.word(), chunk);
+    match chunk.last() {
+        Some(_) if flaw < chunk.len() => flaw,
+        Some(&octet) if twin::is_never_a_lead(octet) => flaw - 1,
+        _ => {
+            *last = last.behind(chunk);
+            flaw
+        }
+    }
 }
 
 /// The longest well-formed prefix of a chunk that ends between characters, and what follows it. The stream before the
 /// chunk, of which these are the `last` octets, ended between characters.
 #[inline]
 pub(crate) fn prefix(mut last: Last, chunk: &[u8]) -> (&str, End) {
-    let flaw = first_flaw(&mut last, chunk);
+    let flaw = take_all(&mut last, chunk);
     let (good, end) = if flaw < chunk.len() {
         let (taken, fault) = refuse(last, chunk, flaw);
         // Saturating for the compiler, which then knows that nothing can go wrong; the stream before the chunk ended
         // between characters.
         (taken.saturating_sub(usize::from(fault.octets.len())), End::IllFormed(fault))
     } else {
-        let last = last.behind(chunk);
         (chunk.len() - usize::from(last.pending_len()), End::Unfinished(last))
     };
     // SAFETY: the octets before the flaw are good, and `good` leaves out the unfinished sequence at their end.
     (unsafe { core::str::from_utf8_unchecked(&chunk[..good]) }, end)
-}
-
-/// Chunks up to this length are tried for ASCII before a kernel is called, if the stream is calm. In longer ones a
-/// kernel looks for ASCII itself.
-const SMALL: usize = 2048;
-
-/// The first octet that makes the stream ill-formed, or, for an octet that is never a lead, perhaps the one behind
-/// it; the chunk's length if it is good.
-#[inline(always)]
-fn first_flaw(last: &mut Last, chunk: &[u8]) -> usize {
-    if last.calm >= CALM && chunk.len() <= SMALL {
-        // Nothing waits in a calm stream, so that ASCII is good.
-        debug_assert!(last.is_boundary());
-        if is_small_ascii(chunk) {
-            return chunk.len();
-        }
-        last.calm = 0;
-    }
-    let flaw = if chunk.len() < 4 {
-        twin::first_flaw(last.word(), chunk)
-    } else {
-        Kernel::in_use().first_flaw(last.word(), chunk)
-    };
-    match chunk.last() {
-        Some(&octet) if flaw == chunk.len() && twin::is_never_a_lead(octet) => flaw - 1,
-        _ => flaw,
-    }
-}
-
-/// Is it ASCII? Up to 64 octets by two reads that overlap. Not told of chunks below four octets.
-#[inline]
-fn is_small_ascii(chunk: &[u8]) -> bool {
-    #[inline]
-    fn ends<const N: usize>(chunk: &[u8]) -> bool {
-        let (Some(front), Some(back)) = (chunk.first_chunk::<N>(), chunk.last_chunk::<N>()) else {
-            return false;
-        };
-        front.is_ascii() & back.is_ascii()
-    }
-    match chunk.len() {
-        65.. => Kernel::in_use().is_ascii(chunk),
-        33..=64 => ends::<32>(chunk),
-        16..=32 => ends::<16>(chunk),
-        8..=15 => ends::<8>(chunk),
-        4..=7 => ends::<4>(chunk),
-        _ => false,
-    }
 }
 
 /// What is wrong at the flaw, and where it begins: up to the end of the ill-formed sequence.

@@ -5,29 +5,31 @@
 
 use core::arch::aarch64::*;
 
+use super::Last;
 use super::twin::SECOND;
 use super::vector::{self, Vector};
 
-/// The first flaw in a chunk that follows `last`, or its length if it has none.
+/// [`Implementation::take`](super::kernel::Implementation::take).
 ///
 /// # Safety
 ///
 /// The CPU has the features named here, and the chunk has four octets or more.
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn first_flaw(last: u32, chunk: &[u8]) -> usize {
+pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::first_flaw::<Neon>(last, chunk) }
+    unsafe { vector::take::<Neon>(last, chunk) }
 }
 
-/// Is a chunk ASCII?
+/// [`vector::take_large`].
 ///
 /// # Safety
 ///
-/// The CPU has the features named here, and the chunk has 64 octets or more.
+/// The CPU has the features named here, and the chunk is longer than a vector.
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn is_ascii(chunk: &[u8]) -> bool {
+#[inline(never)]
+unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::is_ascii::<Neon>(chunk) }
+    unsafe { vector::take_large::<Neon>(last, chunk) }
 }
 
 /// From place `16 - n`: places that no vector has, then the octets in their order, so that a look-up moves them to
@@ -135,6 +137,11 @@ impl Vector for Neon {
             let nibbles = vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(marked)));
             (nibbles.trailing_zeros() / 4) as usize
         }
+    }
+
+    #[inline(always)]
+    unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
+        unsafe { take_large(last, chunk) }
     }
 
     #[inline(always)]

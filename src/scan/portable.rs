@@ -4,6 +4,7 @@
 //! state goes. A step is a shift by the state, which waits only for the state before it, while the loads wait for
 //! nothing (Per Vognsen's "shift-based DFA").
 
+use super::Last;
 use crate::form::{Machine, UTF_8};
 
 /// Bits of a state, which is its number times this.
@@ -59,8 +60,32 @@ fn state_after(last: u32) -> u64 {
 
 const BLOCK: usize = 32;
 
+/// [`Implementation::take`](super::kernel::Implementation::take), and safe.
+pub(super) fn take(last: &mut Last, chunk: &[u8]) -> usize {
+    let behind = last.behind(chunk);
+    if chunk.len() <= SMALL && last.is_calm() {
+        if chunk.is_ascii() {
+            *last = behind.calm();
+            return chunk.len();
+        }
+        last.disappoint();
+    }
+    let flaw = first_flaw(last.word(), chunk);
+    if flaw < chunk.len() {
+        return flaw;
+    }
+    if behind.ends_with_no_lead() {
+        return flaw - 1;
+    }
+    *last = behind.after(*last);
+    flaw
+}
+
+/// In longer chunks ASCII is looked for block by block.
+const SMALL: usize = 384;
+
 /// The first flaw in a chunk that follows `last`, or its length if it has none.
-pub(super) fn first_flaw(last: u32, chunk: &[u8]) -> usize {
+fn first_flaw(last: u32, chunk: &[u8]) -> usize {
     let mut state = state_after(last);
     let (blocks, rest) = chunk.as_chunks::<BLOCK>();
     for (i, block) in blocks.iter().enumerate() {

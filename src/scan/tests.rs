@@ -1,11 +1,19 @@
 //! Every kernel that the machine has, against the standard library and against the formula on one octet.
 
-use super::{Kernel, Last, first_flaw, twin};
+use super::{CALMEST, Kernel, Last, take_all, take_few, twin};
 use crate::Utf8Error;
 
-/// All of them: what `first_flaw` finds with this kernel, without the short cuts for small chunks.
-fn flaw_of(kernel: Kernel, last: u32, chunk: &[u8]) -> usize {
-    if chunk.len() < 4 { twin::first_flaw(last, chunk) } else { kernel.first_flaw(last, chunk) }
+/// What this kernel finds, whatever it guesses before: the length of a chunk that is good up to its last octet.
+fn flaw_of(kernel: Kernel, word: u32, chunk: &[u8]) -> usize {
+    let found = [Last::new(word, 0), Last::new(word, CALMEST)].map(|before| {
+        let mut last = before;
+        let found = if chunk.len() < 4 { take_few(&mut last, chunk) } else { kernel.take(&mut last, chunk) };
+        let expected = if found < chunk.len() { before } else { before.behind(chunk) };
+        assert_eq!(last.word(), expected.word(), "{chunk:02X?}");
+        found
+    });
+    assert_eq!(found[0], found[1], "{kernel:?} lets a guess decide: {chunk:02X?}");
+    found[0]
 }
 
 /// The places of a flaw that a kernel may tell: what an octet that is never a lead does is seen at it or behind it.
@@ -189,6 +197,50 @@ fn a_flaw_is_found_at_the_borders_of_vectors_groups_and_segments() {
     }
 }
 
+/// A flaw at every place of a chunk of every length up to 700 octets, in ASCII and in characters of four octets, where
+/// the chunk stands at each of these offsets.
+fn check_every_place(offsets: impl Fn(usize, usize) -> core::ops::Range<usize>) {
+    for kernel in Kernel::available() {
+        for len in 4..=700 {
+            let texts = [text(len, ALPHABETS[0]), text(len, ALPHABETS[3])];
+            for at in 0..len {
+                for offset in offsets(len, at) {
+                    let mut ascii = Placed::new(&texts[0], offset);
+                    assert_eq!(flaw_of(kernel, 0, ascii.chunk()), len);
+                    ascii.chunk_mut()[at] = 0x80;
+                    assert_eq!(flaw_of(kernel, 0, ascii.chunk()), at, "{kernel:?}, {len} at {offset}");
+                    let mut emoji = Placed::new(&texts[1], offset);
+                    assert_eq!(flaw_of(kernel, 0, emoji.chunk()), len);
+                    emoji.chunk_mut()[at] = 0xFF;
+                    // Where a lead may stand it is seen at the next octet, if there is one.
+                    let is_lead = at % 4 == 0 || at >= len / 4 * 4;
+                    let expected = if is_lead && at + 1 < len { at + 1 } else { at };
+                    let found = flaw_of(kernel, 0, emoji.chunk());
+                    assert!(
+                        found == expected || found == at,
+                        "{kernel:?}, {at} of {len} at {offset}: {found}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "hours")]
+fn a_flaw_is_found_at_every_place_of_a_chunk_of_every_length() {
+    check_every_place(|len, at| {
+        let offset = (3 * len + at) % 64;
+        offset..offset + 1
+    });
+}
+
+#[test]
+#[ignore = "a minute in release mode"]
+fn a_flaw_is_found_at_every_place_of_a_chunk_of_every_length_at_every_alignment() {
+    check_every_place(|_, _| 0..64);
+}
+
 /// An xorshift generator: these tests stand alone.
 fn random(state: &mut u64) -> u64 {
     *state ^= *state << 13;
@@ -255,10 +307,6 @@ fn verdict(kernel: Kernel, chunks: &[&[u8]]) -> Verdict {
     let (mut last, mut before) = (Last::NONE, 0);
     for chunk in chunks {
         let flaw = flaw_of(kernel, last.word(), chunk);
-        let flaw = match chunk.last() {
-            Some(&octet) if flaw == chunk.len() && twin::is_never_a_lead(octet) => flaw - 1,
-            _ => flaw,
-        };
         if flaw < chunk.len() {
             let (taken, fault) = super::refuse(last, chunk, flaw);
             let len = usize::from(fault.octets.len());
@@ -290,7 +338,7 @@ fn a_chunk_is_refused_for_its_last_octet() {
                 chunk.push(octet);
                 let flaw = chunk.len() - 1;
                 assert_eq!(
-                    first_flaw(&mut Last::default(), &chunk),
+                    take_all(&mut Last::default(), &chunk),
                     flaw,
                     "{begun:02X?} {octet:02X} behind {len}"
                 );

@@ -1,7 +1,9 @@
 //! The one algorithm of the vector kernels, over what they need of a vector.
 //!
-//! A kernel is an `impl` of [`Vector`] and a function with `#[target_feature]` that calls [`first_flaw`]. Everything
+//! A kernel is an `impl` of [`Vector`] and a function with `#[target_feature]` that calls [`take`]. Everything
 //! here is `#[inline(always)]`, so that it is compiled inside that function, with the features that it enables.
+
+use super::Last;
 
 /// A vector of octets, and the formula of [`twin`](super::twin) on it.
 ///
@@ -46,6 +48,13 @@ pub(super) trait Vector: Copy {
     /// The place of the first mark, or `LEN` or more.
     unsafe fn first_mark(self) -> usize;
 
+    /// [`take_large`], out of line.
+    ///
+    /// # Safety
+    ///
+    /// The chunk is longer than a vector.
+    unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize;
+
     /// Says that memory will be read soon. No address is wrong.
     unsafe fn prefetch(from: *const u8);
 }
@@ -64,22 +73,104 @@ const DENSE: u32 = 6;
 /// How far ahead memory is asked for.
 const AHEAD: usize = 4096;
 
-/// The first flaw in a chunk that follows `last`, or its length if it has none.
+/// Chunks up to this length are not worth the way to alignment: their last vector overlaps the one before it.
+const SMALL: usize = 384;
+
+/// [`Implementation::take`](super::kernel::Implementation::take): what small chunks need, and nothing that would make
+/// them save registers.
 ///
 /// # Safety
 ///
 /// The CPU has the features of `V`, and the chunk has four octets or more.
 #[inline(always)]
-pub(super) unsafe fn first_flaw<V: Vector>(last: u32, chunk: &[u8]) -> usize {
+pub(super) unsafe fn take<V: Vector>(last: &mut Last, chunk: &[u8]) -> usize {
     let len = chunk.len();
-    // SAFETY: the features are the caller's promise. Each load says where it stays within the chunk.
+    // SAFETY: the caller's promises. A chunk that is good up to its last octet has one.
     unsafe {
+        if len > SMALL {
+            return V::take_large(last, chunk);
+        }
+        let behind = Last::new(last_four(chunk.as_ptr().add(len)), 0);
+        if last.is_calm() {
+            if is_ascii::<V>(chunk) {
+                *last = behind.calm();
+                return len;
+            }
+            last.disappoint();
+        }
         if len <= V::LEN {
             // The rest from 0 is the whole chunk.
             let x = V::load_rest(chunk, 0);
-            let marks = V::zero().or_flaws(x, x.moved(V::last_octets(last)));
-            return marks.first_mark().min(len);
+            let flaw = V::zero().or_flaws(x, x.moved(V::last_octets(last.word()))).first_mark();
+            if flaw < len {
+                return flaw;
+            }
+        } else if len < V::LEN + 3 || small_marks::<V>(last.word(), chunk).is_marked() {
+            // The flaw is found again there.
+            return V::take_large(last, chunk);
         }
+        if behind.ends_with_no_lead() {
+            return len - 1;
+        }
+        *last = behind.after(*last);
+        len
+    }
+}
+
+/// [`take`] for chunks of more than a vector.
+///
+/// # Safety
+///
+/// The CPU has the features of `V`, and the chunk is longer than a vector.
+#[inline(always)]
+pub(super) unsafe fn take_large<V: Vector>(last: &mut Last, chunk: &[u8]) -> usize {
+    // SAFETY: the caller's promises, and a vector is four octets or more.
+    unsafe {
+        let flaw = first_flaw::<V>(last.word(), chunk);
+        if flaw < chunk.len() {
+            return flaw;
+        }
+        let behind = Last::new(last_four(chunk.as_ptr().add(chunk.len())), 0);
+        if behind.ends_with_no_lead() {
+            return flaw - 1;
+        }
+        *last = behind.after(*last);
+        flaw
+    }
+}
+
+/// The marks of all vectors of a chunk; the last one overlaps the one before it.
+///
+/// # Safety
+///
+/// The CPU has the features of `V`, and the chunk is longer than a vector by three octets or more.
+#[inline(always)]
+unsafe fn small_marks<V: Vector>(last: u32, chunk: &[u8]) -> V {
+    let (start, len) = (chunk.as_ptr(), chunk.len());
+    // SAFETY: `LEN` octets from `at`, and three before it, are in the chunk, and so are the last `LEN` octets, and
+    // three before them.
+    unsafe {
+        let x = V::load(start);
+        let mut marks = V::zero().or_flaws(x, x.moved(V::last_octets(last)));
+        let mut at = V::LEN;
+        while at < len - V::LEN {
+            marks = or_flaws_at(marks, start.add(at));
+            at += V::LEN;
+        }
+        or_flaws_at(marks, start.add(len - V::LEN))
+    }
+}
+
+/// The first flaw in a chunk that follows `last`, or its length if it has none.
+///
+/// # Safety
+///
+/// The CPU has the features of `V`, and the chunk is longer than a vector.
+#[inline(always)]
+unsafe fn first_flaw<V: Vector>(last: u32, chunk: &[u8]) -> usize {
+    let len = chunk.len();
+    // SAFETY: the features are the caller's promise. Each load says where it stays within the chunk.
+    unsafe {
         let start = chunk.as_ptr();
         // The chunk is longer than a vector.
         let x = V::load(start);
@@ -90,7 +181,7 @@ pub(super) unsafe fn first_flaw<V: Vector>(last: u32, chunk: &[u8]) -> usize {
         let mut marks = V::zero();
         let mut at = V::LEN;
         let mut good = V::LEN;
-        if len >= (GROUP + 2) * V::LEN {
+        if len > SMALL {
             // To the first aligned place whose three octets before it are in the chunk, by a vector at 4 if need be.
             at = V::LEN - start as usize % V::LEN;
             if at < 4 {
@@ -226,25 +317,23 @@ unsafe fn is_ascii_from<V: Vector, const N: usize>(from: *const u8) -> bool {
     }
 }
 
-/// Is a whole chunk ASCII? For chunks that are likely to be, and not so long that it matters when they are not.
+/// Is a whole small chunk ASCII?
 ///
 /// # Safety
 ///
-/// The CPU has the features of `V`, and the chunk has a vector of octets or more.
+/// The CPU has the features of `V`, and the chunk has four octets or more.
 #[inline(always)]
-pub(super) unsafe fn is_ascii<V: Vector>(chunk: &[u8]) -> bool {
+unsafe fn is_ascii<V: Vector>(chunk: &[u8]) -> bool {
     let (start, len) = (chunk.as_ptr(), chunk.len());
-    let mut at = 0;
-    // SAFETY: vectors are read from `at <= len - LEN` only, the last one from there, where it may overlap.
+    // SAFETY: the rest from 0 is the whole chunk; vectors are read from `at <= len - LEN` only, the last one from
+    // there, where it may overlap.
     unsafe {
-        while len - at >= GROUP * V::LEN {
-            if !is_ascii_from::<V, GROUP>(start.add(at)) {
-                return false;
-            }
-            at += GROUP * V::LEN;
+        if len <= V::LEN {
+            return V::load_rest(chunk, 0).is_ascii();
         }
         let mut any = V::load(start.add(len - V::LEN));
-        while len - at >= V::LEN {
+        let mut at = 0;
+        while at < len - V::LEN {
             any = any.or(V::load(start.add(at)));
             at += V::LEN;
         }

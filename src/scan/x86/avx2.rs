@@ -8,28 +8,30 @@
 
 use core::arch::x86_64::*;
 
+use super::super::Last;
 use super::super::vector::{self, Vector};
 
-/// The first flaw in a chunk that follows `last`, or its length if it has none.
+/// [`Implementation::take`](super::super::kernel::Implementation::take).
 ///
 /// # Safety
 ///
 /// The CPU has the features named here, and the chunk has four octets or more.
 #[target_feature(enable = "avx2,bmi1")]
-pub(super) unsafe fn first_flaw(last: u32, chunk: &[u8]) -> usize {
+pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::first_flaw::<Ymm>(last, chunk) }
+    unsafe { vector::take::<Ymm>(last, chunk) }
 }
 
-/// Is a chunk ASCII?
+/// [`vector::take_large`].
 ///
 /// # Safety
 ///
-/// The CPU has the features named here, and the chunk has 64 octets or more.
+/// The CPU has the features named here, and the chunk is longer than a vector.
 #[target_feature(enable = "avx2,bmi1")]
-pub(super) unsafe fn is_ascii(chunk: &[u8]) -> bool {
+#[inline(never)]
+unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::is_ascii::<Ymm>(chunk) }
+    unsafe { vector::take_large::<Ymm>(last, chunk) }
 }
 
 /// A lead, then no continuation.
@@ -190,6 +192,11 @@ impl Vector for Ymm {
             let unmarked = _mm256_movemask_epi8(_mm256_cmpeq_epi8(self.0, _mm256_setzero_si256()));
             (!unmarked).trailing_zeros() as usize
         }
+    }
+
+    #[inline(always)]
+    unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
+        unsafe { take_large(last, chunk) }
     }
 
     #[inline(always)]

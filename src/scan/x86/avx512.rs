@@ -2,29 +2,31 @@
 
 use core::arch::x86_64::*;
 
+use super::super::Last;
 use super::super::twin::SECOND;
 use super::super::vector::{self, Vector};
 
-/// The first flaw in a chunk that follows `last`, or its length if it has none.
+/// [`Implementation::take`](super::super::kernel::Implementation::take).
 ///
 /// # Safety
 ///
 /// The CPU has the features named here, and the chunk has four octets or more.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
-pub(super) unsafe fn first_flaw(last: u32, chunk: &[u8]) -> usize {
+pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::first_flaw::<Zmm>(last, chunk) }
+    unsafe { vector::take::<Zmm>(last, chunk) }
 }
 
-/// Is a chunk ASCII?
+/// [`vector::take_large`].
 ///
 /// # Safety
 ///
-/// The CPU has the features named here, and the chunk has 64 octets or more.
+/// The CPU has the features named here, and the chunk is longer than a vector.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
-pub(super) unsafe fn is_ascii(chunk: &[u8]) -> bool {
+#[inline(never)]
+unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::is_ascii::<Zmm>(chunk) }
+    unsafe { vector::take_large::<Zmm>(last, chunk) }
 }
 
 #[derive(Clone, Copy)]
@@ -105,6 +107,11 @@ impl Vector for Zmm {
     #[inline(always)]
     unsafe fn first_mark(self) -> usize {
         unsafe { _mm512_movepi8_mask(self.0).trailing_zeros() as usize }
+    }
+
+    #[inline(always)]
+    unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
+        unsafe { take_large(last, chunk) }
     }
 
     #[inline(always)]

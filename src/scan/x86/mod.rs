@@ -43,13 +43,8 @@ pub(super) const KNOWN: Option<&Implementation> = if cfg!(all(
 static AVX512: Implementation = Implementation {
     name: "avx512",
     is_supported: || has!("avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"),
-    first_flaw: avx512::first_flaw,
-    is_ascii: avx512::is_ascii,
+    take: avx512::take,
 };
 
-static AVX2: Implementation = Implementation {
-    name: "avx2",
-    is_supported: || has!("avx2" "bmi1" "popcnt"),
-    first_flaw: avx2::first_flaw,
-    is_ascii: avx2::is_ascii,
-};
+static AVX2: Implementation =
+    Implementation { name: "avx2", is_supported: || has!("avx2" "bmi1" "popcnt"), take: avx2::take };
