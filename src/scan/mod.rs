@@ -77,7 +77,7 @@ impl Last {
     #[cfg(feature = "codec")]
     #[inline]
     pub(crate) const fn between(self) -> Self {
-        Self { octets: [0; 4], ..self }
+        Self::new(0, self.guess())
     }
 
     /// The most significant octet came last.
