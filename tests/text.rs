@@ -3,10 +3,8 @@
 
 mod support;
 
-use support::{Rng, oracle, some_partitions};
-use utf8_codec::{
-    Ascii, BomPolicy, Counters, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error,
-};
+use support::{Rng, oracle, policies, some_partitions};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error};
 
 /// The text, and the errors that the policy did not repair.
 fn run(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>) {
@@ -22,99 +20,6 @@ fn run(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>) {
     assert_eq!(decoder.finish(), None, "the end is told once");
     assert_eq!(decoder.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
     (text, errors)
-}
-
-/// The same by collecting: from each error on, what is left of the chunk.
-fn collected(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, Counters) {
-    let (mut text, mut errors) = (String::new(), Vec::new());
-    for chunk in chunks {
-        let start = decoder.offset();
-        let taken = |decoder: &TextDecoder| (decoder.offset() - start) as usize;
-        while let Err(error) = decoder.decode_into(&chunk[taken(&decoder)..], &mut text) {
-            errors.push(error);
-        }
-        assert_eq!(taken(&decoder), chunk.len());
-    }
-    if let Some(end) = decoder.finish() {
-        match end.text() {
-            Ok(good) => text.push_str(good),
-            Err(error) => errors.push(error),
-        }
-    }
-    (text, errors, decoder.counters())
-}
-
-/// The same by lending.
-fn lent(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, Counters) {
-    let (text, errors) = run(decoder, chunks);
-    chunks.iter().for_each(|chunk| decoder.feed(chunk).for_each(drop));
-    let _ = decoder.finish();
-    (text, errors, decoder.counters())
-}
-
-#[test]
-fn collecting_gives_what_lending_gives() {
-    let mut rng = Rng::new(12);
-    let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
-    for round in 0..300 {
-        // Crowds of errors, and longer and longer text between them.
-        let mut input = rng.dirty_text(1 + round % 64);
-        for calm in [0, 10, 20, 30, 60, 250] {
-            let good = ["z", "\u{436}", "\u{4E00}", "a\u{E9}"][rng.below(4)].repeat(rng.below(calm + 1));
-            input.extend_from_slice(good.as_bytes());
-            let len = rng.below(24);
-            input.extend_from_slice(&rng.dirty_text(len));
-        }
-        if round % 3 == 0 {
-            input.splice(..0, *b"\xEF\xBB\xBF");
-        }
-        for policy in policies() {
-            for bom in boms {
-                for subset in [None, Some(Subset::BMP), Some(Subset::NO_CONTROLS)] {
-                    let decoder = TextDecoder::new().on_error(policy).bom(bom);
-                    let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
-                    let expected = lent(decoder, &[&input]);
-                    let len = rng.below(input.len()) + 1;
-                    let cut = rng.below(input.len());
-                    let (front, back) = input.split_at(cut);
-                    for chunks in [vec![&input[..]], input.chunks(len).collect(), vec![front, b"", back]] {
-                        let got = collected(decoder, &chunks);
-                        assert_eq!(got, expected, "{policy:?} {bom:?} {subset:?} {chunks:02X?}");
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn collecting_is_the_same_for_every_short_sequence_behind_an_error() {
-    const OCTETS: [u8; 18] = [
-        0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF3, 0xF4,
-        0xF5,
-    ];
-    let decoder = TextDecoder::new().on_error(ErrorPolicy::Escape);
-    // So that it is collected sequence by sequence, and the end is not near.
-    let mut input = *b"\xFFabcd....................";
-    for i in 0..OCTETS.len().pow(4) {
-        for (place, octet) in input[1..5].iter_mut().enumerate() {
-            *octet = OCTETS[i / OCTETS.len().pow(place as u32) % OCTETS.len()];
-        }
-        assert_eq!(collected(decoder, &[&input]), lent(decoder, &[&input]), "{input:02X?}");
-    }
-}
-
-fn policies() -> [ErrorPolicy; 8] {
-    [
-        ErrorPolicy::Strict,
-        ErrorPolicy::REPLACE,
-        ErrorPolicy::Replace('#'),
-        ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
-        ErrorPolicy::Escape,
-        ErrorPolicy::Latin1,
-        ErrorPolicy::Windows1252,
-        ErrorPolicy::Skip,
-    ]
 }
 
 #[test]

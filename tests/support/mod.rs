@@ -9,6 +9,8 @@ pub mod forms;
 pub mod hostile;
 pub mod oracle;
 
+use utf8_codec::{Ascii, ErrorPolicy};
+
 /// Calls `check` with every way of cutting `input` into non-empty chunks: 2^(n-1) of them.
 pub fn every_partition(input: &[u8], mut check: impl FnMut(&[&[u8]])) {
     assert!(input.len() <= 12, "{} octets have too many partitions: sample them", input.len());
@@ -45,6 +47,20 @@ pub fn some_partitions(input: &[u8], random: usize, mut check: impl FnMut(&[&[u8
         }
         check(&chunks);
     }
+}
+
+/// Every error policy, some of them twice.
+pub fn policies() -> [ErrorPolicy; 8] {
+    [
+        ErrorPolicy::Strict,
+        ErrorPolicy::REPLACE,
+        ErrorPolicy::Replace('#'),
+        ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
+        ErrorPolicy::Escape,
+        ErrorPolicy::Latin1,
+        ErrorPolicy::Windows1252,
+        ErrorPolicy::Skip,
+    ]
 }
 
 /// A seeded generator (splitmix64), so that a failure can be repeated.
