@@ -70,8 +70,8 @@ const FIRST_SEGMENT: usize = 1;
 const LONGEST_SEGMENT: usize = 2048;
 /// After so many pairs in a row that are not ASCII only the first of a segment is tried for it.
 const DENSE: u32 = 6;
-/// How far ahead memory is asked for.
-const AHEAD: usize = 4096;
+/// How far ahead memory is asked for: the best of eight distances (docs/performance.md).
+const AHEAD: usize = 1024;
 
 /// Chunks up to this length are not worth the way to alignment: their last vector overlaps the one before it.
 const SMALL: usize = 384;
