@@ -17,9 +17,15 @@ fn stream(data: &[u8], chunk: usize) {
     }
 }
 
+/// The peer of the `-bulk` works. They are one chunk long, so that it needs no wrapper for what a chunk leaves unfinished.
+fn whole_with_simdutf8(data: &[u8]) {
+    black_box(simdutf8::compat::from_utf8(data).is_ok());
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let (Some(name), Some(count)) = (arguments.next(), arguments.next().and_then(|count| count.parse().ok())) else {
+    let (Some(name), Some(count)) = (arguments.next(), arguments.next().and_then(|count| count.parse().ok()))
+    else {
         eprintln!("instructions NAME COUNT");
         std::process::exit(2);
     };
@@ -36,6 +42,18 @@ fn main() {
         "cyrillic-bulk" => {
             let data = text(Corpus::Cyrillic);
             Box::new(move || stream(&data, 1 << 15))
+        }
+        "simdutf8-ascii-bulk" => {
+            let data = text(Corpus::AsciiJson);
+            Box::new(move || whole_with_simdutf8(&data))
+        }
+        "simdutf8-html-bulk" => {
+            let data = text(Corpus::EnglishHtml);
+            Box::new(move || whole_with_simdutf8(&data))
+        }
+        "simdutf8-cyrillic-bulk" => {
+            let data = text(Corpus::Cyrillic);
+            Box::new(move || whole_with_simdutf8(&data))
         }
         "cyrillic-256" => {
             let data = text(Corpus::Cyrillic);
