@@ -5,7 +5,7 @@ use std::io;
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
-use tokio_util::codec::{Decoder, FramedRead, LinesCodec};
+use tokio_util::codec::{Decoder, Encoder, FramedRead, LinesCodec};
 use utf8_codec::{Utf8Codec, Utf8LinesCodec};
 
 const CAPACITY: usize = 64 * 1024;
@@ -129,4 +129,27 @@ pub async fn lines_by_hand(mut source: impl AsyncRead + Unpin) -> u64 {
         }
         let _ = buffer.split_to(start);
     }
+}
+
+/// Encodes all lines into the buffer, which has room for them.
+pub fn encoded<'a, E: Encoder<&'a str, Error: core::fmt::Debug>>(
+    mut codec: E,
+    lines: &'a [String],
+    buffer: &mut BytesMut,
+) -> u64 {
+    buffer.clear();
+    for line in lines {
+        codec.encode(std::hint::black_box(line), buffer).expect("there is no limit");
+    }
+    std::hint::black_box(&buffer[..]).len() as u64
+}
+
+/// The limit: what an encoder cannot leave out.
+pub fn appended(lines: &[String], buffer: &mut BytesMut) -> u64 {
+    buffer.clear();
+    for line in lines {
+        buffer.extend_from_slice(std::hint::black_box(line).as_bytes());
+        buffer.extend_from_slice(b"\n");
+    }
+    std::hint::black_box(&buffer[..]).len() as u64
 }

@@ -47,12 +47,12 @@ pub fn validators(data: &[u8], chunk: usize) -> Vec<Contender<'_>> {
 }
 
 impl Bench {
-    fn is_wanted(&self, scenario: &str) -> bool {
+    pub(crate) fn is_wanted(&self, scenario: &str) -> bool {
         self.only.as_deref().is_none_or(|only| scenario.contains(only))
     }
 
     /// Notes how many times as fast as the best of `peers` ours is.
-    fn note(
+    pub(crate) fn note(
         &mut self,
         scenario: &'static str,
         input: &str,
@@ -72,9 +72,10 @@ impl Bench {
             speed: octets as f64 / race.median_nanos(ours),
         };
         println!(
-            "{:44} {:16} {:26} {:6.2} ({:.2}..{:.2}) goal {:.2} {}",
+            "{:44} {:16} {:7.2} GB/s {:26} {:6.2} ({:.2}..{:.2}) goal {:.2} {}",
             row.scenario,
             row.input,
+            row.speed,
             row.against,
             row.ratio.median,
             row.ratio.low,
@@ -97,6 +98,7 @@ impl Bench {
         self.framed_text();
         self.loopback();
         self.lines();
+        self.encoder();
     }
 
     fn streaming(&self, corpus: Corpus, len: usize, chunk: usize) -> (usize, Race) {
@@ -106,8 +108,10 @@ impl Bench {
         if chunk == 1 {
             contenders.push(Contender::new("DFA", move || stream::<Dfa>(data, chunk)));
         }
+        let mut copy = vec![0; chunk];
         if chunk >= 65536 {
             contenders.push(Contender::new("plain read", move || read(data, chunk)));
+            contenders.push(Contender::new("memcpy", move || copied(data, &mut copy)));
         }
         (data.len(), race(contenders, self.effort))
     }
@@ -133,6 +137,7 @@ impl Bench {
                         );
                         if chunk > 8192 {
                             self.note(scenario, corpus.name(), len, &race, "ours", &["plain read"], 0.95);
+                            self.note(scenario, corpus.name(), len, &race, "ours", &["memcpy"], 1.0);
                         }
                     }
                     Corpus::EnglishHtml => self.note(scenario, corpus.name(), len, &race, "ours", ALL, 1.3),
@@ -474,42 +479,5 @@ impl Bench {
         ];
         let race = race(contenders, Effort { turn: Duration::ZERO, clock: Clock::Wall, ..self.effort });
         self.note(scenario, "French HTML", data.len(), &race, "ours", &["raw read"], 0.95);
-    }
-
-    fn lines(&mut self) {
-        let scenario = "lines, one owned item per line";
-        if !self.is_wanted(scenario) {
-            return;
-        }
-        for (corpus, goal) in [(Corpus::AsciiJson, 1.25), (Corpus::FrenchHtml, 2.5), (Corpus::Cyrillic, 4.5)]
-        {
-            let mut text = corpus.text(4 << 20);
-            text.push('\n');
-            let (data, runtime) = (text.as_bytes(), &self.runtime);
-            let contenders = vec![
-                Contender::new("ours", move || runtime.block_on(framed::lines_ours(data))),
-                Contender::new("ours (batches)", move || runtime.block_on(framed::lines_in_batches(data))),
-                Contender::new("LinesCodec", move || runtime.block_on(framed::lines_codec(data))),
-                Contender::new("AsyncBufReadExt", move || runtime.block_on(framed::lines_tokio(data))),
-                Contender::new("memchr + simdutf8", move || runtime.block_on(framed::lines_by_hand(data))),
-            ];
-            let race = race(contenders, self.effort);
-            let lines = data.iter().filter(|&&octet| octet == b'\n').count();
-            let (_, count) = allocations::during(|| runtime.block_on(framed::lines_ours(data)));
-            println!("    {count} allocations for {lines} lines");
-            self.note(scenario, corpus.name(), data.len(), &race, "ours", &["LinesCodec"], goal);
-            self.note(scenario, corpus.name(), data.len(), &race, "ours", &["AsyncBufReadExt"], 1.0);
-            let scenario = "lines, one item per region";
-            self.note(scenario, corpus.name(), data.len(), &race, "ours (batches)", &["LinesCodec"], 8.0);
-            self.note(
-                scenario,
-                corpus.name(),
-                data.len(),
-                &race,
-                "ours (batches)",
-                &["memchr + simdutf8"],
-                3.0,
-            );
-        }
     }
 }

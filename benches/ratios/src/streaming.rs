@@ -174,6 +174,15 @@ impl Streaming for Dfa {
     }
 }
 
+/// The other limit: every octet copied into a buffer of one chunk.
+pub fn copied(data: &[u8], copy: &mut [u8]) -> u64 {
+    for chunk in data.chunks(copy.len()) {
+        copy[..chunk.len()].copy_from_slice(chunk);
+        std::hint::black_box(&mut *copy);
+    }
+    data.len() as u64
+}
+
 /// The limit: every octet read, nothing done.
 #[cfg(target_arch = "x86_64")]
 pub fn read(data: &[u8], chunk: usize) -> u64 {
