@@ -1,6 +1,7 @@
 //! Every kernel that the machine has, against the standard library and against the formula on one octet.
 
-use super::{CALMEST, Kernel, Last, take_all, take_few, twin};
+use super::last::CALMEST;
+use super::{Kernel, Last, take_all, take_few, twin};
 use crate::Utf8Error;
 
 /// What this kernel finds, whatever it guesses before: the length of a chunk that is good up to its last octet.
