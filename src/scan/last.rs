@@ -3,34 +3,47 @@
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-use super::twin;
+use super::{SMALL, twin};
 
 /// The last octets of a stream that was good so far: all that is ever asked about it.
 ///
 /// They are kept as they came, so that a scan which goes well need not think about its end. Only the unfinished
 /// sequence among them counts in comparisons.
 ///
-/// The four octets, then four octets of a number: how likely the next chunk is ASCII, a guess for the sake of speed.
-/// They are written as one word, because a processor waits where it reads as one what was just written as two.
+/// The four octets, then four octets of a guess at the next chunk, for the sake of speed: how likely it is ASCII, and
+/// whether it has sequences of four. They are written as one word, because a processor waits where it reads as one
+/// what was just written as two.
 #[derive(Clone, Copy, Default)]
 #[repr(align(8))]
 pub(crate) struct Last([u8; 8]);
 
-/// From here on a chunk is tried for ASCII first: after so many that ended with four octets of it. The guess is
-/// cheap when it is right and dear when it is wrong: a branch that nobody foresees costs more than a small chunk.
-const CALM: u32 = 16;
+/// From here on, which is one bit, a chunk is tried for ASCII first. The guess is cheap when it is right and dear when
+/// it is wrong: a branch that nobody foresees costs more than a small chunk.
+/// This half of the guess is its low 16 bits.
+const CALM: u32 = 1 << 7;
+/// For a chunk that ended with four octets of ASCII and was not tried: 16 of them make the stream calm.
+const STEP: u32 = CALM / 16;
 /// What a chunk that was ASCII leads to.
-pub(super) const CALMEST: u32 = 2 * CALM;
-/// What a wrong guess costs.
-const DISAPPOINTMENT: u32 = CALM / 2;
+pub(super) const CALMEST: u32 = 2 * CALM - 1;
+/// What a wrong guess costs: three of them end the calm.
+const DISAPPOINTMENT: u32 = 63;
+/// Sequences of four were met: characters beyond the Basic Multilingual Plane. The other half of the guess is this bit
+/// on its way down, a place a chunk, until it is forgotten behind 16.
+pub(super) const BEYOND: u32 = 1 << 31;
 
 impl Last {
     /// Between characters.
     pub(crate) const NONE: Self = Self::new(0, 0);
+    /// Between characters, before a text of which nothing is known: tried for ASCII, and a small one is not judged
+    /// twice if it has sequences of four.
+    #[inline]
+    pub(super) const fn before(len: usize) -> Self {
+        Self::new(0, if len > SMALL { CALM } else { CALM | BEYOND })
+    }
 
     #[inline]
-    pub(super) const fn new(word: u32, calm: u32) -> Self {
-        Self((word as u64 | (calm as u64) << 32).to_le_bytes())
+    pub(super) const fn new(word: u32, guess: u32) -> Self {
+        Self((word as u64 | (guess as u64) << 32).to_le_bytes())
     }
 
     /// Between characters again.
@@ -88,7 +101,8 @@ impl Last {
     /// Is the next chunk tried for ASCII? If it is ASCII, it is good: that rests on these octets, and not on the guess.
     #[inline]
     pub(super) const fn is_calm(self) -> bool {
-        self.guess() >= CALM && self.is_ascii()
+        // One test: the bit is set, and all four octets are ASCII.
+        u64::from_le_bytes(self.0) & (0x8080_8080 | (CALM as u64) << 32) == (CALM as u64) << 32
     }
 
     /// Behind a chunk that was ASCII.
@@ -99,15 +113,35 @@ impl Last {
 
     /// The chunk was tried and is not ASCII.
     #[inline]
-    pub(super) const fn disappoint(&mut self) {
-        *self = Self::new(self.word(), self.guess() - DISAPPOINTMENT);
+    pub(super) const fn disappointed(self) -> Self {
+        Self::new(self.word(), self.guess() - DISAPPOINTMENT)
     }
 
-    /// Behind a chunk that was not tried, with the guess of those before it. Without a branch: nobody could foresee
-    /// it. Past `CALM` the count may wrap, which costs one guess.
+    /// Is the next chunk judged as one that may have sequences of four? It must be if one of the last three octets
+    /// begins such a sequence: the formula for the others would not know that an octet is due.
+    #[inline]
+    pub(super) const fn is_beyond(self) -> bool {
+        self.guess() > 0xFFFF || holds_four(self.word())
+    }
+
+    /// Behind a chunk with a sequence of four.
+    #[inline]
+    pub(super) const fn beyond(self) -> Self {
+        Self::new(self.word(), self.guess() | BEYOND)
+    }
+
+    /// Behind a chunk that was not ASCII, or not tried for it, with the guess of those before it. Without a branch:
+    /// nobody could foresee it.
     #[inline]
     pub(super) const fn after(self, before: Self) -> Self {
-        Self::new(self.word(), before.guess().wrapping_add(1) & (self.is_ascii() as u32).wrapping_neg())
+        let kept = if self.is_ascii() { 0xFFFF_FFFF } else { 0xFFFF_0000 };
+        Self::new(self.word(), (before.guess() + STEP) & kept)
+    }
+
+    /// Another chunk that was judged for what [`is_beyond`](Self::is_beyond) tells.
+    #[inline]
+    pub(super) const fn less_beyond(self) -> Self {
+        Self::new(self.word(), self.guess() & 0xFFFF | self.guess() >> 1 & 0xFFFF_0000)
     }
 
     #[inline]
@@ -129,6 +163,14 @@ impl Last {
         // Not calm any more: the octet may have begun a sequence.
         Self::new(self.word() >> 8 | (octet as u32) << 24, 0)
     }
+}
+
+/// Does one of the last three octets begin a sequence of four (or is it an octet that is never a lead)?
+#[inline]
+pub(super) const fn holds_four(last: u32) -> bool {
+    // Bit 7 of each octet of `two`: are its first two bits set? Then the same of the first four.
+    let two = last & last << 1;
+    two & two << 2 & 0x8080_8000 != 0
 }
 
 impl PartialEq for Last {

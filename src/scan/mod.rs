@@ -9,7 +9,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `twin.rs` | the formula, its derivation, and the formula on one octet |
-//! | `vector.rs` | the algorithm of all vector kernels, over a small trait |
+//! | `vector.rs`, `bulk.rs` | the algorithm of all vector kernels, over a small trait |
 //! | `x86/avx512.rs`, `x86/avx2.rs`, `neon.rs` | that trait |
 //! | `portable.rs` | the kernel for every other machine |
 //! | `places.rs`, `x86/places.rs` | where the ends of lines are |
@@ -21,6 +21,8 @@
 #[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
 #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "no_arch.rs")]
 mod arch;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod bulk;
 #[allow(unreachable_pub, reason = "public only where a benchmark chooses")]
 mod kernel;
 mod last;
@@ -44,6 +46,9 @@ pub use kernel::Kernel;
 #[cfg(not(utf8_codec_kernel = "choice"))]
 use kernel::Kernel;
 pub(crate) use last::Last;
+
+/// Chunks up to this length are tried for ASCII as a whole, and are not worth the way to alignment.
+const SMALL: usize = 384;
 
 /// The octets of an ill-formed maximal subpart: one to three, or none where there is no fault. Behind them their
 /// number: all of it is one word, which is moved faster than its parts.
@@ -119,7 +124,7 @@ pub(crate) fn take(last: &mut Last, chunk: &[u8]) -> Result<(), usize> {
 /// Octets that are text from the first to the last; or the first flaw, which is their length if they end unfinished.
 #[inline]
 pub(crate) fn text(octets: &[u8]) -> Result<&str, usize> {
-    let mut last = Last::NONE;
+    let mut last = Last::before(octets.len());
     let flaw = take_all(&mut last, octets);
     if flaw < octets.len() || !last.is_boundary() {
         return Err(flaw);

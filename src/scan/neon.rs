@@ -5,9 +5,9 @@
 
 use core::arch::aarch64::*;
 
-use super::Last;
-use super::twin::SECOND;
+use super::twin::{SECOND, SECOND_IN_BMP};
 use super::vector::{self, Vector};
+use super::{Last, bulk};
 
 /// [`Implementation::take`](super::kernel::Implementation::take).
 ///
@@ -20,7 +20,7 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     unsafe { vector::take::<Neon>(last, chunk) }
 }
 
-/// [`vector::take_large`].
+/// [`bulk::take_large`].
 ///
 /// # Safety
 ///
@@ -29,7 +29,20 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
 #[inline(never)]
 unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::take_large::<Neon>(last, chunk) }
+    unsafe { bulk::take_large::<Neon>(last, chunk) }
+}
+
+/// [`bulk::locate`].
+///
+/// # Safety
+///
+/// The CPU has the features named here, and what [`bulk::locate`] asks for.
+#[target_feature(enable = "neon")]
+#[cold]
+#[inline(never)]
+unsafe fn locate(chunk: &[u8], at: usize, end: usize) -> usize {
+    // SAFETY: the features are enabled here; the rest is the caller's promise.
+    unsafe { bulk::locate::<Neon>(chunk, at, end) }
 }
 
 /// From place `16 - n`: places that no vector has, then the octets in their order, so that a look-up moves them to
@@ -48,6 +61,7 @@ struct Neon(uint8x16_t);
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Vector for Neon {
     const LEN: usize = 16;
+    const BITS: usize = 4;
 
     #[inline(always)]
     unsafe fn zero() -> Self {
@@ -110,6 +124,14 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
+    unsafe fn above_ascii(self) -> u64 {
+        unsafe {
+            let above = vreinterpretq_u16_s8(vshrq_n_s8::<7>(vreinterpretq_s8_u8(self.0)));
+            vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(above)))
+        }
+    }
+
+    #[inline(always)]
     unsafe fn or_flaws(self, Self(x): Self, [Self(p1), Self(p2), Self(p3)]: [Self; 3]) -> Self {
         unsafe {
             let s1 = vqsubq_u8(p1, vdupq_n_u8(0x40));
@@ -125,23 +147,36 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
+    unsafe fn or_flaws_in_bmp(self, Self(x): Self, [Self(p1), Self(p2)]: [Self; 2]) -> Self {
+        unsafe {
+            let s1 = vqsubq_u8(p1, vdupq_n_u8(0x40));
+            let s2 = vqsubq_u8(p2, vdupq_n_u8(0x60));
+            let cont = vreinterpretq_u8_s8(vqaddq_s8(vreinterpretq_s8_u8(x), vdupq_n_s8(0x40)));
+            let second = vld1q_u8_x4(SECOND_IN_BMP.0.as_ptr());
+            let w = vaddq_u8(x, vqtbl4q_u8(second, vsubq_u8(p1, vdupq_n_u8(0xC0))));
+            let marks = vorrq_u8(self.0, veorq_u8(vorrq_u8(s1, s2), cont));
+            Self(vorrq_u8(marks, vandq_u8(s1, w)))
+        }
+    }
+
+    #[inline(always)]
     unsafe fn is_marked(self) -> bool {
         unsafe { vmaxvq_u8(self.0) >= 0x80 }
     }
 
     #[inline(always)]
     unsafe fn first_mark(self) -> usize {
-        unsafe {
-            // Four bits for each octet.
-            let marked = vreinterpretq_u16_s8(vshrq_n_s8::<7>(vreinterpretq_s8_u8(self.0)));
-            let nibbles = vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(marked)));
-            (nibbles.trailing_zeros() / 4) as usize
-        }
+        unsafe { (self.above_ascii().trailing_zeros() / 4) as usize }
     }
 
     #[inline(always)]
     unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
         unsafe { take_large(last, chunk) }
+    }
+
+    #[inline(always)]
+    unsafe fn locate(chunk: &[u8], at: usize, end: usize) -> usize {
+        unsafe { locate(chunk, at, end) }
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@
 //! state goes. A step is a shift by the state, which waits only for the state before it, while the loads wait for
 //! nothing (Per Vognsen's "shift-based DFA").
 
-use super::Last;
+use super::{Last, SMALL};
 use crate::form::{Machine, UTF_8};
 
 /// Bits of a state, which is its number times this.
@@ -62,27 +62,25 @@ const BLOCK: usize = 32;
 
 /// [`Implementation::take`](super::kernel::Implementation::take), and safe.
 pub(super) fn take(last: &mut Last, chunk: &[u8]) -> usize {
-    let behind = last.behind(chunk);
-    if chunk.len() <= SMALL && last.is_calm() {
+    let mut before = *last;
+    let behind = before.behind(chunk);
+    if chunk.len() <= SMALL && before.is_calm() {
         if chunk.is_ascii() {
             *last = behind.calm();
             return chunk.len();
         }
-        last.disappoint();
+        before = before.disappointed();
     }
-    let flaw = first_flaw(last.word(), chunk);
+    let flaw = first_flaw(before.word(), chunk);
     if flaw < chunk.len() {
         return flaw;
     }
     if behind.ends_with_no_lead() {
         return flaw - 1;
     }
-    *last = behind.after(*last);
+    *last = behind.after(before);
     flaw
 }
-
-/// In longer chunks ASCII is looked for block by block.
-const SMALL: usize = 384;
 
 /// The first flaw in a chunk that follows `last`, or its length if it has none.
 fn first_flaw(last: u32, chunk: &[u8]) -> usize {

@@ -1,19 +1,20 @@
 //! Every kernel that the machine has, against the standard library and against the formula on one octet.
 
-use super::last::CALMEST;
+use super::last::{BEYOND, CALMEST};
 use super::{Kernel, Last, take_all, take_few, twin};
 use crate::Utf8Error;
 
 /// What this kernel finds, whatever it guesses before: the length of a chunk that is good up to its last octet.
 fn flaw_of(kernel: Kernel, word: u32, chunk: &[u8]) -> usize {
-    let found = [Last::new(word, 0), Last::new(word, CALMEST)].map(|before| {
+    let found = [0, CALMEST, BEYOND, CALMEST | BEYOND].map(|guess| {
+        let before = Last::new(word, guess);
         let mut last = before;
         let found = if chunk.len() < 4 { take_few(&mut last, chunk) } else { kernel.take(&mut last, chunk) };
         let expected = if found < chunk.len() { before } else { before.behind(chunk) };
         assert_eq!(last.word(), expected.word(), "{chunk:02X?}");
         found
     });
-    assert_eq!(found[0], found[1], "{kernel:?} lets a guess decide: {chunk:02X?}");
+    assert!(found.iter().all(|&flaw| flaw == found[0]), "{kernel:?} lets a guess decide: {chunk:02X?}");
     found[0]
 }
 
@@ -192,6 +193,67 @@ fn a_flaw_is_found_at_the_borders_of_vectors_groups_and_segments() {
                             placed.chunk_mut()[range.clone()].copy_from_slice(&good[range]);
                         }
                     }
+                }
+            }
+        }
+    }
+}
+
+/// In ASCII, in text of the Basic Multilingual Plane and in text beyond it: what is looked at differs.
+#[test]
+#[cfg_attr(miri, ignore = "hours")]
+fn every_critical_sequence_is_judged_alike_at_every_place_of_a_large_chunk() {
+    for kernel in Kernel::available() {
+        for (i, alphabet) in ALPHABETS.iter().enumerate() {
+            let good = text(900, alphabet);
+            let mut placed = Placed::new(&good, 11 * i);
+            for at in 0..good.len() - 5 {
+                for critical in CRITICAL {
+                    let range = at..at + critical.len();
+                    placed.chunk_mut()[range.clone()].copy_from_slice(critical);
+                    assert_flaw(kernel, 0, placed.chunk(), &|| {
+                        format!("{critical:02X?} at {at}, {alphabet:?}")
+                    });
+                    placed.chunk_mut()[range.clone()].copy_from_slice(&good[range]);
+                }
+            }
+        }
+    }
+}
+
+/// Two characters in ASCII, as near to each other as one vector reaches and nearer and farther: of the second there is
+/// less and less.
+#[test]
+#[cfg_attr(miri, ignore = "hours")]
+fn two_characters_in_ascii_are_judged_alike_at_every_distance() {
+    let seconds: [&[u8]; 10] = [
+        b"\xC3\xA9",
+        b"\xC3",
+        b"\xE2\x82\xAC",
+        b"\xE2\x82",
+        b"\xE2",
+        b"\xF0\x9F\x92\xA9",
+        b"\xF0\x9F\x92",
+        b"\xF0\x9F",
+        b"\xF0",
+        b"\xFF",
+    ];
+    for kernel in Kernel::available() {
+        let ascii = text(1024, ALPHABETS[0]);
+        let mut placed = Placed::new(&ascii, 0);
+        // Every place in a group of 256, whatever the alignment.
+        for at in (512..768).step_by(if cfg!(debug_assertions) { 7 } else { 1 }) {
+            for first in [&b"\xC3\xA9"[..], b"\xF0\x9F\x92\xA9"] {
+                for distance in 0..130 {
+                    let second = seconds[(at + distance) % seconds.len()];
+                    let start = at + first.len() + distance;
+                    placed.chunk_mut()[at..at + first.len()].copy_from_slice(first);
+                    placed.chunk_mut()[start..start + second.len()].copy_from_slice(second);
+                    assert_flaw(kernel, 0, placed.chunk(), &|| {
+                        format!("{second:02X?} {distance} behind {first:02X?} at {at}")
+                    });
+                    placed.chunk_mut()[at..start + second.len()]
+                        .copy_from_slice(&ascii[at..start + second.len()]);
                 }
             }
         }

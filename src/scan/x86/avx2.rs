@@ -8,8 +8,8 @@
 
 use core::arch::x86_64::*;
 
-use super::super::Last;
 use super::super::vector::{self, Vector};
+use super::super::{Last, bulk};
 
 /// [`Implementation::take`](super::super::kernel::Implementation::take).
 ///
@@ -22,7 +22,7 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     unsafe { vector::take::<Ymm>(last, chunk) }
 }
 
-/// [`vector::take_large`].
+/// [`bulk::take_large`].
 ///
 /// # Safety
 ///
@@ -31,7 +31,20 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
 #[inline(never)]
 unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::take_large::<Ymm>(last, chunk) }
+    unsafe { bulk::take_large::<Ymm>(last, chunk) }
+}
+
+/// [`bulk::locate`].
+///
+/// # Safety
+///
+/// The CPU has the features named here, and what [`bulk::locate`] asks for.
+#[target_feature(enable = "avx2,bmi1")]
+#[cold]
+#[inline(never)]
+unsafe fn locate(chunk: &[u8], at: usize, end: usize) -> usize {
+    // SAFETY: the features are enabled here; the rest is the caller's promise.
+    unsafe { bulk::locate::<Ymm>(chunk, at, end) }
 }
 
 /// A lead, then no continuation.
@@ -86,6 +99,28 @@ const SECOND_HIGH: [u8; 16] = {
     table
 };
 
+// The same tables where a lead of four is a flaw, whatever is behind it. `TOO_LARGE` says so there, which no other lead
+// has a use for.
+
+const FIRST_HIGH_IN_BMP: [u8; 16] = {
+    let mut table = FIRST_HIGH;
+    table[0xF] = TOO_SHORT | TOO_LARGE;
+    table
+};
+
+const FIRST_LOW_IN_BMP: [u8; 16] = or_too_large(FIRST_LOW);
+
+const SECOND_HIGH_IN_BMP: [u8; 16] = or_too_large(SECOND_HIGH);
+
+const fn or_too_large(mut table: [u8; 16]) -> [u8; 16] {
+    let mut i = 0;
+    while i < 16 {
+        table[i] |= TOO_LARGE;
+        i += 1;
+    }
+    table
+}
+
 /// From place `8 - n`: all bits set in the first `n` double words, none in the others.
 static DOUBLE_WORDS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
@@ -99,11 +134,37 @@ unsafe fn table(places: &'static [u8; 16]) -> __m256i {
     unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(places.as_ptr().cast())) }
 }
 
+/// What the three tables leave possible of `p1` and the octet behind it.
+#[inline(always)]
+unsafe fn wrong_pairs(
+    p1: __m256i,
+    x: __m256i,
+    first_high: &'static [u8; 16],
+    first_low: &'static [u8; 16],
+    second_high: &'static [u8; 16],
+) -> __m256i {
+    // SAFETY: the caller has AVX2.
+    unsafe {
+        let half = _mm256_set1_epi8(0x0F);
+        let p1_high = _mm256_and_si256(_mm256_srli_epi16::<4>(p1), half);
+        let p1_low = _mm256_and_si256(p1, half);
+        let x_high = _mm256_and_si256(_mm256_srli_epi16::<4>(x), half);
+        _mm256_and_si256(
+            _mm256_and_si256(
+                _mm256_shuffle_epi8(table(first_high), p1_high),
+                _mm256_shuffle_epi8(table(first_low), p1_low),
+            ),
+            _mm256_shuffle_epi8(table(second_high), x_high),
+        )
+    }
+}
+
 // SAFETY of every block below: the trait asks its caller for the CPU features, and where memory is read for memory
 // that can be read.
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Vector for Ymm {
     const LEN: usize = 32;
+    const BITS: usize = 1;
 
     #[inline(always)]
     unsafe fn zero() -> Self {
@@ -161,22 +222,27 @@ impl Vector for Ymm {
     }
 
     #[inline(always)]
+    unsafe fn above_ascii(self) -> u64 {
+        unsafe { u64::from(_mm256_movemask_epi8(self.0).cast_unsigned()) }
+    }
+
+    #[inline(always)]
     unsafe fn or_flaws(self, Self(x): Self, [Self(p1), Self(p2), Self(p3)]: [Self; 3]) -> Self {
         unsafe {
-            let half = _mm256_set1_epi8(0x0F);
-            let first_high = _mm256_and_si256(_mm256_srli_epi16::<4>(p1), half);
-            let first_low = _mm256_and_si256(p1, half);
-            let second_high = _mm256_and_si256(_mm256_srli_epi16::<4>(x), half);
-            let wrong = _mm256_and_si256(
-                _mm256_and_si256(
-                    _mm256_shuffle_epi8(table(&FIRST_HIGH), first_high),
-                    _mm256_shuffle_epi8(table(&FIRST_LOW), first_low),
-                ),
-                _mm256_shuffle_epi8(table(&SECOND_HIGH), second_high),
-            );
+            let wrong = wrong_pairs(p1, x, &FIRST_HIGH, &FIRST_LOW, &SECOND_HIGH);
             let s2 = _mm256_subs_epu8(p2, _mm256_set1_epi8(0x60));
             let s3 = _mm256_subs_epu8(p3, _mm256_set1_epi8(0x70));
             let due = _mm256_and_si256(_mm256_or_si256(s2, s3), _mm256_set1_epi8(0x80_u8.cast_signed()));
+            Self(_mm256_or_si256(self.0, _mm256_xor_si256(wrong, due)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn or_flaws_in_bmp(self, Self(x): Self, [Self(p1), Self(p2)]: [Self; 2]) -> Self {
+        unsafe {
+            let wrong = wrong_pairs(p1, x, &FIRST_HIGH_IN_BMP, &FIRST_LOW_IN_BMP, &SECOND_HIGH_IN_BMP);
+            let s2 = _mm256_subs_epu8(p2, _mm256_set1_epi8(0x60));
+            let due = _mm256_and_si256(s2, _mm256_set1_epi8(0x80_u8.cast_signed()));
             Self(_mm256_or_si256(self.0, _mm256_xor_si256(wrong, due)))
         }
     }
@@ -197,6 +263,11 @@ impl Vector for Ymm {
     #[inline(always)]
     unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
         unsafe { take_large(last, chunk) }
+    }
+
+    #[inline(always)]
+    unsafe fn locate(chunk: &[u8], at: usize, end: usize) -> usize {
+        unsafe { locate(chunk, at, end) }
     }
 
     #[inline(always)]

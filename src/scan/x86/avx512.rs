@@ -2,9 +2,9 @@
 
 use core::arch::x86_64::*;
 
-use super::super::Last;
-use super::super::twin::SECOND;
+use super::super::twin::{SECOND, SECOND_IN_BMP};
 use super::super::vector::{self, Vector};
+use super::super::{Last, bulk};
 
 /// [`Implementation::take`](super::super::kernel::Implementation::take).
 ///
@@ -17,7 +17,7 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     unsafe { vector::take::<Zmm>(last, chunk) }
 }
 
-/// [`vector::take_large`].
+/// [`bulk::take_large`].
 ///
 /// # Safety
 ///
@@ -26,7 +26,20 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
 #[inline(never)]
 unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::take_large::<Zmm>(last, chunk) }
+    unsafe { bulk::take_large::<Zmm>(last, chunk) }
+}
+
+/// [`bulk::locate`].
+///
+/// # Safety
+///
+/// The CPU has the features named here, and what [`bulk::locate`] asks for.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
+#[cold]
+#[inline(never)]
+unsafe fn locate(chunk: &[u8], at: usize, end: usize) -> usize {
+    // SAFETY: the features are enabled here; the rest is the caller's promise.
+    unsafe { bulk::locate::<Zmm>(chunk, at, end) }
 }
 
 #[derive(Clone, Copy)]
@@ -37,6 +50,7 @@ struct Zmm(__m512i);
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Vector for Zmm {
     const LEN: usize = 64;
+    const BITS: usize = 1;
 
     #[inline(always)]
     unsafe fn zero() -> Self {
@@ -84,6 +98,11 @@ impl Vector for Zmm {
     }
 
     #[inline(always)]
+    unsafe fn above_ascii(self) -> u64 {
+        unsafe { _mm512_movepi8_mask(self.0) }
+    }
+
+    #[inline(always)]
     unsafe fn or_flaws(self, Self(x): Self, [Self(p1), Self(p2), Self(p3)]: [Self; 3]) -> Self {
         unsafe {
             let s1 = _mm512_subs_epu8(p1, _mm512_set1_epi8(0x40));
@@ -100,6 +119,20 @@ impl Vector for Zmm {
     }
 
     #[inline(always)]
+    unsafe fn or_flaws_in_bmp(self, Self(x): Self, [Self(p1), Self(p2)]: [Self; 2]) -> Self {
+        unsafe {
+            let s1 = _mm512_subs_epu8(p1, _mm512_set1_epi8(0x40));
+            let s2 = _mm512_subs_epu8(p2, _mm512_set1_epi8(0x60));
+            let cont = _mm512_adds_epi8(x, _mm512_set1_epi8(0x40));
+            let second = _mm512_load_si512(SECOND_IN_BMP.0.as_ptr().cast());
+            let w = _mm512_add_epi8(x, _mm512_permutexvar_epi8(p1, second));
+            // self | (s1 & w), then that | (cont ^ (s1 | s2))
+            let marks = _mm512_ternarylogic_epi32::<0xF8>(self.0, s1, w);
+            Self(_mm512_or_si512(marks, _mm512_ternarylogic_epi32::<0x1E>(cont, s1, s2)))
+        }
+    }
+
+    #[inline(always)]
     unsafe fn is_marked(self) -> bool {
         unsafe { _mm512_movepi8_mask(self.0) != 0 }
     }
@@ -112,6 +145,11 @@ impl Vector for Zmm {
     #[inline(always)]
     unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
         unsafe { take_large(last, chunk) }
+    }
+
+    #[inline(always)]
+    unsafe fn locate(chunk: &[u8], at: usize, end: usize) -> usize {
+        unsafe { locate(chunk, at, end) }
     }
 
     #[inline(always)]
