@@ -16,4 +16,5 @@ pub(super) static KERNELS: [&Implementation; 1] = [&NEON];
 /// NEON is part of the architecture.
 pub(super) const KNOWN: Option<&Implementation> = Some(&NEON);
 
-static NEON: Implementation = Implementation { name: "neon", is_supported: || true, take: neon::take };
+static NEON: Implementation =
+    Implementation { name: "neon", is_supported: || true, take: neon::take, is_text: neon::is_text };

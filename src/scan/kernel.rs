@@ -24,10 +24,20 @@ pub(super) struct Implementation {
     ///
     /// `is_supported`, and the chunk has four octets or more.
     pub(super) take: unsafe fn(last: &mut Last, chunk: &[u8]) -> usize,
+    /// Are four octets or more text, from the first to the last?
+    ///
+    /// # Safety
+    ///
+    /// As for `take`.
+    pub(super) is_text: unsafe fn(octets: &[u8]) -> bool,
 }
 
-pub(super) static PORTABLE: Implementation =
-    Implementation { name: "portable", is_supported: || true, take: portable::take };
+pub(super) static PORTABLE: Implementation = Implementation {
+    name: "portable",
+    is_supported: || true,
+    take: portable::take,
+    is_text: portable::is_text,
+};
 
 /// A kernel that this machine has: the only way to get one is to ask for those.
 #[derive(Clone, Copy)]
@@ -88,6 +98,13 @@ impl Kernel {
         debug_assert!(chunk.len() >= 4);
         // SAFETY: only a supported kernel becomes a `Kernel`; the length is as stated.
         unsafe { (self.0.take)(last, chunk) }
+    }
+
+    /// [`Implementation::is_text`]; fewer than four octets are not.
+    #[inline(always)]
+    pub(super) fn is_text(self, octets: &[u8]) -> bool {
+        // SAFETY: only a supported kernel becomes a `Kernel`; the length is asked.
+        octets.len() >= 4 && unsafe { (self.0.is_text)(octets) }
     }
 }
 

@@ -124,7 +124,17 @@ pub(crate) fn take(last: &mut Last, chunk: &[u8]) -> Result<(), usize> {
 /// Octets that are text from the first to the last; or the first flaw, which is their length if they end unfinished.
 #[inline]
 pub(crate) fn text(octets: &[u8]) -> Result<&str, usize> {
-    let mut last = Last::before(octets.len());
+    if Kernel::in_use().is_text(octets) {
+        // SAFETY: the kernel says so.
+        return Ok(unsafe { core::str::from_utf8_unchecked(octets) });
+    }
+    few_or_flawed(octets)
+}
+
+/// [`text`] where there are fewer than four octets, or a flaw.
+#[inline(never)]
+fn few_or_flawed(octets: &[u8]) -> Result<&str, usize> {
+    let mut last = Last::NONE;
     let flaw = take_all(&mut last, octets);
     if flaw < octets.len() || !last.is_boundary() {
         return Err(flaw);

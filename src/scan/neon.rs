@@ -20,6 +20,17 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     unsafe { vector::take::<Neon>(last, chunk) }
 }
 
+/// [`Implementation::is_text`](super::kernel::Implementation::is_text).
+///
+/// # Safety
+///
+/// The CPU has the features named here, and there are four octets or more.
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn is_text(octets: &[u8]) -> bool {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::is_text::<Neon>(octets) }
+}
+
 /// [`bulk::take_large`].
 ///
 /// # Safety

@@ -82,6 +82,12 @@ pub(super) fn take(last: &mut Last, chunk: &[u8]) -> usize {
     flaw
 }
 
+/// [`Implementation::is_text`](super::kernel::Implementation::is_text), and safe.
+pub(super) fn is_text(octets: &[u8]) -> bool {
+    let mut last = Last::before(octets.len());
+    take(&mut last, octets) == octets.len() && last.is_boundary()
+}
+
 /// The first flaw in a chunk that follows `last`, or its length if it has none.
 fn first_flaw(last: u32, chunk: &[u8]) -> usize {
     let mut state = state_after(last);

@@ -221,6 +221,31 @@ fn every_critical_sequence_is_judged_alike_at_every_place_of_a_large_chunk() {
     }
 }
 
+/// Every length in which one vector, two, or more are looked at.
+#[test]
+fn a_whole_text_is_told_from_one_that_is_not_at_every_length() {
+    for kernel in Kernel::available() {
+        for len in 4..if cfg!(miri) { 70 } else { 400 } {
+            for alphabet in ALPHABETS {
+                let good = text(len, alphabet);
+                let mut placed = Placed::new(&good, len % 64);
+                assert!(kernel.is_text(placed.chunk()), "{kernel:?}: {len} octets of {alphabet:?}");
+                for at in 0..len {
+                    let critical = CRITICAL[(at + 3 * len) % CRITICAL.len()];
+                    let end = len.min(at + critical.len());
+                    placed.chunk_mut()[at..end].copy_from_slice(&critical[..end - at]);
+                    assert_eq!(
+                        kernel.is_text(placed.chunk()),
+                        core::str::from_utf8(placed.chunk()).is_ok(),
+                        "{kernel:?}: {critical:02X?} at {at} of {len}"
+                    );
+                    placed.chunk_mut()[at..end].copy_from_slice(&good[at..end]);
+                }
+            }
+        }
+    }
+}
+
 /// Two characters in ASCII, as near to each other as one vector reaches and nearer and farther: of the second there is
 /// less and less.
 #[test]
@@ -331,7 +356,9 @@ fn random_octets_are_judged_alike_however_they_are_cut() {
             }
         }
         let expected = verdict_of_std(&octets);
+        let is_text = core::str::from_utf8(&octets).is_ok() && octets.len() >= 4;
         for kernel in Kernel::available() {
+            assert_eq!(kernel.is_text(&octets), is_text, "{kernel:?}, round {round}: {octets:02X?}");
             assert_eq!(verdict(kernel, &[&octets]), expected, "{kernel:?}, round {round}: {octets:02X?}");
             let mut chunks = Vec::new();
             let mut rest = &octets[..];

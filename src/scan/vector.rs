@@ -132,6 +132,31 @@ pub(super) unsafe fn take<V: Vector>(last: &mut Last, chunk: &[u8]) -> usize {
     }
 }
 
+/// [`Implementation::is_text`](super::kernel::Implementation::is_text). The zeros behind the end of a short one are not
+/// what an unfinished sequence is due to be followed by, so that nobody need look for one.
+///
+/// # Safety
+///
+/// The CPU has the features of `V`, and there are four octets or more.
+#[inline(always)]
+pub(super) unsafe fn is_text<V: Vector>(octets: &[u8]) -> bool {
+    let len = octets.len();
+    // SAFETY: the caller's promises; a rest is a vector or less.
+    unsafe {
+        if len < V::LEN {
+            let x = V::load_rest(octets, 0);
+            return x.is_ascii() || !V::zero().or_flaws(x, x.moved(V::zero())).is_marked();
+        }
+        if len < 2 * V::LEN {
+            let (x, y) = (V::load(octets.as_ptr()), V::load_rest(octets, V::LEN));
+            let marks = || V::zero().or_flaws(x, x.moved(V::zero())).or_flaws(y, y.moved(x));
+            return x.or(y).is_ascii() || !marks().is_marked();
+        }
+        let mut last = Last::before(len);
+        take::<V>(&mut last, octets) == len && last.is_boundary()
+    }
+}
+
 /// The marks of all vectors of a chunk; the last one overlaps the one before it.
 ///
 /// # Safety

@@ -22,6 +22,17 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     unsafe { vector::take::<Ymm>(last, chunk) }
 }
 
+/// [`Implementation::is_text`](super::super::kernel::Implementation::is_text).
+///
+/// # Safety
+///
+/// The CPU has the features named here, and there are four octets or more.
+#[target_feature(enable = "avx2,bmi1")]
+pub(super) unsafe fn is_text(octets: &[u8]) -> bool {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::is_text::<Ymm>(octets) }
+}
+
 /// [`bulk::take_large`].
 ///
 /// # Safety

@@ -17,6 +17,17 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     unsafe { vector::take::<Zmm>(last, chunk) }
 }
 
+/// [`Implementation::is_text`](super::super::kernel::Implementation::is_text).
+///
+/// # Safety
+///
+/// The CPU has the features named here, and there are four octets or more.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
+pub(super) unsafe fn is_text(octets: &[u8]) -> bool {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::is_text::<Zmm>(octets) }
+}
+
 /// [`bulk::take_large`].
 ///
 /// # Safety

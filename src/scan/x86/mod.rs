@@ -44,7 +44,12 @@ static AVX512: Implementation = Implementation {
     name: "avx512",
     is_supported: || has!("avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"),
     take: avx512::take,
+    is_text: avx512::is_text,
 };
 
-static AVX2: Implementation =
-    Implementation { name: "avx2", is_supported: || has!("avx2" "bmi1" "popcnt"), take: avx2::take };
+static AVX2: Implementation = Implementation {
+    name: "avx2",
+    is_supported: || has!("avx2" "bmi1" "popcnt"),
+    take: avx2::take,
+    is_text: avx2::is_text,
+};
