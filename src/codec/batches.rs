@@ -180,7 +180,7 @@ impl Lines {
 
     /// The lines without their terminators.
     pub fn iter(&self) -> LinesIter<'_> {
-        LinesIter { text: &self.text, start: 0, ending: self.ending, places: Places::NONE }
+        LinesIter { text: &self.text, start: 0, ends: Ends::of(self.ending), places: Places::NONE }
     }
 
     /// The lines as they came: with their terminators, but for a line that was repaired or ended the stream.
@@ -204,29 +204,64 @@ pub struct LinesIter<'l> {
     text: &'l str,
     /// Of the next line; behind the end of the text there is none.
     start: usize,
-    ending: Option<LineEnding>,
+    ends: Ends,
     /// Of what every terminator ends with, unless that depends on what follows.
     places: Places,
 }
 
-impl<'l> LinesIter<'l> {
-    /// The next terminator: where it starts and ends.
-    #[inline]
-    fn terminator(&mut self, ending: LineEnding) -> Option<(usize, usize)> {
-        let octets = self.text.as_bytes();
-        if ending == LineEnding::Any {
-            let (length, terminator) = ending.find(octets.get(self.start..)?, 0)?;
-            return Some((self.start + length, self.start + length + terminator));
+/// How lines end, as far as the iterator asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ends {
+    /// With this octet.
+    Octet(u8),
+    /// With LF, and a CR before it is no part of the line.
+    Lf,
+    /// With CRLF: an LF after anything else is part of the line.
+    CrLf,
+    /// With LF, CRLF or CR.
+    Any,
+    /// The text is one line.
+    Nowhere,
+}
+
+impl Ends {
+    const fn of(ending: Option<LineEnding>) -> Self {
+        match ending {
+            None => Self::Nowhere,
+            Some(LineEnding::LfOrCrLf) => Self::Lf,
+            Some(ending @ (LineEnding::Lf | LineEnding::Ascii(_))) => Self::Octet(ending.last_octet()),
+            Some(LineEnding::CrLf) => Self::CrLf,
+            Some(LineEnding::Any) => Self::Any,
         }
+    }
+}
+
+impl<'l> LinesIter<'l> {
+    /// The octets up to the next terminator, which ends with `octet` and of which `is_whole` knows the rest.
+    #[inline]
+    fn up_to(&mut self, octet: u8, is_whole: impl Fn(&[u8]) -> bool) -> Option<&'l [u8]> {
+        let octets = self.text.as_bytes();
         loop {
-            let at = self.places.next(octets, ending.last_octet())?;
-            let after_cr = at > self.start && octets[at - 1] == b'\r';
-            match ending {
-                LineEnding::LfOrCrLf | LineEnding::CrLf if after_cr => return Some((at - 1, at + 1)),
-                LineEnding::CrLf => {}
-                _ => return Some((at, at + 1)),
+            let at = self.places.next(octets, octet)?;
+            let line = octets.get(self.start..at)?;
+            if is_whole(line) {
+                self.start = at + 1;
+                return Some(line);
             }
         }
+    }
+
+    /// A line whose end is not known by its last octet.
+    #[inline(never)]
+    fn other(&mut self) -> Option<&'l str> {
+        // Behind the last line there is nothing.
+        let rest = self.text.get(self.start..)?;
+        let (length, terminator) = match self.ends {
+            Ends::Any => LineEnding::Any.find(rest.as_bytes(), 0)?,
+            _ => (rest.len(), 1),
+        };
+        self.start += length + terminator;
+        rest.get(..length)
     }
 }
 
@@ -235,16 +270,19 @@ impl<'l> Iterator for LinesIter<'l> {
 
     #[inline]
     fn next(&mut self) -> Option<&'l str> {
-        let Some(ending) = self.ending else {
-            let line = self.text.get(self.start..)?;
-            self.start = self.text.len() + 1;
-            return Some(line);
+        let line = match self.ends {
+            Ends::Lf => {
+                let line = self.up_to(b'\n', |_| true)?;
+                line.strip_suffix(b"\r").unwrap_or(line)
+            }
+            Ends::Octet(octet) => self.up_to(octet, |_| true)?,
+            Ends::CrLf => self.up_to(b'\n', |line| line.ends_with(b"\r"))?.split_last()?.1,
+            Ends::Any | Ends::Nowhere => return self.other(),
         };
-        // Behind the last terminator there is nothing.
-        let (end, next) = self.terminator(ending)?;
-        let line = &self.text[self.start..end];
-        self.start = next;
-        Some(line)
+        debug_assert!(core::str::from_utf8(line).is_ok());
+        // SAFETY: a piece of a text between its ends or octets that are ASCII, of which none is inside a character.
+        #[allow(unsafe_code)]
+        Some(unsafe { core::str::from_utf8_unchecked(line) })
     }
 }
 

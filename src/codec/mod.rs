@@ -45,12 +45,9 @@ fn is_good(text: &mut TextDecoder, frame: &[u8]) -> bool {
     let start = text.offset();
     // A frame starts between characters, whatever the decoder was fed before.
     text.seek(start);
-    if !text.is_past_start() {
-        return false;
-    }
-    let is_good = text.validate(frame).is_ok() && text.pending().is_empty();
-    if !is_good {
-        text.seek(start);
+    let is_good = text.is_past_start() && crate::from_utf8(frame).is_ok();
+    if is_good {
+        text.seek(start.wrapping_add(frame.len() as u64));
     }
     is_good
 }

@@ -8,7 +8,7 @@ use super::arch;
 use super::kernel::Kernel;
 
 /// Octets that are looked at in one go.
-const STRETCH: usize = 1024;
+const STRETCH: usize = 4096;
 
 /// Places found in one go: those of a block have room behind twice as many.
 const ROOM: usize = 3 * BLOCK;
@@ -35,18 +35,26 @@ impl Places {
     /// The next place of `octet` in `octets`; these are the same ones in each call.
     #[inline]
     pub(crate) fn next(&mut self, octets: &[u8], octet: u8) -> Option<usize> {
-        while self.next >= self.count {
-            if self.searched >= octets.len() {
-                return None;
-            }
-            self.search(Kernel::in_use(), octets, octet);
+        if self.next == self.count && !self.go_on(octets, octet) {
+            return None;
         }
         let place = self.base + usize::from(*self.found.get(self.next)?);
         self.next += 1;
         Some(place)
     }
 
+    /// Looks for more, and says if there are any.
     #[inline(never)]
+    fn go_on(&mut self, octets: &[u8], octet: u8) -> bool {
+        while self.next == self.count {
+            if self.searched >= octets.len() {
+                return false;
+            }
+            self.search(Kernel::in_use(), octets, octet);
+        }
+        true
+    }
+
     fn search(&mut self, kernel: Kernel, octets: &[u8], octet: u8) {
         (self.base, self.next, self.count) = (self.searched, 0, 0);
         arch::places::search(kernel, self, octets, octet);
@@ -59,7 +67,7 @@ impl Places {
         &mut self,
         octets: &[u8],
         bits: impl Fn(&[u8; BLOCK]) -> u64,
-        note: impl Fn(u64, u16, &mut [u16; BLOCK]) -> usize,
+        mut note: impl FnMut(u64, u16, &mut [u16; BLOCK]) -> usize,
     ) {
         let mut count = 0;
         let mut rest = octets.get(self.base..).unwrap_or(&[]);

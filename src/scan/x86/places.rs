@@ -3,7 +3,8 @@
 use core::arch::x86_64::{
     _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_set1_epi8, _mm512_add_epi16,
     _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi16, _mm512_extracti64x4_epi64,
-    _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_storeu_si512,
+    _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_set1_epi8, _mm512_set1_epi16,
+    _mm512_setzero_si512, _mm512_storeu_si512,
 };
 
 use super::super::kernel::Kernel;
@@ -35,9 +36,11 @@ unsafe fn avx512(places: &mut Places, octets: &[u8], octet: u8) {
         // SAFETY: a block has as many octets as the vector.
         _mm512_cmpeq_epi8_mask(unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }, all)
     };
-    places.search_with(octets, bits, |bits, start, room| {
+    // The start of the block in each place; that it is the sum of what went before spares a broadcast, which waits for
+    // the same unit as the compression does.
+    let mut start = _mm512_setzero_si512();
+    places.search_with(octets, bits, |bits, _, room| {
         let found = _mm512_maskz_compress_epi8(bits, numbers);
-        let start = _mm512_set1_epi16(start as i16);
         let low = _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(found)), start);
         // SAFETY: there is room for 64 places, and the vector holds the first 32.
         unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), low) };
@@ -49,6 +52,7 @@ unsafe fn avx512(places: &mut Places, octets: &[u8], octet: u8) {
                 _mm512_storeu_si512(room[BLOCK / 2..].as_mut_ptr().cast(), _mm512_add_epi16(high, start));
             }
         }
+        start = _mm512_add_epi16(start, _mm512_set1_epi16(BLOCK as i16));
         count
     });
 }
