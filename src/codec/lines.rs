@@ -216,23 +216,24 @@ impl Utf8LinesCodec {
         self.searched = 0;
     }
 
-    /// The line at the front of `src`, once it is known where it ends.
+    /// The line at the front of `src`, once it is known where it ends. There is one: what [`Decoder::decode`] gives is
+    /// written where it wants it, since to move it costs as much as to validate the line.
     #[inline]
     fn take(
         &mut self,
         src: &mut BytesMut,
         length: usize,
         terminator: usize,
-    ) -> Result<ByteString, CodecError> {
+    ) -> Result<Option<ByteString>, CodecError> {
         trace!(offset = self.offset(), length, terminator, "decoding line");
         self.lines_end(&src[..length + terminator]);
         if length <= self.max_length.0 && is_good(&mut self.text, &src[..length + terminator]) {
             // One count of references, not two.
             let line = src.split_to(length);
             src.advance(terminator);
-            return Ok(checked(line.freeze()));
+            return Ok(Some(checked(line.freeze())));
         }
-        self.judge(src, length, terminator)
+        self.judge(src, length, terminator).map(Some)
     }
 
     /// A line that is too long, or in which a policy has a say.
@@ -315,7 +316,7 @@ impl Decoder for Utf8LinesCodec {
             return Ok(None);
         }
         match self.ending.find(src, self.searched) {
-            Some((length, terminator)) => self.take(src, length, terminator).map(Some),
+            Some((length, terminator)) => self.take(src, length, terminator),
             None => self.await_terminator(src).map(|()| None),
         }
     }
@@ -336,7 +337,7 @@ impl Decoder for Utf8LinesCodec {
         }
         // Behind a line that ends the stream a lone CR is what is left of its CRLF.
         let terminator = if self.ending == LineEnding::LfOrCrLf { self.ending.may_start(src) } else { 0 };
-        self.take(src, src.len() - terminator, terminator).map(Some)
+        self.take(src, src.len() - terminator, terminator)
     }
 }
 
