@@ -429,6 +429,25 @@ fn the_encoder_refuses_what_a_peer_would_read_as_two_lines() {
     }
 }
 
+#[test]
+fn the_encoder_finds_a_terminator_at_every_place_of_a_line_of_every_length() {
+    for len in 0..=300 {
+        for ending in [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any] {
+            let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
+            let line = "x".repeat(len);
+            codec.encode(&line, &mut out).unwrap();
+            for at in 0..len {
+                let mut line = line.clone();
+                line.replace_range(at..=at, "\n");
+                let refused = codec.encode(&line, &mut out).unwrap_err();
+                assert!(matches!(refused, CodecError::EmbeddedTerminator { at: found } if found == at));
+            }
+            assert_eq!(codec.decode(&mut out).unwrap().unwrap(), line);
+            assert!(out.is_empty());
+        }
+    }
+}
+
 #[tokio::test]
 async fn framed_writes_lines_and_hands_on_what_it_did_not_give_out() {
     let io = Builder::new().read("ja\nbin\u{E4}r".as_bytes()).write(b"ok\n").build();

@@ -88,21 +88,42 @@ impl LineEnding {
     }
 
     /// Where in `line` a peer would read a terminator, the one that will be written behind it taken into account.
+    #[inline]
     fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {
-            Self::Lf | Self::Ascii(_) => memchr(self.last_octet(), line),
-            Self::LfOrCrLf => memchr(b'\n', line).or_else(|| line.ends_with(b"\r").then(|| line.len() - 1)),
+            Self::Lf | Self::Ascii(_) => find(self.last_octet(), line),
+            Self::LfOrCrLf => find(b'\n', line).or_else(|| line.ends_with(b"\r").then(|| line.len() - 1)),
             // A bare CR or LF is legal in the frame, but peers disagree on what it means (SMTP smuggling).
             Self::CrLf | Self::Any => memchr2(b'\n', b'\r', line),
         }
     }
 
+    #[inline]
     fn write(self, dst: &mut BytesMut) {
         if self == Self::CrLf {
             dst.put_u8(b'\r');
         }
         dst.put_u8(self.last_octet());
     }
+}
+
+/// `memchr` for a line to be written: most are short and hold none, and to see that takes less than the call. Blocks
+/// that overlap, as many for every length: nobody could foresee where to stop.
+#[inline]
+fn find(octet: u8, line: &[u8]) -> Option<usize> {
+    const BLOCK: usize = 16;
+    const BLOCKS: usize = 8;
+    let is_there = |at: usize| {
+        let block = line.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>());
+        block.is_none_or(|block| block.iter().fold(false, |any, &o| any | (o == octet)))
+    };
+    if (BLOCK..=BLOCKS * BLOCK).contains(&line.len()) {
+        let last = line.len() - BLOCK;
+        if !(0..BLOCKS).fold(false, |any, i| any | is_there(last.min(i * BLOCK))) {
+            return None;
+        }
+    }
+    memchr(octet, line)
 }
 
 /// A codec for lines of text. An item is one line without its terminator, cut out of the read buffer without a copy

@@ -23,6 +23,28 @@ pub struct Row {
     pub speed: f64,
 }
 
+impl Row {
+    pub fn verdict(&self) -> &'static str {
+        match self.goal {
+            0.0 => "limit",
+            goal if self.ratio.median >= goal => "met",
+            _ => "**missed**",
+        }
+    }
+}
+
+/// A race, and what it was about.
+pub struct Measured<'r> {
+    pub scenario: &'static str,
+    pub input: &'r str,
+    pub octets: usize,
+    pub race: &'r Race,
+}
+
+pub fn measured<'r>(scenario: &'static str, input: &'r str, octets: usize, race: &'r Race) -> Measured<'r> {
+    Measured { scenario, input, octets, race }
+}
+
 /// What is measured, and how thoroughly.
 pub struct Bench {
     pub effort: Effort,
@@ -51,25 +73,17 @@ impl Bench {
         self.only.as_deref().is_none_or(|only| scenario.contains(only))
     }
 
-    /// Notes how many times as fast as the best of `peers` ours is.
-    pub(crate) fn note(
-        &mut self,
-        scenario: &'static str,
-        input: &str,
-        octets: usize,
-        race: &Race,
-        ours: &str,
-        peers: &[&str],
-        goal: f64,
-    ) {
-        let best = race.best(peers);
+    /// Notes how many times as fast as the best of `peers` ours is. A goal of zero is none: what is beside it is no
+    /// contender, but a limit.
+    pub(crate) fn note(&mut self, of: &Measured<'_>, ours: &str, peers: &[&str], goal: f64) {
+        let best = of.race.best(peers);
         let row = Row {
-            scenario,
-            input: input.to_owned(),
+            scenario: of.scenario,
+            input: of.input.to_owned(),
             against: if peers.len() > 1 { format!("best peer: {best}") } else { best.to_owned() },
-            ratio: race.ratio(ours, best),
+            ratio: of.race.ratio(ours, best),
             goal,
-            speed: octets as f64 / race.median_nanos(ours),
+            speed: of.octets as f64 / of.race.median_nanos(ours),
         };
         println!(
             "{:44} {:16} {:7.2} GB/s {:26} {:6.2} ({:.2}..{:.2}) goal {:.2} {}",
@@ -81,7 +95,7 @@ impl Bench {
             row.ratio.low,
             row.ratio.high,
             row.goal,
-            if row.ratio.median >= goal { "" } else { "MISSED" }
+            row.verdict()
         );
         self.rows.push(row);
     }
@@ -124,26 +138,19 @@ impl Bench {
             }
             for corpus in Corpus::ALL {
                 let (len, race) = self.streaming(corpus, 1 << 18, chunk);
+                let of = measured(scenario, corpus.name(), len, &race);
                 match corpus {
                     Corpus::AsciiJson => {
-                        self.note(
-                            scenario,
-                            corpus.name(),
-                            len,
-                            &race,
-                            "ours",
-                            ALL,
-                            if chunk > 8192 { 1.5 } else { 1.0 },
-                        );
+                        self.note(&of, "ours", ALL, if chunk > 8192 { 1.5 } else { 1.0 });
                         if chunk > 8192 {
-                            self.note(scenario, corpus.name(), len, &race, "ours", &["plain read"], 0.95);
-                            self.note(scenario, corpus.name(), len, &race, "ours", &["memcpy"], 1.0);
+                            self.note(&of, "ours", &["plain read"], 0.95);
+                            self.note(&of, "ours", &["memcpy"], 1.0);
                         }
                     }
-                    Corpus::EnglishHtml => self.note(scenario, corpus.name(), len, &race, "ours", ALL, 1.3),
+                    Corpus::EnglishHtml => self.note(&of, "ours", ALL, 1.3),
                     _ => {
-                        self.note(scenario, corpus.name(), len, &race, "ours", &["simdutf8"], 2.0);
-                        self.note(scenario, corpus.name(), len, &race, "ours", ALL, 1.6);
+                        self.note(&of, "ours", &["simdutf8"], 2.0);
+                        self.note(&of, "ours", ALL, 1.6);
                     }
                 }
             }
@@ -151,11 +158,12 @@ impl Bench {
         if self.is_wanted("1460 B chunks") {
             for corpus in Corpus::ALL {
                 let (len, race) = self.streaming(corpus, 1 << 18, 1460);
+                let of = measured("1460 B chunks", corpus.name(), len, &race);
                 if matches!(corpus, Corpus::AsciiJson | Corpus::EnglishHtml) {
-                    self.note("1460 B chunks", corpus.name(), len, &race, "ours", ALL, 1.0);
+                    self.note(&of, "ours", ALL, 1.0);
                 } else {
-                    self.note("1460 B chunks", corpus.name(), len, &race, "ours", &["simdutf8"], 2.0);
-                    self.note("1460 B chunks", corpus.name(), len, &race, "ours", ALL, 1.5);
+                    self.note(&of, "ours", &["simdutf8"], 2.0);
+                    self.note(&of, "ours", ALL, 1.5);
                 }
             }
         }
@@ -179,7 +187,7 @@ impl Bench {
                     (256, false) => (&["simdutf8"], 2.0),
                     _ => (ALL, 3.0),
                 };
-                self.note(scenario, corpus.name(), len, &race, "ours", peers, goal);
+                self.note(&measured(scenario, corpus.name(), len, &race), "ours", peers, goal);
             }
         }
     }
@@ -192,14 +200,14 @@ impl Bench {
         for corpus in [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic, Corpus::Cjk, Corpus::Emoji] {
             let (len, race) = self.strings(corpus, 16..=40);
             if corpus == Corpus::AsciiJson {
-                self.note(scenario, "ASCII", len, &race, "ours", &["std"], 1.2);
+                self.note(&measured(scenario, "ASCII", len, &race), "ours", &["std"], 1.2);
             } else {
-                self.note(scenario, corpus.name(), len, &race, "ours", &["simdutf8"], 4.0);
+                self.note(&measured(scenario, corpus.name(), len, &race), "ours", &["simdutf8"], 4.0);
             }
         }
         for corpus in [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic, Corpus::Cjk, Corpus::Emoji] {
             let (len, race) = self.strings(corpus, 8..=140);
-            self.note("one-shot strings, 8-140 B", corpus.name(), len, &race, "ours", ALL, 1.0);
+            self.note(&measured("one-shot strings, 8-140 B", corpus.name(), len, &race), "ours", ALL, 1.0);
         }
     }
 
@@ -241,12 +249,9 @@ impl Bench {
         ];
         let effort = Effort { rounds: self.effort.rounds.min(9), turn: Duration::ZERO, ..self.effort };
         let race = race(contenders, effort);
-        self.note(scenario, "French HTML", data.len(), &race, "ours", &["plain read"], 0.95);
+        self.note(&measured(scenario, "French HTML", data.len(), &race), "ours", &["plain read"], 0.95);
         self.note(
-            scenario,
-            "French HTML",
-            data.len(),
-            &race,
+            &measured(scenario, "French HTML", data.len(), &race),
             "ours",
             &["simdutf8", "simdutf (C++)", "encoding_rs"],
             1.4,
@@ -292,12 +297,14 @@ impl Bench {
                 }),
             ];
             let race = race(contenders, self.effort);
-            self.note(scenario, corpus.name(), 64 * 4096, &race, "ours", &["simdutf8 compat"], 1.0);
             self.note(
-                "AVX2: error position in 4 KiB",
-                corpus.name(),
-                64 * 4096,
-                &race,
+                &measured(scenario, corpus.name(), 64 * 4096, &race),
+                "ours",
+                &["simdutf8 compat"],
+                1.0,
+            );
+            self.note(
+                &measured("AVX2: error position in 4 KiB", corpus.name(), 64 * 4096, &race),
                 "ours (AVX2)",
                 &["simdutf8 compat"],
                 1.0,
@@ -322,7 +329,7 @@ impl Bench {
                 let race = race(contenders, self.effort);
                 let is_ascii = matches!(corpus, Corpus::AsciiJson | Corpus::EnglishHtml);
                 let goal = if chunk == 65536 && !is_ascii { 1.15 } else { 1.0 };
-                self.note(scenario, corpus.name(), data.len(), &race, "ours", &["simdutf8"], goal);
+                self.note(&measured(scenario, corpus.name(), data.len(), &race), "ours", &["simdutf8"], goal);
             }
         }
         let scenario = "AVX2: one-shot strings, 16-40 B";
@@ -332,7 +339,7 @@ impl Bench {
             {
                 let (len, race) = self.strings(corpus, 16..=40);
                 let goal = if corpus == Corpus::AsciiJson { 1.0 } else { 2.5 };
-                self.note(scenario, corpus.name(), len, &race, "ours (AVX2)", &["simdutf8"], goal);
+                self.note(&measured(scenario, corpus.name(), len, &race), "ours (AVX2)", &["simdutf8"], goal);
             }
         }
     }
@@ -351,7 +358,7 @@ impl Bench {
                     Contender::new("std", move || stream::<Carried<Std>>(data, chunk)),
                 ];
                 let race = race(contenders, self.effort);
-                self.note(scenario, corpus.name(), data.len(), &race, "ours", &["std"], 1.0);
+                self.note(&measured(scenario, corpus.name(), data.len(), &race), "ours", &["std"], 1.0);
             }
         }
     }
@@ -414,7 +421,7 @@ impl Bench {
                 ];
                 let race = race(contenders, self.effort);
                 let peers = &["encoding_rs", "bstr (whole)", "std (whole)", "utf8-zero"];
-                self.note(scenario, corpus.name(), dirty.len(), &race, "ours", peers, 1.0);
+                self.note(&measured(scenario, corpus.name(), dirty.len(), &race), "ours", peers, 1.0);
             }
         }
     }
@@ -437,8 +444,13 @@ impl Bench {
             let race = race(contenders, self.effort);
             let ((_, frames), count) = allocations::during(|| runtime.block_on(framed::text_ours(data)));
             println!("    {count} allocations for {frames} frames");
-            self.note(scenario, corpus.name(), data.len(), &race, "ours", &["simdutf8 codec"], 1.8);
-            self.note(scenario, corpus.name(), data.len(), &race, "ours", &["std codec"], 15.0);
+            self.note(
+                &measured(scenario, corpus.name(), data.len(), &race),
+                "ours",
+                &["simdutf8 codec"],
+                1.8,
+            );
+            self.note(&measured(scenario, corpus.name(), data.len(), &race), "ours", &["std codec"], 15.0);
             let limit = race.ratio("no codec", "simdutf8 codec").median;
             println!("    to copy and not to look at anything is {limit:.2} times a simdutf8 codec");
         }
@@ -478,6 +490,6 @@ impl Bench {
             }),
         ];
         let race = race(contenders, Effort { turn: Duration::ZERO, clock: Clock::Wall, ..self.effort });
-        self.note(scenario, "French HTML", data.len(), &race, "ours", &["raw read"], 0.95);
+        self.note(&measured(scenario, "French HTML", data.len(), &race), "ours", &["raw read"], 0.95);
     }
 }
