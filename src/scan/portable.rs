@@ -91,18 +91,23 @@ pub(super) fn is_text(octets: &[u8]) -> bool {
 /// The first flaw in a chunk that follows `last`, or its length if it has none.
 fn first_flaw(last: u32, chunk: &[u8]) -> usize {
     let mut state = state_after(last);
-    let (blocks, rest) = chunk.as_chunks::<BLOCK>();
-    for (i, block) in blocks.iter().enumerate() {
+    let mut at = 0;
+    while let Some(block) = chunk.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
         if state & MASK == BOUNDARY && is_ascii(block) {
+            at += BLOCK;
+            // Where one block is ASCII many may be.
+            let (groups, _) = chunk[at..].as_chunks::<{ 4 * BLOCK }>();
+            at += 4 * BLOCK * groups.iter().take_while(|group| is_ascii(*group)).count();
             continue;
         }
         let after = block.iter().fold(state, |state, &octet| step(state, octet));
         if after & MASK == REFUSED {
-            return i * BLOCK + first_refused(state, block);
+            return at + first_refused(state, block);
         }
         state = after;
+        at += BLOCK;
     }
-    chunk.len() - rest.len() + first_refused(state, rest)
+    at + first_refused(state, &chunk[at..])
 }
 
 /// The first octet that the machine refuses from this state on; the number of octets if there is none.
@@ -116,7 +121,8 @@ fn first_refused(mut state: u64, octets: &[u8]) -> usize {
     octets.len()
 }
 
-fn is_ascii(block: &[u8; BLOCK]) -> bool {
+#[inline(always)]
+fn is_ascii<const N: usize>(block: &[u8; N]) -> bool {
     let (words, _) = block.as_chunks::<8>();
     let any = words.iter().fold(0, |any, &word| any | u64::from_ne_bytes(word));
     any & 0x8080_8080_8080_8080 == 0
