@@ -8,8 +8,8 @@ use super::last::holds_four;
 use super::vector::{Vector, last_four, or_flaws_at, or_flaws_in_bmp_at};
 use super::{Last, SMALL};
 
-/// Vectors that the main loop takes at once.
-const GROUP: usize = 4;
+/// No kernel has more octets in a [group](Vector::GROUP).
+const LARGEST_GROUP: usize = 256;
 /// Groups between two looks at the marks; the next time it is twice as many, up to [`LONGEST_SEGMENT`]. An early flaw,
 /// which comes often where text is repaired, is found early, and a late one after little work.
 const FIRST_SEGMENT: usize = 2;
@@ -69,7 +69,7 @@ pub(super) unsafe fn take_large<V: Vector>(last: &mut Last, chunk: &[u8]) -> usi
 /// The CPU has the features of `V`, and the chunk is longer than [`SMALL`].
 #[inline(always)]
 unsafe fn first_flaw<V: Vector>(chunk: &[u8], mut hope: bool, is_beyond: &mut bool) -> usize {
-    let (start, len, group) = (chunk.as_ptr(), chunk.len(), GROUP * V::LEN);
+    let (start, len, group) = (chunk.as_ptr(), chunk.len(), V::GROUP * V::LEN);
     // SAFETY: the features are the caller's promise. Everything before `at` is in the chunk and is good; each call says
     // why what it reads is in the chunk.
     unsafe {
@@ -151,7 +151,7 @@ unsafe fn is_ascii_group<V: Vector>(from: *const u8) -> bool {
     unsafe {
         let mut any = V::load(from);
         let mut i = 1;
-        while i < GROUP {
+        while i < V::GROUP {
             any = any.or(V::load(from.add(i * V::LEN)));
             i += 1;
         }
@@ -166,23 +166,24 @@ unsafe fn is_ascii_group<V: Vector>(from: *const u8) -> bool {
 /// The CPU has the features; a group at `from` can be read.
 #[inline(always)]
 unsafe fn above_ascii<V: Vector>(from: *const u8) -> (usize, usize) {
-    let mut above = [0; GROUP];
+    let words = V::GROUP * V::LEN / 64;
+    let mut above = [0; LARGEST_GROUP / 64];
     let (mut first, mut last) = (0, 0);
     let mut i = 0;
-    while i < GROUP {
+    while i < words {
         // SAFETY: as above.
-        above[i] = unsafe { V::load(from.add(i * V::LEN)).above_ascii() };
+        above[i] = unsafe { V::above_ascii(from.add(64 * i)) };
         i += 1;
     }
     // Without a branch, since any of them may be the one.
     i = 0;
-    while i < GROUP {
+    while i < words {
         if above[i] != 0 {
-            last = i * V::LEN + (63 - above[i].leading_zeros()) as usize / V::BITS;
+            last = 64 * i + 63 - above[i].leading_zeros() as usize;
         }
-        let back = GROUP - 1 - i;
+        let back = words - 1 - i;
         if above[back] != 0 {
-            first = back * V::LEN + above[back].trailing_zeros() as usize / V::BITS;
+            first = 64 * back + above[back].trailing_zeros() as usize;
         }
         i += 1;
     }
@@ -218,24 +219,24 @@ unsafe fn marks_of_groups<V: Vector>(start: *const u8, mut at: usize, stop: usiz
         if is_beyond {
             while at < stop {
                 let mut i = 0;
-                while i < GROUP {
+                while i < V::GROUP {
                     let from = start.add(at + i * V::LEN);
                     V::prefetch(from.wrapping_add(AHEAD));
                     marks = or_flaws_at(marks, from);
                     i += 1;
                 }
-                at += GROUP * V::LEN;
+                at += V::GROUP * V::LEN;
             }
         } else {
             while at < stop {
                 let mut i = 0;
-                while i < GROUP {
+                while i < V::GROUP {
                     let from = start.add(at + i * V::LEN);
                     V::prefetch(from.wrapping_add(AHEAD));
                     marks = or_flaws_in_bmp_at(marks, from);
                     i += 1;
                 }
-                at += GROUP * V::LEN;
+                at += V::GROUP * V::LEN;
             }
         }
         marks

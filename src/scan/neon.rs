@@ -72,7 +72,7 @@ struct Neon(uint8x16_t);
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Vector for Neon {
     const LEN: usize = 16;
-    const BITS: usize = 4;
+    const GROUP: usize = 8;
 
     #[inline(always)]
     unsafe fn zero() -> Self {
@@ -135,10 +135,14 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
-    unsafe fn above_ascii(self) -> u64 {
+    unsafe fn above_ascii(from: *const u8) -> u64 {
         unsafe {
-            let above = vreinterpretq_u16_s8(vshrq_n_s8::<7>(vreinterpretq_s8_u8(self.0)));
-            vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(above)))
+            // Every fourth octet in one vector, so that the first bits of the four side by side are in their order.
+            let uint8x16x4_t(a, b, c, d) = vld4q_u8(from);
+            let halves = [vsriq_n_u8::<1>(b, a), vsriq_n_u8::<1>(d, c)];
+            let four = vsriq_n_u8::<2>(halves[1], halves[0]);
+            let eight = vreinterpretq_u16_u8(vsriq_n_u8::<4>(four, four));
+            vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(eight)))
         }
     }
 
@@ -177,7 +181,12 @@ impl Vector for Neon {
 
     #[inline(always)]
     unsafe fn first_mark(self) -> usize {
-        unsafe { (self.above_ascii().trailing_zeros() / 4) as usize }
+        unsafe {
+            // Four bits for each octet.
+            let marked = vreinterpretq_u16_s8(vshrq_n_s8::<7>(vreinterpretq_s8_u8(self.0)));
+            let nibbles = vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(marked)));
+            (nibbles.trailing_zeros() / 4) as usize
+        }
     }
 
     #[inline(always)]

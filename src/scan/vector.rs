@@ -14,8 +14,8 @@ use super::{Last, SMALL};
 pub(super) trait Vector: Copy {
     /// Octets in a vector.
     const LEN: usize;
-    /// Bits for each octet in what [`above_ascii`](Self::above_ascii) gives.
-    const BITS: usize;
+    /// Vectors that the main loop takes at once: 64 octets, or a few times as many.
+    const GROUP: usize;
 
     /// Nothing: no octet above `7F`, no flaw.
     unsafe fn zero() -> Self;
@@ -42,8 +42,12 @@ pub(super) trait Vector: Copy {
 
     unsafe fn is_ascii(self) -> bool;
 
-    /// Which octets are above `7F`: [`BITS`](Self::BITS) for each, the first octet in the lowest.
-    unsafe fn above_ascii(self) -> u64;
+    /// Which of 64 octets are above `7F`: the first octet is the lowest bit.
+    ///
+    /// # Safety
+    ///
+    /// 64 octets at `from` can be read.
+    unsafe fn above_ascii(from: *const u8) -> u64;
 
     /// `self`, with a mark at every flaw of `x`.
     unsafe fn or_flaws(self, x: Self, p: [Self; 3]) -> Self;

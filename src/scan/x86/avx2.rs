@@ -175,7 +175,7 @@ unsafe fn wrong_pairs(
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Vector for Ymm {
     const LEN: usize = 32;
-    const BITS: usize = 1;
+    const GROUP: usize = 4;
 
     #[inline(always)]
     unsafe fn zero() -> Self {
@@ -233,8 +233,12 @@ impl Vector for Ymm {
     }
 
     #[inline(always)]
-    unsafe fn above_ascii(self) -> u64 {
-        unsafe { u64::from(_mm256_movemask_epi8(self.0).cast_unsigned()) }
+    unsafe fn above_ascii(from: *const u8) -> u64 {
+        unsafe {
+            let [low, high] =
+                [from, from.add(32)].map(|from| _mm256_movemask_epi8(Self::load(from).0) as u32);
+            u64::from(low) | u64::from(high) << 32
+        }
     }
 
     #[inline(always)]

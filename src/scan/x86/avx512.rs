@@ -61,7 +61,7 @@ struct Zmm(__m512i);
 #[allow(clippy::undocumented_unsafe_blocks)]
 impl Vector for Zmm {
     const LEN: usize = 64;
-    const BITS: usize = 1;
+    const GROUP: usize = 4;
 
     #[inline(always)]
     unsafe fn zero() -> Self {
@@ -109,8 +109,8 @@ impl Vector for Zmm {
     }
 
     #[inline(always)]
-    unsafe fn above_ascii(self) -> u64 {
-        unsafe { _mm512_movepi8_mask(self.0) }
+    unsafe fn above_ascii(from: *const u8) -> u64 {
+        unsafe { _mm512_movepi8_mask(Self::load(from).0) }
     }
 
     #[inline(always)]
