@@ -16,7 +16,7 @@ use super::super::{Last, bulk};
 /// # Safety
 ///
 /// The CPU has the features named here, and the chunk has four octets or more.
-#[target_feature(enable = "avx2,bmi1")]
+#[target_feature(enable = "avx2,bmi1,lzcnt")]
 pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
     unsafe { vector::take::<Ymm>(last, chunk) }
@@ -27,7 +27,7 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
 /// # Safety
 ///
 /// The CPU has the features named here, and there are four octets or more.
-#[target_feature(enable = "avx2,bmi1")]
+#[target_feature(enable = "avx2,bmi1,lzcnt")]
 pub(super) unsafe fn is_text(octets: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the length is the caller's promise.
     unsafe { vector::is_text::<Ymm>(octets) }
@@ -38,7 +38,7 @@ pub(super) unsafe fn is_text(octets: &[u8]) -> bool {
 /// # Safety
 ///
 /// The CPU has the features named here, and the chunk is longer than a vector.
-#[target_feature(enable = "avx2,bmi1")]
+#[target_feature(enable = "avx2,bmi1,lzcnt")]
 #[inline(never)]
 unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
@@ -50,7 +50,7 @@ unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
 /// # Safety
 ///
 /// The CPU has the features named here, and what [`bulk::locate`] asks for.
-#[target_feature(enable = "avx2,bmi1")]
+#[target_feature(enable = "avx2,bmi1,lzcnt")]
 #[cold]
 #[inline(never)]
 unsafe fn locate(chunk: &[u8], at: usize, end: usize) -> usize {
