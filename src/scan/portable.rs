@@ -97,7 +97,7 @@ fn first_flaw(last: u32, chunk: &[u8]) -> usize {
             at += BLOCK;
             // Where one block is ASCII many may be.
             let (groups, _) = chunk[at..].as_chunks::<{ 4 * BLOCK }>();
-            at += 4 * BLOCK * groups.iter().take_while(|group| is_ascii(*group)).count();
+            at += 4 * BLOCK * groups.iter().take_while(|group| is_ascii(group)).count();
             continue;
         }
         let after = block.iter().fold(state, |state, &octet| step(state, octet));
