@@ -1,15 +1,13 @@
 //! Chunks of more than a vector: the main loop of the vector kernels.
 //!
-//! It has two gaits. In ASCII it only looks whether there is anything else, a group of vectors at a time; a character or
-//! two in such a group are judged by one vector that begins with them. In dense text all vectors are judged, a segment
-//! at a time: with the formula for the Basic Multilingual Plane until a lead of four shows up, then with the whole one.
+//! It has two gaits. In ASCII it only looks whether there is anything else, a group of vectors at a time; where that is in
+//! one half of a group, this half is judged. In dense text all vectors are judged, a segment at a time. Both judge by the
+//! formula for the Basic Multilingual Plane until a lead of four shows up, then by the whole one.
 
 use super::last::holds_four;
 use super::vector::{Vector, last_four, or_flaws_at, or_flaws_in_bmp_at};
 use super::{Last, SMALL};
 
-/// No kernel has more octets in a [group](Vector::GROUP).
-const LARGEST_GROUP: usize = 256;
 /// Groups between two looks at the marks; the next time it is twice as many, up to [`LONGEST_SEGMENT`]. An early flaw,
 /// which comes often where text is repaired, is found early, and a late one after little work.
 const FIRST_SEGMENT: usize = 2;
@@ -62,7 +60,7 @@ pub(super) unsafe fn take_large<V: Vector>(last: &mut Last, chunk: &[u8]) -> usi
 /// The first flaw in a chunk that is not small and begins with a good vector, or its length if it has none. Says if it
 /// met a sequence of four.
 ///
-/// `hope`: is ASCII likely? Only then is it worth the look where in a group the other octets are.
+/// `hope`: is ASCII likely? Only then is it worth the look in which half of a group the other octets are.
 ///
 /// # Safety
 ///
@@ -70,6 +68,7 @@ pub(super) unsafe fn take_large<V: Vector>(last: &mut Last, chunk: &[u8]) -> usi
 #[inline(always)]
 unsafe fn first_flaw<V: Vector>(chunk: &[u8], mut hope: bool, is_beyond: &mut bool) -> usize {
     let (start, len, group) = (chunk.as_ptr(), chunk.len(), V::GROUP * V::LEN);
+    let half = group / 2;
     // SAFETY: the features are the caller's promise. Everything before `at` is in the chunk and is good; each call says
     // why what it reads is in the chunk.
     unsafe {
@@ -88,11 +87,11 @@ unsafe fn first_flaw<V: Vector>(chunk: &[u8], mut hope: bool, is_beyond: &mut bo
             // `4 <= at`, and a group from there is in the chunk.
             let before = last_four(start.add(at));
             if is_ascii_word(before) {
-                if is_ascii_group::<V>(start.add(at)) {
+                if is_ascii::<V>(start.add(at), V::GROUP) {
                     loop {
                         V::prefetch(start.wrapping_add(at + AHEAD));
                         at += group;
-                        if len - at < group || !is_ascii_group::<V>(start.add(at)) {
+                        if len - at < group || !is_ascii::<V>(start.add(at), V::GROUP) {
                             break;
                         }
                     }
@@ -103,13 +102,18 @@ unsafe fn first_flaw<V: Vector>(chunk: &[u8], mut hope: bool, is_beyond: &mut bo
                     }
                 }
                 if hope {
-                    let (first, last) = above_ascii::<V>(start.add(at));
-                    // The octet behind the last one must be judged too: it may be due to be a continuation.
-                    if last - first < V::LEN - 1 {
-                        let from = at + first;
-                        let mark = first_mark_behind_ascii::<V>(chunk, from);
-                        if mark < V::LEN.min(len - from) {
-                            return from + mark;
+                    let halves = [0, half].map(|skip| is_ascii::<V>(start.add(at + skip), V::GROUP / 2));
+                    // Or the octet behind the first half must be judged too: it may be due to be a continuation.
+                    let is_apart = halves[1] & is_ascii_word(last_four(start.add(at + half)));
+                    if halves[0] | is_apart {
+                        // Without a branch, since it may be either.
+                        let from = at + half * usize::from(halves[0]);
+                        if marks_of_all::<V>(start.add(from), 1, V::GROUP / 2, *is_beyond).is_marked() {
+                            let flaw = V::locate(chunk, from, from + half);
+                            if flaw < from + half {
+                                return flaw;
+                            }
+                            *is_beyond = true;
                         }
                         at += group;
                         continue;
@@ -118,8 +122,9 @@ unsafe fn first_flaw<V: Vector>(chunk: &[u8], mut hope: bool, is_beyond: &mut bo
             }
             hope = false;
             *is_beyond |= holds_four(before);
-            let stop = at + segment.min((len - at) / group) * group;
-            if marks_of_groups::<V>(start, at, stop, *is_beyond).is_marked() {
+            let groups = segment.min((len - at) / group);
+            let stop = at + groups * group;
+            if marks_of_all::<V>(start.add(at), groups, V::GROUP, *is_beyond).is_marked() {
                 let flaw = V::locate(chunk, at, stop);
                 if flaw < stop {
                     return flaw;
@@ -132,8 +137,8 @@ unsafe fn first_flaw<V: Vector>(chunk: &[u8], mut hope: bool, is_beyond: &mut bo
         }
         // Less than a group is left of a chunk that is longer than one. So the last group begins before `at`, and if a
         // sequence is unfinished there, it holds some of it.
-        let is_ascii = hope && is_ascii_group::<V>(start.add(len - group));
-        if is_ascii || !marks_of_rest::<V>(chunk, at).is_marked() { len } else { V::locate(chunk, at, len) }
+        let all_ascii = hope && is_ascii::<V>(start.add(len - group), V::GROUP);
+        if all_ascii || !marks_of_rest::<V>(chunk, at).is_marked() { len } else { V::locate(chunk, at, len) }
     }
 }
 
@@ -142,16 +147,18 @@ const fn is_ascii_word(word: u32) -> bool {
     word & 0x8080_8080 == 0
 }
 
+/// Are this many vectors ASCII?
+///
 /// # Safety
 ///
-/// The CPU has the features; a group at `from` can be read.
+/// The CPU has the features; so many vectors at `from` can be read.
 #[inline(always)]
-unsafe fn is_ascii_group<V: Vector>(from: *const u8) -> bool {
+unsafe fn is_ascii<V: Vector>(from: *const u8, vectors: usize) -> bool {
     // SAFETY: as above.
     unsafe {
         let mut any = V::load(from);
         let mut i = 1;
-        while i < V::GROUP {
+        while i < vectors {
             any = any.or(V::load(from.add(i * V::LEN)));
             i += 1;
         }
@@ -159,84 +166,46 @@ unsafe fn is_ascii_group<V: Vector>(from: *const u8) -> bool {
     }
 }
 
-/// Where in a group the first and the last octet above `7F` are, of which there is one.
+/// `marks`, and those of this many vectors at `from`; of sequences of four only if `IS_BEYOND`.
 ///
 /// # Safety
 ///
-/// The CPU has the features; a group at `from` can be read.
+/// The CPU has the features; so many vectors at `from`, and three octets before it, can be read. `IS_BEYOND`, or none
+/// of these three octets begins a sequence of four.
 #[inline(always)]
-unsafe fn above_ascii<V: Vector>(from: *const u8) -> (usize, usize) {
-    let words = V::GROUP * V::LEN / 64;
-    let mut above = [0; LARGEST_GROUP / 64];
-    let (mut first, mut last) = (0, 0);
-    let mut i = 0;
-    while i < words {
-        // SAFETY: as above.
-        above[i] = unsafe { V::above_ascii(from.add(64 * i)) };
-        i += 1;
-    }
-    // Without a branch, since any of them may be the one.
-    i = 0;
-    while i < words {
-        if above[i] != 0 {
-            last = 64 * i + 63 - above[i].leading_zeros() as usize;
-        }
-        let back = words - 1 - i;
-        if above[back] != 0 {
-            first = 64 * back + above[back].trailing_zeros() as usize;
-        }
-        i += 1;
-    }
-    (first, last)
-}
-
-/// The first mark in the vector at `at`, or behind it, or behind the end of the chunk. The octets before it are ASCII.
-///
-/// # Safety
-///
-/// The CPU has the features; `at` is within the chunk, which has four octets or more.
-#[inline(always)]
-unsafe fn first_mark_behind_ascii<V: Vector>(chunk: &[u8], at: usize) -> usize {
-    // SAFETY: as above; what is left of the chunk may be less than a vector.
-    unsafe {
-        let x =
-            if chunk.len() - at < V::LEN { V::load_rest(chunk, at) } else { V::load(chunk.as_ptr().add(at)) };
-        V::zero().or_flaws(x, x.moved(V::zero())).first_mark()
-    }
-}
-
-/// The marks of the groups from `at` to `stop`; of sequences of four only if `is_beyond`.
-///
-/// # Safety
-///
-/// The CPU has the features; `stop - at` is a multiple of a group; from three octets before `at` to `stop` memory can
-/// be read from `start` on. `is_beyond`, or none of these three octets begins a sequence of four.
-#[inline(always)]
-unsafe fn marks_of_groups<V: Vector>(start: *const u8, mut at: usize, stop: usize, is_beyond: bool) -> V {
+unsafe fn marks_of<V: Vector, const IS_BEYOND: bool>(mut marks: V, from: *const u8, vectors: usize) -> V {
     // SAFETY: as above.
     unsafe {
-        let mut marks = V::zero();
+        let mut i = 0;
+        while i < vectors {
+            let from = from.add(i * V::LEN);
+            V::prefetch(from.wrapping_add(AHEAD));
+            marks = if IS_BEYOND { or_flaws_at(marks, from) } else { or_flaws_in_bmp_at(marks, from) };
+            i += 1;
+        }
+        marks
+    }
+}
+
+/// The marks of so many stretches of so many vectors each.
+///
+/// # Safety
+///
+/// As for [`marks_of`], of all of them.
+#[inline(always)]
+unsafe fn marks_of_all<V: Vector>(from: *const u8, stretches: usize, vectors: usize, is_beyond: bool) -> V {
+    // SAFETY: as above.
+    unsafe {
+        let (mut marks, mut i) = (V::zero(), 0);
         if is_beyond {
-            while at < stop {
-                let mut i = 0;
-                while i < V::GROUP {
-                    let from = start.add(at + i * V::LEN);
-                    V::prefetch(from.wrapping_add(AHEAD));
-                    marks = or_flaws_at(marks, from);
-                    i += 1;
-                }
-                at += V::GROUP * V::LEN;
+            while i < stretches {
+                marks = marks_of::<V, true>(marks, from.add(i * vectors * V::LEN), vectors);
+                i += 1;
             }
         } else {
-            while at < stop {
-                let mut i = 0;
-                while i < V::GROUP {
-                    let from = start.add(at + i * V::LEN);
-                    V::prefetch(from.wrapping_add(AHEAD));
-                    marks = or_flaws_in_bmp_at(marks, from);
-                    i += 1;
-                }
-                at += V::GROUP * V::LEN;
+            while i < stretches {
+                marks = marks_of::<V, false>(marks, from.add(i * vectors * V::LEN), vectors);
+                i += 1;
             }
         }
         marks

@@ -135,18 +135,6 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
-    unsafe fn above_ascii(from: *const u8) -> u64 {
-        unsafe {
-            // Every fourth octet in one vector, so that the first bits of the four side by side are in their order.
-            let uint8x16x4_t(a, b, c, d) = vld4q_u8(from);
-            let halves = [vsriq_n_u8::<1>(b, a), vsriq_n_u8::<1>(d, c)];
-            let four = vsriq_n_u8::<2>(halves[1], halves[0]);
-            let eight = vreinterpretq_u16_u8(vsriq_n_u8::<4>(four, four));
-            vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(eight)))
-        }
-    }
-
-    #[inline(always)]
     unsafe fn or_flaws(self, Self(x): Self, [Self(p1), Self(p2), Self(p3)]: [Self; 3]) -> Self {
         unsafe {
             let s1 = vqsubq_u8(p1, vdupq_n_u8(0x40));

@@ -246,8 +246,8 @@ fn a_whole_text_is_told_from_one_that_is_not_at_every_length() {
     }
 }
 
-/// Two characters in ASCII, as near to each other as one vector reaches and nearer and farther: of the second there is
-/// less and less.
+/// Two characters in ASCII, in the same half of a group, in its two halves, or in two groups: of the second there is less
+/// and less.
 #[test]
 #[cfg_attr(miri, ignore = "hours")]
 fn two_characters_in_ascii_are_judged_alike_at_every_distance() {

@@ -14,7 +14,7 @@ use super::{Last, SMALL};
 pub(super) trait Vector: Copy {
     /// Octets in a vector.
     const LEN: usize;
-    /// Vectors that the main loop takes at once: 64 octets, or a few times as many.
+    /// Vectors that the main loop takes at once: an even number.
     const GROUP: usize;
 
     /// Nothing: no octet above `7F`, no flaw.
@@ -41,13 +41,6 @@ pub(super) trait Vector: Copy {
     unsafe fn or(self, other: Self) -> Self;
 
     unsafe fn is_ascii(self) -> bool;
-
-    /// Which of 64 octets are above `7F`: the first octet is the lowest bit.
-    ///
-    /// # Safety
-    ///
-    /// 64 octets at `from` can be read.
-    unsafe fn above_ascii(from: *const u8) -> u64;
 
     /// `self`, with a mark at every flaw of `x`.
     unsafe fn or_flaws(self, x: Self, p: [Self; 3]) -> Self;

@@ -16,7 +16,7 @@ use super::super::{Last, bulk};
 /// # Safety
 ///
 /// The CPU has the features named here, and the chunk has four octets or more.
-#[target_feature(enable = "avx2,bmi1,lzcnt")]
+#[target_feature(enable = "avx2,bmi1")]
 pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
     unsafe { vector::take::<Ymm>(last, chunk) }
@@ -27,7 +27,7 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
 /// # Safety
 ///
 /// The CPU has the features named here, and there are four octets or more.
-#[target_feature(enable = "avx2,bmi1,lzcnt")]
+#[target_feature(enable = "avx2,bmi1")]
 pub(super) unsafe fn is_text(octets: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the length is the caller's promise.
     unsafe { vector::is_text::<Ymm>(octets) }
@@ -38,7 +38,7 @@ pub(super) unsafe fn is_text(octets: &[u8]) -> bool {
 /// # Safety
 ///
 /// The CPU has the features named here, and the chunk is longer than a vector.
-#[target_feature(enable = "avx2,bmi1,lzcnt")]
+#[target_feature(enable = "avx2,bmi1")]
 #[inline(never)]
 unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
@@ -50,7 +50,7 @@ unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
 /// # Safety
 ///
 /// The CPU has the features named here, and what [`bulk::locate`] asks for.
-#[target_feature(enable = "avx2,bmi1,lzcnt")]
+#[target_feature(enable = "avx2,bmi1")]
 #[cold]
 #[inline(never)]
 unsafe fn locate(chunk: &[u8], at: usize, end: usize) -> usize {
@@ -230,15 +230,6 @@ impl Vector for Ymm {
     #[inline(always)]
     unsafe fn is_ascii(self) -> bool {
         unsafe { _mm256_movemask_epi8(self.0) == 0 }
-    }
-
-    #[inline(always)]
-    unsafe fn above_ascii(from: *const u8) -> u64 {
-        unsafe {
-            let [low, high] =
-                [from, from.add(32)].map(|from| _mm256_movemask_epi8(Self::load(from).0) as u32);
-            u64::from(low) | u64::from(high) << 32
-        }
     }
 
     #[inline(always)]

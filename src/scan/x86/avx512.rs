@@ -11,7 +11,7 @@ use super::super::{Last, bulk};
 /// # Safety
 ///
 /// The CPU has the features named here, and the chunk has four octets or more.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,lzcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
     unsafe { vector::take::<Zmm>(last, chunk) }
@@ -22,7 +22,7 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
 /// # Safety
 ///
 /// The CPU has the features named here, and there are four octets or more.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,lzcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 pub(super) unsafe fn is_text(octets: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the length is the caller's promise.
     unsafe { vector::is_text::<Zmm>(octets) }
@@ -33,7 +33,7 @@ pub(super) unsafe fn is_text(octets: &[u8]) -> bool {
 /// # Safety
 ///
 /// The CPU has the features named here, and the chunk is longer than a vector.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,lzcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 #[inline(never)]
 unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
@@ -45,7 +45,7 @@ unsafe fn take_large(last: &mut Last, chunk: &[u8]) -> usize {
 /// # Safety
 ///
 /// The CPU has the features named here, and what [`bulk::locate`] asks for.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,lzcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 #[cold]
 #[inline(never)]
 unsafe fn locate(chunk: &[u8], at: usize, end: usize) -> usize {
@@ -106,11 +106,6 @@ impl Vector for Zmm {
     #[inline(always)]
     unsafe fn is_ascii(self) -> bool {
         unsafe { _mm512_movepi8_mask(self.0) == 0 }
-    }
-
-    #[inline(always)]
-    unsafe fn above_ascii(from: *const u8) -> u64 {
-        unsafe { _mm512_movepi8_mask(Self::load(from).0) }
     }
 
     #[inline(always)]

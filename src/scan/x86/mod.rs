@@ -37,7 +37,6 @@ pub(super) const KNOWN: Option<&Implementation> = if cfg!(all(
     target_feature = "avx512vbmi2",
     target_feature = "bmi1",
     target_feature = "bmi2",
-    target_feature = "lzcnt",
     target_feature = "popcnt"
 )) {
     Some(&AVX512)
@@ -47,14 +46,14 @@ pub(super) const KNOWN: Option<&Implementation> = if cfg!(all(
 
 static AVX512: Implementation = Implementation {
     name: "avx512",
-    is_supported: || has!("avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "lzcnt" "popcnt"),
+    is_supported: || has!("avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"),
     take: avx512::take,
     is_text: avx512::is_text,
 };
 
 static AVX2: Implementation = Implementation {
     name: "avx2",
-    is_supported: || has!("avx2" "bmi1" "lzcnt" "popcnt"),
+    is_supported: || has!("avx2" "bmi1" "popcnt"),
     take: avx2::take,
     is_text: avx2::is_text,
 };
