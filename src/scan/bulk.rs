@@ -13,8 +13,11 @@ use super::{Last, SMALL};
 const FIRST_SEGMENT: usize = 2;
 /// With 16 a flaw in dense text would be found later than by a look at every block (AVX2, 0.84 of simdutf8 `compat`).
 const LONGEST_SEGMENT: usize = 8;
-/// How far ahead memory is asked for: the best of eight distances (docs/performance.md).
+/// How far ahead memory is asked into the nearest cache (docs/performance.md has what other distances give).
 const AHEAD: usize = 1024;
+/// And into the next one, for dense text. In ASCII there is no time for both: that would cost a fifth of the speed where
+/// the second cache has the text already.
+const FAR_AHEAD: usize = 4096;
 
 /// [`Implementation::take`](super::kernel::Implementation::take) for chunks of more than a vector.
 ///
@@ -179,7 +182,10 @@ unsafe fn marks_of<V: Vector, const IS_BEYOND: bool>(mut marks: V, from: *const 
         let mut i = 0;
         while i < vectors {
             let from = from.add(i * V::LEN);
-            V::prefetch(from.wrapping_add(AHEAD));
+            if i * V::LEN % 64 == 0 {
+                V::prefetch(from.wrapping_add(AHEAD));
+                V::prefetch_far(from.wrapping_add(FAR_AHEAD));
+            }
             marks = if IS_BEYOND { or_flaws_at(marks, from) } else { or_flaws_in_bmp_at(marks, from) };
             i += 1;
         }

@@ -189,4 +189,7 @@ impl Vector for Neon {
 
     #[inline(always)]
     unsafe fn prefetch(_: *const u8) {}
+
+    #[inline(always)]
+    unsafe fn prefetch_far(_: *const u8) {}
 }

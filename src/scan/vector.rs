@@ -71,6 +71,9 @@ pub(super) trait Vector: Copy {
 
     /// Says that memory will be read soon. No address is wrong.
     unsafe fn prefetch(from: *const u8);
+
+    /// The same, later.
+    unsafe fn prefetch_far(from: *const u8);
 }
 
 /// [`Implementation::take`](super::kernel::Implementation::take): what small chunks need, and nothing that would make

@@ -280,4 +280,9 @@ impl Vector for Ymm {
     unsafe fn prefetch(from: *const u8) {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
     }
+
+    #[inline(always)]
+    unsafe fn prefetch_far(from: *const u8) {
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+    }
 }
