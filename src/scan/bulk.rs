@@ -248,7 +248,7 @@ pub(super) unsafe fn locate<V: Vector>(chunk: &[u8], mut at: usize, end: usize) 
     let start = chunk.as_ptr();
     // SAFETY: each vector that is loaded is in the chunk, and `3 <= at` throughout.
     unsafe {
-        while end - at >= 2 * V::LEN {
+        while end - at > 2 * V::LEN {
             let from = start.add(at);
             if or_flaws_at(or_flaws_at(V::zero(), from), from.add(V::LEN)).is_marked() {
                 break;

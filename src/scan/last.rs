@@ -27,9 +27,10 @@ const STEP: u32 = CALM / 16;
 pub(super) const CALMEST: u32 = 2 * CALM - 1;
 /// What a wrong guess costs: three of them end the calm.
 const DISAPPOINTMENT: u32 = 63;
-/// Sequences of four were met: characters beyond the Basic Multilingual Plane. The other half of the guess is this bit
-/// on its way down, a place a chunk, until it is forgotten behind 16.
-pub(super) const BEYOND: u32 = 1 << 31;
+/// Sequences of four were met: characters beyond the Basic Multilingual Plane. The other half of the guess counts the
+/// chunks until that is forgotten: 64, so that to find out anew costs text which is full of them little.
+pub(super) const BEYOND: u32 = 64 << 16;
+const A_CHUNK: u32 = 1 << 16;
 
 impl Last {
     /// Between characters.
@@ -127,7 +128,7 @@ impl Last {
     /// Behind a chunk with a sequence of four.
     #[inline]
     pub(super) const fn beyond(self) -> Self {
-        Self::new(self.word(), self.guess() | BEYOND)
+        Self::new(self.word(), self.guess() & 0xFFFF | BEYOND)
     }
 
     /// Behind a chunk that was not ASCII, or not tried for it, with the guess of those before it. Without a branch:
@@ -138,10 +139,11 @@ impl Last {
         Self::new(self.word(), (before.guess() + STEP) & kept)
     }
 
-    /// Another chunk that was judged for what [`is_beyond`](Self::is_beyond) tells.
+    /// Behind another chunk that was judged as one that may have sequences of four.
     #[inline]
     pub(super) const fn less_beyond(self) -> Self {
-        Self::new(self.word(), self.guess() & 0xFFFF | self.guess() >> 1 & 0xFFFF_0000)
+        let guess = self.guess();
+        Self::new(self.word(), if guess >= A_CHUNK { guess - A_CHUNK } else { guess })
     }
 
     #[inline]
