@@ -392,21 +392,69 @@ fn verdict_of_std(octets: &[u8]) -> Verdict {
     }
 }
 
-/// The same by a kernel, chunk by chunk.
+/// The same by a kernel, chunk by chunk, whatever it guesses.
 fn verdict(kernel: Kernel, chunks: &[&[u8]]) -> Verdict {
+    verdict_by(chunks, |last, chunk| {
+        let flaw = flaw_of(kernel, last.word(), chunk);
+        if flaw == chunk.len() {
+            *last = last.behind(chunk);
+        }
+        flaw
+    })
+}
+
+fn verdict_by(chunks: &[&[u8]], take: impl Fn(&mut Last, &[u8]) -> usize) -> Verdict {
     let (mut last, mut before) = (Last::NONE, 0);
     for chunk in chunks {
-        let flaw = flaw_of(kernel, last.word(), chunk);
+        let flaw = take(&mut last, chunk);
         if flaw < chunk.len() {
             let (taken, fault) = super::refuse(last, chunk, flaw);
             let len = usize::from(fault.octets.len());
             return Verdict { valid_up_to: before + taken - len, ill_formed: true, len };
         }
-        last = last.behind(chunk);
         before += chunk.len();
     }
     let len = usize::from(last.pending_len());
     Verdict { valid_up_to: before - len, ill_formed: false, len }
+}
+
+/// Long stretches of one kind of text and of another, with one flaw or none, in chunks of very different lengths.
+#[test]
+fn long_streams_are_judged_alike_with_the_guesses_that_they_lead_to() {
+    let mut seed = 0x2545_F491_4F6C_DD1D;
+    let rounds = match () {
+        () if cfg!(miri) => 2,
+        () if cfg!(debug_assertions) => 1_000,
+        () => 20_000,
+    };
+    for round in 0..rounds {
+        let mut octets = Vec::new();
+        for _ in 0..1 + random(&mut seed) % 12 {
+            let alphabet = ALPHABETS[random(&mut seed) as usize % ALPHABETS.len()];
+            octets.extend(text(1 + random(&mut seed) as usize % 900, alphabet));
+        }
+        if round % 3 > 0 {
+            let at = random(&mut seed) as usize % octets.len();
+            octets[at] =
+                [0x80, 0xBF, 0xC1, 0xC3, 0xE2, 0xED, 0xF0, 0xF4, 0xFF, b'a'][random(&mut seed) as usize % 10];
+        }
+        let expected = verdict_of_std(&octets);
+        let mut chunks = Vec::new();
+        let mut rest = &octets[..];
+        while !rest.is_empty() {
+            let longest = rest.len().min([20, 300, 700, 3_000][random(&mut seed) as usize % 4]);
+            let (chunk, behind) = rest.split_at(1 + random(&mut seed) as usize % longest);
+            chunks.push(chunk);
+            rest = behind;
+        }
+        for kernel in Kernel::available() {
+            let found = verdict_by(&chunks, |last, chunk| {
+                if chunk.len() < 4 { take_few(last, chunk) } else { kernel.take(last, chunk) }
+            });
+            let lens: Vec<usize> = chunks.iter().map(|chunk| chunk.len()).collect();
+            assert_eq!(found, expected, "{kernel:?}, round {round}, chunks of {lens:?}");
+        }
+    }
 }
 
 #[test]
