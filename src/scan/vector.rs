@@ -45,8 +45,8 @@ pub(super) trait Vector: Copy {
     /// `self`, with a mark at every flaw of `x`.
     unsafe fn or_flaws(self, x: Self, p: [Self; 3]) -> Self;
 
-    /// The same, two operations cheaper, where no octet of `x` is the third or the fourth behind a lead of four: the
-    /// formula for the Basic Multilingual Plane. The octet behind such a lead is marked, whatever it is.
+    /// The same for the Basic Multilingual Plane, with an operation or two and a read less: where no octet of `x` stands
+    /// two or three places behind a lead of four. The octet that stands one place behind is marked, whatever it is.
     unsafe fn or_flaws_in_bmp(self, x: Self, p: [Self; 2]) -> Self;
 
     /// Is anything marked?
