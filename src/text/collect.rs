@@ -89,6 +89,8 @@ impl TextDecoder {
 
 /// Octets that are looked at together.
 const STEP: usize = 16;
+/// Octets that are looked at behind so many that were ASCII.
+const STRETCH: usize = 32;
 
 /// Takes what follows an error.
 #[inline(never)]
@@ -157,6 +159,13 @@ fn step_by_step(
             if not_ascii == 0 {
                 push(room, &mut len, window, STEP);
                 taken += STEP;
+                // Only here, where ASCII is likely: anywhere else one more guess costs more than it saves.
+                if let Some(stretch) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STRETCH>())
+                    && stretch.is_ascii()
+                {
+                    push(room, &mut len, stretch, STRETCH);
+                    taken += STRETCH;
+                }
                 continue;
             }
             ascii = not_ascii.trailing_zeros() as usize / 8;
@@ -212,8 +221,8 @@ const ROOM: usize = 512;
 
 const HIGH: u128 = u128::from_ne_bytes([0x80; STEP]);
 
-/// What is pushed in one step: ASCII, then a sequence or a repair.
-const MOST: usize = STEP + 32;
+/// What is pushed in one step: ASCII, then more of it, or a sequence or a repair.
+const MOST: usize = STEP + STRETCH;
 
 /// Takes the first `count` octets, which are whole characters. There is room.
 #[inline(always)]
