@@ -22,8 +22,8 @@ def start(*flags):
 def talk(address, *writes):
     with socket.create_connection(address, timeout=10) as client:
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        for octets in writes:
-            client.sendall(octets)
+        for bytes in writes:
+            client.sendall(bytes)
             time.sleep(0.2)
         client.shutdown(socket.SHUT_WR)
         answer = b""

@@ -67,7 +67,7 @@ fn errors(c: &mut Criterion) {
         });
         for one_in in [10_000, 100, 10] {
             let mut data = text(sentence, 1 << 16);
-            data.iter_mut().skip(7).step_by(one_in).for_each(|octet| *octet = 0xFF);
+            data.iter_mut().skip(7).step_by(one_in).for_each(|byte| *byte = 0xFF);
             group.bench_function(BenchmarkId::new(format!("repair, one in {one_in}"), name), |b| {
                 let mut out = String::with_capacity(3 * data.len());
                 b.iter(|| {

@@ -40,12 +40,12 @@ impl Body for Frames {
 
 fn drain<B: Body<Data = Bytes>>(body: B) -> usize {
     let mut body = pin!(body);
-    let mut octets = 0;
+    let mut bytes = 0;
     while let Poll::Ready(Some(Ok(frame))) = body.as_mut().poll_frame(&mut Context::from_waker(Waker::noop()))
     {
-        octets += frame.data_ref().map_or(0, Bytes::len);
+        bytes += frame.data_ref().map_or(0, Bytes::len);
     }
-    octets
+    bytes
 }
 
 fn bodies(criterion: &mut Criterion) {

@@ -1,4 +1,4 @@
-//! Streaming transfer decoding and validation, against whole-slice decoding and std. Throughput is in encoded octets.
+//! Streaming transfer decoding and validation, against whole-slice decoding and std. Throughput is in encoded bytes.
 #![allow(missing_docs)]
 
 use core::hint::black_box;
@@ -54,8 +54,8 @@ fn quoted_printable(c: &mut Criterion) {
         group.throughput(Throughput::Bytes(body.len() as u64));
         group.bench_with_input(BenchmarkId::new("quoted_printable+std", name), &body, |b, body| {
             b.iter(|| {
-                let octets = quoted_printable::decode(black_box(body), ParseMode::Strict).unwrap();
-                String::from_utf8(octets).unwrap().len()
+                let bytes = quoted_printable::decode(black_box(body), ParseMode::Strict).unwrap();
+                String::from_utf8(bytes).unwrap().len()
             });
         });
         group.bench_with_input(BenchmarkId::new("utf8-codec", name), &body, |b, body| {

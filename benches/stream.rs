@@ -1,6 +1,6 @@
-//! A stream of chunks as text, beside `eventsource-stream`: clean, and with one bad octet at its start.
+//! A stream of chunks as text, beside `eventsource-stream`: clean, and with one bad byte at its start.
 //!
-//! With the bad octet `eventsource-stream` holds everything back until the end and looks at all of it for every chunk,
+//! With the bad byte `eventsource-stream` holds everything back until the end and looks at all of it for every chunk,
 //! which is quadratic: the two sizes show it. Ours replaces one character.
 #![allow(missing_docs)]
 
@@ -22,11 +22,11 @@ const CHUNK: usize = 1024;
 
 const EVENT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"na\u{EF}ve \u{1F980}\"}}]}\n\n";
 
-/// Events, as the network cuts them; perhaps after a bad octet in a comment.
+/// Events, as the network cuts them; perhaps after a bad byte in a comment.
 fn response(size: usize, bad: bool) -> Vec<Bytes> {
-    let mut octets = if bad { b": \xFF\n".to_vec() } else { b": !\n".to_vec() };
-    octets.extend_from_slice(EVENT.repeat(size / EVENT.len()).as_bytes());
-    octets.chunks(CHUNK).map(Bytes::copy_from_slice).collect()
+    let mut bytes = if bad { b": \xFF\n".to_vec() } else { b": !\n".to_vec() };
+    bytes.extend_from_slice(EVENT.repeat(size / EVENT.len()).as_bytes());
+    bytes.chunks(CHUNK).map(Bytes::copy_from_slice).collect()
 }
 
 fn chunks(response: &[Bytes]) -> impl Stream<Item = Result<Bytes, std::io::Error>> + Unpin + '_ {
@@ -66,8 +66,8 @@ fn compare(c: &mut Criterion) {
     group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(2));
     for (name, size, bad) in [
         ("clean, 1 MiB", 1 << 20, false),
-        ("one bad octet, 256 KiB", 1 << 18, true),
-        ("one bad octet, 1 MiB", 1 << 20, true),
+        ("one bad byte, 256 KiB", 1 << 18, true),
+        ("one bad byte, 1 MiB", 1 << 20, true),
     ] {
         let response = response(size, bad);
         assert_eq!(events(&response), size / EVENT.len());

@@ -34,11 +34,11 @@ fn to_utf_16(criterion: &mut Criterion) {
         let text = chunk(text);
         let mut group = criterion.benchmark_group(format!("utf-8 to utf-16/{name}"));
         group.throughput(Throughput::Bytes(text.len() as u64));
-        let mut octets = vec![0; 2 * CHUNK + 16];
+        let mut bytes = vec![0; 2 * CHUNK + 16];
         group.bench_function(BenchmarkId::from_parameter("utf8-codec"), |bencher| {
             let mut transcoder = Transcoder::new(Form::Utf8, Form::Utf16Le);
             bencher.iter(|| {
-                let progress = transcoder.feed_into(black_box(text.as_bytes()), &mut octets);
+                let progress = transcoder.feed_into(black_box(text.as_bytes()), &mut bytes);
                 assert_eq!((progress.status, progress.read), (Status::InputEmpty, text.len()));
             });
         });
@@ -66,22 +66,22 @@ fn to_utf_8(criterion: &mut Criterion) {
             Some(0xD800..0xDC00) => &units[..units.len() - 1],
             _ => &units[..],
         };
-        let octets: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        let bytes: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
         let mut group = criterion.benchmark_group(format!("utf-16 to utf-8/{name}"));
-        group.throughput(Throughput::Bytes(octets.len() as u64));
+        group.throughput(Throughput::Bytes(bytes.len() as u64));
         let mut text = vec![0; 2 * CHUNK + 16];
         group.bench_function(BenchmarkId::from_parameter("utf8-codec"), |bencher| {
             let mut transcoder = Transcoder::new(Form::Utf16Le, Form::Utf8);
             bencher.iter(|| {
-                let progress = transcoder.feed_into(black_box(&octets), &mut text);
-                assert_eq!((progress.status, progress.read), (Status::InputEmpty, octets.len()));
+                let progress = transcoder.feed_into(black_box(&bytes), &mut text);
+                assert_eq!((progress.status, progress.read), (Status::InputEmpty, bytes.len()));
             });
         });
         group.bench_function(BenchmarkId::from_parameter("encoding_rs"), |bencher| {
             let mut decoder = UTF_16LE.new_decoder_without_bom_handling();
             bencher.iter(|| {
-                let (result, read, ..) = decoder.decode_to_utf8(black_box(&octets), &mut text, false);
-                assert_eq!((result, read), (CoderResult::InputEmpty, octets.len()));
+                let (result, read, ..) = decoder.decode_to_utf8(black_box(&bytes), &mut text, false);
+                assert_eq!((result, read), (CoderResult::InputEmpty, bytes.len()));
             });
         });
         group.bench_function(BenchmarkId::from_parameter("encoding_rs::mem"), |bencher| {

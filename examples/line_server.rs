@@ -51,9 +51,9 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
 
     let mut client = TcpStream::connect(addr).await?;
     client.set_nodelay(true)?;
-    for octet in "smörgås\nb\u{0}d\n".as_bytes() {
-        // A write of one octet each: the network may cut anywhere.
-        client.write_all(&[*octet]).await?;
+    for byte in "smörgås\nb\u{0}d\n".as_bytes() {
+        // A write of one byte each: the network may cut anywhere.
+        client.write_all(&[*byte]).await?;
     }
     client.write_all(b"b\xFFd\ngood again\ncut off \xE2\x82").await?;
     client.shutdown().await?;

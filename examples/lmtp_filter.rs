@@ -38,10 +38,10 @@ enum At {
 }
 
 impl Dots {
-    /// Takes a chunk and adds its text to `text`. At the final dot it says how many octets were taken.
+    /// Takes a chunk and adds its text to `text`. At the final dot it says how many bytes were taken.
     pub fn unstuff(&mut self, chunk: &[u8], text: &mut Vec<u8>) -> Option<usize> {
-        for (i, &octet) in chunk.iter().enumerate() {
-            self.state = match (self.state, octet) {
+        for (i, &byte) in chunk.iter().enumerate() {
+            self.state = match (self.state, byte) {
                 (At::LineStart, b'.') => At::Dot,
                 (At::Dot, b'\r') => At::DotCr,
                 (At::DotCr, b'\n') => {
@@ -52,16 +52,16 @@ impl Dots {
                     text.extend_from_slice(b"\r\n");
                     At::LineStart
                 }
-                (state, octet) => {
+                (state, byte) => {
                     if matches!(state, At::Cr | At::DotCr) {
                         self.bare = true;
                         text.push(b'\r');
                     }
-                    if octet == b'\r' {
+                    if byte == b'\r' {
                         At::Cr
                     } else {
-                        self.bare |= octet == b'\n';
-                        text.push(octet);
+                        self.bare |= byte == b'\n';
+                        text.push(byte);
                         At::Text
                     }
                 }
@@ -74,12 +74,12 @@ impl Dots {
 /// Adds the dots again. What goes on is made of what was judged, so that no two programs see two messages.
 fn stuff(text: &[u8], at_line_start: &mut bool) -> Vec<u8> {
     let mut wire = Vec::with_capacity(text.len() + 1);
-    for &octet in text {
-        if *at_line_start && octet == b'.' {
+    for &byte in text {
+        if *at_line_start && byte == b'.' {
             wire.push(b'.');
         }
-        wire.push(octet);
-        *at_line_start = octet == b'\n';
+        wire.push(byte);
+        *at_line_start = byte == b'\n';
     }
     wire
 }
@@ -186,7 +186,7 @@ impl Session {
             self.say("500 5.5.2 a command holds no controls".into()).await?;
             return Ok(true);
         }
-        let verb = command.split(|&octet| octet == b' ').next().unwrap_or_default().to_ascii_uppercase();
+        let verb = command.split(|&byte| byte == b' ').next().unwrap_or_default().to_ascii_uppercase();
         match &verb[..] {
             b"DATA" => self.data().await?,
             // What the filter could not look into.
@@ -270,7 +270,7 @@ impl Session {
 
 /// Whether an extension may be offered: not those that the filter could not look into.
 fn passes(line: &[u8]) -> bool {
-    let keyword = line.get(4..).unwrap_or_default().split(|&octet| octet == b' ').next().unwrap_or_default();
+    let keyword = line.get(4..).unwrap_or_default().split(|&byte| byte == b' ').next().unwrap_or_default();
     ![&b"CHUNKING"[..], b"BINARYMIME", b"STARTTLS", b"AUTH"].iter().any(|no| keyword.eq_ignore_ascii_case(no))
 }
 
@@ -410,10 +410,10 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
                 "the filter could not look into it"
             );
         }
-        // Three octets at a time: the network may cut dots and characters anywhere.
+        // Three bytes at a time: the network may cut dots and characters anywhere.
         let wire = [&stuff(message.as_bytes(), &mut true)[..], b".\r\n"].concat();
-        for octets in wire.chunks(3) {
-            client.write_all(octets).await?;
+        for bytes in wire.chunks(3) {
+            client.write_all(bytes).await?;
         }
         for recipient in ["a", "b"] {
             let lines = reply(&mut client).await?;

@@ -55,29 +55,29 @@ async fn read(socket: impl tokio::io::AsyncRead + Unpin) -> Result<Session, Code
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn core::error::Error>> {
     const RECORDS: usize = 10_000;
-    let mut octets = b"\xEF\xBB\xBF".to_vec();
+    let mut bytes = b"\xEF\xBB\xBF".to_vec();
     let mut bad_at = 0;
     for number in 0..RECORDS {
         match number {
-            // One octet of Latin-1 in a field, as old programs write it.
+            // One byte of Latin-1 in a field, as old programs write it.
             2_000 => {
-                octets.extend_from_slice(b"{\"user\":\"M");
-                bad_at = octets.len() as u64;
-                octets.extend_from_slice(b"\xFCller\"}\n");
+                bytes.extend_from_slice(b"{\"user\":\"M");
+                bad_at = bytes.len() as u64;
+                bytes.extend_from_slice(b"\xFCller\"}\n");
             }
-            4_000 => octets.extend_from_slice(format!("{{\"user\":\"{}\"}}\n", "x".repeat(2_000)).as_bytes()),
-            6_000 => octets.extend_from_slice(b"{\"user\":\r\n"),
+            4_000 => bytes.extend_from_slice(format!("{{\"user\":\"{}\"}}\n", "x".repeat(2_000)).as_bytes()),
+            6_000 => bytes.extend_from_slice(b"{\"user\":\r\n"),
             _ => {
-                octets.extend_from_slice(format!("{{\"user\":\"\u{1F980}\u{2028}{number}\"}}\r\n").as_bytes())
+                bytes.extend_from_slice(format!("{{\"user\":\"\u{1F980}\u{2028}{number}\"}}\r\n").as_bytes())
             }
         }
     }
     let (mut peer, socket) = tokio::io::duplex(8_192);
     let sender = tokio::spawn(async move {
-        for chunk in octets.chunks(4_099) {
+        for chunk in bytes.chunks(4_099) {
             peer.write_all(chunk).await?;
         }
-        std::io::Result::Ok(octets.len())
+        std::io::Result::Ok(bytes.len())
     });
     let session = read(socket).await?;
     let sent = sender.await??;
@@ -88,7 +88,7 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
     assert_eq!((session.too_long, session.not_json), (1, 1));
     assert!(session.batches < RECORDS / 10, "{} batches", session.batches);
     println!(
-        "{sent} octets: {} records in {} batches; not text at {:?}, too long {}, not JSON {}",
+        "{sent} bytes: {} records in {} batches; not text at {:?}, too long {}, not JSON {}",
         session.users.len(),
         session.batches,
         session.not_text,

@@ -109,8 +109,8 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
 
     let mut client = TcpStream::connect(address).await?;
     client.set_nodelay(true)?;
-    for octet in "byte by byte: \u{1F980}".as_bytes() {
-        client.write_all(&[*octet]).await?;
+    for byte in "byte by byte: \u{1F980}".as_bytes() {
+        client.write_all(&[*byte]).await?;
     }
     // All of this is delivered and answered, then the connection is closed.
     client.write_all(b" and then \xFF what follows is not delivered").await?;

@@ -67,7 +67,7 @@ where
 }
 
 /// Every line end, a comment, a BOM at the start and one that is text, a Unicode separator that ends no line, and an
-/// octet that is no text.
+/// byte that is no text.
 const RESPONSE: &[u8] = b"\xEF\xBB\xBF: connected\r\n\
     event: token\r\ndata: Stra\xC3\x9Fe \xF0\x9F\xA6\x80\r\n\r\n\
     data: two\xE2\x80\xA8not three\rdata: lines\r\r\
@@ -103,6 +103,6 @@ async fn main() -> Result<(), CodecError> {
         assert_eq!(RESPONSE[error.offset as usize], 0xFF, "chunks of {size}");
         assert_eq!(got[3].as_ref().ok(), Some(&expected[3]));
     }
-    println!("{} octets, cut in every size: the same {} events", RESPONSE.len(), expected.len());
+    println!("{} bytes, cut in every size: the same {} events", RESPONSE.len(), expected.len());
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A WebSocket echo that judges text as its octets arrive: a frame that announces a mebibyte and starts with something
+//! A WebSocket echo that judges text as its bytes arrive: a frame that announces a mebibyte and starts with something
 //! that is no text is refused with close code 1007 before the rest has come.
 //!
 //! Libraries hand out whole frames, so this server reads frames itself; a library does the handshake, and is the client.
@@ -21,7 +21,7 @@ use utf8_codec::{Mask, Utf8Validator, truncate};
 type Result<T> = core::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const MAX_MESSAGE: usize = 16 << 20;
-/// A close frame has 125 octets, two of which are the code (RFC 6455 §5.5).
+/// A close frame has 125 bytes, two of which are the code (RFC 6455 §5.5).
 const MAX_REASON: usize = 123;
 
 struct Connection {
@@ -30,7 +30,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Reads some octets; an end is not expected.
+    /// Reads some bytes; an end is not expected.
     async fn read(&mut self) -> Result<()> {
         match self.socket.read_buf(&mut self.buffer).await? {
             0 => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
@@ -51,7 +51,7 @@ impl Connection {
         }
     }
 
-    /// What has come of a payload of which `left` octets are missing.
+    /// What has come of a payload of which `left` bytes are missing.
     async fn piece(&mut self, left: usize) -> Result<BytesMut> {
         if self.buffer.is_empty() {
             self.read().await?;
@@ -60,9 +60,9 @@ impl Connection {
     }
 
     async fn send(&mut self, frame: Frame) -> Result<()> {
-        let mut octets = Vec::new();
-        frame.format(&mut octets)?;
-        Ok(self.socket.write_all(&octets).await?)
+        let mut bytes = Vec::new();
+        frame.format(&mut bytes)?;
+        Ok(self.socket.write_all(&bytes).await?)
     }
 
     /// Closes the connection; the peer, which may be in the middle of a frame, gets to read why.
@@ -117,7 +117,7 @@ async fn echo(socket: TcpStream) -> Result<()> {
                 match control {
                     Control::Ping => connection.send(Frame::pong(payload.freeze())).await?,
                     Control::Close => {
-                        // A reason is text as well, behind the two octets of the code.
+                        // A reason is text as well, behind the two bytes of the code.
                         let mut reason = Utf8Validator::new();
                         let verdict = reason.feed(payload.get(2..).unwrap_or_default());
                         return match verdict.and_then(|()| reason.end_of_message()) {
@@ -190,16 +190,16 @@ async fn main() -> Result<()> {
     while client.next().await.transpose()?.is_some() {}
     println!("good text was echoed");
 
-    // Autobahn 6.4.3: the head of a frame of a mebibyte, and the few octets that make it ill-formed. No more is sent.
+    // Autobahn 6.4.3: the head of a frame of a mebibyte, and the few bytes that make it ill-formed. No more is sent.
     let mut client = connect(&address).await?;
     let key = [0x37, 0xFA, 0x21, 0x3D];
-    let mut octets = Vec::new();
+    let mut bytes = Vec::new();
     let header = FrameHeader { opcode: OpCode::Data(Data::Text), mask: Some(key), ..FrameHeader::default() };
-    header.format(1 << 20, &mut octets)?;
+    header.format(1 << 20, &mut bytes)?;
     let mut payload = *b"\xCE\xBA\xE1\xBD\xB9\xCF\x83\xCE\xBC\xCE\xB5\xF4\x90";
     Mask::new(key).apply(&mut payload);
-    octets.extend_from_slice(&payload);
-    client.get_mut().write_all(&octets).await?;
+    bytes.extend_from_slice(&payload);
+    client.get_mut().write_all(&bytes).await?;
     let (code, reason) = closed(&mut client).await?;
     assert_eq!((code, &*reason), (1007, "ill-formed UTF-8 at byte 11 (AboveMax, 1 bytes)"));
     println!("refused inside a frame: {code} {reason}");

@@ -1,61 +1,61 @@
 //! Where characters begin: UTF-8 synchronises itself (RFC 3629 §1), so the boundary next to any place is found by
-//! looking at three octets, whatever came before.
+//! looking at three bytes, whatever came before.
 
 use crate::form::{State, UTF_8, is_continuation};
 
-/// Octets of a character that do not start it: three at most.
+/// Bytes of a character that do not start it: three at most.
 const MAX_CONTINUATIONS: usize = 3;
 
-/// The last place at or before `index` where `octets` can be cut without cutting a character. `index` counts octets;
+/// The last place at or before `index` where `bytes` can be cut without cutting a character. `index` counts bytes;
 /// behind the end it stands for the end.
 ///
-/// Looks at three octets at most. Where the octets are ill-formed it gives some place, never more than three octets
+/// Looks at three bytes at most. Where the bytes are ill-formed it gives some place, never more than three bytes
 /// back.
 ///
 /// ```
 /// let text = "a🦀b".as_bytes();
 /// assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|index| utf8_codec::floor_boundary(text, index)), [0, 1, 1, 1, 1, 5, 6]);
 /// ```
-pub fn floor_boundary(octets: &[u8], index: usize) -> usize {
-    let index = index.min(octets.len());
+pub fn floor_boundary(bytes: &[u8], index: usize) -> usize {
+    let index = index.min(bytes.len());
     let inside = (0..MAX_CONTINUATIONS).take_while(|&back| {
-        let octet = index.checked_sub(back).and_then(|at| octets.get(at));
-        octet.is_some_and(|&octet| is_continuation(octet))
+        let byte = index.checked_sub(back).and_then(|at| bytes.get(at));
+        byte.is_some_and(|&byte| is_continuation(byte))
     });
     index.saturating_sub(inside.count())
 }
 
-/// The first place at or after `index` where `octets` can be cut without cutting a character. `index` counts octets;
+/// The first place at or after `index` where `bytes` can be cut without cutting a character. `index` counts bytes;
 /// behind the end it stands for the end.
 ///
-/// Looks at three octets at most. Where the octets are ill-formed it gives some place, never more than three octets
+/// Looks at three bytes at most. Where the bytes are ill-formed it gives some place, never more than three bytes
 /// on.
 ///
 /// ```
 /// let text = "a🦀b".as_bytes();
 /// assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|index| utf8_codec::ceil_boundary(text, index)), [0, 1, 5, 5, 5, 5, 6]);
 /// ```
-pub fn ceil_boundary(octets: &[u8], index: usize) -> usize {
-    let index = index.min(octets.len());
-    index + leading_continuations(&octets[index..])
+pub fn ceil_boundary(bytes: &[u8], index: usize) -> usize {
+    let index = index.min(bytes.len());
+    index + leading_continuations(&bytes[index..])
 }
 
-/// How many octets at the end of `octets` start a character that is not whole: none to three. What they are held back
+/// How many bytes at the end of `bytes` start a character that is not whole: none to three. What they are held back
 /// for, a [`Utf8Decoder`](crate::Utf8Decoder) does by itself; this is for those who only have a buffer to cut.
 ///
 /// ```
 /// assert_eq!(utf8_codec::unfinished_len(b"caf\xC3"), 1);
 /// assert_eq!(utf8_codec::unfinished_len("café".as_bytes()), 0);
 /// ```
-pub fn unfinished_len(octets: &[u8]) -> usize {
-    let start = floor_boundary(octets, octets.len().saturating_sub(1));
-    let last = &octets[start..];
+pub fn unfinished_len(bytes: &[u8]) -> usize {
+    let start = floor_boundary(bytes, bytes.len().saturating_sub(1));
+    let last = &bytes[start..];
     if UTF_8.state_after(last) == State::BOUNDARY { 0 } else { last.len() }
 }
 
-/// The longest beginning of `text` that is at most `max` octets long and ends between characters.
+/// The longest beginning of `text` that is at most `max` bytes long and ends between characters.
 ///
-/// For protocols with room for so many octets: a WebSocket close reason (123), a syslog message, an IRC line (510).
+/// For protocols with room for so many bytes: a WebSocket close reason (123), a syslog message, an IRC line (510).
 ///
 /// ```
 /// assert_eq!(utf8_codec::truncate("na\u{EF}ve", 3), "na");
@@ -65,14 +65,14 @@ pub fn truncate(text: &str, max: usize) -> &str {
     &text[..floor_boundary(text.as_bytes(), max)]
 }
 
-/// [`truncate`] for text that comes in chunks: lets `max` octets through, whole characters only, and then nothing.
+/// [`truncate`] for text that comes in chunks: lets `max` bytes through, whole characters only, and then nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncator {
     left: usize,
 }
 
 impl Truncator {
-    /// Lets `max` octets through.
+    /// Lets `max` bytes through.
     pub const fn new(max: usize) -> Self {
         Self { left: max }
     }
@@ -86,13 +86,13 @@ impl Truncator {
     }
 }
 
-/// Splits text that comes in chunks into messages of at most so many octets, each of whole characters and as long as
+/// Splits text that comes in chunks into messages of at most so many bytes, each of whole characters and as long as
 /// it can be. Where it splits depends on the text alone, not on the chunks.
 ///
 /// ```
 /// use utf8_codec::Splitter;
 ///
-/// let mut splitter = Splitter::new(4).expect("four octets hold any character");
+/// let mut splitter = Splitter::new(4).expect("four bytes hold any character");
 /// let mut messages: Vec<String> = Vec::new();
 /// for chunk in ["gr\u{FC}", "n u", "nd blau"] {
 ///     for part in splitter.feed(chunk) {
@@ -112,7 +112,7 @@ pub struct Splitter {
 }
 
 impl Splitter {
-    /// Messages of at most `max` octets; `None` below four, where some characters fit nowhere.
+    /// Messages of at most `max` bytes; `None` below four, where some characters fit nowhere.
     pub const fn new(max: usize) -> Option<Self> {
         if max > MAX_CONTINUATIONS { Some(Self { max, left: 0 }) } else { None }
     }
@@ -169,7 +169,7 @@ impl core::iter::FusedIterator for Parts<'_, '_> {}
 
 /// Starts in the middle of a stream: a ring buffer that has gone round, a `Content-Range`, a rotated log.
 ///
-/// The stream may have been cut inside a character. Then what is left of it, at most three octets, is no error but
+/// The stream may have been cut inside a character. Then what is left of it, at most three bytes, is no error but
 /// the price of coming late: they are skipped, and told. Everything behind them is judged as ever.
 ///
 /// ```
@@ -194,7 +194,7 @@ pub struct Resync {
 }
 
 impl Resync {
-    /// At the first octet that there is.
+    /// At the first byte that there is.
     pub const fn new() -> Self {
         Self { skipped: 0, done: false }
     }
@@ -211,13 +211,13 @@ impl Resync {
         chunk.split_at(skipped)
     }
 
-    /// Octets skipped so far: none to three.
+    /// Bytes skipped so far: none to three.
     pub const fn skipped(&self) -> usize {
         self.skipped as usize
     }
 }
 
-/// Up to three octets that start no character.
-fn leading_continuations(octets: &[u8]) -> usize {
-    octets.iter().take(MAX_CONTINUATIONS).take_while(|&&octet| is_continuation(octet)).count()
+/// Up to three bytes that start no character.
+fn leading_continuations(bytes: &[u8]) -> usize {
+    bytes.iter().take(MAX_CONTINUATIONS).take_while(|&&byte| is_continuation(byte)).count()
 }

@@ -86,12 +86,12 @@ pub(crate) fn slice(chunk: &Bytes, text: &str) -> ByteString {
     checked(chunk.slice_ref(text.as_bytes()))
 }
 
-/// Octets that are known to be those of a `str`.
-fn checked(octets: Bytes) -> ByteString {
+/// Bytes that are known to be those of a `str`.
+fn checked(bytes: Bytes) -> ByteString {
     // SAFETY: the caller has just seen them as a `str`; they are `Bytes`, so nobody can change them.
     #[allow(unsafe_code)]
     unsafe {
-        ByteString::from_bytes_unchecked(octets)
+        ByteString::from_bytes_unchecked(bytes)
     }
 }
 

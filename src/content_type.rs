@@ -13,7 +13,7 @@ use core::fmt;
 
 /// A media type with its parameters (RFC 9110 §8.3.1, RFC 2045 §5.1), borrowed from the header.
 ///
-/// Names compare without regard to case, as both standards ask. Values are octets: HTTP allows any above `7F`
+/// Names compare without regard to case, as both standards ask. Values are bytes: HTTP allows any above `7F`
 /// inside a quoted string.
 ///
 /// ```
@@ -55,11 +55,11 @@ pub enum Charset<'h> {
     Conflicting,
 }
 
-/// The octets of a header value are not a media type.
+/// The bytes of a header value are not a media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ContentTypeError {
-    /// Position in the value, in octets, of the first octet that fits nowhere; its length if it ends too early.
+    /// Position in the value, in bytes, of the first byte that fits nowhere; its length if it ends too early.
     pub offset: usize,
 }
 
@@ -239,8 +239,8 @@ impl<'h> Cursor<'h> {
         Err(ContentTypeError { offset: self.at.min(self.value.len()) })
     }
 
-    fn expect(&mut self, octet: u8) -> Result<(), ContentTypeError> {
-        if self.peek() != Some(octet) {
+    fn expect(&mut self, byte: u8) -> Result<(), ContentTypeError> {
+        if self.peek() != Some(byte) {
             return self.fail();
         }
         self.at += 1;
@@ -294,7 +294,7 @@ impl<'h> Cursor<'h> {
 
     fn token(&mut self, allowed: fn(u8) -> bool) -> Result<&'h str, ContentTypeError> {
         let rest = self.value.get(self.at..).unwrap_or_default();
-        let len = rest.iter().take_while(|octet| allowed(**octet)).count();
+        let len = rest.iter().take_while(|byte| allowed(**byte)).count();
         match core::str::from_utf8(&rest[..len]) {
             Ok(token) if !token.is_empty() => {
                 self.at += len;
@@ -336,8 +336,7 @@ impl<'h> Cursor<'h> {
         let mut text = Cow::Borrowed(&b""[..]);
         loop {
             let rest = self.value.get(self.at..).unwrap_or_default();
-            let (run, behind) =
-                rest.split_at(rest.iter().take_while(|octet| is_quoted_text(**octet)).count());
+            let (run, behind) = rest.split_at(rest.iter().take_while(|byte| is_quoted_text(**byte)).count());
             self.at += run.len();
             if text.is_empty() {
                 text = Cow::Borrowed(run);
@@ -351,9 +350,9 @@ impl<'h> Cursor<'h> {
                 }
                 // A fold: the line break is no text, the white space behind it is.
                 [b'\r' | b'\n', ..] if self.dialect == Dialect::Mail => self.at += 1,
-                [b'\\', octet @ (b'\t' | b' '..=b'~' | 0x80..), ..] => {
+                [b'\\', byte @ (b'\t' | b' '..=b'~' | 0x80..), ..] => {
                     self.at += 2;
-                    text.to_mut().push(octet);
+                    text.to_mut().push(byte);
                 }
                 [b'\\', ..] => {
                     self.at += 1;
@@ -366,13 +365,13 @@ impl<'h> Cursor<'h> {
 }
 
 /// `tchar` of RFC 9110 §5.6.2.
-fn is_token(octet: u8) -> bool {
+fn is_token(byte: u8) -> bool {
     // Every message has a media type, so a table.
     const TOKEN: [bool; 256] = {
-        let (mut table, mut octet) = ([false; 256], 0);
-        while octet < 128 {
-            table[octet] = (octet as u8).is_ascii_alphanumeric();
-            octet += 1;
+        let (mut table, mut byte) = ([false; 256], 0);
+        while byte < 128 {
+            table[byte] = (byte as u8).is_ascii_alphanumeric();
+            byte += 1;
         }
         let (others, mut at) = (b"!#$%&'*+-.^_`|~", 0);
         while at < others.len() {
@@ -381,20 +380,20 @@ fn is_token(octet: u8) -> bool {
         }
         table
     };
-    TOKEN[usize::from(octet)]
+    TOKEN[usize::from(byte)]
 }
 
 /// RFC 2045 §5.1 also has braces, which mailers do put into boundaries.
-fn is_value_token(octet: u8) -> bool {
-    is_token(octet) || matches!(octet, b'{' | b'}')
+fn is_value_token(byte: u8) -> bool {
+    is_token(byte) || matches!(byte, b'{' | b'}')
 }
 
 /// What mailers put into a boundary without quoting it, though RFC 2045 §5.1 asks them to.
-fn is_mail_value(octet: u8) -> bool {
-    is_value_token(octet) || matches!(octet, b'=' | b'/' | b':' | b'?')
+fn is_mail_value(byte: u8) -> bool {
+    is_value_token(byte) || matches!(byte, b'=' | b'/' | b':' | b'?')
 }
 
 /// `qdtext` of RFC 9110 §5.6.4.
-fn is_quoted_text(octet: u8) -> bool {
-    matches!(octet, b'\t' | b' '..=b'~' | 0x80..) && !matches!(octet, b'"' | b'\\')
+fn is_quoted_text(byte: u8) -> bool {
+    matches!(byte, b'\t' | b' '..=b'~' | 0x80..) && !matches!(byte, b'"' | b'\\')
 }

@@ -7,10 +7,10 @@ use crate::scan::{self, End, Fault, Last, Scan, Seam, Subpart};
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) that takes a stream in chunks of any size.
 ///
-/// The same octets give the same text, the same errors and the same offsets, however they are cut. It is `Copy`, at
+/// The same bytes give the same text, the same errors and the same offsets, however they are cut. It is `Copy`, at
 /// most 16 bytes, allocates nothing and never panics: a copy is a snapshot, and assigning it back restores it.
 ///
-/// An octet that makes the stream ill-formed is refused in the call that brings it, whatever may come later: `C0`,
+/// A byte that makes the stream ill-formed is refused in the call that brings it, whatever may come later: `C0`,
 /// `C1`, `F5..=FF`, `E0 80..=9F`, `ED A0..=BF`, `F0 80..=8F`, `F4 90..=BF`, and anything but a continuation inside
 /// a sequence.
 ///
@@ -45,7 +45,7 @@ const _: () = assert!(size_of::<Utf8Decoder>() <= 16);
 pub enum Piece<'c> {
     /// Well-formed text, borrowed from the chunk; never empty.
     Text(&'c str),
-    /// The character whose octets straddled chunks.
+    /// The character whose bytes straddled chunks.
     Seam(char),
     /// An ill-formed sequence. The decoder has gone past it.
     IllFormed(Utf8Error),
@@ -57,8 +57,8 @@ impl Utf8Decoder {
         Self::at(0)
     }
 
-    /// A decoder between characters, `offset` octets into a stream: what went before is not its business. Behind
-    /// octet 2^64 - 1, which no stream reaches that was counted from 0, offsets start again at 0.
+    /// A decoder between characters, `offset` bytes into a stream: what went before is not its business. Behind
+    /// byte 2^64 - 1, which no stream reaches that was counted from 0, offsets start again at 0.
     pub const fn at(offset: u64) -> Self {
         Self { offset, last: Last::NONE }
     }
@@ -84,7 +84,7 @@ impl Utf8Decoder {
     ///
     /// # Errors
     ///
-    /// The first ill-formed sequence. The decoder stands behind it, the octets after it are not taken, and the next
+    /// The first ill-formed sequence. The decoder stands behind it, the bytes after it are not taken, and the next
     /// call goes on there: `&chunk[(decoder.offset() - offset_before) as usize..]`.
     #[inline]
     pub fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
@@ -116,30 +116,30 @@ impl Utf8Decoder {
         if last.is_boundary() {
             return Ok(());
         }
-        Err(self.error_behind(Fault { kind: ErrorKind::Truncated, octets: Subpart::of(last.pending()) }))
+        Err(self.error_behind(Fault { kind: ErrorKind::Truncated, bytes: Subpart::of(last.pending()) }))
     }
 
-    /// Octets taken so far, the [`pending`](Self::pending) ones included.
+    /// Bytes taken so far, the [`pending`](Self::pending) ones included.
     #[inline]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Where the text that is known to be good ends: [`offset`](Self::offset) without the pending octets.
+    /// Where the text that is known to be good ends: [`offset`](Self::offset) without the pending bytes.
     #[inline]
     pub const fn valid_up_to(&self) -> u64 {
         self.offset.wrapping_sub(self.last.pending_len() as u64)
     }
 
-    /// The octets of an unfinished sequence, `0..=3` of them, that wait for the next chunk.
+    /// The bytes of an unfinished sequence, `0..=3` of them, that wait for the next chunk.
     #[inline]
     pub fn pending(&self) -> &[u8] {
         self.last.pending()
     }
 
-    /// The error for a fault whose last octet is the last one taken.
-    fn error_behind(&self, Fault { kind, octets }: Fault) -> Utf8Error {
-        Utf8Error::new(self.offset.wrapping_sub(u64::from(octets.len())), kind, octets.len())
+    /// The error for a fault whose last byte is the last one taken.
+    fn error_behind(&self, Fault { kind, bytes }: Fault) -> Utf8Error {
+        Utf8Error::new(self.offset.wrapping_sub(u64::from(bytes.len())), kind, bytes.len())
     }
 }
 
@@ -154,7 +154,7 @@ pub struct Pieces<'d, 'c> {
 }
 
 impl<'c> Pieces<'_, 'c> {
-    /// The octets of the ill-formed sequence that was told last; empty before the first one.
+    /// The bytes of the ill-formed sequence that was told last; empty before the first one.
     pub fn rejected(&self) -> &[u8] {
         self.rejected.as_slice()
     }
@@ -163,7 +163,7 @@ impl<'c> Pieces<'_, 'c> {
         self.decoder
     }
 
-    /// The octets not yet taken.
+    /// The bytes not yet taken.
     pub(crate) fn rest(&self) -> &'c [u8] {
         self.rest
     }
@@ -175,7 +175,7 @@ impl<'c> Pieces<'_, 'c> {
         self.fault = None;
     }
 
-    /// Moves `taken` octets from the chunk to the decoder.
+    /// Moves `taken` bytes from the chunk to the decoder.
     fn take(&mut self, taken: usize, last: Last) {
         self.rest = &self.rest[taken..];
         self.decoder.offset = self.decoder.offset.wrapping_add(taken as u64);
@@ -183,7 +183,7 @@ impl<'c> Pieces<'_, 'c> {
     }
 
     fn tell(&mut self, fault: Fault) -> Utf8Error {
-        self.rejected = fault.octets;
+        self.rejected = fault.bytes;
         self.decoder.error_behind(fault)
     }
 }
@@ -193,7 +193,7 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 
     fn next(&mut self) -> Option<Piece<'c>> {
         if let Some(fault) = self.fault.take() {
-            self.take(usize::from(fault.octets.len()), Last::NONE);
+            self.take(usize::from(fault.bytes.len()), Last::NONE);
             return Some(Piece::IllFormed(self.tell(fault)));
         }
         if self.rest.is_empty() {
@@ -232,11 +232,11 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 
 impl FusedIterator for Pieces<'_, '_> {}
 
-/// Octets that are all there are, as text: [`core::str::from_utf8`] with the kernels and the errors of this crate.
+/// Bytes that are all there are, as text: [`core::str::from_utf8`] with the kernels and the errors of this crate.
 ///
 /// # Errors
 ///
-/// The first ill-formed sequence, or [`ErrorKind::Truncated`] if the octets end inside a sequence. Everything before
+/// The first ill-formed sequence, or [`ErrorKind::Truncated`] if the bytes end inside a sequence. Everything before
 /// its offset is text.
 ///
 /// ```
@@ -246,18 +246,18 @@ impl FusedIterator for Pieces<'_, '_> {}
 /// assert_eq!(from_utf8(b"caf\xC3"), Err(Utf8Error::new(3, ErrorKind::Truncated, 1)));
 /// ```
 #[inline]
-pub fn from_utf8(octets: &[u8]) -> Result<&str, Utf8Error> {
-    scan::text(octets).map_err(|flaw| first_error(octets, flaw))
+pub fn from_utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
+    scan::text(bytes).map_err(|flaw| first_error(bytes, flaw))
 }
 
-/// The first error in octets that become ill-formed at the flaw, or end unfinished where it is their length.
+/// The first error in bytes that become ill-formed at the flaw, or end unfinished where it is their length.
 #[cold]
-fn first_error(octets: &[u8], flaw: usize) -> Utf8Error {
-    let (end, Fault { kind, octets }) = if flaw < octets.len() {
-        scan::refuse(Last::NONE, octets, flaw)
+fn first_error(bytes: &[u8], flaw: usize) -> Utf8Error {
+    let (end, Fault { kind, bytes }) = if flaw < bytes.len() {
+        scan::refuse(Last::NONE, bytes, flaw)
     } else {
-        let last = Last::NONE.behind(octets);
-        (flaw, Fault { kind: ErrorKind::Truncated, octets: Subpart::of(last.pending()) })
+        let last = Last::NONE.behind(bytes);
+        (flaw, Fault { kind: ErrorKind::Truncated, bytes: Subpart::of(last.pending()) })
     };
-    Utf8Error::new((end - usize::from(octets.len())) as u64, kind, octets.len())
+    Utf8Error::new((end - usize::from(bytes.len())) as u64, kind, bytes.len())
 }

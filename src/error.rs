@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why octets are not well-formed.
+/// Why bytes are not well-formed.
 ///
 /// The names are those of the Unicode Standard and RFC 3629. [`fmt::Display`] gives the name of the variant, so that
 /// a log line, a reply and this page use one vocabulary.
@@ -10,12 +10,12 @@ use core::fmt;
 #[non_exhaustive]
 #[repr(u8)]
 pub enum ErrorKind {
-    /// An octet that starts no sequence of the form: `FE` and `FF` in every one; `F0..=F4` in CESU-8, and `00` as well
+    /// A byte that starts no sequence of the form: `FE` and `FF` in every one; `F0..=F4` in CESU-8, and `00` as well
     /// in Modified UTF-8.
     InvalidLead,
-    /// A continuation octet, `80..=BF`, where a sequence must start.
+    /// A continuation byte, `80..=BF`, where a sequence must start.
     UnexpectedContinuation,
-    /// A sequence was broken off by an octet that is not a continuation. That octet is not part of the error.
+    /// A sequence was broken off by a byte that is not a continuation. That byte is not part of the error.
     MissingContinuation,
     /// A longer form than the character needs: `C0`, `C1`, `E0 80..=9F`, `F0 80..=8F` (RFC 3629 §3).
     Overlong,
@@ -85,17 +85,17 @@ impl fmt::Display for ErrorKind {
 
 /// One ill-formed sequence: a *maximal subpart* in the sense of Unicode definition D93b.
 ///
-/// It never holds payload octets, so it can be logged and shown to a peer.
+/// It never holds payload bytes, so it can be logged and shown to a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Utf8Error {
-    /// Absolute position in the stream, in octets, of the first octet of the ill-formed sequence, even when that
-    /// octet came in an earlier chunk. Everything before it is well-formed or was reported before.
+    /// Absolute position in the stream, in bytes, of the first byte of the ill-formed sequence, even when that
+    /// byte came in an earlier chunk. Everything before it is well-formed or was reported before.
     pub offset: u64,
     /// Why it is ill-formed.
     pub kind: ErrorKind,
-    /// Octets in the ill-formed sequence, `1..=3`; `0` only for [`ErrorKind::MissingBom`] before good text. The
-    /// octet that broke a sequence is not counted: it is read again as the start of the next one. A whole character
+    /// Bytes in the ill-formed sequence, `1..=3`; `0` only for [`ErrorKind::MissingBom`] before good text. The
+    /// byte that broke a sequence is not counted: it is read again as the start of the next one. A whole character
     /// that is refused, and a sequence of a form other than UTF-8, may have up to eight.
     pub len: u8,
 }

@@ -1,7 +1,7 @@
 //! Encoding forms as data: the rows of a grammar, compiled to the table that the one machine walks.
 //!
-//! A sequence of any UTF-8-shaped form is a lead octet, a second octet whose range depends on the lead, and more
-//! octets that are any continuation `80..=BF`. So a row is `(lead range, second range, length)`, exactly as in the
+//! A sequence of any UTF-8-shaped form is a lead byte, a second byte whose range depends on the lead, and more
+//! bytes that are any continuation `80..=BF`. So a row is `(lead range, second range, length)`, exactly as in the
 //! ABNF of RFC 3629 §4, and a new dialect is a new set of rows.
 
 #[cfg(feature = "transcode")]
@@ -9,17 +9,17 @@ pub(crate) mod dialects;
 
 use crate::error::ErrorKind;
 
-/// A row of the grammar: sequences of `len` octets that start so.
+/// A row of the grammar: sequences of `len` bytes that start so.
 pub(crate) struct Row {
     lead: (u8, u8),
     second: (u8, u8),
     len: u8,
 }
 
-/// What to call octets that no row allows.
+/// What to call bytes that no row allows.
 ///
 /// What it does not name is [`ErrorKind::InvalidLead`] as a lead, and [`ErrorKind::MissingContinuation`] as a second
-/// octet.
+/// byte.
 pub(crate) struct Refusal {
     lead: (u8, u8),
     /// `None`: the lead itself is refused.
@@ -27,12 +27,12 @@ pub(crate) struct Refusal {
     kind: ErrorKind,
 }
 
-/// Any continuation octet: `UTF8-tail`.
+/// Any continuation byte: `UTF8-tail`.
 const TAIL: (u8, u8) = (0x80, 0xBF);
 
 /// Whether no character starts here.
-pub(crate) const fn is_continuation(octet: u8) -> bool {
-    TAIL.0 <= octet && octet <= TAIL.1
+pub(crate) const fn is_continuation(byte: u8) -> bool {
+    TAIL.0 <= byte && byte <= TAIL.1
 }
 
 const fn row(lead: (u8, u8), second: (u8, u8), len: u8) -> Row {
@@ -81,7 +81,7 @@ impl State {
     pub(crate) const BOUNDARY: Self = Self(0);
 }
 
-/// What one octet does.
+/// What one byte does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// It belongs to the sequence, which is whole if the state is [`State::BOUNDARY`].
@@ -90,15 +90,15 @@ pub(crate) enum Step {
     Refused(ErrorKind),
 }
 
-/// Longest sequence of any form: RFC 2279 has six octets.
+/// Longest sequence of any form: RFC 2279 has six bytes.
 const MAX_LEN: u8 = 6;
-/// States `1..MAX_LEN` want that many more octets of any continuation; those behind them want a second octet in a
+/// States `1..MAX_LEN` want that many more bytes of any continuation; those behind them want a second byte in a
 /// narrower range.
 const FIRST_NARROW: u8 = MAX_LEN;
 const MAX_STATES: usize = 16;
 const REFUSED: u8 = 0x80;
 
-/// A grammar as a table: for every state and octet, the next state or the reason why there is none.
+/// A grammar as a table: for every state and byte, the next state or the reason why there is none.
 #[derive(Debug)]
 pub(crate) struct Machine {
     next: [[u8; 256]; MAX_STATES],
@@ -149,11 +149,11 @@ impl Machine {
         Self { next }
     }
 
-    /// One octet.
+    /// One byte.
     #[inline]
-    pub(crate) fn step(&self, state: State, octet: u8) -> Step {
+    pub(crate) fn step(&self, state: State, byte: u8) -> Step {
         // The mask is for the compiler, which then needs no bounds check: every state is below MAX_STATES.
-        let next = self.next[usize::from(state.0) % MAX_STATES][usize::from(octet)];
+        let next = self.next[usize::from(state.0) % MAX_STATES][usize::from(byte)];
         if next < REFUSED {
             Step::To(State(next))
         } else {
@@ -163,14 +163,14 @@ impl Machine {
 
     /// What [`step`](Self::step) does, in numbers, for those who make a table of their own: states are numbered from
     /// 0, the boundary, to below `MAX_STATES`.
-    pub(crate) const fn next(&self, state: u8, octet: u8) -> Option<u8> {
-        let next = self.next[state as usize][octet as usize];
+    pub(crate) const fn next(&self, state: u8, byte: u8) -> Option<u8> {
+        let next = self.next[state as usize][byte as usize];
         if next < REFUSED { Some(next) } else { None }
     }
 
-    /// The state that unfinished octets led to.
+    /// The state that unfinished bytes led to.
     pub(crate) fn state_after(&self, unfinished: &[u8]) -> State {
-        unfinished.iter().fold(State::BOUNDARY, |state, &octet| match self.step(state, octet) {
+        unfinished.iter().fold(State::BOUNDARY, |state, &byte| match self.step(state, byte) {
             Step::To(next) => next,
             Step::Refused(_) => State::BOUNDARY,
         })
@@ -180,10 +180,10 @@ impl Machine {
 const KINDS: [ErrorKind; ErrorKind::ALL.len()] = ErrorKind::ALL;
 
 const fn fill(table: &mut [u8; 256], range: (u8, u8), value: u8) {
-    let mut octet = range.0 as usize;
-    while octet <= range.1 as usize {
-        table[octet] = value;
-        octet += 1;
+    let mut byte = range.0 as usize;
+    while byte <= range.1 as usize {
+        table[byte] = value;
+        byte += 1;
     }
 }
 
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_octet_after_every_lead_has_the_verdict_of_the_standard() {
+    fn every_byte_after_every_lead_has_the_verdict_of_the_standard() {
         for lead in 0..=0xFF_u8 {
             let first = UTF_8.step(State::BOUNDARY, lead);
             let Step::To(state) = first else {

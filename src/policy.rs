@@ -23,15 +23,15 @@ pub enum ErrorPolicy {
     /// One character for each maximal subpart. With U+FFFD this is the practice of the Unicode Standard (§3.9) and
     /// of the WHATWG Encoding Standard; [`ErrorPolicy::REPLACE`] is that.
     Replace(char),
-    /// One ASCII character for each octet, so that lengths (`Content-Length`, frame headers) stay true.
+    /// One ASCII character for each byte, so that lengths (`Content-Length`, frame headers) stay true.
     Substitute(Ascii),
-    /// `\xNN`, two lower-case hexadecimal digits for each octet, as Python's `backslashreplace`. A `\x` that stands
+    /// `\xNN`, two lower-case hexadecimal digits for each byte, as Python's `backslashreplace`. A `\x` that stands
     /// in good text is not escaped.
     Escape,
-    /// Each octet is the character of that number in ISO 8859-1.
+    /// Each byte is the character of that number in ISO 8859-1.
     Latin1,
-    /// Each octet is its character in windows-1252, by the table of the WHATWG Encoding Standard, in which the five
-    /// unassigned octets are C1 controls.
+    /// Each byte is its character in windows-1252, by the table of the WHATWG Encoding Standard, in which the five
+    /// unassigned bytes are C1 controls.
     Windows1252,
     /// It vanishes. **Dangerous**: text that a filter saw apart is joined behind its back (UTR #36 §3.5: `<scr` `FF`
     /// `ipt>`). Use it only where nothing judged the text before.
@@ -42,42 +42,42 @@ impl ErrorPolicy {
     /// U+FFFD for each maximal subpart.
     pub const REPLACE: Self = Self::Replace(char::REPLACEMENT_CHARACTER);
 
-    /// What takes the place of these octets; `None` under [`ErrorPolicy::Strict`].
+    /// What takes the place of these bytes; `None` under [`ErrorPolicy::Strict`].
     #[inline]
-    pub(crate) fn repair(self, octets: &[u8]) -> Option<ShortStr> {
+    pub(crate) fn repair(self, bytes: &[u8]) -> Option<ShortStr> {
         match self {
             Self::Strict => None,
             Self::Replace(character) => Some(character.into()),
-            _ => Some(self.spell(octets)),
+            _ => Some(self.spell(bytes)),
         }
     }
 
-    /// Some text for each octet.
-    fn spell(self, octets: &[u8]) -> ShortStr {
+    /// Some text for each byte.
+    fn spell(self, bytes: &[u8]) -> ShortStr {
         let mut text = ShortStr::EMPTY;
         match self {
             Self::Strict | Self::Skip => {}
             Self::Replace(character) => text.push(character),
-            Self::Substitute(Ascii(ascii)) => octets.iter().for_each(|_| text.push(char::from(ascii))),
+            Self::Substitute(Ascii(ascii)) => bytes.iter().for_each(|_| text.push(char::from(ascii))),
             Self::Escape => {
-                for &octet in octets {
+                for &byte in bytes {
                     let digit = |nibble: u8| char::from(b"0123456789abcdef"[usize::from(nibble & 0xF)]);
-                    ['\\', 'x', digit(octet >> 4), digit(octet)].into_iter().for_each(|c| text.push(c));
+                    ['\\', 'x', digit(byte >> 4), digit(byte)].into_iter().for_each(|c| text.push(c));
                 }
             }
-            Self::Latin1 => octets.iter().for_each(|&octet| text.push(char::from(octet))),
-            Self::Windows1252 => octets.iter().for_each(|&octet| text.push(windows_1252(octet))),
+            Self::Latin1 => bytes.iter().for_each(|&byte| text.push(char::from(byte))),
+            Self::Windows1252 => bytes.iter().for_each(|&byte| text.push(windows_1252(byte))),
         }
         text
     }
 }
 
-/// An ASCII octet.
+/// An ASCII byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Ascii(u8);
 
 impl Ascii {
-    /// `?`, what most programs put in the place of an octet they cannot show.
+    /// `?`, what most programs put in the place of a byte they cannot show.
     pub const QUESTION_MARK: Self = Self(b'?');
 
     /// NUL, which ends the texts of C.
@@ -86,19 +86,19 @@ impl Ascii {
     /// RECORD SEPARATOR, which separates JSON texts (RFC 7464).
     pub const RECORD_SEPARATOR: Self = Self(0x1E);
 
-    /// `None` if `octet` is above `7F`.
-    pub const fn new(octet: u8) -> Option<Self> {
-        if octet.is_ascii() { Some(Self(octet)) } else { None }
+    /// `None` if `byte` is above `7F`.
+    pub const fn new(byte: u8) -> Option<Self> {
+        if byte.is_ascii() { Some(Self(byte)) } else { None }
     }
 
-    /// The octet.
+    /// The byte.
     pub const fn get(self) -> u8 {
         self.0
     }
 }
 
 /// What to do about `EF BB BF` at the very start of a stream (RFC 3629 §6). Anywhere else it is U+FEFF, a character
-/// like any other. Offsets always count its octets.
+/// like any other. Offsets always count its bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BomPolicy {
@@ -114,37 +114,37 @@ pub enum BomPolicy {
     Reject,
 }
 
-/// A few characters that are not borrowed from anywhere: at most 32 octets.
+/// A few characters that are not borrowed from anywhere: at most 32 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ShortStr {
-    octets: [u8; 32],
+    bytes: [u8; 32],
     len: u8,
 }
 
 impl ShortStr {
-    pub(crate) const EMPTY: Self = Self { octets: [0; 32], len: 0 };
+    pub(crate) const EMPTY: Self = Self { bytes: [0; 32], len: 0 };
 
-    /// The octets of the characters, and more of them up to as many as there can be.
+    /// The bytes of the characters, and more of them up to as many as there can be.
     #[cfg(feature = "alloc")]
     #[inline]
-    pub(crate) const fn octets(&self) -> &[u8; 32] {
-        &self.octets
+    pub(crate) const fn bytes(&self) -> &[u8; 32] {
+        &self.bytes
     }
 
-    /// There is room: eight octets, the longest sequence of any form, are 32 when each is escaped.
+    /// There is room: eight bytes, the longest sequence of any form, are 32 when each is escaped.
     fn push(&mut self, character: char) {
         let start = usize::from(self.len);
-        self.len += character.encode_utf8(&mut self.octets[start..]).len() as u8;
+        self.len += character.encode_utf8(&mut self.bytes[start..]).len() as u8;
     }
 
     /// The characters.
     #[inline]
     pub fn as_str(&self) -> &str {
-        let octets = &self.octets[..usize::from(self.len)];
-        // SAFETY: `push`, the only place that changes the octets, writes whole characters.
+        let bytes = &self.bytes[..usize::from(self.len)];
+        // SAFETY: `push`, the only place that changes the bytes, writes whole characters.
         #[allow(unsafe_code)]
         unsafe {
-            core::str::from_utf8_unchecked(octets)
+            core::str::from_utf8_unchecked(bytes)
         }
     }
 }
@@ -171,16 +171,16 @@ impl fmt::Debug for ShortStr {
     }
 }
 
-/// The character of an octet in windows-1252, by the index of the WHATWG Encoding Standard.
-pub(crate) const fn windows_1252(octet: u8) -> char {
+/// The character of a byte in windows-1252, by the index of the WHATWG Encoding Standard.
+pub(crate) const fn windows_1252(byte: u8) -> char {
     const C1: [char; 32] = [
         '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}', '\u{2021}', //
         '\u{2C6}', '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8D}', '\u{17D}', '\u{8F}', //
         '\u{90}', '\u{2018}', '\u{2019}', '\u{201C}', '\u{201D}', '\u{2022}', '\u{2013}', '\u{2014}', //
         '\u{2DC}', '\u{2122}', '\u{161}', '\u{203A}', '\u{153}', '\u{9D}', '\u{17E}', '\u{178}',
     ];
-    match octet {
-        0x80..=0x9F => C1[(octet - 0x80) as usize],
-        _ => octet as char,
+    match byte {
+        0x80..=0x9F => C1[(byte - 0x80) as usize],
+        _ => byte as char,
     }
 }

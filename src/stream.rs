@@ -22,10 +22,10 @@ pin_project! {
     /// In goes any `Stream<Item = Result<B, E>>` whose `B` converts into [`Bytes`]: the body of a `reqwest` response
     /// (`bytes_stream()`), the data of a `hyper` or `axum` body, a `ReaderStream`, `Vec<u8>`s from a channel. Out
     /// comes `Result<ByteString, StreamError<E>>`: never half a character, never an empty item, and the same text,
-    /// errors and offsets for every way in which the network cut the octets.
+    /// errors and offsets for every way in which the network cut the bytes.
     ///
     /// An item is a well-formed span of one inner chunk, and it is a slice of that chunk, not a copy. Only the
-    /// character whose octets straddled chunks, and what repaired an ill-formed sequence, are small items of their
+    /// character whose bytes straddled chunks, and what repaired an ill-formed sequence, are small items of their
     /// own. A slice keeps the memory of its chunk alive: who stores items for long stores copies.
     ///
     /// [`Utf8StreamExt`] makes one at the end of a chain of calls.
@@ -61,7 +61,7 @@ pin_project! {
     ///
     /// # Limits
     ///
-    /// It holds one inner chunk while its text is being asked for, and at most three octets between chunks.
+    /// It holds one inner chunk while its text is being asked for, and at most three bytes between chunks.
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
     pub struct Utf8Stream<S> {
@@ -212,7 +212,7 @@ impl<S: Stream + ?Sized> Utf8StreamExt for S {}
 /// What a [`Utf8Stream`] fails with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StreamError<E> {
-    /// The octets are not text.
+    /// The bytes are not text.
     Utf8(Utf8Error),
     /// The inner stream failed.
     Inner(E),

@@ -8,7 +8,7 @@ use core::ops::RangeInclusive;
 /// Annex R.7 of that standard demands that a malformed sequence be interpreted "in the same way that \[a receiving
 /// device] interprets a character that is outside the adopted subset". So a character outside it goes through the
 /// same [`ErrorPolicy`](crate::ErrorPolicy) as an ill-formed sequence, with its own
-/// [`ErrorKind::OutsideSubset`](crate::ErrorKind::OutsideSubset), its absolute offset, and its octets as length.
+/// [`ErrorKind::OutsideSubset`](crate::ErrorKind::OutsideSubset), its absolute offset, and its bytes as length.
 ///
 /// A subset is made of ranges that live for ever, so that it can be copied freely and needs no allocation:
 ///

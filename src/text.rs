@@ -47,7 +47,7 @@ pub struct TextDecoder {
 pub enum TextPiece<'c> {
     /// Well-formed text, borrowed from the chunk; never empty.
     Text(&'c str),
-    /// The character whose octets straddled chunks.
+    /// The character whose bytes straddled chunks.
     Seam(ShortStr),
     /// What took the place of an ill-formed sequence; empty under [`ErrorPolicy::Skip`].
     Repaired(ShortStr, Utf8Error),
@@ -113,7 +113,7 @@ impl TextDecoder {
         }
     }
 
-    /// The same, `offset` octets into a stream, as [`Utf8Decoder::at`]: behind its start no signature is looked for.
+    /// The same, `offset` bytes into a stream, as [`Utf8Decoder::at`]: behind its start no signature is looked for.
     #[must_use]
     pub const fn at(self, offset: u64) -> Self {
         Self { decoder: Utf8Decoder::at(offset), ..self }
@@ -149,7 +149,7 @@ impl TextDecoder {
         TextPieces { pieces: decoder.feed(chunk), rules, subset: *subset, unjudged: "", outside: None }
     }
 
-    /// The first piece of a chunk, and how many octets it took: for adapters, which cannot keep [`TextPieces`] from
+    /// The first piece of a chunk, and how many bytes it took: for adapters, which cannot keep [`TextPieces`] from
     /// one call to the next.
     #[cfg(any(
         feature = "codec",
@@ -187,13 +187,13 @@ impl TextDecoder {
         }
     }
 
-    /// Octets taken so far, those of an unfinished sequence included.
+    /// Bytes taken so far, those of an unfinished sequence included.
     #[inline]
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
-    /// The octets of an unfinished sequence, `0..=3` of them.
+    /// The bytes of an unfinished sequence, `0..=3` of them.
     #[inline]
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
@@ -260,7 +260,7 @@ struct Rules<'d> {
 }
 
 impl Rules<'_> {
-    /// Applies the bom policy to the first text of a stream: the error that it gives, and the octets that are not text.
+    /// Applies the bom policy to the first text of a stream: the error that it gives, and the bytes that are not text.
     fn start(&mut self, text: &str) -> (Option<TextPiece<'static>>, usize) {
         let signature = if text.starts_with(BOM) { BOM.len() } else { 0 };
         match (self.bom, signature) {
@@ -275,14 +275,14 @@ impl Rules<'_> {
         }
     }
 
-    /// Applies the error policy to a sequence and its octets.
+    /// Applies the error policy to a sequence and its bytes.
     #[inline]
-    fn judge(&mut self, error: Utf8Error, octets: &[u8]) -> TextPiece<'static> {
+    fn judge(&mut self, error: Utf8Error, bytes: &[u8]) -> TextPiece<'static> {
         if error.offset == 0 && self.bom == BomPolicy::Require && self.counters.of(ErrorKind::MissingBom) == 0
         {
             return self.refuse(Utf8Error { kind: ErrorKind::MissingBom, ..error });
         }
-        match self.on_error.repair(octets) {
+        match self.on_error.repair(bytes) {
             Some(text) => {
                 self.count(error);
                 TextPiece::Repaired(text, error)
@@ -316,7 +316,7 @@ pub struct TextPieces<'d, 'c> {
 }
 
 impl TextPieces<'_, '_> {
-    /// The octets of the ill-formed sequence that was told last; empty before the first one.
+    /// The bytes of the ill-formed sequence that was told last; empty before the first one.
     pub fn rejected(&self) -> &[u8] {
         match &self.outside {
             Some(character) => character.as_bytes(),
@@ -419,11 +419,11 @@ impl<'c> TextPieces<'_, 'c> {
         }
     }
 
-    /// Goes past octets of the text that is not judged.
-    fn pass(&mut self, octets: usize) {
-        let offset = self.pieces.decoder().offset().wrapping_add(octets as u64);
-        self.pieces.restart(Utf8Decoder::at(offset), &self.pieces.rest()[octets..]);
-        self.unjudged = &self.unjudged[octets..];
+    /// Goes past bytes of the text that is not judged.
+    fn pass(&mut self, bytes: usize) {
+        let offset = self.pieces.decoder().offset().wrapping_add(bytes as u64);
+        self.pieces.restart(Utf8Decoder::at(offset), &self.pieces.rest()[bytes..]);
+        self.unjudged = &self.unjudged[bytes..];
     }
 
     /// Applies the error policy to a character that the decoder has just gone past.

@@ -10,7 +10,7 @@ use utf8_codec::{
     Ascii, BomPolicy, CodecError, ErrorPolicy, LineEnding, TextDecoder, Utf8LineBatchesCodec, Utf8LinesCodec,
 };
 
-/// Lines and errors in their order, an error by its message and the octets that it rejects.
+/// Lines and errors in their order, an error by its message and the bytes that it rejects.
 type Outcome = Vec<Result<String, (String, Vec<u8>)>>;
 
 fn facts(error: CodecError) -> (String, Vec<u8>) {
@@ -102,7 +102,7 @@ fn long_buffers_with_few_bad_lines_come_in_few_batches() {
     for ending in ENDINGS {
         let terminator: &[u8] = match ending {
             LineEnding::CrLf => b"\r\n",
-            LineEnding::Ascii(octet) => &[octet.get()],
+            LineEnding::Ascii(byte) => &[byte.get()],
             _ => b"\n",
         };
         let mut input = Vec::new();
@@ -149,9 +149,9 @@ fn a_repair_that_looks_like_a_terminator_does_not_make_a_line() {
 #[test]
 fn texts_between_ascii_delimiters_are_lines_too() {
     let codec = Utf8LinesCodec::new().ending(LineEnding::Ascii(Ascii::RECORD_SEPARATOR));
-    let octets = b"\x1E{\"a\":1}\n\x1E{\"b\":\"\xC3\xA9\"}\n";
-    assert_eq!(one_by_one(codec, &[octets]), in_batches(codec.batches(), &[octets]).0);
-    let texts: Vec<_> = one_by_one(codec, &[octets]).into_iter().map(Result::unwrap).collect();
+    let bytes = b"\x1E{\"a\":1}\n\x1E{\"b\":\"\xC3\xA9\"}\n";
+    assert_eq!(one_by_one(codec, &[bytes]), in_batches(codec.batches(), &[bytes]).0);
+    let texts: Vec<_> = one_by_one(codec, &[bytes]).into_iter().map(Result::unwrap).collect();
     assert_eq!(texts, ["", "{\"a\":1}\n", "{\"b\":\"\u{E9}\"}\n"]);
 
     let mut codec = Utf8LinesCodec::new().ending(LineEnding::Ascii(Ascii::NUL)).batches();

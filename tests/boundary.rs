@@ -1,4 +1,4 @@
-//! Boundaries: what std says where there is text, and no more than three octets off where there is none.
+//! Boundaries: what std says where there is text, and no more than three bytes off where there is none.
 #![allow(missing_docs)]
 
 mod support;
@@ -28,13 +28,13 @@ fn floor_and_ceil_are_the_nearest_boundaries_of_a_str() {
 }
 
 #[test]
-fn in_octets_that_are_no_text_a_boundary_is_at_most_three_octets_away() {
+fn in_bytes_that_are_no_text_a_boundary_is_at_most_three_bytes_away() {
     let mut rng = Rng::new(7);
     for round in 0..2_000 {
-        let octets = rng.dirty_text(1 + round % 40);
-        for index in 0..=octets.len() {
-            assert!(index - floor_boundary(&octets, index) <= 3);
-            assert!(ceil_boundary(&octets, index) - index <= 3);
+        let bytes = rng.dirty_text(1 + round % 40);
+        for index in 0..=bytes.len() {
+            assert!(index - floor_boundary(&bytes, index) <= 3);
+            assert!(ceil_boundary(&bytes, index) - index <= 3);
         }
     }
     assert_eq!(floor_boundary(&[0x80; 9], 5), 2);
@@ -42,13 +42,13 @@ fn in_octets_that_are_no_text_a_boundary_is_at_most_three_octets_away() {
 }
 
 #[test]
-fn the_unfinished_end_of_any_octets_is_what_a_decoder_would_hold() {
+fn the_unfinished_end_of_any_bytes_is_what_a_decoder_would_hold() {
     let mut rng = Rng::new(77);
     for round in 0..20_000 {
-        let octets = rng.dirty_text(1 + round % 20);
+        let bytes = rng.dirty_text(1 + round % 20);
         let mut decoder = Utf8Decoder::new();
-        decoder.feed(&octets).for_each(drop);
-        assert_eq!(unfinished_len(&octets), decoder.pending().len(), "{octets:02X?}");
+        decoder.feed(&bytes).for_each(drop);
+        assert_eq!(unfinished_len(&bytes), decoder.pending().len(), "{bytes:02X?}");
     }
 }
 
@@ -154,7 +154,7 @@ fn a_start_inside_a_character_skips_what_is_left_of_it_for_every_partition() {
 }
 
 #[test]
-fn the_fourth_stray_octet_is_an_error_where_it_stands() {
+fn the_fourth_stray_byte_is_an_error_where_it_stands() {
     let (mut resync, mut decoder) = (Resync::new(), Utf8Decoder::at(100));
     let (skipped, rest) = resync.feed(b"\x80\x80\x80\x80a");
     assert_eq!(skipped.len(), 3);

@@ -117,9 +117,9 @@ fn read_all(client: &mut TcpStream) -> String {
 fn read_line(client: &mut TcpStream) -> String {
     let mut line = Vec::new();
     while line.last() != Some(&b'\n') {
-        let mut octet = [0];
-        client.read_exact(&mut octet).expect("a line, in time");
-        line.push(octet[0]);
+        let mut byte = [0];
+        client.read_exact(&mut byte).expect("a line, in time");
+        line.push(byte[0]);
     }
     String::from_utf8(line).unwrap()
 }
@@ -184,7 +184,7 @@ fn log_and_reply_name_the_same_for_every_way_of_cutting() {
         (b"ok\nend\xE2\x82", "ill-formed UTF-8 at byte 6 (Truncated, 2 bytes)"),
     ] {
         every_partition(input, |chunks| {
-            // All cuts of 8 octets, on three servers, take a minute; one in seven of them is all the same for a test.
+            // All cuts of 8 bytes, on three servers, take a minute; one in seven of them is all the same for a test.
             if (rounds % 7 == 0) | (chunks.len() == input.len()) {
                 let answered = format!("line 1: 2 characters: ok\nline 2: {reply}\n");
                 assert_eq!(server.ask(chunks), answered, "{chunks:02X?}");
@@ -275,7 +275,7 @@ fn a_client_that_resets_inside_a_character_leaves_the_proxy_alone() {
     for _ in 0..20 {
         let mut client = proxy.connect();
         client.write_all(b"line\n\xC3").unwrap();
-        // Closing with unread octets, the answer, resets the connection.
+        // Closing with unread bytes, the answer, resets the connection.
         sleep(Duration::from_millis(10));
     }
     assert_eq!(proxy.ask(&[b"alive\n"]), "line 1: 5 characters: alive\n");

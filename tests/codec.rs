@@ -49,7 +49,7 @@ fn run<C: Decoder<Item = ByteString, Error = CodecError>>(mut codec: C, chunks: 
     while let Some(decoded) = codec.decode_eof(&mut buffer).transpose() {
         items.push(item(decoded));
     }
-    assert!(buffer.is_empty(), "every octet was given out or reported");
+    assert!(buffer.is_empty(), "every byte was given out or reported");
     assert!(matches!(codec.decode_eof(&mut buffer), Ok(None)), "the end is told once");
     items
 }
@@ -86,14 +86,14 @@ fn expected_lines(input: &[u8], ending: LineEnding, limit: usize) -> Vec<Item> {
     let (mut items, mut at) = (Vec::new(), 0);
     while at < input.len() {
         let rest = &input[at..];
-        let lf = rest.iter().position(|&octet| octet == b'\n');
+        let lf = rest.iter().position(|&byte| byte == b'\n');
         let (payload, line) = match ending {
             LineEnding::Lf => lf.map(|lf| (lf, lf + 1)),
             LineEnding::LfOrCrLf => lf.map(|lf| (lf - usize::from(rest[..lf].ends_with(b"\r")), lf + 1)),
             LineEnding::CrLf => rest.windows(2).position(|pair| pair == b"\r\n").map(|at| (at, at + 2)),
             LineEnding::Any => rest
                 .iter()
-                .position(|octet| b"\r\n".contains(octet))
+                .position(|byte| b"\r\n".contains(byte))
                 .map(|at| (at, at + if rest[at..].starts_with(b"\r\n") { 2 } else { 1 })),
             _ => unreachable!(),
         }
@@ -118,13 +118,13 @@ fn every_ending() -> [LineEnding; 4] {
     [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any]
 }
 
-/// Octets with line ends, good and bad text among them.
+/// Bytes with line ends, good and bad text among them.
 fn dirty_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
     let mut input = rng.dirty_text(len);
-    for octet in &mut input {
+    for byte in &mut input {
         match rng.below(7) {
-            0 => *octet = b'\n',
-            1 => *octet = b'\r',
+            0 => *byte = b'\n',
+            1 => *byte = b'\r',
             _ => {}
         }
     }
@@ -151,7 +151,7 @@ fn what_is_rejected_does_not_hold_the_signature_before_it() {
     for bom in [BomPolicy::Strip, BomPolicy::Require] {
         some_partitions(b"\xEF\xBB\xBF\xED\xA0", 20, |chunks| {
             let items = run(Utf8Codec::with_decoder(TextDecoder::new().bom(bom)), chunks);
-            let error = |offset, kind, octet| Item::IllFormed { offset, kind, len: 1, rejected: vec![octet] };
+            let error = |offset, kind, byte| Item::IllFormed { offset, kind, len: 1, rejected: vec![byte] };
             let expected =
                 [error(3, ErrorKind::Surrogate, 0xED), error(4, ErrorKind::UnexpectedContinuation, 0xA0)];
             assert_eq!(items, expected, "{bom:?} {chunks:02X?}");
@@ -278,7 +278,7 @@ fn the_limit_counts_the_line_and_not_its_terminator() {
 #[tokio::test]
 async fn a_bad_line_does_not_end_the_session() {
     let input = b"good 1\nb\xFFd\ngood 2\nbad again \xED\xA0\x80\nlast";
-    let io = input.chunks(1).fold(&mut Builder::new(), |io, octet| io.read(octet)).build();
+    let io = input.chunks(1).fold(&mut Builder::new(), |io, byte| io.read(byte)).build();
     let mut lines = FramedRead::new(io, ErrorsAsItems::new(Utf8LinesCodec::new()));
     let mut items = Vec::new();
     while let Some(line) = lines.next().await {
@@ -324,7 +324,7 @@ fn a_stream_that_resumes_after_its_end_is_decoded_on() {
 
 #[test]
 fn a_buffer_that_a_caller_swapped_gives_text_all_the_same() {
-    // What an earlier call saw must not vouch for other octets.
+    // What an earlier call saw must not vouch for other bytes.
     let mut codec = Utf8Codec::new();
     assert!(codec.decode(&mut BytesMut::from(&b"\xE2\x82"[..])).unwrap().is_none());
     let mut other = BytesMut::from(&b"\xFF\xFF\xAC"[..]);
@@ -335,10 +335,10 @@ fn a_buffer_that_a_caller_swapped_gives_text_all_the_same() {
 
     let mut fed = TextDecoder::new();
     assert_eq!(fed.feed(b"\xE2").count(), 0);
-    for mut octets in [&b"\x82\xAC\n"[..], b"\xE2\x82\xAC\n"].map(BytesMut::from) {
-        let lines = Utf8LinesCodec::with_decoder(fed).decode(&mut octets.clone());
-        assert_eq!(lines.is_ok(), octets[0] == 0xE2);
-        if let Ok(Some(text)) = Utf8Codec::with_decoder(fed).decode(&mut octets) {
+    for mut bytes in [&b"\x82\xAC\n"[..], b"\xE2\x82\xAC\n"].map(BytesMut::from) {
+        let lines = Utf8LinesCodec::with_decoder(fed).decode(&mut bytes.clone());
+        assert_eq!(lines.is_ok(), bytes[0] == 0xE2);
+        if let Ok(Some(text)) = Utf8Codec::with_decoder(fed).decode(&mut bytes) {
             assert!(core::str::from_utf8(text.as_bytes()).is_ok());
         }
     }
@@ -350,7 +350,7 @@ fn a_buffer_that_a_caller_swapped_gives_text_all_the_same() {
 }
 
 #[tokio::test]
-async fn the_signature_follows_its_policy_even_when_it_comes_octet_by_octet() {
+async fn the_signature_follows_its_policy_even_when_it_comes_byte_by_byte() {
     let cases: [(BomPolicy, &[u8], Vec<Item>); 8] = [
         (BomPolicy::Keep, b"\xEF\xBB\xBFa\n", vec![Item::Text("\u{FEFF}a".into())]),
         (

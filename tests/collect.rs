@@ -85,8 +85,8 @@ fn collecting_is_the_same_for_every_short_sequence_behind_an_error() {
     // So that it is collected sequence by sequence, and the end is not near.
     let mut input = *b"\xFFabcd....................";
     for i in 0..OCTETS.len().pow(4) {
-        for (place, octet) in input[1..5].iter_mut().enumerate() {
-            *octet = OCTETS[i / OCTETS.len().pow(place as u32) % OCTETS.len()];
+        for (place, byte) in input[1..5].iter_mut().enumerate() {
+            *byte = OCTETS[i / OCTETS.len().pow(place as u32) % OCTETS.len()];
         }
         assert_eq!(collected(decoder, &[&input]), lent(decoder, &[&input]), "{input:02X?}");
     }

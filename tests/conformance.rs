@@ -98,12 +98,12 @@ fn check(case: &Case, decoder: TextDecoder) {
         assert_eq!(*chunk, case.chunks.len(), "{id}: refused at the end");
     }
     let whole = case.chunks.concat();
-    if let Some(octet) = case.json["invalid_at_byte"].as_u64() {
-        let octets: Vec<_> = whole.chunks(1).collect();
+    if let Some(byte) = case.json["invalid_at_byte"].as_u64() {
+        let bytes: Vec<_> = whole.chunks(1).collect();
         assert_eq!(
-            run(decoder, &octets).errors[0].0 as u64,
-            octet,
-            "{id}: refused at the first impossible octet"
+            run(decoder, &bytes).errors[0].0 as u64,
+            byte,
+            "{id}: refused at the first impossible byte"
         );
     }
 
@@ -119,8 +119,8 @@ fn check(case: &Case, decoder: TextDecoder) {
     }
 }
 
-fn hex(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Runs every case of a policy and says how many there were; `None` where the folder is not there.

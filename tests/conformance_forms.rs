@@ -18,7 +18,7 @@ fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Erro
     Ok(out)
 }
 
-/// The chunks of the case, and other ways of cutting the same octets.
+/// The chunks of the case, and other ways of cutting the same bytes.
 fn every_cut(case: &Case, mut check: impl FnMut(&[&[u8]])) {
     check(&case.slices());
     let whole = case.chunks.concat();
@@ -153,14 +153,14 @@ fn wtf_8() {
 fn utf_8b() {
     each("utf-8", "utf8b", |case| {
         let expected = case.expect_hex("text_wtf8_hex").or_else(|| case.expect_hex("text_hex"));
-        let octets = case.chunks.concat();
+        let bytes = case.chunks.concat();
         every_cut(case, |chunks| {
-            let escaped = convert(Transcoder::new(Form::Utf8b, Form::Wtf8), chunks).expect("any octets");
+            let escaped = convert(Transcoder::new(Form::Utf8b, Form::Wtf8), chunks).expect("any bytes");
             if let Some(expected) = &expected {
                 assert_eq!(&escaped, expected, "{}", case.id);
             }
             let back = convert(Transcoder::new(Form::Wtf8, Form::Utf8b), &[&escaped]);
-            assert_eq!(back.as_ref(), Ok(&octets), "{}", case.id);
+            assert_eq!(back.as_ref(), Ok(&bytes), "{}", case.id);
         });
         assert!(expected.is_some() || case.bom_strip, "{}: says nothing", case.id);
     });
@@ -210,10 +210,10 @@ fn the_table_of_windows_1252() {
         return;
     };
     let json: Value = serde_json::from_str(&json).expect("JSON");
-    for (octet, value) in json["table"].as_object().expect("a table") {
-        let (octet, value) = (unhex(octet), unhex(value.as_str().expect("hexadecimal")));
-        let to = convert(Transcoder::new(Form::Windows1252, Form::Utf16Be), &[&octet]);
+    for (byte, value) in json["table"].as_object().expect("a table") {
+        let (byte, value) = (unhex(byte), unhex(value.as_str().expect("hexadecimal")));
+        let to = convert(Transcoder::new(Form::Windows1252, Form::Utf16Be), &[&byte]);
         assert_eq!(to.as_ref(), Ok(&value));
-        assert_eq!(convert(Transcoder::new(Form::Utf16Be, Form::Windows1252), &[&value]), Ok(octet));
+        assert_eq!(convert(Transcoder::new(Form::Utf16Be, Form::Windows1252), &[&value]), Ok(byte));
     }
 }

@@ -115,7 +115,7 @@ fn mail_has_comments_folds_and_parameters_in_pieces() {
     // A gap ends a parameter, and a parameter starts with its section 0.
     assert_eq!(mail("a/b; x*0=1; x*2=3").parameter("x"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*1=1").parameter("x"), None);
-    // What no RFC writes is an ordinary name, and a `%` that starts no octet is itself.
+    // What no RFC writes is an ordinary name, and a `%` that starts no byte is itself.
     assert_eq!(mail("a/b; x*01=1").parameter("x*01"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*=a'b'%4%zz%41").parameter("x"), Some(&b"%4%zzA"[..]));
     assert_eq!(mail("a/b; boundary=----=_Part/1:2").parameter("boundary"), Some(&b"----=_Part/1:2"[..]));

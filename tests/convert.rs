@@ -63,15 +63,15 @@ fn stderr(output: &Output) -> String {
 fn every_pair_of_forms_is_converted_from_stdin_to_stdout() {
     for from in Form::ALL {
         for to in Form::ALL {
-            let octets = |form: Form| -> Vec<u8> {
+            let bytes = |form: Form| -> Vec<u8> {
                 "Aé\n"
                     .chars()
                     .flat_map(|it| encode(form, Open::default(), it.into()).expect("Latin-1"))
                     .collect()
             };
             let output =
-                run(program().args(["convert", "--from", from.name(), "--to", to.name()]), &octets(from));
-            assert_eq!((output.status.code(), output.stdout), (Some(0), octets(to)), "{from} to {to}");
+                run(program().args(["convert", "--from", from.name(), "--to", to.name()]), &bytes(from));
+            assert_eq!((output.status.code(), output.stdout), (Some(0), bytes(to)), "{from} to {to}");
             assert!(output.stderr.is_empty());
         }
     }
@@ -99,11 +99,11 @@ fn output_comes_before_the_input_ends() {
         .spawn()
         .expect("the program starts");
     let (mut stdin, mut stdout) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
-    let mut octets = [0; 2];
+    let mut bytes = [0; 2];
     for letter in *b"abc" {
         stdin.write_all(&[letter]).expect("it reads");
-        stdout.read_exact(&mut octets).expect("it writes");
-        assert_eq!(octets, [0, letter]);
+        stdout.read_exact(&mut bytes).expect("it writes");
+        assert_eq!(bytes, [0, letter]);
     }
     drop(stdin);
     assert!(child.wait().expect("it ends").success());
@@ -284,14 +284,14 @@ fn detect_says_what_files_are() {
     let folder = Folder::new("detect");
     let mut command = program();
     command.arg("detect");
-    for (name, octets) in [
+    for (name, bytes) in [
         ("ascii", &b"plain"[..]),
         ("utf-8", "naïve".as_bytes()),
         ("signed", b"\xEF\xBB\xBFna\xC3\xAFve"),
         ("utf-16", b"\xFF\xFEa\0"),
         ("latin1", b"caf\xE9 noir"),
     ] {
-        fs::write(folder.path(name), octets).expect("a file");
+        fs::write(folder.path(name), bytes).expect("a file");
         command.arg(folder.path(name));
     }
     let output = run(&mut command, b"");

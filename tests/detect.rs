@@ -48,7 +48,7 @@ fn every_verdict_is_the_same_for_every_partition() {
 fn the_first_error_is_the_one_that_the_oracle_finds() {
     let mut rng = Rng::new(1252);
     for round in 0..2_000 {
-        // No octet that may start a signature other than that of UTF-8.
+        // No byte that may start a signature other than that of UTF-8.
         let input = [b"x", &rng.dirty_text(1 + round % 7)[..]].concat();
         let first = oracle::decode(&input).1.first().copied();
         every_partition(&input, |chunks| match (detect(chunks), first) {
@@ -68,7 +68,7 @@ fn the_first_error_is_the_one_that_the_oracle_finds() {
 #[test]
 fn a_detection_says_how_likely_it_is_an_accident() {
     assert_eq!(Detection::Ascii.coincidence(), 1.0);
-    // Every pair of octets that are not both ASCII, counted.
+    // Every pair of bytes that are not both ASCII, counted.
     let pairs = (0..=0xFFFF_u16).map(u16::to_be_bytes).filter(|pair| !pair.is_ascii());
     let (all, good) = pairs
         .fold((0, 0), |(all, good), pair| (all + 1, good + i32::from(core::str::from_utf8(&pair).is_ok())));
@@ -82,7 +82,7 @@ fn a_detection_says_how_likely_it_is_an_accident() {
 #[test]
 fn a_signature_is_found_wherever_it_was_cut_and_never_longer_waited_for_than_needed() {
     for (input, verdicts) in [
-        // The verdict after each octet.
+        // The verdict after each byte.
         (&b"\xEF\xBB\xBFa"[..], [None, None, Some(Form::Utf8), Some(Form::Utf8)]),
         (b"\xFF\xFE\0a", [None, None, None, Some(Form::Utf16Le)]),
         (b"\xFF\xFEaa", [None, None, Some(Form::Utf16Le), Some(Form::Utf16Le)]),
@@ -91,9 +91,9 @@ fn a_signature_is_found_wherever_it_was_cut_and_never_longer_waited_for_than_nee
         (b"\0\0\xFE\xFF", [None, None, None, Some(Form::Utf32Be)]),
     ] {
         let mut sniffer = SignatureSniffer::new();
-        for (octet, verdict) in input.iter().zip(verdicts) {
+        for (byte, verdict) in input.iter().zip(verdicts) {
             assert_eq!(
-                sniffer.feed(&[*octet]),
+                sniffer.feed(&[*byte]),
                 verdict.map_or(Sniff::Undecided, Sniff::Found),
                 "{input:02X?}"
             );
@@ -103,8 +103,8 @@ fn a_signature_is_found_wherever_it_was_cut_and_never_longer_waited_for_than_nee
     for input in [&b"\x80"[..], b"a", b"\xEFa", b"\xEF\xBBa", b"\xFFa", b"\0a", b"\0\0a", b"\0\0\xFEa"] {
         let mut sniffer = SignatureSniffer::new();
         let (last, first) = input.split_last().expect("not empty");
-        for octet in first {
-            assert_eq!(sniffer.feed(&[*octet]), Sniff::Undecided);
+        for byte in first {
+            assert_eq!(sniffer.feed(&[*byte]), Sniff::Undecided);
         }
         assert_eq!(sniffer.feed(&[*last]), Sniff::Absent, "{input:02X?}");
     }
@@ -118,7 +118,7 @@ fn padded(padding: Padding, sequence: &[u8]) -> Vec<u8> {
         Padding::Ucs2 => 1,
         Padding::Ucs4 => 3,
     };
-    sequence.iter().flat_map(|&octet| [vec![0; zeros], vec![octet]].concat()).collect()
+    sequence.iter().flat_map(|&byte| [vec![0; zeros], vec![byte]].concat()).collect()
 }
 
 #[test]
@@ -177,19 +177,16 @@ fn a_padded_designation_starts_at_a_code_unit_and_an_early_drop_loses_none() {
 
 /// Naive: the scope cut out first, then decided as a whole.
 fn expected(input: &[u8], scope: Scope) -> String {
-    let legacy = |octets: &[u8]| {
-        octets
-            .iter()
-            .map(|&octet| char::from_u32(support::forms::windows_1252(octet)).expect("BMP"))
-            .collect()
+    let legacy = |bytes: &[u8]| {
+        bytes.iter().map(|&byte| char::from_u32(support::forms::windows_1252(byte)).expect("BMP")).collect()
     };
-    let decide = |octets: &[u8]| match core::str::from_utf8(octets) {
+    let decide = |bytes: &[u8]| match core::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
-        Err(_) => legacy(octets),
+        Err(_) => legacy(bytes),
     };
     match scope {
         Scope::Frame => decide(input),
-        Scope::Line => input.split_inclusive(|&octet| octet == b'\n').map(decide).collect(),
+        Scope::Line => input.split_inclusive(|&byte| byte == b'\n').map(decide).collect(),
         _ => input.utf8_chunks().map(|chunk| chunk.valid().to_owned() + &legacy(chunk.invalid())).collect(),
     }
 }

@@ -25,7 +25,7 @@ fn convert(mut transcoder: Transcoder, input: &[u8]) -> Result<Vec<u8>, Utf8Erro
     Ok(out)
 }
 
-/// Octets that are nearly the form, often enough.
+/// Bytes that are nearly the form, often enough.
 fn corpus(form: Form, seed: u64) -> Vec<Vec<u8>> {
     const VALUES: [u32; 20] = [
         0x41, 0x0A, 0x00, 0x7F, 0xE9, 0x80, 0x20AC, 0x7FF, 0x800, 0xFEFF, 0xFFFE, 0xFFFF, 0xD83D, 0xDCA9,
@@ -41,10 +41,10 @@ fn corpus(form: Form, seed: u64) -> Vec<Vec<u8>> {
                 let value = VALUES[rng.below(VALUES.len())];
                 match (rng.below(12), encode(form, open, value)) {
                     (0, _) if case % 2 == 0 => out.push(rng.next() as u8),
-                    (1, Some(octets)) if case % 2 == 0 => out.extend(&octets[..octets.len() - 1]),
+                    (1, Some(bytes)) if case % 2 == 0 => out.extend(&bytes[..bytes.len() - 1]),
                     (2, _) if case % 2 == 0 => out.extend(rng.dirty_text(3)),
-                    (_, Some(octets)) if surrogates_too || !(0xD800..0xE000).contains(&value) => {
-                        out.extend(octets)
+                    (_, Some(bytes)) if surrogates_too || !(0xD800..0xE000).contains(&value) => {
+                        out.extend(bytes)
                     }
                     _ => {}
                 }
@@ -54,8 +54,8 @@ fn corpus(form: Form, seed: u64) -> Vec<Vec<u8>> {
         .collect()
 }
 
-fn hex(octets: &[u8]) -> String {
-    octets.iter().map(|octet| format!("{octet:02x}")).collect()
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What a program says to lines of `operation hexadecimal`: hexadecimal, or `!` where it refuses. `None`, said aloud,
@@ -153,10 +153,10 @@ ways = {
     "to-latin-1": (("utf-8", "strict"), ("latin-1", "strict")),
 }
 for line in sys.stdin:
-    way, _, octets = line.strip().partition(" ")
+    way, _, bytes = line.strip().partition(" ")
     (source, source_errors), (target, target_errors) = ways[way]
     try:
-        print(bytes.fromhex(octets).decode(source, source_errors).encode(target, target_errors).hex())
+        print(bytes.fromhex(bytes).decode(source, source_errors).encode(target, target_errors).hex())
     except UnicodeError:
         print("!")
 "#;
@@ -196,9 +196,9 @@ public class Peer {
         var hex = HexFormat.of();
         for (String line; (line = in.readLine()) != null; ) {
             int space = line.indexOf(' ');
-            byte[] octets = hex.parseHex(line.substring(space + 1).strip());
+            byte[] bytes = hex.parseHex(line.substring(space + 1).strip());
             try {
-                out.println(hex.formatHex(convert(line.substring(0, space), octets)));
+                out.println(hex.formatHex(convert(line.substring(0, space), bytes)));
             } catch (IOException refused) {
                 out.println("!");
             }
@@ -206,44 +206,44 @@ public class Peer {
         out.flush();
     }
 
-    static byte[] convert(String way, byte[] octets) throws IOException {
+    static byte[] convert(String way, byte[] bytes) throws IOException {
         switch (way) {
-            case "cesu-8": return encode("UTF-16BE", decode("CESU-8", octets));
-            case "to-cesu-8": return encode("CESU-8", decode("UTF-8", octets));
-            case "utf-16": return encode("UTF-8", decode("UTF-16LE", octets));
-            case "windows-1252": return encode("UTF-8", decode("windows-1252", octets));
+            case "cesu-8": return encode("UTF-16BE", decode("CESU-8", bytes));
+            case "to-cesu-8": return encode("CESU-8", decode("UTF-8", bytes));
+            case "utf-16": return encode("UTF-8", decode("UTF-16LE", bytes));
+            case "windows-1252": return encode("UTF-8", decode("windows-1252", bytes));
             case "read-utf": {
                 var framed = new ByteArrayOutputStream();
-                new DataOutputStream(framed).writeShort(octets.length);
-                framed.write(octets);
+                new DataOutputStream(framed).writeShort(bytes.length);
+                framed.write(bytes);
                 var data = new DataInputStream(new ByteArrayInputStream(framed.toByteArray()));
                 return raw(data.readUTF());
             }
             case "write-utf": {
                 var framed = new ByteArrayOutputStream();
-                new DataOutputStream(framed).writeUTF(decode("UTF-8", octets));
+                new DataOutputStream(framed).writeUTF(decode("UTF-8", bytes));
                 return Arrays.copyOfRange(framed.toByteArray(), 2, framed.size());
             }
             default: throw new IllegalArgumentException(way);
         }
     }
 
-    static String decode(String charset, byte[] octets) throws CharacterCodingException {
+    static String decode(String charset, byte[] bytes) throws CharacterCodingException {
         return Charset.forName(charset).newDecoder().onMalformedInput(CodingErrorAction.REPORT)
-            .onUnmappableCharacter(CodingErrorAction.REPORT).decode(ByteBuffer.wrap(octets)).toString();
+            .onUnmappableCharacter(CodingErrorAction.REPORT).decode(ByteBuffer.wrap(bytes)).toString();
     }
 
     static byte[] encode(String charset, String text) throws CharacterCodingException {
-        var octets = Charset.forName(charset).newEncoder().onMalformedInput(CodingErrorAction.REPORT)
+        var bytes = Charset.forName(charset).newEncoder().onMalformedInput(CodingErrorAction.REPORT)
             .onUnmappableCharacter(CodingErrorAction.REPORT).encode(CharBuffer.wrap(text));
-        return Arrays.copyOf(octets.array(), octets.limit());
+        return Arrays.copyOf(bytes.array(), bytes.limit());
     }
 
     /** The code units, whatever they are. */
     static byte[] raw(String text) {
-        var octets = ByteBuffer.allocate(2 * text.length());
-        for (char unit : text.toCharArray()) octets.putChar(unit);
-        return octets.array();
+        var bytes = ByteBuffer.allocate(2 * text.length());
+        for (char unit : text.toCharArray()) bytes.putChar(unit);
+        return bytes.array();
     }
 }
 "#;
@@ -286,11 +286,11 @@ no warnings qw(surrogate nonchar non_unicode portable);
 while (my $line = <STDIN>) {
     chomp $line;
     my ($way, $hex) = split / /, $line, 2;
-    my $octets = pack("H*", $hex // "");
+    my $bytes = pack("H*", $hex // "");
     if ($way eq "decode") {
-        print utf8::decode($octets) ? join("", map { sprintf "%08x", ord } split //, $octets) : "!", "\n";
+        print utf8::decode($bytes) ? join("", map { sprintf "%08x", ord } split //, $bytes) : "!", "\n";
     } else {
-        my $text = join "", map { chr } unpack "N*", $octets;
+        my $text = join "", map { chr } unpack "N*", $bytes;
         utf8::encode($text);
         print unpack("H*", $text), "\n";
     }
@@ -306,14 +306,14 @@ fn perl_with_31_bits() {
     for case in 0..2 * CASES {
         let wide: Vec<u8> =
             (0..1 + case % 5).flat_map(|_| (rng.next() as u32 >> 1 >> rng.below(26)).to_be_bytes()).collect();
-        let mut octets = convert(encode, &wide).expect("31 bits");
+        let mut bytes = convert(encode, &wide).expect("31 bits");
         if case % 2 == 0 {
-            let at = rng.below(octets.len());
-            octets[at] = rng.next() as u8;
+            let at = rng.below(bytes.len());
+            bytes[at] = rng.next() as u8;
         }
         // Perl has longer forms of its own behind FE and FF, which Annex R.2 says are not used.
-        if !octets.iter().any(|octet| *octet >= 0xFE) {
-            cases.push((decode, format!("decode {}", hex(&octets)), octets));
+        if !bytes.iter().any(|byte| *byte >= 0xFE) {
+            cases.push((decode, format!("decode {}", hex(&bytes)), bytes));
         }
         cases.push((encode, format!("encode {}", hex(&wide)), wide));
     }
@@ -333,10 +333,10 @@ const ways = {
 };
 const answers = lines.map((line) => {
     const [way, hex] = line.split(" ");
-    const octets = Buffer.from(hex ?? "", "hex");
+    const bytes = Buffer.from(hex ?? "", "hex");
     const [label, fatal] = ways[way];
     try {
-        return Buffer.from(new TextDecoder(label, { fatal, ignoreBOM: true }).decode(octets), "utf-8").toString("hex");
+        return Buffer.from(new TextDecoder(label, { fatal, ignoreBOM: true }).decode(bytes), "utf-8").toString("hex");
     } catch (error) {
         return "!";
     }

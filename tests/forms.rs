@@ -41,9 +41,9 @@ const TABLE_3: [(u32, &[u8]); 13] = [
 
 #[test]
 fn annex_r_table_3_all_thirteen_rows_both_ways() {
-    for (value, octets) in TABLE_3 {
-        both_ways(Form::Utf32Be, &value.to_be_bytes(), Form::Utf8Ucs4, octets);
-        both_ways(Form::Utf32Le, &value.to_le_bytes(), Form::Utf8Ucs4, octets);
+    for (value, bytes) in TABLE_3 {
+        both_ways(Form::Utf32Be, &value.to_be_bytes(), Form::Utf8Ucs4, bytes);
+        both_ways(Form::Utf32Le, &value.to_le_bytes(), Form::Utf8Ucs4, bytes);
     }
 }
 
@@ -66,8 +66,8 @@ const TABLE_2: [(u32, &[u8]); 12] = [
 
 #[test]
 fn annex_r_table_2_both_ways() {
-    for (value, octets) in TABLE_2 {
-        both_ways(Form::Utf32Be, &value.to_be_bytes(), Form::Utf8Ucs4, octets);
+    for (value, bytes) in TABLE_2 {
+        both_ways(Form::Utf32Be, &value.to_be_bytes(), Form::Utf8Ucs4, bytes);
     }
     assert!(TABLE_2.iter().all(|row| TABLE_3.contains(row)));
 }
@@ -88,19 +88,19 @@ fn annex_r_table_1_gives_the_first_and_the_last_value_of_each_length() {
     for (len, (fixed, free, last)) in (1..).zip(TABLE_1) {
         assert_eq!(u64::from(last) + 1, 1 << (free + 6 * (len - 1)));
         for value in [first, last] {
-            let octets = convert(Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4), &[&value.to_be_bytes()])
+            let bytes = convert(Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4), &[&value.to_be_bytes()])
                 .expect("UCS-4 has it");
-            assert_eq!(octets.len(), len as usize, "{value:X}");
-            assert_eq!(octets[0] & (0xFF_u32 << free) as u8, fixed, "{value:X}");
-            assert!(octets[1..].iter().all(|octet| octet & 0xC0 == 0x80), "{value:X}");
-            both_ways(Form::Utf8Ucs4, &octets, Form::Utf32Be, &value.to_be_bytes());
+            assert_eq!(bytes.len(), len as usize, "{value:X}");
+            assert_eq!(bytes[0] & (0xFF_u32 << free) as u8, fixed, "{value:X}");
+            assert!(bytes[1..].iter().all(|byte| byte & 0xC0 == 0x80), "{value:X}");
+            both_ways(Form::Utf8Ucs4, &bytes, Form::Utf32Be, &value.to_be_bytes());
         }
         first = last.wrapping_add(1);
     }
-    // 80..=BF are continuing octets, FE and FF are not used.
-    for octet in (0x80..=0xBF).chain(0xFE..=0xFF) {
-        let kind = if octet < 0xC0 { ErrorKind::UnexpectedContinuation } else { ErrorKind::InvalidLead };
-        let refused = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), &[&[octet]]);
+    // 80..=BF are continuing bytes, FE and FF are not used.
+    for byte in (0x80..=0xBF).chain(0xFE..=0xFF) {
+        let kind = if byte < 0xC0 { ErrorKind::UnexpectedContinuation } else { ErrorKind::InvalidLead };
+        let refused = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), &[&[byte]]);
         assert_eq!(refused, Err(Utf8Error::new(0, kind, 1)));
     }
 }
@@ -108,7 +108,7 @@ fn annex_r_table_1_gives_the_first_and_the_last_value_of_each_length() {
 /// Annex R, Table 4, in its own notation: `/` is integer division, `%` modulo.
 fn table_4(x: u32) -> Vec<u8> {
     let p = |n: u32| 2_u32.pow(n);
-    let octets = match x {
+    let bytes = match x {
         0x0000_0000..=0x0000_007F => vec![x],
         0x0000_0080..=0x0000_07FF => vec![0xC0 + x / p(6), 0x80 + x % p(6)],
         0x0000_0800..=0x0000_FFFF => vec![0xE0 + x / p(12), 0x80 + x / p(6) % p(6), 0x80 + x % p(6)],
@@ -131,14 +131,14 @@ fn table_4(x: u32) -> Vec<u8> {
             0x80 + x % p(6),
         ],
     };
-    octets.into_iter().map(|octet| octet as u8).collect()
+    bytes.into_iter().map(|byte| byte as u8).collect()
 }
 
 /// Annex R, Table 5.
-fn table_5(octets: &[u8]) -> u32 {
+fn table_5(bytes: &[u8]) -> u32 {
     let p = |n: u32| 2_u32.pow(n);
-    let octet: Vec<u32> = octets.iter().copied().map(u32::from).collect();
-    match octet[..] {
+    let byte: Vec<u32> = bytes.iter().copied().map(u32::from).collect();
+    match byte[..] {
         [z @ 0x00..=0x7F] => z,
         [z @ 0xC0..=0xDF, y] => (z - 0xC0) * p(6) + (y - 0x80),
         [z @ 0xE0..=0xEF, y, x] => (z - 0xE0) * p(12) + (y - 0x80) * p(6) + (x - 0x80),
@@ -156,7 +156,7 @@ fn table_5(octets: &[u8]) -> u32 {
                 + (v - 0x80) * p(6)
                 + (u - 0x80)
         }
-        _ => panic!("{octets:02X?}"),
+        _ => panic!("{bytes:02X?}"),
     }
 }
 
@@ -166,11 +166,11 @@ fn annex_r_tables_4_and_5_agree_with_the_transcoder() {
     let random = (0..50_000).map(|_| rng.next() as u32 >> 1 >> rng.below(24));
     let values = (0..0x1_2000).chain(TABLE_3.map(|(value, _)| value)).chain(random);
     for value in values.filter(|value| !(0xD800..0xE000).contains(value)) {
-        let octets = table_4(value);
-        assert_eq!(table_5(&octets), value);
+        let bytes = table_4(value);
+        assert_eq!(table_5(&bytes), value);
         let to = convert(Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4), &[&value.to_be_bytes()]);
-        assert_eq!(to.as_deref(), Ok(&octets[..]), "{value:X}");
-        let from = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), &[&octets]);
+        assert_eq!(to.as_deref(), Ok(&bytes[..]), "{value:X}");
+        let from = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), &[&bytes]);
         assert_eq!(from.as_deref(), Ok(&value.to_be_bytes()[..]), "{value:X}");
     }
 }
@@ -178,12 +178,12 @@ fn annex_r_tables_4_and_5_agree_with_the_transcoder() {
 #[test]
 fn annex_r_note_3_is_two_switches() {
     for value in [0xD800_u32, 0xDBFF, 0xDC00, 0xDFFF] {
-        let octets = table_4(value);
+        let bytes = table_4(value);
         let (to, from) =
             (Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4), Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be));
         let refused = |len| Err(Utf8Error::new(0, ErrorKind::Surrogate, len));
-        every_partition(&octets, |chunks| {
-            // As in UTF-8 its second octet is refused.
+        every_partition(&bytes, |chunks| {
+            // As in UTF-8 its second byte is refused.
             assert_eq!(convert(from, chunks), refused(1));
             let open = from.switches(Switches::STRICT.allow_surrogates());
             assert_eq!(convert(open, chunks).as_deref(), Ok(&value.to_be_bytes()[..]));
@@ -191,14 +191,14 @@ fn annex_r_note_3_is_two_switches() {
         every_partition(&value.to_be_bytes(), |chunks| {
             assert_eq!(convert(to, chunks), refused(4));
             let open = to.switches(Switches::STRICT.allow_surrogates());
-            assert_eq!(convert(open, chunks).as_deref(), Ok(&octets[..]));
+            assert_eq!(convert(open, chunks).as_deref(), Ok(&bytes[..]));
         });
     }
     for value in [0xFFFE_u32, 0xFFFF] {
-        let octets = table_4(value);
-        both_ways(Form::Utf32Be, &value.to_be_bytes(), Form::Utf8Ucs4, &octets);
+        let bytes = table_4(value);
+        both_ways(Form::Utf32Be, &value.to_be_bytes(), Form::Utf8Ucs4, &bytes);
         let closed = Switches::STRICT.refuse_fffe_ffff();
-        every_partition(&octets, |chunks| {
+        every_partition(&bytes, |chunks| {
             let from = Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be).switches(closed);
             assert_eq!(convert(from, chunks), Err(Utf8Error::new(0, ErrorKind::Noncharacter, 3)));
         });
@@ -210,7 +210,7 @@ fn annex_r_note_3_is_two_switches() {
 
 #[test]
 fn rfc_2279_examples_from_ucs_2_and_back() {
-    for (units, octets) in [
+    for (units, bytes) in [
         (&[0x0041_u16, 0x2262, 0x0391, 0x002E][..], &b"\x41\xE2\x89\xA2\xCE\x91\x2E"[..]),
         (&[0xD55C, 0xAD6D, 0xC5B4], b"\xED\x95\x9C\xEA\xB5\xAD\xEC\x96\xB4"),
         (&[0x65E5, 0x672C, 0x8A9E], b"\xE6\x97\xA5\xE6\x9C\xAC\xE8\xAA\x9E"),
@@ -220,8 +220,8 @@ fn rfc_2279_examples_from_ucs_2_and_back() {
         let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
         let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
         for utf_8 in [Form::Utf8, Form::Utf8Ucs4] {
-            both_ways(Form::Utf16Be, &big, utf_8, octets);
-            both_ways(Form::Utf16Le, &little, utf_8, octets);
+            both_ways(Form::Utf16Be, &big, utf_8, bytes);
+            both_ways(Form::Utf16Le, &little, utf_8, bytes);
         }
     }
 }
@@ -229,17 +229,17 @@ fn rfc_2279_examples_from_ucs_2_and_back() {
 #[test]
 fn rfc_2279_naive_decodings_are_refused() {
     // §2 and §6: C0 80, and 2F C0 AE 2E 2F.
-    for (octets, offset) in [(&b"\xC0\x80"[..], 0), (b"\x2F\xC0\xAE\x2E\x2F", 1), (b"\xE0\x80\x80", 0)] {
+    for (bytes, offset) in [(&b"\xC0\x80"[..], 0), (b"\x2F\xC0\xAE\x2E\x2F", 1), (b"\xE0\x80\x80", 0)] {
         for from in [Form::Utf8, Form::Utf8Ucs4, Form::Cesu8, Form::Wtf8] {
-            every_partition(octets, |chunks| {
+            every_partition(bytes, |chunks| {
                 let error = convert(Transcoder::new(from, Form::Utf16Be), chunks).expect_err("overlong");
                 assert_eq!((error.offset, error.kind), (offset, ErrorKind::Overlong), "{from}");
             });
         }
     }
-    // Every length, one octet too long.
-    for octets in [&b"\xF0\x8F\xBF\xBF"[..], b"\xF8\x87\xBF\xBF\xBF", b"\xFC\x83\xBF\xBF\xBF\xBF"] {
-        let error = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), &[octets]).expect_err("overlong");
+    // Every length, one byte too long.
+    for bytes in [&b"\xF0\x8F\xBF\xBF"[..], b"\xF8\x87\xBF\xBF\xBF", b"\xFC\x83\xBF\xBF\xBF\xBF"] {
+        let error = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), &[bytes]).expect_err("overlong");
         assert_eq!(error, Utf8Error::new(0, ErrorKind::Overlong, 1));
     }
 }
@@ -249,8 +249,8 @@ fn modified_utf_8_is_javas_unless_its_reader_is_lenient() {
     both_ways(Form::ModifiedUtf8, b"a\xC0\x80\xED\xA0\xBD\xED\xB2\xA9", Form::Utf8, "a\0💩".as_bytes());
     let strict = Transcoder::new(Form::ModifiedUtf8, Form::Utf8);
     let lenient = strict.switches(Switches::STRICT.lenient_java());
-    for (octets, text) in [(&b"a\0"[..], "a\0"), (b"a\xF0\x9F\x92\xA9", "a💩")] {
-        every_partition(octets, |chunks| {
+    for (bytes, text) in [(&b"a\0"[..], "a\0"), (b"a\xF0\x9F\x92\xA9", "a💩")] {
+        every_partition(bytes, |chunks| {
             assert_eq!(convert(strict, chunks), Err(Utf8Error::new(1, ErrorKind::InvalidLead, 1)));
             assert_eq!(convert(lenient, chunks).as_deref(), Ok(text.as_bytes()));
         });

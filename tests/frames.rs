@@ -25,11 +25,11 @@ fn length_delimited(payloads: &[&[u8]]) -> BytesMut {
     out
 }
 
-/// Everything that a codec gives for octets that come one at a time, and then for its end.
-fn decode_all<C: Decoder>(codec: &mut C, octets: &[u8]) -> Vec<Result<C::Item, C::Error>> {
+/// Everything that a codec gives for bytes that come one at a time, and then for its end.
+fn decode_all<C: Decoder>(codec: &mut C, bytes: &[u8]) -> Vec<Result<C::Item, C::Error>> {
     let (mut buffer, mut out) = (BytesMut::new(), Vec::new());
-    for octet in octets {
-        buffer.extend_from_slice(&[*octet]);
+    for byte in bytes {
+        buffer.extend_from_slice(&[*byte]);
         while let Some(item) = codec.decode(&mut buffer).transpose() {
             out.push(item);
         }
@@ -49,9 +49,9 @@ fn facts<T, E: core::fmt::Debug>(item: Result<T, FrameError<E>>) -> Result<T, (u
 
 #[test]
 fn every_frame_is_a_text_of_its_own() {
-    let octets = length_delimited(&[b"na\xC3\xAFv", b"", b"cut \xE2\x82", b"\xACgone", b"end"]);
+    let bytes = length_delimited(&[b"na\xC3\xAFv", b"", b"cut \xE2\x82", b"\xACgone", b"end"]);
     let mut codec = Utf8FramesCodec::new(LengthDelimitedCodec::new());
-    let got: Vec<_> = decode_all(&mut codec, &octets).into_iter().map(facts).collect();
+    let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
     let error = |offset, kind, len| Utf8Error::new(offset, kind, len);
     assert_eq!(
         got,
@@ -78,9 +78,9 @@ fn the_text_of_a_frame_is_the_frame() {
 #[test]
 fn policies_apply_to_every_frame() {
     let policies = TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(BomPolicy::Require);
-    let octets = length_delimited(&[b"\xEF\xBB\xBFa\xFFb", b"none", b"none again", b"\xEF\xBB\xBFc\xE2"]);
+    let bytes = length_delimited(&[b"\xEF\xBB\xBFa\xFFb", b"none", b"none again", b"\xEF\xBB\xBFc\xE2"]);
     let mut codec = Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), policies);
-    let got: Vec<_> = decode_all(&mut codec, &octets).into_iter().map(facts).collect();
+    let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
     assert_eq!(got[0], Ok("a\u{FFFD}b".into()));
     for (index, frame) in [(1, &b"none"[..]), (2, b"none again")] {
         let error = Utf8Error::new(0, ErrorKind::MissingBom, 0);
@@ -95,8 +95,8 @@ fn policies_apply_to_every_frame() {
 fn one_bad_frame_between_nuls_does_not_end_the_session() {
     let inner = AnyDelimiterCodec::new_with_max_length(b"\0".to_vec(), b"\0".to_vec(), 8);
     let mut codec = ErrorsAsItems::new(Utf8FramesCodec::new(inner));
-    let octets = b"one\0tw\xC3\0much too long\0gr\xC3\xBCn\0last";
-    let got: Vec<_> = decode_all(&mut codec, octets).into_iter().map(Result::unwrap).collect();
+    let bytes = b"one\0tw\xC3\0much too long\0gr\xC3\xBCn\0last";
+    let got: Vec<_> = decode_all(&mut codec, bytes).into_iter().map(Result::unwrap).collect();
     assert_eq!(got[0].as_ref().unwrap(), "one");
     assert_eq!(got[1].as_ref().unwrap_err().utf8_error(), Some(Utf8Error::new(2, ErrorKind::Truncated, 1)));
     assert!(matches!(got[2], Err(FrameError::Inner(AnyDelimiterCodecError::MaxChunkLengthExceeded))));
@@ -116,9 +116,9 @@ fn errors_of_the_byte_codec_are_handed_on() {
 
 #[test]
 fn errors_show_no_payload() {
-    let octets = length_delimited(&[b"secret\xFF"]);
+    let bytes = length_delimited(&[b"secret\xFF"]);
     let error =
-        decode_all(&mut Utf8FramesCodec::new(LengthDelimitedCodec::new()), &octets).remove(0).unwrap_err();
+        decode_all(&mut Utf8FramesCodec::new(LengthDelimitedCodec::new()), &bytes).remove(0).unwrap_err();
     assert_eq!(error.to_string(), "frame 0: ill-formed UTF-8 at byte 6 (InvalidLead, 1 bytes)");
     assert!(!format!("{error:?}").contains("secret"), "{error:?}");
     assert!(core::error::Error::source(&error).unwrap().is::<Utf8Error>());
@@ -184,10 +184,10 @@ fn one_text_over_many_frames_has_the_verdict_of_the_oracle_for_every_partition()
         let input = rng.dirty_text(1 + round % 8);
         let (_, errors) = oracle::decode(&input);
         every_partition(&input, |chunks| {
-            let octets = fragments(&[chunks, &[b"next"]]);
+            let bytes = fragments(&[chunks, &[b"next"]]);
             let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
             let (mut text, mut error, mut ends) = (String::new(), None, 0);
-            for item in decode_all(&mut codec, &octets) {
+            for item in decode_all(&mut codec, &bytes) {
                 match facts(item) {
                     Ok(fragment) => {
                         let (part, last) = fragment.into_parts();
@@ -213,9 +213,9 @@ fn one_text_over_many_frames_has_the_verdict_of_the_oracle_for_every_partition()
 #[test]
 fn the_final_fragment_that_ends_inside_a_character_is_truncated() {
     // fastwebsockets 0.10 gave "abc" for this, and dropped the rest.
-    let octets = fragments(&[&[b"ab", b"c\xE2\x82"]]);
+    let bytes = fragments(&[&[b"ab", b"c\xE2\x82"]]);
     let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
-    let got: Vec<_> = decode_all(&mut codec, &octets).into_iter().map(facts).collect();
+    let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
     let error = Utf8Error::new(3, ErrorKind::Truncated, 2);
     assert_eq!(got, [Ok(Fragment::More("ab".into())), Err((1, error, Bytes::from_static(b"c\xE2\x82")))]);
     assert_eq!(codec.counters().of(ErrorKind::Truncated), 1);
@@ -223,10 +223,10 @@ fn the_final_fragment_that_ends_inside_a_character_is_truncated() {
 
 #[test]
 fn a_stream_that_ends_inside_a_message_and_a_character_tells_so_once() {
-    let mut octets = BytesMut::new();
-    Fragments.encode(Fragment::More(Bytes::from_static(b"ab\xE2\x82")), &mut octets).unwrap();
+    let mut bytes = BytesMut::new();
+    Fragments.encode(Fragment::More(Bytes::from_static(b"ab\xE2\x82")), &mut bytes).unwrap();
     let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
-    let got: Vec<_> = decode_all(&mut codec, &octets).into_iter().map(facts).collect();
+    let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
     let error = Utf8Error::new(2, ErrorKind::Truncated, 2);
     assert_eq!(got, [Ok(Fragment::More("ab".into())), Err((0, error, Bytes::from_static(b"\xE2\x82")))]);
 }
@@ -255,9 +255,9 @@ fn fragments_are_encoded_as_they_are_told() {
 
 #[test]
 fn a_session_over_a_socket_goes_on_behind_a_bad_message() {
-    let octets = fragments(&[&[b"go", b"od"], &[b"b\xFF", b"ad"], &[b"good again"]]);
+    let bytes = fragments(&[&[b"go", b"od"], &[b"b\xFF", b"ad"], &[b"good again"]]);
     let codec = ErrorsAsItems::new(Utf8FramesCodec::new(Fragments).over_fragments());
-    let got: Vec<_> = futures::executor::block_on(FramedRead::new(&octets[..], codec).collect());
+    let got: Vec<_> = futures::executor::block_on(FramedRead::new(&bytes[..], codec).collect());
     let texts: Vec<_> = got.into_iter().map(|item| item.unwrap().map(Fragment::into_parts).ok()).collect();
     let text = |text: &str, last| Some((text.into(), last));
     assert_eq!(texts, [text("go", false), text("od", true), None, text("good again", true)]);

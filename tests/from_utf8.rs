@@ -11,13 +11,13 @@ fn it_agrees_with_the_standard_library_and_the_oracle_at_every_length() {
     let mut rng = Rng::new(3);
     for len in 0..=300 {
         for _ in 0..40 {
-            let octets = rng.dirty_text(len);
-            let std = core::str::from_utf8(&octets);
-            match from_utf8(&octets) {
+            let bytes = rng.dirty_text(len);
+            let std = core::str::from_utf8(&bytes);
+            match from_utf8(&bytes) {
                 Ok(text) => assert_eq!(std, Ok(text)),
                 Err(error) => {
-                    let (_, errors) = oracle::decode(&octets);
-                    assert_eq!((error.offset, error.kind, error.len), errors[0], "{octets:02X?}");
+                    let (_, errors) = oracle::decode(&bytes);
+                    assert_eq!((error.offset, error.kind, error.len), errors[0], "{bytes:02X?}");
                     assert_eq!(std.map_err(|e| e.valid_up_to() as u64), Err(error.offset));
                 }
             }

@@ -51,7 +51,7 @@ impl Gateway {
         format!("http://{}{path}", self.address)
     }
 
-    /// Memory that is resident, in octets, where there is `/proc`.
+    /// Memory that is resident, in bytes, where there is `/proc`.
     fn resident(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -116,8 +116,8 @@ fn answer(status: StatusCode, text: &[u8]) -> Answer {
     Err((number("offset"), problem["kind"].as_str().expect("kind").to_owned(), number("len")))
 }
 
-fn expected(octets: &[u8]) -> Answer {
-    let (text, errors) = oracle::decode(octets);
+fn expected(bytes: &[u8]) -> Answer {
+    let (text, errors) = oracle::decode(bytes);
     match errors.first() {
         None => Ok(text.chars().count()),
         Some((offset, kind, len)) => Err((*offset, kind.to_string(), u64::from(*len))),
@@ -232,19 +232,19 @@ fn pipelined_requests_are_answered_in_their_order() {
 }
 
 #[test]
-fn octets_that_come_one_by_one_are_text_like_any_other() {
+fn bytes_that_come_one_by_one_are_text_like_any_other() {
     let gateway = Gateway::start();
     let stream = gateway.connect();
     let mut reader = BufReader::new(stream.try_clone().expect("a clone"));
     let mut stream = stream;
-    for octets in ["aé€🦀".as_bytes(), b"a\xF0\x9F\xA6!", b"\xED\xA0\x80"] {
+    for bytes in ["aé€🦀".as_bytes(), b"a\xF0\x9F\xA6!", b"\xED\xA0\x80"] {
         stream.write_all(b"POST /note HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
-        for octet in octets {
-            stream.write_all(&[b"1\r\n", &[*octet][..], b"\r\n"].concat()).unwrap();
+        for byte in bytes {
+            stream.write_all(&[b"1\r\n", &[*byte][..], b"\r\n"].concat()).unwrap();
         }
         stream.write_all(b"0\r\n\r\n").unwrap();
         let (status, text) = read_answer(&mut reader);
-        match expected(octets) {
+        match expected(bytes) {
             Ok(characters) => assert_eq!(text, format!("noted {characters} characters").as_bytes()),
             wrong => assert_eq!(answer(status, &text), wrong),
         }
@@ -276,7 +276,7 @@ fn curl_and_python_send_characters_in_pieces() {
     let gateway = Gateway::start();
     let url = gateway.url("/text");
     if has("curl") {
-        let curl = |octets: &[u8], arguments: &[&str]| {
+        let curl = |bytes: &[u8], arguments: &[&str]| {
             let mut curl = Command::new("curl")
                 .args([
                     "--silent",
@@ -293,15 +293,14 @@ fn curl_and_python_send_characters_in_pieces() {
                 .stdout(Stdio::piped())
                 .spawn()
                 .expect("curl starts");
-            curl.stdin.take().expect("a pipe").write_all(octets).expect("curl reads");
+            curl.stdin.take().expect("a pipe").write_all(bytes).expect("curl reads");
             let out = curl.wait_with_output().expect("curl ends").stdout;
-            let (text, status) =
-                out.split_at(out.iter().rposition(|octet| *octet == b'\n').expect("a status"));
+            let (text, status) = out.split_at(out.iter().rposition(|byte| *byte == b'\n').expect("a status"));
             answer(StatusCode::from_bytes(&status[1..]).expect("a status"), text)
         };
-        for octets in ["naïve €".as_bytes(), b"na\xEFve", b"ends \xF0\x9F"] {
+        for bytes in ["naïve €".as_bytes(), b"na\xEFve", b"ends \xF0\x9F"] {
             for arguments in [&["-H", "transfer-encoding: chunked"][..], &[], &["--http2-prior-knowledge"]] {
-                assert_eq!(curl(octets, arguments), expected(octets), "{octets:02X?} {arguments:?}");
+                assert_eq!(curl(bytes, arguments), expected(bytes), "{bytes:02X?} {arguments:?}");
             }
         }
     }
@@ -335,8 +334,8 @@ print("done")
     }
 }
 
-/// Streams `octets` octets of text and counts them.
-fn stream_through(gateway: &Gateway, octets: usize) -> (Answer, u64) {
+/// Streams `bytes` bytes of text and counts them.
+fn stream_through(gateway: &Gateway, bytes: usize) -> (Answer, u64) {
     let mut stream = gateway.connect();
     stream.write_all(b"POST /text HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
     // Characters of every length; the first of a chunk is cut.
@@ -346,7 +345,7 @@ fn stream_through(gateway: &Gateway, octets: usize) -> (Answer, u64) {
     chunk.extend_from_slice(&text.as_bytes()[..2]);
     chunk.extend_from_slice(b"\r\n");
     stream.write_all(b"2\r\na\xC3\r\n").unwrap();
-    let rounds = octets / text.len();
+    let rounds = bytes / text.len();
     let mut most = 0;
     for round in 0..rounds {
         stream.write_all(&chunk).unwrap();
@@ -366,5 +365,5 @@ fn a_gibibyte_takes_no_more_memory_than_a_short_body() {
     let gateway = Gateway::start();
     let short = stream_through(&gateway, 4 << 20).1;
     let long = stream_through(&gateway, 1 << 30).1;
-    assert!(long < short + (4 << 20), "{short} octets for 4 MiB, {long} for 1 GiB");
+    assert!(long < short + (4 << 20), "{short} bytes for 4 MiB, {long} for 1 GiB");
 }

@@ -147,7 +147,7 @@ fn frames_are_handed_on_without_a_copy() {
     let got = block_on(body.frame()).unwrap().unwrap().into_data().unwrap();
     assert_eq!((got.as_ptr(), &got[..]), (cut.as_ptr(), &b"sm"[..]));
     assert!(!body.is_end_stream());
-    assert_eq!(body.size_hint().exact(), Some(1), "the octet that is held is still to come");
+    assert_eq!(body.size_hint().exact(), Some(1), "the byte that is held is still to come");
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn trailers_come_after_a_clean_end_only() {
         let repair = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
         let (data, got, _) = drain(Utf8Body::with_decoder(script(&[b"caf\xC3"]), repair));
         assert_eq!(data, "caf\u{FFFD}".as_bytes());
-        assert_eq!(got, Some(trailers(&[("x-sum", "1")])), "the digest is of other octets");
+        assert_eq!(got, Some(trailers(&[("x-sum", "1")])), "the digest is of other bytes");
         let (_, got, _) = drain(Utf8Body::with_decoder(script(&[b"caf"]), repair));
         assert_eq!(got.as_ref(), Some(&sums), "nothing was repaired");
         let strip = TextDecoder::new().bom(BomPolicy::Strip);
@@ -219,7 +219,7 @@ fn a_required_signature_is_missed_in_an_empty_body_too() {
 }
 
 #[test]
-fn neither_the_error_nor_the_body_shows_octets() {
+fn neither_the_error_nor_the_body_shows_bytes() {
     let body = Utf8Body::new(Script::of(&[b"secret\xFF"], Telling::Nothing));
     let (_, _, error) = drain(body);
     let error = error.expect("an error");
@@ -241,13 +241,13 @@ fn counters_see_bodies_bytes_repairs_and_refusals() {
 }
 
 /// Serves one connection with a body of a fixed length that is checked, and says how it ended.
-async fn serve_one(octets: &'static [u8], version: http::Version) -> (Result<Bytes, String>, Option<String>) {
+async fn serve_one(bytes: &'static [u8], version: http::Version) -> (Result<Bytes, String>, Option<String>) {
     let (client, server) = tokio::io::duplex(4096);
     let served = Arc::new(Mutex::new(None));
     let record = Arc::clone(&served);
     let service = service_fn(move |_: Request<hyper::body::Incoming>| async move {
-        let body = Utf8Body::new(Full::new(Bytes::from_static(octets)));
-        Ok::<_, Infallible>(Response::builder().header("content-length", octets.len()).body(body).unwrap())
+        let body = Utf8Body::new(Full::new(Bytes::from_static(bytes)));
+        Ok::<_, Infallible>(Response::builder().header("content-length", bytes.len()).body(body).unwrap())
     });
     let server = tokio::spawn(async move {
         let builder = hyper_util::server::conn::auto::Builder::new(TokioExecutor::new());
@@ -281,13 +281,13 @@ async fn serve_one(octets: &'static [u8], version: http::Version) -> (Result<Byt
 
 #[tokio::test]
 async fn hyper_does_not_send_a_truncated_end_under_content_length() {
-    for octets in [&b"ab\xE2\x82"[..], b"\xE2\x82", b"ab\xFF", b"\xC3"] {
-        let (got, served) = serve_one(octets, http::Version::HTTP_11).await;
+    for bytes in [&b"ab\xE2\x82"[..], b"\xE2\x82", b"ab\xFF", b"\xC3"] {
+        let (got, served) = serve_one(bytes, http::Version::HTTP_11).await;
         assert!(got.is_err(), "the client sees that the body is cut off: {got:?}");
         let cause = served.expect("the server sees it too");
         assert!(cause.contains("ill-formed UTF-8 at byte"), "{cause}");
 
-        let (got, _) = serve_one(octets, http::Version::HTTP_2).await;
+        let (got, _) = serve_one(bytes, http::Version::HTTP_2).await;
         assert!(got.is_err(), "the stream is reset: {got:?}");
     }
     for version in [http::Version::HTTP_11, http::Version::HTTP_2] {

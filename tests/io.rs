@@ -17,8 +17,8 @@ fn utf8_error(error: &io::Error) -> Utf8Error {
     *error.get_ref().expect("an inner error").downcast_ref().expect("a Utf8Error")
 }
 
-fn whole(octets: &[u8]) -> &str {
-    str::from_utf8(octets).expect("well-formed at every moment")
+fn whole(bytes: &[u8]) -> &str {
+    str::from_utf8(bytes).expect("well-formed at every moment")
 }
 
 /// What comes out of a reader: the text, and the error that it ends with. A timeout is not an end.
@@ -79,7 +79,7 @@ fn by_futures_read(inner: HostileReader, decoder: TextDecoder, rooms: &[usize]) 
     })
 }
 
-/// Takes what is lent in bites of at most `bite` octets, of whole characters.
+/// Takes what is lent in bites of at most `bite` bytes, of whole characters.
 fn by_tokio_fill(inner: HostileReader, decoder: TextDecoder, bite: usize) -> Outcome {
     use tokio::io::AsyncBufReadExt;
     block_on(async {
@@ -150,9 +150,9 @@ fn by_both(inner: HostileReader, decoder: TextDecoder, seed: u64) -> Outcome {
                     .map(|lent| (lent[..lent.len().min(room)].to_vec(), lent.len().min(room)))
             };
             match got {
-                Ok((octets, _)) if octets.is_empty() => return (whole(&out).to_owned(), None),
-                Ok((octets, consumed)) => {
-                    out.extend_from_slice(&octets);
+                Ok((bytes, _)) if bytes.is_empty() => return (whole(&out).to_owned(), None),
+                Ok((bytes, consumed)) => {
+                    out.extend_from_slice(&bytes);
                     reader.consume(consumed);
                 }
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
@@ -259,8 +259,8 @@ fn good_text_is_lent_from_the_inner_buffer() {
 fn what_is_built_on_readers_works_on_top() {
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
     block_on(async {
-        let octets: Vec<&[u8]> = "eins\r\nzw\u{F6}lf\nend".as_bytes().chunks(1).collect();
-        let inner = || HostileReader::new(steps(&octets));
+        let bytes: Vec<&[u8]> = "eins\r\nzw\u{F6}lf\nend".as_bytes().chunks(1).collect();
+        let inner = || HostileReader::new(steps(&bytes));
 
         let mut text = String::new();
         assert_eq!(Utf8Reader::new(inner()).read_to_string(&mut text).await.unwrap(), 16);
@@ -300,8 +300,8 @@ fn a_read_without_room_reads_nothing() {
 async fn a_reader_that_select_drops_at_any_await_point_loses_nothing() {
     use tokio::io::AsyncBufReadExt;
     for patience in 0..4 {
-        let octets: Vec<_> = "eins\nzw\u{F6}lf\n\u{1F980}".as_bytes().chunks(1).collect();
-        let mut lines = Utf8Reader::new(HostileReader::new(steps(&octets))).lines();
+        let bytes: Vec<_> = "eins\nzw\u{F6}lf\n\u{1F980}".as_bytes().chunks(1).collect();
+        let mut lines = Utf8Reader::new(HostileReader::new(steps(&bytes))).lines();
         let mut got = Vec::new();
         loop {
             let timeout = async {

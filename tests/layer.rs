@@ -213,7 +213,7 @@ async fn another_charset_becomes_utf_8_and_says_so() {
         let seen = send(&layer, &[("content-type", "text/plain; charset=klingon")], b"a").await;
         assert_eq!(seen.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
-    // As many octets, but others.
+    // As many bytes, but others.
     let sums = [("content-digest", "sha-256=:AAAA:")]
         .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
@@ -223,13 +223,13 @@ async fn another_charset_becomes_utf_8_and_says_so() {
         let mut service =
             layer.rules(rules.clone()).layer(service_fn(async |request: Request<CheckedBody<_>>| {
                 let body = request.into_body().collect().await.unwrap();
-                assert_eq!(body.trailers(), Some(&HeaderMap::new()), "the digest is of other octets");
+                assert_eq!(body.trailers(), Some(&HeaderMap::new()), "the digest is of other bytes");
                 assert_eq!(body.to_bytes(), "\u{E9}");
                 Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
             }));
         assert_eq!(service.ready().await.unwrap().call(request).await.unwrap().status(), StatusCode::OK);
     }
-    // What the decoder holds comes out with the next octet.
+    // What the decoder holds comes out with the next byte.
     let mut fields =
         post(&[("content-type", "text/plain; charset=iso-2022-jp")]).body(()).unwrap().into_parts().0.headers;
     let repair = rules.clone().decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
@@ -245,11 +245,11 @@ async fn another_charset_becomes_utf_8_and_says_so() {
         hints.iter().all(|(hint, behind)| hint.upper().is_none_or(|upper| *behind <= upper)),
         "{hints:?}"
     );
-    // A character of two octets, cut everywhere; and a long text, which comes out in several frames.
+    // A character of two bytes, cut everywhere; and a long text, which comes out in several frames.
     let long = "日本語".repeat(20_000);
-    let (octets, ..) = (b"\x93\xFA\x96\x7B\x8C\xEA".repeat(20_000), ());
-    for cut in [0, 1, 4_001, octets.len() - 1] {
-        let body = Script::of(&[&octets[..cut], &octets[cut..]], Telling::EndStream);
+    let (bytes, ..) = (b"\x93\xFA\x96\x7B\x8C\xEA".repeat(20_000), ());
+    for cut in [0, 1, 4_001, bytes.len() - 1] {
+        let body = Script::of(&[&bytes[..cut], &bytes[cut..]], Telling::EndStream);
         let layer = ValidateUtf8RequestLayer::new().rules(rules.clone());
         let request = post(&[("content-type", "text/plain; charset=sjis")]).body(body).unwrap();
         let seen = through(&layer, request).await;
@@ -473,7 +473,7 @@ async fn a_repair_removes_what_it_makes_untrue() {
 
     let weak = Response::builder().header("content-type", "text/plain").header("etag", "W/\"weak\"");
     let (parts, _) = answer(&repairing(ErrorPolicy::REPLACE), Method::GET, weak, b"ab\xFF").await;
-    assert!(parts.headers.contains_key("etag"), "a weak tag does not promise octets");
+    assert!(parts.headers.contains_key("etag"), "a weak tag does not promise bytes");
 
     // A body that is held is known: what was not changed keeps its fields.
     let holding = repairing(ErrorPolicy::REPLACE).hold(100);

@@ -46,7 +46,7 @@ fn check_message(message: &[u8], expected: &[Value]) {
         assert_eq!(part.content_type, expected["type"]);
         assert_eq!(part.charset.as_deref(), Some("utf-8"));
         assert_eq!(part.encoding.expect("known").as_str(), expected["encoding"]);
-        assert_eq!(part.decoded_octets, expected["octets"].as_u64().unwrap(), "{part:?}\n{shown}");
+        assert_eq!(part.decoded_bytes, expected["bytes"].as_u64().unwrap(), "{part:?}\n{shown}");
         assert_eq!(part.lines, expected["lines"].as_u64().unwrap(), "{part:?}\n{shown}");
         let first = part.errors().iter().find(|error| error.kind.layer() == MimeLayer::Text);
         assert_eq!(
@@ -63,34 +63,34 @@ fn check_message(message: &[u8], expected: &[Value]) {
 
 fn check_body(encoding: TransferEncoding, body: &[u8], expected: &[u8]) {
     some_partitions(body, 5, |chunks| {
-        let (mut decoder, mut octets) = (TransferDecoder::new(encoding), Vec::new());
+        let (mut decoder, mut bytes) = (TransferDecoder::new(encoding), Vec::new());
         let mut keep = |piece: TransferPiece<'_>| {
-            if let TransferPiece::Octets(decoded) = piece {
-                octets.extend_from_slice(decoded.octets());
+            if let TransferPiece::Bytes(decoded) = piece {
+                bytes.extend_from_slice(decoded.bytes());
             }
         };
         for chunk in chunks {
             decoder.feed(chunk, &mut keep);
         }
         decoder.finish(&mut keep);
-        assert_eq!(octets, expected, "{encoding} {:?}", String::from_utf8_lossy(body));
+        assert_eq!(bytes, expected, "{encoding} {:?}", String::from_utf8_lossy(body));
     });
 }
 
 #[test]
-fn python_decodes_the_same_octets_and_finds_the_same_errors() {
+fn python_decodes_the_same_bytes_and_finds_the_same_errors() {
     let Some(cases) = made_by_python() else { return };
     let (mut messages, mut bad) = (0, 0);
     for case in cases {
-        let octets = |member: &str| unhex(case[member].as_str().expect("hexadecimal"));
+        let bytes = |member: &str| unhex(case[member].as_str().expect("hexadecimal"));
         if let Some(parts) = case["parts"].as_array() {
-            check_message(&octets("message"), parts);
+            check_message(&bytes("message"), parts);
             messages += 1;
             bad += parts.iter().filter(|part| !part["error"].is_null()).count();
         } else {
             let name = case["encoding"].as_str().expect("a name");
             let encoding = TransferEncoding::of_name(name.as_bytes()).expect("an encoding");
-            check_body(encoding, &octets("body"), &octets("decoded"));
+            check_body(encoding, &bytes("body"), &bytes("decoded"));
         }
     }
     assert!(messages >= 40 && bad >= 10, "{messages} messages, {bad} bad parts");

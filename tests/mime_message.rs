@@ -20,7 +20,7 @@ fn judge_by(validator: &MessageValidator, message: &[u8]) -> MessageVerdict {
     some_partitions(message, 30, |chunks| {
         assert_eq!(judge_with(validator, chunks), whole, "{:?}", String::from_utf8_lossy(message));
     });
-    assert_eq!(whole.octets, message.len() as u64);
+    assert_eq!(whole.bytes, message.len() as u64);
     whole
 }
 
@@ -51,10 +51,10 @@ fn a_message_that_is_not_multipart_has_the_one_part_1() {
     let [part] = &verdict.parts[..] else { panic!("{verdict:?}") };
     assert_eq!((part.path.to_string().as_str(), part.content_type.as_str()), ("1", "text/plain"));
     assert_eq!((part.charset.as_deref(), part.encoding.unwrap().as_str()), (None, "7bit"));
-    assert_eq!((part.offset, part.octets, part.decoded_octets), (14, 12, 12));
+    assert_eq!((part.offset, part.bytes, part.decoded_bytes), (14, 12, 12));
     assert_eq!((part.lines, part.characters, part.kind), (3, Some(11), PartKind::Text));
     assert!(part.is_ok());
-    // Nothing said that there would be octets above 7F.
+    // Nothing said that there would be bytes above 7F.
     assert_eq!(summary(&verdict), "1 text/plain UndeclaredEightBit@14");
     assert_eq!(summary(&judge("")), "1 text/plain");
     assert_eq!(summary(&judge("\r\n")), "1 text/plain");
@@ -103,9 +103,9 @@ fn the_line_break_before_a_delimiter_is_no_text() {
                 .replace('\n', line_break);
         let verdict = judge(&message);
         assert!(verdict.is_ok(), "{}", summary(&verdict));
-        let octets: Vec<_> = verdict.notable().map(|part| part.octets as usize).collect();
+        let bytes: Vec<_> = verdict.notable().map(|part| part.bytes as usize).collect();
         let end = line_break.len();
-        assert_eq!(octets, [2 * end + 3, 0, 0, 0]);
+        assert_eq!(bytes, [2 * end + 3, 0, 0, 0]);
     }
 }
 
@@ -146,7 +146,7 @@ fn other_charsets_are_counted_and_not_judged() {
     let verdict = judge(message);
     let part = &verdict.parts[0];
     assert_eq!((part.kind, part.charset.as_deref()), (PartKind::OtherText, Some("iso-8859-1")));
-    assert_eq!((part.decoded_octets, part.lines, part.characters), (8, 1, None));
+    assert_eq!((part.decoded_bytes, part.lines, part.characters), (8, 1, None));
     // The transfer encoding is judged all the same.
     assert_eq!(summary(&verdict), "1 text/plain InvalidEscape@100");
     for (label, ok) in [("unicode-1-1-utf-8", false), ("us-ascii", false), ("utf-16", true)] {
@@ -211,7 +211,7 @@ fn boundaries_that_are_missing_are_reported() {
         summary(&judge(&message)),
         format!("0 multipart/mixed MissingFinalBoundary@{}\n1 text/plain", message.len())
     );
-    assert_eq!(judge(&message).parts[1].octets, 15, "lines that only look like delimiters are text");
+    assert_eq!(judge(&message).parts[1].bytes, 15, "lines that only look like delimiters are text");
     let message = format!("{open}{inner}--a--");
     assert_eq!(
         summary(&judge(&message)),
@@ -283,11 +283,11 @@ fn limits_hold_and_say_so() {
     let large = format!("A: {}\nSubject: \u{e9}\n\n{}\n", "x".repeat(90), "y".repeat(100));
     let verdict = judge_by(&with(|limits| limits.header_bytes = 100), large.as_bytes());
     assert_eq!(summary(&verdict), "1 text/plain HeaderTooLarge@100");
-    assert_eq!(verdict.parts[0].octets, large.len() as u64 - 100);
+    assert_eq!(verdict.parts[0].bytes, large.len() as u64 - 100);
     // The line break behind what was cut off belongs to the delimiter, however the message is cut.
     let large = format!("Content-Type: multipart/mixed; boundary=b\n\n--b\nA: {}\n--b--\n", "x".repeat(44));
     let verdict = judge_by(&with(|limits| limits.header_bytes = 43), large.as_bytes());
-    assert_eq!((summary(&verdict).as_str(), verdict.parts[1].octets), ("1 text/plain HeaderTooLarge@90", 4));
+    assert_eq!((summary(&verdict).as_str(), verdict.parts[1].bytes), ("1 text/plain HeaderTooLarge@90", 4));
     let line = format!("A: b\nB: {}\n\n\n", "x".repeat(96));
     assert_eq!(
         summary(&judge_by(&with(|limits| limits.line_bytes = 98), line.as_bytes())),
@@ -312,11 +312,11 @@ fn a_validator_can_be_fed_again_after_its_end() {
     assert!(validator.is_ok());
     validator.feed(b"A: b\n\nc");
     let verdict = validator.finish();
-    assert_eq!((verdict.octets, verdict.parts[0].offset, verdict.is_ok()), (7, 6, true));
+    assert_eq!((verdict.bytes, verdict.parts[0].offset, verdict.is_ok()), (7, 6, true));
 }
 
 #[test]
-fn any_octets_give_one_verdict_however_they_are_cut() {
+fn any_bytes_give_one_verdict_however_they_are_cut() {
     const PARTS: &[&str] = &[
         "Content-Type: multipart/mixed; boundary=b\n",
         "Content-Type: text/plain; charset=utf-8\n",

@@ -12,8 +12,8 @@ const MESSAGE: &[u8] = b"Content-Type: text/plain; charset=utf-8\r\n\r\n\xF0\x9F
 #[tokio::test]
 async fn an_error_of_the_reader_loses_nothing() {
     let mut mock = Builder::new();
-    for octet in MESSAGE.chunks(1) {
-        mock.read(octet).read_error(io::ErrorKind::TimedOut.into());
+    for byte in MESSAGE.chunks(1) {
+        mock.read(byte).read_error(io::ErrorKind::TimedOut.into());
     }
     let (mut reader, mut validator, mut errors) = (mock.build(), MessageValidator::new(), 0);
     // The errors can be had only from their last owner.
@@ -25,7 +25,7 @@ async fn an_error_of_the_reader_loses_nothing() {
         }
         errors += 1;
     };
-    assert_eq!((errors, verdict.octets), (MESSAGE.len(), MESSAGE.len() as u64));
+    assert_eq!((errors, verdict.bytes), (MESSAGE.len(), MESSAGE.len() as u64));
     assert_eq!(verdict, MessageValidator::new().read(&mut &MESSAGE[..]).await.unwrap());
     assert_eq!(verdict.first_error().unwrap().1.offset, 48);
 }
@@ -34,11 +34,11 @@ async fn an_error_of_the_reader_loses_nothing() {
 async fn a_caller_that_gives_up_loses_nothing() {
     let (mut writer, mut reader) = tokio::io::duplex(1);
     let mut validator = MessageValidator::new();
-    for octet in MESSAGE.chunks(1) {
-        tokio::io::AsyncWriteExt::write_all(&mut writer, octet).await.unwrap();
+    for byte in MESSAGE.chunks(1) {
+        tokio::io::AsyncWriteExt::write_all(&mut writer, byte).await.unwrap();
         assert!(validator.read(&mut reader).now_or_never().is_none(), "there may be more");
     }
     drop(writer);
     let verdict = validator.read(&mut reader).await.unwrap();
-    assert_eq!((verdict.octets, verdict.parts[0].characters), (MESSAGE.len() as u64, Some(2)));
+    assert_eq!((verdict.bytes, verdict.parts[0].characters), (MESSAGE.len() as u64, Some(2)));
 }

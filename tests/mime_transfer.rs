@@ -1,4 +1,4 @@
-//! `TransferDecoder` and `BodyDecoder`: the same octets, faults and places, for every way of cutting.
+//! `TransferDecoder` and `BodyDecoder`: the same bytes, faults and places, for every way of cutting.
 #![allow(missing_docs)]
 
 mod support;
@@ -10,10 +10,10 @@ use utf8_codec::{
     TransferPiece,
 };
 
-/// Every octet with its place on the wire, and every fault with both of its places.
+/// Every byte with its place on the wire, and every fault with both of its places.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Decoded {
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     places: Vec<u64>,
     faults: Vec<(u64, u64, TransferErrorKind, u8)>,
 }
@@ -25,10 +25,10 @@ fn decode(encoding: TransferEncoding, lenient: bool, chunks: &[&[u8]]) -> Decode
     }
     let mut out = Decoded::default();
     let mut keep = |piece: TransferPiece<'_>| match piece {
-        TransferPiece::Octets(decoded) => {
-            assert_eq!(decoded.offset(), out.octets.len() as u64);
-            out.octets.extend_from_slice(decoded.octets());
-            out.places.extend((0..decoded.octets().len()).map(|i| decoded.encoded_offset(i)));
+        TransferPiece::Bytes(decoded) => {
+            assert_eq!(decoded.offset(), out.bytes.len() as u64);
+            out.bytes.extend_from_slice(decoded.bytes());
+            out.places.extend((0..decoded.bytes().len()).map(|i| decoded.encoded_offset(i)));
         }
         TransferPiece::Fault(error) => {
             out.faults.push((error.offset, error.decoded_offset, error.kind, error.len));
@@ -40,7 +40,7 @@ fn decode(encoding: TransferEncoding, lenient: bool, chunks: &[&[u8]]) -> Decode
     }
     decoder.finish(&mut keep);
     assert_eq!(decoder.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
-    assert_eq!(decoder.decoded_offset(), out.octets.len() as u64);
+    assert_eq!(decoder.decoded_offset(), out.bytes.len() as u64);
     out
 }
 
@@ -56,62 +56,62 @@ fn faults(encoding: TransferEncoding, lenient: bool, body: &[u8]) -> Vec<(u64, T
     whole.faults.into_iter().map(|(offset, _, kind, len)| (offset, kind, len)).collect()
 }
 
-fn octets(encoding: TransferEncoding, body: &[u8]) -> Vec<u8> {
-    decode(encoding, false, &[body]).octets
+fn bytes(encoding: TransferEncoding, body: &[u8]) -> Vec<u8> {
+    decode(encoding, false, &[body]).bytes
 }
 
 /// The naive oracle for base64 without padding faults: symbols with their places, then six bits at a time.
 fn naive_base64(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
     let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let (mut octets, mut places, mut bits, mut count, mut last) = (Vec::new(), Vec::new(), 0_u32, 0, 0);
+    let (mut bytes, mut places, mut bits, mut count, mut last) = (Vec::new(), Vec::new(), 0_u32, 0, 0);
     for (place, &symbol) in body.iter().enumerate() {
         let Some(value) = alphabet.find(char::from(symbol)) else { continue };
         (bits, count) = (bits << 6 | value as u32, count + 6);
         if count >= 8 {
             count -= 8;
-            octets.push((bits >> count) as u8);
+            bytes.push((bits >> count) as u8);
             places.push(last);
         }
         last = place as u64;
     }
-    (octets, places)
+    (bytes, places)
 }
 
 /// The naive oracle for good quoted-printable: line by line.
 fn naive_quoted_printable(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
-    let (mut octets, mut places, mut start) = (Vec::new(), Vec::new(), 0);
-    for line in body.split_inclusive(|&octet| octet == b'\n') {
-        let ending = line.len() - line.iter().rev().take_while(|octet| b"\r\n".contains(octet)).count();
+    let (mut bytes, mut places, mut start) = (Vec::new(), Vec::new(), 0);
+    for line in body.split_inclusive(|&byte| byte == b'\n') {
+        let ending = line.len() - line.iter().rev().take_while(|byte| b"\r\n".contains(byte)).count();
         let text = line[..ending].trim_ascii_end();
         let mut at = 0;
         while at < text.len() {
-            let (octet, len) = match text[at..] {
+            let (byte, len) = match text[at..] {
                 [b'='] => break,
                 [b'=', high, low, ..] => {
                     (u8::from_str_radix(str::from_utf8(&[high, low]).unwrap(), 16).unwrap(), 3)
                 }
                 _ => (text[at], 1),
             };
-            octets.push(octet);
+            bytes.push(byte);
             places.push((start + at) as u64);
             at += len;
         }
         if at == text.len() {
-            octets.extend_from_slice(&line[ending..]);
+            bytes.extend_from_slice(&line[ending..]);
             places.extend((ending..line.len()).map(|i| (start + i) as u64));
         }
         start += line.len();
     }
-    (octets, places)
+    (bytes, places)
 }
 
-/// One to eight octets of an alphabet.
+/// One to eight bytes of an alphabet.
 fn any_of(rng: &mut Rng, alphabet: &[u8]) -> Vec<u8> {
     (0..1 + rng.below(8)).map(|_| alphabet[rng.below(alphabet.len())]).collect()
 }
 
 fn has_bare_lf(body: &[u8]) -> bool {
-    body.iter().enumerate().any(|(i, &octet)| octet == b'\n' && (i == 0 || body[i - 1] != b'\r'))
+    body.iter().enumerate().any(|(i, &byte)| byte == b'\n' && (i == 0 || body[i - 1] != b'\r'))
 }
 
 /// base64 with line breaks of every kind at every place.
@@ -127,19 +127,19 @@ fn fold(rng: &mut Rng, encoded: &str) -> Vec<u8> {
 
 fn quoted(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
     let (mut body, mut column) = (Vec::new(), 0);
-    for &octet in text {
+    for &byte in text {
         if column > 60 + rng.below(9) {
             body.extend_from_slice([&b"=\r\n"[..], b"=\n", b"= \t\r\n"][rng.below(3)]);
             column = 0;
         }
-        if octet == b'\n' {
+        if byte == b'\n' {
             body.extend_from_slice([&b"\r\n"[..], b"\n", b" \r\n", b"\t \n"][rng.below(4)]);
             column = 0;
-        } else if octet.is_ascii_alphanumeric() || (octet == b' ' && rng.below(2) == 0) {
-            body.push(octet);
+        } else if byte.is_ascii_alphanumeric() || (byte == b' ' && rng.below(2) == 0) {
+            body.push(byte);
             column += 1;
         } else {
-            let escape = if rng.below(2) == 0 { format!("={octet:02X}") } else { format!("={octet:02x}") };
+            let escape = if rng.below(2) == 0 { format!("={byte:02X}") } else { format!("={byte:02x}") };
             body.extend_from_slice(escape.as_bytes());
             column += 3;
         }
@@ -148,14 +148,14 @@ fn quoted(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn base64_agrees_with_data_encoding_and_knows_where_every_octet_stood() {
+fn base64_agrees_with_data_encoding_and_knows_where_every_byte_stood() {
     let mut rng = Rng::new(2045);
     for round in 0..400 {
         let text = rng.dirty_text(1 + round * 7 % 300);
         let body = fold(&mut rng, &data_encoding::BASE64.encode(&text));
         let whole = decode(Base64, false, &[&body]);
-        assert_eq!(whole.octets, text);
-        assert_eq!((whole.octets.clone(), whole.places.clone()), naive_base64(&body));
+        assert_eq!(whole.bytes, text);
+        assert_eq!((whole.bytes.clone(), whole.places.clone()), naive_base64(&body));
         assert!(whole.faults.iter().all(|fault| fault.2.is_warning()), "{:?}", whole.faults);
         for _ in 0..20 {
             let cut = rng.below(body.len() + 1);
@@ -172,7 +172,7 @@ fn quoted_printable_agrees_with_the_naive_oracle_and_with_the_strict_crate() {
         let text = rng.dirty_text(1 + round * 7 % 300);
         let body = quoted(&mut rng, &text);
         let whole = decode(QuotedPrintable, false, &[&body]);
-        assert_eq!((whole.octets.clone(), whole.places.clone()), naive_quoted_printable(&body));
+        assert_eq!((whole.bytes.clone(), whole.places.clone()), naive_quoted_printable(&body));
         assert_eq!(whole.faults, []);
         assert_eq!(decode(QuotedPrintable, false, &body.chunks(1).collect::<Vec<_>>()), whole);
         for cut in 0..body.len().min(100) {
@@ -181,7 +181,7 @@ fn quoted_printable_agrees_with_the_naive_oracle_and_with_the_strict_crate() {
         // The crate wants CRLF and upper case, and has no soft break with white space behind it.
         let strict = quoted_printable::encode(&text);
         assert_eq!(
-            octets(QuotedPrintable, &strict),
+            bytes(QuotedPrintable, &strict),
             quoted_printable::decode(&strict, quoted_printable::ParseMode::Strict).unwrap()
         );
     }
@@ -196,7 +196,7 @@ fn what_the_strict_crates_refuse_is_a_fault() {
         let strict = quoted_printable::decode(&body, quoted_printable::ParseMode::Strict);
         let ours = decode(QuotedPrintable, false, &[&body]);
         match strict {
-            Ok(octets) => assert_eq!((ours.octets, ours.faults), (octets, vec![]), "{body:02X?}"),
+            Ok(bytes) => assert_eq!((ours.bytes, ours.faults), (bytes, vec![]), "{body:02X?}"),
             // Lower case is RFC 2045's advice to readers.
             Err(quoted_printable::QuotedPrintableError::LowercaseHexOctet) => {}
             // Bare LF is how files keep lines, and what follows a body may end its last soft break.
@@ -214,7 +214,7 @@ fn what_the_strict_crates_refuse_is_a_fault() {
         let ours = decode(Base64, false, &[&body]);
         match data_encoding::BASE64.decode(&body) {
             // Concatenated data is a fault of ours alone.
-            Ok(octets) => assert_eq!(ours.octets, octets),
+            Ok(bytes) => assert_eq!(ours.bytes, bytes),
             Err(_) => assert_ne!(ours.faults, [], "{}", String::from_utf8_lossy(&body)),
         }
     }
@@ -245,7 +245,7 @@ fn faults_of_quoted_printable() {
     assert_eq!(faults(b"a\xC3\xA9"), [(1, EightBit, 1), (2, EightBit, 1)]);
     assert_eq!(faults(b"=\xC3"), [(0, InvalidEscape, 1), (1, EightBit, 1)]);
     assert_eq!(faults(b"a\x00b \rc"), [(1, ControlCharacter, 1), (4, ControlCharacter, 1)]);
-    assert_eq!(octets(QuotedPrintable, b"a=Zb=CZ \x80= z \rc \t\r\nd \t"), b"a=Zb=CZ \x80= z \rc\r\nd");
+    assert_eq!(bytes(QuotedPrintable, b"a=Zb=CZ \x80= z \rc \t\r\nd \t"), b"a=Zb=CZ \x80= z \rc\r\nd");
     for ending in [&b"\r\n"[..], b"\n", b""] {
         let line = |len: usize| [vec![b'x'; len], ending.to_vec(), b"y".to_vec()].concat();
         let behind = if ending.is_empty() { 1 } else { 0 };
@@ -254,7 +254,7 @@ fn faults_of_quoted_printable() {
         assert_eq!(faults(&line(999 - behind)), [(76, LongLine, 1), (998, LineTooLong, 1)]);
     }
     let spaces = [b"x".to_vec(), vec![b' '; 5_000], b"\n".to_vec()].concat();
-    assert!(octets(QuotedPrintable, &spaces).len() < 5_002, "a line's worth of white space is held");
+    assert!(bytes(QuotedPrintable, &spaces).len() < 5_002, "a line's worth of white space is held");
 }
 
 #[test]
@@ -277,8 +277,8 @@ fn faults_of_base64() {
     assert_eq!(lenient(b"QUJDRB=="), []);
     assert_eq!(lenient(b"RA==RA=="), []);
     assert_eq!(lenient(b"QU-JDR"), [(2, InvalidSymbol, 1), (5, Truncated, 1)]);
-    assert_eq!(octets(Base64, b"RA==RA=="), b"DD");
-    assert_eq!(octets(Base64, b"QU-JDRA"), b"ABCD");
+    assert_eq!(bytes(Base64, b"RA==RA=="), b"DD");
+    assert_eq!(bytes(Base64, b"QU-JDRA"), b"ABCD");
     assert_eq!(strict(&[b'A'; 80]), [(76, LongLine, 1)]);
     // A line break that a transport puts in is nothing.
     assert_eq!(strict(&[b'A'; 1_000]), [(76, LongLine, 1)]);
@@ -295,7 +295,7 @@ fn faults_of_the_identities() {
     assert_eq!(faults(EightBit, false, body), [(5, Nul, 1)]);
     assert_eq!(faults(Binary, false, body), []);
     for encoding in [SevenBit, EightBit, Binary] {
-        assert_eq!(octets(encoding, body), body);
+        assert_eq!(bytes(encoding, body), body);
     }
     let lines = [vec![b'a'; 998], b"\r\n".to_vec(), vec![b'b'; 999], b"\n".to_vec()].concat();
     assert_eq!(faults(EightBit, false, &lines), [(1998, LineTooLong, 1)]);
@@ -345,7 +345,7 @@ fn text_errors_are_found_on_the_wire_and_in_the_text() {
             (QuotedPrintable, quoted_printable::encode(&text)),
         ] {
             let places = decode(encoding, false, &[&body]).places;
-            let decoded = octets(encoding, &body);
+            let decoded = bytes(encoding, &body);
             let (good, expected) = if encoding == QuotedPrintable {
                 oracle::decode(&decoded)
             } else {
@@ -388,17 +388,17 @@ fn a_character_over_a_line_break_is_whole() {
 #[test]
 fn a_decoder_can_be_fed_again_after_its_end() {
     let mut decoder = TransferDecoder::at(Base64, 100);
-    let mut octets = Vec::new();
+    let mut bytes = Vec::new();
     for body in [&b"QQ=="[..], b"QUI", b"QUJD"] {
         let mut keep = |piece: TransferPiece<'_>| {
-            if let TransferPiece::Octets(decoded) = piece {
-                octets.extend_from_slice(decoded.octets());
+            if let TransferPiece::Bytes(decoded) = piece {
+                bytes.extend_from_slice(decoded.bytes());
             }
         };
         decoder.feed(body, &mut keep);
         decoder.finish(&mut keep);
     }
-    assert_eq!(octets, b"AABABC");
+    assert_eq!(bytes, b"AABABC");
     assert_eq!((decoder.offset(), decoder.decoded_offset()), (111, 6));
 }
 
@@ -422,7 +422,7 @@ fn a_fault_has_its_place_in_what_was_decoded() {
 #[test]
 fn a_body_of_nothing_but_faults_takes_no_longer_than_another() {
     // It took minutes for the 20 MB of a mail as long as kibibytes were looked at for each of them.
-    for (encoding, octets) in [
+    for (encoding, bytes) in [
         (QuotedPrintable, &b"\xFF"[..]),
         (QuotedPrintable, b"\0"),
         (QuotedPrintable, b"=a"),
@@ -432,7 +432,7 @@ fn a_body_of_nothing_but_faults_takes_no_longer_than_another() {
         (Base64, b"="),
         (Base64, b"*"),
     ] {
-        let body = octets.repeat(400_000);
+        let body = bytes.repeat(400_000);
         let (mut decoder, mut faults) = (TransferDecoder::new(encoding), 0);
         decoder.feed(&body, |piece| faults += usize::from(matches!(piece, TransferPiece::Fault(_))));
         assert!(faults >= 400_000, "{encoding}: {faults}");

@@ -153,7 +153,7 @@ fn the_charset_of_a_field_decides() {
 fn names_are_text_too() {
     let form = form(&[("; name=\"a\"; filename=\"\u{E9}\"", "", b"\xFF")]);
     passes(&form, &BodyRules::new());
-    let bad: Vec<u8> = form.iter().copied().filter(|octet| *octet != 0xA9).collect();
+    let bad: Vec<u8> = form.iter().copied().filter(|byte| *byte != 0xA9).collect();
     let error =
         check_all(&bad, &BodyRules::new()).1.and_then(|error| error.utf8_error()).expect("ill-formed");
     assert_eq!((error.offset, error.kind), (find(&bad, b"\xC3"), ErrorKind::MissingContinuation));

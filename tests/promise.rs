@@ -54,8 +54,8 @@ fn input(rng: &mut Rng, len: usize) -> Vec<u8> {
     let calm = if rng.below(4) == 0 { rng.below(200) } else { 0 };
     let mut input = [signature, &b"calm ".repeat(40)[..calm]].concat();
     let dirty = 1 + rng.below(len);
-    for octet in rng.dirty_text(dirty) {
-        input.push(octet);
+    for byte in rng.dirty_text(dirty) {
+        input.push(byte);
         if rng.below(6) == 0 {
             input.push(b"\r\n\0\x1E"[rng.below(4)]);
         }
@@ -154,7 +154,7 @@ fn run(
         while let Some(decoded) = codec.decode_eof(&mut buffer).transpose() {
             note(decoded);
         }
-        assert!(buffer.is_empty(), "every octet was given out or reported");
+        assert!(buffer.is_empty(), "every byte was given out or reported");
     }
     items
 }

@@ -49,7 +49,7 @@ fn check(input: &[u8], chunks: &[&[u8]]) {
     let (text, errors, verdict) = filtered(Filter::new(), chunks);
     assert_eq!(facts(&errors), faults[..faults.len().min(1)], "strict {chunks:02X?}");
     let end = errors.first().map_or(input.len(), |error| error.offset as usize);
-    assert_eq!(text.as_bytes(), &input[..end], "all good octets before the first error are forwarded");
+    assert_eq!(text.as_bytes(), &input[..end], "all good bytes before the first error are forwarded");
     assert_eq!(verdict, errors.first().map_or(Verdict::Pass, |error| Verdict::Refuse(*error)));
 
     let replace = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
@@ -139,7 +139,7 @@ fn a_filter_keeps_the_signature_unless_told() {
 
 type Reports = Arc<Mutex<Vec<(Direction, Utf8Error)>>>;
 
-/// A relay between pipes that hold `capacity` octets: the client's end, the server's end, what is reported, the
+/// A relay between pipes that hold `capacity` bytes: the client's end, the server's end, what is reported, the
 /// outcome.
 fn piped(relay: Relay, capacity: usize) -> (DuplexStream, DuplexStream, Reports, JoinHandle<Outcome>) {
     let ((client, mut near), (mut far, server)) = (duplex(capacity), duplex(capacity));
@@ -175,15 +175,15 @@ async fn accept_and_relay(
 }
 
 async fn read_all(from: &mut (impl AsyncReadExt + Unpin)) -> Vec<u8> {
-    let mut octets = Vec::new();
-    timeout(Duration::from_secs(20), from.read_to_end(&mut octets)).await.expect("an end").unwrap();
-    octets
+    let mut bytes = Vec::new();
+    timeout(Duration::from_secs(20), from.read_to_end(&mut bytes)).await.expect("an end").unwrap();
+    bytes
 }
 
 async fn read_some(from: &mut (impl AsyncReadExt + Unpin), len: usize) -> Vec<u8> {
-    let mut octets = vec![0; len];
-    timeout(Duration::from_secs(20), from.read_exact(&mut octets)).await.expect("octets").unwrap();
-    octets
+    let mut bytes = vec![0; len];
+    timeout(Duration::from_secs(20), from.read_exact(&mut bytes)).await.expect("bytes").unwrap();
+    bytes
 }
 
 #[tokio::test]
@@ -197,8 +197,8 @@ async fn a_relay_forwards_whole_characters_as_they_arrive() {
     client.write_all(b"\xA9\n").await.unwrap();
     assert_eq!(read_some(&mut server, 3).await, "é\n".as_bytes());
 
-    for octet in "\u{1F4A9}".bytes() {
-        server.write_all(&[octet]).await.unwrap();
+    for byte in "\u{1F4A9}".bytes() {
+        server.write_all(&[byte]).await.unwrap();
         sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(read_some(&mut client, 4).await, "\u{1F4A9}".as_bytes());
@@ -282,7 +282,7 @@ async fn a_refused_connection_closes_though_neither_peer_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_reader_still_gets_all_good_octets_before_a_refusal() {
+async fn a_slow_reader_still_gets_all_good_bytes_before_a_refusal() {
     let (mut client, mut server, _, relayed) = piped(Relay::new().linger(Duration::from_millis(1)), 64);
     let good = vec![b'g'; 10_000];
     let sent = [&good[..], b"\xFF"].concat();
@@ -329,14 +329,14 @@ async fn the_direction_that_is_not_filtered_passes_untouched() {
 
 #[tokio::test]
 async fn whoever_does_not_read_is_not_read_from_either() {
-    // The worst repair makes four octets of one.
+    // The worst repair makes four bytes of one.
     let relay = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Escape));
     let (mut client, mut server, _, relayed) = piped(relay, 1024);
     let mut sent = 0;
     while let Ok(written) = timeout(Duration::from_millis(100), client.write(&[0xFF; 1000])).await {
         sent += written.unwrap();
     }
-    assert!(sent <= 1024 + 16 * 1024, "{sent} octets were taken from a client whose server reads nothing");
+    assert!(sent <= 1024 + 16 * 1024, "{sent} bytes were taken from a client whose server reads nothing");
     drop(client);
     assert_eq!(read_all(&mut server).await, br"\xff".repeat(sent));
     drop(server);
@@ -369,7 +369,7 @@ async fn a_reset_inside_a_character_is_reported_and_ends_the_other_side_in_order
         let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
         client.write_all(b"ok \xC3").await.unwrap();
         assert_eq!(read_some(&mut server, 3).await, b"ok ");
-        // Closing a socket with unread octets resets the connection. By then the relay has taken the last octet.
+        // Closing a socket with unread bytes resets the connection. By then the relay has taken the last byte.
         server.write_all(b"unread").await.unwrap();
         sleep(Duration::from_millis(50)).await;
         drop(client);

@@ -51,7 +51,7 @@ fn the_first_and_last_character_of_every_row_of_the_grammar() {
 
 #[test]
 fn the_attacks_of_rfc_2279_section_6_and_rfc_3629_section_10() {
-    // An overlong NUL, and "/../" with an overlong slash or dot that a filter of octets does not see.
+    // An overlong NUL, and "/../" with an overlong slash or dot that a filter of bytes does not see.
     for (attack, error) in [
         (&b"\xC0\x80"[..], (0, ErrorKind::Overlong, 1)),
         (b"\x2F\xC0\xAE\x2E\x2F", (1, ErrorKind::Overlong, 1)),
@@ -71,7 +71,7 @@ fn the_attacks_of_rfc_2279_section_6_and_rfc_3629_section_10() {
 }
 
 #[test]
-fn every_pair_of_octets_is_refused_or_taken_as_the_grammar_says() {
+fn every_pair_of_bytes_is_refused_or_taken_as_the_grammar_says() {
     for lead in 0..=0xFF_u8 {
         for second in 0..=0xFF_u8 {
             let pair = [lead, second];
@@ -80,8 +80,8 @@ fn every_pair_of_octets_is_refused_or_taken_as_the_grammar_says() {
             let pending = decoder.pending().to_vec();
 
             let mut decoder = Utf8Decoder::new();
-            let by_octet = decoder.validate(&[lead]).and_then(|()| decoder.validate(&[second])).err();
-            assert_eq!(by_octet, by_pair, "{pair:02X?}");
+            let by_byte = decoder.validate(&[lead]).and_then(|()| decoder.validate(&[second])).err();
+            assert_eq!(by_byte, by_pair, "{pair:02X?}");
 
             // std as the second oracle: fail-fast, and pending exactly when more may follow.
             match core::str::from_utf8(&pair) {
@@ -105,13 +105,13 @@ fn every_pair_of_octets_is_refused_or_taken_as_the_grammar_says() {
 #[test]
 fn every_character_is_decoded_across_every_cut() {
     for character in '\0'..=char::MAX {
-        let mut octets = [0; 4];
-        let octets = character.encode_utf8(&mut octets).as_bytes();
-        for cut in 1..octets.len() {
+        let mut bytes = [0; 4];
+        let bytes = character.encode_utf8(&mut bytes).as_bytes();
+        for cut in 1..bytes.len() {
             let mut decoder = Utf8Decoder::new();
-            assert_eq!(decoder.feed(&octets[..cut]).next(), None);
-            assert_eq!(decoder.pending(), &octets[..cut]);
-            assert_eq!(decoder.feed(&octets[cut..]).next(), Some(Piece::Seam(character)));
+            assert_eq!(decoder.feed(&bytes[..cut]).next(), None);
+            assert_eq!(decoder.pending(), &bytes[..cut]);
+            assert_eq!(decoder.feed(&bytes[cut..]).next(), Some(Piece::Seam(character)));
             assert_eq!(decoder.finish(), Ok(()));
         }
     }

@@ -191,8 +191,8 @@ fn errors_convert_and_can_be_found_in_a_chain() {
 #[tokio::test]
 async fn a_future_that_select_drops_at_any_await_point_loses_nothing() {
     for patience in 0..4 {
-        let octets: Vec<_> = CRAB.chunks(1).collect();
-        let mut text = HostileStream::new(steps(&octets)).utf8();
+        let bytes: Vec<_> = CRAB.chunks(1).collect();
+        let mut text = HostileStream::new(steps(&bytes)).utf8();
         let (mut good, mut dropped) = (String::new(), 0);
         loop {
             // Gives the other branch `patience` turns before it drops it.
@@ -218,9 +218,9 @@ async fn a_future_that_select_drops_at_any_await_point_loses_nothing() {
 #[test]
 fn a_million_chunks_of_one_byte_take_linear_time() {
     const COUNT: usize = 1_000_000 / CRAB.len() * CRAB.len();
-    let octets = (0..COUNT).map(|i| Ok::<_, Infallible>(&CRAB[i % CRAB.len()..][..1]));
+    let bytes = (0..COUNT).map(|i| Ok::<_, Infallible>(&CRAB[i % CRAB.len()..][..1]));
     let started = Instant::now();
-    let length = stream::iter(octets).utf8().fold(0, |length, part| {
+    let length = stream::iter(bytes).utf8().fold(0, |length, part| {
         let part = part.unwrap();
         assert_eq!(part.chars().count(), 1);
         core::future::ready(length + part.len())
@@ -237,8 +237,8 @@ fn a_gibibyte_is_handed_on_without_a_copy() {
     // The same mebibyte, many times.
     let mebibyte = Bytes::from("0123456789abcd\u{E9}".repeat(65_536).into_bytes());
     let count = 1024 >> SHIFT;
-    let octets = stream::iter(core::iter::repeat_n(mebibyte.clone(), count)).map(Ok::<_, Infallible>);
-    let total = octets.utf8().fold(0, |total, part| {
+    let bytes = stream::iter(core::iter::repeat_n(mebibyte.clone(), count)).map(Ok::<_, Infallible>);
+    let total = bytes.utf8().fold(0, |total, part| {
         let part = part.unwrap();
         assert_eq!(part.as_ptr(), mebibyte.as_ptr());
         core::future::ready(total + part.len())
@@ -250,12 +250,12 @@ fn a_gibibyte_is_handed_on_without_a_copy() {
 fn a_huge_chunk_with_something_wrong_everywhere_takes_linear_time() {
     let count = (1 << 20) >> SHIFT;
     let started = Instant::now();
-    for (octets, decoder) in [
+    for (bytes, decoder) in [
         (vec![0xFF; count], TextDecoder::new()),
         (vec![b'!'; count], TextDecoder::new().subset(Subset::new(&[0x20..=0x20]))),
     ] {
         let decoder = decoder.on_error(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
-        let inner = stream::iter([Ok::<_, Infallible>(octets)]);
+        let inner = stream::iter([Ok::<_, Infallible>(bytes)]);
         let length = inner.utf8_with(decoder).fold(0, |length, part| {
             assert_eq!(part.unwrap(), "?");
             core::future::ready(length + 1)

@@ -10,7 +10,7 @@ static CYRILLIC: Subset = Subset::new(&[0x20..=0x7E, 0x400..=0x4FF, 0x1F4A9..=0x
 
 type Errors = Vec<(u64, ErrorKind, u8)>;
 
-/// What a strict decoder says, its rejected octets, and what a repairing one writes.
+/// What a strict decoder says, its rejected bytes, and what a repairing one writes.
 fn decode(subset: Subset, chunks: &[&[u8]]) -> (String, Errors, Vec<Vec<u8>>, String) {
     let (mut text, mut errors, mut rejected) = (String::new(), Vec::new(), Vec::new());
     let mut decoder = TextDecoder::new().subset(subset);

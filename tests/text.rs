@@ -53,13 +53,13 @@ fn windows_1252_is_the_table_of_the_whatwg() {
         0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x2DC, 0x2122, 0x161, 0x203A, 0x153, 0x9D,
         0x17E, 0x178,
     ];
-    for octet in 0x80..=0xFF_u8 {
-        let expected = if octet < 0xA0 { INDEX[usize::from(octet) - 0x80] } else { u32::from(octet) };
-        // Octets that may start a sequence are broken off by the end.
-        let (text, _) = run(TextDecoder::new().on_error(ErrorPolicy::Windows1252), &[&[octet]]);
-        assert_eq!(text.chars().map(u32::from).collect::<Vec<_>>(), [expected], "{octet:02X}");
-        let (text, _) = run(TextDecoder::new().on_error(ErrorPolicy::Latin1), &[&[octet]]);
-        assert_eq!(text.chars().map(u32::from).collect::<Vec<_>>(), [u32::from(octet)], "{octet:02X}");
+    for byte in 0x80..=0xFF_u8 {
+        let expected = if byte < 0xA0 { INDEX[usize::from(byte) - 0x80] } else { u32::from(byte) };
+        // Bytes that may start a sequence are broken off by the end.
+        let (text, _) = run(TextDecoder::new().on_error(ErrorPolicy::Windows1252), &[&[byte]]);
+        assert_eq!(text.chars().map(u32::from).collect::<Vec<_>>(), [expected], "{byte:02X}");
+        let (text, _) = run(TextDecoder::new().on_error(ErrorPolicy::Latin1), &[&[byte]]);
+        assert_eq!(text.chars().map(u32::from).collect::<Vec<_>>(), [u32::from(byte)], "{byte:02X}");
     }
 }
 
@@ -161,7 +161,7 @@ fn an_early_drop_loses_nothing() {
 }
 
 #[test]
-fn the_octets_of_an_error_can_be_had_even_from_a_seam() {
+fn the_bytes_of_an_error_can_be_had_even_from_a_seam() {
     let mut decoder = TextDecoder::new();
     decoder.feed(b"a\xF0\x9F").for_each(drop);
     let mut pieces = decoder.feed(b"\x92!");

@@ -13,8 +13,8 @@ use utf8_codec::{CodecError, ErrorPolicy, TextDecoder, Utf8Codec, Utf8LinesCodec
 struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl io::Write for Log {
-    fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
-        self.0.lock().unwrap().write(octets)
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -33,8 +33,8 @@ fn log_of(level: tracing_subscriber::filter::LevelFilter, run: impl FnOnce()) ->
         .with_writer(move || writer.clone())
         .finish();
     tracing::subscriber::with_default(subscriber, run);
-    let octets = log.0.lock().unwrap().clone();
-    String::from_utf8(octets).unwrap()
+    let bytes = log.0.lock().unwrap().clone();
+    String::from_utf8(bytes).unwrap()
 }
 
 fn drain<C: Decoder<Error = CodecError>>(mut codec: C, input: &[u8]) {

@@ -14,7 +14,7 @@ fn facts(error: Utf8Error) -> (u64, ErrorKind, u8) {
     (error.offset, error.kind, error.len)
 }
 
-/// The good octets and the errors of a strict transcoder that goes on after each error.
+/// The good bytes and the errors of a strict transcoder that goes on after each error.
 fn by_feed(mut transcoder: Transcoder, chunks: &[&[u8]]) -> (Vec<u8>, Errors) {
     let (mut out, mut errors) = (Vec::new(), Vec::new());
     for chunk in chunks {
@@ -37,7 +37,7 @@ fn by_feed(mut transcoder: Transcoder, chunks: &[&[u8]]) -> (Vec<u8>, Errors) {
     (out, errors)
 }
 
-/// The same into a buffer of `room` octets.
+/// The same into a buffer of `room` bytes.
 fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (Vec<u8>, Errors) {
     let (mut out, mut errors, mut buffer) = (Vec::new(), Vec::new(), vec![0xEE; room]);
     for chunk in chunks {
@@ -48,7 +48,7 @@ fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (V
             out.extend_from_slice(&buffer[..progress.written]);
             match progress.status {
                 Status::InputEmpty => break,
-                Status::OutputFull => assert!(progress.written > 0, "no progress into {room} octets"),
+                Status::OutputFull => assert!(progress.written > 0, "no progress into {room} bytes"),
                 Status::IllFormed(error) => errors.push(facts(error)),
             }
         }
@@ -71,14 +71,14 @@ fn oracle(from: Form, to: Form, open: Open, input: &[u8]) -> (Vec<u8>, Errors) {
     let (mut out, mut errors) = (Vec::new(), Vec::new());
     for (at, len, found) in forms::decode(from, open, to == Form::Wtf8, input) {
         match found.and_then(|value| forms::encode(to, open, value).ok_or(ErrorKind::Unmappable)) {
-            Ok(octets) => out.extend(octets),
+            Ok(bytes) => out.extend(bytes),
             Err(kind) => errors.push((at, kind, len)),
         }
     }
     (out, errors)
 }
 
-/// Octets that are often nearly the form.
+/// Bytes that are often nearly the form.
 fn dirty(rng: &mut Rng, form: Form, len: usize) -> Vec<u8> {
     const VALUES: [u32; 20] = [
         0x41,
@@ -107,9 +107,9 @@ fn dirty(rng: &mut Rng, form: Form, len: usize) -> Vec<u8> {
     while out.len() < len {
         match (rng.below(8), forms::encode(form, open, VALUES[rng.below(VALUES.len())])) {
             (0, _) => out.push(rng.next() as u8),
-            (1, Some(octets)) => out.extend(&octets[..octets.len() - 1]),
+            (1, Some(bytes)) => out.extend(&bytes[..bytes.len() - 1]),
             (2, _) => out.extend(rng.dirty_text(3)),
-            (_, Some(octets)) => out.extend(octets),
+            (_, Some(bytes)) => out.extend(bytes),
             _ => {}
         }
     }
@@ -188,7 +188,7 @@ fn every_code_point_round_trips_through_every_form_that_can_hold_it() {
             _ => 0x11_0000 - 0x800,
         };
         assert_eq!(held.len() / 4, expected, "{form}");
-        let (octets, errors) = by_feed(Transcoder::new(Form::Utf32Be, form), &[&held]);
+        let (bytes, errors) = by_feed(Transcoder::new(Form::Utf32Be, form), &[&held]);
         assert_eq!(errors, [], "{form}");
         let naive: Vec<u8> = held
             .as_chunks::<4>()
@@ -198,21 +198,21 @@ fn every_code_point_round_trips_through_every_form_that_can_hold_it() {
                 forms::encode(form, Open::default(), u32::from_be_bytes(*unit)).unwrap_or_default()
             })
             .collect();
-        assert!(octets == naive, "{form}");
+        assert!(bytes == naive, "{form}");
         for size in [4099, 61] {
-            let chunks: Vec<&[u8]> = octets.chunks(size).collect();
+            let chunks: Vec<&[u8]> = bytes.chunks(size).collect();
             let (back, errors) = by_feed(Transcoder::new(form, Form::Utf32Be), &chunks);
             assert!(errors.is_empty() && back == held, "{form} by {size}");
         }
         // And through UTF-8 and UTF-16, whose ways are others.
         let through = [(form, Form::Utf8), (Form::Utf8, Form::Utf16Le), (Form::Utf16Le, Form::Utf16Be)];
-        let mut there = octets.clone();
+        let mut there = bytes.clone();
         for (from, to) in through.into_iter().chain([(Form::Utf16Be, form)]) {
             let (next, errors) = by_feed(Transcoder::new(from, to), &there.chunks(4099).collect::<Vec<_>>());
             assert_eq!(errors, [], "{from} to {to}");
             there = next;
         }
-        assert!(there == octets, "{form}");
+        assert!(there == bytes, "{form}");
     }
 }
 
@@ -227,9 +227,9 @@ fn code_points_up_to_31_bits_round_trip_where_there_is_room() {
             .filter(|v| !(0xD800..0xE000).contains(v)),
     );
     let wide: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    let (octets, errors) = by_feed(Transcoder::new(Form::Utf32Le, Form::Utf8Ucs4), &[&wide]);
+    let (bytes, errors) = by_feed(Transcoder::new(Form::Utf32Le, Form::Utf8Ucs4), &[&wide]);
     assert_eq!(errors, []);
-    let chunks: Vec<&[u8]> = octets.chunks(5).collect();
+    let chunks: Vec<&[u8]> = bytes.chunks(5).collect();
     assert_eq!(by_feed(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Le), &chunks), (wide, vec![]));
 }
 
@@ -241,7 +241,7 @@ fn repaired(transcoder: Transcoder, chunks: &[&[u8]]) -> Vec<u8> {
 
 #[test]
 fn each_policy_repairs_ill_formed_input_and_what_the_target_cannot_hold() {
-    // U+00E9, an octet that is ill-formed, U+20AC, which Latin-1 lacks.
+    // U+00E9, a byte that is ill-formed, U+20AC, which Latin-1 lacks.
     let input = b"\xC3\xA9\xFF\xE2\x82\xAC.";
     for (policy, expected) in [
         (ErrorPolicy::REPLACE, &b"\xE9??."[..]),
@@ -341,8 +341,8 @@ fn sniffing_reads_what_the_signature_names_and_distorts_nothing() {
 #[test]
 fn an_adopted_subset_refuses_code_points_of_every_form() {
     for form in Form::ALL {
-        let octets = |value| forms::encode(form, Open::default(), value).expect("Latin-1");
-        let (a, e) = (octets(0x61), octets(0xE9));
+        let bytes = |value| forms::encode(form, Open::default(), value).expect("Latin-1");
+        let (a, e) = (bytes(0x61), bytes(0xE9));
         let input = [&a[..], &e, &a].concat();
         every_partition(&input, |chunks| {
             let transcoder = Transcoder::new(form, Form::Utf8).subset(Subset::ASCII);
@@ -378,7 +378,7 @@ fn a_transcoder_is_usable_again_after_its_end() {
 }
 
 #[test]
-fn utf_8b_gives_back_any_octets() {
+fn utf_8b_gives_back_any_bytes() {
     let mut rng = Rng::new(383);
     for round in 0..2_000 {
         let input = rng.dirty_text(1 + round % 8);

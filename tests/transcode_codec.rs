@@ -41,33 +41,33 @@ async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Told>) {
 #[tokio::test]
 async fn every_form_is_read_the_same_for_every_cut() {
     for form in Form::ALL {
-        let octets: Vec<u8> =
+        let bytes: Vec<u8> =
             "aé💩".chars().filter_map(|it| encode(form, Open::default(), it.into())).flatten().collect();
         let expected = if matches!(form, Form::Latin1 | Form::Windows1252) { "aé" } else { "aé💩" };
-        for cut in 1..octets.len() {
-            let chunks = [&octets[..cut], &octets[cut..]];
+        for cut in 1..bytes.len() {
+            let chunks = [&bytes[..cut], &bytes[cut..]];
             assert_eq!(
                 read(TranscodeCodec::new(form), &chunks).await,
                 (expected.to_owned(), vec![]),
                 "{form}"
             );
         }
-        let singly: Vec<&[u8]> = octets.chunks(1).collect();
+        let singly: Vec<&[u8]> = bytes.chunks(1).collect();
         assert_eq!(read(TranscodeCodec::new(form), &singly).await, (expected.to_owned(), vec![]), "{form}");
     }
 }
 
 #[tokio::test]
-async fn errors_come_in_order_with_their_octets_and_end_nothing() {
-    // A low surrogate, and an octet too many at the end.
-    let octets = b"\0a\xDC\0\0b\xD8\0\0c\0";
+async fn errors_come_in_order_with_their_bytes_and_end_nothing() {
+    // A low surrogate, and a byte too many at the end.
+    let bytes = b"\0a\xDC\0\0b\xD8\0\0c\0";
     let expected = vec![
         (2, ErrorKind::UnpairedSurrogate, b"\xDC\0".to_vec()),
         (6, ErrorKind::UnpairedSurrogate, b"\xD8\0".to_vec()),
         (10, ErrorKind::Truncated, b"\0".to_vec()),
     ];
-    for cut in 1..octets.len() {
-        let chunks = [&octets[..cut], &octets[cut..]];
+    for cut in 1..bytes.len() {
+        let chunks = [&bytes[..cut], &bytes[cut..]];
         let codec = TranscodeCodec::new(Form::Utf16Be);
         assert_eq!(read(codec, &chunks).await, ("abc".to_owned(), expected.clone()), "cut at {cut}");
         let codec = TranscodeCodec::new(Form::Utf16Be).on_error(ErrorPolicy::REPLACE);
@@ -77,14 +77,14 @@ async fn errors_come_in_order_with_their_octets_and_end_nothing() {
 
 #[tokio::test]
 async fn a_signature_decides_the_form_and_follows_its_policy() {
-    for (octets, text) in
+    for (bytes, text) in
         [(&b"\xFF\xFEa\0"[..], "a"), (b"\xFE\xFF\0a", "a"), (b"\xEF\xBB\xBFa", "a"), (b"a", "a")]
     {
-        for cut in 1..=octets.len() {
+        for cut in 1..=bytes.len() {
             let chunks: Vec<&[u8]> =
-                [&octets[..cut], &octets[cut..]].into_iter().filter(|it| !it.is_empty()).collect();
+                [&bytes[..cut], &bytes[cut..]].into_iter().filter(|it| !it.is_empty()).collect();
             let codec = TranscodeCodec::new(Form::Utf8).sniff().bom(BomPolicy::Strip);
-            assert_eq!(read(codec, &chunks).await, (text.to_owned(), vec![]), "{octets:02X?} cut at {cut}");
+            assert_eq!(read(codec, &chunks).await, (text.to_owned(), vec![]), "{bytes:02X?} cut at {cut}");
         }
     }
 }
@@ -147,21 +147,21 @@ async fn it_works_under_utf8_reader() {
     use tokio_util::io::StreamReader;
     use utf8_codec::Utf8Reader;
 
-    let under = |octets: &[u8], cut: usize| {
-        let socket = Builder::new().read(&octets[..cut]).read(&octets[cut..]).build();
+    let under = |bytes: &[u8], cut: usize| {
+        let socket = Builder::new().read(&bytes[..cut]).read(&bytes[cut..]).build();
         let text = FramedRead::new(socket, TranscodeCodec::new(Form::Utf16Be)).map_ok(ByteString::into_bytes);
         Utf8Reader::new(StreamReader::new(text))
     };
-    let octets = b"\0a\xD8\x3D\xDC\xA9\0\n\0b";
-    for cut in 1..octets.len() {
+    let bytes = b"\0a\xD8\x3D\xDC\xA9\0\n\0b";
+    for cut in 1..bytes.len() {
         let mut text = String::new();
-        under(octets, cut).read_to_string(&mut text).await.expect("UTF-16");
+        under(bytes, cut).read_to_string(&mut text).await.expect("UTF-16");
         assert_eq!(text, "a💩\nb");
     }
     // An error of the codec is one of the reader, behind the text before it.
-    let octets = b"\0a\0\n\xDC\0";
-    for cut in 1..octets.len() {
-        let mut lines = under(octets, cut).lines();
+    let bytes = b"\0a\0\n\xDC\0";
+    for cut in 1..bytes.len() {
+        let mut lines = under(bytes, cut).lines();
         assert_eq!(lines.next_line().await.expect("a line").as_deref(), Some("a"));
         let error = lines.next_line().await.expect_err("an unpaired surrogate");
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);

@@ -135,8 +135,8 @@ async fn row_9_a_read_is_dropped_by_a_timeout_inside_a_character() {
     let message = "\u{1F980} \u{20AC}\n";
     let (mut peer, socket) = tokio::io::duplex(64);
     let sender = tokio::spawn(async move {
-        for octet in message.as_bytes() {
-            peer.write_all(&[*octet]).await.unwrap();
+        for byte in message.as_bytes() {
+            peer.write_all(&[*byte]).await.unwrap();
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     });
@@ -153,10 +153,10 @@ async fn row_9_a_read_is_dropped_by_a_timeout_inside_a_character() {
     sender.await.unwrap();
 }
 
-/// joshrotenberg/tower-mcp#1271, modelcontextprotocol/rust-sdk#833, python-sdk#2302, sysprog21/zhtw-mcp#7: one octet
+/// joshrotenberg/tower-mcp#1271, modelcontextprotocol/rust-sdk#833, python-sdk#2302, sysprog21/zhtw-mcp#7: one byte
 /// ends a JSON-RPC session, or is repaired so that nobody learns of it.
 #[tokio::test]
-async fn row_11_one_bad_octet_in_a_json_rpc_session() {
+async fn row_11_one_bad_byte_in_a_json_rpc_session() {
     let session = &b"{\"id\":1}\n{\"id\":2,\"x\":\"\xC3\x28\"}\n{\"id\":3}\n"[..];
 
     let mut lines = BufReader::new(session).lines();
@@ -197,10 +197,10 @@ async fn row_13_a_child_process_prints_something_that_is_no_text() {
 }
 
 /// denoland/fastwebsockets#122 and #123: partial frames were judged each on its own; and since the fix a message whose
-/// final fragment ends inside a character is accepted without its last octets.
+/// final fragment ends inside a character is accepted without its last bytes.
 #[test]
 fn row_22_a_fragmented_message_ends_inside_a_character() {
-    /// Frames of two octets; the message ends with the buffer.
+    /// Frames of two bytes; the message ends with the buffer.
     struct Pairs;
     impl Decoder for Pairs {
         type Item = Fragment<BytesMut>;
@@ -214,8 +214,8 @@ fn row_22_a_fragmented_message_ends_inside_a_character() {
             })
         }
     }
-    let message = |octets: &[u8]| {
-        let (mut codec, mut buffer) = (Utf8FramesCodec::new(Pairs).over_fragments(), BytesMut::from(octets));
+    let message = |bytes: &[u8]| {
+        let (mut codec, mut buffer) = (Utf8FramesCodec::new(Pairs).over_fragments(), BytesMut::from(bytes));
         let (mut text, mut ended) = (String::new(), false);
         while let Some(fragment) = codec.decode(&mut buffer)? {
             let (part, last) = fragment.into_parts();
@@ -244,10 +244,10 @@ fn row_22_a_fragmented_message_ends_inside_a_character() {
 /// nothing, Unicode separators end lines, bare CR does not, and a newline inside an encoded line makes two.
 #[test]
 fn row_27_the_edges_of_lines() {
-    let octets = "one\r\ntwo\u{2028}still two\u{85}\rthree\n\nfive".as_bytes();
+    let bytes = "one\r\ntwo\u{2028}still two\u{85}\rthree\n\nfive".as_bytes();
     let expected = ["one", "two\u{2028}still two\u{85}", "three", "", "five"];
-    for size in 1..=octets.len() {
-        let chunks: Vec<_> = octets.chunks(size).collect();
+    for size in 1..=bytes.len() {
+        let chunks: Vec<_> = bytes.chunks(size).collect();
         let codec = Utf8LinesCodec::new().ending(LineEnding::Any);
         let lines = FramedRead::new(HostileReader::new(steps(&chunks)), codec);
         let lines: Vec<_> = block_on(lines.try_collect()).unwrap();
@@ -261,6 +261,6 @@ fn row_27_the_edges_of_lines() {
     assert!(matches!(refused, CodecError::EmbeddedTerminator { at: 3 }));
 
     let mut text = String::new();
-    block_on(Utf8Reader::new(octets).read_to_string(&mut text)).unwrap();
-    assert_eq!(text.as_bytes(), octets, "and as text nothing is changed");
+    block_on(Utf8Reader::new(bytes).read_to_string(&mut text)).unwrap();
+    assert_eq!(text.as_bytes(), bytes, "and as text nothing is changed");
 }

@@ -1,4 +1,4 @@
-//! `Utf8Validator`: refused at the first impossible octet, whatever the frames.
+//! `Utf8Validator`: refused at the first impossible byte, whatever the frames.
 #![allow(missing_docs)]
 
 mod support;
@@ -7,7 +7,7 @@ use support::conformance::cases;
 use support::{Rng, every_partition, oracle};
 use utf8_codec::{ErrorKind, Mask, Utf8Error, Utf8Validator};
 
-/// The octet of the message, counted from 1, that brought the verdict; 0 if only its end did.
+/// The byte of the message, counted from 1, that brought the verdict; 0 if only its end did.
 type Verdict = (u64, Result<(), Utf8Error>);
 
 fn judge<'c>(chops: impl Iterator<Item = &'c [u8]>) -> Verdict {
@@ -41,36 +41,36 @@ fn every_partition_has_the_verdict_of_the_oracle() {
 }
 
 #[test]
-fn autobahn_is_judged_at_frame_chop_and_octet_granularity() {
+fn autobahn_is_judged_at_frame_chop_and_byte_granularity() {
     let Some(cases) = cases(|name| name == "autobahn.jsonl") else { return };
     let (mut section_6, mut section_7) = (0, 0);
     for case in cases {
         section_6 += usize::from(case.id.starts_with("autobahn/6."));
         section_7 += usize::from(case.id.starts_with("autobahn/7.5.1"));
         let message = case.chunks.concat();
-        let (octet, verdict) = judge(message.chunks(1));
+        let (byte, verdict) = judge(message.chunks(1));
         assert_eq!(verdict.is_ok(), case.expect()["ok"], "{}", case.id);
 
-        // The octet itself where the suite names it; else the frame that it comes in, at the latest.
+        // The byte itself where the suite names it; else the frame that it comes in, at the latest.
         if let Some(at) = case.json["invalid_at_byte"].as_u64() {
-            assert_eq!(octet, at + 1, "{}", case.id);
+            assert_eq!(byte, at + 1, "{}", case.id);
         }
         if let Some(chunk) = case.json["fail_by_chunk"].as_u64() {
             let frames = &case.chunks[..=chunk as usize];
             let latest: usize = frames.iter().map(Vec::len).sum();
-            assert!(verdict.is_err() && octet <= latest as u64, "{}", case.id);
+            assert!(verdict.is_err() && byte <= latest as u64, "{}", case.id);
             // Only the end of the message tells that its last character is missing something.
-            assert!(octet > 0 || frames.len() == case.chunks.len(), "{}", case.id);
+            assert!(byte > 0 || frames.len() == case.chunks.len(), "{}", case.id);
         }
 
         let (frame, same) = judge(case.slices().into_iter());
         assert_eq!(same, verdict, "{}", case.id);
-        assert!(frame >= octet && (octet > 0 || frame == 0), "{}", case.id);
+        assert!(frame >= byte && (byte > 0 || frame == 0), "{}", case.id);
         for size in 2..=9 {
             let chops = case.chunks.iter().flat_map(|frame| frame.chunks(size));
             let (chop, same) = judge(chops);
             assert_eq!(same, verdict, "{} in chops of {size}", case.id);
-            assert!(octet <= chop && chop < octet + size as u64, "{} in chops of {size}", case.id);
+            assert!(byte <= chop && chop < byte + size as u64, "{} in chops of {size}", case.id);
         }
     }
     assert!(section_6 >= 145, "{section_6} cases of section 6");
@@ -91,8 +91,8 @@ fn a_message_that_ends_inside_a_character_is_truncated_and_the_next_one_is_not()
 }
 
 /// RFC 6455 §5.3, word by word.
-fn masked(octets: &[u8], key: [u8; 4]) -> Vec<u8> {
-    octets.iter().enumerate().map(|(i, octet)| octet ^ key[i % 4]).collect()
+fn masked(bytes: &[u8], key: [u8; 4]) -> Vec<u8> {
+    bytes.iter().enumerate().map(|(i, byte)| byte ^ key[i % 4]).collect()
 }
 
 #[test]
@@ -106,8 +106,8 @@ fn masked_payloads_are_judged_as_they_are_unmasked_in_any_pieces() {
         let verdict = judge([&payload[..]].into_iter()).1;
         let (mut lent, mut in_place) = (Utf8Validator::new(), Utf8Validator::new());
         let (mut lent_mask, mut mask) = (Mask::new(key), Mask::new(key));
-        let mut octets = masked(&payload, key);
-        let mut rest = &mut octets[..];
+        let mut bytes = masked(&payload, key);
+        let mut rest = &mut bytes[..];
         let mut verdicts = (Ok(()), Ok(()));
         while !rest.is_empty() {
             let (piece, behind) = rest.split_at_mut(rng.below(rest.len().min(2_000)) + 1);
@@ -117,7 +117,7 @@ fn masked_payloads_are_judged_as_they_are_unmasked_in_any_pieces() {
         }
         assert_eq!(verdicts.0.and(lent.end_of_message()), verdict);
         assert_eq!(verdicts.1.and(in_place.end_of_message()), verdict);
-        assert_eq!(octets, payload, "the mask is off, whatever the verdict");
+        assert_eq!(bytes, payload, "the mask is off, whatever the verdict");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Any octets in any chunks: the text and the errors that std finds in the whole.
+//! Any bytes in any chunks: the text and the errors that std finds in the whole.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

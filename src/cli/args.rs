@@ -36,13 +36,13 @@ pub(super) enum OnError {
     Strict,
     /// U+FFFD for each ill-formed sequence
     Replace,
-    /// `?` for each octet: the length stays
+    /// `?` for each byte: the length stays
     Substitute,
-    /// `\xNN` for each octet
+    /// `\xNN` for each byte
     Escape,
-    /// Each octet is a character of ISO 8859-1
+    /// Each byte is a character of ISO 8859-1
     Latin1,
-    /// Each octet is a character of windows-1252
+    /// Each byte is a character of windows-1252
     #[value(name = "windows-1252")]
     Windows1252,
     /// It vanishes. Dangerous: what stood apart is joined

@@ -55,13 +55,13 @@ enum Switch {
     Surrogates,
     /// FFFE and FFFF are ill-formed in utf-8-ucs4 (Annex R, Note 3)
     NoFffeFfff,
-    /// modified-utf-8 may hold raw NUL and sequences of four octets
+    /// modified-utf-8 may hold raw NUL and sequences of four bytes
     LenientJava,
     /// A pair of surrogates is ill-formed in wtf-8, as it is within one string
     NoPairs,
 }
 
-/// Octets that are read at a time.
+/// Bytes that are read at a time.
 const BUFFER: usize = 64 * 1024;
 
 impl Args {
@@ -152,7 +152,7 @@ fn link_target(path: &Path) -> io::Result<PathBuf> {
     Ok(path.parent().map_or_else(|| target.clone(), |folder| folder.join(&target)))
 }
 
-/// Where the converted octets go.
+/// Where the converted bytes go.
 enum Output {
     /// Stdout, or something that is not a regular file.
     Stream(Box<dyn Write>),
@@ -182,10 +182,10 @@ impl Output {
         }
     }
 
-    fn write(&mut self, octets: &[u8]) -> io::Result<()> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
-            Self::Stream(stream) => stream.write_all(octets).and_then(|()| stream.flush()),
-            Self::Hidden { file, .. } => file.write_all(octets),
+            Self::Stream(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
+            Self::Hidden { file, .. } => file.write_all(bytes),
         }
     }
 

@@ -135,8 +135,8 @@ impl Mailbox {
         Self { validator, state: State::New, number: 0 }
     }
 
-    /// Takes octets of the file, and tells every message that ends in them, with its number in an mbox. Returns how
-    /// many octets were taken; the rest, a few at most, comes again with more, unless it is the `end`.
+    /// Takes bytes of the file, and tells every message that ends in them, with its number in an mbox. Returns how
+    /// many bytes were taken; the rest, a few at most, comes again with more, unless it is the `end`.
     fn feed<E>(
         &mut self,
         data: &[u8],
@@ -234,7 +234,7 @@ fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut im
             (_, Some(characters)) => {
                 write!(out, ": {}, {}", counted(part.lines, "line"), counted(characters, "character"))?;
             }
-            (PartKind::OtherText, None) => write!(out, ": {}, not judged", counted(part.octets, "byte"))?,
+            (PartKind::OtherText, None) => write!(out, ": {}, not judged", counted(part.bytes, "byte"))?,
             _ => {}
         }
         writeln!(out)?;
@@ -267,7 +267,7 @@ mod tests {
 
     use super::*;
 
-    /// Octets and number of each message, however the file is cut.
+    /// Bytes and number of each message, however the file is cut.
     fn messages(file: &[u8]) -> Vec<(Option<u64>, u64)> {
         let split = |size: usize| {
             let mut mailbox = Mailbox::new(MessageValidator::new());
@@ -276,7 +276,7 @@ mod tests {
                 let chunk = chunks.next();
                 data.extend_from_slice(chunk.unwrap_or_default());
                 let taken = mailbox.feed(&data, chunk.is_none(), |number, verdict| {
-                    told.push((number, verdict.octets));
+                    told.push((number, verdict.bytes));
                     Ok::<_, Infallible>(())
                 });
                 data.drain(..taken.unwrap_or_else(|never| match never {}));

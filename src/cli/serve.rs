@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// Where to accept connections; port 0 picks one
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7007", value_parser = host_port)]
     listen: String,
-    /// Octets that a line may have; a longer one is told once and left out
+    /// Bytes that a line may have; a longer one is told once and left out
     #[arg(long, value_name = "N", default_value_t = Utf8LinesCodec::DEFAULT_MAX_LENGTH)]
     max_line: usize,
     #[command(flatten)]

@@ -172,7 +172,7 @@ pub(super) fn announce(listener: &TcpListener) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Ends a connection in order: half-close, then read what still comes. A socket that is closed with unread octets is
+/// Ends a connection in order: half-close, then read what still comes. A socket that is closed with unread bytes is
 /// reset, and its peer may lose what was written to it last.
 pub(super) async fn close(mut stream: TcpStream) {
     if stream.shutdown().await.is_ok() {

@@ -15,7 +15,7 @@ use crate::text::Counters;
 /// A codec for lines of text whose item is every complete line that the read buffer holds, by
 /// [`Utf8LinesCodec::batches`].
 ///
-/// The octets of a batch are validated in one go, and one reference count is taken for all of its lines: for many
+/// The bytes of a batch are validated in one go, and one reference count is taken for all of its lines: for many
 /// short lines (logs, NDJSON, metrics) that is most of the cost of a line. Everything else is as with
 /// [`Utf8LinesCodec`]: the limit, the terminators, the errors, which are told between batches, each for its line.
 ///
@@ -66,7 +66,7 @@ impl Utf8LineBatchesCodec {
         self.lines
     }
 
-    /// Octets at the front of `lines`, which ends with a terminator, that are whole lines to be given out as they
+    /// Bytes at the front of `lines`, which ends with a terminator, that are whole lines to be given out as they
     /// are. None if the first line needs a closer look.
     fn good_lines(&mut self, lines: &[u8]) -> usize {
         if !self.lines.text.is_past_start() {
@@ -108,14 +108,14 @@ impl Utf8LineBatchesCodec {
     }
 }
 
-/// Octets that are looked at first. It doubles as long as all of them are good, so that what is looked at is no more
+/// Bytes that are looked at first. It doubles as long as all of them are good, so that what is looked at is no more
 /// than a few times what is given out, also where every other line is bad.
 const FIRST_LOOK: usize = 512;
 
-/// Octets at the front of `lines` that hold only lines of at most `max` octets, up to a terminator.
+/// Bytes at the front of `lines` that hold only lines of at most `max` bytes, up to a terminator.
 fn within_limit(lines: &[u8], ending: LineEnding, max: usize) -> usize {
     let mut end = 0;
-    // As long as so many octets are left, one of the lines in them may be too long.
+    // As long as so many bytes are left, one of the lines in them may be too long.
     while lines.len() - end > max {
         let rest = &lines[end..];
         let window = &rest[..rest.len().min(max.saturating_add(MAX_TERMINATOR))];
@@ -212,8 +212,8 @@ pub struct LinesIter<'l> {
 /// How lines end, as far as the iterator asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
-    /// With this octet.
-    Octet(u8),
+    /// With this byte.
+    Byte(u8),
     /// With LF, and a CR before it is no part of the line.
     Lf,
     /// With CRLF: an LF after anything else is part of the line.
@@ -229,7 +229,7 @@ impl Ends {
         match ending {
             None => Self::Nowhere,
             Some(LineEnding::LfOrCrLf) => Self::Lf,
-            Some(ending @ (LineEnding::Lf | LineEnding::Ascii(_))) => Self::Octet(ending.last_octet()),
+            Some(ending @ (LineEnding::Lf | LineEnding::Ascii(_))) => Self::Byte(ending.last_byte()),
             Some(LineEnding::CrLf) => Self::CrLf,
             Some(LineEnding::Any) => Self::Any,
         }
@@ -237,13 +237,13 @@ impl Ends {
 }
 
 impl<'l> LinesIter<'l> {
-    /// The octets up to the next terminator, which ends with `octet` and of which `is_whole` knows the rest.
+    /// The bytes up to the next terminator, which ends with `byte` and of which `is_whole` knows the rest.
     #[inline]
-    fn up_to(&mut self, octet: u8, is_whole: impl Fn(&[u8]) -> bool) -> Option<&'l [u8]> {
-        let octets = self.text.as_bytes();
+    fn up_to(&mut self, byte: u8, is_whole: impl Fn(&[u8]) -> bool) -> Option<&'l [u8]> {
+        let bytes = self.text.as_bytes();
         loop {
-            let at = self.places.next(octets, octet)?;
-            let line = octets.get(self.start..at)?;
+            let at = self.places.next(bytes, byte)?;
+            let line = bytes.get(self.start..at)?;
             if is_whole(line) {
                 self.start = at + 1;
                 return Some(line);
@@ -251,7 +251,7 @@ impl<'l> LinesIter<'l> {
         }
     }
 
-    /// A line whose end is not known by its last octet.
+    /// A line whose end is not known by its last byte.
     #[inline(never)]
     fn other(&mut self) -> Option<&'l str> {
         // Behind the last line there is nothing.
@@ -275,12 +275,12 @@ impl<'l> Iterator for LinesIter<'l> {
                 let line = self.up_to(b'\n', |_| true)?;
                 line.strip_suffix(b"\r").unwrap_or(line)
             }
-            Ends::Octet(octet) => self.up_to(octet, |_| true)?,
+            Ends::Byte(byte) => self.up_to(byte, |_| true)?,
             Ends::CrLf => self.up_to(b'\n', |line| line.ends_with(b"\r"))?.split_last()?.1,
             Ends::Any | Ends::Nowhere => return self.other(),
         };
         debug_assert!(core::str::from_utf8(line).is_ok());
-        // SAFETY: a piece of a text between its ends or octets that are ASCII, of which none is inside a character.
+        // SAFETY: a piece of a text between its ends or bytes that are ASCII, of which none is inside a character.
         #[allow(unsafe_code)]
         Some(unsafe { core::str::from_utf8_unchecked(line) })
     }

@@ -12,7 +12,7 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// An item is cut out of the read buffer without a copy, unless something in it was repaired, a signature was looked
 /// for in it, or a [subset](TextDecoder::subset) is adopted. A sequence that is split across reads waits in the
-/// buffer: at most three octets.
+/// buffer: at most three bytes.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ impl Utf8Codec {
         Self { text }
     }
 
-    /// Absolute position in the stream, in octets, of the end of what was given out or reported.
+    /// Absolute position in the stream, in bytes, of the end of what was given out or reported.
     pub const fn offset(&self) -> u64 {
         self.text.valid_up_to()
     }
@@ -76,7 +76,7 @@ impl Utf8Codec {
         match self.text.validate(&src[self.text.pending().len()..]) {
             Ok(()) => Some(src.len() - self.text.pending().len()),
             Err(error) if self.text.is_strict() && error.offset != start => {
-                // The error is for the next call, which looks at its octets again.
+                // The error is for the next call, which looks at its bytes again.
                 self.text.seek(error.offset);
                 Some(error.offset.wrapping_sub(start) as usize)
             }

@@ -9,26 +9,26 @@ use crate::error::Utf8Error;
 
 /// An error of a codec. The codec has consumed what it reports, and goes on behind it if it is asked.
 ///
-/// Neither `Display` nor `Debug` shows payload octets; whoever wants them takes `rejected`.
+/// Neither `Display` nor `Debug` shows payload bytes; whoever wants them takes `rejected`.
 #[non_exhaustive]
 pub enum CodecError {
     /// Ill-formed text.
     IllFormed {
         /// Where and why; for a frame or a line its first error.
         error: Utf8Error,
-        /// The octets that left the stream with it: the ill-formed sequence, or the whole frame or line.
+        /// The bytes that left the stream with it: the ill-formed sequence, or the whole frame or line.
         rejected: Bytes,
     },
-    /// A line with more octets than the limit. It is told once for the line, whose octets are not kept.
+    /// A line with more bytes than the limit. It is told once for the line, whose bytes are not kept.
     LineTooLong {
-        /// Absolute position in the stream, in octets, of the start of the line.
+        /// Absolute position in the stream, in bytes, of the start of the line.
         offset: u64,
-        /// Octets that the line may have, its terminator not counted.
+        /// Bytes that the line may have, its terminator not counted.
         limit: usize,
     },
     /// A text to encode as one line holds a terminator, and a peer would read two lines. Nothing was written.
     EmbeddedTerminator {
-        /// Position in the text, in octets.
+        /// Position in the text, in bytes.
         at: usize,
     },
     /// The transport failed.

@@ -153,7 +153,7 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
 /// # use tokio_util::codec::Decoder;
 /// use utf8_codec::{Fragment, Utf8FramesCodec};
 ///
-/// /// Frames of one octet; an upper-case letter is the last one of its message.
+/// /// Frames of one byte; an upper-case letter is the last one of its message.
 /// struct Letters;
 ///
 /// impl Decoder for Letters {
@@ -161,9 +161,9 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
 ///     type Error = std::io::Error;
 ///
 ///     fn decode(&mut self, src: &mut BytesMut) -> std::io::Result<Option<Fragment<Bytes>>> {
-///         let Some(&octet) = src.first() else { return Ok(None) };
+///         let Some(&byte) = src.first() else { return Ok(None) };
 ///         let payload = src.split_to(1).freeze();
-///         Ok(Some(if octet.is_ascii_uppercase() { Fragment::Last(payload) } else { Fragment::More(payload) }))
+///         Ok(Some(if byte.is_ascii_uppercase() { Fragment::Last(payload) } else { Fragment::More(payload) }))
 ///     }
 /// }
 ///
@@ -323,7 +323,7 @@ impl<C: Encoder<Fragment<Bytes>>, T: Into<ByteString>> Encoder<Fragment<T>> for 
 
 /// An error of a codec for text in frames, over a byte codec that fails with `E`.
 ///
-/// Neither `Display` nor `Debug` shows payload octets of ours; whoever wants them takes `rejected`.
+/// Neither `Display` nor `Debug` shows payload bytes of ours; whoever wants them takes `rejected`.
 #[non_exhaustive]
 pub enum FrameError<E> {
     /// The frame is no text.
@@ -332,7 +332,7 @@ pub enum FrameError<E> {
         frame: u64,
         /// Where and why, at its first error.
         error: Utf8Error,
-        /// The payload of the frame; at the end of the stream the octets of the sequence that it cut short.
+        /// The payload of the frame; at the end of the stream the bytes of the sequence that it cut short.
         rejected: Bytes,
     },
     /// The byte codec failed.

@@ -25,7 +25,7 @@ pub enum LineEnding {
     /// LF, CRLF or CR, as in server-sent events. A CR ends its line at once; an LF that follows it, in this read or
     /// in a later one, is part of it. Written as LF.
     Any,
-    /// This octet and no other: texts between NULs, JSON texts between record separators (RFC 7464). It is ASCII, so
+    /// This byte and no other: texts between NULs, JSON texts between record separators (RFC 7464). It is ASCII, so
     /// it is never inside a character.
     Ascii(Ascii),
 }
@@ -34,7 +34,7 @@ pub enum LineEnding {
 pub(super) const MAX_TERMINATOR: usize = 2;
 
 impl LineEnding {
-    /// The first terminator in `src`, whose first `searched` octets hold the start of none: where it starts, and its
+    /// The first terminator in `src`, whose first `searched` bytes hold the start of none: where it starts, and its
     /// length.
     #[inline]
     pub(super) fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
@@ -44,7 +44,7 @@ impl LineEnding {
             let at = from
                 + match self {
                     Self::Any => memchr2(b'\n', b'\r', rest),
-                    _ => memchr(self.last_octet(), rest),
+                    _ => memchr(self.last_byte(), rest),
                 }?;
             let after_cr = at > 0 && src[at - 1] == b'\r';
             match self {
@@ -56,13 +56,13 @@ impl LineEnding {
         }
     }
 
-    /// The end of the last terminator in `src`, whose first `searched` octets hold the start of none.
+    /// The end of the last terminator in `src`, whose first `searched` bytes hold the start of none.
     pub(super) fn find_last(self, src: &[u8], searched: usize) -> Option<usize> {
         let mut rest = src.get(searched..)?;
         loop {
             let at = match self {
                 Self::Any => memrchr2(b'\n', b'\r', rest),
-                _ => memrchr(self.last_octet(), rest),
+                _ => memrchr(self.last_byte(), rest),
             }?;
             if self != Self::CrLf || rest[..at].ends_with(b"\r") {
                 return Some(searched + at + 1);
@@ -72,14 +72,14 @@ impl LineEnding {
     }
 
     /// What every terminator ends with, but for a CR under [`LineEnding::Any`].
-    pub(super) const fn last_octet(self) -> u8 {
+    pub(super) const fn last_byte(self) -> u8 {
         match self {
-            Self::Ascii(octet) => octet.get(),
+            Self::Ascii(byte) => byte.get(),
             _ => b'\n',
         }
     }
 
-    /// Octets at the end of `src`, in which there is no terminator, that may be the start of one.
+    /// Bytes at the end of `src`, in which there is no terminator, that may be the start of one.
     fn may_start(self, src: &[u8]) -> usize {
         match self {
             Self::LfOrCrLf | Self::CrLf => usize::from(src.ends_with(b"\r")),
@@ -91,7 +91,7 @@ impl LineEnding {
     #[inline]
     fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {
-            Self::Lf | Self::Ascii(_) => find(self.last_octet(), line),
+            Self::Lf | Self::Ascii(_) => find(self.last_byte(), line),
             Self::LfOrCrLf => find(b'\n', line).or_else(|| line.ends_with(b"\r").then(|| line.len() - 1)),
             // A bare CR or LF is legal in the frame, but peers disagree on what it means (SMTP smuggling).
             Self::CrLf | Self::Any => memchr2(b'\n', b'\r', line),
@@ -103,19 +103,19 @@ impl LineEnding {
         if self == Self::CrLf {
             dst.put_u8(b'\r');
         }
-        dst.put_u8(self.last_octet());
+        dst.put_u8(self.last_byte());
     }
 }
 
 /// `memchr` for a line to be written: most are short and hold none, and to see that takes less than the call. Blocks
 /// that overlap, as many for every length: nobody could foresee where to stop.
 #[inline]
-fn find(octet: u8, line: &[u8]) -> Option<usize> {
+fn find(byte: u8, line: &[u8]) -> Option<usize> {
     const BLOCK: usize = 16;
     const BLOCKS: usize = 8;
     let is_there = |at: usize| {
         let block = line.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>());
-        block.is_none_or(|block| block.iter().fold(false, |any, &o| any | (o == octet)))
+        block.is_none_or(|block| block.iter().fold(false, |any, &o| any | (o == byte)))
     };
     if (BLOCK..=BLOCKS * BLOCK).contains(&line.len()) {
         let last = line.len() - BLOCK;
@@ -123,7 +123,7 @@ fn find(octet: u8, line: &[u8]) -> Option<usize> {
             return None;
         }
     }
-    memchr(octet, line)
+    memchr(byte, line)
 }
 
 /// A codec for lines of text. An item is one line without its terminator, cut out of the read buffer without a copy
@@ -131,7 +131,7 @@ fn find(octet: u8, line: &[u8]) -> Option<usize> {
 ///
 /// # Limits
 ///
-/// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) octets unless [`max_length`](Self::max_length)
+/// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes unless [`max_length`](Self::max_length)
 /// says otherwise. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
 /// gone**, one connection at a time or a thousand at once. The limit counts the line, not its terminator. A line
 /// that is too long is told once, as soon as that is known, and discarded in constant memory up to its terminator;
@@ -164,7 +164,7 @@ pub struct Utf8LinesCodec {
     pub(super) text: TextDecoder,
     pub(super) ending: LineEnding,
     pub(super) max_length: MaxLength,
-    /// Octets at the front of the buffer in which no terminator starts. A wrong number (a caller changed the buffer)
+    /// Bytes at the front of the buffer in which no terminator starts. A wrong number (a caller changed the buffer)
     /// costs a late line, never a line that is not text.
     pub(super) searched: usize,
     state: State,
@@ -203,10 +203,10 @@ impl Utf8LinesCodec {
         Self { text, ..Self::default() }
     }
 
-    /// Sets how many octets a line may have. `usize::MAX` is no limit: read the attack above first.
+    /// Sets how many bytes a line may have. `usize::MAX` is no limit: read the attack above first.
     #[must_use]
-    pub fn max_length(self, octets: usize) -> Self {
-        Self { max_length: MaxLength(octets), ..self }
+    pub fn max_length(self, bytes: usize) -> Self {
+        Self { max_length: MaxLength(bytes), ..self }
     }
 
     /// Sets what ends a line.
@@ -220,7 +220,7 @@ impl Utf8LinesCodec {
         Utf8LineBatchesCodec::new(self)
     }
 
-    /// Absolute position in the stream, in octets, of the end of what was given out, reported or discarded.
+    /// Absolute position in the stream, in bytes, of the end of what was given out, reported or discarded.
     pub const fn offset(&self) -> u64 {
         self.text.offset()
     }
@@ -230,10 +230,10 @@ impl Utf8LinesCodec {
         self.text.counters()
     }
 
-    /// Leaves out octets that are no part of any line.
-    fn discard(&mut self, src: &mut BytesMut, octets: usize) {
-        src.advance(octets);
-        self.text.seek(self.text.offset().wrapping_add(octets as u64));
+    /// Leaves out bytes that are no part of any line.
+    fn discard(&mut self, src: &mut BytesMut, bytes: usize) {
+        src.advance(bytes);
+        self.text.seek(self.text.offset().wrapping_add(bytes as u64));
         self.searched = 0;
     }
 
@@ -274,11 +274,11 @@ impl Utf8LinesCodec {
             .map_err(|(error, rejected)| CodecError::IllFormed { error, rejected })
     }
 
-    /// The octets, which are about to be taken, end with a line.
+    /// The bytes, which are about to be taken, end with a line.
     #[inline]
-    pub(super) fn lines_end(&mut self, octets: &[u8]) {
+    pub(super) fn lines_end(&mut self, bytes: &[u8]) {
         self.searched = 0;
-        let after_cr = self.ending == LineEnding::Any && octets.ends_with(b"\r");
+        let after_cr = self.ending == LineEnding::Any && bytes.ends_with(b"\r");
         self.state = if after_cr { State::AfterCr } else { State::Line };
     }
 

@@ -1,7 +1,7 @@
 //! tokio-util codecs: text in chunks, text in lines, errors as items.
 //!
 //! The unfinished tail waits in the read buffer, so that a sequence is contiguous when it is whole, nothing is
-//! copied, and `Framed::into_parts` hands on every octet that was not given out as text. A caller may pass any
+//! copied, and `Framed::into_parts` hands on every byte that was not given out as text. A caller may pass any
 //! buffer to `decode`; so nothing is called text because an earlier call saw it, only because this call did.
 
 mod batches;
@@ -28,11 +28,11 @@ use bytestring::ByteString;
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Text whose octets were found well-formed a moment ago.
+/// Text whose bytes were found well-formed a moment ago.
 fn checked(text: Bytes) -> ByteString {
     debug_assert!(core::str::from_utf8(&text).is_ok());
-    // SAFETY: every caller is in this folder, and has just had `text` validated from its first octet to its last, or
-    // has cut it out of such text beside an ASCII octet.
+    // SAFETY: every caller is in this folder, and has just had `text` validated from its first byte to its last, or
+    // has cut it out of such text beside an ASCII byte.
     #[allow(unsafe_code)]
     unsafe {
         ByteString::from_bytes_unchecked(text)
@@ -52,7 +52,7 @@ fn is_good(text: &mut TextDecoder, frame: &[u8]) -> bool {
     is_good
 }
 
-/// Decodes a frame that is a text of its own. Its last `terminator` octets, which are ASCII, are looked at but not
+/// Decodes a frame that is a text of its own. Its last `terminator` bytes, which are ASCII, are looked at but not
 /// given out: it is they that break off a sequence before them. Without a terminator the frame ends the text.
 ///
 /// # Errors

@@ -16,20 +16,20 @@ use crate::transcode::{Form, Status, Switches, Transcoder};
 /// A codec for a peer that speaks another encoding form: every read gives the text that it completed, every text is
 /// written in that form.
 ///
-/// A sequence, a code unit or a surrogate pair that is split across reads waits in the buffer: at most seven octets.
-/// So `Framed::into_parts` hands on every octet that was not given out.
+/// A sequence, a code unit or a surrogate pair that is split across reads waits in the buffer: at most seven bytes.
+/// So `Framed::into_parts` hands on every byte that was not given out.
 ///
 /// What reads text on reads it behind this codec, as the second example does: `Utf8Stream` takes the items as
 /// [`Bytes`], and so does `tokio_util::io::StreamReader`, over which there is `Utf8Reader` or any other reader of UTF-8.
-/// The text was checked here; what a stage behind adds is its policy, and its offsets count the octets of the text.
+/// The text was checked here; what a stage behind adds is its policy, and its offsets count the bytes of the text.
 ///
 /// # Errors
 ///
 /// Decoding gives [`CodecError::IllFormed`] for each error that the policy does not repair, after the good text before
-/// it; offsets count the octets of the stream. Its `Display` speaks of UTF-8; [`describe`](Self::describe) names the
+/// it; offsets count the bytes of the stream. Its `Display` speaks of UTF-8; [`describe`](Self::describe) names the
 /// form. Encoding gives it for a text with a character that the form cannot hold
 /// ([`Unmappable`](crate::ErrorKind::Unmappable)); then nothing of the text is written, and the offset counts the
-/// octets of the text.
+/// bytes of the text.
 ///
 /// ```
 /// # use futures::{SinkExt, StreamExt};
@@ -113,7 +113,7 @@ impl TranscodeCodec {
         Self { reading: self.reading.sniff(), ..self }
     }
 
-    /// Absolute position in the stream, in octets, of the end of what was given out or reported.
+    /// Absolute position in the stream, in bytes, of the end of what was given out or reported.
     pub const fn offset(&self) -> u64 {
         self.reading.offset()
     }
@@ -128,7 +128,7 @@ impl TranscodeCodec {
         self.reading.describe(error)
     }
 
-    /// Gives out the text that `read` makes of the octets of `src`, or the error if it comes first.
+    /// Gives out the text that `read` makes of the bytes of `src`, or the error if it comes first.
     fn read(
         &mut self,
         src: &mut BytesMut,
@@ -159,15 +159,15 @@ impl Decoder for TranscodeCodec {
     type Error = CodecError;
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
-        self.read(src, |reading, octets, text| reading.feed(octets, text))
+        self.read(src, |reading, bytes, text| reading.feed(bytes, text))
     }
 
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         if let Some(text) = self.decode(src)? {
             return Ok(Some(text));
         }
-        self.read(src, |reading, octets, text| {
-            reading.feed(octets, text)?;
+        self.read(src, |reading, bytes, text| {
+            reading.feed(bytes, text)?;
             reading.finish(text)
         })
     }
@@ -181,7 +181,7 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeCodec {
         let (start, mut writing, mut read) = (dst.len(), self.writing, 0);
         loop {
             let written = dst.len();
-            // Two octets for each are enough for every form but UTF-32, which takes a second turn.
+            // Two bytes for each are enough for every form but UTF-32, which takes a second turn.
             dst.resize(written + 2 * (text.len() - read) + Transcoder::MIN_OUTPUT, 0);
             let progress = writing.feed_into(&text[read..], &mut dst[written..]);
             dst.truncate(written + progress.written);

@@ -66,17 +66,17 @@ pub(super) fn join(parameters: Vec<Parameter<'_>>) -> Vec<Parameter<'_>> {
 }
 
 fn in_any_case(name: &str) -> impl Iterator<Item = u8> {
-    name.bytes().map(|octet| octet.to_ascii_lowercase())
+    name.bytes().map(|byte| byte.to_ascii_lowercase())
 }
 
 /// What stands behind `charset'language'`.
 fn without_charset(value: &[u8]) -> &[u8] {
-    value.splitn(3, |&octet| octet == b'\'').nth(2).unwrap_or(value)
+    value.splitn(3, |&byte| byte == b'\'').nth(2).unwrap_or(value)
 }
 
 /// Undoes `%XX`; a `%` that starts none is itself.
 fn unescape(value: &[u8]) -> Vec<u8> {
-    let digit = |octet: &u8| char::from(*octet).to_digit(16);
+    let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let (mut out, mut rest) = (Vec::with_capacity(value.len()), value);
     while let [first, behind @ ..] = rest {
         match behind {

@@ -13,15 +13,15 @@ pub enum Designation {
     Return,
 }
 
-/// How escape sequences are padded (clause 16): each octet stands in a whole code unit, most significant octet first.
+/// How escape sequences are padded (clause 16): each byte stands in a whole code unit, most significant byte first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Padding {
     /// Not: as in ISO/IEC 2022, and in UTF-8.
     #[default]
     None,
-    /// To two octets, as in UCS-2: `00 1B 00 25 ..`.
+    /// To two bytes, as in UCS-2: `00 1B 00 25 ..`.
     Ucs2,
-    /// To four octets, as in UCS-4: `00 00 00 1B 00 00 00 25 ..`.
+    /// To four bytes, as in UCS-4: `00 00 00 1B 00 00 00 25 ..`.
     Ucs4,
 }
 
@@ -41,14 +41,14 @@ impl Padding {
 pub struct DesignationMatch {
     /// What it says.
     pub designation: Designation,
-    /// Absolute position in the stream, in octets, of its first octet.
+    /// Absolute position in the stream, in bytes, of its first byte.
     pub offset: u64,
-    /// Its octets, padding included.
+    /// Its bytes, padding included.
     pub len: u8,
 }
 
 impl DesignationMatch {
-    /// Absolute position of the first octet behind it.
+    /// Absolute position of the first byte behind it.
     pub const fn end(&self) -> u64 {
         self.offset + self.len as u64
     }
@@ -104,20 +104,20 @@ impl DesignationRecogniser {
         DesignationMatches { recogniser: self, rest: chunk }
     }
 
-    /// Octets looked at so far.
+    /// Bytes looked at so far.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// One octet.
-    fn step(&mut self, octet: u8) -> Option<Designation> {
+    /// One byte.
+    fn step(&mut self, byte: u8) -> Option<Designation> {
         self.offset += 1;
         if !self.offset.is_multiple_of(self.padding.unit()) {
-            self.foreign |= octet != 0;
+            self.foreign |= byte != 0;
             return None;
         }
-        let octet = (!core::mem::take(&mut self.foreign)).then_some(octet);
-        let (state, found) = match (self.state, octet) {
+        let byte = (!core::mem::take(&mut self.foreign)).then_some(byte);
+        let (state, found) = match (self.state, byte) {
             (_, Some(ESC)) => (State::Escape, None),
             (State::Escape, Some(0x25)) => (State::Percent, None),
             (State::Percent, Some(0x2F)) => (State::Solidus, None),
@@ -147,13 +147,13 @@ impl Iterator for DesignationMatches<'_, '_> {
         let recogniser = &mut *self.recogniser;
         loop {
             if recogniser.state == State::Nothing && recogniser.padding == Padding::None {
-                let skipped = self.rest.iter().position(|&octet| octet == ESC).unwrap_or(self.rest.len());
+                let skipped = self.rest.iter().position(|&byte| byte == ESC).unwrap_or(self.rest.len());
                 recogniser.offset += skipped as u64;
                 self.rest = &self.rest[skipped..];
             }
-            let (&octet, rest) = self.rest.split_first()?;
+            let (&byte, rest) = self.rest.split_first()?;
             self.rest = rest;
-            if let Some(designation) = recogniser.step(octet) {
+            if let Some(designation) = recogniser.step(byte) {
                 let units = if matches!(designation, Designation::Utf8Level(_)) { 4 } else { 3 };
                 let len = units * recogniser.padding.unit();
                 return Some(DesignationMatch {

@@ -9,7 +9,7 @@ use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 use crate::transcode::{Form, Transcoder};
 
-/// What text is that is not UTF-8. Both take any octets.
+/// What text is that is not UTF-8. Both take any bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Legacy {
     /// windows-1252, as the web reads what is called ISO 8859-1 too.
@@ -34,9 +34,9 @@ impl Legacy {
         }
     }
 
-    fn append(self, octets: &[u8], out: &mut String) {
-        // Every octet is a character of both, and UTF-8 holds every character.
-        let told: Result<(), Utf8Error> = Transcoder::new(self.form(), Form::Utf8).feed(octets, out);
+    fn append(self, bytes: &[u8], out: &mut String) {
+        // Every byte is a character of both, and UTF-8 holds every character.
+        let told: Result<(), Utf8Error> = Transcoder::new(self.form(), Form::Utf8).feed(bytes, out);
         debug_assert!(told.is_ok());
     }
 }
@@ -45,7 +45,7 @@ impl Legacy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scope {
-    /// Its own octets only. Mixed lines stay readable; a name in legacy octets that happens to be UTF-8 in part
+    /// Its own bytes only. Mixed lines stay readable; a name in legacy bytes that happens to be UTF-8 in part
     /// changes from one line to the next.
     Sequence,
     /// The line that it is in, whose terminator is LF.
@@ -72,7 +72,7 @@ pub fn decode_or_legacy(frame: &[u8], legacy: Legacy, scope: Scope) -> Cow<'_, s
     let mut out = String::with_capacity(frame.len() + frame.len() / 8);
     match scope {
         Scope::Sequence => append_repaired(frame, legacy, &mut out),
-        Scope::Line => frame.split_inclusive(|&octet| octet == b'\n').for_each(|line| {
+        Scope::Line => frame.split_inclusive(|&byte| byte == b'\n').for_each(|line| {
             append_whole(line, legacy, &mut out);
         }),
         Scope::Frame => legacy.append(frame, &mut out),
@@ -80,9 +80,9 @@ pub fn decode_or_legacy(frame: &[u8], legacy: Legacy, scope: Scope) -> Cow<'_, s
     Cow::Owned(out)
 }
 
-fn append_repaired(octets: &[u8], legacy: Legacy, out: &mut String) {
+fn append_repaired(bytes: &[u8], legacy: Legacy, out: &mut String) {
     let mut decoder = TextDecoder::new().on_error(legacy.policy());
-    for piece in decoder.feed(octets) {
+    for piece in decoder.feed(bytes) {
         out.push_str(piece.text().unwrap_or_default());
     }
     if let Some(piece) = decoder.finish() {
@@ -99,8 +99,8 @@ fn append_whole(line: &[u8], legacy: Legacy, out: &mut String) {
 
 /// [`decode_or_legacy`] for a stream in chunks of any size.
 ///
-/// With [`Scope::Line`] a line is held until its end is there, because its last octet may decide what its first ones
-/// are. A line that reaches [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT) octets without an end is decided by those: if they
+/// With [`Scope::Line`] a line is held until its end is there, because its last byte may decide what its first ones
+/// are. A line that reaches [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT) bytes without an end is decided by those: if they
 /// are well-formed, what follows in the line is repaired sequence by sequence; else the whole line is legacy text. So
 /// a peer that never ends a line cannot fill the memory.
 ///
@@ -146,7 +146,7 @@ impl FallbackDecoder {
         Self { legacy, scope, limit: Self::DEFAULT_LIMIT, line: Vec::new(), decided }
     }
 
-    /// Sets how many octets of a line are held at most.
+    /// Sets how many bytes of a line are held at most.
     #[must_use]
     pub fn limit(self, limit: usize) -> Self {
         Self { limit, ..self }
@@ -157,7 +157,7 @@ impl FallbackDecoder {
         if self.scope == Scope::Sequence {
             return self.push(chunk, out);
         }
-        for part in chunk.split_inclusive(|&octet| octet == b'\n') {
+        for part in chunk.split_inclusive(|&byte| byte == b'\n') {
             match part.strip_suffix(b"\n") {
                 Some(end) => {
                     self.push(end, out);
@@ -186,9 +186,9 @@ impl FallbackDecoder {
         }
     }
 
-    /// More octets of the line.
-    fn push(&mut self, octets: &[u8], out: &mut String) {
-        let mut rest = octets;
+    /// More bytes of the line.
+    fn push(&mut self, bytes: &[u8], out: &mut String) {
+        let mut rest = bytes;
         if self.decided.is_none() {
             let (held, behind) = rest.split_at(rest.len().min(self.limit - self.line.len().min(self.limit)));
             self.line.extend_from_slice(held);

@@ -1,4 +1,4 @@
-//! What octets are: by their signature, by a designation, by themselves.
+//! What bytes are: by their signature, by a designation, by themselves.
 
 mod designation;
 mod signature;
@@ -22,7 +22,7 @@ use crate::transcode::Form;
 pub enum Detection {
     /// Nothing above `7F`: ASCII, and UTF-8 as well as any form that extends ASCII.
     Ascii,
-    /// Well-formed UTF-8 with so many sequences of more than one octet. An unfinished one at the end is not counted.
+    /// Well-formed UTF-8 with so many sequences of more than one byte. An unfinished one at the end is not counted.
     Utf8 {
         /// Multi-byte sequences seen.
         sequences: u64,
@@ -32,9 +32,9 @@ pub enum Detection {
         /// Multi-byte sequences seen, without the signature.
         sequences: u64,
     },
-    /// The signature of UTF-16, in this octet order. What follows it was not looked at.
+    /// The signature of UTF-16, in this byte order. What follows it was not looked at.
     Utf16(Form),
-    /// The signature of UTF-32, in this octet order. What follows it was not looked at.
+    /// The signature of UTF-32, in this byte order. What follows it was not looked at.
     Utf32(Form),
     /// Not UTF-8, and without a signature that says what else.
     NotUtf8 {
@@ -49,16 +49,16 @@ impl Detection {
     ///
     /// The reasoning of RFC 2279 §1 ("the probability that a string of characters in any other encoding appears as
     /// valid UTF-8 is low, diminishing with increasing string length") in numbers: of the 49,152 pairs of random
-    /// octets that are not both ASCII, 1,920 are a sequence of UTF-8, 3.9 %; for three octets it is 0.42 %, for four
-    /// 0.026 %. So n sequences have a chance of (5/128)^n at most. Real legacy text does worse than random octets:
+    /// bytes that are not both ASCII, 1,920 are a sequence of UTF-8, 3.9 %; for three bytes it is 0.42 %, for four
+    /// 0.026 %. So n sequences have a chance of (5/128)^n at most. Real legacy text does worse than random bytes:
     /// leads are accented letters in Latin-1 and windows-1252, continuations are punctuation and symbols.
     pub fn coincidence(&self) -> f64 {
         match *self {
             Self::Ascii => 1.0,
             Self::Utf8 { sequences } => power(5.0 / 128.0, sequences),
-            // The signature is three octets of its own, "ï»¿" in Latin-1.
+            // The signature is three bytes of its own, "ï»¿" in Latin-1.
             Self::Utf8WithSignature { sequences } => power(5.0 / 128.0, sequences.saturating_add(1)),
-            // Two octets, resp. four, of 256 each.
+            // Two bytes, resp. four, of 256 each.
             Self::Utf16(_) => 1.0 / 65_536.0,
             Self::Utf32(_) => 1.0 / 4_294_967_296.0,
             Self::NotUtf8 { .. } => 0.0,
@@ -156,12 +156,12 @@ impl Detector {
         }
     }
 
-    /// Octets looked at as UTF-8.
+    /// Bytes looked at as UTF-8.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
-    /// A signature outweighs what the octets were taken for before it was whole.
+    /// A signature outweighs what the bytes were taken for before it was whole.
     fn settle(&mut self, sniff: Sniff) {
         match sniff {
             Sniff::Found(form @ (Form::Utf16Le | Form::Utf16Be)) => {

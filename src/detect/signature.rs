@@ -5,9 +5,9 @@ use crate::transcode::Form;
 /// What the start of a stream says about its form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sniff {
-    /// Nothing yet: all octets so far are the start of a signature.
+    /// Nothing yet: all bytes so far are the start of a signature.
     Undecided,
-    /// The signature of this form. Its octets are part of the stream: U+FEFF at the start.
+    /// The signature of this form. Its bytes are part of the stream: U+FEFF at the start.
     Found(Form),
     /// There is none.
     Absent,
@@ -17,15 +17,15 @@ pub enum Sniff {
 const SIGNED: [Form; 5] = [Form::Utf8, Form::Utf16Le, Form::Utf16Be, Form::Utf32Le, Form::Utf32Be];
 const LONGEST: usize = 4;
 
-/// What `octets`, from the start of a stream, say. `FF FE 00 00` is UTF-32LE, and not UTF-16LE with a NUL.
-pub(crate) fn sniff(octets: &[u8], last: bool) -> Sniff {
+/// What `bytes`, from the start of a stream, say. `FF FE 00 00` is UTF-32LE, and not UTF-16LE with a NUL.
+pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
     let mut found = None;
     for form in SIGNED {
         let signature = form.signature().unwrap_or_default();
-        if octets.starts_with(signature) {
-            // Those of four octets come last.
+        if bytes.starts_with(signature) {
+            // Those of four bytes come last.
             found = Some(form);
-        } else if !last && signature.starts_with(octets) {
+        } else if !last && signature.starts_with(bytes) {
             return Sniff::Undecided;
         }
     }
@@ -47,7 +47,7 @@ pub(crate) fn sniff(octets: &[u8], last: bool) -> Sniff {
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SignatureSniffer {
-    octets: [u8; LONGEST],
+    bytes: [u8; LONGEST],
     len: u8,
     ended: bool,
 }
@@ -55,16 +55,16 @@ pub struct SignatureSniffer {
 impl SignatureSniffer {
     /// A sniffer at the start of a stream.
     pub const fn new() -> Self {
-        Self { octets: [0; LONGEST], len: 0, ended: false }
+        Self { bytes: [0; LONGEST], len: 0, ended: false }
     }
 
     /// Looks at the next chunk: what is known by now. Later chunks change nothing once it is decided.
     pub fn feed(&mut self, chunk: &[u8]) -> Sniff {
-        for &octet in chunk {
+        for &byte in chunk {
             if self.sniff() != Sniff::Undecided {
                 break;
             }
-            self.octets[usize::from(self.len)] = octet;
+            self.bytes[usize::from(self.len)] = byte;
             self.len += 1;
         }
         self.sniff()
@@ -76,9 +76,9 @@ impl SignatureSniffer {
         self.sniff()
     }
 
-    /// The octets that were looked at: all that the stream had until it was decided, four at most.
+    /// The bytes that were looked at: all that the stream had until it was decided, four at most.
     pub fn seen(&self) -> &[u8] {
-        &self.octets[..usize::from(self.len)]
+        &self.bytes[..usize::from(self.len)]
     }
 
     /// What is known by now.

@@ -1,12 +1,12 @@
 //! The rows of every UTF-8-shaped form but UTF-8 itself.
 //!
 //! The rows speak of code *units*: where a form writes surrogates (CESU-8, Modified UTF-8, WTF-8), half of a pair is a
-//! unit of three octets here, and the pair is joined where UTF-16 joins it too.
+//! unit of three bytes here, and the pair is joined where UTF-16 joins it too.
 
 use super::{Machine, State, Step, TAIL, refuse_lead, refuse_second, row};
 use crate::error::ErrorKind;
 
-/// RFC 2279 §2 and ISO/IEC 10646-1 Annex R, Table 4: one to six octets, up to 7FFFFFFF, the shortest form only, no
+/// RFC 2279 §2 and ISO/IEC 10646-1 Annex R, Table 4: one to six bytes, up to 7FFFFFFF, the shortest form only, no
 /// surrogates (Annex R, Note 3).
 #[rustfmt::skip]
 pub(crate) static UCS_4: Machine = Machine::compile(
@@ -60,7 +60,7 @@ pub(crate) static UCS_4_AND_SURROGATES: Machine = Machine::compile(
     ],
 );
 
-/// Unicode Technical Report #26: UTF-8 of UTF-16 code units, so nothing has four octets.
+/// Unicode Technical Report #26: UTF-8 of UTF-16 code units, so nothing has four bytes.
 #[rustfmt::skip]
 pub(crate) static CESU_8: Machine = Machine::compile(
     &[
@@ -96,7 +96,7 @@ pub(crate) static MODIFIED_UTF_8: Machine = Machine::compile(
     ],
 );
 
-/// What is found where [`MODIFIED_UTF_8`] was meant: raw NUL and sequences of four octets among it.
+/// What is found where [`MODIFIED_UTF_8`] was meant: raw NUL and sequences of four bytes among it.
 #[rustfmt::skip]
 pub(crate) static LENIENT_MODIFIED_UTF_8: Machine = Machine::compile(
     &[
@@ -142,13 +142,13 @@ pub(crate) static WTF_8: Machine = Machine::compile(
     ],
 );
 
-/// The second half of a pair, as three octets: what has to follow the first half.
+/// The second half of a pair, as three bytes: what has to follow the first half.
 pub(crate) static LOW_SURROGATE: Machine = Machine::compile(&[row((0xED, 0xED), (0xB0, 0xBF), 3)], &[]);
 
-/// What octets start with.
+/// What bytes start with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
-    /// A whole sequence of `len` octets.
+    /// A whole sequence of `len` bytes.
     Whole { value: u32, len: usize },
     /// An ill-formed maximal subpart.
     IllFormed { kind: ErrorKind, len: usize },
@@ -157,14 +157,14 @@ pub(crate) enum Unit {
 }
 
 impl Machine {
-    /// Walks the sequence that `octets` start with.
+    /// Walks the sequence that `bytes` start with.
     #[inline]
-    pub(crate) fn unit(&self, octets: &[u8]) -> Unit {
+    pub(crate) fn unit(&self, bytes: &[u8]) -> Unit {
         let mut state = State::BOUNDARY;
-        for (seen, &octet) in octets.iter().enumerate() {
-            match self.step(state, octet) {
+        for (seen, &byte) in bytes.iter().enumerate() {
+            match self.step(state, byte) {
                 Step::To(State::BOUNDARY) => {
-                    return Unit::Whole { value: value(&octets[..=seen]), len: seen + 1 };
+                    return Unit::Whole { value: value(&bytes[..=seen]), len: seen + 1 };
                 }
                 Step::To(next) => state = next,
                 Step::Refused(kind) => return Unit::IllFormed { kind, len: seen.max(1) },
@@ -174,20 +174,20 @@ impl Machine {
     }
 }
 
-/// The value of a whole sequence (Annex R, Table 5): the free bits of its octets, behind each other.
+/// The value of a whole sequence (Annex R, Table 5): the free bits of its bytes, behind each other.
 #[inline]
 fn value(sequence: &[u8]) -> u32 {
     match *sequence {
-        [octet] => u32::from(octet),
+        [byte] => u32::from(byte),
         [lead, ref tail @ ..] => {
             let free = 0x7F_u8 >> sequence.len();
-            tail.iter().fold(u32::from(lead & free), |value, &octet| value << 6 | u32::from(octet & 0x3F))
+            tail.iter().fold(u32::from(lead & free), |value, &byte| value << 6 | u32::from(byte & 0x3F))
         }
         [] => 0,
     }
 }
 
-/// Writes a value in its shortest sequence (Annex R, Table 4), up to 7FFFFFFF: how many octets it has.
+/// Writes a value in its shortest sequence (Annex R, Table 4), up to 7FFFFFFF: how many bytes it has.
 #[inline]
 pub(crate) fn encode(value: u32, sequence: &mut [u8; 6]) -> usize {
     let len = match value {
@@ -202,11 +202,11 @@ pub(crate) fn encode(value: u32, sequence: &mut [u8; 6]) -> usize {
         _ => 6,
     };
     let mut rest = value;
-    for octet in sequence[1..len].iter_mut().rev() {
-        *octet = 0x80 | (rest & 0x3F) as u8;
+    for byte in sequence[1..len].iter_mut().rev() {
+        *byte = 0x80 | (rest & 0x3F) as u8;
         rest >>= 6;
     }
-    // The lead of a sequence of n octets starts with n ones and a zero.
+    // The lead of a sequence of n bytes starts with n ones and a zero.
     sequence[0] = !(0xFF_u8 >> len) | rest as u8;
     len
 }

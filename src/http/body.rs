@@ -24,7 +24,7 @@ pin_project! {
     /// A [`Body`] whose data are whole characters of checked text.
     ///
     /// Around any body with `Data: Buf`. The frames of a `Bytes` body are handed on as they are, or as slices of
-    /// themselves: only the character that straddles two frames is copied. The octets of an unfinished character are
+    /// themselves: only the character that straddles two frames is copied. The bytes of an unfinished character are
     /// held back until the next frame, `0..=3` of them, and nothing else is ever held.
     ///
     /// The end of the inner body is noticed with its last frame, by its `is_end_stream` or an exact `size_hint` of 0,
@@ -72,7 +72,7 @@ pin_project! {
         repaired: u64,
         state: State,
         watch: Watch,
-        // Octets to take and drop behind an error.
+        // Bytes to take and drop behind an error.
         drain: u64,
     }
 }
@@ -149,7 +149,7 @@ impl<B> Utf8Body<B> {
         Self { watch, ..self }
     }
 
-    /// Tells an error only when the inner body has ended, or so many octets more have come.
+    /// Tells an error only when the inner body has ended, or so many bytes more have come.
     pub(crate) fn draining(self, drain: u64) -> Self {
         Self { drain, ..self }
     }
@@ -159,17 +159,17 @@ impl<B> Utf8Body<B> {
         &self.inner
     }
 
-    /// The inner body. Octets that are taken from it are not checked and not counted.
+    /// The inner body. Bytes that are taken from it are not checked and not counted.
     pub const fn get_mut(&mut self) -> &mut B {
         &mut self.inner
     }
 
-    /// The inner body, without the octets of an unfinished character.
+    /// The inner body, without the bytes of an unfinished character.
     pub fn into_inner(self) -> B {
         self.inner
     }
 
-    /// Octets taken from the inner body so far.
+    /// Bytes taken from the inner body so far.
     pub const fn offset(&self) -> u64 {
         self.fed
     }
@@ -251,9 +251,9 @@ where
                         if !matches!(this.state, State::Flowing) {
                             *this.state = State::Flowing;
                         }
-                        let octets = data.remaining() as u64;
-                        *this.fed += octets;
-                        this.watch.took(octets);
+                        let bytes = data.remaining() as u64;
+                        *this.fed += bytes;
+                        this.watch.took(bytes);
                         feed(this.filter, this.waiting, data);
                         // Whoever counts to `Content-Length` may not ask again: decide now.
                         let is_last = this.inner.is_end_stream() || this.inner.size_hint().exact() == Some(0);
@@ -297,22 +297,22 @@ where
 }
 
 impl<B> Utf8Body<B> {
-    /// Octets that the inner body has given and the filter has not looked at.
+    /// Bytes that the inner body has given and the filter has not looked at.
     fn untaken(&self) -> u64 {
         self.fed - self.filter.offset()
     }
 }
 
-/// Takes and drops what comes of a body, up to its end or to `left` octets; nothing of one that announces more.
+/// Takes and drops what comes of a body, up to its end or to `left` bytes; nothing of one that announces more.
 ///
-/// A server that closes a connection on which octets are on their way resets it, and the client may never read the
+/// A server that closes a connection on which bytes are on their way resets it, and the client may never read the
 /// answer.
 pub(crate) fn poll_drain<B: Body>(mut body: Pin<&mut B>, cx: &mut Context<'_>, left: &mut u64) -> Poll<()> {
     while *left > 0 && body.size_hint().lower() <= *left && !body.is_end_stream() {
         match ready!(body.as_mut().poll_frame(cx)) {
             Some(Ok(frame)) => {
-                let octets = frame.data_ref().map_or(0, |data| data.remaining() as u64);
-                *left = left.saturating_sub(octets.max(1));
+                let bytes = frame.data_ref().map_or(0, |data| data.remaining() as u64);
+                *left = left.saturating_sub(bytes.max(1));
             }
             Some(Err(_)) | None => *left = 0,
         }
@@ -331,7 +331,7 @@ fn feed(filter: &mut Filter, waiting: &mut VecDeque<Bytes>, mut data: impl Buf) 
 
 impl<B: fmt::Debug> fmt::Debug for Utf8Body<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The filter may hold octets of the body.
+        // The filter may hold bytes of the body.
         f.debug_struct("Utf8Body")
             .field("inner", &self.inner)
             .field("offset", &self.fed)

@@ -26,9 +26,9 @@ pub(crate) struct Config {
     pub(crate) message: Message,
     pub(crate) rules: BodyRules,
     pub(crate) fields: Fields,
-    /// Octets to hold before the body is handed on; `None` hands it on as it streams.
+    /// Bytes to hold before the body is handed on; `None` hands it on as it streams.
     pub(crate) hold: Option<usize>,
-    /// Octets to take and drop of a refused body before the refusal is told.
+    /// Bytes to take and drop of a refused body before the refusal is told.
     pub(crate) drain: u64,
     pub(crate) counters: HttpCounters,
     pub(crate) on_refusal: Option<Arc<OnRefusal>>,

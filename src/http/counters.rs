@@ -43,12 +43,12 @@ struct Cells {
 pub struct HttpCounts {
     /// Bodies that were checked, or are.
     pub bodies: u64,
-    /// Octets of them.
+    /// Bytes of them.
     pub bytes: u64,
     /// Ill-formed sequences that were repaired.
     pub repaired: u64,
     /// Messages that were refused for another reason than ill-formed text: their `Content-Type`, their length, their
-    /// `multipart/form-data`, their octets in another charset.
+    /// `multipart/form-data`, their bytes in another charset.
     pub refused_otherwise: u64,
     refused: [u64; ErrorKind::ALL.len()],
 }
@@ -87,8 +87,8 @@ impl HttpCounters {
         self.0.bodies.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn bytes(&self, octets: u64) {
-        self.0.bytes.fetch_add(octets, Relaxed);
+    pub(crate) fn bytes(&self, bytes: u64) {
+        self.0.bytes.fetch_add(bytes, Relaxed);
     }
 
     pub(crate) fn repaired(&self, sequences: u64) {

@@ -11,14 +11,14 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The error of a body that is checked.
 ///
-/// `Display` is short and shows no octet of the body, because frameworks put it into replies: axum's extractors
+/// `Display` is short and shows no byte of the body, because frameworks put it into replies: axum's extractors
 /// answer `400` with it. It is found again behind the errors that wrap it with [`Utf8BodyError::find`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Utf8BodyError {
     /// The text is not well-formed; the offset counts from the start of the body.
     IllFormed(Utf8Error),
-    /// The octets stand for nothing in the charset that the message declared.
+    /// The bytes stand for nothing in the charset that the message declared.
     Undecodable(Undecodable),
     /// The `multipart/form-data` cannot be taken apart.
     Multipart(MultipartError),
@@ -26,11 +26,11 @@ pub enum Utf8BodyError {
     Inner(BoxError),
 }
 
-/// Octets that stand for nothing in their charset, where that is not UTF-8.
+/// Bytes that stand for nothing in their charset, where that is not UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Undecodable {
-    /// Absolute position in the body, in octets, of the first of them.
+    /// Absolute position in the body, in bytes, of the first of them.
     pub offset: u64,
     /// Their number.
     pub len: u8,

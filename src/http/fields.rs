@@ -9,7 +9,7 @@ use crate::error::Utf8Error;
 
 /// Which text outside the body is checked; by default none.
 ///
-/// HTTP itself does not say that these are UTF-8: a header value may hold any octet above `7F`, and `%FF` is a fine
+/// HTTP itself does not say that these are UTF-8: a header value may hold any byte above `7F`, and `%FF` is a fine
 /// URI. But whoever makes a `str` of them either fails or puts U+FFFD in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Fields {
@@ -45,29 +45,29 @@ impl Fields {
     }
 }
 
-fn check(octets: impl Iterator<Item = u8>) -> Result<(), Utf8Error> {
+fn check(bytes: impl Iterator<Item = u8>) -> Result<(), Utf8Error> {
     let mut decoder = Utf8Decoder::new();
-    for octet in octets {
-        decoder.validate(&[octet])?;
+    for byte in bytes {
+        decoder.validate(&[byte])?;
     }
     decoder.finish()
 }
 
-/// The octets that a percent-encoded text stands for (RFC 3986 §2.1). A `%` without two digits stands for itself, as
+/// The bytes that a percent-encoded text stands for (RFC 3986 §2.1). A `%` without two digits stands for itself, as
 /// in the WHATWG URL Standard.
 fn percent_decoded(text: &[u8]) -> impl Iterator<Item = u8> {
     let mut rest = text;
     core::iter::from_fn(move || {
-        let digit = |octet: u8| char::from(octet).to_digit(16).map(|digit| digit as u8);
-        let (octet, len) = match *rest {
+        let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
+        let (byte, len) = match *rest {
             [b'%', high, low, ..] => match (digit(high), digit(low)) {
                 (Some(high), Some(low)) => (high << 4 | low, 3),
                 _ => (b'%', 1),
             },
-            [octet, ..] => (octet, 1),
+            [byte, ..] => (byte, 1),
             [] => return None,
         };
         rest = &rest[len..];
-        Some(octet)
+        Some(byte)
     })
 }

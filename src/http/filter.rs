@@ -1,4 +1,4 @@
-//! What happens to the octets of a body: three filters with one grammar.
+//! What happens to the bytes of a body: three filters with one grammar.
 
 use bytes::{Bytes, BytesMut};
 use http_body::SizeHint;
@@ -76,7 +76,7 @@ impl Filter {
         }
     }
 
-    /// Octets taken so far.
+    /// Bytes taken so far.
     pub(crate) fn offset(&self) -> u64 {
         match self {
             Self::Text(filter) => filter.chunks.decoder().offset(),
@@ -110,7 +110,7 @@ impl Filter {
         matches!(self, Self::Transcode(_))
     }
 
-    /// Octets that were taken and neither handed on nor refused; of another charset, the most that may be.
+    /// Bytes that were taken and neither handed on nor refused; of another charset, the most that may be.
     fn held(&self) -> u64 {
         match self {
             Self::Text(filter) => filter.chunks.decoder().pending().len() as u64,
@@ -119,7 +119,7 @@ impl Filter {
         }
     }
 
-    /// How much will come out, if `untaken` octets of a chunk and then `coming` come in.
+    /// How much will come out, if `untaken` bytes of a chunk and then `coming` come in.
     pub(crate) fn size_hint(&self, untaken: u64, coming: &SizeHint) -> SizeHint {
         let (told, is_fault) = match self {
             Self::Text(TextFilter { next: Some(Ok(text)), .. }) => (text.len() as u64, false),
@@ -144,35 +144,35 @@ impl Filter {
         hint
     }
 
-    /// The fewest octets that may come of so many.
-    fn least(&self, octets: u64) -> u64 {
+    /// The fewest bytes that may come of so many.
+    fn least(&self, bytes: u64) -> u64 {
         let Some(decoder) = self.decoder() else { return 0 };
         let text = match (decoder.bom_policy(), self) {
             // Every field may have a signature.
             (BomPolicy::Strip | BomPolicy::Require, Self::Multipart(_)) => 0,
-            (BomPolicy::Strip | BomPolicy::Require, _) => octets.saturating_sub(3),
-            _ => octets,
+            (BomPolicy::Strip | BomPolicy::Require, _) => bytes.saturating_sub(3),
+            _ => bytes,
         };
         match decoder.error_policy() {
             ErrorPolicy::Skip => 0,
-            // At most four octets become one character: those of a character outside an adopted subset.
+            // At most four bytes become one character: those of a character outside an adopted subset.
             ErrorPolicy::Replace(character) => text / 4 * character.len_utf8() as u64,
             _ => text,
         }
     }
 
-    /// The most octets that may come of so many.
-    fn most(&self, octets: u64) -> Option<u64> {
-        let per_octet = match self.decoder().map(TextDecoder::error_policy) {
+    /// The most bytes that may come of so many.
+    fn most(&self, bytes: u64) -> Option<u64> {
+        let per_byte = match self.decoder().map(TextDecoder::error_policy) {
             Some(ErrorPolicy::Strict | ErrorPolicy::Substitute(_) | ErrorPolicy::Skip) => 1,
             Some(ErrorPolicy::Replace(character)) => character.len_utf8() as u64,
             Some(ErrorPolicy::Latin1) => 2,
             Some(ErrorPolicy::Windows1252) => 3,
             Some(ErrorPolicy::Escape) => 4,
-            // Another charset: one octet becomes one character of the first plane at most, or U+FFFD.
+            // Another charset: one byte becomes one character of the first plane at most, or U+FFFD.
             None => 4,
         };
-        octets.checked_mul(per_octet)
+        bytes.checked_mul(per_byte)
     }
 
     /// The decoder whose policies apply; none if the body is transcoded.
@@ -185,14 +185,14 @@ impl Filter {
     }
 }
 
-/// Whether every body has as many octets behind the decoder as before it.
+/// Whether every body has as many bytes behind the decoder as before it.
 pub(crate) fn keeps_length(decoder: &TextDecoder) -> bool {
     matches!(decoder.error_policy(), ErrorPolicy::Strict | ErrorPolicy::Substitute(_))
         && matches!(decoder.bom_policy(), BomPolicy::Keep | BomPolicy::Reject)
 }
 
-/// Whether every body has the same octets behind the decoder, or an error.
-pub(crate) fn keeps_octets(decoder: &TextDecoder) -> bool {
+/// Whether every body has the same bytes behind the decoder, or an error.
+pub(crate) fn keeps_bytes(decoder: &TextDecoder) -> bool {
     decoder.error_policy() == ErrorPolicy::Strict && keeps_length(decoder)
 }
 

@@ -10,7 +10,7 @@ use http_body::Body;
 use super::body::Utf8Body;
 use super::error::{BoxError, Utf8BodyError};
 
-/// Takes a checked body up to its end, in at most `limit` octets.
+/// Takes a checked body up to its end, in at most `limit` bytes.
 ///
 /// What comes in one frame is not copied. More frames are copied into one piece of memory: kept as they are, tiny
 /// frames would cost many times the limit.
@@ -28,7 +28,7 @@ pub(crate) struct Gather<B> {
 pub(crate) struct Gathered {
     pub(crate) data: Bytes,
     pub(crate) trailers: Option<Box<HeaderMap>>,
-    /// Whether its octets are those of the inner body.
+    /// Whether its bytes are those of the inner body.
     pub(crate) is_unchanged: bool,
 }
 
@@ -82,7 +82,7 @@ where
         } else {
             core::mem::take(&mut self.all).freeze()
         };
-        // UTF-16 may have as many octets as UTF-8, and none of them the same.
+        // UTF-16 may have as many bytes as UTF-8, and none of them the same.
         let is_unchanged = self.body.repaired() == 0
             && !self.body.is_transcoding()
             && self.body.offset() == data.len() as u64;

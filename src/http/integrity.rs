@@ -12,9 +12,9 @@ pub(crate) fn remove_digests(fields: &mut HeaderMap) {
     }
 }
 
-/// Removes what a change of the octets makes untrue: digests, a strong `ETag` (RFC 9110 §8.8.1), and the offer of
-/// ranges, whose octets would be counted otherwise than here.
-pub(crate) fn octets_change(headers: &mut HeaderMap) {
+/// Removes what a change of the bytes makes untrue: digests, a strong `ETag` (RFC 9110 §8.8.1), and the offer of
+/// ranges, whose bytes would be counted otherwise than here.
+pub(crate) fn bytes_change(headers: &mut HeaderMap) {
     remove_digests(headers);
     headers.remove(ACCEPT_RANGES);
     if headers.get(ETAG).is_some_and(|tag| !tag.as_bytes().starts_with(b"W/")) {
@@ -24,6 +24,6 @@ pub(crate) fn octets_change(headers: &mut HeaderMap) {
 
 /// Removes the length too.
 pub(crate) fn length_changes(headers: &mut HeaderMap) {
-    octets_change(headers);
+    bytes_change(headers);
     headers.remove(CONTENT_LENGTH);
 }

@@ -1,4 +1,4 @@
-//! Octets that come out in small pieces, joined to few frames.
+//! Bytes that come out in small pieces, joined to few frames.
 
 use core::ops::Range;
 use std::collections::VecDeque;
@@ -33,9 +33,9 @@ impl Joint {
         }
     }
 
-    /// Adds octets that are not of the chunk.
-    pub(crate) fn copy(&mut self, chunk: &Bytes, octets: &[u8]) {
-        if octets.is_empty() {
+    /// Adds bytes that are not of the chunk.
+    pub(crate) fn copy(&mut self, chunk: &Bytes, bytes: &[u8]) {
+        if bytes.is_empty() {
             return;
         }
         if self.span.len() < SHORT {
@@ -44,7 +44,7 @@ impl Joint {
         } else {
             self.end_chunk(chunk);
         }
-        self.short.extend_from_slice(octets);
+        self.short.extend_from_slice(bytes);
     }
 
     /// Queues what is left of a chunk.
@@ -65,7 +65,7 @@ impl Joint {
         self.queue.is_empty()
     }
 
-    /// Octets in the queue.
+    /// Bytes in the queue.
     pub(crate) fn queued(&self) -> u64 {
         self.queue.iter().map(|frame| frame.len() as u64).sum()
     }

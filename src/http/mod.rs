@@ -1,7 +1,7 @@
 //! HTTP bodies that are certainly text.
 //!
 //! A gateway that reads a body with a lossy decoder stores U+FFFD where its client sent something else; one that does
-//! not look hands the octets on to a database, a log or another parser, which may. Here they are looked at once, as
+//! not look hands the bytes on to a database, a log or another parser, which may. Here they are looked at once, as
 //! they come, and refused with their offset, or repaired as told.
 //!
 //! - [`Utf8Body`] is a `http_body::Body` around another: for whoever has a body in hand.
@@ -12,7 +12,7 @@
 //! What is not done: a body in a content coding is not decompressed (put the layer inside decompression), what is
 //! percent-encoded inside a form body is not decoded, and text inside of files, archives or images is not text here.
 //!
-//! The rooms, from the inside out: `filter` is what happens to octets (`TextChunks`, `multipart`, `transcode`), `body`
+//! The rooms, from the inside out: `filter` is what happens to bytes (`TextChunks`, `multipart`, `transcode`), `body`
 //! drives it by `poll_frame`, `gather` takes a body whole, `rules` choose a filter, `config` is what both layers do,
 //! `request` and `response` are the layers. `watch` tells the news of a body to counters, log and layer.
 

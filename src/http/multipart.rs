@@ -14,7 +14,7 @@ use crate::error::Utf8Error;
 use crate::policy::BomPolicy;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Octets that the header fields of one part may have. Without a limit a peer that never ends them fills the memory.
+/// Bytes  the header fields of one part may have. Without a limit a peer that never ends them fills the memory.
 pub(crate) const HEADER_LIMIT: usize = 16 * 1024;
 
 /// Why a `multipart/form-data` cannot be taken apart.
@@ -23,24 +23,24 @@ pub(crate) const HEADER_LIMIT: usize = 16 * 1024;
 pub enum MultipartError {
     /// The `boundary` is missing, or is not one in the sense of RFC 2046 §5.1.1: `1..=70` characters.
     Boundary,
-    /// The octets at this offset in the body fit nowhere: behind a delimiter, or in the header fields of a part.
+    /// The bytes at this offset in the body fit nowhere: behind a delimiter, or in the header fields of a part.
     Malformed {
-        /// Absolute position in the body, in octets.
+        /// Absolute position in the body, in bytes.
         offset: u64,
     },
     /// The header fields of the part at this offset are longer than 16 KiB.
     HeadersTooLong {
-        /// Absolute position in the body, in octets, of the first field.
+        /// Absolute position in the body, in bytes, of the first field.
         offset: u64,
     },
     /// The part at this offset is text in a charset that is not accepted, or is declared in several ways.
     Charset {
-        /// Absolute position in the body, in octets, of the content of the part.
+        /// Absolute position in the body, in bytes, of the content of the part.
         offset: u64,
     },
     /// The body ends before its closing delimiter.
     Unterminated {
-        /// The length of the body, in octets.
+        /// The length of the body, in bytes.
         offset: u64,
     },
 }
@@ -92,17 +92,17 @@ pub(crate) struct Multipart {
     place: Place,
     /// In which part the place is.
     part: Part,
-    /// Octets taken.
+    /// Bytes taken.
     offset: u64,
     out: Joint,
     fault: Option<Utf8BodyError>,
     repaired: u64,
 }
 
-/// Where in the form the next octet is.
+/// Where in the form the next byte is.
 #[derive(Debug)]
 enum Place {
-    /// Before the first delimiter, or in the content of a part, behind so many octets of a delimiter. The CRLF of the
+    /// Before the first delimiter, or in the content of a part, behind so many bytes of a delimiter. The CRLF of the
     /// delimiter may be `imagined`: at the start, where it may be the first line.
     Content { matched: usize, imagined: bool },
     /// Behind a delimiter, and what came since.
@@ -122,8 +122,8 @@ enum Behind {
     Cr,
 }
 
-/// Octets that are checked: a span of the chunk, which need not be copied, or others.
-enum Octets<'o> {
+/// Bytes  are checked: a span of the chunk, which need not be copied, or others.
+enum Run<'o> {
     Span(Range<usize>),
     Others(&'o [u8]),
 }
@@ -132,7 +132,7 @@ impl Multipart {
     pub(crate) fn new(boundary: &[u8], rules: BodyRules) -> Result<Self, MultipartError> {
         let is_boundary = (1..=70).contains(&boundary.len())
             && boundary.last() != Some(&b' ')
-            && boundary.iter().all(|octet| matches!(octet, b' '..=b'~'));
+            && boundary.iter().all(|byte| matches!(byte, b' '..=b'~'));
         if !is_boundary {
             return Err(MultipartError::Boundary);
         }
@@ -164,7 +164,7 @@ impl Multipart {
                 }
                 Place::Headers(_) => self.headers(chunk, at),
                 Place::Epilogue => {
-                    self.check(chunk, Octets::Span(at..chunk.len()));
+                    self.check(chunk, Run::Span(at..chunk.len()));
                     chunk.len()
                 }
             };
@@ -215,18 +215,18 @@ impl Multipart {
         self.repaired + self.part.repaired()
     }
 
-    /// Octets that were taken and are neither queued nor refused.
+    /// Bytes  were taken and are neither queued nor refused.
     pub(crate) fn held(&self) -> u64 {
         let held = match &self.place {
             Place::Content { matched, imagined } => matched - imaginary(*imagined) + self.part.pending(),
-            Place::Headers(octets) => octets.len(),
+            Place::Headers(bytes) => bytes.len(),
             Place::Delimiter(_) => 0,
             Place::Epilogue => self.part.pending(),
         };
         held as u64
     }
 
-    /// Octets that wait to be taken, and whether an error waits behind them.
+    /// Bytes  wait to be taken, and whether an error waits behind them.
     pub(crate) fn queued(&self) -> (u64, bool) {
         (self.out.queued(), self.fault.is_some())
     }
@@ -268,7 +268,7 @@ impl Multipart {
         self.place = Place::Content { matched: 0, imagined: false };
         loop {
             let Some(distance) = memchr::memchr(b'\r', &chunk[next..]) else {
-                self.check(chunk, Octets::Span(at..chunk.len()));
+                self.check(chunk, Run::Span(at..chunk.len()));
                 return chunk.len();
             };
             let candidate = next + distance;
@@ -276,7 +276,7 @@ impl Multipart {
             let len = common_prefix(&delimiter, &chunk[candidate..]);
             next = candidate + len;
             if len == delimiter.len() {
-                self.check(chunk, Octets::Span(at..candidate));
+                self.check(chunk, Run::Span(at..candidate));
                 self.end_part(chunk);
                 if self.fault.is_none() {
                     self.out.span(chunk, candidate..next);
@@ -285,7 +285,7 @@ impl Multipart {
                 return next;
             }
             if next == chunk.len() {
-                self.check(chunk, Octets::Span(at..candidate));
+                self.check(chunk, Run::Span(at..candidate));
                 self.place = Place::Content { matched: len, imagined: false };
                 return next;
             }
@@ -294,8 +294,8 @@ impl Multipart {
 
     /// Hands on as content what looked like the start of a delimiter in the chunks before.
     fn check_matched(&mut self, chunk: &Bytes, matched: usize, imagined: bool) {
-        let octets = self.delimiter.slice(imaginary(imagined)..matched);
-        self.check(chunk, Octets::Others(&octets));
+        let bytes = self.delimiter.slice(imaginary(imagined)..matched);
+        self.check(chunk, Run::Others(&bytes));
     }
 
     /// Takes what is behind a delimiter: `--` if it is the last one, white space and CRLF if not.
@@ -322,12 +322,12 @@ impl Multipart {
     fn headers(&mut self, chunk: &Bytes, at: usize) -> usize {
         let Place::Headers(seen) = &mut self.place else { return at };
         let start = self.offset - seen.len() as u64;
-        for (taken, &octet) in chunk[at..].iter().enumerate() {
-            seen.push(octet);
+        for (taken, &byte) in chunk[at..].iter().enumerate() {
+            seen.push(byte);
             if seen.ends_with(b"\r\n\r\n") || seen == b"\r\n" {
-                let octets = core::mem::take(seen);
+                let bytes = core::mem::take(seen);
                 let next = at + taken + 1;
-                self.start_part(chunk, &octets, start);
+                self.start_part(chunk, &bytes, start);
                 return next;
             }
             if seen.len() == HEADER_LIMIT {
@@ -342,7 +342,7 @@ impl Multipart {
     fn start_part(&mut self, chunk: &Bytes, fields: &[u8], start: u64) {
         let content = start + fields.len() as u64;
         self.part = frame(&self.rules, start);
-        self.check(chunk, Octets::Others(fields));
+        self.check(chunk, Run::Others(fields));
         self.end_part(chunk);
         if self.fault.is_some() {
             return;
@@ -368,24 +368,24 @@ impl Multipart {
         }
     }
 
-    /// Checks octets by the rules of the part they are in, and queues them.
-    fn check(&mut self, chunk: &Bytes, octets: Octets<'_>) {
-        let (octets, span) = match octets {
-            Octets::Span(span) => (&chunk[span.clone()], Some(span)),
-            Octets::Others(octets) => (octets, None),
+    /// Checks bytes by the rules of the part they are in, and queues them.
+    fn check(&mut self, chunk: &Bytes, bytes: Run<'_>) {
+        let (bytes, span) = match bytes {
+            Run::Span(span) => (&chunk[span.clone()], Some(span)),
+            Run::Others(bytes) => (bytes, None),
         };
         let out = &mut self.out;
         let mut put = |good: &[u8], is_borrowed: bool| match &span {
             Some(span) if is_borrowed => {
-                let start = span.start + (good.as_ptr() as usize - octets.as_ptr() as usize);
+                let start = span.start + (good.as_ptr() as usize - bytes.as_ptr() as usize);
                 out.span(chunk, start..start + good.len());
             }
             _ => out.copy(chunk, good),
         };
         let Part::Text { decoder, start, label } = &mut self.part else {
-            return put(octets, true);
+            return put(bytes, true);
         };
-        for piece in decoder.feed(octets) {
+        for piece in decoder.feed(bytes) {
             match piece.text() {
                 Ok(text) => {
                     put(text.as_bytes(), matches!(piece, TextPiece::Text(_)));
@@ -435,12 +435,12 @@ fn frame(rules: &BodyRules, start: u64) -> Part {
     Part::text(rules.text_decoder().bom(BomPolicy::Keep), start, false)
 }
 
-/// How many octets of a delimiter were never in the body.
+/// How many bytes of a delimiter were never in the body.
 const fn imaginary(imagined: bool) -> usize {
     if imagined { 2 } else { 0 }
 }
 
-/// How many octets two slices have in common at their start.
+/// How many bytes two slices have in common at their start.
 fn common_prefix(one: &[u8], two: &[u8]) -> usize {
     one.iter().zip(two).take_while(|(a, b)| a == b).count()
 }

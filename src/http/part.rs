@@ -6,10 +6,10 @@ use crate::content_type::{ContentType, token_and_parameters};
 use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 
-/// Octets of a `_charset_` field that are looked at. No charset has a longer name.
+/// Bytes of a `_charset_` field that are looked at. No charset has a longer name.
 pub(crate) const LABEL_LIMIT: usize = 64;
 
-/// What becomes of the octets of a part.
+/// What becomes of the bytes of a part.
 #[derive(Debug)]
 pub(crate) enum Part {
     Untouched,
@@ -27,7 +27,7 @@ impl Part {
         Self::Text { decoder, start, label: is_charset.then(Vec::new) }
     }
 
-    /// Octets of an unfinished character.
+    /// Bytes of an unfinished character.
     pub(crate) fn pending(&self) -> usize {
         match self {
             Self::Text { decoder, .. } => decoder.pending().len(),

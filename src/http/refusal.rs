@@ -44,9 +44,9 @@ pub enum Reason {
     Multipart(MultipartError),
     /// The value of a header field is not well-formed. The offset counts from its start.
     Header(HeaderName, Utf8Error),
-    /// The percent-decoded path is not well-formed. The offset counts decoded octets.
+    /// The percent-decoded path is not well-formed. The offset counts decoded bytes.
     Path(Utf8Error),
-    /// The percent-decoded query is not well-formed. The offset counts decoded octets, from behind the `?`.
+    /// The percent-decoded query is not well-formed. The offset counts decoded bytes, from behind the `?`.
     Query(Utf8Error),
     /// The `Content-Type` is not a media type.
     ContentType(ContentTypeError),
@@ -62,7 +62,7 @@ pub enum Reason {
     ContentRange,
     /// A body that is longer than what is held before the handler runs.
     TooLong {
-        /// Octets that are held at most.
+        /// Bytes that are held at most.
         limit: usize,
     },
 }
@@ -96,7 +96,7 @@ impl Reason {
         }
     }
 
-    /// Where the fault starts and how many octets it has, if it is at a place.
+    /// Where the fault starts and how many bytes it has, if it is at a place.
     pub const fn place(&self) -> Option<(u64, u64)> {
         match self {
             Self::Body(error) | Self::Header(_, error) | Self::Path(error) | Self::Query(error) => {
@@ -174,7 +174,7 @@ impl Refusal {
     /// The problem document (RFC 9457), `application/problem+json`.
     ///
     /// Its members are `type` (`about:blank`), `title` (what the status means), `status`, `detail` (a sentence),
-    /// `kind` ([`Reason::kind`]) and, where the fault is at a place, `offset` and `len` in octets. No octet of the
+    /// `kind` ([`Reason::kind`]) and, where the fault is at a place, `offset` and `len` in bytes. No byte of the
     /// message is in it, but for the name of a header field.
     pub fn to_response(&self) -> Response<Bytes> {
         let status = self.status();

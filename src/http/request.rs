@@ -24,7 +24,7 @@ use super::refusal::{Message, Reason, Refusal};
 use super::rules::BodyRules;
 use super::watch::Watch;
 
-/// Octets of a request that are held by default: what axum's extractors take by default, too.
+/// Bytes of a request that are held by default: what axum's extractors take by default, too.
 const HOLD: usize = 2 * 1024 * 1024;
 
 /// Refuses requests whose text is ill-formed, before their handler runs: [`ValidateUtf8Request`] as a layer.
@@ -33,7 +33,7 @@ const HOLD: usize = 2 * 1024 * 1024;
 /// |---|---|---|
 /// | the handler runs | when the whole body is good | at once |
 /// | it has seen of a bad body | nothing | all the good text before the fault |
-/// | memory for a body | its length, up to a limit | the octets of one character |
+/// | memory for a body | its length, up to a limit | the bytes of one character |
 /// | the client of a bad body gets | the refusal | the refusal, unless the handler has answered before |
 /// | a body over the limit | `413` | has no limit here |
 ///
@@ -87,7 +87,7 @@ impl ValidateUtf8RequestLayer {
         self
     }
 
-    /// Takes the whole body, up to `limit` octets, before the handler runs. A longer body is refused with `413`.
+    /// Takes the whole body, up to `limit` bytes, before the handler runs. A longer body is refused with `413`.
     ///
     /// The limit is for one request: a client that sends many at once, each a little shorter, fills their number
     /// times the limit. Limit the requests in flight too.
@@ -100,11 +100,11 @@ impl ValidateUtf8RequestLayer {
     ///
     /// A server that closes a connection on which a client is still sending resets it, and the client may never read
     /// the answer. So what is on its way is awaited, unless it is announced to be more than this. With `drain(0)`
-    /// the refusal comes with the first ill-formed octet: for peers that wait for an answer while they send. In
+    /// the refusal comes with the first ill-formed byte: for peers that wait for an answer while they send. In
     /// HTTP/2 it always does.
     #[must_use]
-    pub fn drain(self, octets: u64) -> Self {
-        self.with(|config| config.drain = octets)
+    pub fn drain(self, bytes: u64) -> Self {
+        self.with(|config| config.drain = bytes)
     }
 
     /// Sets which bodies are checked and how.

@@ -27,7 +27,7 @@ use super::watch::Watch;
 /// | | [`new`](Self::new) | [`hold`](Self::hold) |
 /// |---|---|---|
 /// | the client of a bad response gets | its head and the good text before the fault, then the connection (HTTP/1.1) or the stream (HTTP/2) is cut off | `502` |
-/// | memory for a body | the octets of one character | its length, up to a limit |
+/// | memory for a body | the bytes of one character | its length, up to a limit |
 /// | a body over the limit | has no limit here | `502` |
 ///
 /// Text in another charset passes, unless the [rules](Self::rules) say otherwise: the client can read it. Replies to
@@ -76,7 +76,7 @@ impl ValidateUtf8ResponseLayer {
         self
     }
 
-    /// Takes the whole body, up to `limit` octets, before the client gets its head. Do not use it for bodies that
+    /// Takes the whole body, up to `limit` bytes, before the client gets its head. Do not use it for bodies that
     /// never end, such as `text/event-stream`: nothing of them would arrive.
     #[must_use]
     pub fn hold(self, limit: usize) -> Self {

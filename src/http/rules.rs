@@ -10,7 +10,7 @@ use http_body::Body;
 use super::body::Utf8Body;
 use super::checked::CheckedBody;
 use super::error::BoxError;
-use super::filter::{Filter, keeps_length, keeps_octets};
+use super::filter::{Filter, keeps_bytes, keeps_length};
 use super::integrity;
 use super::multipart::{Multipart, MultipartError};
 use super::refusal::{Message, Reason, Refusal};
@@ -302,8 +302,8 @@ impl BodyRules {
     pub(crate) fn adapt(&self, headers: &mut HeaderMap) {
         if !keeps_length(&self.decoder) {
             integrity::length_changes(headers);
-        } else if !keeps_octets(&self.decoder) {
-            integrity::octets_change(headers);
+        } else if !keeps_bytes(&self.decoder) {
+            integrity::bytes_change(headers);
         }
     }
 }
@@ -344,12 +344,12 @@ enum Verdict {
 
 fn is_coded(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).iter().any(|value| {
-        let mut codings = value.as_bytes().split(|octet| *octet == b',').map(<[u8]>::trim_ascii);
+        let mut codings = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
         codings.any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
     })
 }
 
-/// Why the octets of a body cannot be looked at as text, if so.
+/// Why the bytes of a body cannot be looked at as text, if so.
 fn opaque(headers: &HeaderMap) -> Option<Reason> {
     if is_coded(headers) {
         Some(Reason::ContentCoding)
@@ -363,7 +363,7 @@ fn opaque(headers: &HeaderMap) -> Option<Reason> {
 /// Whether a `Content-Range` says that there is no range, as `bytes */9` with `416` does (RFC 9110 §14.4): then the
 /// body is whole.
 fn is_unsatisfied(value: &[u8]) -> bool {
-    value.splitn(2, |octet| *octet == b' ').nth(1).is_some_and(|range| range.starts_with(b"*/"))
+    value.splitn(2, |byte| *byte == b' ').nth(1).is_some_and(|range| range.starts_with(b"*/"))
 }
 
 /// The one boundary of a form. Programs differ in which of several they believe.
@@ -407,11 +407,11 @@ fn in_utf8(content_type: &ContentType<'_>) -> HeaderValue {
     let mut value = format!("{}/{}", content_type.top(), content_type.subtype()).into_bytes();
     for (name, text) in content_type.parameters().filter(|(name, _)| !name.eq_ignore_ascii_case("charset")) {
         value.extend_from_slice(format!("; {name}=\"").as_bytes());
-        for &octet in text {
-            if matches!(octet, b'"' | b'\\') {
+        for &byte in text {
+            if matches!(byte, b'"' | b'\\') {
                 value.push(b'\\');
             }
-            value.push(octet);
+            value.push(byte);
         }
         value.push(b'"');
     }

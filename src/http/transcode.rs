@@ -9,10 +9,10 @@ use super::error::{Undecodable, Utf8BodyError};
 use super::rules::OtherCharset;
 use crate::policy::ErrorPolicy;
 
-/// Octets that come out at a time, at most.
+/// Bytes that come out at a time, at most.
 const CHUNK: usize = 16 * 1024;
 
-/// Octets that have room for any one character.
+/// Bytes that have room for any one character.
 const ROOM: usize = 16;
 
 /// A resumable decoder of one charset, whose output is UTF-8.
@@ -70,7 +70,7 @@ impl Transcoder {
         if let Some(fault) = self.fault.take() {
             return Some(Err(Utf8BodyError::Undecodable(fault)));
         }
-        // Zeroed once: anew for every malformed sequence, that would cost thousands of octets for each.
+        // Zeroed once: anew for every malformed sequence, that would cost thousands of bytes for each.
         let (mut text, mut filled) = (Vec::new(), 0);
         while self.fault.is_none() && filled < CHUNK && (!self.rest.is_empty() || self.end == End::Coming) {
             if text.len() < filled + ROOM {
@@ -110,7 +110,7 @@ impl Transcoder {
         Some(Ok(text.into()))
     }
 
-    /// What takes the place of octets that stand for nothing. They are not UTF-8, so what is made of single octets
+    /// What takes the place of bytes that stand for nothing. They are not UTF-8, so what is made of single bytes
     /// of UTF-8 elsewhere is U+FFFD here.
     const fn replacement(&self) -> Option<char> {
         match self.on_error {
@@ -125,7 +125,7 @@ impl Transcoder {
         self.end == End::Told && self.fault.is_none()
     }
 
-    /// The most octets of an unfinished character or escape sequence.
+    /// The most bytes of an unfinished character or escape sequence.
     pub(crate) fn held(&self) -> u64 {
         if self.is_clean() { 0 } else { 4 }
     }

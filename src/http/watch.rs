@@ -31,9 +31,9 @@ impl Watch {
         Self(Some(Arc::new(Watched { message, content_type, counters, refusal: OnceLock::new() })))
     }
 
-    pub(crate) fn took(&self, octets: u64) {
+    pub(crate) fn took(&self, bytes: u64) {
         if let Some(watched) = &self.0 {
-            watched.counters.bytes(octets);
+            watched.counters.bytes(bytes);
         }
     }
 

@@ -44,7 +44,7 @@ impl Short {
         &self.text.as_str().as_bytes()[self.gone..]
     }
 
-    fn take(&mut self, octets: usize) {
-        self.gone += octets.min(self.left().len());
+    fn take(&mut self, bytes: usize) {
+        self.gone += bytes.min(self.left().len());
     }
 }

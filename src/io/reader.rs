@@ -8,7 +8,7 @@ use super::reading::Reading;
 use crate::text::TextDecoder;
 
 pin_project! {
-    /// A reader that gives the octets of another reader once they are certainly text.
+    /// A reader that gives the bytes of another reader once they are certainly text.
     ///
     /// It has the traits that the inner reader has: `AsyncRead`, and `AsyncBufRead` over an `AsyncBufRead`, those of
     /// tokio (feature `io`) or of futures-io (feature `futures-io`). `lines()`, `read_to_string()` and `copy()` work on
@@ -19,7 +19,7 @@ pin_project! {
     /// - As an `AsyncRead` it reads through a buffer of 8 KiB, as `BufReader` does.
     ///
     /// What one call lends or reads is well-formed by itself and never ends inside a character, whatever the cuts
-    /// before. There is one exception, which nobody can avoid: a read into fewer than four octets may find no room for
+    /// before. There is one exception, which nobody can avoid: a read into fewer than four bytes may find no room for
     /// the next character. Then that character comes in parts, since a read of nothing would mean the end.
     ///
     /// ```

@@ -7,7 +7,7 @@ use crate::boundary::{floor_boundary, unfinished_len};
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Octets come out of the inner reader in one of two ways: they are lent from its buffer (`AsyncBufRead`), or read
+/// Bytes come out of the inner reader in one of two ways: they are lent from its buffer (`AsyncBufRead`), or read
 /// into ours (`AsyncRead`). A caller may go from the one way to the other at any time, so there is an order: what is
 /// in our buffer came before what is in the inner one.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) struct Reading {
 pub(super) enum Source {
     /// Here; nothing is the end.
     Own,
-    /// At the front of the inner buffer: that many octets.
+    /// At the front of the inner buffer: that many bytes.
     Inner(usize),
     /// The inner buffer has to be looked at first.
     Unseen,
@@ -30,7 +30,7 @@ impl Reading {
     pub(super) const fn new(decoder: TextDecoder) -> Self {
         Self {
             text: Text { decoder, short: Short::EMPTY, known: 0, state: State::Open },
-            input: Input { octets: Vec::new(), from: 0, to: 0 },
+            input: Input { bytes: Vec::new(), from: 0, to: 0 },
         }
     }
 
@@ -62,10 +62,10 @@ impl Reading {
         self.input.space()
     }
 
-    /// So many octets are there now; none is the end.
-    pub(super) fn filled(&mut self, octets: usize) {
-        self.input.to += octets;
-        if octets == 0 {
+    /// So many bytes are there now; none is the end.
+    pub(super) fn filled(&mut self, bytes: usize) {
+        self.input.to += bytes;
+        if bytes == 0 {
             self.text.end();
         }
     }
@@ -79,8 +79,8 @@ impl Reading {
             match (self.input.as_slice(), self.text.known) {
                 ([], 0) | ([_, ..], 1..) => return Ok(Source::Unseen),
                 ([], known) => return Ok(Source::Inner(known)),
-                (octets, 0) => {
-                    let taken = self.text.look(octets);
+                (bytes, 0) => {
+                    let taken = self.text.look(bytes);
                     self.input.from += taken;
                 }
             }
@@ -93,12 +93,12 @@ impl Reading {
         if !short.is_empty() {
             return short;
         }
-        let (octets, known) = (self.input.as_slice(), self.text.known);
-        if known <= octets.len() {
-            return &octets[..known];
+        let (bytes, known) = (self.input.as_slice(), self.text.known);
+        if known <= bytes.len() {
+            return &bytes[..known];
         }
         // The text goes on in the inner buffer, perhaps inside a character.
-        &octets[..octets.len() - unfinished_len(octets)]
+        &bytes[..bytes.len() - unfinished_len(bytes)]
     }
 
     /// Looks at what the inner buffer holds, which is empty at the end: how much of it is dealt with.
@@ -115,36 +115,36 @@ impl Reading {
         self.input.push(&available[..available.len().min(missing)])
     }
 
-    /// The caller has taken so many octets of what it was lent: how many of them were in the inner buffer.
-    pub(super) fn consume(&mut self, octets: usize) -> usize {
+    /// The caller has taken so many bytes of what it was lent: how many of them were in the inner buffer.
+    pub(super) fn consume(&mut self, bytes: usize) -> usize {
         let own = self.own().len();
         if own > 0 || !self.input.as_slice().is_empty() {
-            self.take(octets.min(own));
+            self.take(bytes.min(own));
             return 0;
         }
-        let octets = octets.min(self.text.known);
-        self.text.known -= octets;
-        octets
+        let bytes = bytes.min(self.text.known);
+        self.text.known -= bytes;
+        bytes
     }
 
-    /// Octets of [`own`](Self::own) are given out.
-    fn take(&mut self, octets: usize) {
+    /// Bytes of [`own`](Self::own) are given out.
+    fn take(&mut self, bytes: usize) {
         if self.text.short.left().is_empty() {
-            self.input.from += octets;
-            self.text.known -= octets;
+            self.input.from += bytes;
+            self.text.known -= bytes;
         } else {
-            self.text.short.take(octets);
+            self.text.short.take(bytes);
         }
     }
 }
 
-/// What is known of the octets to come.
+/// What is known of the bytes to come.
 #[derive(Debug)]
 struct Text {
     decoder: TextDecoder,
     /// A seam, or a repair. It comes before everything else.
     short: Short,
-    /// Octets, from the front of our buffer through the front of the inner one, which the decoder has found to be
+    /// Bytes, from the front of our buffer through the front of the inner one, which the decoder has found to be
     /// text.
     known: usize,
     state: State,
@@ -160,9 +160,9 @@ enum State {
 }
 
 impl Text {
-    /// Looks at octets of which nothing is known: how many of them do not matter any more.
-    fn look(&mut self, octets: &[u8]) -> usize {
-        let (piece, taken) = self.decoder.take_piece(octets);
+    /// Looks at bytes of which nothing is known: how many of them do not matter any more.
+    fn look(&mut self, bytes: &[u8]) -> usize {
+        let (piece, taken) = self.decoder.take_piece(bytes);
         if let Some(TextPiece::Text(text)) = piece {
             self.known = text.len();
             // What is unfinished behind the text stays where it is until the text is gone.
@@ -204,7 +204,7 @@ impl Text {
 /// The buffer for a reader that has none. It takes no memory before it is used.
 #[derive(Debug)]
 struct Input {
-    octets: Vec<u8>,
+    bytes: Vec<u8>,
     from: usize,
     to: usize,
 }
@@ -214,22 +214,22 @@ impl Input {
     const CAPACITY: usize = 8 * 1024;
 
     fn as_slice(&self) -> &[u8] {
-        &self.octets[self.from..self.to]
+        &self.bytes[self.from..self.to]
     }
 
     /// The free end. What is left in the buffer, no more than half a character, moves to its front.
     fn space(&mut self) -> &mut [u8] {
-        self.octets.resize(Self::CAPACITY, 0);
-        self.octets.copy_within(self.from..self.to, 0);
+        self.bytes.resize(Self::CAPACITY, 0);
+        self.bytes.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, self.to - self.from);
-        &mut self.octets[self.to..]
+        &mut self.bytes[self.to..]
     }
 
     /// Appends what there is space for, at most.
-    fn push(&mut self, octets: &[u8]) -> usize {
+    fn push(&mut self, bytes: &[u8]) -> usize {
         let space = self.space();
-        let pushed = octets.len().min(space.len());
-        space[..pushed].copy_from_slice(&octets[..pushed]);
+        let pushed = bytes.len().min(space.len());
+        space[..pushed].copy_from_slice(&bytes[..pushed]);
         self.to += pushed;
         pushed
     }

@@ -18,8 +18,8 @@ impl<R: AsyncRead> AsyncRead for Utf8Reader<R> {
         while !this.text.give(buf.remaining(), |text| buf.put_slice(text))? {
             let mut space = ReadBuf::new(this.text.space());
             ready!(this.inner.as_mut().poll_read(cx, &mut space))?;
-            let octets = space.filled().len();
-            this.text.filled(octets);
+            let bytes = space.filled().len();
+            this.text.filled(bytes);
         }
         Poll::Ready(Ok(()))
     }
@@ -44,29 +44,29 @@ impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R> {
         }
     }
 
-    fn consume(self: Pin<&mut Self>, octets: usize) {
+    fn consume(self: Pin<&mut Self>, bytes: usize) {
         let this = self.project();
-        this.inner.consume(this.text.consume(octets));
+        this.inner.consume(this.text.consume(bytes));
     }
 }
 
 impl<W: AsyncWrite> AsyncWrite for Utf8Writer<W> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let mut this = self.project();
-        this.text.write(buf, |octets| this.inner.as_mut().poll_write(cx, octets))
+        this.text.write(buf, |bytes| this.inner.as_mut().poll_write(cx, bytes))
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut this = self.project();
-        ready!(this.text.drain(|octets| this.inner.as_mut().poll_write(cx, octets)))?;
+        ready!(this.text.drain(|bytes| this.inner.as_mut().poll_write(cx, bytes)))?;
         this.inner.poll_flush(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut this = self.project();
-        ready!(this.text.drain(|octets| this.inner.as_mut().poll_write(cx, octets)))?;
+        ready!(this.text.drain(|bytes| this.inner.as_mut().poll_write(cx, bytes)))?;
         if this.text.end() {
-            ready!(this.text.drain(|octets| this.inner.as_mut().poll_write(cx, octets)))?;
+            ready!(this.text.drain(|bytes| this.inner.as_mut().poll_write(cx, bytes)))?;
             ready!(this.inner.poll_shutdown(cx))?;
         }
         Poll::Ready(this.text.closed())

@@ -8,7 +8,7 @@ use super::writing::Writing;
 use crate::text::TextDecoder;
 
 pin_project! {
-    /// A writer that takes octets and forwards them once they are certainly text.
+    /// A writer that takes bytes and forwards them once they are certainly text.
     ///
     /// It has the trait that the inner writer has: the `AsyncWrite` of tokio (feature `io`) or of futures-io (feature
     /// `futures-io`). Every write that the inner writer sees is made of whole characters, however they were cut on the
@@ -33,7 +33,7 @@ pin_project! {
     ///
     /// # Flush and shutdown
     ///
-    /// `flush` forwards and flushes every whole character. It cannot forward the beginning of one: at most three octets
+    /// `flush` forwards and flushes every whole character. It cannot forward the beginning of one: at most three bytes
     /// stay here until the rest comes, and `decoder().pending()` shows them. Only `shutdown` (`close` in futures-io)
     /// says that no rest will come; who drops the writer without it does not learn of a text that was cut short.
     ///

@@ -9,7 +9,7 @@ use crate::error::Utf8Error;
 use crate::policy::ShortStr;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Octets that are looked at in one call. A writer that takes few of many has them looked at again and again.
+/// Bytes that are looked at in one call. A writer that takes few of many has them looked at again and again.
 const AT_ONCE: usize = 64 * 1024;
 
 #[derive(Debug)]
@@ -39,13 +39,13 @@ impl Writing {
         &self.decoder
     }
 
-    /// Takes octets from a caller; `inner` is offered text.
+    /// Takes bytes from a caller; `inner` is offered text.
     pub(super) fn write(
         &mut self,
-        octets: &[u8],
+        bytes: &[u8],
         mut inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        let octets = &octets[..octets.len().min(AT_ONCE)];
+        let bytes = &bytes[..bytes.len().min(AT_ONCE)];
         loop {
             match self.state {
                 State::Open => {}
@@ -56,7 +56,7 @@ impl Writing {
             }
             ready!(self.drain(&mut inner))?;
             let mut after = self.decoder;
-            let (piece, taken) = after.take_piece(octets);
+            let (piece, taken) = after.take_piece(bytes);
             // Until the inner writer has taken something, nothing is taken from the caller.
             match piece {
                 Some(TextPiece::Text(text)) => {
@@ -77,8 +77,8 @@ impl Writing {
                 _ => {}
             }
             self.decoder = after;
-            // A sequence that is broken off by the first octet has none of them.
-            if taken > 0 || octets.is_empty() {
+            // A sequence that is broken off by the first byte has none of them.
+            if taken > 0 || bytes.is_empty() {
                 return match self.state {
                     State::Failed(error) => Poll::Ready(Err(ill_formed(error))),
                     _ => Poll::Ready(Ok(taken)),
@@ -87,7 +87,7 @@ impl Writing {
         }
     }
 
-    /// The inner writer has taken the first `written` octets of `text`, which ends `taken` octets behind what was
+    /// The inner writer has taken the first `written` bytes of `text`, which ends `taken` bytes behind what was
     /// taken so far. The character that it has begun is ours to finish; how much is taken from the caller.
     fn take_part(&mut self, text: &str, written: usize, taken: usize) -> usize {
         if written == 0 {

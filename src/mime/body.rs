@@ -7,7 +7,7 @@ use crate::error::Utf8Error;
 
 /// The text of a body under a transfer encoding, which is taken in chunks of any size.
 ///
-/// A character whose octets stand in two lines of base64, or around a soft line break, is whole. The faults of the
+/// A character whose bytes stand in two lines of base64, or around a soft line break, is whole. The faults of the
 /// transfer encoding and those of the text are told apart, and each has its place on the wire and in the decoded
 /// text. Memory is constant, as for [`TransferDecoder`].
 ///
@@ -44,7 +44,7 @@ pub struct BodyDecoder {
 pub enum BodyPiece<'p> {
     /// Well-formed text; never empty.
     Text(&'p str),
-    /// A character whose octets were not decoded together.
+    /// A character whose bytes were not decoded together.
     Seam(char),
     /// A fault of either layer. The decoder has gone past it.
     Fault(MimeError),
@@ -56,7 +56,7 @@ impl BodyDecoder {
         Self::at(encoding, 0)
     }
 
-    /// A strict decoder for a body that starts `offset` octets into a stream, from which [`MimeError::offset`]
+    /// A strict decoder for a body that starts `offset` bytes into a stream, from which [`MimeError::offset`]
     /// counts.
     pub fn at(encoding: TransferEncoding, offset: u64) -> Self {
         Self { transfer: TransferDecoder::at(encoding, offset), text: Text::default() }
@@ -71,23 +71,23 @@ impl BodyDecoder {
 
     /// As [`TransferDecoder::max_line`].
     #[must_use]
-    pub fn max_line(mut self, octets: usize) -> Self {
-        self.transfer = self.transfer.max_line(octets);
+    pub fn max_line(mut self, bytes: usize) -> Self {
+        self.transfer = self.transfer.max_line(bytes);
         self
     }
 
-    /// Starts another body, `offset` octets into the stream.
+    /// Starts another body, `offset` bytes into the stream.
     pub(super) fn restart(&mut self, offset: u64) {
         self.transfer.restart(offset);
         self.text = Text::default();
     }
 
-    /// Octets of the body taken so far, and those before it.
+    /// Bytes of the body taken so far, and those before it.
     pub const fn offset(&self) -> u64 {
         self.transfer.offset()
     }
 
-    /// Octets decoded so far.
+    /// Bytes decoded so far.
     pub const fn decoded_offset(&self) -> u64 {
         self.transfer.decoded_offset()
     }
@@ -119,20 +119,20 @@ impl BodyDecoder {
 #[derive(Clone, Debug, Default)]
 struct Text {
     decoder: Utf8Decoder,
-    /// Where the pending octets stood in the encoded body.
+    /// Where the pending bytes stood in the encoded body.
     pending: [u64; 3],
 }
 
 impl Text {
     fn lend(&mut self, piece: TransferPiece<'_>, each: &mut impl FnMut(BodyPiece<'_>)) {
         let decoded = match piece {
-            TransferPiece::Octets(decoded) => decoded,
+            TransferPiece::Bytes(decoded) => decoded,
             TransferPiece::Fault(error) => return each(BodyPiece::Fault(error.into())),
         };
         let held = self.decoder.pending().len();
         // A copy: the errors are found by what was pending before.
         let mut decoder = self.decoder;
-        for piece in decoder.feed(decoded.octets()) {
+        for piece in decoder.feed(decoded.bytes()) {
             each(match piece {
                 Piece::Text(text) => BodyPiece::Text(text),
                 Piece::Seam(character) => BodyPiece::Seam(character),
@@ -145,12 +145,12 @@ impl Text {
 
     fn validate(&mut self, piece: TransferPiece<'_>, each: &mut impl FnMut(MimeError)) {
         let decoded = match piece {
-            TransferPiece::Octets(decoded) => decoded,
+            TransferPiece::Bytes(decoded) => decoded,
             TransferPiece::Fault(error) => return each(error.into()),
         };
         let held = self.decoder.pending().len();
         let mut decoder = self.decoder;
-        let mut rest = decoded.octets();
+        let mut rest = decoded.bytes();
         while let before = decoder.offset()
             && let Err(error) = decoder.validate(rest)
         {
@@ -177,10 +177,10 @@ impl Text {
         }
     }
 
-    /// Notes where the pending octets stood: those of `held` that still are, and the last of `decoded`.
+    /// Notes where the pending bytes stood: those of `held` that still are, and the last of `decoded`.
     fn remember(&mut self, held: usize, decoded: &Decoded<'_>) {
         let pending = self.decoder.pending().len();
-        let len = decoded.octets().len();
+        let len = decoded.bytes().len();
         let old = pending.saturating_sub(len).min(held);
         for (i, place) in self.pending.iter_mut().enumerate().take(pending).skip(old) {
             *place = decoded.encoded_offset(len - (pending - i));

@@ -37,7 +37,7 @@ impl EncodedWords {
     /// Judges the words of a field that stands at `offset` of the message. A word does not go over the end of a line.
     pub(super) fn judge(&mut self, field: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
         let mut line_at = offset;
-        for line in field.split_inclusive(|&octet| octet == b'\n') {
+        for line in field.split_inclusive(|&byte| byte == b'\n') {
             // Behind the last end of a word none starts: a line of nothing but starts is read once.
             if let Some(last) = memmem::rfind(line, b"?=") {
                 self.judge_line(&line[..last + 2], line_at, each);
@@ -60,7 +60,7 @@ impl EncodedWords {
                 each(MimeError::structure(offset + start as u64, kind));
             }
             // RFC 2231 §5: a language may follow the charset.
-            let charset = word.charset.split(|&octet| octet == b'*').next().unwrap_or_default();
+            let charset = word.charset.split(|&byte| byte == b'*').next().unwrap_or_default();
             if is_utf8_label(charset) {
                 let text_at = offset + word.text_at as u64;
                 if word.base64 {
@@ -86,7 +86,7 @@ impl EncodedWords {
 impl<'f> Word<'f> {
     /// The word that starts at `start`, if one does.
     fn at(line: &'f [u8], start: usize) -> Option<Self> {
-        let charset = line[start + 2..].split(|&octet| octet == b'?').next()?;
+        let charset = line[start + 2..].split(|&byte| byte == b'?').next()?;
         if charset.is_empty() || !charset.iter().all(u8::is_ascii_graphic) {
             return None;
         }
@@ -105,14 +105,14 @@ impl<'f> Word<'f> {
 
 /// The Q encoding (RFC 2047 §4.2): quoted-printable without lines, and `_` for a space.
 fn judge_quoted(text: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
-    let digit = |octet: u8| char::from(octet).to_digit(16);
+    let digit = |byte: u8| char::from(byte).to_digit(16);
     let mut decoder = Utf8Decoder::new();
-    // Where the octets stood that may still turn out to be ill-formed: what is pending, and the newest.
+    // Where the bytes stood that may still turn out to be ill-formed: what is pending, and the newest.
     let mut places = [0_u64; 4];
     let mut at = 0;
     while let [first, behind @ ..] = &text[at..] {
         let place = offset + at as u64;
-        let (octet, len) = match (first, behind) {
+        let (byte, len) = match (first, behind) {
             (b'_', _) => (b' ', 1),
             (b'=', [high, low, ..]) if digit(*high).is_some() && digit(*low).is_some() => {
                 ((digit(*high).unwrap_or(0) << 4 | digit(*low).unwrap_or(0)) as u8, 3)
@@ -121,14 +121,14 @@ fn judge_quoted(text: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
                 each(transfer(TransferErrorKind::InvalidEscape, place, decoder.offset()));
                 (b'=', 1)
             }
-            (octet, _) => {
-                if !octet.is_ascii() {
+            (byte, _) => {
+                if !byte.is_ascii() {
                     each(transfer(TransferErrorKind::EightBit, place, decoder.offset()));
                 }
-                (*octet, 1)
+                (*byte, 1)
             }
         };
-        let mut judged = core::slice::from_ref(&octet);
+        let mut judged = core::slice::from_ref(&byte);
         while !judged.is_empty() {
             let (before, pending) = (decoder.offset(), decoder.pending().len());
             places[pending] = place;

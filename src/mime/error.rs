@@ -11,9 +11,9 @@ use crate::error::ErrorKind;
 pub enum MimeLayer {
     /// Headers and boundaries: which parts there are.
     Structure,
-    /// The transfer encoding: which octets they hold.
+    /// The transfer encoding: which bytes they hold.
     Transfer,
-    /// UTF-8: which text the octets are.
+    /// UTF-8: which text the bytes are.
     Text,
 }
 
@@ -40,7 +40,7 @@ impl fmt::Display for MimeLayer {
 pub enum StructureErrorKind {
     /// A line of a header that is no field. The header ends before it, as it does for most readers.
     MalformedHeader,
-    /// A header with more octets than [`MimeLimits::header_bytes`](crate::MimeLimits). The rest of it is not read,
+    /// A header with more bytes than [`MimeLimits::header_bytes`](crate::MimeLimits). The rest of it is not read,
     /// and its body is not judged.
     HeaderTooLarge,
     /// A `Content-Type` that is not in the grammar. What stands before the fault is believed.
@@ -49,28 +49,28 @@ pub enum StructureErrorKind {
     ConflictingCharset,
     /// A second `Content-Type` or `Content-Transfer-Encoding` that says something else. The first one is believed.
     ConflictingHeader,
-    /// A `multipart` type without a boundary, or with one of no octets or of more than 70 (RFC 2046 §5.1.1). Its body
+    /// A `multipart` type without a boundary, or with one of no bytes or of more than 70 (RFC 2046 §5.1.1). Its body
     /// is not judged.
     BadBoundary,
     /// A `multipart` body that ended without its first boundary: it has no parts.
     MissingFirstBoundary,
     /// A `multipart` body that ended without its final boundary: parts may be missing.
     MissingFinalBoundary,
-    /// A `multipart` or `message/rfc822` under a transfer encoding that changes octets (RFC 2045 §6.4). It is read as
+    /// A `multipart` or `message/rfc822` under a transfer encoding that changes bytes (RFC 2045 §6.4). It is read as
     /// if it had none.
     EncodedStructure,
     /// More parts within parts than [`MimeLimits::depth`](crate::MimeLimits). The body is not judged.
     TooDeep,
     /// More parts than [`MimeLimits::parts`](crate::MimeLimits). What follows is not judged.
     TooManyParts,
-    /// A line of a header with more octets than [`MimeLimits::line_bytes`](crate::MimeLimits).
+    /// A line of a header with more bytes than [`MimeLimits::line_bytes`](crate::MimeLimits).
     HeaderLineTooLong,
     /// A NUL in a header, or a CR without LF (RFC 5322 §2.2), told once for each line. Some readers end the line or the
     /// text there, and read fields that others do not see.
     HeaderControl,
-    /// A warning: text with octets above `7F` where no transfer encoding is said, which means `7bit`.
+    /// A warning: text with bytes above `7F` where no transfer encoding is said, which means `7bit`.
     UndeclaredEightBit,
-    /// A warning: an encoded word of more than 75 octets (RFC 2047 §2).
+    /// A warning: an encoded word of more than 75 bytes (RFC 2047 §2).
     LongEncodedWord,
 }
 
@@ -155,20 +155,20 @@ impl fmt::Display for MimeErrorKind {
     }
 }
 
-/// A fault of a message, in whatever layer. It never holds octets of the message.
+/// A fault of a message, in whatever layer. It never holds bytes of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct MimeError {
-    /// Position of its first octet on the wire: in the message, or in the stream that a [`BodyDecoder`] was given.
+    /// Position of its first byte on the wire: in the message, or in the stream that a [`BodyDecoder`] was given.
     ///
     /// [`BodyDecoder`]: crate::BodyDecoder
     pub offset: u64,
-    /// Position in the decoded body, or in the decoded octets of an encoded word; `None` for what is not encoded:
+    /// Position in the decoded body, or in the decoded bytes of an encoded word; `None` for what is not encoded:
     /// headers and boundaries.
     pub decoded_offset: Option<u64>,
     /// What is wrong.
     pub kind: MimeErrorKind,
-    /// Its octets: decoded ones in the layer of the text, encoded ones in the others; `0` where something is missing.
+    /// Its bytes: decoded ones in the layer of the text, encoded ones in the others; `0` where something is missing.
     pub len: u8,
 }
 

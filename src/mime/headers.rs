@@ -37,7 +37,7 @@ pub(super) enum Header {
     Ended,
     /// It was over before this line, which belongs to the body.
     EndedBefore(Vec<u8>),
-    /// It is too large: so many of the octets were taken, and nothing more is read of it.
+    /// It is too large: so many of the bytes were taken, and nothing more is read of it.
     Cut(usize),
 }
 
@@ -51,7 +51,7 @@ pub(super) struct HeaderReader {
     field_at: u64,
     /// Where in `field` the last line starts.
     line: usize,
-    /// Octets of the header so far.
+    /// Bytes of the header so far.
     len: usize,
     /// Whether a first line `From ...` is the envelope of an mbox.
     envelope: bool,
@@ -77,22 +77,22 @@ impl HeaderReader {
         self.envelope = false;
     }
 
-    /// Takes octets of one line, which stand at `offset` of the message.
-    pub(super) fn feed(&mut self, octets: &[u8], offset: u64) -> Header {
+    /// Takes bytes of one line, which stand at `offset` of the message.
+    pub(super) fn feed(&mut self, bytes: &[u8], offset: u64) -> Header {
         if self.field.is_empty() {
             self.field_at = offset;
         }
         let room = self.limits.header_bytes - self.len;
-        if octets.len() > room {
+        if bytes.len() > room {
             self.field.truncate(self.line);
             self.end_field();
             self.error(offset + room as u64, StructureErrorKind::HeaderTooLarge);
             self.facts.cut = true;
             return Header::Cut(room);
         }
-        self.len += octets.len();
-        self.field.extend_from_slice(octets);
-        if octets.ends_with(b"\n") { self.line() } else { Header::Open }
+        self.len += bytes.len();
+        self.field.extend_from_slice(bytes);
+        if bytes.ends_with(b"\n") { self.line() } else { Header::Open }
     }
 
     /// Ends the header where the message or the part ends: as [`feed`](Self::feed), for a line that has no end.
@@ -182,7 +182,7 @@ impl HeaderReader {
         }
         words.judge(&field, *field_at, &mut |error| findings.push(error, max));
 
-        let Some(colon) = field.iter().position(|&octet| octet == b':') else {
+        let Some(colon) = field.iter().position(|&byte| byte == b':') else {
             return;
         };
         let (name, value) = (&field[..colon], field[colon + 1..].trim_ascii_end());
@@ -207,7 +207,7 @@ impl HeaderReader {
     }
 }
 
-/// An error in octets that stand for themselves.
+/// An error in bytes that stand for themselves.
 fn raw(error: crate::error::Utf8Error) -> MimeError {
     MimeError {
         offset: error.offset,
@@ -233,6 +233,6 @@ fn is_same_type(one: &[u8], two: &[u8]) -> bool {
 /// Whether a line is a field: a name of printable ASCII, and a colon (RFC 5322 §2.2).
 fn is_field(line: &[u8]) -> bool {
     line.iter()
-        .position(|octet| !matches!(octet, b'!'..=b'9' | b';'..=b'~'))
+        .position(|byte| !matches!(byte, b'!'..=b'9' | b';'..=b'~'))
         .is_some_and(|end| line[end] == b':')
 }

@@ -10,7 +10,7 @@ use super::transfer::{TransferEncoding, TransferErrorKind};
 use super::verdict::{Findings, MimeLimits, PartKind, PartPath, PartVerdict};
 use crate::content_type::{Charset, ContentType};
 
-/// Longest names that are kept: RFC 6838 §4.2 allows 127 octets for either part of a type.
+/// Longest names that are kept: RFC 6838 §4.2 allows 127 bytes for either part of a type.
 const MAX_NAME: usize = 127;
 
 /// A message or a part of a multipart, whose header is read.
@@ -63,7 +63,7 @@ pub(super) fn describe(entity: Entity, facts: &mut Facts, limits: &MimeLimits) -
     };
     let encoding = facts.encoding.as_ref().map_or(Some(TransferEncoding::default()), |field| {
         // RFC 5322 allows comments where RFC 2045 has a name and nothing else.
-        TransferEncoding::of_name(field.value.split(|&octet| octet == b'(').next().unwrap_or_default())
+        TransferEncoding::of_name(field.value.split(|&byte| byte == b'(').next().unwrap_or_default())
     });
     let type_at = value.map_or(0, |field| field.offset);
     let mut boundary = Vec::new();
@@ -111,8 +111,8 @@ pub(super) fn describe(entity: Entity, facts: &mut Facts, limits: &MimeLimits) -
         kind,
         path: if kind == PartKind::Multipart { entity.path } else { entity.leaf() },
         offset: 0,
-        octets: 0,
-        decoded_octets: 0,
+        bytes: 0,
+        decoded_bytes: 0,
         lines: 0,
         characters: (kind == PartKind::Text).then_some(0),
         findings: Findings::default(),

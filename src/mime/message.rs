@@ -23,7 +23,7 @@ use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict
 /// Judges the text of a message (RFC 5322, RFC 2045 to 2049, RFC 6532), which is taken in chunks of any size.
 ///
 /// It walks headers, multiparts in multiparts, and messages in messages, decodes the body of every part that is text,
-/// and says of each whether it is well-formed UTF-8; of headers, whether their raw octets and their encoded words
+/// and says of each whether it is well-formed UTF-8; of headers, whether their raw bytes and their encoded words
 /// are. The same message gives the same verdict, however it is cut. Memory is constant but for the verdicts, whose
 /// number is bounded ([`MimeLimits`]). Nothing is repaired, and nothing panics.
 ///
@@ -66,7 +66,7 @@ pub struct MessageValidator {
     /// The multiparts that are open, the outermost first.
     open: Vec<Open>,
     verdicts: Vec<PartVerdict>,
-    /// Held octets on their way back to content.
+    /// Held bytes on their way back to content.
     spare: Vec<u8>,
 }
 
@@ -126,19 +126,19 @@ impl MessageValidator {
         }
     }
 
-    /// Sets the limits. To be called before the first octet.
+    /// Sets the limits. To be called before the first byte.
     #[must_use]
     pub fn limits(self, limits: MimeLimits) -> Self {
         Self::build(limits, self.lenient)
     }
 
-    /// Overlooks what [`TransferDecoder::lenient`] does. To be called before the first octet.
+    /// Overlooks what [`TransferDecoder::lenient`] does. To be called before the first byte.
     #[must_use]
     pub fn lenient(self) -> Self {
         Self::build(self.limits, true)
     }
 
-    /// Octets taken so far.
+    /// Bytes taken so far.
     pub const fn offset(&self) -> u64 {
         self.splitter.offset()
     }
@@ -175,7 +175,7 @@ impl MessageValidator {
         self.close(0, end);
         let parts = core::mem::take(&mut self.verdicts);
         *self = Self::build(self.limits, self.lenient);
-        MessageVerdict { parts, octets: end }
+        MessageVerdict { parts, bytes: end }
     }
 
     const fn mode(&self) -> Mode {
@@ -187,7 +187,7 @@ impl MessageValidator {
 
     fn event(&mut self, event: Event<'_>) {
         match event {
-            Event::Content(octets) => self.content(octets, self.splitter.offset() - octets.len() as u64),
+            Event::Content(bytes) => self.content(bytes, self.splitter.offset() - bytes.len() as u64),
             Event::Held => {
                 let mut held = core::mem::take(&mut self.spare);
                 self.splitter.swap_held(&mut held);
@@ -201,16 +201,16 @@ impl MessageValidator {
     }
 
     /// Content at `offset`.
-    fn content(&mut self, octets: &[u8], offset: u64) {
+    fn content(&mut self, bytes: &[u8], offset: u64) {
         let max = self.limits.errors;
         match &mut self.reading {
-            Reading::Header(_) => match self.header.feed(octets, offset) {
+            Reading::Header(_) => match self.header.feed(bytes, offset) {
                 Header::Open => {}
-                Header::Ended => self.begin_body(offset + octets.len() as u64),
+                Header::Ended => self.begin_body(offset + bytes.len() as u64),
                 Header::EndedBefore(line) => self.begin_body_with(&line),
                 Header::Cut(taken) => {
                     // It was split by the rules of a header. What is left of it is split again, by those of a body.
-                    let rest = &octets[taken..];
+                    let rest = &bytes[taken..];
                     self.splitter.rewind(rest, false);
                     self.begin_body(offset + taken as u64);
                     self.feed(rest);
@@ -219,20 +219,20 @@ impl MessageValidator {
             Reading::Between => {}
             Reading::Text(body) => {
                 if let Some(verdict) = self.verdicts.last_mut() {
-                    verdict.octets += octets.len() as u64;
+                    verdict.bytes += bytes.len() as u64;
                     let TextBody { decoder, open_line, .. } = &mut **body;
-                    decoder.feed(octets, |piece| count(verdict, open_line, piece, max));
+                    decoder.feed(bytes, |piece| count(verdict, open_line, piece, max));
                 }
             }
             Reading::OtherText(body) => {
                 if let Some(verdict) = self.verdicts.last_mut() {
-                    verdict.octets += octets.len() as u64;
-                    body.feed(octets, |piece| count_octets(verdict, piece, max));
+                    verdict.bytes += bytes.len() as u64;
+                    body.feed(bytes, |piece| count_bytes(verdict, piece, max));
                 }
             }
             Reading::Other => {
                 if let Some(verdict) = self.verdicts.last_mut() {
-                    verdict.octets += octets.len() as u64;
+                    verdict.bytes += bytes.len() as u64;
                 }
             }
         }
@@ -344,16 +344,16 @@ impl MessageValidator {
             Reading::Text(body) => {
                 let TextBody { mut decoder, undeclared, mut open_line } = *body;
                 decoder.finish(|piece| count(verdict, &mut open_line, piece, max));
-                verdict.decoded_octets = decoder.decoded_offset();
+                verdict.decoded_bytes = decoder.decoded_offset();
                 verdict.lines += u64::from(open_line);
-                if undeclared && verdict.characters != Some(verdict.decoded_octets) {
+                if undeclared && verdict.characters != Some(verdict.decoded_bytes) {
                     let kind = StructureErrorKind::UndeclaredEightBit;
                     verdict.findings.push(MimeError::structure(verdict.offset, kind), max);
                 }
             }
             Reading::OtherText(mut body) => {
-                body.finish(|piece| count_octets(verdict, piece, max));
-                verdict.decoded_octets = body.decoded_offset();
+                body.finish(|piece| count_bytes(verdict, piece, max));
+                verdict.decoded_bytes = body.decoded_offset();
             }
             _ => {}
         }
@@ -396,11 +396,11 @@ fn count(verdict: &mut PartVerdict, open_line: &mut bool, piece: BodyPiece<'_>, 
     verdict.characters = verdict.characters.map(|before| before + characters);
 }
 
-/// Counts octets of text that is not judged.
-fn count_octets(verdict: &mut PartVerdict, piece: TransferPiece<'_>, max: usize) {
+/// Counts bytes of text that is not judged.
+fn count_bytes(verdict: &mut PartVerdict, piece: TransferPiece<'_>, max: usize) {
     match piece {
-        TransferPiece::Octets(decoded) => {
-            verdict.lines += memchr_iter(b'\n', decoded.octets()).count() as u64;
+        TransferPiece::Bytes(decoded) => {
+            verdict.lines += memchr_iter(b'\n', decoded.bytes()).count() as u64;
         }
         TransferPiece::Fault(error) => verdict.findings.push(error.into(), max),
     }

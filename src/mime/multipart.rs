@@ -1,4 +1,4 @@
-//! Boundaries (RFC 2046 §5.1.1): which octets of a message are content, and where a part ends.
+//! Boundaries (RFC 2046 §5.1.1): which bytes of a message are content, and where a part ends.
 //!
 //! ```text
 //!                  ┌──────────── text ───────────┐
@@ -31,9 +31,9 @@ pub(super) enum Mode {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event<'c> {
-    /// Octets of the chunk.
+    /// Bytes of the chunk.
     Content(&'c [u8]),
-    /// Octets of earlier chunks, which [`Splitter::swap_held`] hands over.
+    /// Bytes of earlier chunks, which [`Splitter::swap_held`] hands over.
     Held,
     /// A delimiter of the boundary at `level`, the outermost being 0.
     Delimiter { level: usize, last: bool, offset: u64 },
@@ -59,7 +59,7 @@ pub(super) struct Splitter {
     held: Vec<u8>,
     /// How much of it is the line break.
     held_break: usize,
-    /// Octets of the message so far.
+    /// Bytes of the message so far.
     offset: u64,
 }
 
@@ -68,14 +68,14 @@ impl Splitter {
         Self { boundaries: Vec::new(), state: State::Start, held: Vec::new(), held_break: 0, offset: 0 }
     }
 
-    /// Octets of the message taken so far.
+    /// Bytes of the message taken so far.
     pub(super) const fn offset(&self) -> u64 {
         self.offset
     }
 
     /// Takes back what was the last content, a line or the rest of one: it comes again.
-    pub(super) const fn rewind(&mut self, octets: &[u8], whole_line: bool) {
-        self.offset -= octets.len() as u64;
+    pub(super) const fn rewind(&mut self, bytes: &[u8], whole_line: bool) {
+        self.offset -= bytes.len() as u64;
         self.state = if whole_line { State::Start } else { State::Inside };
     }
 
@@ -89,7 +89,7 @@ impl Splitter {
         self.boundaries.truncate(level);
     }
 
-    /// Exchanges the held octets, which turned out to be content, for an empty buffer.
+    /// Exchanges the held bytes, which turned out to be content, for an empty buffer.
     pub(super) fn swap_held(&mut self, buffer: &mut Vec<u8>) {
         core::mem::swap(&mut self.held, buffer);
         self.held_break = 0;
@@ -98,12 +98,12 @@ impl Splitter {
         }
     }
 
-    /// How many octets are held.
+    /// How many bytes are held.
     pub(super) fn held_len(&self) -> usize {
         self.held.len()
     }
 
-    /// Takes octets from `rest` up to the next event; `None` when it is empty.
+    /// Takes bytes from `rest` up to the next event; `None` when it is empty.
     pub(super) fn next<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<Event<'c>> {
         while let [first, ..] = **rest {
             match self.state {
@@ -149,10 +149,10 @@ impl Splitter {
 
     /// Takes from a line that may be a delimiter, up to its end or to where it is known to be none.
     fn line<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<Event<'c>> {
-        let octets = *rest;
-        for (i, &octet) in octets.iter().enumerate() {
+        let bytes = *rest;
+        for (i, &byte) in bytes.iter().enumerate() {
             let place = self.held.len() - self.held_break + i;
-            if octet == b'\n' {
+            if byte == b'\n' {
                 self.hold(rest, i);
                 let delimiter = self.delimiter();
                 if delimiter.is_some() {
@@ -161,12 +161,12 @@ impl Splitter {
                 }
                 return self.give_up(mode);
             }
-            if (place < 2 && octet != b'-') || place == MAX_LINE {
+            if (place < 2 && byte != b'-') || place == MAX_LINE {
                 self.hold(rest, i);
                 return self.give_up(mode);
             }
         }
-        self.hold(rest, octets.len());
+        self.hold(rest, bytes.len());
         None
     }
 
@@ -216,18 +216,18 @@ impl Splitter {
         if self.boundaries.is_empty() {
             return self.take(rest, rest.len());
         }
-        let octets = *rest;
-        let (text, line_break) = match memmem::find(octets, b"\n--") {
+        let bytes = *rest;
+        let (text, line_break) = match memmem::find(bytes, b"\n--") {
             Some(at) => (at, 1),
             // The chunk may end inside `\r\n--`.
-            None => match *octets {
-                [.., b'\n', b'-'] => (octets.len() - 2, 1),
-                [.., b'\n'] => (octets.len() - 1, 1),
-                [.., b'\r'] => (octets.len() - 1, 0),
-                _ => (octets.len(), 0),
+            None => match *bytes {
+                [.., b'\n', b'-'] => (bytes.len() - 2, 1),
+                [.., b'\n'] => (bytes.len() - 1, 1),
+                [.., b'\r'] => (bytes.len() - 1, 0),
+                _ => (bytes.len(), 0),
             },
         };
-        let held_cr = line_break == 1 && octets[..text].ends_with(b"\r");
+        let held_cr = line_break == 1 && bytes[..text].ends_with(b"\r");
         let content = self.take(rest, text - usize::from(held_cr));
         if line_break == 1 {
             self.hold(rest, usize::from(held_cr) + 1);

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use super::message::MessageValidator;
 use super::verdict::MessageVerdict;
 
-/// Octets of one read.
+/// Bytes of one read.
 const CHUNK: usize = 16 * 1024;
 
 impl MessageValidator {
@@ -33,7 +33,7 @@ impl MessageValidator {
     ///
     /// # Cancel safety
     ///
-    /// It is cancel safe: all octets that were read are in the validator, and the next call goes on behind them.
+    /// It is cancel safe: all bytes that were read are in the validator, and the next call goes on behind them.
     pub async fn read<R>(&mut self, reader: &mut R) -> io::Result<MessageVerdict>
     where
         R: AsyncRead + Unpin + ?Sized,

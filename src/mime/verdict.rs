@@ -18,15 +18,15 @@ pub struct MimeLimits {
     pub depth: usize,
     /// Parts of a message, those that hold others counted, too; 1,000 unless said otherwise.
     ///
-    /// A part takes a few octets on the wire and a few hundred in a verdict: a message of a million empty parts is
+    /// A part takes a few bytes on the wire and a few hundred in a verdict: a message of a million empty parts is
     /// small to send and large to keep.
     pub parts: usize,
-    /// Octets of one header; 256 KiB unless said otherwise.
+    /// Bytes of one header; 256 KiB unless said otherwise.
     ///
     /// A header has no end but an empty line, and a field is held until it is whole: without a bound a peer that
     /// never sends the empty line takes all memory.
     pub header_bytes: usize,
-    /// Octets of one line, without its line break, in headers and in bodies other than `base64` and `binary`; 998
+    /// Bytes of one line, without its line break, in headers and in bodies other than `base64` and `binary`; 998
     /// unless said otherwise (RFC 5322 §2.1.1).
     ///
     /// Programs with buffers of that size split longer lines, and the rest of the line becomes a field or a boundary
@@ -34,7 +34,7 @@ pub struct MimeLimits {
     pub line_bytes: usize,
     /// Errors, and as many warnings, that are kept for each part; 16 unless said otherwise. All are counted.
     ///
-    /// A body of nothing but ill-formed octets has an error for each.
+    /// A body of nothing but ill-formed bytes has an error for each.
     pub errors: usize,
 }
 
@@ -81,7 +81,7 @@ impl fmt::Display for PartPath {
 pub enum PartKind {
     /// Text that was judged: UTF-8, by any of its labels, `us-ascii`, which is a part of it, or no charset at all.
     Text,
-    /// Text in another charset, or in no known transfer encoding: its octets were counted, its text was not judged.
+    /// Text in another charset, or in no known transfer encoding: its bytes were counted, its text was not judged.
     OtherText,
     /// Anything else that holds no parts.
     Other,
@@ -128,12 +128,12 @@ pub struct PartVerdict {
     pub charset: Option<String>,
     /// Its transfer encoding; `7bit` where none is said, `None` for one that is not known.
     pub encoding: Option<TransferEncoding>,
-    /// Position of the first octet of its body in the message.
+    /// Position of the first byte of its body in the message.
     pub offset: u64,
-    /// Octets of its body, as they stand in the message.
-    pub octets: u64,
-    /// Octets of its text, decoded; `0` for what is not text.
-    pub decoded_octets: u64,
+    /// Bytes of its body, as they stand in the message.
+    pub bytes: u64,
+    /// Bytes of its text, decoded; `0` for what is not text.
+    pub decoded_bytes: u64,
     /// Lines of its text: line feeds, and, where it was judged, a last line without one.
     pub lines: u64,
     /// Characters of its text that are well-formed; `None` where it was not judged.
@@ -179,8 +179,8 @@ impl PartVerdict {
 pub struct MessageVerdict {
     /// Every part, also those that are not text or hold others, in the order in which they start.
     pub parts: Vec<PartVerdict>,
-    /// Octets of the message.
-    pub octets: u64,
+    /// Bytes of the message.
+    pub bytes: u64,
 }
 
 impl MessageVerdict {

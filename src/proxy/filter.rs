@@ -11,12 +11,12 @@ use crate::text::{Counters, TextDecoder, TextPiece};
 /// forwarded, with a flag for the end of the stream (pingora's `request_body_filter`, `response_body_filter`;
 /// proxy-wasm's `on_http_request_body`, `on_downstream_data`). It knows no runtime and no socket.
 ///
-/// Only whole characters leave it: an unfinished one, at most 3 octets, waits inside for the next chunk. A chunk that
+/// Only whole characters leave it: an unfinished one, at most 3 bytes, waits inside for the next chunk. A chunk that
 /// is good text is forwarded as a slice of itself. One that begins inside a character, or that is repaired, is copied
 /// once; a repair can make it at most four times as long.
 ///
 /// Repair can change the length of the stream: what tells the length in front of it (`Content-Length`) or depends on
-/// its octets (`ETag`, digests) no longer holds, except under [`ErrorPolicy::Substitute`](crate::ErrorPolicy).
+/// its bytes (`ETag`, digests) no longer holds, except under [`ErrorPolicy::Substitute`](crate::ErrorPolicy).
 ///
 /// ```
 /// use bytes::Bytes;
@@ -113,12 +113,12 @@ impl Filter {
         verdict
     }
 
-    /// Octets taken so far, those of an unfinished character included.
+    /// Bytes taken so far, those of an unfinished character included.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
-    /// The octets of an unfinished character, which wait for the next chunk.
+    /// The bytes of an unfinished character, which wait for the next chunk.
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
     }

@@ -34,9 +34,9 @@ impl fmt::Display for Direction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Flow {
-    /// Octets read; what is read and dropped behind a refusal is not counted.
+    /// Bytes read; what is read and dropped behind a refusal is not counted.
     pub read: u64,
-    /// Octets written.
+    /// Bytes written.
     pub written: u64,
     /// Ill-formed sequences met, repaired or not.
     pub ill_formed: u64,
@@ -64,7 +64,7 @@ pub enum End {
     IllFormed(Direction, Utf8Error),
     /// A direction could not be read or written, as when a peer resets the connection.
     Failed(Direction, io::Error),
-    /// No octet was read or written in either direction for the [`idle_timeout`](crate::Relay::idle_timeout).
+    /// No byte was read or written in either direction for the [`idle_timeout`](crate::Relay::idle_timeout).
     Idle,
     /// It was cut by [`run_until`](crate::Relay::run_until).
     Cancelled,

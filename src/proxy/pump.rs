@@ -32,7 +32,7 @@ enum State {
     Flush,
     /// Nothing more will be written: the half-close is handed on.
     Shutdown,
-    /// What still arrives is read and dropped: closing a socket with unread octets resets it, and a reset takes away
+    /// What still arrives is read and dropped: closing a socket with unread bytes resets it, and a reset takes away
     /// what its peer has not yet read of the other direction.
     Discard,
     Done,
@@ -55,7 +55,7 @@ pub(super) struct Pump {
 }
 
 impl Pump {
-    /// Without a filter the octets pass untouched.
+    /// Without a filter the bytes pass untouched.
     pub(super) fn new(direction: Direction, filter: Option<Filter>) -> Self {
         Self {
             direction,

@@ -14,13 +14,13 @@ use crate::proxy::outcome::{Direction, End, Flow, Outcome};
 use crate::proxy::pump::Pump;
 use crate::text::TextDecoder;
 
-/// Relays octets between a client and an upstream server, through a [`Filter`] for each direction.
+/// Relays bytes between a client and an upstream server, through a [`Filter`] for each direction.
 ///
-/// - Octets are forwarded as they arrive, whole characters only.
+/// - Bytes are forwarded as they arrive, whole characters only.
 /// - The end of one direction is handed on as a half-close; the other direction goes on.
 /// - Back-pressure is kept: a direction has one buffer of 16 KiB, and reads again only when all of it was written.
 ///   A repair can make the text of one buffer at most four times as long; nothing else is buffered.
-/// - A direction that is refused ([`ErrorPolicy::Strict`](crate::ErrorPolicy)) delivers all good octets before the
+/// - A direction that is refused ([`ErrorPolicy::Strict`](crate::ErrorPolicy)) delivers all good bytes before the
 ///   ill-formed sequence, flushes, and shuts its side down in order. The other direction then has the time of
 ///   [`linger`](Self::linger) to end by itself, so that the answers to what was good arrive.
 /// - A direction that breaks off (a reset) ends in the same way.
@@ -80,7 +80,7 @@ impl Relay {
         }
     }
 
-    /// Filters only this direction: the octets of the other one pass untouched.
+    /// Filters only this direction: the bytes of the other one pass untouched.
     #[must_use]
     pub fn only(self, direction: Direction) -> Self {
         match direction {
@@ -103,13 +103,13 @@ impl Relay {
     }
 
     /// Relays until both directions have ended. Every ill-formed sequence, repaired or not, goes to `report` when it
-    /// is met; its offset counts the octets of its own direction.
+    /// is met; its offset counts the bytes of its own direction.
     ///
     /// Whatever the end is, the connection is over: the caller closes both streams by dropping them.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future cuts the connection: octets that were read and not yet written are lost.
+    /// Dropping the future cuts the connection: bytes that were read and not yet written are lost.
     pub async fn run<C, U>(
         &self,
         client: &mut C,

@@ -27,11 +27,11 @@ const FAR_AHEAD: usize = 4096;
 #[inline(always)]
 pub(super) unsafe fn take_large<V: Vector>(last: &mut Last, chunk: &[u8]) -> usize {
     let len = chunk.len();
-    // SAFETY: the caller's promises, and a vector is four octets or more.
+    // SAFETY: the caller's promises, and a vector is four bytes or more.
     unsafe {
         // The chunk is longer than a vector.
         let x = V::load(chunk.as_ptr());
-        let marks = V::zero().or_flaws(x, x.moved(V::last_octets(last.word())));
+        let marks = V::zero().or_flaws(x, x.moved(V::last_bytes(last.word())));
         if marks.is_marked() {
             return marks.first_mark();
         }
@@ -63,7 +63,7 @@ pub(super) unsafe fn take_large<V: Vector>(last: &mut Last, chunk: &[u8]) -> usi
 /// The first flaw in a chunk that is not small and begins with a good vector, or its length if it has none. Says if it
 /// met a sequence of four.
 ///
-/// `hope`: is ASCII likely? Only then is it worth the look in which half of a group the other octets are.
+/// `hope`: is ASCII likely? Only then is it worth the look in which half of a group the other bytes are.
 ///
 /// # Safety
 ///
@@ -75,7 +75,7 @@ unsafe fn first_flaw<V: Vector>(chunk: &[u8], mut hope: bool, is_beyond: &mut bo
     // SAFETY: the features are the caller's promise. Everything before `at` is in the chunk and is good; each call says
     // why what it reads is in the chunk.
     unsafe {
-        // To the first aligned place with four octets before it in the chunk, by a vector at 4 if need be.
+        // To the first aligned place with four bytes before it in the chunk, by a vector at 4 if need be.
         let mut at = V::LEN - start as usize % V::LEN;
         if at < 4 {
             let marks = or_flaws_at(V::zero(), start.add(4));
@@ -106,7 +106,7 @@ unsafe fn first_flaw<V: Vector>(chunk: &[u8], mut hope: bool, is_beyond: &mut bo
                 }
                 if hope {
                     let halves = [0, half].map(|skip| is_ascii::<V>(start.add(at + skip), V::GROUP / 2));
-                    // Or the octet behind the first half must be judged too: it may be due to be a continuation.
+                    // Or the byte behind the first half must be judged too: it may be due to be a continuation.
                     let is_apart = halves[1] & is_ascii_word(last_four(start.add(at + half)));
                     if halves[0] | is_apart {
                         // Without a branch, since it may be either.
@@ -145,7 +145,7 @@ unsafe fn first_flaw<V: Vector>(chunk: &[u8], mut hope: bool, is_beyond: &mut bo
     }
 }
 
-/// Are all four octets ASCII?
+/// Are all four bytes ASCII?
 const fn is_ascii_word(word: u32) -> bool {
     word & 0x8080_8080 == 0
 }
@@ -173,8 +173,8 @@ unsafe fn is_ascii<V: Vector>(from: *const u8, vectors: usize) -> bool {
 ///
 /// # Safety
 ///
-/// The CPU has the features; so many vectors at `from`, and three octets before it, can be read. `IS_BEYOND`, or none
-/// of these three octets begins a sequence of four.
+/// The CPU has the features; so many vectors at `from`, and three bytes before it, can be read. `IS_BEYOND`, or none
+/// of these three bytes begins a sequence of four.
 #[inline(always)]
 unsafe fn marks_of<V: Vector, const IS_BEYOND: bool>(mut marks: V, from: *const u8, vectors: usize) -> V {
     // SAFETY: as above.
@@ -222,11 +222,11 @@ unsafe fn marks_of_all<V: Vector>(from: *const u8, stretches: usize, vectors: us
 ///
 /// # Safety
 ///
-/// The CPU has the features; `at` is within the chunk and has four octets before it; the chunk has two vectors.
+/// The CPU has the features; `at` is within the chunk and has four bytes before it; the chunk has two vectors.
 #[inline(always)]
 unsafe fn marks_of_rest<V: Vector>(chunk: &[u8], mut at: usize) -> V {
     let (start, len) = (chunk.as_ptr(), chunk.len());
-    // SAFETY: each vector is in the chunk, with three octets before it.
+    // SAFETY: each vector is in the chunk, with three bytes before it.
     unsafe {
         let mut marks = V::zero();
         while len - at >= V::LEN {
@@ -241,7 +241,7 @@ unsafe fn marks_of_rest<V: Vector>(chunk: &[u8], mut at: usize) -> V {
 ///
 /// # Safety
 ///
-/// The CPU has the features; from `at`, which has four octets or more before it, to `end` are whole vectors, or `end` is
+/// The CPU has the features; from `at`, which has four bytes or more before it, to `end` are whole vectors, or `end` is
 /// the end of the chunk and it has two vectors, or `at` has one before it.
 #[inline(always)]
 pub(super) unsafe fn locate<V: Vector>(chunk: &[u8], mut at: usize, end: usize) -> usize {

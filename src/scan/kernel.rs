@@ -16,20 +16,20 @@ pub(super) struct Implementation {
     pub(super) name: &'static str,
     /// Does the machine have what `take` needs?
     pub(super) is_supported: fn() -> bool,
-    /// Takes a chunk of four octets or more that follows `last`, if it is good, and gives its length; or leaves the
-    /// octets of `last` as they are and gives the place of the first octet that makes the stream ill-formed. For one
+    /// Takes a chunk of four bytes or more that follows `last`, if it is good, and gives its length; or leaves the
+    /// bytes of `last` as they are and gives the place of the first byte that makes the stream ill-formed. For one
     /// that is never a lead this may be the place behind it, if the chunk has one.
     ///
     /// # Safety
     ///
-    /// `is_supported`, and the chunk has four octets or more.
+    /// `is_supported`, and the chunk has four bytes or more.
     pub(super) take: unsafe fn(last: &mut Last, chunk: &[u8]) -> usize,
-    /// Are four octets or more text, from the first to the last?
+    /// Are four bytes or more text, from the first to the last?
     ///
     /// # Safety
     ///
     /// As for `take`.
-    pub(super) is_text: unsafe fn(octets: &[u8]) -> bool,
+    pub(super) is_text: unsafe fn(bytes: &[u8]) -> bool,
 }
 
 pub(super) static PORTABLE: Implementation = Implementation {
@@ -91,7 +91,7 @@ impl Kernel {
 
     /// [`Implementation::take`].
     ///
-    /// The chunk has four octets or more: this is checked where it is compiled for tests, and [`super::take_all`],
+    /// The chunk has four bytes or more: this is checked where it is compiled for tests, and [`super::take_all`],
     /// the only caller, sees to it.
     #[inline(always)]
     pub(super) fn take(self, last: &mut Last, chunk: &[u8]) -> usize {
@@ -100,11 +100,11 @@ impl Kernel {
         unsafe { (self.0.take)(last, chunk) }
     }
 
-    /// [`Implementation::is_text`]; fewer than four octets are not.
+    /// [`Implementation::is_text`]; fewer than four bytes are not.
     #[inline(always)]
-    pub(super) fn is_text(self, octets: &[u8]) -> bool {
+    pub(super) fn is_text(self, bytes: &[u8]) -> bool {
         // SAFETY: only a supported kernel becomes a `Kernel`; the length is asked.
-        octets.len() >= 4 && unsafe { (self.0.is_text)(octets) }
+        bytes.len() >= 4 && unsafe { (self.0.is_text)(bytes) }
     }
 }
 

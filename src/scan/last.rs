@@ -5,12 +5,12 @@ use core::hash::{Hash, Hasher};
 
 use super::{SMALL, twin};
 
-/// The last octets of a stream that was good so far: all that is ever asked about it.
+/// The last bytes of a stream that was good so far: all that is ever asked about it.
 ///
 /// They are kept as they came, so that a scan which goes well need not think about its end. Only the unfinished
 /// sequence among them counts in comparisons.
 ///
-/// The four octets, then four octets of a guess at the next chunk, for the sake of speed: how likely it is ASCII, and
+/// The four bytes, then four bytes of a guess at the next chunk, for the sake of speed: how likely it is ASCII, and
 /// whether it has sequences of four. They are written as one word, because a processor waits where it reads as one
 /// what was just written as two.
 #[derive(Clone, Copy, Default)]
@@ -21,7 +21,7 @@ pub(crate) struct Last([u8; 8]);
 /// it is wrong: a branch that nobody foresees costs more than a small chunk.
 /// This half of the guess is its low 16 bits.
 const CALM: u32 = 1 << 7;
-/// For a chunk that ended with four octets of ASCII and was not tried: 16 of them make the stream calm.
+/// For a chunk that ended with four bytes of ASCII and was not tried: 16 of them make the stream calm.
 const STEP: u32 = CALM / 16;
 /// What a chunk that was ASCII leads to.
 pub(super) const CALMEST: u32 = 2 * CALM - 1;
@@ -54,7 +54,7 @@ impl Last {
         Self::new(0, self.guess())
     }
 
-    /// The most significant octet came last.
+    /// The most significant byte came last.
     #[inline]
     pub(super) const fn word(self) -> u32 {
         u64::from_le_bytes(self.0) as u32
@@ -71,12 +71,12 @@ impl Last {
         self.word() & 0x8080_8080 == 0
     }
 
-    /// Octets of the unfinished sequence at the end: none to three. One that is
+    /// Bytes of the unfinished sequence at the end: none to three. One that is
     /// [never a lead](twin::is_never_a_lead) counts as unfinished.
     #[inline]
     pub(crate) const fn pending_len(self) -> u8 {
         let word = self.word();
-        // The last octet is a lead; the one before it is a lead that wants two more; the one before that wants three.
+        // The last byte is a lead; the one before it is a lead that wants two more; the one before that wants three.
         if word >= 0xC0 << 24 {
             1
         } else if word << 8 >= 0xE0 << 24 {
@@ -99,10 +99,10 @@ impl Last {
         self.pending_len() == 0
     }
 
-    /// Is the next chunk tried for ASCII? If it is ASCII, it is good: that rests on these octets, and not on the guess.
+    /// Is the next chunk tried for ASCII? If it is ASCII, it is good: that rests on these bytes, and not on the guess.
     #[inline]
     pub(super) const fn is_calm(self) -> bool {
-        // One test: the bit is set, and all four octets are ASCII.
+        // One test: the bit is set, and all four bytes are ASCII.
         u64::from_le_bytes(self.0) & (0x8080_8080 | (CALM as u64) << 32) == (CALM as u64) << 32
     }
 
@@ -118,8 +118,8 @@ impl Last {
         Self::new(self.word(), self.guess() - DISAPPOINTMENT)
     }
 
-    /// Is the next chunk judged as one that may have sequences of four? It must be if one of the last three octets
-    /// begins such a sequence: the formula for the others would not know that an octet is due.
+    /// Is the next chunk judged as one that may have sequences of four? It must be if one of the last three bytes
+    /// begins such a sequence: the formula for the others would not know that a byte is due.
     #[inline]
     pub(super) const fn is_beyond(self) -> bool {
         self.guess() > 0xFFFF || holds_four(self.word())
@@ -155,22 +155,22 @@ impl Last {
     #[inline]
     pub(crate) fn behind(self, chunk: &[u8]) -> Self {
         match chunk.last_chunk() {
-            Some(&octets) => Self::new(u32::from_le_bytes(octets), self.guess()),
-            None => chunk.iter().fold(self, |last, &octet| last.behind_octet(octet)),
+            Some(&bytes) => Self::new(u32::from_le_bytes(bytes), self.guess()),
+            None => chunk.iter().fold(self, |last, &byte| last.behind_byte(byte)),
         }
     }
 
     #[inline]
-    pub(super) const fn behind_octet(self, octet: u8) -> Self {
-        // Not calm any more: the octet may have begun a sequence.
-        Self::new(self.word() >> 8 | (octet as u32) << 24, 0)
+    pub(super) const fn behind_byte(self, byte: u8) -> Self {
+        // Not calm any more: the byte may have begun a sequence.
+        Self::new(self.word() >> 8 | (byte as u32) << 24, 0)
     }
 }
 
-/// Does one of the last three octets begin a sequence of four (or is it an octet that is never a lead)?
+/// Does one of the last three bytes begin a sequence of four (or is it a byte that is never a lead)?
 #[inline]
 pub(super) const fn holds_four(last: u32) -> bool {
-    // Bit 7 of each octet of `two`: are its first two bits set? Then the same of the first four.
+    // Bit 7 of each byte of `two`: are its first two bits set? Then the same of the first four.
     let two = last & last << 1;
     two & two << 2 & 0x8080_8000 != 0
 }

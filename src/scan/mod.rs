@@ -1,14 +1,14 @@
 //! Bulk scanning: how far is this good, and what comes after it.
 //!
-//! This is all that the rest of the crate sees of the kernels. Nobody above this room names a continuation octet.
+//! This is all that the rest of the crate sees of the kernels. Nobody above this room names a continuation byte.
 //!
 //! A scan has two steps. A [kernel](kernel) says *where the stream becomes ill-formed*, if it does: it is fast, and
 //! knows nothing but the formula that [`twin`] derives. Then, only if there is a flaw, the machine of
-//! [`form`](crate::form) says *what is wrong*, over the few octets of that sequence.
+//! [`form`](crate::form) says *what is wrong*, over the few bytes of that sequence.
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `twin.rs` | the formula, its derivation, and the formula on one octet |
+//! | `twin.rs` | the formula, its derivation, and the formula on one byte |
 //! | `vector.rs`, `bulk.rs` | the algorithm of all vector kernels, over a small trait |
 //! | `x86/avx512.rs`, `x86/avx2.rs`, `neon.rs` | that trait |
 //! | `portable.rs` | the kernel for every other machine |
@@ -50,7 +50,7 @@ pub(crate) use last::Last;
 /// Chunks up to this length are tried for ASCII as a whole, and are not worth the way to alignment.
 const SMALL: usize = 384;
 
-/// The octets of an ill-formed maximal subpart: one to three, or none where there is no fault. Behind them their
+/// The bytes of an ill-formed maximal subpart: one to three, or none where there is no fault. Behind them their
 /// number: all of it is one word, which is moved faster than its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Subpart([u8; 4]);
@@ -58,12 +58,12 @@ pub(crate) struct Subpart([u8; 4]);
 impl Subpart {
     pub(crate) const NONE: Self = Self([0; 4]);
 
-    /// `octets` are at most three.
+    /// `bytes` are at most three.
     #[inline]
-    pub(crate) fn of(octets: &[u8]) -> Self {
-        let push = |word: u32, &octet: &u8| (word >> 8 & 0xFFFF) | u32::from(octet) << 16;
-        let len = octets.len().min(3);
-        let word = octets[..len].iter().fold(0, push) >> (24 - 8 * len) | (len as u32) << 24;
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let push = |word: u32, &byte: &u8| (word >> 8 & 0xFFFF) | u32::from(byte) << 16;
+        let len = bytes.len().min(3);
+        let word = bytes[..len].iter().fold(0, push) >> (24 - 8 * len) | (len as u32) << 24;
         Self(word.to_le_bytes())
     }
 
@@ -82,8 +82,8 @@ impl Subpart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) kind: ErrorKind,
-    /// Its octets; they may have begun before the chunk.
-    pub(crate) octets: Subpart,
+    /// Its bytes; they may have begun before the chunk.
+    pub(crate) bytes: Subpart,
 }
 
 /// What follows the good text of a chunk.
@@ -98,7 +98,7 @@ pub(crate) enum End {
 /// What a scan found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scan {
-    /// Octets of the chunk that were looked at and need not be again: up to the end of the chunk, or of the
+    /// Bytes of the chunk that were looked at and need not be again: up to the end of the chunk, or of the
     /// ill-formed sequence.
     pub(crate) taken: usize,
     pub(crate) end: End,
@@ -106,41 +106,41 @@ pub(crate) struct Scan {
 
 /// Takes a chunk that follows `last`, if it is good; or says where it is not.
 ///
-/// Fail-fast: a chunk whose last octet makes the text ill-formed is refused now, not when the next chunk comes.
+/// Fail-fast: a chunk whose last byte makes the text ill-formed is refused now, not when the next chunk comes.
 #[inline]
 pub(crate) fn take(last: &mut Last, chunk: &[u8]) -> Result<(), usize> {
-    let [octet] = *chunk else {
+    let [byte] = *chunk else {
         let flaw = take_all(last, chunk);
         return if flaw == chunk.len() { Ok(()) } else { Err(flaw) };
     };
-    // Octet by octet nothing is as fast as the formula on one octet, and a call would cost more than that.
-    if twin::is_flaw(last.word(), octet) || twin::is_never_a_lead(octet) {
+    // Byte by byte nothing is as fast as the formula on one byte, and a call would cost more than that.
+    if twin::is_flaw(last.word(), byte) || twin::is_never_a_lead(byte) {
         return Err(0);
     }
-    *last = last.behind_octet(octet);
+    *last = last.behind_byte(byte);
     Ok(())
 }
 
-/// Octets that are text from the first to the last; or the first flaw, which is their length if they end unfinished.
+/// Bytes that are text from the first to the last; or the first flaw, which is their length if they end unfinished.
 #[inline]
-pub(crate) fn text(octets: &[u8]) -> Result<&str, usize> {
-    if Kernel::in_use().is_text(octets) {
+pub(crate) fn text(bytes: &[u8]) -> Result<&str, usize> {
+    if Kernel::in_use().is_text(bytes) {
         // SAFETY: the kernel says so.
-        return Ok(unsafe { core::str::from_utf8_unchecked(octets) });
+        return Ok(unsafe { core::str::from_utf8_unchecked(bytes) });
     }
-    few_or_flawed(octets)
+    few_or_flawed(bytes)
 }
 
-/// [`text`] where there are fewer than four octets, or a flaw.
+/// [`text`] where there are fewer than four bytes, or a flaw.
 #[inline(never)]
-fn few_or_flawed(octets: &[u8]) -> Result<&str, usize> {
+fn few_or_flawed(bytes: &[u8]) -> Result<&str, usize> {
     let mut last = Last::NONE;
-    let flaw = take_all(&mut last, octets);
-    if flaw < octets.len() || !last.is_boundary() {
+    let flaw = take_all(&mut last, bytes);
+    if flaw < bytes.len() || !last.is_boundary() {
         return Err(flaw);
     }
-    // SAFETY: all octets are good, and no sequence at their end is unfinished.
-    Ok(unsafe { core::str::from_utf8_unchecked(octets) })
+    // SAFETY: all bytes are good, and no sequence at their end is unfinished.
+    Ok(unsafe { core::str::from_utf8_unchecked(bytes) })
 }
 
 /// [`kernel::Implementation::take`] for chunks of any length.
@@ -154,7 +154,7 @@ fn take_few(last: &mut Last, chunk: &[u8]) -> usize {
     let flaw = twin::first_flaw(last.word(), chunk);
     match chunk.last() {
         Some(_) if flaw < chunk.len() => flaw,
-        Some(&octet) if twin::is_never_a_lead(octet) => flaw - 1,
+        Some(&byte) if twin::is_never_a_lead(byte) => flaw - 1,
         _ => {
             *last = last.behind(chunk);
             flaw
@@ -163,7 +163,7 @@ fn take_few(last: &mut Last, chunk: &[u8]) -> usize {
 }
 
 /// The longest well-formed prefix of a chunk that ends between characters, and what follows it. The stream before the
-/// chunk, of which these are the `last` octets, ended between characters.
+/// chunk, of which these are the `last` bytes, ended between characters.
 #[inline]
 pub(crate) fn prefix(mut last: Last, chunk: &[u8]) -> (&str, End) {
     let flaw = take_all(&mut last, chunk);
@@ -171,23 +171,23 @@ pub(crate) fn prefix(mut last: Last, chunk: &[u8]) -> (&str, End) {
         let (taken, fault) = refuse(last, chunk, flaw);
         // Saturating for the compiler, which then knows that nothing can go wrong; the stream before the chunk ended
         // between characters.
-        (taken.saturating_sub(usize::from(fault.octets.len())), End::IllFormed(fault))
+        (taken.saturating_sub(usize::from(fault.bytes.len())), End::IllFormed(fault))
     } else {
         (chunk.len() - usize::from(last.pending_len()), End::Unfinished(last))
     };
-    // SAFETY: the octets before the flaw are good, and `good` leaves out the unfinished sequence at their end.
+    // SAFETY: the bytes before the flaw are good, and `good` leaves out the unfinished sequence at their end.
     (unsafe { core::str::from_utf8_unchecked(&chunk[..good]) }, end)
 }
 
 /// What is wrong at the flaw, and where it begins: up to the end of the ill-formed sequence.
-/// Gives how many octets of the chunk that takes, and the fault.
+/// Gives how many bytes of the chunk that takes, and the fault.
 #[inline(never)]
 pub(crate) fn refuse(last: Last, chunk: &[u8], flaw: usize) -> (usize, Fault) {
     let before = last.behind(&chunk[..flaw]);
     let begun = before.pending();
     let (mut state, mut refused) = (State::BOUNDARY, None);
-    for &octet in begun {
-        match UTF_8.step(state, octet) {
+    for &byte in begun {
+        match UTF_8.step(state, byte) {
             Step::To(next) => state = next,
             Step::Refused(kind) => refused = Some(kind),
         }
@@ -197,17 +197,17 @@ pub(crate) fn refuse(last: Last, chunk: &[u8], flaw: usize) -> (usize, Fault) {
         // Not reached: there is a flaw.
         (None, Step::To(_)) => ErrorKind::InvalidLead,
     };
-    // An octet that is refused as a lead is itself the subpart; any other is not part of it.
+    // A byte that is refused as a lead is itself the subpart; any other is not part of it.
     if begun.is_empty() {
-        (flaw + 1, Fault { kind, octets: Subpart::of(&[chunk[flaw]]) })
+        (flaw + 1, Fault { kind, bytes: Subpart::of(&[chunk[flaw]]) })
     } else {
-        (flaw, Fault { kind, octets: Subpart::of(begun) })
+        (flaw, Fault { kind, bytes: Subpart::of(begun) })
     }
 }
 
 /// How the sequence that a chunk interrupted went on.
 pub(crate) enum Seam {
-    /// It is whole after `taken` octets of the chunk.
+    /// It is whole after `taken` bytes of the chunk.
     Whole { taken: usize, character: char },
     /// It is still unfinished, or ill-formed.
     Open(Scan),
@@ -221,10 +221,10 @@ pub(crate) fn finish_sequence(last: Last, chunk: &[u8]) -> Seam {
     sequence[..len].copy_from_slice(begun);
     let mut state = UTF_8.state_after(begun);
     let mut taken = 0;
-    for &octet in chunk {
-        match UTF_8.step(state, octet) {
+    for &byte in chunk {
+        match UTF_8.step(state, byte) {
             Step::To(next) => {
-                sequence[len] = octet;
+                sequence[len] = byte;
                 len += 1;
                 taken += 1;
                 if next == State::BOUNDARY {
@@ -233,7 +233,7 @@ pub(crate) fn finish_sequence(last: Last, chunk: &[u8]) -> Seam {
                 state = next;
             }
             Step::Refused(kind) => {
-                let fault = Fault { kind, octets: Subpart::of(&sequence[..len]) };
+                let fault = Fault { kind, bytes: Subpart::of(&sequence[..len]) };
                 return Seam::Open(Scan { taken, end: End::IllFormed(fault) });
             }
         }
@@ -251,7 +251,7 @@ fn decode(sequence: &[u8]) -> char {
     };
     let value = sequence[1..]
         .iter()
-        .fold(u32::from(sequence[0] & lead_bits), |value, &octet| value << 6 | u32::from(octet & 0x3F));
+        .fold(u32::from(sequence[0] & lead_bits), |value, &byte| value << 6 | u32::from(byte & 0x3F));
     // SAFETY: the machine found the sequence whole; no sequence of its grammar stands for a surrogate or for a value
     // above 10FFFF.
     unsafe { char::from_u32_unchecked(value) }

@@ -1,7 +1,7 @@
 //! NEON: every 64-bit ARM.
 //!
 //! The formula of [`twin`](super::twin), as it stands: the look-up takes an index up to 63 and gives 0 for any other,
-//! which `s1` masks as it masks every other octet that is no lead.
+//! which `s1` masks as it masks every other byte that is no lead.
 
 use core::arch::aarch64::*;
 
@@ -13,7 +13,7 @@ use super::{Last, bulk};
 ///
 /// # Safety
 ///
-/// The CPU has the features named here, and the chunk has four octets or more.
+/// The CPU has the features named here, and the chunk has four bytes or more.
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
@@ -24,11 +24,11 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
 ///
 /// # Safety
 ///
-/// The CPU has the features named here, and there are four octets or more.
+/// The CPU has the features named here, and there are four bytes or more.
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn is_text(octets: &[u8]) -> bool {
+pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::is_text::<Neon>(octets) }
+    unsafe { vector::is_text::<Neon>(bytes) }
 }
 
 /// [`bulk::take_large`].
@@ -56,7 +56,7 @@ unsafe fn locate(chunk: &[u8], at: usize, end: usize) -> usize {
     unsafe { bulk::locate::<Neon>(chunk, at, end) }
 }
 
-/// From place `16 - n`: places that no vector has, then the octets in their order, so that a look-up moves them to
+/// From place `16 - n`: places that no vector has, then the bytes in their order, so that a look-up moves them to
 /// the front.
 #[rustfmt::skip]
 static TO_THE_FRONT: [u8; 32] = [
@@ -80,7 +80,7 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
-    unsafe fn last_octets(last: u32) -> Self {
+    unsafe fn last_bytes(last: u32) -> Self {
         unsafe { Self(vreinterpretq_u8_u32(vdupq_n_u32(last))) }
     }
 
@@ -95,11 +95,11 @@ impl Vector for Neon {
         let start = chunk.as_ptr();
         unsafe {
             if all >= 16 {
-                // The last 16 octets of the chunk; those that are asked for are their end.
+                // The last 16 bytes of the chunk; those that are asked for are their end.
                 let order = vld1q_u8(TO_THE_FRONT.as_ptr().add(16 - len));
                 return Self(vqtbl1q_u8(vld1q_u8(start.add(all - 16)), order));
             }
-            // Fewer than 16 octets are no rest: this is the whole chunk, by two loads that overlap.
+            // Fewer than 16 bytes are no rest: this is the whole chunk, by two loads that overlap.
             let (front, back) = if all >= 8 {
                 let front = u64::from_le_bytes(start.cast::<[u8; 8]>().read());
                 let back = u64::from_le_bytes(start.add(all - 8).cast::<[u8; 8]>().read());
@@ -170,7 +170,7 @@ impl Vector for Neon {
     #[inline(always)]
     unsafe fn first_mark(self) -> usize {
         unsafe {
-            // Four bits for each octet.
+            // Four bits for each byte.
             let marked = vreinterpretq_u16_s8(vshrq_n_s8::<7>(vreinterpretq_s8_u8(self.0)));
             let nibbles = vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(marked)));
             (nibbles.trailing_zeros() / 4) as usize

@@ -1,13 +1,13 @@
-//! Where an octet is: all its places in a stretch at once.
+//! Where a byte is: all its places in a stretch at once.
 //!
 //! To look for the next one from each one anew, as `memchr` does, costs a call and a mispredicted branch every time,
-//! which for lines of some fifty octets is more than to look at the octets. Here a block of 64 octets becomes 64 bits,
+//! which for lines of some fifty bytes is more than to look at the bytes. Here a block of 64 bytes becomes 64 bits,
 //! and the bits become places with hardly a branch.
 
 use super::arch;
 use super::kernel::Kernel;
 
-/// Octets that are looked at in one go.
+/// Bytes that are looked at in one go.
 const STRETCH: usize = 4096;
 
 /// Places found in one go: those of a block have room behind twice as many.
@@ -18,7 +18,7 @@ pub(super) const BLOCK: usize = 64;
 /// Most blocks hold so few.
 const FEW: usize = 4;
 
-/// The places of an octet that were found last, and how far it was looked for.
+/// The places of a byte that were found last, and how far it was looked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     /// Counted from `base`.
@@ -32,10 +32,10 @@ pub(crate) struct Places {
 impl Places {
     pub(crate) const NONE: Self = Self { found: [0; ROOM], next: 0, count: 0, base: 0, searched: 0 };
 
-    /// The next place of `octet` in `octets`; these are the same ones in each call.
+    /// The next place of `byte` in `bytes`; these are the same ones in each call.
     #[inline]
-    pub(crate) fn next(&mut self, octets: &[u8], octet: u8) -> Option<usize> {
-        if self.next == self.count && !self.go_on(octets, octet) {
+    pub(crate) fn next(&mut self, bytes: &[u8], byte: u8) -> Option<usize> {
+        if self.next == self.count && !self.go_on(bytes, byte) {
             return None;
         }
         let place = self.base + usize::from(*self.found.get(self.next)?);
@@ -45,32 +45,32 @@ impl Places {
 
     /// Looks for more, and says if there are any.
     #[inline(never)]
-    fn go_on(&mut self, octets: &[u8], octet: u8) -> bool {
+    fn go_on(&mut self, bytes: &[u8], byte: u8) -> bool {
         while self.next == self.count {
-            if self.searched >= octets.len() {
+            if self.searched >= bytes.len() {
                 return false;
             }
-            self.search(Kernel::in_use(), octets, octet);
+            self.search(Kernel::in_use(), bytes, byte);
         }
         true
     }
 
-    fn search(&mut self, kernel: Kernel, octets: &[u8], octet: u8) {
+    fn search(&mut self, kernel: Kernel, bytes: &[u8], byte: u8) {
         (self.base, self.next, self.count) = (self.searched, 0, 0);
-        arch::places::search(kernel, self, octets, octet);
+        arch::places::search(kernel, self, bytes, byte);
     }
 
-    /// Looks at the next blocks. `bits` tells which octets of a block it is; `note` writes the places that bits stand
+    /// Looks at the next blocks. `bits` tells which bytes of a block it is; `note` writes the places that bits stand
     /// for, counted from a start, and gives their number.
     #[inline(always)]
     pub(super) fn search_with(
         &mut self,
-        octets: &[u8],
+        bytes: &[u8],
         bits: impl Fn(&[u8; BLOCK]) -> u64,
         mut note: impl FnMut(u64, u16, &mut [u16; BLOCK]) -> usize,
     ) {
         let mut count = 0;
-        let mut rest = octets.get(self.base..).unwrap_or(&[]);
+        let mut rest = bytes.get(self.base..).unwrap_or(&[]);
         let mut start = 0;
         while start < STRETCH
             && let Some(room) = self.found.get_mut(count..).and_then(|room| room.first_chunk_mut())
@@ -108,15 +108,15 @@ pub(super) fn note(mut bits: u64, start: u16, room: &mut [u16; BLOCK]) -> usize 
     count
 }
 
-/// Which octets of a block it is, without any help: eight at a time.
+/// Which bytes of a block it is, without any help: eight at a time.
 #[inline]
-fn bits(block: &[u8; BLOCK], octet: u8) -> u64 {
+fn bits(block: &[u8; BLOCK], byte: u8) -> u64 {
     const LOW: u64 = u64::from_ne_bytes([0x7F; 8]);
-    let all = u64::from_ne_bytes([octet; 8]);
+    let all = u64::from_ne_bytes([byte; 8]);
     let (words, _) = block.as_chunks::<8>();
     words.iter().rev().fold(0, |bits, word| {
         let differs = u64::from_le_bytes(*word) ^ all;
-        // Bit 7 of each octet that is zero now, and no carry from one octet to the next.
+        // Bit 7 of each byte that is zero now, and no carry from one byte to the next.
         let equal = !(((differs & LOW) + LOW) | differs | LOW);
         // The eight bits side by side, the first one lowest.
         bits << 8 | (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
@@ -127,8 +127,8 @@ fn bits(block: &[u8; BLOCK], octet: u8) -> u64 {
 pub(super) mod plainly {
     use super::{Kernel, Places, bits, note};
 
-    pub(in crate::scan) fn search(_: Kernel, places: &mut Places, octets: &[u8], octet: u8) {
-        places.search_with(octets, |block| bits(block, octet), note);
+    pub(in crate::scan) fn search(_: Kernel, places: &mut Places, bytes: &[u8], byte: u8) {
+        places.search_with(bytes, |block| bits(block, byte), note);
     }
 }
 
@@ -136,15 +136,15 @@ pub(super) mod plainly {
 mod tests {
     use super::*;
 
-    fn all(octets: &[u8], octet: u8) -> Vec<usize> {
+    fn all(bytes: &[u8], byte: u8) -> Vec<usize> {
         let mut places = Places::NONE;
-        core::iter::from_fn(|| places.next(octets, octet)).collect()
+        core::iter::from_fn(|| places.next(bytes, byte)).collect()
     }
 
-    fn all_by(kernel: Kernel, octets: &[u8], octet: u8) -> Vec<usize> {
+    fn all_by(kernel: Kernel, bytes: &[u8], byte: u8) -> Vec<usize> {
         let (mut places, mut all) = (Places::NONE, Vec::new());
-        while places.searched < octets.len() {
-            places.search(kernel, octets, octet);
+        while places.searched < bytes.len() {
+            places.search(kernel, bytes, byte);
             let found = places.found[..places.count].iter();
             all.extend(found.map(|&place| places.base + usize::from(place)));
         }
@@ -161,21 +161,17 @@ mod tests {
         for one_in in [1, 2, 3, 20, 60, 500] {
             for len in (0..260).chain([1023, 1024, 1025, 5000]) {
                 let pick = |n: usize| [b'\n', 0, b'\n' | 0x80, b'\x0B', 0x7F, 0xFF][n % 6];
-                let octets: Vec<u8> =
+                let bytes: Vec<u8> =
                     (0..len).map(|_| if next() % one_in == 0 { pick(next()) } else { b'a' }).collect();
-                for octet in [b'\n', 0, b'a'] {
-                    let plain: Vec<usize> = (0..len).filter(|&at| octets[at] == octet).collect();
-                    assert_eq!(all(&octets, octet), plain, "{octet} in {octets:?}");
+                for byte in [b'\n', 0, b'a'] {
+                    let plain: Vec<usize> = (0..len).filter(|&at| bytes[at] == byte).collect();
+                    assert_eq!(all(&bytes, byte), plain, "{byte} in {bytes:?}");
                     for kernel in Kernel::available() {
-                        assert_eq!(
-                            all_by(kernel, &octets, octet),
-                            plain,
-                            "{kernel:?}: {octet} in {octets:?}"
-                        );
+                        assert_eq!(all_by(kernel, &bytes, byte), plain, "{kernel:?}: {byte} in {bytes:?}");
                     }
-                    let (blocks, _) = octets.as_chunks();
+                    let (blocks, _) = bytes.as_chunks();
                     for (i, block) in blocks.iter().enumerate() {
-                        let places = (0..BLOCK).filter(|at| bits(block, octet) >> at & 1 == 1);
+                        let places = (0..BLOCK).filter(|at| bits(block, byte) >> at & 1 == 1);
                         let plain = plain.iter().filter(|&&at| at / BLOCK == i).map(|at| at % BLOCK);
                         assert!(places.eq(plain));
                     }

@@ -1,6 +1,6 @@
 //! The kernel for every machine: words of ASCII, and the grammar's machine with its state in the count of a shift.
 //!
-//! The machine's table is turned on its side: for each octet a number holds, six bits for each state, where that
+//! The machine's table is turned on its side: for each byte a number holds, six bits for each state, where that
 //! state goes. A step is a shift by the state, which waits only for the state before it, while the loads wait for
 //! nothing (Per Vognsen's "shift-based DFA").
 
@@ -11,27 +11,27 @@ use crate::form::{Machine, UTF_8};
 const WIDTH: u32 = 6;
 const MASK: u64 = (1 << WIDTH) - 1;
 const BOUNDARY: u64 = 0;
-/// The numbers of the states of [`UTF_8`], by their number there; nothing in this form is longer than four octets.
+/// The numbers of the states of [`UTF_8`], by their number there; nothing in this form is longer than four bytes.
 const STATES: [u8; 8] = [0, 1, 2, 3, 6, 7, 8, 9];
-/// The state behind them: an octet was refused, and nothing leads away from it.
+/// The state behind them: a byte was refused, and nothing leads away from it.
 const REFUSED: u64 = STATES.len() as u64 * WIDTH as u64;
 
 static SHIFTS: [u64; 256] = shifts(&UTF_8);
 
 const fn shifts(machine: &Machine) -> [u64; 256] {
     let mut shifts = [REFUSED << REFUSED; 256];
-    let mut octet = 0;
-    while octet < 256 {
+    let mut byte = 0;
+    while byte < 256 {
         let mut from = 0;
         while from < STATES.len() {
-            let to = match machine.next(STATES[from], octet as u8) {
+            let to = match machine.next(STATES[from], byte as u8) {
                 Some(state) => place(state) * WIDTH as u64,
                 None => REFUSED,
             };
-            shifts[octet] |= to << (from as u32 * WIDTH);
+            shifts[byte] |= to << (from as u32 * WIDTH);
             from += 1;
         }
-        octet += 1;
+        byte += 1;
     }
     shifts
 }
@@ -44,18 +44,18 @@ const fn place(state: u8) -> u64 {
     place as u64
 }
 
-/// One octet. Only the low six bits of a state mean something.
+/// One byte. Only the low six bits of a state mean something.
 #[inline]
-fn step(state: u64, octet: u8) -> u64 {
-    SHIFTS[usize::from(octet)] >> (state & MASK)
+fn step(state: u64, byte: u8) -> u64 {
+    SHIFTS[usize::from(byte)] >> (state & MASK)
 }
 
-/// The state behind octets of which the last came last; `0` where none came.
+/// The state behind bytes of which the last came last; `0` where none came.
 fn state_after(last: u32) -> u64 {
-    // A good stream needs three octets to be known. What stands before them may be half a sequence: it is skipped.
-    let octets = last.to_le_bytes();
-    let start = (1..4).find(|&at| octets[at] & 0xC0 != 0x80).unwrap_or(4);
-    octets[start..].iter().fold(BOUNDARY, |state, &octet| step(state, octet))
+    // A good stream needs three bytes to be known. What stands before them may be half a sequence: it is skipped.
+    let bytes = last.to_le_bytes();
+    let start = (1..4).find(|&at| bytes[at] & 0xC0 != 0x80).unwrap_or(4);
+    bytes[start..].iter().fold(BOUNDARY, |state, &byte| step(state, byte))
 }
 
 const BLOCK: usize = 32;
@@ -83,9 +83,9 @@ pub(super) fn take(last: &mut Last, chunk: &[u8]) -> usize {
 }
 
 /// [`Implementation::is_text`](super::kernel::Implementation::is_text), and safe.
-pub(super) fn is_text(octets: &[u8]) -> bool {
-    let mut last = Last::before(octets.len());
-    take(&mut last, octets) == octets.len() && last.is_boundary()
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    let mut last = Last::before(bytes.len());
+    take(&mut last, bytes) == bytes.len() && last.is_boundary()
 }
 
 /// The first flaw in a chunk that follows `last`, or its length if it has none.
@@ -100,7 +100,7 @@ fn first_flaw(last: u32, chunk: &[u8]) -> usize {
             at += 4 * BLOCK * groups.iter().take_while(|group| is_ascii(group)).count();
             continue;
         }
-        let after = block.iter().fold(state, |state, &octet| step(state, octet));
+        let after = block.iter().fold(state, |state, &byte| step(state, byte));
         if after & MASK == REFUSED {
             return at + first_refused(state, block);
         }
@@ -110,15 +110,15 @@ fn first_flaw(last: u32, chunk: &[u8]) -> usize {
     at + first_refused(state, &chunk[at..])
 }
 
-/// The first octet that the machine refuses from this state on; the number of octets if there is none.
-fn first_refused(mut state: u64, octets: &[u8]) -> usize {
-    for (at, &octet) in octets.iter().enumerate() {
-        state = step(state, octet);
+/// The first byte that the machine refuses from this state on; the number of bytes if there is none.
+fn first_refused(mut state: u64, bytes: &[u8]) -> usize {
+    for (at, &byte) in bytes.iter().enumerate() {
+        state = step(state, byte);
         if state & MASK == REFUSED {
             return at;
         }
     }
-    octets.len()
+    bytes.len()
 }
 
 #[inline(always)]

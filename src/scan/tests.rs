@@ -1,10 +1,10 @@
-//! Every kernel that the machine has, against the standard library and against the formula on one octet.
+//! Every kernel that the machine has, against the standard library and against the formula on one byte.
 
 use super::last::{BEYOND, CALMEST};
 use super::{Kernel, Last, take_all, take_few, twin};
 use crate::Utf8Error;
 
-/// What this kernel finds, whatever it guesses before: the length of a chunk that is good up to its last octet.
+/// What this kernel finds, whatever it guesses before: the length of a chunk that is good up to its last byte.
 fn flaw_of(kernel: Kernel, word: u32, chunk: &[u8]) -> usize {
     let found = [0, CALMEST, BEYOND, CALMEST | BEYOND].map(|guess| {
         let before = Last::new(word, guess);
@@ -18,7 +18,7 @@ fn flaw_of(kernel: Kernel, word: u32, chunk: &[u8]) -> usize {
     found[0]
 }
 
-/// The places of a flaw that a kernel may tell: what an octet that is never a lead does is seen at it or behind it.
+/// The places of a flaw that a kernel may tell: what a byte that is never a lead does is seen at it or behind it.
 fn assert_flaw(kernel: Kernel, last: u32, chunk: &[u8], context: &dyn Fn() -> String) {
     let twin = twin::first_flaw(last, chunk);
     let found = flaw_of(kernel, last, chunk);
@@ -26,19 +26,19 @@ fn assert_flaw(kernel: Kernel, last: u32, chunk: &[u8], context: &dyn Fn() -> St
     assert!(found == twin || early, "{kernel:?} finds {found}, not {twin}: {}", context());
 }
 
-/// Octets, and where they stand in memory: `offset` octets behind a cache line.
+/// Bytes, and where they stand in memory: `offset` bytes behind a cache line.
 struct Placed {
     memory: Vec<u8>,
     start: usize,
 }
 
 impl Placed {
-    fn new(octets: &[u8], offset: usize) -> Self {
-        // Hostile octets around the chunk: a read outside of it would change the verdict.
-        let mut memory = vec![0xFF; octets.len() + 192];
+    fn new(bytes: &[u8], offset: usize) -> Self {
+        // Hostile bytes around the chunk: a read outside of it would change the verdict.
+        let mut memory = vec![0xFF; bytes.len() + 192];
         let start = memory.as_ptr().align_offset(64) + 64 + offset;
-        memory[start..start + octets.len()].copy_from_slice(octets);
-        memory.truncate(start + octets.len() + 1);
+        memory[start..start + bytes.len()].copy_from_slice(bytes);
+        memory.truncate(start + bytes.len() + 1);
         Self { memory, start }
     }
 
@@ -52,7 +52,7 @@ impl Placed {
     }
 }
 
-/// Text of this length in characters of 1, 2, 3 or 4 octets, or of all of them, filled up with ASCII.
+/// Text of this length in characters of 1, 2, 3 or 4 bytes, or of all of them, filled up with ASCII.
 fn text(len: usize, alphabet: &[&str]) -> Vec<u8> {
     let mut text = Vec::new();
     let mut characters = alphabet.iter().cycle();
@@ -150,7 +150,7 @@ fn every_critical_sequence_is_judged_alike_at_every_place_and_length() {
                     });
                     placed.chunk_mut()[at..end].copy_from_slice(&good[at..end]);
                 }
-                assert_eq!(flaw_of(kernel, 0, placed.chunk()), len, "{kernel:?}: {len} good octets");
+                assert_eq!(flaw_of(kernel, 0, placed.chunk()), len, "{kernel:?}: {len} good bytes");
             }
         }
     }
@@ -229,7 +229,7 @@ fn a_whole_text_is_told_from_one_that_is_not_at_every_length() {
             for alphabet in ALPHABETS {
                 let good = text(len, alphabet);
                 let mut placed = Placed::new(&good, len % 64);
-                assert!(kernel.is_text(placed.chunk()), "{kernel:?}: {len} octets of {alphabet:?}");
+                assert!(kernel.is_text(placed.chunk()), "{kernel:?}: {len} bytes of {alphabet:?}");
                 for at in 0..len {
                     let critical = CRITICAL[(at + 3 * len) % CRITICAL.len()];
                     let end = len.min(at + critical.len());
@@ -285,7 +285,7 @@ fn two_characters_in_ascii_are_judged_alike_at_every_distance() {
     }
 }
 
-/// A flaw at every place of a chunk of every length up to 700 octets, in ASCII and in characters of four octets, where
+/// A flaw at every place of a chunk of every length up to 700 bytes, in ASCII and in characters of four bytes, where
 /// the chunk stands at each of these offsets.
 fn check_every_place(offsets: impl Fn(usize, usize) -> core::ops::Range<usize>) {
     for kernel in Kernel::available() {
@@ -300,7 +300,7 @@ fn check_every_place(offsets: impl Fn(usize, usize) -> core::ops::Range<usize>) 
                     let mut emoji = Placed::new(&texts[1], offset);
                     assert_eq!(flaw_of(kernel, 0, emoji.chunk()), len);
                     emoji.chunk_mut()[at] = 0xFF;
-                    // Where a lead may stand it is seen at the next octet, if there is one.
+                    // Where a lead may stand it is seen at the next byte, if there is one.
                     let is_lead = at % 4 == 0 || at >= len / 4 * 4;
                     let expected = if is_lead && at + 1 < len { at + 1 } else { at };
                     let found = flaw_of(kernel, 0, emoji.chunk());
@@ -338,7 +338,7 @@ fn random(state: &mut u64) -> u64 {
 }
 
 #[test]
-fn random_octets_are_judged_alike_however_they_are_cut() {
+fn random_bytes_are_judged_alike_however_they_are_cut() {
     let mut seed = 0x9E37_79B9_7F4A_7C15;
     let rounds = match () {
         () if cfg!(miri) => 60,
@@ -346,22 +346,22 @@ fn random_octets_are_judged_alike_however_they_are_cut() {
         () => 100_000,
     };
     for round in 0..rounds {
-        let mut octets = Vec::new();
+        let mut bytes = Vec::new();
         let flaws = random(&mut seed) % 4;
         for _ in 0..random(&mut seed) % 40 {
             let alphabet = ALPHABETS[random(&mut seed) as usize % ALPHABETS.len()];
-            octets.extend(text(random(&mut seed) as usize % 24, alphabet));
+            bytes.extend(text(random(&mut seed) as usize % 24, alphabet));
             if random(&mut seed) % 16 < flaws {
-                octets.extend_from_slice(CRITICAL[random(&mut seed) as usize % CRITICAL.len()]);
+                bytes.extend_from_slice(CRITICAL[random(&mut seed) as usize % CRITICAL.len()]);
             }
         }
-        let expected = verdict_of_std(&octets);
-        let is_text = core::str::from_utf8(&octets).is_ok() && octets.len() >= 4;
+        let expected = verdict_of_std(&bytes);
+        let is_text = core::str::from_utf8(&bytes).is_ok() && bytes.len() >= 4;
         for kernel in Kernel::available() {
-            assert_eq!(kernel.is_text(&octets), is_text, "{kernel:?}, round {round}: {octets:02X?}");
-            assert_eq!(verdict(kernel, &[&octets]), expected, "{kernel:?}, round {round}: {octets:02X?}");
+            assert_eq!(kernel.is_text(&bytes), is_text, "{kernel:?}, round {round}: {bytes:02X?}");
+            assert_eq!(verdict(kernel, &[&bytes]), expected, "{kernel:?}, round {round}: {bytes:02X?}");
             let mut chunks = Vec::new();
-            let mut rest = &octets[..];
+            let mut rest = &bytes[..];
             while !rest.is_empty() {
                 let longest = rest.len().min([3, 20, 70, 400][round % 4]);
                 let (chunk, behind) = rest.split_at(random(&mut seed) as usize % (longest + 1));
@@ -381,13 +381,13 @@ struct Verdict {
     len: usize,
 }
 
-fn verdict_of_std(octets: &[u8]) -> Verdict {
-    match core::str::from_utf8(octets) {
-        Ok(_) => Verdict { valid_up_to: octets.len(), ill_formed: false, len: 0 },
+fn verdict_of_std(bytes: &[u8]) -> Verdict {
+    match core::str::from_utf8(bytes) {
+        Ok(_) => Verdict { valid_up_to: bytes.len(), ill_formed: false, len: 0 },
         Err(error) => Verdict {
             valid_up_to: error.valid_up_to(),
             ill_formed: error.error_len().is_some(),
-            len: error.error_len().unwrap_or(octets.len() - error.valid_up_to()),
+            len: error.error_len().unwrap_or(bytes.len() - error.valid_up_to()),
         },
     }
 }
@@ -409,7 +409,7 @@ fn verdict_by(chunks: &[&[u8]], take: impl Fn(&mut Last, &[u8]) -> usize) -> Ver
         let flaw = take(&mut last, chunk);
         if flaw < chunk.len() {
             let (taken, fault) = super::refuse(last, chunk, flaw);
-            let len = usize::from(fault.octets.len());
+            let len = usize::from(fault.bytes.len());
             return Verdict { valid_up_to: before + taken - len, ill_formed: true, len };
         }
         before += chunk.len();
@@ -428,19 +428,19 @@ fn long_streams_are_judged_alike_with_the_guesses_that_they_lead_to() {
         () => 20_000,
     };
     for round in 0..rounds {
-        let mut octets = Vec::new();
+        let mut bytes = Vec::new();
         for _ in 0..1 + random(&mut seed) % 12 {
             let alphabet = ALPHABETS[random(&mut seed) as usize % ALPHABETS.len()];
-            octets.extend(text(1 + random(&mut seed) as usize % 900, alphabet));
+            bytes.extend(text(1 + random(&mut seed) as usize % 900, alphabet));
         }
         if round % 3 > 0 {
-            let at = random(&mut seed) as usize % octets.len();
-            octets[at] =
+            let at = random(&mut seed) as usize % bytes.len();
+            bytes[at] =
                 [0x80, 0xBF, 0xC1, 0xC3, 0xE2, 0xED, 0xF0, 0xF4, 0xFF, b'a'][random(&mut seed) as usize % 10];
         }
-        let expected = verdict_of_std(&octets);
+        let expected = verdict_of_std(&bytes);
         let mut chunks = Vec::new();
-        let mut rest = &octets[..];
+        let mut rest = &bytes[..];
         while !rest.is_empty() {
             let longest = rest.len().min([20, 300, 700, 3_000][random(&mut seed) as usize % 4]);
             let (chunk, behind) = rest.split_at(1 + random(&mut seed) as usize % longest);
@@ -458,7 +458,7 @@ fn long_streams_are_judged_alike_with_the_guesses_that_they_lead_to() {
 }
 
 #[test]
-fn a_chunk_is_refused_for_its_last_octet() {
+fn a_chunk_is_refused_for_its_last_byte() {
     let refused = [
         (&b""[..], [0x80, 0xC0, 0xC1, 0xF5, 0xFF]),
         (b"\xE0", [0x80, 0x9F, b'a', 0xC2, 0xFF]),
@@ -469,16 +469,16 @@ fn a_chunk_is_refused_for_its_last_octet() {
     ];
     let lens: &[usize] = if cfg!(miri) { &[0, 1, 3, 4, 31, 33, 64] } else { &[1460, 2048, 4096] };
     for len in lens.iter().copied().chain(if cfg!(miri) { 0..0 } else { 0..69 }) {
-        for (begun, octets) in refused {
-            for octet in octets {
+        for (begun, bytes) in refused {
+            for byte in bytes {
                 let mut chunk = text(len, ALPHABETS[4]);
                 chunk.extend_from_slice(begun);
-                chunk.push(octet);
+                chunk.push(byte);
                 let flaw = chunk.len() - 1;
                 assert_eq!(
                     take_all(&mut Last::default(), &chunk),
                     flaw,
-                    "{begun:02X?} {octet:02X} behind {len}"
+                    "{begun:02X?} {byte:02X} behind {len}"
                 );
                 for kernel in Kernel::available() {
                     assert!(verdict(kernel, &[&chunk]).ill_formed, "{kernel:?}");

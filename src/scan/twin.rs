@@ -1,20 +1,20 @@
-//! The formula of the vector kernels, and the same formula for one octet.
+//! The formula of the vector kernels, and the same formula for one byte.
 //!
 //! # What is asked
 //!
-//! Let `x` be an octet and `p1`, `p2`, `p3` the octets one, two and three before it, all of them of a stream that was
+//! Let `x` be a byte and `p1`, `p2`, `p3` the bytes one, two and three before it, all of them of a stream that was
 //! good so far. Does `x` make it ill-formed? By the table of RFC 3629 §4 (Unicode table 3-7) three things can be wrong:
 //!
-//! 1. a sequence before `x` is unfinished, and `x` is not a continuation octet `80..=BF`;
-//! 2. no sequence before `x` is unfinished, and `x` is a continuation octet;
-//! 3. `p1` is a lead that allows only some continuation octets as its second (`E0`, `ED`, `F0`, `F4`), or none at all
+//! 1. a sequence before `x` is unfinished, and `x` is not a continuation byte `80..=BF`;
+//! 2. no sequence before `x` is unfinished, and `x` is a continuation byte;
+//! 3. `p1` is a lead that allows only some continuation bytes as its second (`E0`, `ED`, `F0`, `F4`), or none at all
 //!    (`C0`, `C1`, `F5..=FF`), and `x` is one of the others.
 //!
 //! # How nine vector operations answer it
 //!
-//! Every intermediate answer is bit 7 of an octet; the other bits are noise that nobody looks at.
+//! Every intermediate answer is bit 7 of a byte; the other bits are noise that nobody looks at.
 //!
-//! *Is a sequence unfinished?* A lead that is `C0` or more wants one octet behind it, one that is `E0` or more wants
+//! *Is a sequence unfinished?* A lead that is `C0` or more wants one byte behind it, one that is `E0` or more wants
 //! two, one that is `F0` or more wants three. An unsigned subtraction that saturates at zero moves each of these
 //! limits to `80`, where bit 7 begins:
 //!
@@ -35,8 +35,8 @@
 //!
 //! So `due ^ cont` has bit 7 in cases 1 and 2.
 //!
-//! *Is `x` a second octet that this lead forbids?* A table `T`, indexed by the low six bits of the lead, holds what
-//! must be added (wrapping) to a continuation octet so that the allowed ones land below `80` and the others do not:
+//! *Is `x` a second byte that this lead forbids?* A table `T`, indexed by the low six bits of the lead, holds what
+//! must be added (wrapping) to a continuation byte so that the allowed ones land below `80` and the others do not:
 //!
 //! | lead | allowed | `T` | allowed + `T` | the other continuations + `T` |
 //! |---|---|---|---|---|
@@ -64,7 +64,7 @@
 //! # One subtraction, one load less
 //!
 //! Most text has no sequence of four, which is no character beyond the Basic Multilingual Plane. For such text `s3` is
-//! left out, and `T` forbids every octet behind a lead of four, as it does behind `F5`:
+//! left out, and `T` forbids every byte behind a lead of four, as it does behind `F5`:
 //!
 //! ```text
 //! flaw = ((s1 | s2) ^ cont) | (s1 & (x + T'[p1 & 3F]))        where p2 and p3 are below F0
@@ -76,11 +76,11 @@
 //!
 //! # What it leaves to others
 //!
-//! - `C0`, `C1` and `F5..=FF` are flagged at the octet *behind* them, whatever that is. So that a chunk which ends with
-//!   one is refused at once, its last octet is looked at separately: [`is_never_a_lead`].
+//! - `C0`, `C1` and `F5..=FF` are flagged at the byte *behind* them, whatever that is. So that a chunk which ends with
+//!   one is refused at once, its last byte is looked at separately: [`is_never_a_lead`].
 //! - Behind a flaw the formula means nothing, because the stream was not good so far. Only the first flaw is used.
 //! - The flaw is where the stream became ill-formed, not where the ill-formed sequence begins; the grammar's own
-//!   machine is asked for that ([`form`](crate::form)), over the at most four octets concerned.
+//!   machine is asked for that ([`form`](crate::form)), over the at most four bytes concerned.
 //!
 //! A test in this file compares the formula with the three statements above for all 2^32 quadruples `(p3, p2, p1, x)`,
 //! and with the machine wherever a good stream can hold the first three:
@@ -89,7 +89,7 @@
 //! cargo test --release --lib -- --ignored quadruples
 //! ```
 
-/// What to add to the second octet, by the low six bits of the lead: see the module's table.
+/// What to add to the second byte, by the low six bits of the lead: see the module's table.
 pub(super) const SECOND: &Aligned<64> = &{
     let mut table = [0x80; 64];
     table[0x00] = 0x00;
@@ -121,44 +121,44 @@ pub(super) const SECOND_IN_BMP: &Aligned<64> = &{
 #[repr(align(64))]
 pub(super) struct Aligned<const N: usize>(pub(super) [u8; N]);
 
-/// Does `octet` make a stream ill-formed that ended with `last`, whose most significant octet came last?
+/// Does `byte` make a stream ill-formed that ended with `last`, whose most significant byte came last?
 #[inline]
-pub(super) const fn is_flaw(last: u32, octet: u8) -> bool {
+pub(super) const fn is_flaw(last: u32, byte: u8) -> bool {
     let [_, p3, p2, p1] = last.to_le_bytes();
     let s1 = p1.saturating_sub(0x40);
     let s2 = p2.saturating_sub(0x60);
     let s3 = p3.saturating_sub(0x70);
     let due = s1 | s2 | s3;
-    let cont = (octet as i8).saturating_add(0x40) as u8;
-    let w = octet.wrapping_add(SECOND.0[(p1 & 0x3F) as usize]);
+    let cont = (byte as i8).saturating_add(0x40) as u8;
+    let w = byte.wrapping_add(SECOND.0[(p1 & 0x3F) as usize]);
     ((due ^ cont) | (s1 & w)) & 0x80 != 0
 }
 
 /// The same by the formula for the Basic Multilingual Plane: also if the stream ended with a lead of four.
 #[cfg(test)]
-const fn is_flaw_in_bmp(last: u32, octet: u8) -> bool {
+const fn is_flaw_in_bmp(last: u32, byte: u8) -> bool {
     let [_, _, p2, p1] = last.to_le_bytes();
     let s1 = p1.saturating_sub(0x40);
     let due = s1 | p2.saturating_sub(0x60);
-    let cont = (octet as i8).saturating_add(0x40) as u8;
-    let w = octet.wrapping_add(SECOND_IN_BMP.0[(p1 & 0x3F) as usize]);
+    let cont = (byte as i8).saturating_add(0x40) as u8;
+    let w = byte.wrapping_add(SECOND_IN_BMP.0[(p1 & 0x3F) as usize]);
     ((due ^ cont) | (s1 & w)) & 0x80 != 0
 }
 
-/// `C0`, `C1`, `F5..=FF`: octets that no well-formed text holds (RFC 3629 §3).
+/// `C0`, `C1`, `F5..=FF`: bytes that no well-formed text holds (RFC 3629 §3).
 #[inline]
-pub(super) const fn is_never_a_lead(octet: u8) -> bool {
-    octet & 0xFE == 0xC0 || octet >= 0xF5
+pub(super) const fn is_never_a_lead(byte: u8) -> bool {
+    byte & 0xFE == 0xC0 || byte >= 0xF5
 }
 
-/// The first flaw in a chunk, octet by octet; its length if there is none.
+/// The first flaw in a chunk, byte by byte; its length if there is none.
 #[inline]
 pub(super) fn first_flaw(mut last: u32, chunk: &[u8]) -> usize {
-    for (at, &octet) in chunk.iter().enumerate() {
-        if is_flaw(last, octet) {
+    for (at, &byte) in chunk.iter().enumerate() {
+        if is_flaw(last, byte) {
             return at;
         }
-        last = last >> 8 | u32::from(octet) << 24;
+        last = last >> 8 | u32::from(byte) << 24;
     }
     chunk.len()
 }
@@ -168,18 +168,18 @@ mod tests {
     use super::*;
     use crate::form::{State, Step, UTF_8};
 
-    /// Where the machine can stand, and one place more: behind an octet that it refused as a lead.
+    /// Where the machine can stand, and one place more: behind a byte that it refused as a lead.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     enum Place {
         At(State),
         BehindNeverALead,
     }
 
-    fn step(place: Place, octet: u8) -> Option<Place> {
+    fn step(place: Place, byte: u8) -> Option<Place> {
         let Place::At(state) = place else { return None };
-        match UTF_8.step(state, octet) {
+        match UTF_8.step(state, byte) {
             Step::To(next) => Some(Place::At(next)),
-            Step::Refused(_) if state == State::BOUNDARY && is_never_a_lead(octet) => {
+            Step::Refused(_) if state == State::BOUNDARY && is_never_a_lead(byte) => {
                 Some(Place::BehindNeverALead)
             }
             Step::Refused(_) => None,
@@ -191,8 +191,8 @@ mod tests {
         let mut places = vec![Place::At(State::BOUNDARY)];
         let mut next = 0;
         while next < places.len() {
-            for octet in 0..=0xFF {
-                if let Some(place) = step(places[next], octet)
+            for byte in 0..=0xFF {
+                if let Some(place) = step(places[next], byte)
                     && !places.contains(&place)
                 {
                     places.push(place);
@@ -220,14 +220,14 @@ mod tests {
         due != is_continuation || p1 >= 0xC0 && is_forbidden()
     }
 
-    /// Checks every quadruple whose octet `p3` is in `range`: against the statement, and, where a good stream can hold
+    /// Checks every quadruple whose byte `p3` is in `range`: against the statement, and, where a good stream can hold
     /// the first three, against the machine. Gives the number of both.
     fn check(range: core::ops::RangeInclusive<u8>) -> (u64, u64) {
         let places = places();
         let verdicts: Vec<[bool; 256]> =
             places.iter().map(|&place| core::array::from_fn(|x| step(place, x as u8).is_none())).collect();
         let index = |place| places.iter().position(|&p| p == place).expect("listed");
-        // All that the statement asks of `p3` and `p2` is whether they want an octet here.
+        // All that the statement asks of `p3` and `p2` is whether they want a byte here.
         let statements: Vec<[[bool; 256]; 2]> = (0..=0xFF_u8)
             .map(|p1| [0x00, 0xF0].map(|p3| core::array::from_fn(|x| is_wrong(p3, 0x00, p1, x as u8))))
             .collect();
@@ -254,7 +254,7 @@ mod tests {
                     let Some(place) = after.next() else { continue };
                     assert!(
                         after.all(|other| other == place),
-                        "three octets decide: {p3:02X} {p2:02X} {p1:02X}"
+                        "three bytes decide: {p3:02X} {p2:02X} {p1:02X}"
                     );
                     assert!(found == verdicts[index(place)], "{p3:02X} {p2:02X} {p1:02X}");
                     good += 256;
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_formula_agrees_with_the_machine_behind_every_kind_of_octet() {
+    fn the_formula_agrees_with_the_machine_behind_every_kind_of_byte() {
         for p3 in [0x7F, 0x80, 0xC2, 0xE0, 0xED, 0xF0, 0xF4] {
             assert_eq!(check(p3..=p3).0, 1 << 24);
         }
@@ -277,7 +277,7 @@ mod tests {
         let halves = [0x00..=0x7F, 0x80..=0xFF].map(|range| std::thread::spawn(move || check(range)));
         let [low, high] = halves.map(|half| half.join().expect("agrees"));
         assert_eq!(low.0 + high.0, 1 << 32);
-        // Not every three octets follow each other in a good stream.
+        // Not every three bytes follow each other in a good stream.
         assert_eq!((low.1 + high.1) / 256, 6_815_744);
     }
 }

@@ -5,11 +5,11 @@ use super::kernel::Kernel;
 use super::{Last, prefix};
 use crate::boundary::truncate;
 
-/// Octets that are validated at a time and then read again: they stay in the nearest cache.
+/// Bytes that are validated at a time and then read again: they stay in the nearest cache.
 const PAGE: usize = 4 * 1024;
 
-/// Reads UTF-8 and writes UTF-16 while both last, up to something ill-formed: octets taken and octets written. Text
-/// that there may be no room for is left out: two octets for each octet of text are always enough.
+/// Reads UTF-8 and writes UTF-16 while both last, up to something ill-formed: bytes taken and bytes written. Text
+/// that there may be no room for is left out: two bytes for each byte of text are always enough.
 pub(crate) fn encode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let kernel = Kernel::in_use();
     if kernel.is_portable() {
@@ -38,12 +38,12 @@ fn encode_text<const BIG_ENDIAN: bool>(kernel: Kernel, text: &str, dst: &mut [u8
     let text = truncate(text, dst.len() / 2);
     // SAFETY: there is room.
     let (read, written) = unsafe { arch::utf16::encode::<BIG_ENDIAN>(kernel, text, dst) };
-    // SAFETY: what was written left two octets for each octet of the rest.
+    // SAFETY: what was written left two bytes for each byte of the rest.
     let rest = unsafe { encode_portable::<BIG_ENDIAN>(&text.as_bytes()[read..], &mut dst[written..]) };
     written + rest.1
 }
 
-/// Reads UTF-16 and writes UTF-8 while both last, up to an unpaired surrogate: octets taken and octets written.
+/// Reads UTF-16 and writes UTF-8 while both last, up to an unpaired surrogate: bytes taken and bytes written.
 pub(crate) fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     decode_with::<BIG_ENDIAN>(Kernel::in_use(), src, dst)
 }
@@ -57,27 +57,27 @@ fn decode_with<const BIG_ENDIAN: bool>(kernel: Kernel, src: &[u8], dst: &mut [u8
 /// Code units that are looked at together to see whether they are ASCII.
 const BLOCK: usize = 16;
 
-/// Octets that are looked at together, and then widened together: long enough for the compiler's vectors.
+/// Bytes that are looked at together, and then widened together: long enough for the compiler's vectors.
 const ASCII_BLOCK: usize = 128;
 
-/// Up to something ill-formed: octets taken and octets written.
+/// Up to something ill-formed: bytes taken and bytes written.
 ///
 /// # Safety
 ///
-/// `dst` has two octets for each octet of `src`.
+/// `dst` has two bytes for each byte of `src`.
 unsafe fn encode_portable<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     debug_assert!(dst.len() / 2 >= src.len());
     let mut written = 0;
     let mut rest = src;
     while let Some(lead) = rest.first() {
-        // SAFETY of every `put`: each unit stands for one octet of the text or more, so that there is room for it.
+        // SAFETY of every `put`: each unit stands for one byte of the text or more, so that there is room for it.
         if lead.is_ascii() {
             let start = rest.len();
             while let Some((block, after)) = rest.split_first_chunk::<8>()
                 && u64::from_ne_bytes(*block) & 0x8080_8080_8080_8080 == 0
             {
                 // SAFETY: as above.
-                unsafe { put(dst, &mut written, block.map(|octet| order::<BIG_ENDIAN>(octet.into()))) };
+                unsafe { put(dst, &mut written, block.map(|byte| order::<BIG_ENDIAN>(byte.into()))) };
                 rest = after;
                 if start - rest.len() >= 2 * BLOCK {
                     // Plain ASCII, it seems.
@@ -86,9 +86,9 @@ unsafe fn encode_portable<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) ->
                     written += 2 * read;
                 }
             }
-            while let [octet @ 0..0x80, after @ ..] = rest {
+            while let [byte @ 0..0x80, after @ ..] = rest {
                 // SAFETY: as above.
-                unsafe { put(dst, &mut written, [order::<BIG_ENDIAN>((*octet).into())]) };
+                unsafe { put(dst, &mut written, [order::<BIG_ENDIAN>((*byte).into())]) };
                 rest = after;
             }
             continue;
@@ -100,8 +100,8 @@ unsafe fn encode_portable<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) ->
             rest = after;
             continue;
         }
-        // The octets of the sequence from the lowest of the word on; what is behind the end is no continuation.
-        let word = rest.first_chunk().map_or_else(|| end(rest), |octets| u32::from_le_bytes(*octets));
+        // The bytes of the sequence from the lowest of the word on; what is behind the end is no continuation.
+        let word = rest.first_chunk().map_or_else(|| end(rest), |bytes| u32::from_le_bytes(*bytes));
         let bits = |shift: u32| (word >> shift) as u16 & 0x3F;
         if word & 0x00C0_C0F0 == 0x0080_80E0 {
             let unit = (word as u16) << 12 | bits(8) << 6 | bits(16);
@@ -128,29 +128,29 @@ unsafe fn encode_portable<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) ->
     (src.len() - rest.len(), written)
 }
 
-/// The word of fewer than four octets.
+/// The word of fewer than four bytes.
 #[cold]
-fn end(octets: &[u8]) -> u32 {
-    octets.iter().rev().fold(0, |word, &octet| word << 8 | u32::from(octet))
+fn end(bytes: &[u8]) -> u32 {
+    bytes.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))
 }
 
 /// # Safety
 ///
-/// `dst` has room for the units behind the octets written.
+/// `dst` has room for the units behind the bytes written.
 #[inline(always)]
 unsafe fn put<const N: usize>(dst: &mut [u8], written: &mut usize, units: [[u8; 2]; N]) {
-    // SAFETY: there is room; octets have no alignment.
+    // SAFETY: there is room; bytes have no alignment.
     unsafe { dst.as_mut_ptr().add(*written).cast::<[[u8; 2]; N]>().write(units) };
     *written += 2 * N;
 }
 
-/// Writes blocks of ASCII: how many octets were read.
+/// Writes blocks of ASCII: how many bytes were read.
 fn encode_ascii<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> usize {
     let blocks = src.as_chunks::<ASCII_BLOCK>().0.iter().take_while(|block| block.is_ascii());
     let mut read = 0;
     for (block, place) in blocks.zip(dst.as_chunks_mut::<{ 2 * ASCII_BLOCK }>().0) {
-        for (unit, octet) in place.as_chunks_mut().0.iter_mut().zip(block) {
-            *unit = order::<BIG_ENDIAN>((*octet).into());
+        for (unit, byte) in place.as_chunks_mut().0.iter_mut().zip(block) {
+            *unit = order::<BIG_ENDIAN>((*byte).into());
         }
         read += ASCII_BLOCK;
     }
@@ -164,17 +164,17 @@ const fn order<const BIG_ENDIAN: bool>(unit: u16) -> [u8; 2] {
 fn decode_portable<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (len, mut rest, mut room) = (dst.len(), src, dst);
     let unit =
-        |octets: [u8; 2]| if BIG_ENDIAN { u16::from_be_bytes(octets) } else { u16::from_le_bytes(octets) };
+        |bytes: [u8; 2]| if BIG_ENDIAN { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) };
     let mut ascii_lately = 0;
     // The longest sequence; what is left then is for whoever looks more closely.
     while let Some((place, _)) = room.split_first_chunk_mut::<4>() {
         let Some((first, after)) = rest.split_first_chunk::<2>() else { break };
         let (written, after) = match unit(*first) {
-            octet @ 0..0x80 => {
+            byte @ 0..0x80 => {
                 if let Some((block, after)) = rest.split_first_chunk::<8>()
-                    && let Some(octets) = four_ascii::<BIG_ENDIAN>(*block)
+                    && let Some(bytes) = four_ascii::<BIG_ENDIAN>(*block)
                 {
-                    *place = octets;
+                    *place = bytes;
                     ascii_lately += 4;
                     rest = after;
                     room = &mut room[4..];
@@ -187,7 +187,7 @@ fn decode_portable<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize
                     continue;
                 }
                 ascii_lately = 0;
-                place[0] = octet as u8;
+                place[0] = byte as u8;
                 (1, after)
             }
             value @ 0x80..0x800 => {
@@ -226,8 +226,8 @@ fn four_ascii<const BIG_ENDIAN: bool>(units: [u8; 8]) -> Option<[u8; 4]> {
         return None;
     }
     let pairs = (units | units >> 8) & 0x0000_FFFF_0000_FFFF;
-    let octets = (pairs | pairs >> 16) as u32;
-    Some(if BIG_ENDIAN { octets.to_be_bytes() } else { octets.to_le_bytes() })
+    let bytes = (pairs | pairs >> 16) as u32;
+    Some(if BIG_ENDIAN { bytes.to_be_bytes() } else { bytes.to_le_bytes() })
 }
 
 /// Reads blocks of ASCII: how many code units.
@@ -235,10 +235,10 @@ fn decode_ascii<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> usize {
     let mut read = 0;
     for (units, place) in src.chunks_exact(2 * BLOCK).zip(dst.chunks_exact_mut(BLOCK)) {
         let mut other = 0;
-        for (unit, octet) in units.as_chunks::<2>().0.iter().zip(place) {
+        for (unit, byte) in units.as_chunks::<2>().0.iter().zip(place) {
             let unit = if BIG_ENDIAN { u16::from_be_bytes(*unit) } else { u16::from_le_bytes(*unit) };
             other |= unit;
-            *octet = unit as u8;
+            *byte = unit as u8;
         }
         if other >= 0x80 {
             break;
@@ -248,7 +248,7 @@ fn decode_ascii<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> usize {
     read
 }
 
-/// The octet with these six free bits.
+/// The byte with these six free bits.
 const fn cont(bits: u32) -> u8 {
     0x80 | (bits & 0x3F) as u8
 }
@@ -272,12 +272,12 @@ mod tests {
     }
 
     fn check<const BIG_ENDIAN: bool>(kernel: Kernel) {
-        let octets =
+        let bytes =
             |units: &[u16]| units.iter().flat_map(|&unit| order::<BIG_ENDIAN>(unit)).collect::<Vec<_>>();
         for (i, text) in texts().enumerate() {
             let units: Vec<u16> = text.encode_utf16().collect();
-            let utf_16 = octets(&units);
-            // Everything stands at every place in memory, too. No more room than is asked for, and hostile octets
+            let utf_16 = bytes(&units);
+            // Everything stands at every place in memory, too. No more room than is asked for, and hostile bytes
             // behind it.
             let shift = i % 32;
             let source = ["?".repeat(shift), text.clone()].concat();
@@ -300,14 +300,14 @@ mod tests {
             let mut out = vec![0xEE; text.len() / 2 + 64];
             let (read, written) = decode_with::<BIG_ENDIAN>(kernel, &utf_16, &mut out[..text.len() / 2]);
             assert_eq!(out[..written], text.as_bytes()[..written], "{text}");
-            assert_eq!(octets(&text[..written].encode_utf16().collect::<Vec<_>>()), utf_16[..read], "{text}");
+            assert_eq!(bytes(&text[..written].encode_utf16().collect::<Vec<_>>()), utf_16[..read], "{text}");
             assert_eq!(out[text.len() / 2..], [0xEE; 64], "{text}");
 
             // Half a pair anywhere between characters stops it in front of it.
             let at = units.len() * (i % 7) / 6;
             let at = if matches!(units.get(at), Some(0xDC00..0xE000)) { at - 1 } else { at };
             for half in [0xDC00, 0xD800] {
-                let unpaired = octets(&[&units[..at], &[half], &units[at..]].concat());
+                let unpaired = bytes(&[&units[..at], &[half], &units[at..]].concat());
                 let mut out = vec![0; text.len() + 200];
                 let (read, written) = decode_with::<BIG_ENDIAN>(kernel, &unpaired, &mut out);
                 let good = String::from_utf16(&units[..at]).expect("whole pairs");
@@ -326,16 +326,16 @@ mod tests {
         let mut out = [0xEE; 32];
         for i in 0..OCTETS.len().pow(4) {
             let four = [0, 1, 2, 3].map(|place| OCTETS[i / OCTETS.len().pow(place) % OCTETS.len()]);
-            for (octets, len) in [(&four[..], 4), (&four[1..], 3)] {
-                let good = match core::str::from_utf8(octets) {
+            for (bytes, len) in [(&four[..], 4), (&four[1..], 3)] {
+                let good = match core::str::from_utf8(bytes) {
                     Ok(text) => text,
-                    Err(error) => core::str::from_utf8(&octets[..error.valid_up_to()]).expect("good"),
+                    Err(error) => core::str::from_utf8(&bytes[..error.valid_up_to()]).expect("good"),
                 };
                 // SAFETY: there is room.
-                let (read, written) = unsafe { encode_portable::<false>(octets, &mut out[..2 * len]) };
-                assert_eq!(read, good.len(), "{octets:02X?}");
+                let (read, written) = unsafe { encode_portable::<false>(bytes, &mut out[..2 * len]) };
+                assert_eq!(read, good.len(), "{bytes:02X?}");
                 let units = good.encode_utf16().flat_map(order::<false>);
-                assert!(units.eq(out[..written].iter().copied()), "{octets:02X?}");
+                assert!(units.eq(out[..written].iter().copied()), "{bytes:02X?}");
             }
         }
         assert_eq!(out[8..], [0xEE; 24]);

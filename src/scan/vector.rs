@@ -6,36 +6,36 @@
 
 use super::{Last, SMALL};
 
-/// A vector of octets, and the formula of [`twin`](super::twin) on it.
+/// A vector of bytes, and the formula of [`twin`](super::twin) on it.
 ///
 /// # Safety of the functions
 ///
 /// All of them need the CPU features of the implementing type; the functions that read memory say what more.
 pub(super) trait Vector: Copy {
-    /// Octets in a vector.
+    /// Bytes in a vector.
     const LEN: usize;
     /// Vectors that the main loop takes at once: an even number.
     const GROUP: usize;
 
-    /// Nothing: no octet above `7F`, no flaw.
+    /// Nothing: no byte above `7F`, no flaw.
     unsafe fn zero() -> Self;
 
-    /// A vector that ends with the last four octets of the stream.
-    unsafe fn last_octets(last: u32) -> Self;
+    /// A vector that ends with the last four bytes of the stream.
+    unsafe fn last_bytes(last: u32) -> Self;
 
     /// # Safety
     ///
-    /// `LEN` octets at `from` can be read.
+    /// `LEN` bytes at `from` can be read.
     unsafe fn load(from: *const u8) -> Self;
 
-    /// The octets of `chunk` from `at` to its end, which are `LEN` or fewer, and zeros. Reads nothing else.
+    /// The bytes of `chunk` from `at` to its end, which are `LEN` or fewer, and zeros. Reads nothing else.
     ///
     /// # Safety
     ///
-    /// `at <= chunk.len() <= at + LEN`, and the chunk has four octets or more.
+    /// `at <= chunk.len() <= at + LEN`, and the chunk has four bytes or more.
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self;
 
-    /// `self` moved by one, two and three octets, with the last of `before` moved in.
+    /// `self` moved by one, two and three bytes, with the last of `before` moved in.
     unsafe fn moved(self, before: Self) -> [Self; 3];
 
     unsafe fn or(self, other: Self) -> Self;
@@ -45,8 +45,8 @@ pub(super) trait Vector: Copy {
     /// `self`, with a mark at every flaw of `x`.
     unsafe fn or_flaws(self, x: Self, p: [Self; 3]) -> Self;
 
-    /// The same for the Basic Multilingual Plane, with an operation or two and a read less: where no octet of `x` stands
-    /// two or three places behind a lead of four. The octet that stands one place behind is marked, whatever it is.
+    /// The same for the Basic Multilingual Plane, with an operation or two and a read less: where no byte of `x` stands
+    /// two or three places behind a lead of four. The byte that stands one place behind is marked, whatever it is.
     unsafe fn or_flaws_in_bmp(self, x: Self, p: [Self; 2]) -> Self;
 
     /// Is anything marked?
@@ -81,11 +81,11 @@ pub(super) trait Vector: Copy {
 ///
 /// # Safety
 ///
-/// The CPU has the features of `V`, and the chunk has four octets or more.
+/// The CPU has the features of `V`, and the chunk has four bytes or more.
 #[inline(always)]
 pub(super) unsafe fn take<V: Vector>(last: &mut Last, chunk: &[u8]) -> usize {
     let len = chunk.len();
-    // SAFETY: the caller's promises. A chunk that is good up to its last octet has one.
+    // SAFETY: the caller's promises. A chunk that is good up to its last byte has one.
     unsafe {
         let mut before = *last;
         let behind = Last::new(last_four(chunk.as_ptr().add(len)), 0);
@@ -99,7 +99,7 @@ pub(super) unsafe fn take<V: Vector>(last: &mut Last, chunk: &[u8]) -> usize {
                 }
                 before = before.disappointed();
             }
-            let flaw = V::zero().or_flaws(x, x.moved(V::last_octets(before.word()))).first_mark();
+            let flaw = V::zero().or_flaws(x, x.moved(V::last_bytes(before.word()))).first_mark();
             if flaw < len {
                 return flaw;
             }
@@ -137,23 +137,23 @@ pub(super) unsafe fn take<V: Vector>(last: &mut Last, chunk: &[u8]) -> usize {
 ///
 /// # Safety
 ///
-/// The CPU has the features of `V`, and there are four octets or more.
+/// The CPU has the features of `V`, and there are four bytes or more.
 #[inline(always)]
-pub(super) unsafe fn is_text<V: Vector>(octets: &[u8]) -> bool {
-    let len = octets.len();
+pub(super) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
+    let len = bytes.len();
     // SAFETY: the caller's promises; a rest is a vector or less.
     unsafe {
         if len < V::LEN {
-            let x = V::load_rest(octets, 0);
+            let x = V::load_rest(bytes, 0);
             return x.is_ascii() || !V::zero().or_flaws(x, x.moved(V::zero())).is_marked();
         }
         if len < 2 * V::LEN {
-            let (x, y) = (V::load(octets.as_ptr()), V::load_rest(octets, V::LEN));
+            let (x, y) = (V::load(bytes.as_ptr()), V::load_rest(bytes, V::LEN));
             let marks = || V::zero().or_flaws(x, x.moved(V::zero())).or_flaws(y, y.moved(x));
             return x.or(y).is_ascii() || !marks().is_marked();
         }
         let mut last = Last::before(len);
-        take::<V>(&mut last, octets) == len && last.is_boundary()
+        take::<V>(&mut last, bytes) == len && last.is_boundary()
     }
 }
 
@@ -161,15 +161,15 @@ pub(super) unsafe fn is_text<V: Vector>(octets: &[u8]) -> bool {
 ///
 /// # Safety
 ///
-/// The CPU has the features of `V`, and the chunk is longer than a vector by three octets or more.
+/// The CPU has the features of `V`, and the chunk is longer than a vector by three bytes or more.
 #[inline(always)]
 unsafe fn small_marks<V: Vector>(last: Last, chunk: &[u8]) -> V {
     let (start, len) = (chunk.as_ptr(), chunk.len());
-    // SAFETY: `LEN` octets from `at`, and three before it, are in the chunk, and so are the last `LEN` octets, and
+    // SAFETY: `LEN` bytes from `at`, and three before it, are in the chunk, and so are the last `LEN` bytes, and
     // three before them.
     unsafe {
         let x = V::load(start);
-        let [p1, p2, p3] = x.moved(V::last_octets(last.word()));
+        let [p1, p2, p3] = x.moved(V::last_bytes(last.word()));
         let mut at = V::LEN;
         if last.is_beyond() {
             let mut marks = V::zero().or_flaws(x, [p1, p2, p3]);
@@ -191,10 +191,10 @@ unsafe fn small_marks<V: Vector>(last: Last, chunk: &[u8]) -> V {
 
 /// # Safety
 ///
-/// The CPU has the features; from three octets before `from` to `LEN` behind it memory can be read.
+/// The CPU has the features; from three bytes before `from` to `LEN` behind it memory can be read.
 #[inline(always)]
 pub(super) unsafe fn or_flaws_at<V: Vector>(marks: V, from: *const u8) -> V {
-    // SAFETY: as above. To read the same octets again at other places is faster than to move them in registers.
+    // SAFETY: as above. To read the same bytes again at other places is faster than to move them in registers.
     unsafe {
         marks.or_flaws(V::load(from), [V::load(from.sub(1)), V::load(from.sub(2)), V::load(from.sub(3))])
     }
@@ -202,7 +202,7 @@ pub(super) unsafe fn or_flaws_at<V: Vector>(marks: V, from: *const u8) -> V {
 
 /// # Safety
 ///
-/// The CPU has the features; from two octets before `from` to `LEN` behind it memory can be read.
+/// The CPU has the features; from two bytes before `from` to `LEN` behind it memory can be read.
 #[inline(always)]
 pub(super) unsafe fn or_flaws_in_bmp_at<V: Vector>(marks: V, from: *const u8) -> V {
     // SAFETY: as above.
@@ -229,11 +229,11 @@ unsafe fn is_ascii<V: Vector>(chunk: &[u8]) -> bool {
     }
 }
 
-/// The most significant octet is the last one before `at`.
+/// The most significant byte is the last one before `at`.
 ///
 /// # Safety
 ///
-/// Four octets before `at` can be read.
+/// Four bytes before `at` can be read.
 #[inline(always)]
 pub(super) unsafe fn last_four(at: *const u8) -> u32 {
     // SAFETY: as above.

@@ -1,7 +1,7 @@
 //! Text that is collected, not lent: the fast way through input that is dense with errors.
 //!
 //! Lending makes two pieces of each error, the text before it and what takes its place, and calls a kernel for each
-//! text. Where errors stand a few octets apart, that costs more than the octets. Behind an error the octets are
+//! text. Where errors stand a few bytes apart, that costs more than the bytes. Behind an error the bytes are
 //! therefore taken one sequence at a time, until it has been calm for a while.
 
 use alloc::string::String;
@@ -26,7 +26,7 @@ impl Patience {
     const LITTLE: Self = Self { steps: 12, character: 12 };
     /// Where it was hardly worth a call.
     const MUCH: Self = Self { steps: 32, character: 1 };
-    /// Up to so many octets it was not.
+    /// Up to so many bytes it was not.
     const SHORT: usize = 24;
 }
 
@@ -41,7 +41,7 @@ impl TextDecoder {
     /// # Errors
     ///
     /// The first error that the policy does not repair. What comes before it has been appended. The decoder stands
-    /// behind the error, the octets after it are not taken, and the next call goes on there:
+    /// behind the error, the bytes after it are not taken, and the next call goes on there:
     /// `&chunk[(decoder.offset() - offset_before) as usize..]`.
     ///
     /// ```
@@ -87,9 +87,9 @@ impl TextDecoder {
     }
 }
 
-/// Octets that are looked at together.
+/// Bytes that are looked at together.
 const STEP: usize = 16;
-/// Octets that are looked at behind so many that were ASCII.
+/// Bytes that are looked at behind so many that were ASCII.
 const STRETCH: usize = 32;
 
 /// Takes what follows an error.
@@ -133,7 +133,7 @@ fn collect(rules: &mut Rules<'_>, pieces: &mut Pieces<'_, '_>, text: &mut String
 }
 
 /// Takes sequence by sequence until it is calm, or nearly the end of the chunk, which starts between characters at
-/// `offset`. Gives how many octets that took, and the error that the policy does not repair, if there is one.
+/// `offset`. Gives how many bytes that took, and the error that the policy does not repair, if there is one.
 #[inline(always)]
 fn step_by_step(
     rules: &mut Rules<'_>,
@@ -176,20 +176,20 @@ fn step_by_step(
             // What may be a sequence is looked at with what follows it.
             continue;
         };
-        let (octets, flaw) = judge(sequence);
-        taken += octets;
+        let (bytes, flaw) = judge(sequence);
+        taken += bytes;
         let Some(kind) = flaw else {
-            push(room, &mut len, sequence, octets);
+            push(room, &mut len, sequence, bytes);
             calm += patience.character;
             continue;
         };
         calm = 0;
-        let error = Utf8Error::new(offset.wrapping_add((taken - octets) as u64), kind, octets as u8);
+        let error = Utf8Error::new(offset.wrapping_add((taken - bytes) as u64), kind, bytes as u8);
         rules.count(error);
         if let Some(replacement) = replacement {
-            push(room, &mut len, replacement.octets(), replacement.len());
-        } else if let Some(repair) = rules.on_error.repair(&sequence[..octets]) {
-            push(room, &mut len, repair.octets(), repair.len());
+            push(room, &mut len, replacement.bytes(), replacement.len());
+        } else if let Some(repair) = rules.on_error.repair(&sequence[..bytes]) {
+            push(room, &mut len, repair.bytes(), repair.len());
         } else {
             refused = Some(error);
             break;
@@ -202,21 +202,21 @@ fn step_by_step(
 /// The sequence at the front: its length if it is a character, otherwise the length of the maximal subpart, and why
 /// it is ill-formed.
 #[inline]
-fn judge(octets: &[u8; 4]) -> (usize, Option<ErrorKind>) {
+fn judge(bytes: &[u8; 4]) -> (usize, Option<ErrorKind>) {
     let mut state = State::BOUNDARY;
-    for (len, &octet) in octets.iter().enumerate() {
-        match UTF_8.step(state, octet) {
+    for (len, &byte) in bytes.iter().enumerate() {
+        match UTF_8.step(state, byte) {
             Step::To(State::BOUNDARY) => return (len + 1, None),
             Step::To(next) => state = next,
-            // An octet that is refused as a lead is itself the subpart; any other is not part of it.
+            // A byte that is refused as a lead is itself the subpart; any other is not part of it.
             Step::Refused(kind) => return (len.max(1), Some(kind)),
         }
     }
     // Not reached: no sequence is longer.
-    (octets.len(), None)
+    (bytes.len(), None)
 }
 
-/// Text on its way, so that a few octets cost a few moves.
+/// Text on its way, so that a few bytes cost a few moves.
 const ROOM: usize = 512;
 
 const HIGH: u128 = u128::from_ne_bytes([0x80; STEP]);
@@ -224,21 +224,21 @@ const HIGH: u128 = u128::from_ne_bytes([0x80; STEP]);
 /// What is pushed in one step: ASCII, then more of it, or a sequence or a repair.
 const MOST: usize = STEP + STRETCH;
 
-/// Takes the first `count` octets, which are whole characters. There is room.
+/// Takes the first `count` bytes, which are whole characters. There is room.
 #[inline(always)]
-fn push<const N: usize>(room: &mut [u8; ROOM], len: &mut usize, octets: &[u8; N], count: usize) {
+fn push<const N: usize>(room: &mut [u8; ROOM], len: &mut usize, bytes: &[u8; N], count: usize) {
     if let Some(room) = room.get_mut(*len..).and_then(|room| room.first_chunk_mut()) {
         // All of them: to move a few more is faster than to ask how many.
-        *room = *octets;
+        *room = *bytes;
         *len += count;
     }
 }
 
 fn flush(room: &[u8; ROOM], len: &mut usize, text: &mut String) {
-    let octets = &room[..*len];
-    debug_assert!(core::str::from_utf8(octets).is_ok());
+    let bytes = &room[..*len];
+    debug_assert!(core::str::from_utf8(bytes).is_ok());
     // SAFETY: `push` was given whole characters: ASCII, sequences that the machine found whole, and repairs.
     #[allow(unsafe_code)]
-    text.push_str(unsafe { core::str::from_utf8_unchecked(octets) });
+    text.push_str(unsafe { core::str::from_utf8_unchecked(bytes) });
     *len = 0;
 }

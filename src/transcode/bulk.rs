@@ -8,10 +8,10 @@ use super::source::{Item, Source};
 use super::target::Target;
 use crate::scan::{self, utf16};
 
-/// Octets that are validated at a time and then read again: they stay in the nearest cache.
+/// Bytes that are validated at a time and then read again: they stay in the nearest cache.
 const BLOCK: usize = 4 * 1024;
 
-/// Copies from `src` to `dst` while both last: octets taken and octets written.
+/// Copies from `src` to `dst` while both last: bytes taken and bytes written.
 pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let utf_8 = (source.reads_utf_8(), target.writes_utf_8());
     match (utf_8, source.form(), target.form()) {
@@ -55,11 +55,11 @@ fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (
             }
             let Item::CodePoint { value, len } = source.read(rest) else { return (read, written) };
             let Some(sequence) = target.encode(value) else { return (read, written) };
-            let octets = sequence.as_slice();
-            let Some(place) = dst.get_mut(written..written + octets.len()) else { return (read, written) };
-            place.copy_from_slice(octets);
+            let bytes = sequence.as_slice();
+            let Some(place) = dst.get_mut(written..written + bytes.len()) else { return (read, written) };
+            place.copy_from_slice(bytes);
             read += len;
-            written += octets.len();
+            written += bytes.len();
         }
     }
 }
@@ -70,7 +70,7 @@ const UNITS: usize = 16;
 /// Copies blocks of ASCII.
 fn ascii(from: Form, to: Form, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let nul = from != Form::ModifiedUtf8 && to != Form::ModifiedUtf8;
-    // (octets in a unit, the one of them that is ASCII)
+    // (bytes in a unit, the one of them that is ASCII)
     match (unit(from), unit(to)) {
         ((1, _), (1, _)) => blocks::<1, 0, 1, 0>(src, dst, nul),
         ((1, _), (2, 0)) => blocks::<1, 0, 2, 0>(src, dst, nul),
@@ -100,7 +100,7 @@ fn ascii(from: Form, to: Form, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     }
 }
 
-/// Octets in a code unit of a form, and which of them holds an ASCII character.
+/// Bytes in a code unit of a form, and which of them holds an ASCII character.
 const fn unit(form: Form) -> (usize, usize) {
     match form {
         Form::Utf16Le => (2, 0),
@@ -111,7 +111,7 @@ const fn unit(form: Form) -> (usize, usize) {
     }
 }
 
-/// Copies whole blocks of ASCII between units of `S` and of `T` octets, whose ASCII is in octet `AT` and `TO`. `nul`:
+/// Copies whole blocks of ASCII between units of `S` and of `T` bytes, whose ASCII is in byte `AT` and `TO`. `nul`:
 /// whether U+0000 is what it is in ASCII.
 fn blocks<const S: usize, const AT: usize, const T: usize, const TO: usize>(
     src: &[u8],
@@ -123,17 +123,17 @@ fn blocks<const S: usize, const AT: usize, const T: usize, const TO: usize>(
         let mut ascii = [0; UNITS];
         let mut other = 0;
         for (unit, place) in from.chunks_exact(S).zip(&mut ascii) {
-            for (i, &octet) in unit.iter().enumerate() {
-                other |= if i == AT { octet & 0x80 } else { octet };
+            for (i, &byte) in unit.iter().enumerate() {
+                other |= if i == AT { byte & 0x80 } else { byte };
             }
             *place = unit[AT];
         }
         if other != 0 || (!nul && ascii.contains(&0)) {
             break;
         }
-        for (unit, &octet) in to.chunks_exact_mut(T).zip(&ascii) {
+        for (unit, &byte) in to.chunks_exact_mut(T).zip(&ascii) {
             unit.fill(0);
-            unit[TO] = octet;
+            unit[TO] = byte;
         }
         blocks += 1;
     }

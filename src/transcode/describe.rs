@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Utf8Error};
 
 impl Transcoder {
     /// An error of this transcoder in words, with the names of its forms: the `Display` of [`Utf8Error`] speaks of
-    /// UTF-8, which this input need not have been. Payload octets are not shown.
+    /// UTF-8, which this input need not have been. Payload bytes are not shown.
     ///
     /// ```
     /// use utf8_codec::{Form, Transcoder};

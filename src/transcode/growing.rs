@@ -22,10 +22,10 @@ mod sealed {
     use crate::transcode::Form;
 
     pub trait Sealed {
-        /// Whether it can hold octets of that form.
+        /// Whether it can hold bytes of that form.
         fn takes(&self, form: Form) -> bool;
 
-        /// Lets `write` append octets of a form that it takes, whole characters only.
+        /// Lets `write` append bytes of a form that it takes, whole characters only.
         fn append<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T;
     }
 
@@ -65,7 +65,7 @@ impl Transcoder {
     /// # Errors
     ///
     /// The first error that the policy does not repair. What was good before it is in `out`. The transcoder stands
-    /// behind the error, the octets after it are not taken, and the next call goes on there:
+    /// behind the error, the bytes after it are not taken, and the next call goes on there:
     /// `&chunk[(transcoder.offset() - offset_before) as usize..]`.
     pub fn feed(&mut self, chunk: &[u8], out: &mut impl Output) -> Result<(), Utf8Error> {
         let mut rest = chunk;
@@ -100,13 +100,13 @@ impl Transcoder {
         if !out.takes(self.to()) {
             return Err(Utf8Error::new(self.offset(), ErrorKind::Unmappable, 0));
         }
-        out.append(|octets| {
+        out.append(|bytes| {
             let mut step = STEP.min(input.max(Self::MIN_OUTPUT * 4));
             loop {
-                let start = octets.len();
-                octets.resize(start + step, 0);
-                let (status, written) = write(self, &mut octets[start..]);
-                octets.truncate(start + written);
+                let start = bytes.len();
+                bytes.resize(start + step, 0);
+                let (status, written) = write(self, &mut bytes[start..]);
+                bytes.truncate(start + written);
                 match status {
                     Status::InputEmpty => return Ok(()),
                     Status::OutputFull => step = STEP,

@@ -25,12 +25,12 @@ use target::Target;
 
 /// Reads one [`Form`] and writes another, through code points, in chunks of any size on both sides.
 ///
-/// The same octets give the same octets, the same errors and the same offsets, however input and output are cut: a
-/// sequence, a code unit or a surrogate pair may straddle chunks at every octet. It holds at most seven octets of
+/// The same bytes give the same bytes, the same errors and the same offsets, however input and output are cut: a
+/// sequence, a code unit or a surrogate pair may straddle chunks at every byte. It holds at most seven bytes of
 /// input, allocates nothing itself, and never panics.
 ///
 /// Input that is ill-formed goes through the [`ErrorPolicy`], and so does a code point that the target cannot hold
-/// ([`ErrorKind::Unmappable`]) and one outside an adopted [`Subset`]: each is repaired from its octets of *input*.
+/// ([`ErrorKind::Unmappable`]) and one outside an adopted [`Subset`]: each is repaired from its bytes of *input*.
 /// What the repair itself cannot write in the target, such as U+FFFD in Latin-1, is written as `?`.
 ///
 /// The signature is U+FEFF at the start, in whatever form; [`BomPolicy`] says what becomes of it. None is ever added.
@@ -40,7 +40,7 @@ use target::Target;
 ///
 /// let mut transcoder = Transcoder::new(Form::Cesu8, Form::Utf16Be);
 /// let mut out = Vec::new();
-/// // A surrogate pair in six octets, cut in the middle of its second half.
+/// // A surrogate pair in six bytes, cut in the middle of its second half.
 /// transcoder.feed(b"a\xED\xA0\xBD\xED", &mut out)?;
 /// transcoder.feed(b"\xB2\xA9", &mut out)?;
 /// transcoder.finish(&mut out)?;
@@ -62,7 +62,7 @@ pub struct Transcoder {
     bom: BomPolicy,
     subset: Option<Subset>,
     counters: Counters,
-    /// Octets of input taken, the held ones included.
+    /// Bytes of input taken, the held ones included.
     offset: u64,
     held: Held,
     /// The repair that there was no room for, and how much of it was written.
@@ -79,9 +79,9 @@ pub struct Transcoder {
 pub struct Progress {
     /// Why it stopped.
     pub status: Status,
-    /// Octets of the chunk that were taken. The rest is for the next call.
+    /// Bytes of the chunk that were taken. The rest is for the next call.
     pub read: usize,
-    /// Octets of the output buffer that were written.
+    /// Bytes of the output buffer that were written.
     pub written: usize,
 }
 
@@ -112,7 +112,7 @@ impl Transcoder {
             subset: None,
             counters: Counters::NONE,
             offset: 0,
-            held: Held { octets: [0; MAX_UNFINISHED], len: 0 },
+            held: Held { bytes: [0; MAX_UNFINISHED], len: 0 },
             owed: ShortStr::EMPTY,
             paid: 0,
             sniffing: false,
@@ -146,7 +146,7 @@ impl Transcoder {
     }
 
     /// Looks for the signature of UTF-8, UTF-16 or UTF-32 first: the form that it names is read in the place of
-    /// `from`. The look-ahead ends at the first octet that no signature has in its place, at the latest at the
+    /// `from`. The look-ahead ends at the first byte that no signature has in its place, at the latest at the
     /// fourth, so that an error no signature can explain is told at once; offsets are as if there were none.
     #[must_use]
     pub const fn sniff(self) -> Self {
@@ -163,12 +163,12 @@ impl Transcoder {
         self.target.form()
     }
 
-    /// Octets of input taken so far, those of an unfinished sequence included.
+    /// Bytes of input taken so far, those of an unfinished sequence included.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The octets of an unfinished sequence, `0..=7` of them, that wait for the next chunk.
+    /// The bytes of an unfinished sequence, `0..=7` of them, that wait for the next chunk.
     pub fn pending(&self) -> &[u8] {
         self.held.as_slice()
     }
@@ -178,10 +178,10 @@ impl Transcoder {
         self.counters
     }
 
-    /// Takes as much of `chunk` as `dst` has room for. No octet is lost, and none is written twice.
+    /// Takes as much of `chunk` as `dst` has room for. No byte is lost, and none is written twice.
     ///
     /// Only whole code points are written. Nothing is where `dst` is too short for the next one; with room for
-    /// [`MIN_OUTPUT`](Self::MIN_OUTPUT) octets every call makes progress.
+    /// [`MIN_OUTPUT`](Self::MIN_OUTPUT) bytes every call makes progress.
     ///
     /// ```
     /// use utf8_codec::{Form, Status, Transcoder};
@@ -212,7 +212,7 @@ impl Transcoder {
         Progress { status, read: 0, written: room.written }
     }
 
-    /// Gives back the octets of an unfinished sequence, as if they had not been fed: the caller has them still.
+    /// Gives back the bytes of an unfinished sequence, as if they had not been fed: the caller has them still.
     #[cfg(feature = "codec")]
     pub(crate) fn give_back(&mut self) {
         self.offset -= u64::from(self.held.len);
@@ -225,31 +225,31 @@ impl Transcoder {
                 return Status::OutputFull;
             }
             let mut seam = [0; MAX_UNFINISHED + MAX_SEQUENCE];
-            let octets = if self.held.is_empty() && !self.sniffing {
+            let bytes = if self.held.is_empty() && !self.sniffing {
                 self.run_plain(rest, room);
                 *rest
             } else {
                 self.held.with(rest, &mut seam)
             };
-            if octets.is_empty() {
+            if bytes.is_empty() {
                 return Status::InputEmpty;
             }
             if self.sniffing {
-                match sniff(octets, last) {
-                    Sniff::Undecided => return self.hold(octets, rest),
+                match sniff(bytes, last) {
+                    Sniff::Undecided => return self.hold(bytes, rest),
                     Sniff::Found(form) => self.source = Source::new(form, self.target.form(), self.switches),
                     Sniff::Absent => {}
                 }
                 self.sniffing = false;
             }
-            let item = match self.source.read(octets) {
-                Item::Unfinished if last => self.source.read_last(octets),
+            let item = match self.source.read(bytes) {
+                Item::Unfinished if last => self.source.read_last(bytes),
                 item => item,
             };
-            match self.take(item, octets, room) {
-                Taken::Unfinished => return self.hold(octets, rest),
+            match self.take(item, bytes, room) {
+                Taken::Unfinished => return self.hold(bytes, rest),
                 Taken::Full => return Status::OutputFull,
-                Taken::Octets(len) => self.advance(len, rest),
+                Taken::Bytes(len) => self.advance(len, rest),
                 Taken::Refused { error, len } => {
                     self.advance(len, rest);
                     return Status::IllFormed(error);
@@ -271,23 +271,23 @@ impl Transcoder {
         self.begun |= read > 0;
     }
 
-    /// Holds `octets`, the held ones and all that is left of the chunk.
-    fn hold(&mut self, octets: &[u8], rest: &mut &[u8]) -> Status {
+    /// Holds `bytes`, the held ones and all that is left of the chunk.
+    fn hold(&mut self, bytes: &[u8], rest: &mut &[u8]) -> Status {
         self.offset += rest.len() as u64;
         *rest = &[];
-        self.held.set(octets);
+        self.held.set(bytes);
         Status::InputEmpty
     }
 
-    /// Goes past `len` octets, the held ones first.
+    /// Goes past `len` bytes, the held ones first.
     fn advance(&mut self, len: usize, rest: &mut &[u8]) {
         let taken = len - self.held.drop_first(len);
         *rest = &rest[taken..];
         self.offset += taken as u64;
     }
 
-    /// What becomes of an item, which `octets` start with.
-    fn take(&mut self, item: Item, octets: &[u8], room: &mut Room<'_>) -> Taken {
+    /// What becomes of an item, which `bytes` start with.
+    fn take(&mut self, item: Item, bytes: &[u8], room: &mut Room<'_>) -> Taken {
         let (value, len) = match item {
             Item::Unfinished => return Taken::Unfinished,
             Item::CodePoint { value, len } => (value, len),
@@ -298,13 +298,13 @@ impl Transcoder {
                     let error = self.error(ErrorKind::MissingBom, len);
                     return self.refused(error, len);
                 }
-                return self.judge(kind, &octets[..len], room);
+                return self.judge(kind, &bytes[..len], room);
             }
         };
         if !self.begun {
             self.begun = true;
             match (self.bom, value) {
-                (BomPolicy::Strip | BomPolicy::Require, BOM) => return Taken::Octets(len),
+                (BomPolicy::Strip | BomPolicy::Require, BOM) => return Taken::Bytes(len),
                 (BomPolicy::Reject, BOM) => {
                     let error = self.error(ErrorKind::UnexpectedBom, len);
                     return self.refused(error, len);
@@ -317,26 +317,26 @@ impl Transcoder {
             }
         }
         if self.subset.is_some_and(|subset| !subset.contains(value)) {
-            return self.judge(ErrorKind::OutsideSubset, &octets[..len], room);
+            return self.judge(ErrorKind::OutsideSubset, &bytes[..len], room);
         }
         match self.target.encode(value) {
-            None => self.judge(ErrorKind::Unmappable, &octets[..len], room),
-            Some(sequence) if room.push(sequence.as_slice()) => Taken::Octets(len),
+            None => self.judge(ErrorKind::Unmappable, &bytes[..len], room),
+            Some(sequence) if room.push(sequence.as_slice()) => Taken::Bytes(len),
             Some(_) => Taken::Full,
         }
     }
 
-    /// Applies the error policy to the octets of input that come next.
-    fn judge(&mut self, kind: ErrorKind, octets: &[u8], room: &mut Room<'_>) -> Taken {
-        let error = self.error(kind, octets.len());
-        match self.on_error.repair(octets) {
-            None => self.refused(error, octets.len()),
+    /// Applies the error policy to the bytes of input that come next.
+    fn judge(&mut self, kind: ErrorKind, bytes: &[u8], room: &mut Room<'_>) -> Taken {
+        let error = self.error(kind, bytes.len());
+        match self.on_error.repair(bytes) {
+            None => self.refused(error, bytes.len()),
             Some(repair) => {
                 self.count(error);
                 self.owed = repair;
                 self.paid = 0;
                 self.pay(room);
-                Taken::Octets(octets.len())
+                Taken::Bytes(bytes.len())
             }
         }
     }
@@ -372,7 +372,7 @@ impl Transcoder {
         Status::IllFormed(error)
     }
 
-    /// An error at the octets of input that come next.
+    /// An error at the bytes of input that come next.
     fn error(&self, kind: ErrorKind, len: usize) -> Utf8Error {
         Utf8Error::new(self.offset - u64::from(self.held.len), kind, len as u8)
     }
@@ -388,7 +388,7 @@ const BOM: u32 = 0xFEFF;
 /// What became of an item.
 #[derive(Debug)]
 enum Taken {
-    Octets(usize),
+    Bytes(usize),
     Refused { error: Utf8Error, len: usize },
     Full,
     Unfinished,
@@ -408,10 +408,10 @@ impl Room<'_> {
 
     /// All of it, or nothing.
     #[inline]
-    fn push(&mut self, octets: &[u8]) -> bool {
-        let Some(place) = self.left().get_mut(..octets.len()) else { return false };
-        place.copy_from_slice(octets);
-        self.written += octets.len();
+    fn push(&mut self, bytes: &[u8]) -> bool {
+        let Some(place) = self.left().get_mut(..bytes.len()) else { return false };
+        place.copy_from_slice(bytes);
+        self.written += bytes.len();
         true
     }
 }
@@ -419,37 +419,37 @@ impl Room<'_> {
 /// The unfinished sequence at the end of the input so far.
 #[derive(Clone, Copy, Debug)]
 struct Held {
-    octets: [u8; MAX_UNFINISHED],
+    bytes: [u8; MAX_UNFINISHED],
     len: u8,
 }
 
 impl Held {
     fn as_slice(&self) -> &[u8] {
-        &self.octets[..usize::from(self.len)]
+        &self.bytes[..usize::from(self.len)]
     }
 
     const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    fn set(&mut self, octets: &[u8]) {
-        debug_assert!(octets.len() <= MAX_UNFINISHED);
+    fn set(&mut self, bytes: &[u8]) {
+        debug_assert!(bytes.len() <= MAX_UNFINISHED);
         self.len = 0;
-        for (place, &octet) in self.octets.iter_mut().zip(octets) {
-            *place = octet;
+        for (place, &byte) in self.bytes.iter_mut().zip(bytes) {
+            *place = byte;
             self.len += 1;
         }
     }
 
-    /// Drops up to `len` octets from the front: how many there were to drop.
+    /// Drops up to `len` bytes from the front: how many there were to drop.
     fn drop_first(&mut self, len: usize) -> usize {
         let dropped = len.min(usize::from(self.len));
-        self.octets.copy_within(dropped.., 0);
+        self.bytes.copy_within(dropped.., 0);
         self.len -= dropped as u8;
         dropped
     }
 
-    /// The held octets with the first ones of a chunk behind them: all of them, or as many as any sequence needs.
+    /// The held bytes with the first ones of a chunk behind them: all of them, or as many as any sequence needs.
     fn with<'s>(&self, chunk: &[u8], seam: &'s mut [u8; MAX_UNFINISHED + MAX_SEQUENCE]) -> &'s [u8] {
         let held = usize::from(self.len);
         let more = chunk.len().min(MAX_SEQUENCE);

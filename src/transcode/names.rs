@@ -3,16 +3,16 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// An encoding form, octet order included.
+/// An encoding form, byte order included.
 ///
-/// | form | octets of a code point | holds | source |
+/// | form | bytes of a code point | holds | source |
 /// |---|---|---|---|
 /// | [`Utf8`](Self::Utf8) | 1-4 | U+0000..U+10FFFF but surrogates | RFC 3629 §4 |
 /// | [`Utf8Ucs4`](Self::Utf8Ucs4) | 1-6 | 0..=7FFFFFFF but surrogates | RFC 2279 §2, ISO/IEC 10646-1 Annex R |
 /// | [`Cesu8`](Self::Cesu8) | 1-3, pairs 6 | as UTF-8 | Unicode Technical Report #26 |
 /// | [`ModifiedUtf8`](Self::ModifiedUtf8) | 1-3, pairs 6, NUL 2 | as UTF-8 | `java.io.DataInput` |
 /// | [`Wtf8`](Self::Wtf8) | 1-4 | U+0000..U+10FFFF, surrogates if unpaired | the WTF-8 encoding |
-/// | [`Utf8b`](Self::Utf8b) | 1-4 | as UTF-8, and any octet | PEP 383 |
+/// | [`Utf8b`](Self::Utf8b) | 1-4 | as UTF-8, and any byte | PEP 383 |
 /// | [`Utf16Le`](Self::Utf16Le), [`Utf16Be`](Self::Utf16Be) | 2, pairs 4 | as UTF-8 | RFC 2781, Unicode D91 |
 /// | [`Utf32Le`](Self::Utf32Le), [`Utf32Be`](Self::Utf32Be) | 4 | 0..=7FFFFFFF but surrogates | UCS-4, Unicode D90 |
 /// | [`Latin1`](Self::Latin1) | 1 | U+0000..U+00FF | ISO/IEC 8859-1 and the control characters |
@@ -25,7 +25,7 @@ use core::str::FromStr;
 pub enum Form {
     /// UTF-8, `utf-8`.
     Utf8,
-    /// UTF-8 as it was first, with up to six octets and 31 bits, `utf-8-ucs4`.
+    /// UTF-8 as it was first, with up to six bytes and 31 bits, `utf-8-ucs4`.
     Utf8Ucs4,
     /// UTF-8 of UTF-16 code units, `cesu-8`.
     Cesu8,
@@ -37,10 +37,10 @@ pub enum Form {
     /// low one becomes the one supplementary character, wherever the stream was cut. Within one string such a pair
     /// is ill-formed: [`Switches::refuse_pairs`](crate::Switches::refuse_pairs) says so.
     Wtf8,
-    /// UTF-8 in which each octet of an ill-formed sequence stands for one of U+DC80..U+DCFF, `utf-8b`: Python's
-    /// `surrogateescape`. Any octets can be read, and come out again as they were.
+    /// UTF-8 in which each byte of an ill-formed sequence stands for one of U+DC80..U+DCFF, `utf-8b`: Python's
+    /// `surrogateescape`. Any bytes can be read, and come out again as they were.
     ///
-    /// As PEP 383 has it, octets below 80 are never escaped, and only U+DC80..U+DCFF become octets. The way from
+    /// As PEP 383 has it, bytes below 80 are never escaped, and only U+DC80..U+DCFF become bytes. The way from
     /// code points and back is not safe: U+DCC3 U+DCA9 is written `C3 A9`, which is read as U+00E9.
     Utf8b,
     /// UTF-16, little-endian, `utf-16le`. RFC 2279's UCS-2 input, whose pairs are joined first, is this or the next.
@@ -49,11 +49,11 @@ pub enum Form {
     Utf16Be,
     /// UTF-32, little-endian, `utf-32le`.
     Utf32Le,
-    /// UTF-32, big-endian, `utf-32be`: the four-octet canonical form of ISO/IEC 10646-1, UCS-4.
+    /// UTF-32, big-endian, `utf-32be`: the four-byte canonical form of ISO/IEC 10646-1, UCS-4.
     Utf32Be,
-    /// ISO 8859-1, `latin1`: each octet is the character of that number.
+    /// ISO 8859-1, `latin1`: each byte is the character of that number.
     Latin1,
-    /// windows-1252 by the index of the WHATWG Encoding Standard, `windows-1252`: the octets 81, 8D, 8F, 90 and 9D are
+    /// windows-1252 by the index of the WHATWG Encoding Standard, `windows-1252`: the bytes 81, 8D, 8F, 90 and 9D are
     /// C1 controls.
     Windows1252,
 }
@@ -101,7 +101,7 @@ impl Form {
     ///
     /// **`unicode-1-1-utf-8`** was registered by RFC 2279 §5 for text whose Hangul syllables have the code points that
     /// they had before Amendment 5 of ISO/IEC 10646, and for nothing else. The web reads it as UTF-8, and so do we:
-    /// the octets are UTF-8, but the Hangul in such text, if there is any, shows as other characters. No such data is
+    /// the bytes are UTF-8, but the Hangul in such text, if there is any, shows as other characters. No such data is
     /// known.
     pub fn for_label(label: impl AsRef<[u8]>) -> Option<Self> {
         let label = label.as_ref().trim_ascii();
@@ -224,7 +224,7 @@ impl FromStr for Form {
     type Err = UnknownForm;
 
     /// Reads a name as `iconv` would, where `latin1` is ISO 8859-1, without regard to case, `-`, `_` and spaces.
-    /// `utf-16` and `utf-32` without an octet order are little-endian, as on the web; UCS-4 is big-endian, as in
+    /// `utf-16` and `utf-32` without a byte order are little-endian, as on the web; UCS-4 is big-endian, as in
     /// ISO/IEC 10646-1.
     fn from_str(name: &str) -> Result<Self, UnknownForm> {
         let names = Self::ALL.into_iter().map(|form| (form.name(), form));
@@ -237,5 +237,5 @@ fn same(a: &str, b: &str) -> bool {
 }
 
 fn significant(name: &str) -> impl Iterator<Item = u8> + '_ {
-    name.bytes().filter(|octet| !matches!(octet, b'-' | b'_' | b' ')).map(|octet| octet.to_ascii_lowercase())
+    name.bytes().filter(|byte| !matches!(byte, b'-' | b'_' | b' ')).map(|byte| byte.to_ascii_lowercase())
 }

@@ -1,8 +1,8 @@
-//! Reading: from octets of a form to code points.
+//! Reading: from bytes of a form to code points.
 //!
-//! [`Source::read`] looks at octets from a boundary and says what they start with. It keeps nothing between calls:
-//! whoever has the octets of an unfinished sequence shows them again with more behind them. A verdict other than
-//! [`Item::Unfinished`] never changes when more octets follow, so nothing depends on how a stream was cut.
+//! [`Source::read`] looks at bytes from a boundary and says what they start with. It keeps nothing between calls:
+//! whoever has the bytes of an unfinished sequence shows them again with more behind them. A verdict other than
+//! [`Item::Unfinished`] never changes when more bytes follow, so nothing depends on how a stream was cut.
 
 use super::names::Form;
 use super::switches::Switches;
@@ -13,17 +13,17 @@ use crate::form::dialects::{
 use crate::form::{Machine, UTF_8};
 use crate::policy::windows_1252;
 
-/// Octets of the longest unfinished sequence: in UTF-32 a high surrogate, which a low one may join, and three more.
+/// Bytes of the longest unfinished sequence: in UTF-32 a high surrogate, which a low one may join, and three more.
 pub(super) const MAX_UNFINISHED: usize = 7;
-/// Octets of the longest sequence: two surrogates in UTF-32.
+/// Bytes of the longest sequence: two surrogates in UTF-32.
 pub(super) const MAX_SEQUENCE: usize = 8;
 
-/// What octets start with.
+/// What bytes start with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
-    /// A code point, of `len` octets.
+    /// A code point, of `len` bytes.
     CodePoint { value: u32, len: usize },
-    /// An ill-formed sequence of `len` octets.
+    /// An ill-formed sequence of `len` bytes.
     IllFormed { kind: ErrorKind, len: usize },
     /// All of them are the start of a sequence, [`MAX_UNFINISHED`] at most.
     Unfinished,
@@ -32,7 +32,7 @@ pub(super) enum Item {
 /// How the units of a form are read.
 #[derive(Clone, Copy, Debug)]
 enum Units {
-    Octets(&'static Machine),
+    Bytes(&'static Machine),
     Utf8b,
     Utf16 { big_endian: bool },
     Utf32 { big_endian: bool },
@@ -67,13 +67,13 @@ impl Source {
     /// `to` matters where it joins pairs that `form` would leave apart.
     pub(super) const fn new(form: Form, to: Form, switches: Switches) -> Self {
         let units = match form {
-            Form::Utf8 => Units::Octets(&UTF_8),
-            Form::Utf8Ucs4 if switches.surrogates => Units::Octets(&UCS_4_AND_SURROGATES),
-            Form::Utf8Ucs4 => Units::Octets(&UCS_4),
-            Form::Cesu8 => Units::Octets(&CESU_8),
-            Form::ModifiedUtf8 if switches.lenient_java => Units::Octets(&LENIENT_MODIFIED_UTF_8),
-            Form::ModifiedUtf8 => Units::Octets(&MODIFIED_UTF_8),
-            Form::Wtf8 => Units::Octets(&WTF_8),
+            Form::Utf8 => Units::Bytes(&UTF_8),
+            Form::Utf8Ucs4 if switches.surrogates => Units::Bytes(&UCS_4_AND_SURROGATES),
+            Form::Utf8Ucs4 => Units::Bytes(&UCS_4),
+            Form::Cesu8 => Units::Bytes(&CESU_8),
+            Form::ModifiedUtf8 if switches.lenient_java => Units::Bytes(&LENIENT_MODIFIED_UTF_8),
+            Form::ModifiedUtf8 => Units::Bytes(&MODIFIED_UTF_8),
+            Form::Wtf8 => Units::Bytes(&WTF_8),
             Form::Utf8b => Units::Utf8b,
             Form::Utf16Le => Units::Utf16 { big_endian: false },
             Form::Utf16Be => Units::Utf16 { big_endian: true },
@@ -115,10 +115,10 @@ impl Source {
         self.reads_utf_8
     }
 
-    /// What `octets`, which are not none, start with.
+    /// What `bytes`, which are not none, start with.
     #[inline]
-    pub(super) fn read(&self, octets: &[u8]) -> Item {
-        let (value, len) = match self.unit(octets) {
+    pub(super) fn read(&self, bytes: &[u8]) -> Item {
+        let (value, len) = match self.unit(bytes) {
             Item::CodePoint { value, len } => (value, len),
             other => return other,
         };
@@ -133,7 +133,7 @@ impl Source {
         if !is_high(value) || self.pairs == Pairs::Apart {
             return self.unpaired(value, len);
         }
-        match self.low(&octets[len..]) {
+        match self.low(&bytes[len..]) {
             Item::CodePoint { value: low, len: low_len } => match self.pairs {
                 Pairs::Refused => Item::IllFormed { kind: ErrorKind::Surrogate, len: len + low_len },
                 _ => Item::CodePoint {
@@ -146,12 +146,12 @@ impl Source {
         }
     }
 
-    /// What `octets`, which are [`Item::Unfinished`], are when the stream ends with them.
-    pub(super) fn read_last(&self, octets: &[u8]) -> Item {
-        match (self.unit(octets), self.units) {
+    /// What `bytes`, which are [`Item::Unfinished`], are when the stream ends with them.
+    pub(super) fn read_last(&self, bytes: &[u8]) -> Item {
+        match (self.unit(bytes), self.units) {
             (Item::CodePoint { value, len }, _) if self.lone => Item::CodePoint { value, len },
-            (_, Units::Utf8b) => Item::CodePoint { value: 0xDC00 | u32::from(octets[0]), len: 1 },
-            _ => Item::IllFormed { kind: ErrorKind::Truncated, len: octets.len() },
+            (_, Units::Utf8b) => Item::CodePoint { value: 0xDC00 | u32::from(bytes[0]), len: 1 },
+            _ => Item::IllFormed { kind: ErrorKind::Truncated, len: bytes.len() },
         }
     }
 
@@ -166,20 +166,20 @@ impl Source {
         Item::IllFormed { kind, len }
     }
 
-    /// One code unit; in the forms of octets, one sequence.
+    /// One code unit; in the forms of bytes, one sequence.
     #[inline]
-    fn unit(&self, octets: &[u8]) -> Item {
+    fn unit(&self, bytes: &[u8]) -> Item {
         match self.units {
-            Units::Octets(machine) => machine.unit(octets).into(),
-            Units::Utf8b => match UTF_8.unit(octets) {
-                Unit::IllFormed { .. } => Item::CodePoint { value: 0xDC00 | u32::from(octets[0]), len: 1 },
+            Units::Bytes(machine) => machine.unit(bytes).into(),
+            Units::Utf8b => match UTF_8.unit(bytes) {
+                Unit::IllFormed { .. } => Item::CodePoint { value: 0xDC00 | u32::from(bytes[0]), len: 1 },
                 unit => unit.into(),
             },
-            Units::Utf16 { big_endian } => match *octets {
+            Units::Utf16 { big_endian } => match *bytes {
                 [a, b, ..] => Item::CodePoint { value: u32::from(utf_16_unit([a, b], big_endian)), len: 2 },
                 _ => Item::Unfinished,
             },
-            Units::Utf32 { big_endian } => match *octets {
+            Units::Utf32 { big_endian } => match *bytes {
                 [a, b, c, d, ..] => {
                     let unit = [a, b, c, d];
                     let value = if big_endian { u32::from_be_bytes(unit) } else { u32::from_le_bytes(unit) };
@@ -190,21 +190,21 @@ impl Source {
                 }
                 _ => Item::Unfinished,
             },
-            Units::Latin1 => Item::CodePoint { value: u32::from(octets[0]), len: 1 },
-            Units::Windows1252 => Item::CodePoint { value: windows_1252(octets[0]).into(), len: 1 },
+            Units::Latin1 => Item::CodePoint { value: u32::from(bytes[0]), len: 1 },
+            Units::Windows1252 => Item::CodePoint { value: windows_1252(bytes[0]).into(), len: 1 },
         }
     }
 
-    /// Whether `octets`, which may be none, start with a low surrogate; [`Item::IllFormed`] if they cannot. Half a code
+    /// Whether `bytes`, which may be none, start with a low surrogate; [`Item::IllFormed`] if they cannot. Half a code
     /// unit says nothing, as in the decoders of the WHATWG Encoding Standard.
-    fn low(&self, octets: &[u8]) -> Item {
-        if octets.is_empty() {
+    fn low(&self, bytes: &[u8]) -> Item {
+        if bytes.is_empty() {
             return Item::Unfinished;
         }
         let never = Item::IllFormed { kind: ErrorKind::UnpairedSurrogate, len: 0 };
         match self.units {
-            Units::Octets(_) => LOW_SURROGATE.unit(octets).into(),
-            _ => match self.unit(octets) {
+            Units::Bytes(_) => LOW_SURROGATE.unit(bytes).into(),
+            _ => match self.unit(bytes) {
                 Item::CodePoint { value, .. } if !is_low(value) => never,
                 item => item,
             },
@@ -224,8 +224,8 @@ impl From<Unit> for Item {
 }
 
 #[inline]
-const fn utf_16_unit(octets: [u8; 2], big_endian: bool) -> u16 {
-    if big_endian { u16::from_be_bytes(octets) } else { u16::from_le_bytes(octets) }
+const fn utf_16_unit(bytes: [u8; 2], big_endian: bool) -> u16 {
+    if big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
 }
 
 pub(super) const fn is_surrogate(value: u32) -> bool {

@@ -30,7 +30,7 @@ impl Switches {
         Self { refuse_fffe_ffff: true, ..self }
     }
 
-    /// [`ModifiedUtf8`](crate::Form::ModifiedUtf8) may hold raw `00` and sequences of four octets, which Java never
+    /// [`ModifiedUtf8`](crate::Form::ModifiedUtf8) may hold raw `00` and sequences of four bytes, which Java never
     /// writes but other programs do. What is written stays Java's.
     #[must_use]
     pub const fn lenient_java(self) -> Self {

@@ -1,4 +1,4 @@
-//! Writing: from code points to octets of a form.
+//! Writing: from code points to bytes of a form.
 
 use super::names::Form;
 use super::source::is_surrogate;
@@ -13,23 +13,23 @@ pub(super) struct Target {
     switches: Switches,
 }
 
-/// The octets of one code point.
+/// The bytes of one code point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sequence {
-    octets: [u8; 6],
+    bytes: [u8; 6],
     len: u8,
 }
 
 impl Sequence {
     #[inline]
     pub(super) fn as_slice(&self) -> &[u8] {
-        &self.octets[..usize::from(self.len)]
+        &self.bytes[..usize::from(self.len)]
     }
 
     #[inline]
-    fn of<const N: usize>(octets: [u8; N]) -> Self {
-        let mut sequence = Self { octets: [0; 6], len: N as u8 };
-        sequence.octets[..N].copy_from_slice(&octets);
+    fn of<const N: usize>(bytes: [u8; N]) -> Self {
+        let mut sequence = Self { bytes: [0; 6], len: N as u8 };
+        sequence.bytes[..N].copy_from_slice(&bytes);
         sequence
     }
 
@@ -37,17 +37,17 @@ impl Sequence {
     #[inline]
     fn of_value(value: u32) -> Self {
         let mut sequence = Self::default();
-        sequence.len = dialects::encode(value, &mut sequence.octets) as u8;
+        sequence.len = dialects::encode(value, &mut sequence.bytes) as u8;
         sequence
     }
 
-    /// The units of UTF-16, each in three octets.
+    /// The units of UTF-16, each in three bytes.
     fn of_pair(value: u32) -> Self {
         let [high, low] = pair(value);
         let (high, low) = (Self::of_value(high.into()), Self::of_value(low.into()));
-        let mut sequence = Self { octets: [0; 6], len: 6 };
-        sequence.octets[..3].copy_from_slice(&high.octets[..3]);
-        sequence.octets[3..].copy_from_slice(&low.octets[..3]);
+        let mut sequence = Self { bytes: [0; 6], len: 6 };
+        sequence.bytes[..3].copy_from_slice(&high.bytes[..3]);
+        sequence.bytes[3..].copy_from_slice(&low.bytes[..3]);
         sequence
     }
 }
@@ -70,7 +70,7 @@ impl Target {
         }
     }
 
-    /// The octets of a code point; `None` if the form cannot hold it.
+    /// The bytes of a code point; `None` if the form cannot hold it.
     #[inline]
     pub(super) fn encode(&self, value: u32) -> Option<Sequence> {
         if is_surrogate(value) {
@@ -108,7 +108,7 @@ impl Target {
     fn encode_surrogate(&self, value: u32) -> Option<Sequence> {
         match self.form {
             Form::Wtf8 => Some(Sequence::of_value(value)),
-            // PEP 383: octets below 80 are never escaped.
+            // PEP 383: bytes below 80 are never escaped.
             Form::Utf8b if matches!(value, 0xDC80..=0xDCFF) => Some(Sequence::of([value as u8])),
             Form::Utf8 | Form::Utf8b | Form::Latin1 | Form::Windows1252 => None,
             _ if !self.switches.surrogates => None,
@@ -119,7 +119,7 @@ impl Target {
         }
     }
 
-    /// A unit of UTF-16 in the octet order of the form.
+    /// A unit of UTF-16 in the byte order of the form.
     fn unit(&self, unit: u16) -> [u8; 2] {
         if matches!(self.form, Form::Utf16Be) { unit.to_be_bytes() } else { unit.to_le_bytes() }
     }
@@ -134,6 +134,6 @@ const fn pair(value: u32) -> [u16; 2] {
 fn encode_windows_1252(value: u32) -> Option<u8> {
     match value {
         0x00..=0x7F | 0xA0..=0xFF => Some(value as u8),
-        _ => (0x80..=0x9F).find(|&octet| windows_1252(octet) as u32 == value),
+        _ => (0x80..=0x9F).find(|&byte| windows_1252(byte) as u32 == value),
     }
 }

@@ -19,7 +19,7 @@ impl Case {
         &self.json["expect"]
     }
 
-    /// The octets of a member of `expect` that is written in hexadecimal.
+    /// The bytes of a member of `expect` that is written in hexadecimal.
     pub fn expect_hex(&self, member: &str) -> Option<Vec<u8>> {
         self.expect()[member].as_str().map(unhex)
     }

@@ -58,18 +58,18 @@ fn sequence(form: Form, open: Open, input: &[u8]) -> (usize, Result<u32, ErrorKi
     };
     let mut value = u32::from(lead & free);
     for i in 1..len {
-        let Some(&octet) = input.get(i) else { return (i, Err(Truncated)) };
-        if octet & 0xC0 != 0x80 {
+        let Some(&byte) = input.get(i) else { return (i, Err(Truncated)) };
+        if byte & 0xC0 != 0x80 {
             return (i, Err(MissingContinuation));
         }
-        value = value << 6 | u32::from(octet & 0x3F);
+        value = value << 6 | u32::from(byte & 0x3F);
         if i == 1 {
             // The least and the greatest value that may still come of it.
             let shift = 6 * (len as u32 - 2);
             let (low, high) = (value << shift, (value + 1) << shift);
             let surrogates = open.surrogates || matches!(form, Form::Cesu8 | Form::ModifiedUtf8 | Form::Wtf8);
             if lead == 0xC0 {
-                if octet != 0x80 {
+                if byte != 0x80 {
                     return (1, Err(Overlong));
                 }
             } else if high <= least {
@@ -176,7 +176,7 @@ fn join(form: Form, open: Open, joins: bool, input: &[u8], found: Vec<Found>) ->
     out
 }
 
-/// The octets of a code point; `None` where the form cannot hold it.
+/// The bytes of a code point; `None` where the form cannot hold it.
 pub fn encode(form: Form, open: Open, value: u32) -> Option<Vec<u8>> {
     let surrogate = (0xD800..0xE000).contains(&value);
     let generalized = |value: u32| -> Vec<u8> {
@@ -209,7 +209,7 @@ pub fn encode(form: Form, open: Open, value: u32) -> Option<Vec<u8>> {
         Form::Utf32Le | Form::Utf32Be => open.surrogates || !surrogate,
         Form::Latin1 => value < 0x100,
         Form::Windows1252 => {
-            return (0..=0xFF).find(|&octet| windows_1252(octet) == value).map(|octet| vec![octet]);
+            return (0..=0xFF).find(|&byte| windows_1252(byte) == value).map(|byte| vec![byte]);
         }
         other => panic!("{other} is new"),
     };
@@ -226,7 +226,7 @@ pub fn encode(form: Form, open: Open, value: u32) -> Option<Vec<u8>> {
     })
 }
 
-/// A code unit of UTF-16 in one to three octets.
+/// A code unit of UTF-16 in one to three bytes.
 fn generalized_unit(unit: u32) -> Vec<u8> {
     match unit {
         0..0x80 => vec![unit as u8],
@@ -236,14 +236,14 @@ fn generalized_unit(unit: u32) -> Vec<u8> {
 }
 
 /// The index of the WHATWG Encoding Standard, as code points.
-pub fn windows_1252(octet: u8) -> u32 {
+pub fn windows_1252(byte: u8) -> u32 {
     const HIGH: [u32; 32] = [
         0x20AC, 0x81, 0x201A, 0x192, 0x201E, 0x2026, 0x2020, 0x2021, 0x2C6, 0x2030, 0x160, 0x2039, 0x152,
         0x8D, 0x17D, 0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x2DC, 0x2122,
         0x161, 0x203A, 0x153, 0x9D, 0x17E, 0x178,
     ];
-    match octet {
-        0x80..=0x9F => HIGH[usize::from(octet - 0x80)],
-        _ => octet.into(),
+    match byte {
+        0x80..=0x9F => HIGH[usize::from(byte - 0x80)],
+        _ => byte.into(),
     }
 }

@@ -78,7 +78,7 @@ pub struct HostileReader {
     buffer: Vec<u8>,
     from: usize,
     ended: bool,
-    /// Octets that a read gives at most, whatever there is.
+    /// Bytes that a read gives at most, whatever there is.
     at_most: usize,
 }
 
@@ -94,7 +94,7 @@ impl HostileReader {
         }
     }
 
-    /// Gives no more than so many octets at once.
+    /// Gives no more than so many bytes at once.
     pub fn at_most(self, at_most: usize) -> Self {
         Self { at_most, ..self }
     }
@@ -116,15 +116,15 @@ impl HostileReader {
         Poll::Ready(Ok(&rest[..rest.len().min(self.at_most)]))
     }
 
-    fn take(&mut self, octets: usize) {
-        assert!(octets <= self.buffer.len() - self.from, "more was consumed than there was");
-        self.from += octets;
+    fn take(&mut self, bytes: usize) {
+        assert!(bytes <= self.buffer.len() - self.from, "more was consumed than there was");
+        self.from += bytes;
     }
 
     fn read(&mut self, cx: &Context<'_>, room: usize, put: impl FnOnce(&[u8])) -> Poll<io::Result<usize>> {
-        let octets = core::task::ready!(self.fill(cx))?;
-        let given = octets.len().min(room);
-        put(&octets[..given]);
+        let bytes = core::task::ready!(self.fill(cx))?;
+        let given = bytes.len().min(room);
+        put(&bytes[..given]);
         self.take(given);
         Poll::Ready(Ok(given))
     }
@@ -136,7 +136,7 @@ impl tokio::io::AsyncRead for HostileReader {
         cx: &mut Context<'_>,
         buf: &mut tokio::io::ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.read(cx, buf.remaining(), |octets| buf.put_slice(octets)).map_ok(drop)
+        self.read(cx, buf.remaining(), |bytes| buf.put_slice(bytes)).map_ok(drop)
     }
 }
 
@@ -145,14 +145,14 @@ impl tokio::io::AsyncBufRead for HostileReader {
         self.get_mut().fill(cx)
     }
 
-    fn consume(mut self: Pin<&mut Self>, octets: usize) {
-        self.take(octets);
+    fn consume(mut self: Pin<&mut Self>, bytes: usize) {
+        self.take(bytes);
     }
 }
 
 impl futures::io::AsyncRead for HostileReader {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
-        self.read(cx, buf.len(), |octets| buf[..octets.len()].copy_from_slice(octets))
+        self.read(cx, buf.len(), |bytes| buf[..bytes.len()].copy_from_slice(bytes))
     }
 }
 
@@ -161,12 +161,12 @@ impl futures::io::AsyncBufRead for HostileReader {
         self.get_mut().fill(cx)
     }
 
-    fn consume(mut self: Pin<&mut Self>, octets: usize) {
-        self.take(octets);
+    fn consume(mut self: Pin<&mut Self>, bytes: usize) {
+        self.take(bytes);
     }
 }
 
-/// A writer that is pending before every operation, takes few octets at once, and must not be asked after its end.
+/// A writer that is pending before every operation, takes few bytes at once, and must not be asked after its end.
 ///
 /// It has the traits of tokio and of futures-io.
 #[derive(Debug)]
@@ -177,14 +177,14 @@ pub struct HostileWriter {
     fails_at: Option<usize>,
     operations: usize,
     pub written: Vec<u8>,
-    /// How many octets each write took.
+    /// How many bytes each write took.
     pub writes: Vec<usize>,
     pub flushes: usize,
     pub closed: bool,
 }
 
 impl HostileWriter {
-    /// Takes no more than so many octets at once.
+    /// Takes no more than so many bytes at once.
     pub fn new(at_most: usize) -> Self {
         Self {
             reluctance: Reluctance::default(),
@@ -215,11 +215,11 @@ impl HostileWriter {
         })
     }
 
-    fn write(&mut self, cx: &Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
+    fn write(&mut self, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         core::task::ready!(self.operate(cx))?;
-        assert!(!octets.is_empty(), "nothing was offered");
-        let taken = octets.len().min(self.at_most);
-        self.written.extend_from_slice(&octets[..taken]);
+        assert!(!bytes.is_empty(), "nothing was offered");
+        let taken = bytes.len().min(self.at_most);
+        self.written.extend_from_slice(&bytes[..taken]);
         self.writes.push(taken);
         Poll::Ready(Ok(taken))
     }

@@ -10,7 +10,7 @@ LETTERS = ["hello ", "caf\u00e9 ", "\u65e5\u672c\u8a9e", "\U0001f4a9", "\u0391\u
 BAD = [b"\xed\xa0\x80", b"\xff", b"\xc3", b"\xe2\x82", b"\xc0\xaf", b"\xf4\x90\x80\x80"]
 
 
-def octets(bad):
+def bytes(bad):
     text = "".join(rng.choice(LETTERS) for _ in range(rng.randrange(14))).encode()
     if bad:
         at = rng.randrange(len(text) + 1)
@@ -22,10 +22,10 @@ def leaf():
     part = Message()
     charset = rng.choice(["utf-8", "UTF8", "unicode-1-1-utf-8"])
     part["Content-Type"] = 'text/%s; charset="%s"' % (rng.choice(["plain", "html"]), charset)
-    body = octets(rng.random() < 0.3)
+    body = bytes(rng.random() < 0.3)
     encoding = rng.choice(["7bit", "8bit", "binary", "quoted-printable", "base64"])
     if encoding == "7bit":
-        encoded = bytes(octet for octet in body if octet < 0x80)
+        encoded = bytes(byte for byte in body if byte < 0x80)
     elif encoding == "quoted-printable":
         encoded = quopri.encodestring(body)
     elif encoding == "base64":
@@ -82,7 +82,7 @@ def verdict(path, part):
         "path": ".".join(map(str, path)),
         "type": part.get_content_type(),
         "encoding": part["Content-Transfer-Encoding"].lower(),
-        "octets": len(decoded),
+        "bytes": len(decoded),
         "error": None,
         "characters": None,
         "lines": len(decoded.split(b"\n")) - decoded.endswith(b"\n") - (not decoded),
@@ -97,10 +97,10 @@ def verdict(path, part):
 for _ in range(MESSAGES):
     ending = rng.choice(["\n", "\r\n"])
     policy = email.policy.compat32.clone(linesep=ending, mangle_from_=False)
-    octets_of = message(0).as_bytes(policy=policy)
-    parsed = email.message_from_bytes(octets_of)
+    bytes_of = message(0).as_bytes(policy=policy)
+    parsed = email.message_from_bytes(bytes_of)
     parts = [verdict(path, part) for path, part in leaves(parsed, [], True)]
-    print(json.dumps({"message": octets_of.hex(), "parts": parts}))
+    print(json.dumps({"message": bytes_of.hex(), "parts": parts}))
 
 # The module's C helper keeps white space at the end of lines, which rule 3 of RFC 2045 takes away.
 quopri.a2b_qp = None

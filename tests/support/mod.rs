@@ -13,7 +13,7 @@ use utf8_codec::{Ascii, ErrorPolicy};
 
 /// Calls `check` with every way of cutting `input` into non-empty chunks: 2^(n-1) of them.
 pub fn every_partition(input: &[u8], mut check: impl FnMut(&[&[u8]])) {
-    assert!(input.len() <= 12, "{} octets have too many partitions: sample them", input.len());
+    assert!(input.len() <= 12, "{} bytes have too many partitions: sample them", input.len());
     let mut chunks = Vec::new();
     for cuts in 0..1_u32 << input.len().saturating_sub(1) {
         chunks.clear();
@@ -28,7 +28,7 @@ pub fn every_partition(input: &[u8], mut check: impl FnMut(&[&[u8]])) {
     }
 }
 
-/// Ways of cutting a longer input: whole, octet by octet, at every single place, and `random` ways with empty chunks
+/// Ways of cutting a longer input: whole, byte by byte, at every single place, and `random` ways with empty chunks
 /// among them.
 pub fn some_partitions(input: &[u8], random: usize, mut check: impl FnMut(&[&[u8]])) {
     check(&[input]);
@@ -84,7 +84,7 @@ impl Rng {
         (self.next() % bound as u64) as usize
     }
 
-    /// Octets that are often nearly UTF-8: whole characters of every length, their prefixes, and stray octets of
+    /// Bytes that are often nearly UTF-8: whole characters of every length, their prefixes, and stray bytes of
     /// every class.
     pub fn dirty_text(&mut self, len: usize) -> Vec<u8> {
         const PARTS: &[&[u8]] = &[

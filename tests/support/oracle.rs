@@ -2,7 +2,7 @@
 
 use utf8_codec::ErrorKind;
 
-/// The end of the sequence that `input` (not empty) starts with: how many octets it has, and what is wrong with it.
+/// The end of the sequence that `input` (not empty) starts with: how many bytes it has, and what is wrong with it.
 fn sequence(input: &[u8]) -> (usize, Option<ErrorKind>) {
     use ErrorKind::*;
     let (len, low, high, below, above) = match input[0] {

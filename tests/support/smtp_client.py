@@ -6,11 +6,11 @@ from email.message import Message
 PORT = int(sys.argv[1])
 
 
-def text(encoding, octets):
+def text(encoding, bytes):
     part = Message()
     part["Content-Type"] = 'text/plain; charset="utf-8"'
     part["Content-Transfer-Encoding"] = encoding
-    payload = base64.encodebytes(octets) if encoding == "base64" else octets
+    payload = base64.encodebytes(bytes) if encoding == "base64" else bytes
     part.set_payload(payload.decode("ascii", "surrogateescape"))
     return part
 
@@ -28,7 +28,7 @@ def mail(hidden):
 
 
 good, bad = mail("\ud7ff".encode()), mail(b"\xed\xa0\x80")
-# 120 octets are 160 symbols, which stand in three lines: 76 + CRLF + 76 + CRLF + 8.
+# 120 bytes are 160 symbols, which stand in three lines: 76 + CRLF + 76 + CRLF + 8.
 place = bad.index(base64.b64encode(b"0123456789")[:8]) + 160 + 4
 
 for client in (smtplib.LMTP("127.0.0.1", PORT), smtplib.SMTP("127.0.0.1", PORT)):

@@ -1,4 +1,4 @@
-//! Seeded text: the same octets on every machine.
+//! Seeded text: the same bytes on every machine.
 
 /// A generator (splitmix64).
 struct Rng(u64);
@@ -75,7 +75,7 @@ impl Corpus {
         }
     }
 
-    /// Well-formed text of this length or up to three octets less.
+    /// Well-formed text of this length or up to three bytes less.
     pub fn text(self, len: usize) -> String {
         let rng = &mut Rng(self as u64 + 1);
         let letters: Vec<char> = self.letters().chars().collect();
@@ -112,7 +112,7 @@ impl Corpus {
         text
     }
 
-    /// Strings of `lens` octets, or up to three less.
+    /// Strings of `lens` bytes, or up to three less.
     pub fn strings(self, lens: core::ops::RangeInclusive<usize>, count: usize) -> Vec<String> {
         let rng = &mut Rng(77);
         let letters: Vec<char> = self.letters().chars().collect();
@@ -143,14 +143,14 @@ fn words(text: &mut String, rng: &mut Rng, letters: &[char], count: usize) {
     }
 }
 
-/// Text in which one octet of `one_in` was overwritten with one that makes it ill-formed.
+/// Text in which one byte of `one_in` was overwritten with one that makes it ill-formed.
 pub fn soiled(text: &str, one_in: usize) -> Vec<u8> {
     let rng = &mut Rng(99);
-    let mut octets = text.as_bytes().to_vec();
-    let count = octets.len() / one_in;
+    let mut bytes = text.as_bytes().to_vec();
+    let count = bytes.len() / one_in;
     for _ in 0..count {
-        let at = rng.below(octets.len());
-        octets[at] = rng.pick(&[0xFF, 0x80, 0xC0, 0xF5, 0xE2]);
+        let at = rng.below(bytes.len());
+        bytes[at] = rng.pick(&[0xFF, 0x80, 0xC0, 0xF5, 0xE2]);
     }
-    octets
+    bytes
 }

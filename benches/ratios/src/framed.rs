@@ -35,19 +35,19 @@ fn with_simdutf8(text: &[u8]) -> Result<(), usize> {
     simdutf8::compat::from_utf8(text).map(drop).map_err(|error| error.valid_up_to())
 }
 
-/// Octets of all frames, and how many frames.
+/// Bytes of all frames, and how many frames.
 async fn frames<D: Decoder<Error: core::fmt::Debug>>(
     source: impl AsyncRead + Unpin,
     codec: D,
     len: impl Fn(&D::Item) -> usize,
 ) -> (u64, u64) {
     let mut framed = FramedRead::with_capacity(source, codec, CAPACITY);
-    let (mut octets, mut count) = (0, 0);
+    let (mut bytes, mut count) = (0, 0);
     while let Some(frame) = framed.next().await {
-        octets += len(&frame.expect("the text is good")) as u64;
+        bytes += len(&frame.expect("the text is good")) as u64;
         count += 1;
     }
-    (octets, count)
+    (bytes, count)
 }
 
 pub async fn text_ours(source: impl AsyncRead + Unpin) -> (u64, u64) {
@@ -80,11 +80,11 @@ pub async fn text_simdutf8(source: impl AsyncRead + Unpin) -> (u64, u64) {
 
 pub async fn raw(mut source: impl AsyncRead + Unpin) -> (u64, u64) {
     let mut buffer = vec![0; CAPACITY];
-    let mut octets = 0;
+    let mut bytes = 0;
     loop {
         match source.read(&mut buffer).await.expect("it can be read") {
-            0 => return (octets, 0),
-            count => octets += count as u64,
+            0 => return (bytes, 0),
+            count => bytes += count as u64,
         }
     }
 }
@@ -105,26 +105,26 @@ pub async fn lines_codec(source: impl AsyncRead + Unpin) -> u64 {
 
 pub async fn lines_tokio(source: impl AsyncRead + Unpin) -> u64 {
     let mut lines = BufReader::with_capacity(CAPACITY, source).lines();
-    let mut octets = 0;
+    let mut bytes = 0;
     while let Some(line) = lines.next_line().await.expect("the text is good") {
-        octets += line.len() as u64;
+        bytes += line.len() as u64;
     }
-    octets
+    bytes
 }
 
 /// What a careful hand writes: memchr for the line, simdutf8 for the text, no allocation.
 pub async fn lines_by_hand(mut source: impl AsyncRead + Unpin) -> u64 {
     let mut buffer = BytesMut::with_capacity(CAPACITY);
-    let mut octets = 0;
+    let mut bytes = 0;
     loop {
         buffer.reserve(CAPACITY / 2);
         if source.read_buf(&mut buffer).await.expect("it can be read") == 0 {
-            return octets;
+            return bytes;
         }
         let mut start = 0;
         while let Some(len) = memchr::memchr(b'\n', &buffer[start..]) {
             let line = simdutf8::basic::from_utf8(&buffer[start..start + len]).expect("the text is good");
-            octets += std::hint::black_box(line).len() as u64;
+            bytes += std::hint::black_box(line).len() as u64;
             start += len + 1;
         }
         let _ = buffer.split_to(start);

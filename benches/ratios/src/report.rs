@@ -88,7 +88,7 @@ pub fn chart(
         .x_label_area_size(40)
         .y_label_area_size(50)
         .build_cartesian_2d((1.0..65536.0).log_scale(), (0.05..50.0).log_scale())?;
-    chart.configure_mesh().x_desc("octets in a chunk").y_desc("GB/s").draw()?;
+    chart.configure_mesh().x_desc("bytes in a chunk").y_desc("GB/s").draw()?;
     const COLOURS: [RGBColor; 6] = [
         RGBColor(200, 30, 30),
         RGBColor(30, 90, 200),

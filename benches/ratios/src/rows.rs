@@ -19,7 +19,7 @@ pub struct Row {
     pub against: String,
     pub ratio: Spread,
     pub goal: f64,
-    /// Octets in a nanosecond, of ours.
+    /// Bytes in a nanosecond, of ours.
     pub speed: f64,
 }
 
@@ -37,12 +37,12 @@ impl Row {
 pub struct Measured<'r> {
     pub scenario: &'static str,
     pub input: &'r str,
-    pub octets: usize,
+    pub bytes: usize,
     pub race: &'r Race,
 }
 
-pub fn measured<'r>(scenario: &'static str, input: &'r str, octets: usize, race: &'r Race) -> Measured<'r> {
-    Measured { scenario, input, octets, race }
+pub fn measured<'r>(scenario: &'static str, input: &'r str, bytes: usize, race: &'r Race) -> Measured<'r> {
+    Measured { scenario, input, bytes, race }
 }
 
 /// What is measured, and how thoroughly.
@@ -83,7 +83,7 @@ impl Bench {
             against: if peers.len() > 1 { format!("best peer: {best}") } else { best.to_owned() },
             ratio: of.race.ratio(ours, best),
             goal,
-            speed: of.octets as f64 / of.race.median_nanos(ours),
+            speed: of.bytes as f64 / of.race.median_nanos(ours),
         };
         println!(
             "{:44} {:16} {:7.2} GB/s {:26} {:6.2} ({:.2}..{:.2}) goal {:.2} {}",

@@ -30,7 +30,7 @@ impl Bench {
                 Contender::new("memchr + simdutf8", move || runtime.block_on(framed::lines_by_hand(data))),
             ];
             let race = race(contenders, self.effort);
-            let lines = data.iter().filter(|&&octet| octet == b'\n').count();
+            let lines = data.iter().filter(|&&byte| byte == b'\n').count();
             let (_, count) = allocations::during(|| runtime.block_on(framed::lines_ours(data)));
             println!("    {count} allocations for {lines} lines");
             self.note(&measured(scenario, corpus.name(), data.len(), &race), "ours", &["LinesCodec"], goal);
@@ -56,7 +56,7 @@ impl Bench {
         }
     }
 
-    /// Lines of 8 to 140 octets into one buffer.
+    /// Lines of 8 to 140 bytes into one buffer.
     pub fn encoder(&mut self) {
         let scenario = "encoder, lines of 8-140 B";
         if !self.is_wanted(scenario) {
@@ -64,8 +64,8 @@ impl Bench {
         }
         for corpus in [Corpus::AsciiJson, Corpus::Cyrillic] {
             let lines = &corpus.strings(8..=140, 500);
-            let octets = lines.iter().map(|line| line.len() + 1).sum();
-            let buffer = || BytesMut::with_capacity(octets);
+            let bytes = lines.iter().map(|line| line.len() + 1).sum();
+            let buffer = || BytesMut::with_capacity(bytes);
             let (mut a, mut b, mut c, mut d) = (buffer(), buffer(), buffer(), buffer());
             let contenders = vec![
                 Contender::new("ours", move || framed::encoded(Utf8LinesCodec::new(), lines, &mut a)),
@@ -76,7 +76,7 @@ impl Bench {
                 Contender::new("extend_from_slice", move || framed::appended(lines, &mut d)),
             ];
             let race = race(contenders, self.effort);
-            let of = measured(scenario, corpus.name(), octets, &race);
+            let of = measured(scenario, corpus.name(), bytes, &race);
             self.note(&of, "ours", &["memchr + LinesCodec"], 1.0);
             self.note(&of, "ours", &["LinesCodec, which does not look"], 0.0);
             self.note(&of, "ours", &["extend_from_slice"], 0.0);

@@ -55,7 +55,7 @@ pub struct Carried<V> {
     validator: core::marker::PhantomData<V>,
 }
 
-/// Octets of the sequence that a lead begins; 1 for anything else.
+/// Bytes of the sequence that a lead begins; 1 for anything else.
 const fn len_of(lead: u8) -> usize {
     match lead {
         0xC2..=0xDF => 2,
@@ -65,7 +65,7 @@ const fn len_of(lead: u8) -> usize {
     }
 }
 
-/// Octets of an unfinished sequence at the end.
+/// Bytes of an unfinished sequence at the end.
 fn unfinished(chunk: &[u8]) -> usize {
     (1..=chunk.len().min(3)).find(|&back| len_of(chunk[chunk.len() - back]) > back).unwrap_or(0)
 }
@@ -80,7 +80,7 @@ impl<V: OneShot> Streaming for Carried<V> {
             self.len += taken;
             chunk = &chunk[taken..];
             if taken < missing {
-                return self.held[1..self.len].iter().all(|octet| octet & 0xC0 == 0x80);
+                return self.held[1..self.len].iter().all(|byte| byte & 0xC0 == 0x80);
             }
             if core::str::from_utf8(&self.held[..self.len]).is_err() {
                 return false;
@@ -122,9 +122,9 @@ pub struct Dfa(u8);
 
 const CLASSES: [u8; 256] = {
     let mut classes = [0; 256];
-    let mut octet = 0x80;
-    while octet < 256 {
-        classes[octet] = match octet {
+    let mut byte = 0x80;
+    while byte < 256 {
+        classes[byte] = match byte {
             0x80..=0x8F => 1,
             0x90..=0x9F => 2,
             0xA0..=0xBF => 3,
@@ -137,14 +137,14 @@ const CLASSES: [u8; 256] = {
             0xF4 => 10,
             _ => 11,
         };
-        octet += 1;
+        byte += 1;
     }
     classes
 };
 
 const REFUSED: u8 = 8;
 
-/// States: 0 boundary; 1, 2, 3 octets wanted; 4 to 7 behind E0, ED, F0, F4.
+/// States: 0 boundary; 1, 2, 3 bytes wanted; 4 to 7 behind E0, ED, F0, F4.
 const NEXT: [[u8; 12]; 9] = {
     let mut next = [[REFUSED; 12]; 9];
     next[0] = [0, REFUSED, REFUSED, REFUSED, 1, 4, 5, 2, 6, 3, 7, REFUSED];
@@ -167,14 +167,14 @@ const NEXT: [[u8; 12]; 9] = {
 impl Streaming for Dfa {
     #[inline(always)]
     fn feed(&mut self, chunk: &[u8]) -> bool {
-        for &octet in chunk {
-            self.0 = NEXT[usize::from(self.0)][usize::from(CLASSES[usize::from(octet)])];
+        for &byte in chunk {
+            self.0 = NEXT[usize::from(self.0)][usize::from(CLASSES[usize::from(byte)])];
         }
         self.0 != REFUSED
     }
 }
 
-/// The other limit: every octet copied into a buffer of one chunk.
+/// The other limit: every byte copied into a buffer of one chunk.
 pub fn copied(data: &[u8], copy: &mut [u8]) -> u64 {
     for chunk in data.chunks(copy.len()) {
         copy[..chunk.len()].copy_from_slice(chunk);
@@ -183,7 +183,7 @@ pub fn copied(data: &[u8], copy: &mut [u8]) -> u64 {
     data.len() as u64
 }
 
-/// The limit: every octet read, nothing done.
+/// The limit: every byte read, nothing done.
 #[cfg(target_arch = "x86_64")]
 pub fn read(data: &[u8], chunk: usize) -> u64 {
     #[target_feature(enable = "avx512f")]
@@ -199,7 +199,7 @@ pub fn read(data: &[u8], chunk: usize) -> u64 {
                 }
             }
             let any = _mm512_or_si512(_mm512_or_si512(any[0], any[1]), _mm512_or_si512(any[2], any[3]));
-            rest.iter().fold(_mm512_reduce_or_epi64(any) as u64, |any, &octet| any | u64::from(octet))
+            rest.iter().fold(_mm512_reduce_or_epi64(any) as u64, |any, &byte| any | u64::from(byte))
         }
     }
     for chunk in data.chunks(chunk) {

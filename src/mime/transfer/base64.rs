@@ -3,12 +3,12 @@
 //! ```text
 //!             symbol            symbol            symbol            symbol
 //!   Group(0) ───────> Group(1) ───────> Group(2) ───────> Group(3) ───────> Group(0)
-//!                                  octet 0  │ =      octet 1  │ =      octet 2
+//!                                  byte 0  │ =      byte 1  │ =      byte 2
 //!                                           v                 v
 //!                                        Padding ── = ───> Ended ── symbol ──> Group(1)
 //! ```
 //!
-//! White space changes no state. An octet is given as soon as its eight bits are there.
+//! White space changes no state. A byte is given as soon as its eight bits are there.
 
 use super::block::Block;
 use super::lines::LineMeter;
@@ -109,22 +109,22 @@ impl Base64 {
                     continue;
                 }
             }
-            let octet = rest[taken];
-            if let Some(kind) = self.lines.check(octet) {
+            let byte = rest[taken];
+            if let Some(kind) = self.lines.check(byte) {
                 return (taken, Some(Fault { offset, kind, len: 1 }));
             }
             taken += 1;
             self.lines.take(1);
-            if let Some(kind) = self.step(octet, offset, block) {
+            if let Some(kind) = self.step(byte, offset, block) {
                 return (taken, Some(Fault { offset, kind, len: 1 }));
             }
         }
         (taken, None)
     }
 
-    /// One octet.
-    fn step(&mut self, octet: u8, offset: u64, block: &mut Block) -> Option<TransferErrorKind> {
-        match octet {
+    /// One byte.
+    fn step(&mut self, byte: u8, offset: u64, block: &mut Block) -> Option<TransferErrorKind> {
+        match byte {
             b'\n' => {
                 self.lines.line_break();
                 None
@@ -132,10 +132,10 @@ impl Base64 {
             b'\r' | b' ' | b'\t' => None,
             b'=' => self.padding(),
             _ => {
-                let value = PLACES[3][usize::from(octet)];
+                let value = PLACES[3][usize::from(byte)];
                 if value != BAD {
                     self.symbol(value, offset, block)
-                } else if octet.is_ascii() {
+                } else if byte.is_ascii() {
                     Some(TransferErrorKind::InvalidSymbol)
                 } else {
                     Some(TransferErrorKind::EightBit)
@@ -153,7 +153,7 @@ impl Base64 {
         let last = core::mem::replace(&mut self.last, offset);
         self.bits = self.bits << 6 | value;
         if seen > 0 {
-            // After the second, third and fourth symbol 4, 2 and 0 bits wait for the next octet.
+            // After the second, third and fourth symbol 4, 2 and 0 bits wait for the next byte.
             block.push(&[(self.bits >> (6 - 2 * seen)) as u8], last);
         }
         self.state = State::Group((seen + 1) % 4);

@@ -1,14 +1,14 @@
-//! Decoded octets, and where each of them came from.
+//! Decoded bytes, and where each of them came from.
 
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Octets of a block: enough that what happens once for a block costs nothing, little enough for the nearest cache.
+/// Bytes of a block: enough that what happens once for a block costs nothing, little enough for the nearest cache.
 const OCTETS: usize = 4096;
 const RUNS: usize = 512;
 
-/// How the octets of a run stood in the encoded body.
+/// How the bytes of a run stood in the encoded body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stride {
     /// One for one.
@@ -20,7 +20,7 @@ pub(super) enum Stride {
 }
 
 impl Stride {
-    /// How far behind the start of its run the octet at `index` begins.
+    /// How far behind the start of its run the byte at `index` begins.
     const fn distance(self, index: usize) -> usize {
         match self {
             Self::Verbatim => index,
@@ -29,8 +29,8 @@ impl Stride {
         }
     }
 
-    /// How many octets of a run begin in its first `distance` encoded ones.
-    const fn octets(self, distance: usize) -> usize {
+    /// How many bytes of a run begin in its first `distance` encoded ones.
+    const fn bytes(self, distance: usize) -> usize {
         match self {
             Self::Verbatim => distance,
             Self::Escapes => distance.div_ceil(3),
@@ -48,7 +48,7 @@ struct Run {
     stride: Stride,
 }
 
-/// Where the octets of a piece came from.
+/// Where the bytes of a piece came from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Runs<'p> {
     /// All of them are one run, whose place in the encoded body this is.
@@ -69,7 +69,7 @@ impl Runs<'_> {
             Self::Verbatim(encoded) => encoded + index as u64,
             Self::Listed(List(runs)) => {
                 let behind = runs.partition_point(|run| run.start as usize <= index);
-                // The first run starts at 0, so one is found for every octet there is.
+                // The first run starts at 0, so one is found for every byte there is.
                 behind.checked_sub(1).map_or(0, |i| {
                     let run = &runs[i];
                     run.encoded + run.stride.distance(index - run.start as usize) as u64
@@ -82,7 +82,7 @@ impl Runs<'_> {
 /// A buffer that is filled, lent and cleared.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
-    octets: Box<[u8]>,
+    bytes: Box<[u8]>,
     len: usize,
     runs: Vec<Run>,
 }
@@ -90,11 +90,11 @@ pub(super) struct Block {
 impl Block {
     /// A block for a machine that needs none.
     pub(super) fn none() -> Self {
-        Self { octets: Box::default(), len: 0, runs: Vec::new() }
+        Self { bytes: Box::default(), len: 0, runs: Vec::new() }
     }
 
     pub(super) fn new() -> Self {
-        Self { octets: vec![0; OCTETS].into(), len: 0, runs: Vec::with_capacity(RUNS) }
+        Self { bytes: vec![0; OCTETS].into(), len: 0, runs: Vec::with_capacity(RUNS) }
     }
 
     pub(super) fn clear(&mut self) {
@@ -102,61 +102,61 @@ impl Block {
         self.runs.clear();
     }
 
-    pub(super) fn octets(&self) -> &[u8] {
-        &self.octets[..self.len]
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 
     pub(super) fn runs(&self) -> Runs<'_> {
         Runs::Listed(List(&self.runs))
     }
 
-    /// Which octet came from `encoded`, or is the first one from behind it; as many as there are if none is.
+    /// Which byte came from `encoded`, or is the first one from behind it; as many as there are if none is.
     pub(super) fn index_of(&self, encoded: u64) -> usize {
         let behind = self.runs.partition_point(|run| run.encoded <= encoded);
         let end = self.runs.get(behind).map_or(self.len, |run| run.start as usize);
         let Some(run) = behind.checked_sub(1).map(|i| &self.runs[i]) else { return 0 };
         let distance = usize::try_from(encoded - run.encoded).unwrap_or(usize::MAX);
-        end.min((run.start as usize).saturating_add(run.stride.octets(distance)))
+        end.min((run.start as usize).saturating_add(run.stride.bytes(distance)))
     }
 
-    /// Octets that there is room for.
+    /// Bytes that there is room for.
     pub(super) fn room(&self) -> usize {
-        self.octets.len() - self.len
+        self.bytes.len() - self.len
     }
 
-    /// Whether it should be lent before more is decoded into it, so that `octets` in four runs have room.
-    pub(super) fn is_full(&self, octets: usize) -> bool {
-        self.room() < octets || RUNS - self.runs.len() < 4
+    /// Whether it should be lent before more is decoded into it, so that `bytes` in four runs have room.
+    pub(super) fn is_full(&self, bytes: usize) -> bool {
+        self.room() < bytes || RUNS - self.runs.len() < 4
     }
 
-    /// Octets that stood at `encoded` as they are. There is room for them.
+    /// Bytes that stood at `encoded` as they are. There is room for them.
     #[inline]
-    pub(super) fn push(&mut self, octets: &[u8], encoded: u64) {
+    pub(super) fn push(&mut self, bytes: &[u8], encoded: u64) {
         self.begin(encoded, Stride::Verbatim);
-        let end = self.len + octets.len();
-        self.octets[self.len..end].copy_from_slice(octets);
+        let end = self.len + bytes.len();
+        self.bytes[self.len..end].copy_from_slice(bytes);
         self.len = end;
     }
 
-    /// The octet of an escape that stood at `encoded`. There is room for it.
+    /// The byte of an escape that stood at `encoded`. There is room for it.
     #[inline]
-    pub(super) fn push_escaped(&mut self, octet: u8, encoded: u64) {
+    pub(super) fn push_escaped(&mut self, byte: u8, encoded: u64) {
         self.begin(encoded, Stride::Escapes);
-        self.octets[self.len] = octet;
+        self.bytes[self.len] = byte;
         self.len += 1;
     }
 
     /// Where the groups that stand at `encoded` may be decoded to; [`advance`](Self::advance) says how many were.
     #[inline]
     pub(super) fn space(&mut self) -> &mut [u8] {
-        &mut self.octets[self.len..]
+        &mut self.bytes[self.len..]
     }
 
-    /// Takes over `octets` of the space as a run of whole groups.
+    /// Takes over `bytes` of the space as a run of whole groups.
     #[inline]
-    pub(super) fn advance(&mut self, octets: usize, encoded: u64) {
+    pub(super) fn advance(&mut self, bytes: usize, encoded: u64) {
         self.begin(encoded, Stride::Groups);
-        self.len += octets;
+        self.len += bytes;
     }
 
     /// What is pushed next stood at `encoded`: it goes on with the last run, or starts one.

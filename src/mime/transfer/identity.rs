@@ -1,4 +1,4 @@
-//! `7bit`, `8bit`, `binary`: octets that stand for themselves, under rules that differ.
+//! `7bit`, `8bit`, `binary`: bytes that stand for themselves, under rules that differ.
 
 use memchr::memchr;
 
@@ -35,7 +35,7 @@ impl Identity {
         self.lines.set_max(max);
     }
 
-    /// How many octets of `rest`, which stands at `at`, are taken, and the fault behind them.
+    /// How many bytes of `rest`, which stands at `at`, are taken, and the fault behind them.
     pub(super) fn decode(&mut self, rest: &[u8], at: u64) -> (usize, Option<Fault>) {
         if !self.text {
             return (rest.len(), None);
@@ -49,7 +49,7 @@ impl Identity {
         let mut window = &rest[..rest.len().min(self.window)];
         let mut found = None;
         if self.ascii && !window.is_ascii() {
-            let good = window.iter().take_while(|octet| octet.is_ascii()).count();
+            let good = window.iter().take_while(|byte| byte.is_ascii()).count();
             found = Some(TransferErrorKind::EightBit);
             window = &window[..good];
         }
@@ -64,7 +64,7 @@ impl Identity {
         let Some(kind) = found else {
             return (good, None);
         };
-        // The octet itself is text of a line, too: it may be the one too many.
+        // The byte itself is text of a line, too: it may be the one too many.
         let offset = at + good as u64;
         if let Some(kind) = self.lines.check(rest[good]) {
             return (good, Some(Fault { offset, kind, len: 1 }));
@@ -77,7 +77,7 @@ impl Identity {
         self.lines.line_break();
     }
 
-    /// Measures the lines, up to the octet that is one too many.
+    /// Measures the lines, up to the byte that is one too many.
     fn measure(&mut self, window: &[u8]) -> Result<(), (usize, TransferErrorKind)> {
         let mut at = 0;
         while at < window.len() {

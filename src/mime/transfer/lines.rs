@@ -7,7 +7,7 @@ const MAX: usize = 998;
 /// The longest line that an encoder may write (RFC 2045 §6.7, §6.8).
 const MAX_ENCODED: usize = 76;
 
-/// Counts the octets of a line, and tells each bound that it passes once.
+/// Counts the bytes of a line, and tells each bound that it passes once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineMeter {
     len: usize,
@@ -48,16 +48,16 @@ impl LineMeter {
         }
     }
 
-    /// How many octets, none of them a line break, can be taken without [`check`](Self::check).
+    /// How many bytes, none of them a line break, can be taken without [`check`](Self::check).
     #[inline]
     pub(super) const fn room(&self) -> usize {
         self.bound.saturating_sub(self.len)
     }
 
-    /// Whether this octet is the one too many. The CR of a line break may stand behind the bound.
+    /// Whether this byte is the one too many. The CR of a line break may stand behind the bound.
     #[inline]
-    pub(super) fn check(&mut self, octet: u8) -> Option<TransferErrorKind> {
-        if self.len < self.bound || octet == b'\n' || (octet == b'\r' && self.len == self.bound) {
+    pub(super) fn check(&mut self, byte: u8) -> Option<TransferErrorKind> {
+        if self.len < self.bound || byte == b'\n' || (byte == b'\r' && self.len == self.bound) {
             return None;
         }
         if self.bound < self.max {
@@ -70,8 +70,8 @@ impl LineMeter {
     }
 
     #[inline]
-    pub(super) const fn take(&mut self, octets: usize) {
-        self.len = self.len.saturating_add(octets);
+    pub(super) const fn take(&mut self, bytes: usize) {
+        self.len = self.len.saturating_add(bytes);
     }
 
     #[inline]

@@ -1,13 +1,13 @@
-//! Content-Transfer-Encoding (RFC 2045 §6): from the octets on the wire to those that were meant.
+//! Content-Transfer-Encoding (RFC 2045 §6): from the bytes on the wire to those that were meant.
 //!
 //! ```text
-//!  encoded octets ──> machine (identity | quoted-printable | base64) ──> block of decoded octets ──> pieces
+//!  encoded bytes ──> machine (identity | quoted-printable | base64) ──> block of decoded bytes ──> pieces
 //!                        │                                                 and its runs
-//!                        └──> faults, each behind the octets before it
+//!                        └──> faults, each behind the bytes before it
 //! ```
 //!
 //! A machine decodes in bulk into a block of bounded size, and remembers for every run of it where the run stood in
-//! the encoded body, so that any decoded octet can be found again on the wire.
+//! the encoded body, so that any decoded byte can be found again on the wire.
 
 mod base64;
 mod block;
@@ -26,12 +26,12 @@ use quoted_printable::QuotedPrintable;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TransferEncoding {
-    /// Lines of at most 998 ASCII octets (§2.7); what holds where nothing is said (§6.1).
+    /// Lines of at most 998 ASCII bytes (§2.7); what holds where nothing is said (§6.1).
     #[default]
     SevenBit,
-    /// Lines of at most 998 octets (§2.8).
+    /// Lines of at most 998 bytes (§2.8).
     EightBit,
-    /// Any octets (§2.9).
+    /// Any bytes (§2.9).
     Binary,
     /// §6.7.
     QuotedPrintable,
@@ -48,7 +48,7 @@ impl TransferEncoding {
             .find(|encoding| name.eq_ignore_ascii_case(encoding.as_str().as_bytes()))
     }
 
-    /// Whether octets stand for themselves: what may hold parts (RFC 2045 §6.4).
+    /// Whether bytes stand for themselves: what may hold parts (RFC 2045 §6.4).
     pub const fn is_identity(self) -> bool {
         matches!(self, Self::SevenBit | Self::EightBit | Self::Binary)
     }
@@ -75,21 +75,21 @@ impl fmt::Display for TransferEncoding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum TransferErrorKind {
-    /// An octet above `7F` in `7bit`, `quoted-printable` or `base64`. It is decoded as itself, but in base64.
+    /// A byte above `7F` in `7bit`, `quoted-printable` or `base64`. It is decoded as itself, but in base64.
     EightBit,
     /// A NUL in `7bit` or `8bit` (RFC 2045 §2.7, §2.8).
     Nul,
-    /// A line of more than 998 octets, without its line break (RFC 5322 §2.1.1): in `7bit`, `8bit` and
+    /// A line of more than 998 bytes, without its line break (RFC 5322 §2.1.1): in `7bit`, `8bit` and
     /// `quoted-printable`, where the line break that a transport puts in becomes text.
     LineTooLong,
-    /// A warning: a line of more than 76 octets in `quoted-printable` or `base64`.
+    /// A warning: a line of more than 76 bytes in `quoted-printable` or `base64`.
     LongLine,
     /// `quoted-printable`: a `=` before neither two hexadecimal digits nor a line break. It is decoded as itself.
     InvalidEscape,
     /// `quoted-printable`: a control that is neither a tab nor part of a line break (RFC 2045 §6.7). It is decoded as
     /// itself.
     ControlCharacter,
-    /// `base64`: an octet that is neither of the alphabet nor white space. It is skipped, as RFC 2045 §6.8 asks.
+    /// `base64`: a byte that is neither of the alphabet nor white space. It is skipped, as RFC 2045 §6.8 asks.
     InvalidSymbol,
     /// `base64`: a group of two or three symbols that is not filled up with `=`.
     MissingPadding,
@@ -137,17 +137,17 @@ impl fmt::Display for TransferErrorKind {
     }
 }
 
-/// A fault of the transfer layer. It never holds octets of the body.
+/// A fault of the transfer layer. It never holds bytes of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TransferError {
-    /// Position of the first octet of the fault in the encoded body.
+    /// Position of the first byte of the fault in the encoded body.
     pub offset: u64,
-    /// Position in the decoded body: of the octet that it was decoded as, or, if it was skipped, of the next one.
+    /// Position in the decoded body: of the byte that it was decoded as, or, if it was skipped, of the next one.
     pub decoded_offset: u64,
     /// What is wrong.
     pub kind: TransferErrorKind,
-    /// Encoded octets of the fault; `0` where something is missing.
+    /// Encoded bytes of the fault; `0` where something is missing.
     pub len: u8,
 }
 
@@ -178,24 +178,24 @@ impl Fault {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum TransferPiece<'p> {
-    /// Octets that were decoded; never empty.
-    Octets(Decoded<'p>),
+    /// Bytes that were decoded; never empty.
+    Bytes(Decoded<'p>),
     /// A fault. The decoder has gone past it.
     Fault(TransferError),
 }
 
-/// Decoded octets that know where they came from.
+/// Decoded bytes that know where they came from.
 #[derive(Clone, Copy, Debug)]
 pub struct Decoded<'p> {
-    octets: &'p [u8],
+    bytes: &'p [u8],
     offset: u64,
     runs: Runs<'p>,
 }
 
 impl<'p> Decoded<'p> {
-    /// The octets.
-    pub const fn octets(&self) -> &'p [u8] {
-        self.octets
+    /// The bytes.
+    pub const fn bytes(&self) -> &'p [u8] {
+        self.bytes
     }
 
     /// Position of the first of them in the decoded body.
@@ -203,7 +203,7 @@ impl<'p> Decoded<'p> {
         self.offset
     }
 
-    /// Position in the encoded body where the octet at `index` begins: its character, its escape, or the base64
+    /// Position in the encoded body where the byte at `index` begins: its character, its escape, or the base64
     /// symbol that holds its first bits.
     pub fn encoded_offset(&self, index: usize) -> u64 {
         self.runs.encoded_offset(index)
@@ -212,8 +212,8 @@ impl<'p> Decoded<'p> {
 
 /// A decoder for one body, which takes it in chunks of any size.
 ///
-/// The same body gives the same octets and the same faults in the same order, however it is cut. Memory is constant:
-/// a block of a few kibibytes for `quoted-printable` and `base64`, none for the others, whose octets are lent from
+/// The same body gives the same bytes and the same faults in the same order, however it is cut. Memory is constant:
+/// a block of a few kibibytes for `quoted-printable` and `base64`, none for the others, whose bytes are lent from
 /// the chunk.
 ///
 /// It is strict: see [`lenient`](Self::lenient). Whatever the fault, it goes on behind it.
@@ -222,9 +222,9 @@ impl<'p> Decoded<'p> {
 /// use utf8_codec::{TransferDecoder, TransferEncoding, TransferErrorKind, TransferPiece};
 ///
 /// let mut decoder = TransferDecoder::new(TransferEncoding::QuotedPrintable);
-/// let (mut octets, mut faults) = (Vec::new(), Vec::new());
+/// let (mut bytes, mut faults) = (Vec::new(), Vec::new());
 /// let mut keep = |piece: TransferPiece<'_>| match piece {
-///     TransferPiece::Octets(decoded) => octets.extend_from_slice(decoded.octets()),
+///     TransferPiece::Bytes(decoded) => bytes.extend_from_slice(decoded.bytes()),
 ///     TransferPiece::Fault(error) => faults.push((error.offset, error.kind)),
 ///     _ => {}
 /// };
@@ -232,7 +232,7 @@ impl<'p> Decoded<'p> {
 ///     decoder.feed(chunk, &mut keep);
 /// }
 /// decoder.finish(&mut keep);
-/// assert_eq!(octets, "café =Z".as_bytes());
+/// assert_eq!(bytes, "café =Z".as_bytes());
 /// assert_eq!(faults, [(13, TransferErrorKind::InvalidEscape)]);
 /// ```
 #[derive(Clone, Debug)]
@@ -257,7 +257,7 @@ impl TransferDecoder {
         Self::at(encoding, 0)
     }
 
-    /// A strict decoder for a body that starts `offset` octets into a stream: encoded offsets count from the start
+    /// A strict decoder for a body that starts `offset` bytes into a stream: encoded offsets count from the start
     /// of the stream, decoded ones from the start of the body.
     pub fn at(encoding: TransferEncoding, offset: u64) -> Self {
         let (machine, block) = match encoding {
@@ -282,19 +282,19 @@ impl TransferDecoder {
         self
     }
 
-    /// Sets how many octets a line may have, without its line break, before it is
-    /// [`TransferErrorKind::LineTooLong`]; 998 unless said otherwise. To be called before the first octet.
+    /// Sets how many bytes a line may have, without its line break, before it is
+    /// [`TransferErrorKind::LineTooLong`]; 998 unless said otherwise. To be called before the first byte.
     #[must_use]
-    pub fn max_line(mut self, octets: usize) -> Self {
+    pub fn max_line(mut self, bytes: usize) -> Self {
         match &mut self.machine {
-            Machine::Identity(machine) => machine.set_max_line(octets),
-            Machine::QuotedPrintable(machine) => machine.set_max_line(octets),
+            Machine::Identity(machine) => machine.set_max_line(bytes),
+            Machine::QuotedPrintable(machine) => machine.set_max_line(bytes),
             Machine::Base64(_) => {}
         }
         self
     }
 
-    /// Starts another body under the same encoding, after the end of one, `offset` octets into the stream.
+    /// Starts another body under the same encoding, after the end of one, `offset` bytes into the stream.
     pub(super) const fn restart(&mut self, offset: u64) {
         (self.offset, self.decoded) = (offset, 0);
     }
@@ -304,12 +304,12 @@ impl TransferDecoder {
         self.encoding
     }
 
-    /// Octets of the encoded body taken so far, and those before it.
+    /// Bytes of the encoded body taken so far, and those before it.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Octets decoded so far.
+    /// Bytes decoded so far.
     pub const fn decoded_offset(&self) -> u64 {
         self.decoded
     }
@@ -356,17 +356,17 @@ impl TransferDecoder {
     /// Lends the block, then the fault behind it.
     fn tell(&mut self, fault: Option<Fault>, each: &mut impl FnMut(TransferPiece<'_>)) {
         let start = self.decoded;
-        self.decoded = lend(self.block.octets(), self.block.runs(), start, each);
+        self.decoded = lend(self.block.bytes(), self.block.runs(), start, each);
         if let Some(fault) = fault {
             each(TransferPiece::Fault(fault.at(start + self.block.index_of(fault.offset) as u64)));
         }
     }
 }
 
-/// Lends octets that start at `offset` of the decoded body, and says where they end.
-fn lend(octets: &[u8], runs: Runs<'_>, offset: u64, each: &mut impl FnMut(TransferPiece<'_>)) -> u64 {
-    if !octets.is_empty() {
-        each(TransferPiece::Octets(Decoded { octets, offset, runs }));
+/// Lends bytes that start at `offset` of the decoded body, and says where they end.
+fn lend(bytes: &[u8], runs: Runs<'_>, offset: u64, each: &mut impl FnMut(TransferPiece<'_>)) -> u64 {
+    if !bytes.is_empty() {
+        each(TransferPiece::Bytes(Decoded { bytes, offset, runs }));
     }
-    offset + octets.len() as u64
+    offset + bytes.len() as u64
 }

@@ -7,12 +7,12 @@
 //!   │      │ =                            LF: the space goes    ^ space, CR            │ LF
 //!   │      v                                                    │                      │
 //!   │    Escape ────────────────────────────────────────────────┘                      │
-//!   │      │ hex ──> EscapeHex ── hex ──> an octet ──┐       LF: a soft break          │
+//!   │      │ hex ──> EscapeHex ── hex ──> a byte ──┐       LF: a soft break          │
 //!   └──────┴─────────────────────────────────────────┴─────────────────────────────────┘
 //! ```
 //!
 //! White space is held until it is known whether it ends a line: there a transport may have put it, and it is no text
-//! (rule 3). Anything else behind a `=` breaks the escape off: it was text, and the octet is read again.
+//! (rule 3). Anything else behind a `=` breaks the escape off: it was text, and the byte is read again.
 
 use alloc::vec::Vec;
 
@@ -58,7 +58,7 @@ pub(super) struct QuotedPrintable {
     look: usize,
 }
 
-/// What an octet came to.
+/// What a byte came to.
 enum Step {
     /// It was taken.
     Taken,
@@ -104,11 +104,11 @@ impl QuotedPrintable {
                     continue;
                 }
             }
-            let octet = rest[taken];
-            if let Some(kind) = self.lines.check(octet) {
+            let byte = rest[taken];
+            if let Some(kind) = self.lines.check(byte) {
                 return (taken, Some(Fault { offset, kind, len: 1 }));
             }
-            match self.step(octet, offset, block) {
+            match self.step(byte, offset, block) {
                 Step::Refused(fault) => return (taken, Some(fault)),
                 Step::Taken => {}
                 Step::Fault(kind) => {
@@ -117,7 +117,7 @@ impl QuotedPrintable {
                 }
             }
             taken += 1;
-            if octet == b'\n' {
+            if byte == b'\n' {
                 self.lines.line_break();
             } else {
                 self.lines.take(1);
@@ -135,12 +135,12 @@ impl QuotedPrintable {
         let text = if stop.is_some_and(|stop| window[stop] == b'=') {
             run
         } else {
-            &run[..run.len() - run.iter().rev().take_while(|octet| octet.is_ascii_whitespace()).count()]
+            &run[..run.len() - run.iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count()]
         };
         let mut taken = if is_printable(text) {
             text.len()
         } else {
-            text.iter().take_while(|&&octet| is_printable(&[octet])).count()
+            text.iter().take_while(|&&byte| is_printable(&[byte])).count()
         };
         if taken > 0 {
             block.push(&text[..taken], offset);
@@ -157,28 +157,28 @@ impl QuotedPrintable {
         taken
     }
 
-    /// One octet.
-    fn step(&mut self, octet: u8, offset: u64, block: &mut Block) -> Step {
+    /// One byte.
+    fn step(&mut self, byte: u8, offset: u64, block: &mut Block) -> Step {
         match self.state {
-            State::Text => self.text(octet, offset, block),
+            State::Text => self.text(byte, offset, block),
             State::Cr => {
                 self.state = State::Text;
-                if octet == b'\n' {
+                if byte == b'\n' {
                     self.held.clear();
                     block.push(b"\r\n", offset - 1);
                     return Step::Taken;
                 }
                 Step::Refused(self.bare_cr(offset - 1, block))
             }
-            State::Escape => match (octet, digit(octet)) {
+            State::Escape => match (byte, digit(byte)) {
                 (_, Some(high)) => {
-                    self.state = State::EscapeHex(octet, high);
+                    self.state = State::EscapeHex(byte, high);
                     Step::Taken
                 }
-                (b'\n' | b'\r' | b' ' | b'\t', None) => self.soft(octet, offset),
+                (b'\n' | b'\r' | b' ' | b'\t', None) => self.soft(byte, offset),
                 _ => self.broken_off(b"=", block),
             },
-            State::EscapeHex(first, high) => match digit(octet) {
+            State::EscapeHex(first, high) => match digit(byte) {
                 Some(low) => {
                     self.state = State::Text;
                     block.push_escaped(high << 4 | low, self.escape);
@@ -186,12 +186,12 @@ impl QuotedPrintable {
                 }
                 None => self.broken_off(&[b'=', first], block),
             },
-            State::Soft => match octet {
-                b'\n' | b'\r' | b' ' | b'\t' if self.held.len() < MAX_HELD => self.soft(octet, offset),
+            State::Soft => match byte {
+                b'\n' | b'\r' | b' ' | b'\t' if self.held.len() < MAX_HELD => self.soft(byte, offset),
                 _ => self.broken_off(b"=", block),
             },
-            State::SoftCr => match octet {
-                b'\n' => self.soft(octet, offset),
+            State::SoftCr => match byte {
+                b'\n' => self.soft(byte, offset),
                 _ => {
                     let step = self.broken_off(b"=", block);
                     self.release(block);
@@ -202,9 +202,9 @@ impl QuotedPrintable {
         }
     }
 
-    fn text(&mut self, octet: u8, offset: u64, block: &mut Block) -> Step {
-        match octet {
-            b' ' | b'\t' if self.held.len() < MAX_HELD => self.hold(octet, offset),
+    fn text(&mut self, byte: u8, offset: u64, block: &mut Block) -> Step {
+        match byte {
+            b' ' | b'\t' if self.held.len() < MAX_HELD => self.hold(byte, offset),
             b'\r' => self.state = State::Cr,
             b'\n' => {
                 self.held.clear();
@@ -217,11 +217,11 @@ impl QuotedPrintable {
             }
             _ => {
                 self.release(block);
-                block.push(&[octet], offset);
-                if !octet.is_ascii() {
+                block.push(&[byte], offset);
+                if !byte.is_ascii() {
                     return Step::Fault(TransferErrorKind::EightBit);
                 }
-                if octet.is_ascii_control() && octet != b'\t' {
+                if byte.is_ascii_control() && byte != b'\t' {
                     return Step::Fault(TransferErrorKind::ControlCharacter);
                 }
             }
@@ -229,23 +229,23 @@ impl QuotedPrintable {
         Step::Taken
     }
 
-    /// An octet that may belong to a soft break.
-    fn soft(&mut self, octet: u8, offset: u64) -> Step {
-        self.state = match octet {
+    /// A byte that may belong to a soft break.
+    fn soft(&mut self, byte: u8, offset: u64) -> Step {
+        self.state = match byte {
             b'\n' => {
                 self.held.clear();
                 State::Text
             }
             b'\r' => State::SoftCr,
             _ => {
-                self.hold(octet, offset);
+                self.hold(byte, offset);
                 State::Soft
             }
         };
         Step::Taken
     }
 
-    /// The octets of the escape were text after all. What is held behind it stays held.
+    /// The bytes of the escape were text after all. What is held behind it stays held.
     fn broken_off(&mut self, escape: &[u8], block: &mut Block) -> Step {
         block.push(escape, self.escape);
         self.state = State::Text;
@@ -260,11 +260,11 @@ impl QuotedPrintable {
         Fault { offset, kind: TransferErrorKind::ControlCharacter, len: 1 }
     }
 
-    fn hold(&mut self, octet: u8, offset: u64) {
+    fn hold(&mut self, byte: u8, offset: u64) {
         if self.held.is_empty() {
             self.held_at = offset;
         }
-        self.held.push(octet);
+        self.held.push(byte);
     }
 
     /// What was held is text.
@@ -293,16 +293,16 @@ impl QuotedPrintable {
     }
 }
 
-/// Whether octets may stand for themselves (rules 2 and 3).
+/// Whether bytes may stand for themselves (rules 2 and 3).
 #[inline]
-fn is_printable(octets: &[u8]) -> bool {
-    // No early end: it is done for many octets at a time.
-    octets.iter().fold(true, |good, &octet| good & (matches!(octet, b' '..=b'~') | (octet == b'\t')))
+fn is_printable(bytes: &[u8]) -> bool {
+    // No early end: it is done for many bytes at a time.
+    bytes.iter().fold(true, |good, &byte| good & (matches!(byte, b' '..=b'~') | (byte == b'\t')))
 }
 
 /// The value of a hexadecimal digit, in upper case as RFC 2045 wants it or in lower case.
 #[inline]
-fn digit(octet: u8) -> Option<u8> {
+fn digit(byte: u8) -> Option<u8> {
     const DIGITS: [u8; 256] = {
         let mut digits = [0xFF; 256];
         let mut i = 0;
@@ -313,6 +313,6 @@ fn digit(octet: u8) -> Option<u8> {
         }
         digits
     };
-    let value = DIGITS[usize::from(octet)];
+    let value = DIGITS[usize::from(byte)];
     (value < 16).then_some(value)
 }

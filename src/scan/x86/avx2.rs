@@ -2,7 +2,7 @@
 //!
 //! There is no look-up in 64 places here, so that two neighbours are judged as Keiser and Lemire do ("Validating
 //! UTF-8 In Less Than One Instruction Per Byte", 2020): a bit for each thing that can be wrong with them, and three
-//! tables of 16 places that say which of these the high half of the first octet, its low half, and the high half of
+//! tables of 16 places that say which of these the high half of the first byte, its low half, and the high half of
 //! the second leave possible. What all three leave possible is wrong, except that two continuations in a row are
 //! right where a longer sequence is unfinished.
 
@@ -15,7 +15,7 @@ use super::super::{Last, bulk};
 ///
 /// # Safety
 ///
-/// The CPU has the features named here, and the chunk has four octets or more.
+/// The CPU has the features named here, and the chunk has four bytes or more.
 #[target_feature(enable = "avx2,bmi1")]
 pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
@@ -26,11 +26,11 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
 ///
 /// # Safety
 ///
-/// The CPU has the features named here, and there are four octets or more.
+/// The CPU has the features named here, and there are four bytes or more.
 #[target_feature(enable = "avx2,bmi1")]
-pub(super) unsafe fn is_text(octets: &[u8]) -> bool {
+pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::is_text::<Ymm>(octets) }
+    unsafe { vector::is_text::<Ymm>(bytes) }
 }
 
 /// [`bulk::take_large`].
@@ -141,11 +141,11 @@ struct Ymm(__m256i);
 /// A table of 16 places in both halves of a vector.
 #[inline(always)]
 unsafe fn table(places: &'static [u8; 16]) -> __m256i {
-    // SAFETY: the caller has AVX2; a reference to 16 octets can be read.
+    // SAFETY: the caller has AVX2; a reference to 16 bytes can be read.
     unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(places.as_ptr().cast())) }
 }
 
-/// What the three tables leave possible of `p1` and the octet behind it.
+/// What the three tables leave possible of `p1` and the byte behind it.
 #[inline(always)]
 unsafe fn wrong_pairs(
     p1: __m256i,
@@ -183,7 +183,7 @@ impl Vector for Ymm {
     }
 
     #[inline(always)]
-    unsafe fn last_octets(last: u32) -> Self {
+    unsafe fn last_bytes(last: u32) -> Self {
         unsafe { Self(_mm256_set1_epi32(last.cast_signed())) }
     }
 
@@ -196,7 +196,7 @@ impl Vector for Ymm {
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
         let len = chunk.len() - at;
         unsafe {
-            // Whole double words by a load that touches only them; of the last four octets of the chunk, which has
+            // Whole double words by a load that touches only them; of the last four bytes of the chunk, which has
             // as many, those that are left.
             let words = _mm256_loadu_si256(DOUBLE_WORDS.as_ptr().add(8 - len / 4).cast());
             let whole = _mm256_maskload_epi32(chunk.as_ptr().add(at).cast(), words);

@@ -10,7 +10,7 @@ use super::super::{Last, bulk};
 ///
 /// # Safety
 ///
-/// The CPU has the features named here, and the chunk has four octets or more.
+/// The CPU has the features named here, and the chunk has four bytes or more.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the features are enabled here; the length is the caller's promise.
@@ -21,11 +21,11 @@ pub(super) unsafe fn take(last: &mut Last, chunk: &[u8]) -> usize {
 ///
 /// # Safety
 ///
-/// The CPU has the features named here, and there are four octets or more.
+/// The CPU has the features named here, and there are four bytes or more.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
-pub(super) unsafe fn is_text(octets: &[u8]) -> bool {
+pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::is_text::<Zmm>(octets) }
+    unsafe { vector::is_text::<Zmm>(bytes) }
 }
 
 /// [`bulk::take_large`].
@@ -69,7 +69,7 @@ impl Vector for Zmm {
     }
 
     #[inline(always)]
-    unsafe fn last_octets(last: u32) -> Self {
+    unsafe fn last_bytes(last: u32) -> Self {
         unsafe { Self(_mm512_set1_epi32(last.cast_signed())) }
     }
 
@@ -81,14 +81,14 @@ impl Vector for Zmm {
     #[inline(always)]
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
         let len = chunk.len() - at;
-        // A masked load touches only the octets whose bit is set.
+        // A masked load touches only the bytes whose bit is set.
         unsafe { Self(_mm512_maskz_loadu_epi8(_bzhi_u64(!0, len as u32), chunk.as_ptr().add(at).cast())) }
     }
 
     #[inline(always)]
     unsafe fn moved(self, before: Self) -> [Self; 3] {
         unsafe {
-            // Each double word one place on; then each takes one, two, three octets from its neighbour.
+            // Each double word one place on; then each takes one, two, three bytes from its neighbour.
             let neighbour = _mm512_alignr_epi32::<15>(self.0, before.0);
             [
                 Self(_mm512_shldi_epi32::<8>(self.0, neighbour)),

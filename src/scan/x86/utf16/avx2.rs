@@ -4,21 +4,21 @@ use core::arch::x86_64::*;
 
 use crate::boundary::truncate;
 
-/// Octets of a vector.
+/// Bytes of a vector.
 const WIDTH: usize = 32;
 
-/// A shuffle of 16 octets for each mask of eight bits.
+/// A shuffle of 16 bytes for each mask of eight bits.
 type Shuffles = [[u8; 16]; 256];
 
 /// Of eight code units those whose bit is set.
 static UNITS: Shuffles = shuffles(2, 0, 2);
-/// Of eight pairs of octets the first one, and the second where the bit is set.
+/// Of eight pairs of bytes the first one, and the second where the bit is set.
 static ONE_OR_TWO: Shuffles = shuffles(2, 1, 1);
-/// Of four times four octets the first one, the second where the bit is set, and the third where the bit four places
+/// Of four times four bytes the first one, the second where the bit is set, and the third where the bit four places
 /// further is set as well.
 static ONE_TO_THREE: Shuffles = shuffles(4, 1, 1);
 
-/// Keeps `least` octets of each lane, and `more` for each bit that is set.
+/// Keeps `least` bytes of each lane, and `more` for each bit that is set.
 const fn shuffles(lane: usize, least: usize, more: usize) -> Shuffles {
     let lanes = 16 / lane;
     let mut shuffles = [[0x80; 16]; 256];
@@ -27,10 +27,10 @@ const fn shuffles(lane: usize, least: usize, more: usize) -> Shuffles {
         let (mut at, mut i) = (0, 0);
         while i < lanes {
             let bits = (mask >> i & 1) + (mask >> (i + lanes) & 1);
-            let mut octet = 0;
-            while octet < least + more * bits {
-                shuffles[mask][at] = (i * lane + octet) as u8;
-                octet += 1;
+            let mut byte = 0;
+            while byte < least + more * bits {
+                shuffles[mask][at] = (i * lane + byte) as u8;
+                byte += 1;
                 at += 1;
             }
             i += 1;
@@ -40,32 +40,32 @@ const fn shuffles(lane: usize, least: usize, more: usize) -> Shuffles {
     shuffles
 }
 
-/// Writes text as UTF-16, all but some characters at its end: octets read and octets written.
+/// Writes text as UTF-16, all but some characters at its end: bytes read and bytes written.
 ///
 /// # Safety
 ///
-/// The machine has what the kernel `avx2` needs, and `dst` has two octets for each octet of `text`.
+/// The machine has what the kernel `avx2` needs, and `dst` has two bytes for each byte of `text`.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) -> (usize, usize) {
     debug_assert!(dst.len() / 2 >= text.len());
-    let octets = text.as_bytes();
-    // The first vector with three octets before it and one behind it, as all the others have.
+    let bytes = text.as_bytes();
+    // The first vector with three bytes before it and one behind it, as all the others have.
     let mut first = [0; 3 + WIDTH + 1];
-    if let (Some(place), Some(start)) = (first.last_chunk_mut(), octets.first_chunk::<{ WIDTH + 1 }>()) {
+    if let (Some(place), Some(start)) = (first.last_chunk_mut(), bytes.first_chunk::<{ WIDTH + 1 }>()) {
         *place = *start;
     }
     let (mut at, mut written) = (0, 0);
-    // Whether the last octet of the vector before is the third one of four.
+    // Whether the last byte of the vector before is the third one of four.
     let mut third_before = 0;
-    while octets.len() - at > WIDTH {
+    while bytes.len() - at > WIDTH {
         // SAFETY: both are inside.
-        let near = unsafe { if at == 0 { first.as_ptr().add(3) } else { octets.as_ptr().add(at) } };
-        // SAFETY: there is a vector, and one octet behind it.
+        let near = unsafe { if at == 0 { first.as_ptr().add(3) } else { bytes.as_ptr().add(at) } };
+        // SAFETY: there is a vector, and one byte behind it.
         let x = unsafe { load(near) };
         let not_ascii = _mm256_movemask_epi8(x);
         if not_ascii == 0 {
             let (low, high) = (_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x));
-            // SAFETY: each unit stands for an octet of its own, for which `dst` has room.
+            // SAFETY: each unit stands for a byte of its own, for which `dst` has room.
             unsafe {
                 let out = dst.as_mut_ptr().add(written);
                 _mm256_storeu_si256(out.cast(), wide::<BIG_ENDIAN>(low));
@@ -75,13 +75,13 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) 
             written += 2 * WIDTH;
             continue;
         }
-        // SAFETY: there are three octets before the vector, and one behind it.
+        // SAFETY: there are three bytes before the vector, and one behind it.
         let (p1, p2, next) = unsafe { (load(near.sub(1)), load(near.sub(2)), load(near.add(1))) };
-        // A unit for the last octet of each sequence, and one more for the third of four.
+        // A unit for the last byte of each sequence, and one more for the third of four.
         let last = _mm256_movemask_epi8(_mm256_cmpgt_epi8(next, all(0xBF)));
         let is_third = is_at_least(p2, 0xF0);
         let third = _mm256_movemask_epi8(is_third);
-        // The six free bits of the octet and of the one before, and four of a lead two before.
+        // The six free bits of the byte and of the one before, and four of a lead two before.
         let bits_0 = and(x, 0x3F);
         let bits_1 = _mm256_cmpgt_epi8(_mm256_setzero_si256(), x);
         let bits_1 = _mm256_and_si256(_mm256_srli_epi16::<2>(p1), _mm256_and_si256(bits_1, all(0x0F)));
@@ -90,7 +90,7 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) 
         low = _mm256_blendv_epi8(x, low, x);
         let mut high = _mm256_or_si256(bits_1, bits_2);
         if third | third_before != 0 {
-            // SAFETY: there are three octets before the vector.
+            // SAFETY: there are three bytes before the vector.
             let is_fourth = is_at_least(unsafe { load(near.sub(3)) }, 0xF0);
             // Five bits of which the lead has three, of the value less 10000.
             let plane =
@@ -111,7 +111,7 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) 
         let units = (last | third).to_le_bytes();
         let counts = units.map(|mask| 2 * mask.count_ones() as usize);
         let halves = [_mm256_unpacklo_epi8(even, odd), _mm256_unpackhi_epi8(even, odd)];
-        // SAFETY: each unit stands for an octet of its own, for which `dst` has room, and so have the eight of a store.
+        // SAFETY: each unit stands for a byte of its own, for which `dst` has room, and so have the eight of a store.
         written += unsafe { close_up(halves, &UNITS, units, counts, dst.as_mut_ptr().add(written)) };
         at += WIDTH;
     }
@@ -124,7 +124,7 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) 
 }
 
 /// Reads UTF-16 and writes UTF-8 while there is plenty of both, up to an unpaired surrogate or somewhat before:
-/// octets read and octets written.
+/// bytes read and bytes written.
 ///
 /// # Safety
 ///
@@ -132,7 +132,7 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) 
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
-    // Room for sixteen units of three octets, and for what the last store writes behind them.
+    // Room for sixteen units of three bytes, and for what the last store writes behind them.
     while src.len() - read >= 2 * WIDTH && dst.len() - written >= 2 * WIDTH {
         // SAFETY: there are two vectors to read, and room for two.
         let (x, next, out) = unsafe {
@@ -142,9 +142,9 @@ pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) 
         let (x, next) = (order::<BIG_ENDIAN>(x), order::<BIG_ENDIAN>(next));
         let not_ascii = _mm256_set1_epi16(!0x7F);
         if _mm256_testz_si256(_mm256_or_si256(x, next), not_ascii) != 0 {
-            let octets = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi16(x, next));
+            let bytes = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi16(x, next));
             // SAFETY: there is room for two vectors.
-            unsafe { _mm256_storeu_si256(out.cast(), octets) };
+            unsafe { _mm256_storeu_si256(out.cast(), bytes) };
             read += 2 * WIDTH;
             written += WIDTH;
             continue;
@@ -156,15 +156,15 @@ pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) 
         let two = _mm256_or_si256(_mm256_srli_epi16::<6>(x), _mm256_and_si256(shifted, free));
         let two = _mm256_or_si256(two, words(0x80C0));
         if _mm256_testz_si256(x, words(0xF800)) != 0 {
-            let octets = _mm256_blendv_epi8(x, two, above_7f);
+            let bytes = _mm256_blendv_epi8(x, two, above_7f);
             let masks = _mm256_movemask_epi8(_mm256_packs_epi16(above_7f, above_7f)).to_le_bytes();
             let (low, high) = (masks[0], masks[2]);
             let end = 8 + low.count_ones() as usize;
-            let octets = _mm256_shuffle_epi8(octets, pair(&ONE_OR_TWO, low, high));
-            // SAFETY: there is room for two vectors, and 16 units become two octets each at most.
+            let bytes = _mm256_shuffle_epi8(bytes, pair(&ONE_OR_TWO, low, high));
+            // SAFETY: there is room for two vectors, and 16 units become two bytes each at most.
             unsafe {
-                _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(octets));
-                _mm_storeu_si128(out.add(end).cast(), _mm256_extracti128_si256::<1>(octets));
+                _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(bytes));
+                _mm_storeu_si128(out.add(end).cast(), _mm256_extracti128_si256::<1>(bytes));
             }
             read += WIDTH;
             written += end + 8 + high.count_ones() as usize;
@@ -177,8 +177,8 @@ pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) 
         );
         let third = _mm256_or_si256(words(0x80), _mm256_and_si256(x, words(0x3F)));
         let mut above_7ff = _mm256_cmpeq_epi16(_mm256_max_epu16(x, words(0x800)), x);
-        let mut octets = _mm256_blendv_epi8(x, two, above_7f);
-        octets = _mm256_blendv_epi8(octets, three, above_7ff);
+        let mut bytes = _mm256_blendv_epi8(x, two, above_7f);
+        bytes = _mm256_blendv_epi8(bytes, three, above_7ff);
         let half = _mm256_and_si256(x, words(0xFC00));
         let (is_first, is_second) =
             (_mm256_cmpeq_epi16(half, words(0xD800)), _mm256_cmpeq_epi16(half, words(0xDC00)));
@@ -202,16 +202,16 @@ pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) 
                 ),
                 _mm256_or_si256(words(0x8080), _mm256_and_si256(shifted, free)),
             );
-            octets = _mm256_blendv_epi8(octets, first, is_first);
-            octets = _mm256_blendv_epi8(octets, second, is_second);
+            bytes = _mm256_blendv_epi8(bytes, first, is_first);
+            bytes = _mm256_blendv_epi8(bytes, second, is_second);
             above_7ff = _mm256_andnot_si256(_mm256_or_si256(is_first, is_second), above_7ff);
         }
-        // For each four units a mask of those with two octets or more, and one of those with three.
+        // For each four units a mask of those with two bytes or more, and one of those with three.
         let masks = _mm256_shuffle_epi32::<0b11_01_10_00>(_mm256_packs_epi16(above_7f, above_7ff));
         let masks = _mm256_movemask_epi8(masks).to_le_bytes();
         let counts = masks.map(|mask| 4 + mask.count_ones() as usize);
-        let halves = [_mm256_unpacklo_epi16(octets, third), _mm256_unpackhi_epi16(octets, third)];
-        // SAFETY: there is room for two vectors, of which 16 units take 48 octets at most; the last store begins at
+        let halves = [_mm256_unpacklo_epi16(bytes, third), _mm256_unpackhi_epi16(bytes, third)];
+        // SAFETY: there is room for two vectors, of which 16 units take 48 bytes at most; the last store begins at
         // 36 or before.
         written += unsafe { close_up(halves, &ONE_TO_THREE, masks, counts, out) };
         read += WIDTH;
@@ -225,7 +225,7 @@ pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) 
 }
 
 /// Writes four halves of vectors, which stand as 0, 2 and 1, 3, each closed up by the shuffle for its mask, which
-/// leaves `counts` octets of it: how many octets they are together.
+/// leaves `counts` bytes of it: how many bytes they are together.
 ///
 /// # Safety
 ///
@@ -255,27 +255,27 @@ unsafe fn close_up(
 #[target_feature(enable = "avx2")]
 fn pair(shuffles: &'static Shuffles, low: u8, high: u8) -> __m256i {
     let [low, high] = [low, high].map(|mask| shuffles[usize::from(mask)].as_ptr().cast());
-    // SAFETY: each is 16 octets.
+    // SAFETY: each is 16 bytes.
     unsafe { _mm256_set_m128i(_mm_loadu_si128(high), _mm_loadu_si128(low)) }
 }
 
 /// # Safety
 ///
-/// There are 32 octets to read.
+/// There are 32 bytes to read.
 #[target_feature(enable = "avx2")]
 unsafe fn load(from: *const u8) -> __m256i {
     // SAFETY: there are.
     unsafe { _mm256_loadu_si256(from.cast()) }
 }
 
-/// Code units of one octet each.
+/// Code units of one byte each.
 #[target_feature(enable = "avx2")]
-fn wide<const BIG_ENDIAN: bool>(octets: __m128i) -> __m256i {
-    let units = _mm256_cvtepu8_epi16(octets);
+fn wide<const BIG_ENDIAN: bool>(bytes: __m128i) -> __m256i {
+    let units = _mm256_cvtepu8_epi16(bytes);
     if BIG_ENDIAN { _mm256_slli_epi16::<8>(units) } else { units }
 }
 
-/// Code units in the octet order of the machine.
+/// Code units in the byte order of the machine.
 #[target_feature(enable = "avx2")]
 fn order<const BIG_ENDIAN: bool>(units: __m256i) -> __m256i {
     if BIG_ENDIAN {
@@ -286,8 +286,8 @@ fn order<const BIG_ENDIAN: bool>(units: __m256i) -> __m256i {
 }
 
 #[target_feature(enable = "avx2")]
-fn all(octet: u8) -> __m256i {
-    _mm256_set1_epi8(octet.cast_signed())
+fn all(byte: u8) -> __m256i {
+    _mm256_set1_epi8(byte.cast_signed())
 }
 
 #[target_feature(enable = "avx2")]
@@ -296,11 +296,11 @@ fn words(word: u16) -> __m256i {
 }
 
 #[target_feature(enable = "avx2")]
-fn and(octets: __m256i, mask: u8) -> __m256i {
-    _mm256_and_si256(octets, all(mask))
+fn and(bytes: __m256i, mask: u8) -> __m256i {
+    _mm256_and_si256(bytes, all(mask))
 }
 
 #[target_feature(enable = "avx2")]
-fn is_at_least(octets: __m256i, least: u8) -> __m256i {
-    _mm256_cmpeq_epi8(_mm256_max_epu8(octets, all(least)), octets)
+fn is_at_least(bytes: __m256i, least: u8) -> __m256i {
+    _mm256_cmpeq_epi8(_mm256_max_epu8(bytes, all(least)), bytes)
 }

@@ -1,4 +1,4 @@
-//! UTF-16 with AVX-512 VBMI2: octets are compressed to code units, and code units to octets.
+//! UTF-16 with AVX-512 VBMI2: bytes are compressed to code units, and code units to bytes.
 
 use core::arch::x86_64::{
     __m256i, __m512i, _mm256_storeu_si256, _mm512_add_epi16, _mm512_and_si512, _mm512_castsi512_si256,
@@ -11,19 +11,19 @@ use core::arch::x86_64::{
     _mm512_slli_epi32, _mm512_srli_epi16, _mm512_srli_epi32, _mm512_storeu_si512, _pext_u64,
 };
 
-/// Octets of a vector.
+/// Bytes of a vector.
 const WIDTH: usize = 64;
 
 /// # Safety
 ///
-/// The machine has what the kernel `avx512` needs. `text` is well-formed UTF-8, and `dst` has two octets for each of its
-/// octets.
+/// The machine has what the kernel `avx512` needs. `text` is well-formed UTF-8, and `dst` has two bytes for each of its
+/// bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &[u8], dst: &mut [u8]) -> usize {
     debug_assert!(dst.len() / 2 >= text.len());
     let (src, len) = (text.as_ptr(), text.len());
     let mut out = dst.as_mut_ptr();
-    // Whether the last octet of the vector before is the third one of four.
+    // Whether the last byte of the vector before is the third one of four.
     let mut third_before = 0;
     let mut at = 0;
     while at < len {
@@ -33,7 +33,7 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &[u8], dst: &mut [u8])
         let x = unsafe { _mm512_maskz_loadu_epi8(live, src.add(at).cast()) };
         let not_ascii = _mm512_movepi8_mask(x);
         if not_ascii == 0 && rest >= WIDTH {
-            // SAFETY: every unit written before stands for another octet before `at`, and so do these.
+            // SAFETY: every unit written before stands for another byte before `at`, and so do these.
             unsafe {
                 store::<BIG_ENDIAN>(out, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(x)));
                 store::<BIG_ENDIAN>(out.add(WIDTH), _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64::<1>(x)));
@@ -42,7 +42,7 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &[u8], dst: &mut [u8])
             at += WIDTH;
             continue;
         }
-        // What stands one and two octets before each, and one behind it.
+        // What stands one and two bytes before each, and one behind it.
         let (has_1, has_2) = if at == 0 { (live & !1, live & !3) } else { (live, live) };
         let has_next = (live >> 1) | if rest > WIDTH { 1 << 63 } else { 0 };
         // SAFETY: the masks leave out what is before the text and behind it.
@@ -53,13 +53,13 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &[u8], dst: &mut [u8])
                 _mm512_maskz_loadu_epi8(has_next, src.wrapping_add(at).wrapping_add(1).cast()),
             )
         };
-        // A unit for the last octet of each sequence, and one more for the third of four.
+        // A unit for the last byte of each sequence, and one more for the third of four.
         let last = live & !_mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
         let third = live & _mm512_cmpge_epu8_mask(p2, _mm512_set1_epi8(0xF0_u8 as i8));
         let fourth = third << 1 | third_before;
         third_before = third >> 63;
         let units = last | third;
-        // The free bits of the octet itself, of the one before, and of a lead two before.
+        // The free bits of the byte itself, of the one before, and of a lead two before.
         let tail = _mm512_set1_epi8(0x3F);
         let bits_0 = _mm512_mask_mov_epi8(x, not_ascii, _mm512_and_si512(x, tail));
         let bits_1 = _mm512_maskz_mov_epi8(not_ascii, _mm512_and_si512(p1, tail));
@@ -85,9 +85,9 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &[u8], dst: &mut [u8])
             );
         }
         let count = units.count_ones() as usize;
-        // SAFETY: every unit stands for an octet of its own, so that those before this vector take two octets for
-        // each octet before `at` at most, and there is room for two vectors more if the text goes on so far. Else no
-        // more units than there are octets left are written.
+        // SAFETY: every unit stands for a byte of its own, so that those before this vector take two bytes for
+        // each byte before `at` at most, and there is room for two vectors more if the text goes on so far. Else no
+        // more units than there are bytes left are written.
         unsafe {
             if rest >= WIDTH {
                 store::<BIG_ENDIAN>(out, low);
@@ -105,7 +105,7 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &[u8], dst: &mut [u8])
     out as usize - dst.as_ptr() as usize
 }
 
-/// The units of sequences of one to three octets.
+/// The units of sequences of one to three bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn combine([bits_0, bits_1, bits_2]: [__m256i; 3]) -> __m512i {
     let (bits_0, bits_1, bits_2) =
@@ -113,7 +113,7 @@ fn combine([bits_0, bits_1, bits_2]: [__m256i; 3]) -> __m512i {
     _mm512_or_si512(bits_0, _mm512_or_si512(_mm512_slli_epi16::<6>(bits_1), _mm512_slli_epi16::<12>(bits_2)))
 }
 
-/// `units` with the pairs of sequences of four octets: the first halves in `third`, the second ones in `fourth`.
+/// `units` with the pairs of sequences of four bytes: the first halves in `third`, the second ones in `fourth`.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn surrogates(units: __m512i, [bits_0, bits_1, bits_2]: [__m256i; 3], third: u32, fourth: u32) -> __m512i {
     let (bits_0, bits_1, bits_2) =
@@ -152,7 +152,7 @@ unsafe fn store<const BIG_ENDIAN: bool>(out: *mut u8, units: __m512i) {
 /// Code units of a vector.
 const UNITS: usize = WIDTH / 2;
 
-/// Reads whole vectors while there is room for two of them: octets taken and octets written. Stops in front of a vector
+/// Reads whole vectors while there is room for two of them: bytes taken and bytes written. Stops in front of a vector
 /// with an unpaired surrogate.
 ///
 /// # Safety
@@ -192,10 +192,10 @@ pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) 
         let mut len = 0;
         for (units, before, shift) in halves {
             let [first, second, taken] = [first, second, taken].map(|mask| (mask >> shift) as u16);
-            let (octets, kept) = sequences(units, before, first, second);
+            let (bytes, kept) = sequences(units, before, first, second);
             let kept = _mm512_movepi8_mask(_mm512_maskz_mov_epi32(taken, kept));
-            // SAFETY: the first half has 48 octets at most, and the second is stored behind them.
-            unsafe { _mm512_storeu_si512(out.add(len).cast(), _mm512_maskz_compress_epi8(kept, octets)) };
+            // SAFETY: the first half has 48 bytes at most, and the second is stored behind them.
+            unsafe { _mm512_storeu_si512(out.add(len).cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
             len += kept.count_ones() as usize;
         }
         read += 2 * taken.count_ones() as usize;
@@ -204,7 +204,7 @@ pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) 
     (read, written)
 }
 
-/// The octets of sixteen units, three in each lane, the last one always in the third place; and bit 7 of those that are
+/// The bytes of sixteen units, three in each lane, the last one always in the third place; and bit 7 of those that are
 /// there.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m512i, __m512i) {
@@ -219,31 +219,31 @@ fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m51
     );
     let (two, one) = (_mm512_cmplt_epu32_mask(units, all(0x800)), _mm512_cmplt_epu32_mask(units, all(0x80)));
     let marks = _mm512_mask_blend_epi32(two, all(0x80_80E0), all(0x80_C000));
-    let mut octets = _mm512_or_si512(bits, marks);
+    let mut bytes = _mm512_or_si512(bits, marks);
     let mut kept = _mm512_mask_blend_epi32(two, all(0x80_8080), all(0x80_8000));
-    octets = _mm512_mask_blend_epi32(one, octets, _mm512_slli_epi32::<16>(units));
+    bytes = _mm512_mask_blend_epi32(one, bytes, _mm512_slli_epi32::<16>(units));
     kept = _mm512_mask_blend_epi32(one, kept, all(0x80_0000));
     if first | second != 0 {
         let before = _mm512_cvtepu16_epi32(before);
         // Of the value divided by 400, 1111 0xxx and 10xxxxxx; two bits are left for the other half.
         let value = _mm512_add_epi16(_mm512_and_si512(units, all(0x3FF)), all(0x40));
-        let first_octets = _mm512_or_si512(
+        let first_bytes = _mm512_or_si512(
             all(0x80_F000),
             _mm512_or_si512(
                 _mm512_and_si512(value, all(0x700)),
                 _mm512_and_si512(_mm512_slli_epi32::<14>(value), all(0x3F_0000)),
             ),
         );
-        let second_octets = _mm512_or_si512(
+        let second_bytes = _mm512_or_si512(
             all(0x80_8000),
             _mm512_or_si512(
                 _mm512_and_si512(bits, all(0x3F_0F00)),
                 _mm512_slli_epi32::<12>(_mm512_and_si512(before, all(3))),
             ),
         );
-        octets = _mm512_mask_blend_epi32(first, octets, first_octets);
-        octets = _mm512_mask_blend_epi32(second, octets, second_octets);
+        bytes = _mm512_mask_blend_epi32(first, bytes, first_bytes);
+        bytes = _mm512_mask_blend_epi32(second, bytes, second_bytes);
         kept = _mm512_mask_blend_epi32(first | second, kept, all(0x80_8000));
     }
-    (octets, kept)
+    (bytes, kept)
 }

@@ -6,11 +6,11 @@ mod avx512;
 use super::super::kernel::Kernel;
 use super::{AVX2, AVX512};
 
-/// Writes text as UTF-16, as far as the kernel has vectors for it: octets read and octets written.
+/// Writes text as UTF-16, as far as the kernel has vectors for it: bytes read and bytes written.
 ///
 /// # Safety
 ///
-/// `dst` has two octets for each octet of `text`.
+/// `dst` has two bytes for each byte of `text`.
 pub(in crate::scan) unsafe fn encode<const BIG_ENDIAN: bool>(
     kernel: Kernel,
     text: &str,
@@ -29,8 +29,8 @@ pub(in crate::scan) unsafe fn encode<const BIG_ENDIAN: bool>(
     }
 }
 
-/// Reads UTF-16 and writes UTF-8 while both last, as far as the kernel has vectors for it: octets read and
-/// octets written.
+/// Reads UTF-16 and writes UTF-8 while both last, as far as the kernel has vectors for it: bytes read and
+/// bytes written.
 pub(in crate::scan) fn decode<const BIG_ENDIAN: bool>(
     kernel: Kernel,
     src: &[u8],
