@@ -5,7 +5,7 @@ use core::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use encoding_rs::{CoderResult, UTF_8, UTF_16LE};
-use utf8_codec::{Form, Status, Transcoder};
+use utf8_codec::{Encoding, Status, Transcoder};
 
 const CHUNK: usize = 64 * 1024;
 
@@ -36,7 +36,7 @@ fn to_utf_16(criterion: &mut Criterion) {
         group.throughput(Throughput::Bytes(text.len() as u64));
         let mut bytes = vec![0; 2 * CHUNK + 16];
         group.bench_function(BenchmarkId::from_parameter("utf8-codec"), |bencher| {
-            let mut transcoder = Transcoder::new(Form::Utf8, Form::Utf16Le);
+            let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf16Le);
             bencher.iter(|| {
                 let progress = transcoder.feed_into(black_box(text.as_bytes()), &mut bytes);
                 assert_eq!((progress.status, progress.read), (Status::InputEmpty, text.len()));
@@ -71,7 +71,7 @@ fn to_utf_8(criterion: &mut Criterion) {
         group.throughput(Throughput::Bytes(bytes.len() as u64));
         let mut text = vec![0; 2 * CHUNK + 16];
         group.bench_function(BenchmarkId::from_parameter("utf8-codec"), |bencher| {
-            let mut transcoder = Transcoder::new(Form::Utf16Le, Form::Utf8);
+            let mut transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8);
             bencher.iter(|| {
                 let progress = transcoder.feed_into(black_box(&bytes), &mut text);
                 assert_eq!((progress.status, progress.read), (Status::InputEmpty, bytes.len()));

@@ -1,7 +1,7 @@
 //! Where characters begin: UTF-8 synchronises itself (RFC 3629 §1), so the boundary next to any place is found by
 //! looking at three bytes, whatever came before.
 
-use crate::form::{State, UTF_8, is_continuation};
+use crate::encoding::{State, UTF_8, is_continuation};
 
 /// Bytes of a character that do not start it: three at most.
 const MAX_CONTINUATIONS: usize = 3;

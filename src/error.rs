@@ -10,7 +10,7 @@ use core::fmt;
 #[non_exhaustive]
 #[repr(u8)]
 pub enum ErrorKind {
-    /// A byte that starts no sequence of the form: `FE` and `FF` in every one; `F0..=F4` in CESU-8, and `00` as well
+    /// A byte that starts no sequence of the encoding: `FE` and `FF` in every one; `F0..=F4` in CESU-8, and `00` as well
     /// in Modified UTF-8.
     InvalidLead,
     /// A continuation byte, `80..=BF`, where a sequence must start.
@@ -29,11 +29,11 @@ pub enum ErrorKind {
     MissingBom,
     /// A stream that must not start with the signature `EF BB BF` does ([`BomPolicy::Reject`](crate::BomPolicy)).
     UnexpectedBom,
-    /// Half of a surrogate pair without its other half, where the form writes pairs: UTF-16, CESU-8, Modified UTF-8.
+    /// Half of a surrogate pair without its other half, where the encoding writes pairs: UTF-16, CESU-8, Modified UTF-8.
     UnpairedSurrogate,
     /// `FFFE` or `FFFF`, where they were not to occur (ISO/IEC 10646-1 Annex R, Note 3).
     Noncharacter,
-    /// A code point that the target form cannot hold.
+    /// A code point that the target encoding cannot hold.
     Unmappable,
     /// A character outside the [adopted subset](crate::Subset).
     OutsideSubset,
@@ -96,7 +96,7 @@ pub struct Utf8Error {
     pub kind: ErrorKind,
     /// Bytes in the ill-formed sequence, `1..=3`; `0` only for [`ErrorKind::MissingBom`] before good text. The
     /// byte that broke a sequence is not counted: it is read again as the start of the next one. A whole character
-    /// that is refused, and a sequence of a form other than UTF-8, may have up to eight.
+    /// that is refused, and a sequence of an encoding other than UTF-8, may have up to eight.
     pub len: u8,
 }
 

@@ -30,8 +30,8 @@ mod content_type;
 mod decoder;
 #[cfg(feature = "transcode")]
 mod detect;
+mod encoding;
 mod error;
-mod form;
 // Whoever applies the rules by hand needs a part of it, the layers need all.
 #[cfg(feature = "http")]
 #[cfg_attr(not(feature = "tower"), allow(dead_code))]
@@ -105,5 +105,5 @@ pub use text::{Counters, TextDecoder, TextPiece, TextPieces};
 #[cfg(all(feature = "transcode", feature = "alloc"))]
 pub use transcode::Output;
 #[cfg(feature = "transcode")]
-pub use transcode::{Form, Progress, Status, Switches, Transcoder, UnknownForm};
+pub use transcode::{Encoding, Progress, Status, Switches, Transcoder, UnknownEncoding};
 pub use validator::{Mask, Utf8Validator};

@@ -131,7 +131,7 @@ impl ShortStr {
         &self.bytes
     }
 
-    /// There is room: eight bytes, the longest sequence of any form, are 32 when each is escaped.
+    /// There is room: eight bytes, the longest sequence of any encoding, are 32 when each is escaped.
     fn push(&mut self, character: char) {
         let start = usize::from(self.len);
         self.len += character.encode_utf8(&mut self.bytes[start..]).len() as u8;

@@ -38,7 +38,7 @@ enum Rule {
     AllOf(&'static [Subset]),
 }
 
-/// The highest value of any form (RFC 2279 §2).
+/// The highest value of any encoding (RFC 2279 §2).
 const LAST: u32 = 0x7FFF_FFFF;
 
 impl Subset {
@@ -102,7 +102,7 @@ impl Subset {
         Self(Rule::AllOf(subsets))
     }
 
-    /// Whether a code point is in it; those of the 31-bit forms and surrogates can be asked for as well.
+    /// Whether a code point is in it; those of the 31-bit encodings and surrogates can be asked for as well.
     #[inline]
     pub fn contains(&self, code_point: impl Into<u32>) -> bool {
         self.holds(code_point.into())

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use support::Rng;
-use support::forms::{Open, encode};
-use utf8_codec::{Form, Transcoder};
+use support::encodings::{Open, encode};
+use utf8_codec::{Encoding, Transcoder};
 
 /// A folder of its own, removed with what is in it.
 struct Folder(PathBuf);
@@ -61,12 +61,12 @@ fn stderr(output: &Output) -> String {
 
 #[test]
 fn every_pair_of_forms_is_converted_from_stdin_to_stdout() {
-    for from in Form::ALL {
-        for to in Form::ALL {
-            let bytes = |form: Form| -> Vec<u8> {
+    for from in Encoding::ALL {
+        for to in Encoding::ALL {
+            let bytes = |encoding: Encoding| -> Vec<u8> {
                 "Aé\n"
                     .chars()
-                    .flat_map(|it| encode(form, Open::default(), it.into()).expect("Latin-1"))
+                    .flat_map(|it| encode(encoding, Open::default(), it.into()).expect("Latin-1"))
                     .collect()
             };
             let output =
@@ -83,7 +83,7 @@ fn a_long_stream_is_what_the_library_makes_of_it() {
     let text: String =
         (0..400_000).filter_map(|_| char::from_u32(rng.next() as u32 >> 11 >> rng.below(14))).collect();
     let mut expected = Vec::new();
-    Transcoder::new(Form::Utf8, Form::Cesu8).feed(text.as_bytes(), &mut expected).expect("UTF-8");
+    Transcoder::new(Encoding::Utf8, Encoding::Cesu8).feed(text.as_bytes(), &mut expected).expect("UTF-8");
     let output = run(program().args(["convert", "--to", "cesu-8"]), text.as_bytes());
     assert!(output.status.success() && output.stdout == expected);
     let output = run(program().args(["convert", "--from", "cesu-8"]), &expected);
@@ -125,7 +125,7 @@ fn ill_formed_input_is_status_1_with_the_good_prefix_and_the_offset() {
     let output = run(program().args(["convert", "--from", "utf-16le"]), b"a\0b");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
     assert_eq!(stderr(&output), "utf8-codec: -: ill-formed utf-16le at byte 2 (Truncated, 1 bytes)\n");
-    // The form is the one that was read, not the one that was asked for.
+    // The encoding is the one that was read, not the one that was asked for.
     let output = run(program().args(["convert", "--sniff", "--bom", "strip"]), b"\xFE\xFF\0a\xDC\0");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
     assert_eq!(
@@ -311,5 +311,5 @@ fn detect_says_what_files_are() {
     let output = run(program().args(["detect", "--format", "json"]), "é".as_bytes());
     assert_eq!(output.status.code(), Some(0));
     let finding: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!((&finding["form"], &finding["sequences"]), (&"utf-8".into(), &1.into()));
+    assert_eq!((&finding["encoding"], &finding["sequences"]), (&"utf-8".into(), &1.into()));
 }

@@ -6,7 +6,7 @@ mod support;
 
 use support::{Rng, every_partition, oracle};
 use utf8_codec::{
-    Designation, DesignationRecogniser, Detection, Detector, ErrorKind, FallbackDecoder, Form, Legacy,
+    Designation, DesignationRecogniser, Detection, Detector, Encoding, ErrorKind, FallbackDecoder, Legacy,
     Padding, Scope, SignatureSniffer, Sniff, Utf8Error, decode_or_legacy,
 };
 
@@ -28,11 +28,11 @@ fn every_verdict_is_the_same_for_every_partition() {
         (b"caf\xC3\xA9 \xE2\x82\xAC", Detection::Utf8 { sequences: 2 }),
         (b"\xEF\xBB\xBF", Detection::Utf8WithSignature { sequences: 0 }),
         (b"\xEF\xBB\xBFa\xC3\xA9", Detection::Utf8WithSignature { sequences: 1 }),
-        (b"\xFF\xFEa\0", Detection::Utf16(Form::Utf16Le)),
-        (b"\xFF\xFE", Detection::Utf16(Form::Utf16Le)),
-        (b"\xFE\xFF\0a", Detection::Utf16(Form::Utf16Be)),
-        (b"\xFF\xFE\0\0a\0\0\0", Detection::Utf32(Form::Utf32Le)),
-        (b"\0\0\xFE\xFF\0\0\0a", Detection::Utf32(Form::Utf32Be)),
+        (b"\xFF\xFEa\0", Detection::Utf16(Encoding::Utf16Le)),
+        (b"\xFF\xFE", Detection::Utf16(Encoding::Utf16Le)),
+        (b"\xFE\xFF\0a", Detection::Utf16(Encoding::Utf16Be)),
+        (b"\xFF\xFE\0\0a\0\0\0", Detection::Utf32(Encoding::Utf32Le)),
+        (b"\0\0\xFE\xFF\0\0\0a", Detection::Utf32(Encoding::Utf32Be)),
         (b"\xFFa", not_utf_8(0, ErrorKind::InvalidLead, 1)),
         (b"\xFF", not_utf_8(0, ErrorKind::InvalidLead, 1)),
         (b"\0\0\xFEa", not_utf_8(2, ErrorKind::InvalidLead, 1)),
@@ -83,12 +83,12 @@ fn a_detection_says_how_likely_it_is_an_accident() {
 fn a_signature_is_found_wherever_it_was_cut_and_never_longer_waited_for_than_needed() {
     for (input, verdicts) in [
         // The verdict after each byte.
-        (&b"\xEF\xBB\xBFa"[..], [None, None, Some(Form::Utf8), Some(Form::Utf8)]),
-        (b"\xFF\xFE\0a", [None, None, None, Some(Form::Utf16Le)]),
-        (b"\xFF\xFEaa", [None, None, Some(Form::Utf16Le), Some(Form::Utf16Le)]),
-        (b"\xFF\xFE\0\0", [None, None, None, Some(Form::Utf32Le)]),
-        (b"\xFE\xFF\0\0", [None, Some(Form::Utf16Be), Some(Form::Utf16Be), Some(Form::Utf16Be)]),
-        (b"\0\0\xFE\xFF", [None, None, None, Some(Form::Utf32Be)]),
+        (&b"\xEF\xBB\xBFa"[..], [None, None, Some(Encoding::Utf8), Some(Encoding::Utf8)]),
+        (b"\xFF\xFE\0a", [None, None, None, Some(Encoding::Utf16Le)]),
+        (b"\xFF\xFEaa", [None, None, Some(Encoding::Utf16Le), Some(Encoding::Utf16Le)]),
+        (b"\xFF\xFE\0\0", [None, None, None, Some(Encoding::Utf32Le)]),
+        (b"\xFE\xFF\0\0", [None, Some(Encoding::Utf16Be), Some(Encoding::Utf16Be), Some(Encoding::Utf16Be)]),
+        (b"\0\0\xFE\xFF", [None, None, None, Some(Encoding::Utf32Be)]),
     ] {
         let mut sniffer = SignatureSniffer::new();
         for (byte, verdict) in input.iter().zip(verdicts) {
@@ -178,7 +178,10 @@ fn a_padded_designation_starts_at_a_code_unit_and_an_early_drop_loses_none() {
 /// Naive: the scope cut out first, then decided as a whole.
 fn expected(input: &[u8], scope: Scope) -> String {
     let legacy = |bytes: &[u8]| {
-        bytes.iter().map(|&byte| char::from_u32(support::forms::windows_1252(byte)).expect("BMP")).collect()
+        bytes
+            .iter()
+            .map(|&byte| char::from_u32(support::encodings::windows_1252(byte)).expect("BMP"))
+            .collect()
     };
     let decide = |bytes: &[u8]| match core::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),

@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 
 use support::Rng;
 use support::conformance::unhex;
-use support::forms::{Open, encode};
-use utf8_codec::{ErrorKind, ErrorPolicy, Form, Switches, Transcoder, Utf8Error};
+use support::encodings::{Open, encode};
+use utf8_codec::{Encoding, ErrorKind, ErrorPolicy, Switches, Transcoder, Utf8Error};
 
 const CASES: usize = 3_000;
 
@@ -25,8 +25,8 @@ fn convert(mut transcoder: Transcoder, input: &[u8]) -> Result<Vec<u8>, Utf8Erro
     Ok(out)
 }
 
-/// Bytes that are nearly the form, often enough.
-fn corpus(form: Form, seed: u64) -> Vec<Vec<u8>> {
+/// Bytes that are nearly the encoding, often enough.
+fn corpus(encoding: Encoding, seed: u64) -> Vec<Vec<u8>> {
     const VALUES: [u32; 20] = [
         0x41, 0x0A, 0x00, 0x7F, 0xE9, 0x80, 0x20AC, 0x7FF, 0x800, 0xFEFF, 0xFFFE, 0xFFFF, 0xD83D, 0xDCA9,
         0xDFFF, 0xDC80, 0xD7FF, 0x1F4A9, 0x10_FFFF, 0x1_0000,
@@ -39,7 +39,7 @@ fn corpus(form: Form, seed: u64) -> Vec<Vec<u8>> {
             for _ in 0..=rng.below(8) {
                 let surrogates_too = case % 3 == 0;
                 let value = VALUES[rng.below(VALUES.len())];
-                match (rng.below(12), encode(form, open, value)) {
+                match (rng.below(12), encode(encoding, open, value)) {
                     (0, _) if case % 2 == 0 => out.push(rng.next() as u8),
                     (1, Some(bytes)) if case % 2 == 0 => out.extend(&bytes[..bytes.len() - 1]),
                     (2, _) if case % 2 == 0 => out.extend(rng.dirty_text(3)),
@@ -88,7 +88,7 @@ struct Way {
     transcoder: Transcoder,
 }
 
-fn way(operation: &'static str, from: Form, to: Form) -> Way {
+fn way(operation: &'static str, from: Encoding, to: Encoding) -> Way {
     Way { operation, transcoder: Transcoder::new(from, to) }
 }
 
@@ -164,20 +164,20 @@ for line in sys.stdin:
 #[test]
 fn python() {
     let ways = [
-        way("escape", Form::Utf8b, Form::Wtf8),
+        way("escape", Encoding::Utf8b, Encoding::Wtf8),
         // A Python string holds pairs of surrogates apart, as UCS-4 with surrogates does.
-        way("unescape", Form::Utf8Ucs4, Form::Utf8b).with(surrogates),
-        way("pass", Form::Utf8Ucs4, Form::Utf32Be).with(surrogates),
-        way("utf-8", Form::Utf8, Form::Utf16Le),
-        way("utf-8-replace", Form::Utf8, Form::Utf16Be).with(replace),
-        way("utf-16-le", Form::Utf16Le, Form::Utf8),
-        way("utf-16-be", Form::Utf16Be, Form::Utf8),
-        way("utf-16-le-pass", Form::Utf16Le, Form::Wtf8).with(surrogates),
-        way("utf-16-be-pass", Form::Utf16Be, Form::Wtf8).with(surrogates),
-        way("utf-32-le", Form::Utf32Le, Form::Utf8),
-        way("utf-32-be", Form::Utf32Be, Form::Utf16Le),
-        way("latin-1", Form::Latin1, Form::Utf8),
-        way("to-latin-1", Form::Utf8, Form::Latin1),
+        way("unescape", Encoding::Utf8Ucs4, Encoding::Utf8b).with(surrogates),
+        way("pass", Encoding::Utf8Ucs4, Encoding::Utf32Be).with(surrogates),
+        way("utf-8", Encoding::Utf8, Encoding::Utf16Le),
+        way("utf-8-replace", Encoding::Utf8, Encoding::Utf16Be).with(replace),
+        way("utf-16-le", Encoding::Utf16Le, Encoding::Utf8),
+        way("utf-16-be", Encoding::Utf16Be, Encoding::Utf8),
+        way("utf-16-le-pass", Encoding::Utf16Le, Encoding::Wtf8).with(surrogates),
+        way("utf-16-be-pass", Encoding::Utf16Be, Encoding::Wtf8).with(surrogates),
+        way("utf-32-le", Encoding::Utf32Le, Encoding::Utf8),
+        way("utf-32-be", Encoding::Utf32Be, Encoding::Utf16Le),
+        way("latin-1", Encoding::Latin1, Encoding::Utf8),
+        way("to-latin-1", Encoding::Utf8, Encoding::Latin1),
     ];
     // No difference.
     compare(Command::new("python3").args(["-c", PYTHON]), &ways, |_, _, _| false);
@@ -255,12 +255,12 @@ fn java() {
     let source = folder.join("Peer.java");
     std::fs::write(&source, JAVA).expect("a file");
     let ways = [
-        way("cesu-8", Form::Cesu8, Form::Utf16Be),
-        way("to-cesu-8", Form::Utf8, Form::Cesu8),
-        way("utf-16", Form::Utf16Le, Form::Utf8),
-        way("windows-1252", Form::Windows1252, Form::Utf8),
-        way("read-utf", Form::ModifiedUtf8, Form::Utf16Be),
-        way("write-utf", Form::Utf8, Form::ModifiedUtf8),
+        way("cesu-8", Encoding::Cesu8, Encoding::Utf16Be),
+        way("to-cesu-8", Encoding::Utf8, Encoding::Cesu8),
+        way("utf-16", Encoding::Utf16Le, Encoding::Utf8),
+        way("windows-1252", Encoding::Windows1252, Encoding::Utf8),
+        way("read-utf", Encoding::ModifiedUtf8, Encoding::Utf16Be),
+        way("write-utf", Encoding::Utf8, Encoding::ModifiedUtf8),
     ];
     compare(Command::new("java").arg(&source), &ways, |way, input, error| match (way.operation, error) {
         // `DataInput.readUTF` takes `00`, overlong forms and unpaired surrogates. RFC 2279 §2 has "only one valid way
@@ -300,8 +300,8 @@ while (my $line = <STDIN>) {
 #[test]
 fn perl_with_31_bits() {
     let mut rng = Rng::new(0x7FFF_FFFF);
-    let decode = surrogates(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be));
-    let encode = surrogates(Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4));
+    let decode = surrogates(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be));
+    let encode = surrogates(Transcoder::new(Encoding::Utf32Be, Encoding::Utf8Ucs4));
     let mut cases = Vec::new();
     for case in 0..2 * CASES {
         let wide: Vec<u8> =
@@ -347,12 +347,12 @@ process.stdout.write(answers.join("\n") + "\n");
 #[test]
 fn node() {
     let ways = [
-        way("utf-8", Form::Utf8, Form::Utf8),
-        way("utf-8-replace", Form::Utf8, Form::Utf8).with(replace),
-        way("utf-16le", Form::Utf16Le, Form::Utf8),
-        way("utf-16le-replace", Form::Utf16Le, Form::Utf8).with(replace),
-        way("utf-16be", Form::Utf16Be, Form::Utf8),
-        way("utf-16be-replace", Form::Utf16Be, Form::Utf8).with(replace),
+        way("utf-8", Encoding::Utf8, Encoding::Utf8),
+        way("utf-8-replace", Encoding::Utf8, Encoding::Utf8).with(replace),
+        way("utf-16le", Encoding::Utf16Le, Encoding::Utf8),
+        way("utf-16le-replace", Encoding::Utf16Le, Encoding::Utf8).with(replace),
+        way("utf-16be", Encoding::Utf16Be, Encoding::Utf8),
+        way("utf-16be-replace", Encoding::Utf16Be, Encoding::Utf8).with(replace),
     ];
     compare(Command::new("node").args(["-e", NODE]), &ways, |_, _, _| false);
 }

@@ -1,12 +1,14 @@
-//! `Transcoder`: every form to every form, for every way of cutting input and output.
+//! `Transcoder`: every encoding to every encoding, for every way of cutting input and output.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
 #![allow(missing_docs)]
 
 mod support;
 
-use support::forms::{self, Open};
+use support::encodings::{self, Open};
 use support::{Rng, every_partition, some_partitions};
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Form, Status, Subset, Switches, Transcoder, Utf8Error};
+use utf8_codec::{
+    BomPolicy, Encoding, ErrorKind, ErrorPolicy, Status, Subset, Switches, Transcoder, Utf8Error,
+};
 
 type Errors = Vec<(u64, ErrorKind, u8)>;
 
@@ -67,10 +69,10 @@ fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (V
 }
 
 /// What the naive reading and writing say.
-fn oracle(from: Form, to: Form, open: Open, input: &[u8]) -> (Vec<u8>, Errors) {
+fn oracle(from: Encoding, to: Encoding, open: Open, input: &[u8]) -> (Vec<u8>, Errors) {
     let (mut out, mut errors) = (Vec::new(), Vec::new());
-    for (at, len, found) in forms::decode(from, open, to == Form::Wtf8, input) {
-        match found.and_then(|value| forms::encode(to, open, value).ok_or(ErrorKind::Unmappable)) {
+    for (at, len, found) in encodings::decode(from, open, to == Encoding::Wtf8, input) {
+        match found.and_then(|value| encodings::encode(to, open, value).ok_or(ErrorKind::Unmappable)) {
             Ok(bytes) => out.extend(bytes),
             Err(kind) => errors.push((at, kind, len)),
         }
@@ -78,8 +80,8 @@ fn oracle(from: Form, to: Form, open: Open, input: &[u8]) -> (Vec<u8>, Errors) {
     (out, errors)
 }
 
-/// Bytes that are often nearly the form.
-fn dirty(rng: &mut Rng, form: Form, len: usize) -> Vec<u8> {
+/// Bytes that are often nearly the encoding.
+fn dirty(rng: &mut Rng, encoding: Encoding, len: usize) -> Vec<u8> {
     const VALUES: [u32; 20] = [
         0x41,
         0x0A,
@@ -105,7 +107,7 @@ fn dirty(rng: &mut Rng, form: Form, len: usize) -> Vec<u8> {
     let open = Open { surrogates: true, ..Open::default() };
     let mut out = Vec::new();
     while out.len() < len {
-        match (rng.below(8), forms::encode(form, open, VALUES[rng.below(VALUES.len())])) {
+        match (rng.below(8), encodings::encode(encoding, open, VALUES[rng.below(VALUES.len())])) {
             (0, _) => out.push(rng.next() as u8),
             (1, Some(bytes)) => out.extend(&bytes[..bytes.len() - 1]),
             (2, _) => out.extend(rng.dirty_text(3)),
@@ -120,8 +122,8 @@ fn dirty(rng: &mut Rng, form: Form, len: usize) -> Vec<u8> {
 #[test]
 fn every_partition_of_every_pair_of_forms_agrees_with_the_oracle() {
     let mut rng = Rng::new(4);
-    for from in Form::ALL {
-        for to in Form::ALL {
+    for from in Encoding::ALL {
+        for to in Encoding::ALL {
             for round in 0..60 {
                 let bits = rng.below(16);
                 let open = Open {
@@ -146,14 +148,14 @@ fn every_partition_of_every_pair_of_forms_agrees_with_the_oracle() {
 #[test]
 fn long_samples_and_every_room_agree_with_the_oracle() {
     let mut rng = Rng::new(5);
-    for from in Form::ALL {
-        for to in Form::ALL {
+    for from in Encoding::ALL {
+        for to in Encoding::ALL {
             let mut input = dirty(&mut rng, from, 90);
             // Runs that are taken in bulk, in front of something and behind something.
             for value in
                 "plain ASCII, longer than any block; Ещё немного кириллицы, 漢字 and 💩💩💩💩💩💩💩💩".chars()
             {
-                input.extend(forms::encode(from, Open::default(), value.into()).unwrap_or_default());
+                input.extend(encodings::encode(from, Open::default(), value.into()).unwrap_or_default());
             }
             input.extend(dirty(&mut rng, from, 40));
             let open = Open::default();
@@ -173,8 +175,8 @@ fn long_samples_and_every_room_agree_with_the_oracle() {
 fn every_code_point_round_trips_through_every_form_that_can_hold_it() {
     let all: Vec<u8> =
         (0..=0x10_FFFF).filter_map(char::from_u32).map(u32::from).flat_map(u32::to_be_bytes).collect();
-    for form in Form::ALL {
-        let fits = |value: u32| forms::encode(form, Open::default(), value).is_some();
+    for encoding in Encoding::ALL {
+        let fits = |value: u32| encodings::encode(encoding, Open::default(), value).is_some();
         let held: Vec<u8> = all
             .as_chunks::<4>()
             .0
@@ -183,36 +185,40 @@ fn every_code_point_round_trips_through_every_form_that_can_hold_it() {
             .flatten()
             .copied()
             .collect();
-        let expected = match form {
-            Form::Latin1 | Form::Windows1252 => 256,
+        let expected = match encoding {
+            Encoding::Latin1 | Encoding::Windows1252 => 256,
             _ => 0x11_0000 - 0x800,
         };
-        assert_eq!(held.len() / 4, expected, "{form}");
-        let (bytes, errors) = by_feed(Transcoder::new(Form::Utf32Be, form), &[&held]);
-        assert_eq!(errors, [], "{form}");
+        assert_eq!(held.len() / 4, expected, "{encoding}");
+        let (bytes, errors) = by_feed(Transcoder::new(Encoding::Utf32Be, encoding), &[&held]);
+        assert_eq!(errors, [], "{encoding}");
         let naive: Vec<u8> = held
             .as_chunks::<4>()
             .0
             .iter()
             .flat_map(|unit| {
-                forms::encode(form, Open::default(), u32::from_be_bytes(*unit)).unwrap_or_default()
+                encodings::encode(encoding, Open::default(), u32::from_be_bytes(*unit)).unwrap_or_default()
             })
             .collect();
-        assert!(bytes == naive, "{form}");
+        assert!(bytes == naive, "{encoding}");
         for size in [4099, 61] {
             let chunks: Vec<&[u8]> = bytes.chunks(size).collect();
-            let (back, errors) = by_feed(Transcoder::new(form, Form::Utf32Be), &chunks);
-            assert!(errors.is_empty() && back == held, "{form} by {size}");
+            let (back, errors) = by_feed(Transcoder::new(encoding, Encoding::Utf32Be), &chunks);
+            assert!(errors.is_empty() && back == held, "{encoding} by {size}");
         }
         // And through UTF-8 and UTF-16, whose ways are others.
-        let through = [(form, Form::Utf8), (Form::Utf8, Form::Utf16Le), (Form::Utf16Le, Form::Utf16Be)];
+        let through = [
+            (encoding, Encoding::Utf8),
+            (Encoding::Utf8, Encoding::Utf16Le),
+            (Encoding::Utf16Le, Encoding::Utf16Be),
+        ];
         let mut there = bytes.clone();
-        for (from, to) in through.into_iter().chain([(Form::Utf16Be, form)]) {
+        for (from, to) in through.into_iter().chain([(Encoding::Utf16Be, encoding)]) {
             let (next, errors) = by_feed(Transcoder::new(from, to), &there.chunks(4099).collect::<Vec<_>>());
             assert_eq!(errors, [], "{from} to {to}");
             there = next;
         }
-        assert!(there == bytes, "{form}");
+        assert!(there == bytes, "{encoding}");
     }
 }
 
@@ -227,10 +233,10 @@ fn code_points_up_to_31_bits_round_trip_where_there_is_room() {
             .filter(|v| !(0xD800..0xE000).contains(v)),
     );
     let wide: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    let (bytes, errors) = by_feed(Transcoder::new(Form::Utf32Le, Form::Utf8Ucs4), &[&wide]);
+    let (bytes, errors) = by_feed(Transcoder::new(Encoding::Utf32Le, Encoding::Utf8Ucs4), &[&wide]);
     assert_eq!(errors, []);
     let chunks: Vec<&[u8]> = bytes.chunks(5).collect();
-    assert_eq!(by_feed(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Le), &chunks), (wide, vec![]));
+    assert_eq!(by_feed(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Le), &chunks), (wide, vec![]));
 }
 
 fn repaired(transcoder: Transcoder, chunks: &[&[u8]]) -> Vec<u8> {
@@ -253,7 +259,7 @@ fn each_policy_repairs_ill_formed_input_and_what_the_target_cannot_hold() {
         (ErrorPolicy::Windows1252, b"\xE9\xFF\xE2?\xAC."),
         (ErrorPolicy::Skip, b"\xE9."),
     ] {
-        let transcoder = Transcoder::new(Form::Utf8, Form::Latin1).on_error(policy);
+        let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Latin1).on_error(policy);
         every_partition(input, |chunks| {
             assert_eq!(repaired(transcoder, chunks), expected, "{policy:?} {chunks:02X?}");
             let mut whole = transcoder;
@@ -268,54 +274,54 @@ fn each_policy_repairs_ill_formed_input_and_what_the_target_cannot_hold() {
 
 #[test]
 fn the_signature_follows_its_policy_in_every_form() {
-    for form in Form::ALL {
-        let Some(signature) = form.signature() else { continue };
-        let text = forms::encode(form, Open::default(), 0x61).expect("ASCII");
+    for encoding in Encoding::ALL {
+        let Some(signature) = encoding.signature() else { continue };
+        let text = encodings::encode(encoding, Open::default(), 0x61).expect("ASCII");
         let signed = [signature, &text[..]].concat();
         let len = signature.len() as u8;
         every_partition(&signed, |chunks| {
-            let with = |bom| by_feed(Transcoder::new(form, Form::Utf8).bom(bom), chunks);
-            assert_eq!(with(BomPolicy::Keep), (b"\xEF\xBB\xBFa".to_vec(), vec![]), "{form}");
-            assert_eq!(with(BomPolicy::Strip), (b"a".to_vec(), vec![]), "{form}");
-            assert_eq!(with(BomPolicy::Require), (b"a".to_vec(), vec![]), "{form}");
+            let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).bom(bom), chunks);
+            assert_eq!(with(BomPolicy::Keep), (b"\xEF\xBB\xBFa".to_vec(), vec![]), "{encoding}");
+            assert_eq!(with(BomPolicy::Strip), (b"a".to_vec(), vec![]), "{encoding}");
+            assert_eq!(with(BomPolicy::Require), (b"a".to_vec(), vec![]), "{encoding}");
             let refused = vec![(0, ErrorKind::UnexpectedBom, len)];
-            assert_eq!(with(BomPolicy::Reject), (b"a".to_vec(), refused), "{form}");
+            assert_eq!(with(BomPolicy::Reject), (b"a".to_vec(), refused), "{encoding}");
         });
         every_partition(&text, |chunks| {
-            let with = |bom| by_feed(Transcoder::new(form, Form::Utf8).bom(bom), chunks);
+            let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).bom(bom), chunks);
             for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Reject] {
-                assert_eq!(with(bom), (b"a".to_vec(), vec![]), "{form} {bom:?}");
+                assert_eq!(with(bom), (b"a".to_vec(), vec![]), "{encoding} {bom:?}");
             }
             let missing = vec![(0, ErrorKind::MissingBom, 0)];
-            assert_eq!(with(BomPolicy::Require), (b"a".to_vec(), missing), "{form}");
+            assert_eq!(with(BomPolicy::Require), (b"a".to_vec(), missing), "{encoding}");
         });
     }
     let missing = vec![(0, ErrorKind::MissingBom, 0)];
-    let nothing = Transcoder::new(Form::Utf16Le, Form::Utf8).bom(BomPolicy::Require);
+    let nothing = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).bom(BomPolicy::Require);
     assert_eq!(by_feed(nothing, &[]), (vec![], missing));
 }
 
 #[test]
 fn sniffing_reads_what_the_signature_names_and_distorts_nothing() {
-    for (input, form, text) in [
-        (&b"\xEF\xBB\xBFa"[..], Form::Utf8, "\u{FEFF}a"),
-        (b"\xFF\xFEa\0", Form::Utf16Le, "\u{FEFF}a"),
-        (b"\xFE\xFF\0a", Form::Utf16Be, "\u{FEFF}a"),
-        (b"\xFF\xFE\0\0a\0\0\0", Form::Utf32Le, "\u{FEFF}a"),
-        (b"\0\0\xFE\xFF\0\0\0a", Form::Utf32Be, "\u{FEFF}a"),
-        (b"\xFF\xFE", Form::Utf16Le, "\u{FEFF}"),
-        (b"abc", Form::Utf8, "abc"),
-        (b"\0\0a", Form::Utf8, "\0\0a"),
-        (b"", Form::Utf8, ""),
+    for (input, encoding, text) in [
+        (&b"\xEF\xBB\xBFa"[..], Encoding::Utf8, "\u{FEFF}a"),
+        (b"\xFF\xFEa\0", Encoding::Utf16Le, "\u{FEFF}a"),
+        (b"\xFE\xFF\0a", Encoding::Utf16Be, "\u{FEFF}a"),
+        (b"\xFF\xFE\0\0a\0\0\0", Encoding::Utf32Le, "\u{FEFF}a"),
+        (b"\0\0\xFE\xFF\0\0\0a", Encoding::Utf32Be, "\u{FEFF}a"),
+        (b"\xFF\xFE", Encoding::Utf16Le, "\u{FEFF}"),
+        (b"abc", Encoding::Utf8, "abc"),
+        (b"\0\0a", Encoding::Utf8, "\0\0a"),
+        (b"", Encoding::Utf8, ""),
     ] {
         every_partition(input, |chunks| {
-            let mut transcoder = Transcoder::new(Form::Utf8, Form::Utf8).sniff();
+            let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
             let mut out = String::new();
             for chunk in chunks {
                 transcoder.feed(chunk, &mut out).expect("well-formed");
             }
             transcoder.finish(&mut out).expect("well-formed");
-            assert_eq!((out.as_str(), transcoder.from()), (text, form), "{chunks:02X?}");
+            assert_eq!((out.as_str(), transcoder.from()), (text, encoding), "{chunks:02X?}");
         });
     }
     for (input, errors) in [
@@ -326,30 +332,30 @@ fn sniffing_reads_what_the_signature_names_and_distorts_nothing() {
         (b"\xFF", vec![(0, ErrorKind::InvalidLead, 1)]),
     ] {
         every_partition(input, |chunks| {
-            let transcoder = Transcoder::new(Form::Utf8, Form::Utf8).sniff();
+            let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
             assert_eq!(by_feed(transcoder, chunks).1, errors, "{chunks:02X?}");
         });
     }
     // An error that no signature can explain is told in the call that brings it.
-    let mut transcoder = Transcoder::new(Form::Utf8, Form::Utf8).sniff();
+    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
     assert!(transcoder.feed(b"\x80", &mut Vec::new()).is_err());
-    let mut transcoder = Transcoder::new(Form::Utf8, Form::Utf8).sniff();
+    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
     assert!(transcoder.feed(b"\xFF", &mut Vec::new()).is_ok());
     assert!(transcoder.feed(b"a", &mut Vec::new()).is_err());
 }
 
 #[test]
 fn an_adopted_subset_refuses_code_points_of_every_form() {
-    for form in Form::ALL {
-        let bytes = |value| forms::encode(form, Open::default(), value).expect("Latin-1");
+    for encoding in Encoding::ALL {
+        let bytes = |value| encodings::encode(encoding, Open::default(), value).expect("Latin-1");
         let (a, e) = (bytes(0x61), bytes(0xE9));
         let input = [&a[..], &e, &a].concat();
         every_partition(&input, |chunks| {
-            let transcoder = Transcoder::new(form, Form::Utf8).subset(Subset::ASCII);
+            let transcoder = Transcoder::new(encoding, Encoding::Utf8).subset(Subset::ASCII);
             let refused = vec![(a.len() as u64, ErrorKind::OutsideSubset, e.len() as u8)];
-            assert_eq!(by_feed(transcoder, chunks), (b"aa".to_vec(), refused), "{form}");
+            assert_eq!(by_feed(transcoder, chunks), (b"aa".to_vec(), refused), "{encoding}");
             let mended = repaired(transcoder.on_error(ErrorPolicy::REPLACE), chunks);
-            assert_eq!(mended, "a\u{FFFD}a".as_bytes(), "{form}");
+            assert_eq!(mended, "a\u{FFFD}a".as_bytes(), "{encoding}");
         });
     }
 }
@@ -358,7 +364,7 @@ fn an_adopted_subset_refuses_code_points_of_every_form() {
 fn wtf_8_is_concatenated_wherever_it_was_cut_unless_pairs_are_refused() {
     let pair = b"\xED\xA0\xBD\xED\xB2\xA9";
     every_partition(pair, |chunks| {
-        let joined = Transcoder::new(Form::Wtf8, Form::Wtf8);
+        let joined = Transcoder::new(Encoding::Wtf8, Encoding::Wtf8);
         assert_eq!(by_feed(joined, chunks), ("💩".as_bytes().to_vec(), vec![]));
         let refused = joined.switches(Switches::STRICT.refuse_pairs());
         assert_eq!(by_feed(refused, chunks), (vec![], vec![(0, ErrorKind::Surrogate, 6)]));
@@ -367,7 +373,7 @@ fn wtf_8_is_concatenated_wherever_it_was_cut_unless_pairs_are_refused() {
 
 #[test]
 fn a_transcoder_is_usable_again_after_its_end() {
-    let mut transcoder = Transcoder::new(Form::Utf16Le, Form::Utf8);
+    let mut transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8);
     let mut out = String::new();
     transcoder.feed(b"a\0b", &mut out).expect("well-formed so far");
     assert_eq!(transcoder.finish(&mut out).map_err(facts), Err((2, ErrorKind::Truncated, 1)));
@@ -383,10 +389,13 @@ fn utf_8b_gives_back_any_bytes() {
     for round in 0..2_000 {
         let input = rng.dirty_text(1 + round % 8);
         every_partition(&input, |chunks| {
-            assert_eq!(by_feed(Transcoder::new(Form::Utf8b, Form::Utf8b), chunks), (input.clone(), vec![]));
-            let (escaped, errors) = by_feed(Transcoder::new(Form::Utf8b, Form::Wtf8), chunks);
+            assert_eq!(
+                by_feed(Transcoder::new(Encoding::Utf8b, Encoding::Utf8b), chunks),
+                (input.clone(), vec![])
+            );
+            let (escaped, errors) = by_feed(Transcoder::new(Encoding::Utf8b, Encoding::Wtf8), chunks);
             assert_eq!(errors, []);
-            let (back, errors) = by_feed(Transcoder::new(Form::Wtf8, Form::Utf8b), &[&escaped]);
+            let (back, errors) = by_feed(Transcoder::new(Encoding::Wtf8, Encoding::Utf8b), &[&escaped]);
             assert_eq!((back, errors), (input.clone(), vec![]));
         });
     }

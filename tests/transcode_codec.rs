@@ -1,4 +1,4 @@
-//! `TranscodeCodec`: any form over a socket.
+//! `TranscodeCodec`: any encoding over a socket.
 #![cfg(all(feature = "codec", feature = "transcode"))]
 #![allow(missing_docs)]
 
@@ -6,11 +6,11 @@ mod support;
 
 use bytes::BytesMut;
 use futures::StreamExt;
+use support::encodings::{Open, encode};
 use support::every_partition;
-use support::forms::{Open, encode};
 use tokio_test::io::Builder;
 use tokio_util::codec::{Decoder, Encoder, FramedRead};
-use utf8_codec::{BomPolicy, CodecError, ErrorKind, ErrorPolicy, ErrorsAsItems, Form, TranscodeCodec};
+use utf8_codec::{BomPolicy, CodecError, Encoding, ErrorKind, ErrorPolicy, ErrorsAsItems, TranscodeCodec};
 
 type Told = (u64, ErrorKind, Vec<u8>);
 
@@ -40,20 +40,25 @@ async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Told>) {
 
 #[tokio::test]
 async fn every_form_is_read_the_same_for_every_cut() {
-    for form in Form::ALL {
+    for encoding in Encoding::ALL {
         let bytes: Vec<u8> =
-            "aé💩".chars().filter_map(|it| encode(form, Open::default(), it.into())).flatten().collect();
-        let expected = if matches!(form, Form::Latin1 | Form::Windows1252) { "aé" } else { "aé💩" };
+            "aé💩".chars().filter_map(|it| encode(encoding, Open::default(), it.into())).flatten().collect();
+        let expected =
+            if matches!(encoding, Encoding::Latin1 | Encoding::Windows1252) { "aé" } else { "aé💩" };
         for cut in 1..bytes.len() {
             let chunks = [&bytes[..cut], &bytes[cut..]];
             assert_eq!(
-                read(TranscodeCodec::new(form), &chunks).await,
+                read(TranscodeCodec::new(encoding), &chunks).await,
                 (expected.to_owned(), vec![]),
-                "{form}"
+                "{encoding}"
             );
         }
         let singly: Vec<&[u8]> = bytes.chunks(1).collect();
-        assert_eq!(read(TranscodeCodec::new(form), &singly).await, (expected.to_owned(), vec![]), "{form}");
+        assert_eq!(
+            read(TranscodeCodec::new(encoding), &singly).await,
+            (expected.to_owned(), vec![]),
+            "{encoding}"
+        );
     }
 }
 
@@ -68,9 +73,9 @@ async fn errors_come_in_order_with_their_bytes_and_end_nothing() {
     ];
     for cut in 1..bytes.len() {
         let chunks = [&bytes[..cut], &bytes[cut..]];
-        let codec = TranscodeCodec::new(Form::Utf16Be);
+        let codec = TranscodeCodec::new(Encoding::Utf16Be);
         assert_eq!(read(codec, &chunks).await, ("abc".to_owned(), expected.clone()), "cut at {cut}");
-        let codec = TranscodeCodec::new(Form::Utf16Be).on_error(ErrorPolicy::REPLACE);
+        let codec = TranscodeCodec::new(Encoding::Utf16Be).on_error(ErrorPolicy::REPLACE);
         assert_eq!(read(codec, &chunks).await.0, "a\u{FFFD}b\u{FFFD}c\u{FFFD}");
     }
 }
@@ -83,7 +88,7 @@ async fn a_signature_decides_the_form_and_follows_its_policy() {
         for cut in 1..=bytes.len() {
             let chunks: Vec<&[u8]> =
                 [&bytes[..cut], &bytes[cut..]].into_iter().filter(|it| !it.is_empty()).collect();
-            let codec = TranscodeCodec::new(Form::Utf8).sniff().bom(BomPolicy::Strip);
+            let codec = TranscodeCodec::new(Encoding::Utf8).sniff().bom(BomPolicy::Strip);
             assert_eq!(read(codec, &chunks).await, (text.to_owned(), vec![]), "{bytes:02X?} cut at {cut}");
         }
     }
@@ -92,7 +97,7 @@ async fn a_signature_decides_the_form_and_follows_its_policy() {
 #[test]
 fn what_is_unfinished_stays_in_the_buffer() {
     every_partition(b"\xED\xA0\xBD\xED\xB2\xA9", |chunks| {
-        let mut codec = TranscodeCodec::new(Form::Cesu8);
+        let mut codec = TranscodeCodec::new(Encoding::Cesu8);
         let (mut buffer, mut fed) = (BytesMut::new(), Vec::new());
         for chunk in chunks {
             buffer.extend_from_slice(chunk);
@@ -110,14 +115,14 @@ fn what_is_unfinished_stays_in_the_buffer() {
 
 #[test]
 fn text_is_written_in_the_form_or_not_at_all() {
-    for form in Form::ALL {
-        let (mut codec, mut dst) = (TranscodeCodec::new(form), BytesMut::from(&b"before"[..]));
+    for encoding in Encoding::ALL {
+        let (mut codec, mut dst) = (TranscodeCodec::new(encoding), BytesMut::from(&b"before"[..]));
         codec.encode("aé", &mut dst).expect("Latin-1");
         let expected: Vec<u8> =
-            "aé".chars().filter_map(|it| encode(form, Open::default(), it.into())).flatten().collect();
-        assert_eq!(dst, [b"before", &expected[..]].concat(), "{form}");
+            "aé".chars().filter_map(|it| encode(encoding, Open::default(), it.into())).flatten().collect();
+        assert_eq!(dst, [b"before", &expected[..]].concat(), "{encoding}");
     }
-    let (mut codec, mut dst) = (TranscodeCodec::new(Form::Latin1), BytesMut::from(&b"before"[..]));
+    let (mut codec, mut dst) = (TranscodeCodec::new(Encoding::Latin1), BytesMut::from(&b"before"[..]));
     let error = codec.encode("aж", &mut dst).expect_err("Cyrillic is not in Latin-1");
     let error = error.utf8_error().expect("a text error");
     assert_eq!((error.offset, error.kind, error.len), (1, ErrorKind::Unmappable, 2));
@@ -131,7 +136,8 @@ async fn it_works_under_utf8_stream() {
     use utf8_codec::Utf8Stream;
 
     let socket = Builder::new().read(b"a\0\x3D").read(b"\xD8\xA9\xDC").build();
-    let chunks = FramedRead::new(socket, TranscodeCodec::new(Form::Utf16Le)).map_ok(|text| text.into_bytes());
+    let chunks =
+        FramedRead::new(socket, TranscodeCodec::new(Encoding::Utf16Le)).map_ok(|text| text.into_bytes());
     let text: Vec<_> = Utf8Stream::new(chunks).map(|part| part.expect("UTF-8").to_string()).collect().await;
     assert_eq!(text.concat(), "a💩");
 }
@@ -149,7 +155,8 @@ async fn it_works_under_utf8_reader() {
 
     let under = |bytes: &[u8], cut: usize| {
         let socket = Builder::new().read(&bytes[..cut]).read(&bytes[cut..]).build();
-        let text = FramedRead::new(socket, TranscodeCodec::new(Form::Utf16Be)).map_ok(ByteString::into_bytes);
+        let text =
+            FramedRead::new(socket, TranscodeCodec::new(Encoding::Utf16Be)).map_ok(ByteString::into_bytes);
         Utf8Reader::new(StreamReader::new(text))
     };
     let bytes = b"\0a\xD8\x3D\xDC\xA9\0\n\0b";
@@ -169,7 +176,7 @@ async fn it_works_under_utf8_reader() {
         let error = error.utf8_error().expect("a text error");
         assert_eq!((error.offset, error.kind, error.len), (4, ErrorKind::UnpairedSurrogate, 2));
         assert_eq!(
-            TranscodeCodec::new(Form::Utf16Be).describe(error).to_string(),
+            TranscodeCodec::new(Encoding::Utf16Be).describe(error).to_string(),
             "ill-formed utf-16be at byte 4 (UnpairedSurrogate, 2 bytes)"
         );
     }

@@ -1,4 +1,4 @@
-//! `utf8-codec convert`: from one encoding form to another.
+//! `utf8-codec convert`: from one encoding to another.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write};
@@ -8,13 +8,13 @@ use std::{process, thread};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::runtime::Builder;
-use utf8_codec::{Form, Switches, Transcoder, Utf8Error};
+use utf8_codec::{Encoding, Switches, Transcoder, Utf8Error};
 
 use super::args::Policies;
 use super::signals::Signals;
 use super::{Outcome, Status, complain};
 
-/// Convert from one encoding form to another
+/// Convert from one encoding to another
 ///
 /// Forms: utf-8, utf-8-ucs4 (RFC 2279), cesu-8, modified-utf-8 (Java), wtf-8, utf-8b (surrogateescape), utf-16le,
 /// utf-16be, utf-32le, utf-32be, latin1, windows-1252, and the names that iconv has for them.
@@ -26,16 +26,16 @@ use super::{Outcome, Status, complain};
 /// appear, and one that was there stays as it was, also when SIGINT or SIGTERM ends the program. What is no regular file (a pipe, a device) is written as it goes.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The form of the input
+    /// The encoding of the input
     #[arg(long, short, value_name = "FORM", default_value = "utf-8")]
-    from: Form,
-    /// The form of the output
+    from: Encoding,
+    /// The encoding of the output
     #[arg(long, short, value_name = "FORM", default_value = "utf-8")]
-    to: Form,
-    /// Read the form that a signature at the start names, if there is one, in the place of --from
+    to: Encoding,
+    /// Read the encoding that a signature at the start names, if there is one, in the place of --from
     #[arg(long)]
     sniff: bool,
-    /// Decide what the texts of the forms leave open; may be given again
+    /// Decide what the texts of the encodings leave open; may be given again
     #[arg(long = "switch", value_name = "SWITCH")]
     switches: Vec<Switch>,
     #[command(flatten)]

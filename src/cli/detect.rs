@@ -39,7 +39,7 @@ impl Args {
                 Ok(detection) => {
                     self.tell(file, detection, &mut out)
                         .map_err(|error| format!("cannot write to stdout: {error}"))?;
-                    if detection.form().is_none() && status == Status::Success {
+                    if detection.encoding().is_none() && status == Status::Success {
                         status = Status::IllFormed;
                     }
                 }
@@ -66,7 +66,7 @@ impl Args {
                 };
                 let mut finding = json!({
                     "file": file.to_string_lossy(),
-                    "form": detection.form().map(|form| form.name()),
+                    "encoding": detection.encoding().map(|encoding| encoding.name()),
                     "ascii": detection == Detection::Ascii,
                     "signature": signature,
                     "sequences": sequences,
@@ -92,7 +92,7 @@ fn in_words(detection: Detection) -> String {
         Detection::Ascii => "ascii".to_owned(),
         Detection::Utf8 { sequences } => format!("utf-8, {}", count(sequences)),
         Detection::Utf8WithSignature { sequences } => format!("utf-8 with signature, {}", count(sequences)),
-        Detection::Utf16(form) | Detection::Utf32(form) => format!("{form} with signature"),
+        Detection::Utf16(encoding) | Detection::Utf32(encoding) => format!("{encoding} with signature"),
         Detection::NotUtf8 { first } => format!("not utf-8: byte {}: {}", first.offset, first.kind),
         _ => "unknown".to_owned(),
     }

@@ -1,4 +1,4 @@
-//! Text in any encoding form.
+//! Text in any encoding.
 
 use core::fmt;
 
@@ -11,10 +11,10 @@ use crate::error::Utf8Error;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::subset::Subset;
 use crate::text::Counters;
-use crate::transcode::{Form, Status, Switches, Transcoder};
+use crate::transcode::{Encoding, Status, Switches, Transcoder};
 
-/// A codec for a peer that speaks another encoding form: every read gives the text that it completed, every text is
-/// written in that form.
+/// A codec for a peer that speaks another encoding: every read gives the text that it completed, every text is
+/// written in that encoding.
 ///
 /// A sequence, a code unit or a surrogate pair that is split across reads waits in the buffer: at most seven bytes.
 /// So `Framed::into_parts` hands on every byte that was not given out.
@@ -27,18 +27,18 @@ use crate::transcode::{Form, Status, Switches, Transcoder};
 ///
 /// Decoding gives [`CodecError::IllFormed`] for each error that the policy does not repair, after the good text before
 /// it; offsets count the bytes of the stream. Its `Display` speaks of UTF-8; [`describe`](Self::describe) names the
-/// form. Encoding gives it for a text with a character that the form cannot hold
+/// encoding. Encoding gives it for a text with a character that the encoding cannot hold
 /// ([`Unmappable`](crate::ErrorKind::Unmappable)); then nothing of the text is written, and the offset counts the
 /// bytes of the text.
 ///
 /// ```
 /// # use futures::{SinkExt, StreamExt};
 /// # use tokio_util::codec::Framed;
-/// use utf8_codec::{Form, TranscodeCodec};
+/// use utf8_codec::{Encoding, TranscodeCodec};
 ///
 /// # tokio_test::block_on(async {
 /// let socket = tokio_test::io::Builder::new().read(b"\0a\xD8\x3D\xDC").read(b"\xA9").write(b"\0o\0k").build();
-/// let mut text = Framed::new(socket, TranscodeCodec::new(Form::Utf16Be));
+/// let mut text = Framed::new(socket, TranscodeCodec::new(Encoding::Utf16Be));
 /// assert_eq!(text.next().await.transpose()?.as_deref(), Some("a"));
 /// assert_eq!(text.next().await.transpose()?.as_deref(), Some("💩"));
 /// text.send("ok").await?;
@@ -55,10 +55,10 @@ use crate::transcode::{Form, Status, Switches, Transcoder};
 /// use futures::TryStreamExt;
 /// use tokio::io::AsyncBufReadExt;
 /// use tokio_util::{codec::FramedRead, io::StreamReader};
-/// use utf8_codec::{Form, TranscodeCodec, Utf8Reader};
+/// use utf8_codec::{Encoding, TranscodeCodec, Utf8Reader};
 ///
 /// let socket = tokio_test::io::Builder::new().read(b"a\0\x3D\xD8\xA9").read(b"\xDC\n\0b\0").build();
-/// let text = FramedRead::new(socket, TranscodeCodec::new(Form::Utf16Le)).map_ok(ByteString::into_bytes);
+/// let text = FramedRead::new(socket, TranscodeCodec::new(Encoding::Utf16Le)).map_ok(ByteString::into_bytes);
 /// let mut lines = Utf8Reader::new(StreamReader::new(text)).lines();
 /// assert_eq!(lines.next_line().await?.as_deref(), Some("a💩"));
 /// assert_eq!(lines.next_line().await?.as_deref(), Some("b"));
@@ -74,16 +74,16 @@ pub struct TranscodeCodec {
 }
 
 impl TranscodeCodec {
-    /// A strict codec that keeps the signature, for a peer that reads and writes `form`.
-    pub const fn new(form: Form) -> Self {
+    /// A strict codec that keeps the signature, for a peer that reads and writes `encoding`.
+    pub const fn new(encoding: Encoding) -> Self {
         Self {
-            reading: Transcoder::new(form, Form::Utf8),
-            writing: Transcoder::new(Form::Utf8, form),
+            reading: Transcoder::new(encoding, Encoding::Utf8),
+            writing: Transcoder::new(Encoding::Utf8, encoding),
             refused: None,
         }
     }
 
-    /// Sets what becomes of ill-formed input, and of characters that the form cannot hold.
+    /// Sets what becomes of ill-formed input, and of characters that the encoding cannot hold.
     #[must_use]
     pub fn on_error(self, on_error: ErrorPolicy) -> Self {
         Self { reading: self.reading.on_error(on_error), writing: self.writing.on_error(on_error), ..self }
@@ -95,7 +95,7 @@ impl TranscodeCodec {
         Self { reading: self.reading.bom(bom), ..self }
     }
 
-    /// Decides what the text of the form leaves open.
+    /// Decides what the text of the encoding leaves open.
     #[must_use]
     pub fn switches(self, switches: Switches) -> Self {
         Self { reading: self.reading.switches(switches), writing: self.writing.switches(switches), ..self }
@@ -107,7 +107,7 @@ impl TranscodeCodec {
         Self { reading: self.reading.subset(subset), writing: self.writing.subset(subset), ..self }
     }
 
-    /// Looks for a signature first: what it names is read in the place of the form. It is not what is written.
+    /// Looks for a signature first: what it names is read in the place of the encoding. It is not what is written.
     #[must_use]
     pub fn sniff(self) -> Self {
         Self { reading: self.reading.sniff(), ..self }
@@ -123,7 +123,7 @@ impl TranscodeCodec {
         self.reading.counters()
     }
 
-    /// An error met while decoding in words, with the name of the form: as [`Transcoder::describe`].
+    /// An error met while decoding in words, with the name of the encoding: as [`Transcoder::describe`].
     pub const fn describe(&self, error: Utf8Error) -> impl fmt::Display + fmt::Debug + use<> {
         self.reading.describe(error)
     }
@@ -181,7 +181,7 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeCodec {
         let (start, mut writing, mut read) = (dst.len(), self.writing, 0);
         loop {
             let written = dst.len();
-            // Two bytes for each are enough for every form but UTF-32, which takes a second turn.
+            // Two bytes for each are enough for every encoding but UTF-32, which takes a second turn.
             dst.resize(written + 2 * (text.len() - read) + Transcoder::MIN_OUTPUT, 0);
             let progress = writing.feed_into(&text[read..], &mut dst[written..]);
             dst.truncate(written + progress.written);

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use crate::error::Utf8Error;
 use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
-use crate::transcode::{Form, Transcoder};
+use crate::transcode::{Encoding, Transcoder};
 
 /// What text is that is not UTF-8. Both take any bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -27,16 +27,16 @@ impl Legacy {
         }
     }
 
-    const fn form(self) -> Form {
+    const fn encoding(self) -> Encoding {
         match self {
-            Self::Windows1252 => Form::Windows1252,
-            Self::Latin1 => Form::Latin1,
+            Self::Windows1252 => Encoding::Windows1252,
+            Self::Latin1 => Encoding::Latin1,
         }
     }
 
     fn append(self, bytes: &[u8], out: &mut String) {
         // Every byte is a character of both, and UTF-8 holds every character.
-        let told: Result<(), Utf8Error> = Transcoder::new(self.form(), Form::Utf8).feed(bytes, out);
+        let told: Result<(), Utf8Error> = Transcoder::new(self.encoding(), Encoding::Utf8).feed(bytes, out);
         debug_assert!(told.is_ok());
     }
 }

@@ -13,14 +13,14 @@ pub(crate) use signature::sniff;
 pub use signature::{SignatureSniffer, Sniff};
 
 use crate::decoder::{Piece, Utf8Decoder};
+use crate::encoding::Encoding;
 use crate::error::Utf8Error;
-use crate::transcode::Form;
 
 /// What a stream is, as far as it was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Detection {
-    /// Nothing above `7F`: ASCII, and UTF-8 as well as any form that extends ASCII.
+    /// Nothing above `7F`: ASCII, and UTF-8 as well as any encoding that extends ASCII.
     Ascii,
     /// Well-formed UTF-8 with so many sequences of more than one byte. An unfinished one at the end is not counted.
     Utf8 {
@@ -33,9 +33,9 @@ pub enum Detection {
         sequences: u64,
     },
     /// The signature of UTF-16, in this byte order. What follows it was not looked at.
-    Utf16(Form),
+    Utf16(Encoding),
     /// The signature of UTF-32, in this byte order. What follows it was not looked at.
-    Utf32(Form),
+    Utf32(Encoding),
     /// Not UTF-8, and without a signature that says what else.
     NotUtf8 {
         /// The first ill-formed sequence.
@@ -44,7 +44,7 @@ pub enum Detection {
 }
 
 impl Detection {
-    /// An upper bound for the chance that text in another form looks like this by accident; 1 says that nothing is
+    /// An upper bound for the chance that text in another encoding looks like this by accident; 1 says that nothing is
     /// known. Small for UTF-8 with a few sequences already: three bring it below one in ten thousand.
     ///
     /// The reasoning of RFC 2279 §1 ("the probability that a string of characters in any other encoding appears as
@@ -65,11 +65,11 @@ impl Detection {
         }
     }
 
-    /// The form to read the stream in; `None` if it is not known ([`NotUtf8`](Self::NotUtf8)). ASCII is UTF-8.
-    pub const fn form(&self) -> Option<Form> {
+    /// The encoding to read the stream in; `None` if it is not known ([`NotUtf8`](Self::NotUtf8)). ASCII is UTF-8.
+    pub const fn encoding(&self) -> Option<Encoding> {
         match *self {
-            Self::Ascii | Self::Utf8 { .. } | Self::Utf8WithSignature { .. } => Some(Form::Utf8),
-            Self::Utf16(form) | Self::Utf32(form) => Some(form),
+            Self::Ascii | Self::Utf8 { .. } | Self::Utf8WithSignature { .. } => Some(Encoding::Utf8),
+            Self::Utf16(encoding) | Self::Utf32(encoding) => Some(encoding),
             Self::NotUtf8 { .. } => None,
         }
     }
@@ -148,7 +148,7 @@ impl Detector {
                 Detection::Ascii
             }
             (Some(settled), _) => settled,
-            (None, Sniff::Found(Form::Utf8)) => {
+            (None, Sniff::Found(Encoding::Utf8)) => {
                 Detection::Utf8WithSignature { sequences: self.sequences.saturating_sub(1) }
             }
             (None, _) if self.sequences == 0 => Detection::Ascii,
@@ -164,11 +164,11 @@ impl Detector {
     /// A signature outweighs what the bytes were taken for before it was whole.
     fn settle(&mut self, sniff: Sniff) {
         match sniff {
-            Sniff::Found(form @ (Form::Utf16Le | Form::Utf16Be)) => {
-                self.settled = Some(Detection::Utf16(form));
+            Sniff::Found(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) => {
+                self.settled = Some(Detection::Utf16(encoding));
             }
-            Sniff::Found(form @ (Form::Utf32Le | Form::Utf32Be)) => {
-                self.settled = Some(Detection::Utf32(form));
+            Sniff::Found(encoding @ (Encoding::Utf32Le | Encoding::Utf32Be)) => {
+                self.settled = Some(Detection::Utf32(encoding));
             }
             _ => {}
         }

@@ -1,30 +1,31 @@
 //! Signatures: ISO/IEC 10646-1 Annex F, and the byte order marks of Unicode §23.8.
 
-use crate::transcode::Form;
+use crate::encoding::Encoding;
 
-/// What the start of a stream says about its form.
+/// What the start of a stream says about its encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sniff {
     /// Nothing yet: all bytes so far are the start of a signature.
     Undecided,
-    /// The signature of this form. Its bytes are part of the stream: U+FEFF at the start.
-    Found(Form),
+    /// The signature of this encoding. Its bytes are part of the stream: U+FEFF at the start.
+    Found(Encoding),
     /// There is none.
     Absent,
 }
 
-/// The forms that are known by their signature.
-const SIGNED: [Form; 5] = [Form::Utf8, Form::Utf16Le, Form::Utf16Be, Form::Utf32Le, Form::Utf32Be];
+/// The encodings that are known by their signature.
+const SIGNED: [Encoding; 5] =
+    [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be];
 const LONGEST: usize = 4;
 
 /// What `bytes`, from the start of a stream, say. `FF FE 00 00` is UTF-32LE, and not UTF-16LE with a NUL.
 pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
     let mut found = None;
-    for form in SIGNED {
-        let signature = form.signature().unwrap_or_default();
+    for encoding in SIGNED {
+        let signature = encoding.signature().unwrap_or_default();
         if bytes.starts_with(signature) {
             // Those of four bytes come last.
-            found = Some(form);
+            found = Some(encoding);
         } else if !last && signature.starts_with(bytes) {
             return Sniff::Undecided;
         }
@@ -37,12 +38,12 @@ pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
 /// [`Transcoder::sniff`](crate::Transcoder::sniff) does this on the way.
 ///
 /// ```
-/// use utf8_codec::{Form, SignatureSniffer, Sniff};
+/// use utf8_codec::{Encoding, SignatureSniffer, Sniff};
 ///
 /// let mut sniffer = SignatureSniffer::new();
 /// assert_eq!(sniffer.feed(b"\xFF"), Sniff::Undecided);
 /// assert_eq!(sniffer.feed(b"\xFE"), Sniff::Undecided); // UTF-16LE, or UTF-32LE
-/// assert_eq!(sniffer.feed(b"a\0"), Sniff::Found(Form::Utf16Le));
+/// assert_eq!(sniffer.feed(b"a\0"), Sniff::Found(Encoding::Utf16Le));
 /// assert_eq!(SignatureSniffer::new().feed(b"\xFFa"), Sniff::Absent);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]

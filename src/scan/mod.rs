@@ -4,7 +4,7 @@
 //!
 //! A scan has two steps. A [kernel](kernel) says *where the stream becomes ill-formed*, if it does: it is fast, and
 //! knows nothing but the formula that [`twin`] derives. Then, only if there is a flaw, the machine of
-//! [`form`](crate::form) says *what is wrong*, over the few bytes of that sequence.
+//! [`encoding`](crate::encoding) says *what is wrong*, over the few bytes of that sequence.
 //!
 //! | file | what it is |
 //! |---|---|
@@ -39,8 +39,8 @@ pub(crate) mod utf16;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod vector;
 
+use crate::encoding::{State, Step, UTF_8};
 use crate::error::ErrorKind;
-use crate::form::{State, Step, UTF_8};
 #[cfg(utf8_codec_kernel = "choice")]
 pub use kernel::Kernel;
 #[cfg(not(utf8_codec_kernel = "choice"))]

@@ -5,13 +5,13 @@
 //! nothing (Per Vognsen's "shift-based DFA").
 
 use super::{Last, SMALL};
-use crate::form::{Machine, UTF_8};
+use crate::encoding::{Machine, UTF_8};
 
 /// Bits of a state, which is its number times this.
 const WIDTH: u32 = 6;
 const MASK: u64 = (1 << WIDTH) - 1;
 const BOUNDARY: u64 = 0;
-/// The numbers of the states of [`UTF_8`], by their number there; nothing in this form is longer than four bytes.
+/// The numbers of the states of [`UTF_8`], by their number there; nothing in this encoding is longer than four bytes.
 const STATES: [u8; 8] = [0, 1, 2, 3, 6, 7, 8, 9];
 /// The state behind them: a byte was refused, and nothing leads away from it.
 const REFUSED: u64 = STATES.len() as u64 * WIDTH as u64;

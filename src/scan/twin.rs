@@ -80,7 +80,7 @@
 //!   one is refused at once, its last byte is looked at separately: [`is_never_a_lead`].
 //! - Behind a flaw the formula means nothing, because the stream was not good so far. Only the first flaw is used.
 //! - The flaw is where the stream became ill-formed, not where the ill-formed sequence begins; the grammar's own
-//!   machine is asked for that ([`form`](crate::form)), over the at most four bytes concerned.
+//!   machine is asked for that ([`encoding`](crate::encoding)), over the at most four bytes concerned.
 //!
 //! A test in this file compares the formula with the three statements above for all 2^32 quadruples `(p3, p2, p1, x)`,
 //! and with the machine wherever a good stream can hold the first three:
@@ -166,7 +166,7 @@ pub(super) fn first_flaw(mut last: u32, chunk: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::form::{State, Step, UTF_8};
+    use crate::encoding::{State, Step, UTF_8};
 
     /// Where the machine can stand, and one place more: behind a byte that it refused as a lead.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]

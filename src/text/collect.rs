@@ -8,8 +8,8 @@ use alloc::string::String;
 
 use super::{Rules, TextDecoder};
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
+use crate::encoding::{State, Step, UTF_8};
 use crate::error::{ErrorKind, Utf8Error};
-use crate::form::{State, Step, UTF_8};
 use crate::policy::{BomPolicy, ErrorPolicy, ShortStr};
 
 /// How long sequences are taken one at a time after an error.

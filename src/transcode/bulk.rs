@@ -3,9 +3,9 @@
 //! [`copy`] may stop anywhere between code points, and takes nothing that it is not sure of. Whatever it leaves is read
 //! code point by code point, where errors are found and told.
 
-use super::names::Form;
 use super::source::{Item, Source};
 use super::target::Target;
+use crate::encoding::Encoding;
 use crate::scan::{self, utf16};
 
 /// Bytes that are validated at a time and then read again: they stay in the nearest cache.
@@ -14,12 +14,12 @@ const BLOCK: usize = 4 * 1024;
 /// Copies from `src` to `dst` while both last: bytes taken and bytes written.
 pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let utf_8 = (source.reads_utf_8(), target.writes_utf_8());
-    match (utf_8, source.form(), target.form()) {
+    match (utf_8, source.encoding(), target.encoding()) {
         ((true, true), ..) => same(src, dst),
-        ((true, _), _, Form::Utf16Le) => utf16::encode::<false>(src, dst),
-        ((true, _), _, Form::Utf16Be) => utf16::encode::<true>(src, dst),
-        ((_, true), Form::Utf16Le, _) => utf16::decode::<false>(src, dst),
-        ((_, true), Form::Utf16Be, _) => utf16::decode::<true>(src, dst),
+        ((true, _), _, Encoding::Utf16Le) => utf16::encode::<false>(src, dst),
+        ((true, _), _, Encoding::Utf16Be) => utf16::encode::<true>(src, dst),
+        ((_, true), Encoding::Utf16Le, _) => utf16::decode::<false>(src, dst),
+        ((_, true), Encoding::Utf16Be, _) => utf16::decode::<true>(src, dst),
         _ => one_by_one(source, target, src, dst),
     }
 }
@@ -39,12 +39,12 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     (done, done)
 }
 
-/// Between any forms: ASCII in blocks, the rest code point by code point.
+/// Between any encodings: ASCII in blocks, the rest code point by code point.
 fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     loop {
         let (ascii_read, ascii_written) =
-            ascii(source.form(), target.form(), &src[read..], &mut dst[written..]);
+            ascii(source.encoding(), target.encoding(), &src[read..], &mut dst[written..]);
         read += ascii_read;
         written += ascii_written;
         // Not worth another look at a block before some code points have passed.
@@ -68,8 +68,8 @@ fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (
 const UNITS: usize = 16;
 
 /// Copies blocks of ASCII.
-fn ascii(from: Form, to: Form, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
-    let nul = from != Form::ModifiedUtf8 && to != Form::ModifiedUtf8;
+fn ascii(from: Encoding, to: Encoding, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let nul = from != Encoding::ModifiedUtf8 && to != Encoding::ModifiedUtf8;
     // (bytes in a unit, the one of them that is ASCII)
     match (unit(from), unit(to)) {
         ((1, _), (1, _)) => blocks::<1, 0, 1, 0>(src, dst, nul),
@@ -100,13 +100,13 @@ fn ascii(from: Form, to: Form, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     }
 }
 
-/// Bytes in a code unit of a form, and which of them holds an ASCII character.
-const fn unit(form: Form) -> (usize, usize) {
-    match form {
-        Form::Utf16Le => (2, 0),
-        Form::Utf16Be => (2, 1),
-        Form::Utf32Le => (4, 0),
-        Form::Utf32Be => (4, 3),
+/// Bytes in a code unit of an encoding, and which of them holds an ASCII character.
+const fn unit(encoding: Encoding) -> (usize, usize) {
+    match encoding {
+        Encoding::Utf16Le => (2, 0),
+        Encoding::Utf16Be => (2, 1),
+        Encoding::Utf32Le => (4, 0),
+        Encoding::Utf32Be => (4, 3),
         _ => (1, 0),
     }
 }

@@ -1,18 +1,18 @@
-//! What an error says about two forms.
+//! What an error says about two encodings.
 
 use core::fmt;
 
-use super::{Form, Transcoder};
+use super::{Encoding, Transcoder};
 use crate::error::{ErrorKind, Utf8Error};
 
 impl Transcoder {
-    /// An error of this transcoder in words, with the names of its forms: the `Display` of [`Utf8Error`] speaks of
+    /// An error of this transcoder in words, with the names of its encodings: the `Display` of [`Utf8Error`] speaks of
     /// UTF-8, which this input need not have been. Payload bytes are not shown.
     ///
     /// ```
-    /// use utf8_codec::{Form, Transcoder};
+    /// use utf8_codec::{Encoding, Transcoder};
     ///
-    /// let mut transcoder = Transcoder::new(Form::Utf16Le, Form::Latin1);
+    /// let mut transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Latin1);
     /// let mut out = Vec::new();
     /// let error = transcoder.feed(b"a\0\0\xDC", &mut out).unwrap_err();
     /// assert_eq!(
@@ -33,8 +33,8 @@ impl Transcoder {
 #[derive(Debug)]
 struct Described {
     error: Utf8Error,
-    from: Form,
-    to: Form,
+    from: Encoding,
+    to: Encoding,
 }
 
 impl fmt::Display for Described {

@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, Utf8Error};
 
 /// Where a [`Transcoder`] can write without bounds: `Vec<u8>` and `String`.
 ///
-/// A `String` takes UTF-8 only. Under another target form nothing is taken, and the error is
+/// A `String` takes UTF-8 only. Under another target encoding nothing is taken, and the error is
 /// [`ErrorKind::Unmappable`] with length 0.
 pub trait Output: sealed::Sealed {}
 
@@ -19,18 +19,18 @@ mod sealed {
     use alloc::string::String;
     use alloc::vec::Vec;
 
-    use crate::transcode::Form;
+    use crate::encoding::Encoding;
 
     pub trait Sealed {
-        /// Whether it can hold bytes of that form.
-        fn takes(&self, form: Form) -> bool;
+        /// Whether it can hold bytes of that encoding.
+        fn takes(&self, encoding: Encoding) -> bool;
 
-        /// Lets `write` append bytes of a form that it takes, whole characters only.
+        /// Lets `write` append bytes of an encoding that it takes, whole characters only.
         fn append<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T;
     }
 
     impl Sealed for Vec<u8> {
-        fn takes(&self, _: Form) -> bool {
+        fn takes(&self, _: Encoding) -> bool {
             true
         }
 
@@ -40,14 +40,14 @@ mod sealed {
     }
 
     impl Sealed for String {
-        fn takes(&self, form: Form) -> bool {
-            form == Form::Utf8
+        fn takes(&self, encoding: Encoding) -> bool {
+            encoding == Encoding::Utf8
         }
 
         fn append<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
             // SAFETY: `write` is this module's `grow`, which appends what a `Transcoder` to UTF-8 wrote. That is whole
-            // characters: `Target::encode` writes no surrogate and nothing above 10FFFF for `Form::Utf8`, and what is
-            // copied in bulk was found well-formed. `takes` was asked for the form.
+            // characters: `Target::encode` writes no surrogate and nothing above 10FFFF for `Encoding::Utf8`, and what is
+            // copied in bulk was found well-formed. `takes` was asked for the encoding.
             #[allow(unsafe_code)]
             unsafe {
                 write(self.as_mut_vec())
@@ -120,14 +120,14 @@ impl Transcoder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcode::Form;
+    use crate::encoding::Encoding;
 
     #[test]
     fn a_string_takes_nothing_but_utf_8() {
-        for to in Form::ALL {
+        for to in Encoding::ALL {
             let mut text = String::new();
-            let fed = Transcoder::new(Form::Latin1, to).feed(b"\xE9", &mut text);
-            if to == Form::Utf8 {
+            let fed = Transcoder::new(Encoding::Latin1, to).feed(b"\xE9", &mut text);
+            if to == Encoding::Utf8 {
                 assert_eq!((fed, text.as_str()), (Ok(()), "é"));
             } else {
                 assert_eq!(fed.map_err(|error| (error.kind, error.len)), Err((ErrorKind::Unmappable, 0)));

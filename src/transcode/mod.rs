@@ -1,18 +1,17 @@
-//! From any encoding form to any other, in chunks of any size.
+//! From any encoding to any other, in chunks of any size.
 
 #[cfg(feature = "alloc")]
 mod growing;
 
 mod bulk;
 mod describe;
-mod names;
 mod source;
 mod switches;
 mod target;
 
+pub use crate::encoding::{Encoding, UnknownEncoding};
 #[cfg(feature = "alloc")]
 pub use growing::Output;
-pub use names::{Form, UnknownForm};
 pub use switches::Switches;
 
 use crate::detect::{Sniff, sniff};
@@ -23,7 +22,7 @@ use crate::text::Counters;
 use source::{Item, MAX_SEQUENCE, MAX_UNFINISHED, Source};
 use target::Target;
 
-/// Reads one [`Form`] and writes another, through code points, in chunks of any size on both sides.
+/// Reads one [`Encoding`] and writes another, through code points, in chunks of any size on both sides.
 ///
 /// The same bytes give the same bytes, the same errors and the same offsets, however input and output are cut: a
 /// sequence, a code unit or a surrogate pair may straddle chunks at every byte. It holds at most seven bytes of
@@ -33,12 +32,12 @@ use target::Target;
 /// ([`ErrorKind::Unmappable`]) and one outside an adopted [`Subset`]: each is repaired from its bytes of *input*.
 /// What the repair itself cannot write in the target, such as U+FFFD in Latin-1, is written as `?`.
 ///
-/// The signature is U+FEFF at the start, in whatever form; [`BomPolicy`] says what becomes of it. None is ever added.
+/// The signature is U+FEFF at the start, in whatever encoding; [`BomPolicy`] says what becomes of it. None is ever added.
 ///
 /// ```
-/// use utf8_codec::{ErrorPolicy, Form, Transcoder};
+/// use utf8_codec::{ErrorPolicy, Encoding, Transcoder};
 ///
-/// let mut transcoder = Transcoder::new(Form::Cesu8, Form::Utf16Be);
+/// let mut transcoder = Transcoder::new(Encoding::Cesu8, Encoding::Utf16Be);
 /// let mut out = Vec::new();
 /// // A surrogate pair in six bytes, cut in the middle of its second half.
 /// transcoder.feed(b"a\xED\xA0\xBD\xED", &mut out)?;
@@ -46,7 +45,7 @@ use target::Target;
 /// transcoder.finish(&mut out)?;
 /// assert_eq!(out, b"\0a\xD8\x3D\xDC\xA9");
 ///
-/// let mut transcoder = Transcoder::new(Form::Windows1252, Form::Utf8);
+/// let mut transcoder = Transcoder::new(Encoding::Windows1252, Encoding::Utf8);
 /// let mut text = String::new();
 /// transcoder.feed(b"\x80 5", &mut text)?;
 /// transcoder.finish(&mut text)?;
@@ -98,11 +97,11 @@ pub enum Status {
 }
 
 impl Transcoder {
-    /// Room that an output buffer needs so that every call makes progress: the longest code point of any form.
+    /// Room that an output buffer needs so that every call makes progress: the longest code point of any encoding.
     pub const MIN_OUTPUT: usize = 6;
 
     /// A strict transcoder that keeps the signature.
-    pub const fn new(from: Form, to: Form) -> Self {
+    pub const fn new(from: Encoding, to: Encoding) -> Self {
         Self {
             source: Source::new(from, to, Switches::STRICT),
             target: Target::new(to, Switches::STRICT),
@@ -132,10 +131,10 @@ impl Transcoder {
         Self { bom, ..self }
     }
 
-    /// Decides what the texts of both forms leave open.
+    /// Decides what the texts of both encodings leave open.
     #[must_use]
     pub const fn switches(self, switches: Switches) -> Self {
-        let (from, to) = (self.source.form(), self.target.form());
+        let (from, to) = (self.source.encoding(), self.target.encoding());
         Self { source: Source::new(from, to, switches), target: Target::new(to, switches), switches, ..self }
     }
 
@@ -145,7 +144,7 @@ impl Transcoder {
         Self { subset: Some(subset), ..self }
     }
 
-    /// Looks for the signature of UTF-8, UTF-16 or UTF-32 first: the form that it names is read in the place of
+    /// Looks for the signature of UTF-8, UTF-16 or UTF-32 first: the encoding that it names is read in the place of
     /// `from`. The look-ahead ends at the first byte that no signature has in its place, at the latest at the
     /// fourth, so that an error no signature can explain is told at once; offsets are as if there were none.
     #[must_use]
@@ -153,14 +152,14 @@ impl Transcoder {
         Self { sniffing: true, ..self }
     }
 
-    /// The form that is read: after [`sniff`](Self::sniff), the one that the signature named.
-    pub const fn from(&self) -> Form {
-        self.source.form()
+    /// The encoding that is read: after [`sniff`](Self::sniff), the one that the signature named.
+    pub const fn from(&self) -> Encoding {
+        self.source.encoding()
     }
 
-    /// The form that is written.
-    pub const fn to(&self) -> Form {
-        self.target.form()
+    /// The encoding that is written.
+    pub const fn to(&self) -> Encoding {
+        self.target.encoding()
     }
 
     /// Bytes of input taken so far, those of an unfinished sequence included.
@@ -184,9 +183,9 @@ impl Transcoder {
     /// [`MIN_OUTPUT`](Self::MIN_OUTPUT) bytes every call makes progress.
     ///
     /// ```
-    /// use utf8_codec::{Form, Status, Transcoder};
+    /// use utf8_codec::{Encoding, Status, Transcoder};
     ///
-    /// let mut transcoder = Transcoder::new(Form::Utf8, Form::Utf16Le);
+    /// let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf16Le);
     /// let mut room = [0; 6];
     /// let progress = transcoder.feed_into("añb€".as_bytes(), &mut room);
     /// assert_eq!((progress.status, progress.read, progress.written), (Status::OutputFull, 4, 6));
@@ -237,7 +236,9 @@ impl Transcoder {
             if self.sniffing {
                 match sniff(bytes, last) {
                     Sniff::Undecided => return self.hold(bytes, rest),
-                    Sniff::Found(form) => self.source = Source::new(form, self.target.form(), self.switches),
+                    Sniff::Found(encoding) => {
+                        self.source = Source::new(encoding, self.target.encoding(), self.switches)
+                    }
                     Sniff::Absent => {}
                 }
                 self.sniffing = false;

@@ -1,16 +1,16 @@
-//! Reading: from bytes of a form to code points.
+//! Reading: from bytes of an encoding to code points.
 //!
 //! [`Source::read`] looks at bytes from a boundary and says what they start with. It keeps nothing between calls:
 //! whoever has the bytes of an unfinished sequence shows them again with more behind them. A verdict other than
 //! [`Item::Unfinished`] never changes when more bytes follow, so nothing depends on how a stream was cut.
 
-use super::names::Form;
 use super::switches::Switches;
-use crate::error::ErrorKind;
-use crate::form::dialects::{
+use crate::encoding::Encoding;
+use crate::encoding::dialects::{
     CESU_8, LENIENT_MODIFIED_UTF_8, LOW_SURROGATE, MODIFIED_UTF_8, UCS_4, UCS_4_AND_SURROGATES, Unit, WTF_8,
 };
-use crate::form::{Machine, UTF_8};
+use crate::encoding::{Machine, UTF_8};
+use crate::error::ErrorKind;
 use crate::policy::windows_1252;
 
 /// Bytes of the longest unfinished sequence: in UTF-32 a high surrogate, which a low one may join, and three more.
@@ -29,7 +29,7 @@ pub(super) enum Item {
     Unfinished,
 }
 
-/// How the units of a form are read.
+/// How the units of an encoding are read.
 #[derive(Clone, Copy, Debug)]
 enum Units {
     Bytes(&'static Machine),
@@ -51,10 +51,10 @@ enum Pairs {
     Refused,
 }
 
-/// A form to read.
+/// An encoding to read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
-    form: Form,
+    encoding: Encoding,
     units: Units,
     pairs: Pairs,
     /// Whether an unpaired surrogate is a code point.
@@ -64,50 +64,50 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// `to` matters where it joins pairs that `form` would leave apart.
-    pub(super) const fn new(form: Form, to: Form, switches: Switches) -> Self {
-        let units = match form {
-            Form::Utf8 => Units::Bytes(&UTF_8),
-            Form::Utf8Ucs4 if switches.surrogates => Units::Bytes(&UCS_4_AND_SURROGATES),
-            Form::Utf8Ucs4 => Units::Bytes(&UCS_4),
-            Form::Cesu8 => Units::Bytes(&CESU_8),
-            Form::ModifiedUtf8 if switches.lenient_java => Units::Bytes(&LENIENT_MODIFIED_UTF_8),
-            Form::ModifiedUtf8 => Units::Bytes(&MODIFIED_UTF_8),
-            Form::Wtf8 => Units::Bytes(&WTF_8),
-            Form::Utf8b => Units::Utf8b,
-            Form::Utf16Le => Units::Utf16 { big_endian: false },
-            Form::Utf16Be => Units::Utf16 { big_endian: true },
-            Form::Utf32Le => Units::Utf32 { big_endian: false },
-            Form::Utf32Be => Units::Utf32 { big_endian: true },
-            Form::Latin1 => Units::Latin1,
-            Form::Windows1252 => Units::Windows1252,
+    /// `to` matters where it joins pairs that `encoding` would leave apart.
+    pub(super) const fn new(encoding: Encoding, to: Encoding, switches: Switches) -> Self {
+        let units = match encoding {
+            Encoding::Utf8 => Units::Bytes(&UTF_8),
+            Encoding::Utf8Ucs4 if switches.surrogates => Units::Bytes(&UCS_4_AND_SURROGATES),
+            Encoding::Utf8Ucs4 => Units::Bytes(&UCS_4),
+            Encoding::Cesu8 => Units::Bytes(&CESU_8),
+            Encoding::ModifiedUtf8 if switches.lenient_java => Units::Bytes(&LENIENT_MODIFIED_UTF_8),
+            Encoding::ModifiedUtf8 => Units::Bytes(&MODIFIED_UTF_8),
+            Encoding::Wtf8 => Units::Bytes(&WTF_8),
+            Encoding::Utf8b => Units::Utf8b,
+            Encoding::Utf16Le => Units::Utf16 { big_endian: false },
+            Encoding::Utf16Be => Units::Utf16 { big_endian: true },
+            Encoding::Utf32Le => Units::Utf32 { big_endian: false },
+            Encoding::Utf32Be => Units::Utf32 { big_endian: true },
+            Encoding::Latin1 => Units::Latin1,
+            Encoding::Windows1252 => Units::Windows1252,
         };
-        let pairs = match form {
-            Form::Cesu8 | Form::ModifiedUtf8 | Form::Utf16Le | Form::Utf16Be => Pairs::Joined,
-            Form::Wtf8 if switches.refuse_pairs => Pairs::Refused,
-            Form::Wtf8 => Pairs::Joined,
+        let pairs = match encoding {
+            Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Utf16Le | Encoding::Utf16Be => Pairs::Joined,
+            Encoding::Wtf8 if switches.refuse_pairs => Pairs::Refused,
+            Encoding::Wtf8 => Pairs::Joined,
             // There are no pairs of surrogates in WTF-8.
-            _ if matches!(to, Form::Wtf8) && switches.surrogates => Pairs::Joined,
+            _ if matches!(to, Encoding::Wtf8) && switches.surrogates => Pairs::Joined,
             _ => Pairs::Apart,
         };
-        let reads_utf_8 = match form {
-            Form::Utf8 | Form::Wtf8 | Form::Utf8b => true,
-            Form::Utf8Ucs4 => !switches.refuse_fffe_ffff,
-            Form::ModifiedUtf8 => switches.lenient_java,
+        let reads_utf_8 = match encoding {
+            Encoding::Utf8 | Encoding::Wtf8 | Encoding::Utf8b => true,
+            Encoding::Utf8Ucs4 => !switches.refuse_fffe_ffff,
+            Encoding::ModifiedUtf8 => switches.lenient_java,
             _ => false,
         };
         Self {
-            form,
+            encoding,
             units,
             pairs,
-            lone: switches.surrogates || matches!(form, Form::Wtf8),
-            refuse_fffe_ffff: switches.refuse_fffe_ffff && matches!(form, Form::Utf8Ucs4),
+            lone: switches.surrogates || matches!(encoding, Encoding::Wtf8),
+            refuse_fffe_ffff: switches.refuse_fffe_ffff && matches!(encoding, Encoding::Utf8Ucs4),
             reads_utf_8,
         }
     }
 
-    pub(super) const fn form(&self) -> Form {
-        self.form
+    pub(super) const fn encoding(&self) -> Encoding {
+        self.encoding
     }
 
     /// Whether whatever is well-formed UTF-8 means the same here.
@@ -166,7 +166,7 @@ impl Source {
         Item::IllFormed { kind, len }
     }
 
-    /// One code unit; in the forms of bytes, one sequence.
+    /// One code unit; in the encodings of bytes, one sequence.
     #[inline]
     fn unit(&self, bytes: &[u8]) -> Item {
         match self.units {

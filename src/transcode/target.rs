@@ -1,15 +1,15 @@
-//! Writing: from code points to bytes of a form.
+//! Writing: from code points to bytes of an encoding.
 
-use super::names::Form;
 use super::source::is_surrogate;
 use super::switches::Switches;
-use crate::form::dialects;
+use crate::encoding::Encoding;
+use crate::encoding::dialects;
 use crate::policy::windows_1252;
 
-/// A form to write.
+/// An encoding to write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
-    form: Form,
+    encoding: Encoding,
     switches: Switches,
 }
 
@@ -53,75 +53,75 @@ impl Sequence {
 }
 
 impl Target {
-    pub(super) const fn new(form: Form, switches: Switches) -> Self {
-        Self { form, switches }
+    pub(super) const fn new(encoding: Encoding, switches: Switches) -> Self {
+        Self { encoding, switches }
     }
 
-    pub(super) const fn form(&self) -> Form {
-        self.form
+    pub(super) const fn encoding(&self) -> Encoding {
+        self.encoding
     }
 
     /// Whether every character is written as UTF-8 writes it.
     pub(super) const fn writes_utf_8(&self) -> bool {
-        match self.form {
-            Form::Utf8 | Form::Wtf8 | Form::Utf8b => true,
-            Form::Utf8Ucs4 => !self.switches.refuse_fffe_ffff,
+        match self.encoding {
+            Encoding::Utf8 | Encoding::Wtf8 | Encoding::Utf8b => true,
+            Encoding::Utf8Ucs4 => !self.switches.refuse_fffe_ffff,
             _ => false,
         }
     }
 
-    /// The bytes of a code point; `None` if the form cannot hold it.
+    /// The bytes of a code point; `None` if the encoding cannot hold it.
     #[inline]
     pub(super) fn encode(&self, value: u32) -> Option<Sequence> {
         if is_surrogate(value) {
             return self.encode_surrogate(value);
         }
-        let sequence = match self.form {
-            Form::Utf8Ucs4 => {
+        let sequence = match self.encoding {
+            Encoding::Utf8Ucs4 => {
                 if matches!(value, 0xFFFE | 0xFFFF) && self.switches.refuse_fffe_ffff {
                     return None;
                 }
                 Sequence::of_value(value)
             }
-            Form::Utf32Le => Sequence::of(value.to_le_bytes()),
-            Form::Utf32Be => Sequence::of(value.to_be_bytes()),
+            Encoding::Utf32Le => Sequence::of(value.to_le_bytes()),
+            Encoding::Utf32Be => Sequence::of(value.to_be_bytes()),
             _ if value > 0x10_FFFF => return None,
-            Form::Utf8 | Form::Wtf8 | Form::Utf8b => Sequence::of_value(value),
-            Form::ModifiedUtf8 if value == 0 => Sequence::of([0xC0, 0x80]),
-            Form::Cesu8 | Form::ModifiedUtf8 => match value {
+            Encoding::Utf8 | Encoding::Wtf8 | Encoding::Utf8b => Sequence::of_value(value),
+            Encoding::ModifiedUtf8 if value == 0 => Sequence::of([0xC0, 0x80]),
+            Encoding::Cesu8 | Encoding::ModifiedUtf8 => match value {
                 0x1_0000.. => Sequence::of_pair(value),
                 _ => Sequence::of_value(value),
             },
-            Form::Utf16Le | Form::Utf16Be => match value {
+            Encoding::Utf16Le | Encoding::Utf16Be => match value {
                 0x1_0000.. => {
                     let [[a, b], [c, d]] = pair(value).map(|unit| self.unit(unit));
                     Sequence::of([a, b, c, d])
                 }
                 _ => Sequence::of(self.unit(value as u16)),
             },
-            Form::Latin1 => Sequence::of([u8::try_from(value).ok()?]),
-            Form::Windows1252 => Sequence::of([encode_windows_1252(value)?]),
+            Encoding::Latin1 => Sequence::of([u8::try_from(value).ok()?]),
+            Encoding::Windows1252 => Sequence::of([encode_windows_1252(value)?]),
         };
         Some(sequence)
     }
 
     fn encode_surrogate(&self, value: u32) -> Option<Sequence> {
-        match self.form {
-            Form::Wtf8 => Some(Sequence::of_value(value)),
+        match self.encoding {
+            Encoding::Wtf8 => Some(Sequence::of_value(value)),
             // PEP 383: bytes below 80 are never escaped.
-            Form::Utf8b if matches!(value, 0xDC80..=0xDCFF) => Some(Sequence::of([value as u8])),
-            Form::Utf8 | Form::Utf8b | Form::Latin1 | Form::Windows1252 => None,
+            Encoding::Utf8b if matches!(value, 0xDC80..=0xDCFF) => Some(Sequence::of([value as u8])),
+            Encoding::Utf8 | Encoding::Utf8b | Encoding::Latin1 | Encoding::Windows1252 => None,
             _ if !self.switches.surrogates => None,
-            Form::Utf8Ucs4 | Form::Cesu8 | Form::ModifiedUtf8 => Some(Sequence::of_value(value)),
-            Form::Utf16Le | Form::Utf16Be => Some(Sequence::of(self.unit(value as u16))),
-            Form::Utf32Le => Some(Sequence::of(value.to_le_bytes())),
-            Form::Utf32Be => Some(Sequence::of(value.to_be_bytes())),
+            Encoding::Utf8Ucs4 | Encoding::Cesu8 | Encoding::ModifiedUtf8 => Some(Sequence::of_value(value)),
+            Encoding::Utf16Le | Encoding::Utf16Be => Some(Sequence::of(self.unit(value as u16))),
+            Encoding::Utf32Le => Some(Sequence::of(value.to_le_bytes())),
+            Encoding::Utf32Be => Some(Sequence::of(value.to_be_bytes())),
         }
     }
 
-    /// A unit of UTF-16 in the byte order of the form.
+    /// A unit of UTF-16 in the byte order of the encoding.
     fn unit(&self, unit: u16) -> [u8; 2] {
-        if matches!(self.form, Form::Utf16Be) { unit.to_be_bytes() } else { unit.to_le_bytes() }
+        if matches!(self.encoding, Encoding::Utf16Be) { unit.to_be_bytes() } else { unit.to_le_bytes() }
     }
 }
 

@@ -5,7 +5,7 @@
 pub mod bodies;
 pub mod conformance;
 #[cfg(feature = "transcode")]
-pub mod forms;
+pub mod encodings;
 pub mod hostile;
 pub mod oracle;
 

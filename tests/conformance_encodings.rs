@@ -7,7 +7,7 @@ mod support;
 use serde_json::Value;
 use support::conformance::{Case, cases, unhex};
 use support::{every_partition, some_partitions};
-use utf8_codec::{ErrorPolicy, Form, Switches, Transcoder, Utf8Error};
+use utf8_codec::{Encoding, ErrorPolicy, Switches, Transcoder, Utf8Error};
 
 fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Error> {
     let (mut transcoder, mut out) = (transcoder, Vec::new());
@@ -69,8 +69,9 @@ fn fatal(case: &Case, strict: Transcoder, lenient: Transcoder) {
 
 #[test]
 fn cesu_8() {
-    let strict = Transcoder::new(Form::Cesu8, Form::Utf8);
-    let lenient = Transcoder::new(Form::Cesu8, Form::Wtf8).switches(Switches::STRICT.allow_surrogates());
+    let strict = Transcoder::new(Encoding::Cesu8, Encoding::Utf8);
+    let lenient =
+        Transcoder::new(Encoding::Cesu8, Encoding::Wtf8).switches(Switches::STRICT.allow_surrogates());
     each("cesu-8", "fatal", |case| fatal(case, strict, lenient));
     each("cesu-8", "replace", |case| {
         let wtf_8 = case.expect_hex("text_wtf8_hex");
@@ -82,12 +83,12 @@ fn cesu_8() {
 
 #[test]
 fn modified_utf_8() {
-    let strict = Transcoder::new(Form::ModifiedUtf8, Form::Utf8);
+    let strict = Transcoder::new(Encoding::ModifiedUtf8, Encoding::Utf8);
     each("mutf-8", "fatal", |case| {
         fatal(case, strict, strict);
         // What was read can be written again.
         let text = case.expect_hex("text_hex").expect("well-formed");
-        let back = convert(Transcoder::new(Form::Utf8, Form::ModifiedUtf8), &[&text]);
+        let back = convert(Transcoder::new(Encoding::Utf8, Encoding::ModifiedUtf8), &[&text]);
         assert_eq!(back, Ok(case.chunks.concat()), "{}", case.id);
     });
 }
@@ -99,12 +100,12 @@ fn rfc_2279() {
             values.iter().flat_map(|value| (value.as_u64().expect("a number") as u32).to_be_bytes()).collect()
         });
         every_cut(case, |chunks| {
-            let converted = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), chunks);
+            let converted = convert(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be), chunks);
             assert_eq!(converted.is_ok(), ok(case), "{}", case.id);
             match (converted, &expected) {
                 (Ok(out), Some(expected)) => {
                     assert_eq!(&out, expected, "{}", case.id);
-                    let back = convert(Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4), &[&out]);
+                    let back = convert(Transcoder::new(Encoding::Utf32Be, Encoding::Utf8Ucs4), &[&out]);
                     assert_eq!(back, Ok(case.chunks.concat()), "{}", case.id);
                 }
                 (Err(error), _) => {
@@ -120,14 +121,15 @@ fn rfc_2279() {
 
 #[test]
 fn wtf_8() {
-    let same = Transcoder::new(Form::Wtf8, Form::Wtf8);
+    let same = Transcoder::new(Encoding::Wtf8, Encoding::Wtf8);
     each("wtf-8", "encode", |case| {
         let values = case.json["in_code_points"].as_array().expect("code points");
         let utf_32: Vec<u8> = values
             .iter()
             .flat_map(|value| (value.as_u64().expect("a number") as u32).to_be_bytes())
             .collect();
-        let encode = Transcoder::new(Form::Utf32Be, Form::Wtf8).switches(Switches::STRICT.allow_surrogates());
+        let encode =
+            Transcoder::new(Encoding::Utf32Be, Encoding::Wtf8).switches(Switches::STRICT.allow_surrogates());
         some_partitions(&utf_32, 3, |chunks| {
             assert_eq!(convert(encode, chunks).ok(), case.expect_hex("bytes_hex"), "{}", case.id);
         });
@@ -142,7 +144,7 @@ fn wtf_8() {
     let one = same.switches(Switches::STRICT.refuse_pairs());
     each("wtf-8", "fatal", |case| fatal(case, one, one));
     each("wtf-8", "replace", |case| {
-        let lossy = Transcoder::new(Form::Wtf8, Form::Utf8).on_error(ErrorPolicy::REPLACE);
+        let lossy = Transcoder::new(Encoding::Wtf8, Encoding::Utf8).on_error(ErrorPolicy::REPLACE);
         every_cut(case, |chunks| {
             assert_eq!(convert(lossy, chunks).ok(), case.expect_hex("text_hex"), "{}", case.id);
         });
@@ -155,11 +157,12 @@ fn utf_8b() {
         let expected = case.expect_hex("text_wtf8_hex").or_else(|| case.expect_hex("text_hex"));
         let bytes = case.chunks.concat();
         every_cut(case, |chunks| {
-            let escaped = convert(Transcoder::new(Form::Utf8b, Form::Wtf8), chunks).expect("any bytes");
+            let escaped =
+                convert(Transcoder::new(Encoding::Utf8b, Encoding::Wtf8), chunks).expect("any bytes");
             if let Some(expected) = &expected {
                 assert_eq!(&escaped, expected, "{}", case.id);
             }
-            let back = convert(Transcoder::new(Form::Wtf8, Form::Utf8b), &[&escaped]);
+            let back = convert(Transcoder::new(Encoding::Wtf8, Encoding::Utf8b), &[&escaped]);
             assert_eq!(back.as_ref(), Ok(&bytes), "{}", case.id);
         });
         assert!(expected.is_some() || case.bom_strip, "{}: says nothing", case.id);
@@ -167,8 +170,8 @@ fn utf_8b() {
     each("utf-8", "encode-utf8b", |case| {
         let wtf_8 = unhex(case.json["in_wtf8_hex"].as_str().expect("hexadecimal"));
         // A Python string, in which a high surrogate may stand before a low one without being a pair.
-        let apart =
-            Transcoder::new(Form::Utf8Ucs4, Form::Utf8b).switches(Switches::STRICT.allow_surrogates());
+        let apart = Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf8b)
+            .switches(Switches::STRICT.allow_surrogates());
         let encoded = convert(apart, &[&wtf_8]);
         assert_eq!(encoded.ok(), case.expect_hex("bytes_hex"), "{}", case.id);
     });
@@ -180,7 +183,8 @@ fn utf_16_with_unpaired_surrogates_replaced() {
         let chunks = case.json["in_utf16"].as_array().expect("code units");
         let chunks: Vec<Vec<u8>> =
             chunks.iter().map(Value::as_str).map(|chunk| unhex(chunk.expect("hexadecimal"))).collect();
-        let mut transcoder = Transcoder::new(Form::Utf16Be, Form::Utf8).on_error(ErrorPolicy::REPLACE);
+        let mut transcoder =
+            Transcoder::new(Encoding::Utf16Be, Encoding::Utf8).on_error(ErrorPolicy::REPLACE);
         let (mut outs, mut text) = (Vec::new(), Vec::new());
         for chunk in &chunks {
             let mut out = Vec::new();
@@ -212,8 +216,8 @@ fn the_table_of_windows_1252() {
     let json: Value = serde_json::from_str(&json).expect("JSON");
     for (byte, value) in json["table"].as_object().expect("a table") {
         let (byte, value) = (unhex(byte), unhex(value.as_str().expect("hexadecimal")));
-        let to = convert(Transcoder::new(Form::Windows1252, Form::Utf16Be), &[&byte]);
+        let to = convert(Transcoder::new(Encoding::Windows1252, Encoding::Utf16Be), &[&byte]);
         assert_eq!(to.as_ref(), Ok(&value));
-        assert_eq!(convert(Transcoder::new(Form::Utf16Be, Form::Windows1252), &[&value]), Ok(byte));
+        assert_eq!(convert(Transcoder::new(Encoding::Utf16Be, Encoding::Windows1252), &[&value]), Ok(byte));
     }
 }

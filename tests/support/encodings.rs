@@ -1,6 +1,6 @@
-//! A naive reading and writing of every form, whole input at once, written without a look at the crate.
+//! A naive reading and writing of every encoding, whole input at once, written without a look at the crate.
 
-use utf8_codec::{ErrorKind, Form, Switches};
+use utf8_codec::{Encoding, ErrorKind, Switches};
 
 /// What a reading finds: where, how long, and a code point or what is wrong.
 pub type Found = (u64, u8, Result<u32, ErrorKind>);
@@ -33,12 +33,13 @@ impl Open {
     }
 }
 
-const OCTETS: [Form; 5] = [Form::Utf8Ucs4, Form::Cesu8, Form::ModifiedUtf8, Form::Wtf8, Form::Utf8];
+const OCTETS: [Encoding; 5] =
+    [Encoding::Utf8Ucs4, Encoding::Cesu8, Encoding::ModifiedUtf8, Encoding::Wtf8, Encoding::Utf8];
 
-/// The sequence at the start of `input` in a UTF-8-shaped form: its length, and its value or its fault.
-fn sequence(form: Form, open: Open, input: &[u8]) -> (usize, Result<u32, ErrorKind>) {
+/// The sequence at the start of `input` in a UTF-8-shaped encoding: its length, and its value or its fault.
+fn sequence(encoding: Encoding, open: Open, input: &[u8]) -> (usize, Result<u32, ErrorKind>) {
     use ErrorKind::*;
-    let java = form == Form::ModifiedUtf8;
+    let java = encoding == Encoding::ModifiedUtf8;
     let lead = input[0];
     let (len, free, least) = match lead {
         0 if java && !open.lenient_java => return (1, Err(InvalidLead)),
@@ -48,11 +49,13 @@ fn sequence(form: Form, open: Open, input: &[u8]) -> (usize, Result<u32, ErrorKi
         0xC0..=0xC1 => return (1, Err(Overlong)),
         0xC2..=0xDF => (2, 0x1F, 0x80),
         0xE0..=0xEF => (3, 0x0F, 0x800),
-        0xF0..=0xF4 if form == Form::Cesu8 || java && !open.lenient_java => return (1, Err(InvalidLead)),
+        0xF0..=0xF4 if encoding == Encoding::Cesu8 || java && !open.lenient_java => {
+            return (1, Err(InvalidLead));
+        }
         0xF0..=0xF4 => (4, 0x07, 0x1_0000),
-        0xF5..=0xF7 if form == Form::Utf8Ucs4 => (4, 0x07, 0x1_0000),
-        0xF8..=0xFB if form == Form::Utf8Ucs4 => (5, 0x03, 0x20_0000),
-        0xFC..=0xFD if form == Form::Utf8Ucs4 => (6, 0x01, 0x400_0000),
+        0xF5..=0xF7 if encoding == Encoding::Utf8Ucs4 => (4, 0x07, 0x1_0000),
+        0xF8..=0xFB if encoding == Encoding::Utf8Ucs4 => (5, 0x03, 0x20_0000),
+        0xFC..=0xFD if encoding == Encoding::Utf8Ucs4 => (6, 0x01, 0x400_0000),
         0xF5..=0xFD => return (1, Err(AboveMax)),
         0xFE..=0xFF => return (1, Err(InvalidLead)),
     };
@@ -67,44 +70,48 @@ fn sequence(form: Form, open: Open, input: &[u8]) -> (usize, Result<u32, ErrorKi
             // The least and the greatest value that may still come of it.
             let shift = 6 * (len as u32 - 2);
             let (low, high) = (value << shift, (value + 1) << shift);
-            let surrogates = open.surrogates || matches!(form, Form::Cesu8 | Form::ModifiedUtf8 | Form::Wtf8);
+            let surrogates = open.surrogates
+                || matches!(encoding, Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Wtf8);
             if lead == 0xC0 {
                 if byte != 0x80 {
                     return (1, Err(Overlong));
                 }
             } else if high <= least {
                 return (1, Err(Overlong));
-            } else if form != Form::Utf8Ucs4 && low > 0x10_FFFF {
+            } else if encoding != Encoding::Utf8Ucs4 && low > 0x10_FFFF {
                 return (1, Err(AboveMax));
-            } else if (form == Form::Utf8 || !surrogates) && len == 3 && (0xD800..0xE000).contains(&low) {
+            } else if (encoding == Encoding::Utf8 || !surrogates)
+                && len == 3
+                && (0xD800..0xE000).contains(&low)
+            {
                 return (1, Err(Surrogate));
             }
         }
     }
-    if form == Form::Utf8Ucs4 && open.refuse_fffe_ffff && matches!(value, 0xFFFE | 0xFFFF) {
+    if encoding == Encoding::Utf8Ucs4 && open.refuse_fffe_ffff && matches!(value, 0xFFFE | 0xFFFF) {
         return (len, Err(Noncharacter));
     }
     (len, Ok(value))
 }
 
 /// Every code point of `input` and every fault. `joins`: whether the target has no pairs of surrogates.
-pub fn decode(form: Form, open: Open, joins: bool, input: &[u8]) -> Vec<Found> {
+pub fn decode(encoding: Encoding, open: Open, joins: bool, input: &[u8]) -> Vec<Found> {
     use ErrorKind::*;
     let mut found: Vec<Found> = Vec::new();
     let mut at = 0;
     while at < input.len() {
         let rest = &input[at..];
-        let big = matches!(form, Form::Utf16Be | Form::Utf32Be);
-        let (len, what) = match form {
-            Form::Latin1 => (1, Ok(u32::from(rest[0]))),
-            Form::Windows1252 => (1, Ok(windows_1252(rest[0]))),
-            Form::Utf16Le | Form::Utf16Be => match rest {
+        let big = matches!(encoding, Encoding::Utf16Be | Encoding::Utf32Be);
+        let (len, what) = match encoding {
+            Encoding::Latin1 => (1, Ok(u32::from(rest[0]))),
+            Encoding::Windows1252 => (1, Ok(windows_1252(rest[0]))),
+            Encoding::Utf16Le | Encoding::Utf16Be => match rest {
                 &[a, b, ..] => {
                     (2, Ok(u32::from(a) << if big { 8 } else { 0 } | u32::from(b) << if big { 0 } else { 8 }))
                 }
                 _ => (1, Err(Truncated)),
             },
-            Form::Utf32Le | Form::Utf32Be => match rest {
+            Encoding::Utf32Le | Encoding::Utf32Be => match rest {
                 &[a, b, c, d, ..] => {
                     let value = if big { [a, b, c, d] } else { [d, c, b, a] };
                     match u32::from_be_bytes(value) {
@@ -115,26 +122,27 @@ pub fn decode(form: Form, open: Open, joins: bool, input: &[u8]) -> Vec<Found> {
                 }
                 _ => (rest.len(), Err(Truncated)),
             },
-            Form::Utf8b => match sequence(Form::Utf8, Open::default(), rest) {
+            Encoding::Utf8b => match sequence(Encoding::Utf8, Open::default(), rest) {
                 (_, Err(_)) => (1, Ok(0xDC00 + u32::from(rest[0]))),
                 good => good,
             },
             _ => {
-                assert!(OCTETS.contains(&form));
-                sequence(form, open, rest)
+                assert!(OCTETS.contains(&encoding));
+                sequence(encoding, open, rest)
             }
         };
         found.push((at as u64, len as u8, what));
         at += len;
     }
-    join(form, open, joins, input, found)
+    join(encoding, open, joins, input, found)
 }
 
 /// Joins the pairs of surrogates, and judges the rest of them.
-fn join(form: Form, open: Open, joins: bool, input: &[u8], found: Vec<Found>) -> Vec<Found> {
-    let units = matches!(form, Form::Cesu8 | Form::ModifiedUtf8 | Form::Utf16Le | Form::Utf16Be);
-    let pairs = units || form == Form::Wtf8 || joins;
-    let lone = open.surrogates || form == Form::Wtf8 || form == Form::Utf8b;
+fn join(encoding: Encoding, open: Open, joins: bool, input: &[u8], found: Vec<Found>) -> Vec<Found> {
+    let units =
+        matches!(encoding, Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Utf16Le | Encoding::Utf16Be);
+    let pairs = units || encoding == Encoding::Wtf8 || joins;
+    let lone = open.surrogates || encoding == Encoding::Wtf8 || encoding == Encoding::Utf8b;
     let mut out = Vec::new();
     let mut i = 0;
     while i < found.len() {
@@ -148,7 +156,7 @@ fn join(form: Form, open: Open, joins: bool, input: &[u8], found: Vec<Found>) ->
             Some(&(_, low_len, Ok(low @ 0xDC00..=0xDFFF))) if high < 0xDC00 => {
                 i += 1;
                 let value = 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-                let refused = form == Form::Wtf8 && open.refuse_pairs;
+                let refused = encoding == Encoding::Wtf8 && open.refuse_pairs;
                 out.push((at, len + low_len, if refused { Err(ErrorKind::Surrogate) } else { Ok(value) }));
                 continue;
             }
@@ -162,10 +170,10 @@ fn join(form: Form, open: Open, joins: bool, input: &[u8], found: Vec<Found>) ->
         let behind = &input[(at + u64::from(len)) as usize..];
         let cut_off = high < 0xDC00
             && matches!(
-                (form, behind),
+                (encoding, behind),
                 (_, [])
-                    | (Form::Utf16Le | Form::Utf16Be, [_])
-                    | (Form::Cesu8 | Form::ModifiedUtf8, [0xED] | [0xED, 0xB0..=0xBF])
+                    | (Encoding::Utf16Le | Encoding::Utf16Be, [_])
+                    | (Encoding::Cesu8 | Encoding::ModifiedUtf8, [0xED] | [0xED, 0xB0..=0xBF])
             );
         if cut_off {
             out.push((at, len + behind.len() as u8, Err(ErrorKind::Truncated)));
@@ -176,8 +184,8 @@ fn join(form: Form, open: Open, joins: bool, input: &[u8], found: Vec<Found>) ->
     out
 }
 
-/// The bytes of a code point; `None` where the form cannot hold it.
-pub fn encode(form: Form, open: Open, value: u32) -> Option<Vec<u8>> {
+/// The bytes of a code point; `None` where the encoding cannot hold it.
+pub fn encode(encoding: Encoding, open: Open, value: u32) -> Option<Vec<u8>> {
     let surrogate = (0xD800..0xE000).contains(&value);
     let generalized = |value: u32| -> Vec<u8> {
         let tail = |shift: u32| 0x80 | (value >> shift & 0x3F) as u8;
@@ -196,32 +204,32 @@ pub fn encode(form: Form, open: Open, value: u32) -> Option<Vec<u8>> {
             _ => vec![value],
         }
     };
-    let holds = match form {
-        Form::Utf8 => !surrogate && value <= 0x10_FFFF,
-        Form::Utf8b => (!surrogate || (0xDC80..=0xDCFF).contains(&value)) && value <= 0x10_FFFF,
-        Form::Wtf8 => value <= 0x10_FFFF,
-        Form::Cesu8 | Form::ModifiedUtf8 | Form::Utf16Le | Form::Utf16Be => {
+    let holds = match encoding {
+        Encoding::Utf8 => !surrogate && value <= 0x10_FFFF,
+        Encoding::Utf8b => (!surrogate || (0xDC80..=0xDCFF).contains(&value)) && value <= 0x10_FFFF,
+        Encoding::Wtf8 => value <= 0x10_FFFF,
+        Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Utf16Le | Encoding::Utf16Be => {
             (open.surrogates || !surrogate) && value <= 0x10_FFFF
         }
-        Form::Utf8Ucs4 => {
+        Encoding::Utf8Ucs4 => {
             (open.surrogates || !surrogate) && !(open.refuse_fffe_ffff && matches!(value, 0xFFFE | 0xFFFF))
         }
-        Form::Utf32Le | Form::Utf32Be => open.surrogates || !surrogate,
-        Form::Latin1 => value < 0x100,
-        Form::Windows1252 => {
+        Encoding::Utf32Le | Encoding::Utf32Be => open.surrogates || !surrogate,
+        Encoding::Latin1 => value < 0x100,
+        Encoding::Windows1252 => {
             return (0..=0xFF).find(|&byte| windows_1252(byte) == value).map(|byte| vec![byte]);
         }
         other => panic!("{other} is new"),
     };
-    holds.then(|| match form {
-        Form::Utf8b if surrogate => vec![value as u8],
-        Form::ModifiedUtf8 if value == 0 => vec![0xC0, 0x80],
-        Form::Cesu8 | Form::ModifiedUtf8 => units().into_iter().flat_map(generalized_unit).collect(),
-        Form::Utf16Le => units().into_iter().flat_map(|unit| (unit as u16).to_le_bytes()).collect(),
-        Form::Utf16Be => units().into_iter().flat_map(|unit| (unit as u16).to_be_bytes()).collect(),
-        Form::Utf32Le => value.to_le_bytes().to_vec(),
-        Form::Utf32Be => value.to_be_bytes().to_vec(),
-        Form::Latin1 => vec![value as u8],
+    holds.then(|| match encoding {
+        Encoding::Utf8b if surrogate => vec![value as u8],
+        Encoding::ModifiedUtf8 if value == 0 => vec![0xC0, 0x80],
+        Encoding::Cesu8 | Encoding::ModifiedUtf8 => units().into_iter().flat_map(generalized_unit).collect(),
+        Encoding::Utf16Le => units().into_iter().flat_map(|unit| (unit as u16).to_le_bytes()).collect(),
+        Encoding::Utf16Be => units().into_iter().flat_map(|unit| (unit as u16).to_be_bytes()).collect(),
+        Encoding::Utf32Le => value.to_le_bytes().to_vec(),
+        Encoding::Utf32Be => value.to_be_bytes().to_vec(),
+        Encoding::Latin1 => vec![value as u8],
         _ => generalized(value),
     })
 }

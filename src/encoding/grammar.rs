@@ -1,11 +1,8 @@
-//! Encoding forms as data: the rows of a grammar, compiled to the table that the one machine walks.
+//! Grammars as data: the rows of a grammar, compiled to the table that the one machine walks.
 //!
-//! A sequence of any UTF-8-shaped form is a lead byte, a second byte whose range depends on the lead, and more
+//! A sequence of any UTF-8-shaped encoding is a lead byte, a second byte whose range depends on the lead, and more
 //! bytes that are any continuation `80..=BF`. So a row is `(lead range, second range, length)`, exactly as in the
 //! ABNF of RFC 3629 §4, and a new dialect is a new set of rows.
-
-#[cfg(feature = "transcode")]
-pub(crate) mod dialects;
 
 use crate::error::ErrorKind;
 
@@ -28,22 +25,22 @@ pub(crate) struct Refusal {
 }
 
 /// Any continuation byte: `UTF8-tail`.
-const TAIL: (u8, u8) = (0x80, 0xBF);
+pub(super) const TAIL: (u8, u8) = (0x80, 0xBF);
 
 /// Whether no character starts here.
 pub(crate) const fn is_continuation(byte: u8) -> bool {
     TAIL.0 <= byte && byte <= TAIL.1
 }
 
-const fn row(lead: (u8, u8), second: (u8, u8), len: u8) -> Row {
+pub(super) const fn row(lead: (u8, u8), second: (u8, u8), len: u8) -> Row {
     Row { lead, second, len }
 }
 
-const fn refuse_lead(lead: (u8, u8), kind: ErrorKind) -> Refusal {
+pub(super) const fn refuse_lead(lead: (u8, u8), kind: ErrorKind) -> Refusal {
     Refusal { lead, second: None, kind }
 }
 
-const fn refuse_second(lead: u8, second: (u8, u8), kind: ErrorKind) -> Refusal {
+pub(super) const fn refuse_second(lead: u8, second: (u8, u8), kind: ErrorKind) -> Refusal {
     Refusal { lead: (lead, lead), second: Some(second), kind }
 }
 
@@ -90,7 +87,7 @@ pub(crate) enum Step {
     Refused(ErrorKind),
 }
 
-/// Longest sequence of any form: RFC 2279 has six bytes.
+/// Longest sequence of any encoding: RFC 2279 has six bytes.
 const MAX_LEN: u8 = 6;
 /// States `1..MAX_LEN` want that many more bytes of any continuation; those behind them want a second byte in a
 /// narrower range.
@@ -105,7 +102,7 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    const fn compile(rows: &[Row], refusals: &[Refusal]) -> Self {
+    pub(super) const fn compile(rows: &[Row], refusals: &[Refusal]) -> Self {
         let mut next = [[REFUSED | ErrorKind::MissingContinuation as u8; 256]; MAX_STATES];
         next[0] = [REFUSED | ErrorKind::InvalidLead as u8; 256];
 

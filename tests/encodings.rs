@@ -1,11 +1,11 @@
-//! The tables of the standards, both ways: RFC 2279, ISO/IEC 10646-1 Annex R, and the names of the forms.
+//! The tables of the standards, both ways: RFC 2279, ISO/IEC 10646-1 Annex R, and the names of the encodings.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
 #![allow(missing_docs)]
 
 mod support;
 
 use support::every_partition;
-use utf8_codec::{ErrorKind, Form, Switches, Transcoder, Utf8Error};
+use utf8_codec::{Encoding, ErrorKind, Switches, Transcoder, Utf8Error};
 
 fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Error> {
     let (mut transcoder, mut out) = (transcoder, Vec::new());
@@ -17,7 +17,7 @@ fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Erro
 }
 
 /// `a` in `from` is `b` in `to`, and back, for every way of cutting.
-fn both_ways(from: Form, a: &[u8], to: Form, b: &[u8]) {
+fn both_ways(from: Encoding, a: &[u8], to: Encoding, b: &[u8]) {
     every_partition(a, |chunks| assert_eq!(convert(Transcoder::new(from, to), chunks).as_deref(), Ok(b)));
     every_partition(b, |chunks| assert_eq!(convert(Transcoder::new(to, from), chunks).as_deref(), Ok(a)));
 }
@@ -42,8 +42,8 @@ const TABLE_3: [(u32, &[u8]); 13] = [
 #[test]
 fn annex_r_table_3_all_thirteen_rows_both_ways() {
     for (value, bytes) in TABLE_3 {
-        both_ways(Form::Utf32Be, &value.to_be_bytes(), Form::Utf8Ucs4, bytes);
-        both_ways(Form::Utf32Le, &value.to_le_bytes(), Form::Utf8Ucs4, bytes);
+        both_ways(Encoding::Utf32Be, &value.to_be_bytes(), Encoding::Utf8Ucs4, bytes);
+        both_ways(Encoding::Utf32Le, &value.to_le_bytes(), Encoding::Utf8Ucs4, bytes);
     }
 }
 
@@ -67,7 +67,7 @@ const TABLE_2: [(u32, &[u8]); 12] = [
 #[test]
 fn annex_r_table_2_both_ways() {
     for (value, bytes) in TABLE_2 {
-        both_ways(Form::Utf32Be, &value.to_be_bytes(), Form::Utf8Ucs4, bytes);
+        both_ways(Encoding::Utf32Be, &value.to_be_bytes(), Encoding::Utf8Ucs4, bytes);
     }
     assert!(TABLE_2.iter().all(|row| TABLE_3.contains(row)));
 }
@@ -88,19 +88,20 @@ fn annex_r_table_1_gives_the_first_and_the_last_value_of_each_length() {
     for (len, (fixed, free, last)) in (1..).zip(TABLE_1) {
         assert_eq!(u64::from(last) + 1, 1 << (free + 6 * (len - 1)));
         for value in [first, last] {
-            let bytes = convert(Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4), &[&value.to_be_bytes()])
-                .expect("UCS-4 has it");
+            let bytes =
+                convert(Transcoder::new(Encoding::Utf32Be, Encoding::Utf8Ucs4), &[&value.to_be_bytes()])
+                    .expect("UCS-4 has it");
             assert_eq!(bytes.len(), len as usize, "{value:X}");
             assert_eq!(bytes[0] & (0xFF_u32 << free) as u8, fixed, "{value:X}");
             assert!(bytes[1..].iter().all(|byte| byte & 0xC0 == 0x80), "{value:X}");
-            both_ways(Form::Utf8Ucs4, &bytes, Form::Utf32Be, &value.to_be_bytes());
+            both_ways(Encoding::Utf8Ucs4, &bytes, Encoding::Utf32Be, &value.to_be_bytes());
         }
         first = last.wrapping_add(1);
     }
     // 80..=BF are continuing bytes, FE and FF are not used.
     for byte in (0x80..=0xBF).chain(0xFE..=0xFF) {
         let kind = if byte < 0xC0 { ErrorKind::UnexpectedContinuation } else { ErrorKind::InvalidLead };
-        let refused = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), &[&[byte]]);
+        let refused = convert(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be), &[&[byte]]);
         assert_eq!(refused, Err(Utf8Error::new(0, kind, 1)));
     }
 }
@@ -168,9 +169,9 @@ fn annex_r_tables_4_and_5_agree_with_the_transcoder() {
     for value in values.filter(|value| !(0xD800..0xE000).contains(value)) {
         let bytes = table_4(value);
         assert_eq!(table_5(&bytes), value);
-        let to = convert(Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4), &[&value.to_be_bytes()]);
+        let to = convert(Transcoder::new(Encoding::Utf32Be, Encoding::Utf8Ucs4), &[&value.to_be_bytes()]);
         assert_eq!(to.as_deref(), Ok(&bytes[..]), "{value:X}");
-        let from = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), &[&bytes]);
+        let from = convert(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be), &[&bytes]);
         assert_eq!(from.as_deref(), Ok(&value.to_be_bytes()[..]), "{value:X}");
     }
 }
@@ -179,8 +180,10 @@ fn annex_r_tables_4_and_5_agree_with_the_transcoder() {
 fn annex_r_note_3_is_two_switches() {
     for value in [0xD800_u32, 0xDBFF, 0xDC00, 0xDFFF] {
         let bytes = table_4(value);
-        let (to, from) =
-            (Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4), Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be));
+        let (to, from) = (
+            Transcoder::new(Encoding::Utf32Be, Encoding::Utf8Ucs4),
+            Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be),
+        );
         let refused = |len| Err(Utf8Error::new(0, ErrorKind::Surrogate, len));
         every_partition(&bytes, |chunks| {
             // As in UTF-8 its second byte is refused.
@@ -196,13 +199,13 @@ fn annex_r_note_3_is_two_switches() {
     }
     for value in [0xFFFE_u32, 0xFFFF] {
         let bytes = table_4(value);
-        both_ways(Form::Utf32Be, &value.to_be_bytes(), Form::Utf8Ucs4, &bytes);
+        both_ways(Encoding::Utf32Be, &value.to_be_bytes(), Encoding::Utf8Ucs4, &bytes);
         let closed = Switches::STRICT.refuse_fffe_ffff();
         every_partition(&bytes, |chunks| {
-            let from = Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be).switches(closed);
+            let from = Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be).switches(closed);
             assert_eq!(convert(from, chunks), Err(Utf8Error::new(0, ErrorKind::Noncharacter, 3)));
         });
-        let to = Transcoder::new(Form::Utf32Be, Form::Utf8Ucs4).switches(closed);
+        let to = Transcoder::new(Encoding::Utf32Be, Encoding::Utf8Ucs4).switches(closed);
         let refused = Err(Utf8Error::new(0, ErrorKind::Unmappable, 4));
         assert_eq!(convert(to, &[&value.to_be_bytes()]), refused);
     }
@@ -219,9 +222,9 @@ fn rfc_2279_examples_from_ucs_2_and_back() {
     ] {
         let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
         let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
-        for utf_8 in [Form::Utf8, Form::Utf8Ucs4] {
-            both_ways(Form::Utf16Be, &big, utf_8, bytes);
-            both_ways(Form::Utf16Le, &little, utf_8, bytes);
+        for utf_8 in [Encoding::Utf8, Encoding::Utf8Ucs4] {
+            both_ways(Encoding::Utf16Be, &big, utf_8, bytes);
+            both_ways(Encoding::Utf16Le, &little, utf_8, bytes);
         }
     }
 }
@@ -230,24 +233,30 @@ fn rfc_2279_examples_from_ucs_2_and_back() {
 fn rfc_2279_naive_decodings_are_refused() {
     // §2 and §6: C0 80, and 2F C0 AE 2E 2F.
     for (bytes, offset) in [(&b"\xC0\x80"[..], 0), (b"\x2F\xC0\xAE\x2E\x2F", 1), (b"\xE0\x80\x80", 0)] {
-        for from in [Form::Utf8, Form::Utf8Ucs4, Form::Cesu8, Form::Wtf8] {
+        for from in [Encoding::Utf8, Encoding::Utf8Ucs4, Encoding::Cesu8, Encoding::Wtf8] {
             every_partition(bytes, |chunks| {
-                let error = convert(Transcoder::new(from, Form::Utf16Be), chunks).expect_err("overlong");
+                let error = convert(Transcoder::new(from, Encoding::Utf16Be), chunks).expect_err("overlong");
                 assert_eq!((error.offset, error.kind), (offset, ErrorKind::Overlong), "{from}");
             });
         }
     }
     // Every length, one byte too long.
     for bytes in [&b"\xF0\x8F\xBF\xBF"[..], b"\xF8\x87\xBF\xBF\xBF", b"\xFC\x83\xBF\xBF\xBF\xBF"] {
-        let error = convert(Transcoder::new(Form::Utf8Ucs4, Form::Utf32Be), &[bytes]).expect_err("overlong");
+        let error =
+            convert(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be), &[bytes]).expect_err("overlong");
         assert_eq!(error, Utf8Error::new(0, ErrorKind::Overlong, 1));
     }
 }
 
 #[test]
 fn modified_utf_8_is_javas_unless_its_reader_is_lenient() {
-    both_ways(Form::ModifiedUtf8, b"a\xC0\x80\xED\xA0\xBD\xED\xB2\xA9", Form::Utf8, "a\0💩".as_bytes());
-    let strict = Transcoder::new(Form::ModifiedUtf8, Form::Utf8);
+    both_ways(
+        Encoding::ModifiedUtf8,
+        b"a\xC0\x80\xED\xA0\xBD\xED\xB2\xA9",
+        Encoding::Utf8,
+        "a\0💩".as_bytes(),
+    );
+    let strict = Transcoder::new(Encoding::ModifiedUtf8, Encoding::Utf8);
     let lenient = strict.switches(Switches::STRICT.lenient_java());
     for (bytes, text) in [(&b"a\0"[..], "a\0"), (b"a\xF0\x9F\x92\xA9", "a💩")] {
         every_partition(bytes, |chunks| {
@@ -261,48 +270,48 @@ fn modified_utf_8_is_javas_unless_its_reader_is_lenient() {
 
 #[test]
 fn names_are_read_as_they_are_written_and_as_others_write_them() {
-    for form in Form::ALL {
-        assert_eq!(form.to_string().parse(), Ok(form));
-        assert_eq!(form.name().to_uppercase().replace('-', "_").parse(), Ok(form));
+    for encoding in Encoding::ALL {
+        assert_eq!(encoding.to_string().parse(), Ok(encoding));
+        assert_eq!(encoding.name().to_uppercase().replace('-', "_").parse(), Ok(encoding));
     }
-    for (name, form) in [
-        ("UTF8", Form::Utf8),
-        ("rfc2279", Form::Utf8Ucs4),
-        ("CESU-8", Form::Cesu8),
-        ("mutf-8", Form::ModifiedUtf8),
-        ("surrogateescape", Form::Utf8b),
-        ("UTF-16LE", Form::Utf16Le),
-        ("utf-16", Form::Utf16Le),
-        ("UCS-2BE", Form::Utf16Be),
-        ("UCS-4", Form::Utf32Be),
-        ("ISO-8859-1", Form::Latin1),
-        ("latin-1", Form::Latin1),
-        ("cp1252", Form::Windows1252),
+    for (name, encoding) in [
+        ("UTF8", Encoding::Utf8),
+        ("rfc2279", Encoding::Utf8Ucs4),
+        ("CESU-8", Encoding::Cesu8),
+        ("mutf-8", Encoding::ModifiedUtf8),
+        ("surrogateescape", Encoding::Utf8b),
+        ("UTF-16LE", Encoding::Utf16Le),
+        ("utf-16", Encoding::Utf16Le),
+        ("UCS-2BE", Encoding::Utf16Be),
+        ("UCS-4", Encoding::Utf32Be),
+        ("ISO-8859-1", Encoding::Latin1),
+        ("latin-1", Encoding::Latin1),
+        ("cp1252", Encoding::Windows1252),
     ] {
-        assert_eq!(name.parse(), Ok(form), "{name}");
+        assert_eq!(name.parse(), Ok(encoding), "{name}");
     }
-    let unknown = "utf-7".parse::<Form>().expect_err("not a form here").to_string();
+    let unknown = "utf-7".parse::<Encoding>().expect_err("not an encoding here").to_string();
     assert!(unknown.contains("cesu-8"), "{unknown}");
 }
 
 #[test]
 fn charset_labels_are_those_of_the_web_and_of_annex_m() {
-    for (label, form) in [
-        ("unicode-1-1-utf-8", Some(Form::Utf8)),
-        (" UTF-8\t", Some(Form::Utf8)),
-        ("x-unicode20utf8", Some(Form::Utf8)),
-        ("latin1", Some(Form::Windows1252)),
-        ("us-ascii", Some(Form::Windows1252)),
-        ("iso-10646-ucs-2", Some(Form::Utf16Le)),
-        ("unicodeFFFE", Some(Form::Utf16Be)),
-        ("ISO 10646 part-1 utf-8", Some(Form::Utf8)),
+    for (label, encoding) in [
+        ("unicode-1-1-utf-8", Some(Encoding::Utf8)),
+        (" UTF-8\t", Some(Encoding::Utf8)),
+        ("x-unicode20utf8", Some(Encoding::Utf8)),
+        ("latin1", Some(Encoding::Windows1252)),
+        ("us-ascii", Some(Encoding::Windows1252)),
+        ("iso-10646-ucs-2", Some(Encoding::Utf16Le)),
+        ("unicodeFFFE", Some(Encoding::Utf16Be)),
+        ("ISO 10646 part-1 utf-8", Some(Encoding::Utf8)),
         ("cesu-8", None),
         ("utf-32", None),
         ("", None),
     ] {
-        assert_eq!(Form::for_label(label), form, "{label}");
+        assert_eq!(Encoding::for_label(label), encoding, "{label}");
     }
-    assert_eq!(Form::Utf8.descriptor(), Some("ISO 10646 part-1 utf-8"));
-    assert_eq!(Form::Utf8.arc(), Some(("UTF8-form", 8)));
-    assert_eq!(Form::Utf8.signature(), Some(&b"\xEF\xBB\xBF"[..]));
+    assert_eq!(Encoding::Utf8.descriptor(), Some("ISO 10646 part-1 utf-8"));
+    assert_eq!(Encoding::Utf8.arc(), Some(("UTF8-form", 8)));
+    assert_eq!(Encoding::Utf8.signature(), Some(&b"\xEF\xBB\xBF"[..]));
 }

@@ -1,11 +1,11 @@
-//! The forms, and what they are called.
+//! The encodings, and what they are called.
 
 use core::fmt;
 use core::str::FromStr;
 
-/// An encoding form, byte order included.
+/// An encoding, byte order included.
 ///
-/// | form | bytes of a code point | holds | source |
+/// | encoding | bytes of a code point | holds | source |
 /// |---|---|---|---|
 /// | [`Utf8`](Self::Utf8) | 1-4 | U+0000..U+10FFFF but surrogates | RFC 3629 §4 |
 /// | [`Utf8Ucs4`](Self::Utf8Ucs4) | 1-6 | 0..=7FFFFFFF but surrogates | RFC 2279 §2, ISO/IEC 10646-1 Annex R |
@@ -22,7 +22,7 @@ use core::str::FromStr;
 /// reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Form {
+pub enum Encoding {
     /// UTF-8, `utf-8`.
     Utf8,
     /// UTF-8 as it was first, with up to six bytes and 31 bits, `utf-8-ucs4`.
@@ -58,8 +58,8 @@ pub enum Form {
     Windows1252,
 }
 
-impl Form {
-    /// Every form, in the order of their declaration.
+impl Encoding {
+    /// Every encoding, in the order of their declaration.
     pub const ALL: [Self; 12] = [
         Self::Utf8,
         Self::Utf8Ucs4,
@@ -93,8 +93,8 @@ impl Form {
         }
     }
 
-    /// The form that a `charset` label names on the web: the labels of the WHATWG Encoding Standard for the encodings
-    /// that are forms here, without regard to case or to ASCII whitespace around it; and the descriptors of
+    /// The encoding that a `charset` label names on the web: the labels of the WHATWG Encoding Standard for the encodings
+    /// that are encodings here, without regard to case or to ASCII whitespace around it; and the descriptors of
     /// ISO/IEC 10646-1 Annex M, such as `ISO 10646 part-1 utf-8`.
     ///
     /// This is *not* what [`FromStr`] reads: for the web `latin1` and `ascii` are windows-1252.
@@ -105,13 +105,13 @@ impl Form {
     /// known.
     pub fn for_label(label: impl AsRef<[u8]>) -> Option<Self> {
         let label = label.as_ref().trim_ascii();
-        LABELS.iter().find_map(|&(form, labels)| {
-            labels.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes())).then_some(form)
+        LABELS.iter().find_map(|&(encoding, labels)| {
+            labels.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes())).then_some(encoding)
         })
     }
 
-    /// The signature that may stand at the start of a stream: U+FEFF in this form (ISO/IEC 10646-1 Annex F). `None`
-    /// for the forms that have no such character.
+    /// The signature that may stand at the start of a stream: U+FEFF in this encoding (ISO/IEC 10646-1 Annex F). `None`
+    /// for the encodings that have no such character.
     pub const fn signature(self) -> Option<&'static [u8]> {
         match self {
             Self::Utf8 | Self::Utf8Ucs4 | Self::Cesu8 | Self::ModifiedUtf8 | Self::Wtf8 | Self::Utf8b => {
@@ -125,7 +125,7 @@ impl Form {
         }
     }
 
-    /// The object descriptor of ISO/IEC 10646-1 Annex M.3, for the forms that Amendments 1 and 2 name there.
+    /// The object descriptor of ISO/IEC 10646-1 Annex M.3, for the encodings that Amendments 1 and 2 name there.
     pub const fn descriptor(self) -> Option<&'static str> {
         match self {
             Self::Utf8 | Self::Utf8Ucs4 => Some("ISO 10646 part-1 utf-8"),
@@ -146,89 +146,93 @@ impl Form {
 
 /// WHATWG Encoding Standard §4.2, "Names and labels"; and the descriptors of Annex M.
 #[rustfmt::skip]
-const LABELS: [(Form, &[&str]); 4] = [
-    (Form::Utf8, &[
+const LABELS: [(Encoding, &[&str]); 4] = [
+    (Encoding::Utf8, &[
         "utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8",
         "iso 10646 part-1 utf-8",
     ]),
-    (Form::Windows1252, &[
+    (Encoding::Windows1252, &[
         "windows-1252", "iso-8859-1", "latin1", "us-ascii", "ascii", "ansi_x3.4-1968", "cp1252", "cp819",
         "csisolatin1", "ibm819", "iso-ir-100", "iso8859-1", "iso88591", "iso_8859-1", "iso_8859-1:1987", "l1",
         "x-cp1252",
     ]),
-    (Form::Utf16Le, &[
+    (Encoding::Utf16Le, &[
         "utf-16", "utf-16le", "csunicode", "iso-10646-ucs-2", "ucs-2", "unicode", "unicodefeff",
     ]),
-    (Form::Utf16Be, &["utf-16be", "unicodefffe", "iso 10646 part-1 utf-16"]),
+    (Encoding::Utf16Be, &["utf-16be", "unicodefffe", "iso 10646 part-1 utf-16"]),
 ];
 
 /// What else [`FromStr`] takes, written without `-`, `_`, spaces and upper case.
-const ALIASES: [(&str, Form); 28] = [
-    ("unicode11utf8", Form::Utf8),
-    ("rfc2279", Form::Utf8Ucs4),
-    ("utf8rfc2279", Form::Utf8Ucs4),
-    ("mutf8", Form::ModifiedUtf8),
-    ("java", Form::ModifiedUtf8),
-    ("javautf8", Form::ModifiedUtf8),
-    ("surrogateescape", Form::Utf8b),
-    ("utf8surrogateescape", Form::Utf8b),
-    ("utf16", Form::Utf16Le),
-    ("ucs2", Form::Utf16Le),
-    ("ucs2le", Form::Utf16Le),
-    ("iso10646ucs2", Form::Utf16Le),
-    ("ucs2be", Form::Utf16Be),
-    ("utf32", Form::Utf32Le),
-    ("ucs4le", Form::Utf32Le),
-    ("ucs4", Form::Utf32Be),
-    ("ucs4be", Form::Utf32Be),
-    ("iso10646ucs4", Form::Utf32Be),
-    ("l1", Form::Latin1),
-    ("iso88591", Form::Latin1),
-    ("iso88591:1987", Form::Latin1),
-    ("isoir100", Form::Latin1),
-    ("csisolatin1", Form::Latin1),
-    ("ibm819", Form::Latin1),
-    ("cp819", Form::Latin1),
-    ("cp1252", Form::Windows1252),
-    ("xcp1252", Form::Windows1252),
-    ("win1252", Form::Windows1252),
+const ALIASES: [(&str, Encoding); 28] = [
+    ("unicode11utf8", Encoding::Utf8),
+    ("rfc2279", Encoding::Utf8Ucs4),
+    ("utf8rfc2279", Encoding::Utf8Ucs4),
+    ("mutf8", Encoding::ModifiedUtf8),
+    ("java", Encoding::ModifiedUtf8),
+    ("javautf8", Encoding::ModifiedUtf8),
+    ("surrogateescape", Encoding::Utf8b),
+    ("utf8surrogateescape", Encoding::Utf8b),
+    ("utf16", Encoding::Utf16Le),
+    ("ucs2", Encoding::Utf16Le),
+    ("ucs2le", Encoding::Utf16Le),
+    ("iso10646ucs2", Encoding::Utf16Le),
+    ("ucs2be", Encoding::Utf16Be),
+    ("utf32", Encoding::Utf32Le),
+    ("ucs4le", Encoding::Utf32Le),
+    ("ucs4", Encoding::Utf32Be),
+    ("ucs4be", Encoding::Utf32Be),
+    ("iso10646ucs4", Encoding::Utf32Be),
+    ("l1", Encoding::Latin1),
+    ("iso88591", Encoding::Latin1),
+    ("iso88591:1987", Encoding::Latin1),
+    ("isoir100", Encoding::Latin1),
+    ("csisolatin1", Encoding::Latin1),
+    ("ibm819", Encoding::Latin1),
+    ("cp819", Encoding::Latin1),
+    ("cp1252", Encoding::Windows1252),
+    ("xcp1252", Encoding::Windows1252),
+    ("win1252", Encoding::Windows1252),
 ];
 
-impl fmt::Display for Form {
+impl fmt::Display for Encoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// No form has that name.
+/// No encoding has that name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct UnknownForm;
+pub struct UnknownEncoding;
 
-impl fmt::Display for UnknownForm {
+impl fmt::Display for UnknownEncoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("unknown encoding form; known are ")?;
-        for (i, form) in Form::ALL.into_iter().enumerate() {
+        f.write_str("unknown encoding; known are ")?;
+        for (i, encoding) in Encoding::ALL.into_iter().enumerate() {
             if i > 0 {
                 f.write_str(", ")?;
             }
-            f.write_str(form.name())?;
+            f.write_str(encoding.name())?;
         }
         Ok(())
     }
 }
 
-impl core::error::Error for UnknownForm {}
+impl core::error::Error for UnknownEncoding {}
 
-impl FromStr for Form {
-    type Err = UnknownForm;
+impl FromStr for Encoding {
+    type Err = UnknownEncoding;
 
     /// Reads a name as `iconv` would, where `latin1` is ISO 8859-1, without regard to case, `-`, `_` and spaces.
     /// `utf-16` and `utf-32` without a byte order are little-endian, as on the web; UCS-4 is big-endian, as in
     /// ISO/IEC 10646-1.
-    fn from_str(name: &str) -> Result<Self, UnknownForm> {
-        let names = Self::ALL.into_iter().map(|form| (form.name(), form));
-        names.chain(ALIASES).find(|&(known, _)| same(known, name)).map(|(_, form)| form).ok_or(UnknownForm)
+    fn from_str(name: &str) -> Result<Self, UnknownEncoding> {
+        let names = Self::ALL.into_iter().map(|encoding| (encoding.name(), encoding));
+        names
+            .chain(ALIASES)
+            .find(|&(known, _)| same(known, name))
+            .map(|(_, encoding)| encoding)
+            .ok_or(UnknownEncoding)
     }
 }
 

@@ -1,9 +1,9 @@
-//! The rows of every UTF-8-shaped form but UTF-8 itself.
+//! The rows of every UTF-8-shaped encoding but UTF-8 itself.
 //!
-//! The rows speak of code *units*: where a form writes surrogates (CESU-8, Modified UTF-8, WTF-8), half of a pair is a
+//! The rows speak of code *units*: where an encoding writes surrogates (CESU-8, Modified UTF-8, WTF-8), half of a pair is a
 //! unit of three bytes here, and the pair is joined where UTF-16 joins it too.
 
-use super::{Machine, State, Step, TAIL, refuse_lead, refuse_second, row};
+use super::grammar::{Machine, State, Step, TAIL, refuse_lead, refuse_second, row};
 use crate::error::ErrorKind;
 
 /// RFC 2279 §2 and ISO/IEC 10646-1 Annex R, Table 4: one to six bytes, up to 7FFFFFFF, the shortest form only, no

@@ -1,0 +1,14 @@
+//! Encodings and their grammar as data.
+//!
+//! `grammar` compiles rows of a grammar to the table that the one state machine walks, `dialects` holds the rows of
+//! every UTF-8-shaped encoding but UTF-8, and `names` the encodings and what they are called.
+
+#[cfg(feature = "transcode")]
+pub(crate) mod dialects;
+mod grammar;
+#[cfg(feature = "transcode")]
+mod names;
+
+pub(crate) use grammar::{Machine, State, Step, UTF_8, is_continuation};
+#[cfg(feature = "transcode")]
+pub use names::{Encoding, UnknownEncoding};
