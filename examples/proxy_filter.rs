@@ -15,7 +15,7 @@ struct Context {
     body: Filter,
 }
 
-/// The signature of pingora's `request_body_filter`, but for the session: the chunk is replaced by what goes on to
+/// The parameters of pingora's `request_body_filter`, but for the session: the chunk is replaced by what goes on to
 /// the upstream server. In proxy-wasm the same three lines stand between `get_http_request_body` and
 /// `set_http_request_body`.
 fn request_body_filter(

@@ -25,9 +25,9 @@ pub enum ErrorKind {
     AboveMax,
     /// The stream ended inside a sequence.
     Truncated,
-    /// A stream that had to start with the signature `EF BB BF` does not ([`BomPolicy::Require`](crate::BomPolicy)).
+    /// A stream that had to start with the BOM `EF BB BF` does not ([`BomPolicy::Require`](crate::BomPolicy)).
     MissingBom,
-    /// A stream that must not start with the signature `EF BB BF` does ([`BomPolicy::Reject`](crate::BomPolicy)).
+    /// A stream that must not start with the BOM `EF BB BF` does ([`BomPolicy::Reject`](crate::BomPolicy)).
     UnexpectedBom,
     /// Half of a surrogate pair without its other half, where the encoding writes pairs: UTF-16, CESU-8, Modified UTF-8.
     UnpairedSurrogate,

@@ -68,8 +68,8 @@ pub use content_type::{Charset, ContentType, ContentTypeError, is_utf8_label};
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
 #[cfg(feature = "transcode")]
 pub use detect::{
-    Designation, DesignationMatch, DesignationMatches, DesignationRecogniser, Detection, Detector, Padding,
-    SignatureSniffer, Sniff,
+    BomSniffer, Designation, DesignationMatch, DesignationMatches, DesignationRecogniser, Detection,
+    Detector, Padding, Sniff,
 };
 #[cfg(all(feature = "transcode", feature = "alloc"))]
 pub use detect::{FallbackDecoder, Legacy, Scope, decode_or_legacy};

@@ -1,4 +1,4 @@
-//! What to do about ill-formed sequences and about the signature.
+//! What to do about ill-formed sequences and about the BOM.
 
 use core::fmt;
 use core::ops::Deref;

@@ -82,7 +82,7 @@ enum State {
 }
 
 impl<S> Utf8Stream<S> {
-    /// Reads `inner` as text, strictly; a signature (BOM) is text.
+    /// Reads `inner` as text, strictly; a BOM is text.
     pub const fn new(inner: S) -> Self {
         Self::with_decoder(inner, TextDecoder::new())
     }

@@ -1,4 +1,4 @@
-//! The decoder with what to do about ill-formed input and about the signature.
+//! The decoder with what to do about ill-formed input and about the BOM.
 
 #[cfg(feature = "alloc")]
 mod collect;
@@ -102,7 +102,7 @@ impl Counters {
 }
 
 impl TextDecoder {
-    /// A strict decoder that keeps the signature.
+    /// A strict decoder that keeps the BOM.
     pub const fn new() -> Self {
         Self {
             decoder: Utf8Decoder::new(),
@@ -113,7 +113,7 @@ impl TextDecoder {
         }
     }
 
-    /// The same, `offset` bytes into a stream, as [`Utf8Decoder::at`]: behind its start no signature is looked for.
+    /// The same, `offset` bytes into a stream, as [`Utf8Decoder::at`]: behind its start no BOM is looked for.
     #[must_use]
     pub const fn at(self, offset: u64) -> Self {
         Self { decoder: Utf8Decoder::at(offset), ..self }
@@ -125,14 +125,14 @@ impl TextDecoder {
         Self { on_error, ..self }
     }
 
-    /// Sets what becomes of the signature.
+    /// Sets what becomes of the BOM.
     #[must_use]
     pub const fn bom(self, bom: BomPolicy) -> Self {
         Self { bom, ..self }
     }
 
     /// Adopts a subset: a character outside it goes through the [`ErrorPolicy`] as an ill-formed sequence does
-    /// (ISO/IEC 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A signature that the [`BomPolicy`]
+    /// (ISO/IEC 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A BOM that the [`BomPolicy`]
     /// does not keep is not asked for.
     #[must_use]
     pub const fn subset(self, subset: Subset) -> Self {
@@ -204,7 +204,7 @@ impl TextDecoder {
         self.on_error
     }
 
-    /// What becomes of the signature.
+    /// What becomes of the BOM.
     pub const fn bom_policy(&self) -> BomPolicy {
         self.bom
     }
@@ -220,7 +220,7 @@ impl TextDecoder {
         self.decoder.valid_up_to()
     }
 
-    /// Whether plain validation says it all: no signature to judge, no subset.
+    /// Whether plain validation says it all: no BOM to judge, no subset.
     #[cfg(feature = "codec")]
     pub(crate) fn is_past_start(&self) -> bool {
         self.subset.is_none() && (matches!(self.bom, BomPolicy::Keep) || self.valid_up_to() > 0)
@@ -262,14 +262,14 @@ struct Rules<'d> {
 impl Rules<'_> {
     /// Applies the bom policy to the first text of a stream: the error that it gives, and the bytes that are not text.
     fn start(&mut self, text: &str) -> (Option<TextPiece<'static>>, usize) {
-        let signature = if text.starts_with(BOM) { BOM.len() } else { 0 };
-        match (self.bom, signature) {
-            (BomPolicy::Strip | BomPolicy::Require, 1..) => (None, signature),
+        let bom = if text.starts_with(BOM) { BOM.len() } else { 0 };
+        match (self.bom, bom) {
+            (BomPolicy::Strip | BomPolicy::Require, 1..) => (None, bom),
             (BomPolicy::Require, 0) if self.counters.of(ErrorKind::MissingBom) == 0 => {
                 (Some(self.refuse(Utf8Error::new(0, ErrorKind::MissingBom, 0))), 0)
             }
             (BomPolicy::Reject, 1..) => {
-                (Some(self.refuse(Utf8Error::new(0, ErrorKind::UnexpectedBom, 3))), signature)
+                (Some(self.refuse(Utf8Error::new(0, ErrorKind::UnexpectedBom, 3))), bom)
             }
             _ => (None, 0),
         }
@@ -356,13 +356,13 @@ impl<'c> TextPieces<'_, 'c> {
         let before = (*self.pieces.decoder(), self.pieces.rest());
         match self.pieces.next()? {
             Piece::Text(text) => {
-                let (refused, signature) = self.rules.start(text);
+                let (refused, bom) = self.rules.start(text);
                 if refused.is_some() {
                     // The text behind the error is not lost if the iterator is dropped now: it was not taken.
-                    self.pieces.restart(Utf8Decoder::at(signature as u64), &before.1[signature..]);
+                    self.pieces.restart(Utf8Decoder::at(bom as u64), &before.1[bom..]);
                     return refused;
                 }
-                let text = &text[signature..];
+                let text = &text[bom..];
                 if text.is_empty() { self.next_piece() } else { Some(TextPiece::Text(text)) }
             }
             Piece::Seam(character) => {

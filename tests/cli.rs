@@ -247,7 +247,7 @@ fn what_the_upstream_sends_is_filtered_too_and_half_close_is_kept() {
 }
 
 #[test]
-fn a_signature_is_kept_unless_told() {
+fn a_bom_is_kept_unless_told() {
     let bom = |policy| Server::start(&["proxy", "--bom", policy]).ask(&[b"\xEF\xBB", b"\xBFa\n"]);
     assert_eq!(bom("keep"), "line 1: 2 characters: \u{FEFF}a\n");
     assert_eq!(bom("strip"), "line 1: 1 characters: a\n");

@@ -147,7 +147,7 @@ fn a_character_that_is_broken_off_in_a_calm_stream_is_never_given_out_as_text() 
 }
 
 #[test]
-fn what_is_rejected_does_not_hold_the_signature_before_it() {
+fn what_is_rejected_does_not_hold_the_bom_before_it() {
     for bom in [BomPolicy::Strip, BomPolicy::Require] {
         some_partitions(b"\xEF\xBB\xBF\xED\xA0", 20, |chunks| {
             let items = run(Utf8Codec::with_decoder(TextDecoder::new().bom(bom)), chunks);
@@ -350,7 +350,7 @@ fn a_buffer_that_a_caller_swapped_gives_text_all_the_same() {
 }
 
 #[tokio::test]
-async fn the_signature_follows_its_policy_even_when_it_comes_byte_by_byte() {
+async fn the_bom_follows_its_policy_even_when_it_comes_byte_by_byte() {
     let cases: [(BomPolicy, &[u8], Vec<Item>); 8] = [
         (BomPolicy::Keep, b"\xEF\xBB\xBFa\n", vec![Item::Text("\u{FEFF}a".into())]),
         (

@@ -153,9 +153,9 @@ fn policies_and_switches_are_those_of_the_library() {
         (
             &["--bom", "reject"][..],
             &b"\xEF\xBB\xBFa"[..],
-            "-: signature at byte 0 (UnexpectedBom, 3 bytes of utf-8)",
+            "-: BOM at byte 0 (UnexpectedBom, 3 bytes of utf-8)",
         ),
-        (&["--bom", "require"], b"a", "-: no signature at byte 0 (MissingBom, 0 bytes of utf-8)"),
+        (&["--bom", "require"], b"a", "-: no BOM at byte 0 (MissingBom, 0 bytes of utf-8)"),
         (
             &["--from", "modified-utf-8"],
             b"a\0",
@@ -303,8 +303,8 @@ fn detect_says_what_files_are() {
         [
             "ascii: ascii",
             "utf-8: utf-8, 1 multi-byte sequence",
-            "signed: utf-8 with signature, 1 multi-byte sequence",
-            "utf-16: utf-16le with signature",
+            "signed: utf-8 with BOM, 1 multi-byte sequence",
+            "utf-16: utf-16le with BOM",
             "latin1: not utf-8: byte 3: MissingContinuation",
         ]
     );

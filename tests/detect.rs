@@ -1,4 +1,4 @@
-//! `Detector`, `SignatureSniffer`, `DesignationRecogniser`, `FallbackDecoder`: for every way of cutting.
+//! `Detector`, `BomSniffer`, `DesignationRecogniser`, `FallbackDecoder`: for every way of cutting.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
 #![allow(missing_docs)]
 
@@ -6,8 +6,8 @@ mod support;
 
 use support::{Rng, every_partition, oracle};
 use utf8_codec::{
-    Designation, DesignationRecogniser, Detection, Detector, Encoding, ErrorKind, FallbackDecoder, Legacy,
-    Padding, Scope, SignatureSniffer, Sniff, Utf8Error, decode_or_legacy,
+    BomSniffer, Designation, DesignationRecogniser, Detection, Detector, Encoding, ErrorKind,
+    FallbackDecoder, Legacy, Padding, Scope, Sniff, Utf8Error, decode_or_legacy,
 };
 
 fn detect(chunks: &[&[u8]]) -> Detection {
@@ -26,8 +26,8 @@ fn every_verdict_is_the_same_for_every_partition() {
         (b"plain\n", Detection::Ascii),
         (b"\0\0a", Detection::Ascii),
         (b"caf\xC3\xA9 \xE2\x82\xAC", Detection::Utf8 { sequences: 2 }),
-        (b"\xEF\xBB\xBF", Detection::Utf8WithSignature { sequences: 0 }),
-        (b"\xEF\xBB\xBFa\xC3\xA9", Detection::Utf8WithSignature { sequences: 1 }),
+        (b"\xEF\xBB\xBF", Detection::Utf8WithBom { sequences: 0 }),
+        (b"\xEF\xBB\xBFa\xC3\xA9", Detection::Utf8WithBom { sequences: 1 }),
         (b"\xFF\xFEa\0", Detection::Utf16(Encoding::Utf16Le)),
         (b"\xFF\xFE", Detection::Utf16(Encoding::Utf16Le)),
         (b"\xFE\xFF\0a", Detection::Utf16(Encoding::Utf16Be)),
@@ -48,7 +48,7 @@ fn every_verdict_is_the_same_for_every_partition() {
 fn the_first_error_is_the_one_that_the_oracle_finds() {
     let mut rng = Rng::new(1252);
     for round in 0..2_000 {
-        // No byte that may start a signature other than that of UTF-8.
+        // No byte that may start a BOM other than that of UTF-8.
         let input = [b"x", &rng.dirty_text(1 + round % 7)[..]].concat();
         let first = oracle::decode(&input).1.first().copied();
         every_partition(&input, |chunks| match (detect(chunks), first) {
@@ -76,11 +76,11 @@ fn a_detection_says_how_likely_it_is_an_accident() {
     assert_eq!(Detection::Utf8 { sequences: 1 }.coincidence(), chance);
     assert!(Detection::Utf8 { sequences: 3 }.coincidence() < 1e-4);
     assert_eq!(Detection::Utf8 { sequences: u64::MAX }.coincidence(), 0.0);
-    assert!(Detection::Utf8WithSignature { sequences: 0 }.coincidence() < 0.04);
+    assert!(Detection::Utf8WithBom { sequences: 0 }.coincidence() < 0.04);
 }
 
 #[test]
-fn a_signature_is_found_wherever_it_was_cut_and_never_longer_waited_for_than_needed() {
+fn a_bom_is_found_wherever_it_was_cut_and_never_longer_waited_for_than_needed() {
     for (input, verdicts) in [
         // The verdict after each byte.
         (&b"\xEF\xBB\xBFa"[..], [None, None, Some(Encoding::Utf8), Some(Encoding::Utf8)]),
@@ -90,7 +90,7 @@ fn a_signature_is_found_wherever_it_was_cut_and_never_longer_waited_for_than_nee
         (b"\xFE\xFF\0\0", [None, Some(Encoding::Utf16Be), Some(Encoding::Utf16Be), Some(Encoding::Utf16Be)]),
         (b"\0\0\xFE\xFF", [None, None, None, Some(Encoding::Utf32Be)]),
     ] {
-        let mut sniffer = SignatureSniffer::new();
+        let mut sniffer = BomSniffer::new();
         for (byte, verdict) in input.iter().zip(verdicts) {
             assert_eq!(
                 sniffer.feed(&[*byte]),
@@ -101,14 +101,14 @@ fn a_signature_is_found_wherever_it_was_cut_and_never_longer_waited_for_than_nee
         assert!(input.starts_with(sniffer.seen()));
     }
     for input in [&b"\x80"[..], b"a", b"\xEFa", b"\xEF\xBBa", b"\xFFa", b"\0a", b"\0\0a", b"\0\0\xFEa"] {
-        let mut sniffer = SignatureSniffer::new();
+        let mut sniffer = BomSniffer::new();
         let (last, first) = input.split_last().expect("not empty");
         for byte in first {
             assert_eq!(sniffer.feed(&[*byte]), Sniff::Undecided);
         }
         assert_eq!(sniffer.feed(&[*last]), Sniff::Absent, "{input:02X?}");
     }
-    assert_eq!(SignatureSniffer::new().finish(), Sniff::Absent);
+    assert_eq!(BomSniffer::new().finish(), Sniff::Absent);
 }
 
 /// Annex R.6, and the padding of clause 16.

@@ -313,5 +313,5 @@ fn charset_labels_are_those_of_the_web_and_of_annex_m() {
     }
     assert_eq!(Encoding::Utf8.descriptor(), Some("ISO 10646 part-1 utf-8"));
     assert_eq!(Encoding::Utf8.arc(), Some(("UTF8-form", 8)));
-    assert_eq!(Encoding::Utf8.signature(), Some(&b"\xEF\xBB\xBF"[..]));
+    assert_eq!(Encoding::Utf8.bom(), Some(&b"\xEF\xBB\xBF"[..]));
 }

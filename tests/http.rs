@@ -209,7 +209,7 @@ fn an_error_of_the_inner_body_is_told_as_it_is() {
 }
 
 #[test]
-fn a_required_signature_is_missed_in_an_empty_body_too() {
+fn a_required_bom_is_missed_in_an_empty_body_too() {
     for telling in Telling::ALL {
         let body =
             Utf8Body::with_decoder(Script::of(&[], telling), TextDecoder::new().bom(BomPolicy::Require));

@@ -261,7 +261,7 @@ fn what_is_around_the_parts_is_text_too() {
 }
 
 #[test]
-fn the_signature_of_a_field_is_its_own() {
+fn the_bom_of_a_field_is_its_own() {
     let field = ("; name=a", "", "\u{FEFF}a".as_bytes());
     let without = ("; name=a", "", &b"a"[..]);
     let rules = |bom| BodyRules::new().decoder(TextDecoder::new().bom(bom));
@@ -271,7 +271,7 @@ fn the_signature_of_a_field_is_its_own() {
         assert!(out == form(&[without, without, without]));
     }
     let (_, error) = check_all(&form(&[without]), &rules(BomPolicy::Require));
-    let error = error.and_then(|error| error.utf8_error()).expect("a signature is missing");
+    let error = error.and_then(|error| error.utf8_error()).expect("a BOM is missing");
     assert_eq!((error.offset, error.kind), (find(&form(&[without]), b"a\r\n--"), ErrorKind::MissingBom));
 }
 

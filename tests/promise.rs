@@ -1,4 +1,4 @@
-//! The promise, over everything that can be combined: error policies, signature policies, subsets, codecs, line
+//! The promise, over everything that can be combined: error policies, BOM policies, subsets, codecs, line
 //! endings and limits, a stream that resumes after its end, and buffers that a caller changed.
 #![cfg(feature = "codec")]
 #![allow(missing_docs)]
@@ -48,11 +48,11 @@ fn every_decoder() -> Vec<TextDecoder> {
     decoders
 }
 
-/// Dirty text that often starts with a signature or a part of one, is often calm at first, and has many terminators.
+/// Dirty text that often starts with a BOM or a part of one, is often calm at first, and has many terminators.
 fn input(rng: &mut Rng, len: usize) -> Vec<u8> {
-    let signature = &b"\xEF\xBB\xBF"[..rng.below(4)];
+    let bom = &b"\xEF\xBB\xBF"[..rng.below(4)];
     let calm = if rng.below(4) == 0 { rng.below(200) } else { 0 };
-    let mut input = [signature, &b"calm ".repeat(40)[..calm]].concat();
+    let mut input = [bom, &b"calm ".repeat(40)[..calm]].concat();
     let dirty = 1 + rng.below(len);
     for byte in rng.dirty_text(dirty) {
         input.push(byte);
@@ -109,7 +109,7 @@ fn decode(mut decoder: TextDecoder, parts: &[Vec<&[u8]>], drops_early: bool) -> 
 }
 
 #[test]
-fn text_and_errors_are_the_same_for_every_policy_signature_subset_and_cut() {
+fn text_and_errors_are_the_same_for_every_policy_bom_subset_and_cut() {
     let mut rng = Rng::new(3629);
     for round in 0..200 {
         let (first, second) = (input(&mut rng, 24), input(&mut rng, 10));

@@ -123,7 +123,7 @@ fn an_end_inside_a_character_is_refused_or_repaired() {
 }
 
 #[test]
-fn a_filter_keeps_the_signature_unless_told() {
+fn a_filter_keeps_the_bom_unless_told() {
     let text = |bom| {
         let decoder = TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(bom);
         filtered(Filter::with_decoder(decoder), &[b"\xEF", b"\xBB", b"\xBFa"])

@@ -143,7 +143,7 @@ fn a_subset_of_subsets_is_their_intersection() {
 }
 
 #[test]
-fn the_signature_is_judged_by_its_own_policy_first() {
+fn the_bom_is_judged_by_its_own_policy_first() {
     for (bom, expected) in [
         (BomPolicy::Strip, vec![]),
         (BomPolicy::Require, vec![]),

@@ -1,4 +1,4 @@
-//! `TextDecoder`: policies, signature, counters.
+//! `TextDecoder`: policies, BOM, counters.
 #![allow(missing_docs)]
 
 mod support;
@@ -110,7 +110,7 @@ fn every_policy_is_the_same_for_every_partition_and_counts_by_kind() {
 }
 
 #[test]
-fn the_signature_follows_its_policy() {
+fn the_bom_follows_its_policy() {
     let missing = |len| vec![Utf8Error::new(0, ErrorKind::MissingBom, len)];
     let unexpected = || vec![Utf8Error::new(0, ErrorKind::UnexpectedBom, 3)];
     let cases: [(BomPolicy, &[u8], &str, Vec<Utf8Error>); 14] = [

@@ -273,12 +273,12 @@ fn each_policy_repairs_ill_formed_input_and_what_the_target_cannot_hold() {
 }
 
 #[test]
-fn the_signature_follows_its_policy_in_every_form() {
+fn the_bom_follows_its_policy_in_every_form() {
     for encoding in Encoding::ALL {
-        let Some(signature) = encoding.signature() else { continue };
+        let Some(bom) = encoding.bom() else { continue };
         let text = encodings::encode(encoding, Open::default(), 0x61).expect("ASCII");
-        let signed = [signature, &text[..]].concat();
-        let len = signature.len() as u8;
+        let signed = [bom, &text[..]].concat();
+        let len = bom.len() as u8;
         every_partition(&signed, |chunks| {
             let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).bom(bom), chunks);
             assert_eq!(with(BomPolicy::Keep), (b"\xEF\xBB\xBFa".to_vec(), vec![]), "{encoding}");
@@ -302,7 +302,7 @@ fn the_signature_follows_its_policy_in_every_form() {
 }
 
 #[test]
-fn sniffing_reads_what_the_signature_names_and_distorts_nothing() {
+fn sniffing_reads_what_the_bom_names_and_distorts_nothing() {
     for (input, encoding, text) in [
         (&b"\xEF\xBB\xBFa"[..], Encoding::Utf8, "\u{FEFF}a"),
         (b"\xFF\xFEa\0", Encoding::Utf16Le, "\u{FEFF}a"),
@@ -336,7 +336,7 @@ fn sniffing_reads_what_the_signature_names_and_distorts_nothing() {
             assert_eq!(by_feed(transcoder, chunks).1, errors, "{chunks:02X?}");
         });
     }
-    // An error that no signature can explain is told in the call that brings it.
+    // An error that no BOM can explain is told in the call that brings it.
     let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
     assert!(transcoder.feed(b"\x80", &mut Vec::new()).is_err());
     let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();

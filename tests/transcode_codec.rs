@@ -81,7 +81,7 @@ async fn errors_come_in_order_with_their_bytes_and_end_nothing() {
 }
 
 #[tokio::test]
-async fn a_signature_decides_the_form_and_follows_its_policy() {
+async fn a_bom_decides_the_form_and_follows_its_policy() {
     for (bytes, text) in
         [(&b"\xFF\xFEa\0"[..], "a"), (b"\xFE\xFF\0a", "a"), (b"\xEF\xBB\xBFa", "a"), (b"a", "a")]
     {

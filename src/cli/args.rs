@@ -3,13 +3,13 @@
 use clap::ValueEnum;
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
 
-/// What to do about ill-formed input and about the signature. Flattened into every subcommand that decodes.
+/// What to do about ill-formed input and about the BOM. Flattened into every subcommand that decodes.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct Policies {
     /// What becomes of ill-formed sequences
     #[arg(long, value_name = "POLICY", default_value = "strict")]
     on_error: OnError,
-    /// What becomes of the signature EF BB BF at the start of a stream; of a proxied connection, in each direction
+    /// What becomes of the BOM EF BB BF at the start of a stream; of a proxied connection, in each direction
     #[arg(long, value_name = "POLICY", default_value = "keep")]
     bom: Bom,
 }

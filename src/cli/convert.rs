@@ -32,7 +32,7 @@ pub(super) struct Args {
     /// The encoding of the output
     #[arg(long, short, value_name = "FORM", default_value = "utf-8")]
     to: Encoding,
-    /// Read the encoding that a signature at the start names, if there is one, in the place of --from
+    /// Read the encoding that a BOM at the start names, if there is one, in the place of --from
     #[arg(long)]
     sniff: bool,
     /// Decide what the texts of the encodings leave open; may be given again

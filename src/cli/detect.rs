@@ -11,7 +11,7 @@ use utf8_codec::{Detection, Detector};
 use super::convert::is_standard;
 use super::{Outcome, Status, complain, name_of};
 
-/// Say what files are: ASCII, UTF-8, UTF-16 or UTF-32 with a signature, or none of these
+/// Say what files are: ASCII, UTF-8, UTF-16 or UTF-32 with a BOM, or none of these
 ///
 /// Exit status 0: all are known. 1: some are none of these. 2: some could not be read.
 #[derive(Debug, clap::Args)]
@@ -57,10 +57,10 @@ impl Args {
         match self.format {
             Format::Text => writeln!(out, "{}: {}", name_of(file), in_words(detection)),
             Format::Json => {
-                let (sequences, signature) = match detection {
+                let (sequences, bom) = match detection {
                     Detection::Ascii => (Some(0), false),
                     Detection::Utf8 { sequences } => (Some(sequences), false),
-                    Detection::Utf8WithSignature { sequences } => (Some(sequences), true),
+                    Detection::Utf8WithBom { sequences } => (Some(sequences), true),
                     Detection::Utf16(_) | Detection::Utf32(_) => (None, true),
                     _ => (None, false),
                 };
@@ -68,7 +68,7 @@ impl Args {
                     "file": file.to_string_lossy(),
                     "encoding": detection.encoding().map(|encoding| encoding.name()),
                     "ascii": detection == Detection::Ascii,
-                    "signature": signature,
+                    "bom": bom,
                     "sequences": sequences,
                     "coincidence": detection.coincidence(),
                 });
@@ -91,8 +91,8 @@ fn in_words(detection: Detection) -> String {
     match detection {
         Detection::Ascii => "ascii".to_owned(),
         Detection::Utf8 { sequences } => format!("utf-8, {}", count(sequences)),
-        Detection::Utf8WithSignature { sequences } => format!("utf-8 with signature, {}", count(sequences)),
-        Detection::Utf16(encoding) | Detection::Utf32(encoding) => format!("{encoding} with signature"),
+        Detection::Utf8WithBom { sequences } => format!("utf-8 with BOM, {}", count(sequences)),
+        Detection::Utf16(encoding) | Detection::Utf32(encoding) => format!("{encoding} with BOM"),
         Detection::NotUtf8 { first } => format!("not utf-8: byte {}: {}", first.offset, first.kind),
         _ => "unknown".to_owned(),
     }
@@ -108,7 +108,7 @@ fn detect(file: &Path) -> io::Result<Detection> {
         match input.read(&mut buffer) {
             Ok(0) => return Ok(detector.finish()),
             Ok(read) => match detector.feed(&buffer[..read]) {
-                Detection::Ascii | Detection::Utf8 { .. } | Detection::Utf8WithSignature { .. } => {}
+                Detection::Ascii | Detection::Utf8 { .. } | Detection::Utf8WithBom { .. } => {}
                 settled => return Ok(settled),
             },
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

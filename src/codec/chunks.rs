@@ -10,7 +10,7 @@ use crate::text::{Counters, TextDecoder};
 
 /// A codec for text without frames: every read gives what it completed, whole characters only.
 ///
-/// An item is cut out of the read buffer without a copy, unless something in it was repaired, a signature was looked
+/// An item is cut out of the read buffer without a copy, unless something in it was repaired, a BOM was looked
 /// for in it, or a [subset](TextDecoder::subset) is adopted. A sequence that is split across reads waits in the
 /// buffer: at most three bytes.
 ///
@@ -42,7 +42,7 @@ pub struct Utf8Codec {
 }
 
 impl Utf8Codec {
-    /// A strict codec that keeps the signature.
+    /// A strict codec that keeps the BOM.
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new())
     }
@@ -106,7 +106,7 @@ impl Utf8Codec {
         let mut taken = src.split_to(self.text.valid_up_to().wrapping_sub(start) as usize);
         match refused {
             Some(error) => {
-                // What the policies left out before it, a signature, is no part of it.
+                // What the policies left out before it, a BOM, is no part of it.
                 let before = taken.len().saturating_sub(usize::from(error.len));
                 Err(CodecError::IllFormed { error, rejected: taken.split_off(before).freeze() })
             }

@@ -60,7 +60,7 @@ pub struct Utf8FramesCodec<C> {
 }
 
 impl<C> Utf8FramesCodec<C> {
-    /// Reads the frames of `codec` as text, strictly; a signature (BOM) is text.
+    /// Reads the frames of `codec` as text, strictly; a BOM is text.
     pub fn new(codec: C) -> Self {
         Self::with_decoder(codec, TextDecoder::new())
     }

@@ -127,7 +127,7 @@ fn find(byte: u8, line: &[u8]) -> Option<usize> {
 }
 
 /// A codec for lines of text. An item is one line without its terminator, cut out of the read buffer without a copy
-/// unless something in it was repaired, a signature was looked for in it, or a [subset](TextDecoder::subset) is adopted.
+/// unless something in it was repaired, a BOM was looked for in it, or a [subset](TextDecoder::subset) is adopted.
 ///
 /// # Limits
 ///
@@ -193,7 +193,7 @@ impl Utf8LinesCodec {
     /// 64 KiB.
     pub const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 
-    /// A strict codec with the default limit that keeps the signature.
+    /// A strict codec with the default limit that keeps the BOM.
     pub fn new() -> Self {
         Self::default()
     }

@@ -74,7 +74,7 @@ pub struct TranscodeCodec {
 }
 
 impl TranscodeCodec {
-    /// A strict codec that keeps the signature, for a peer that reads and writes `encoding`.
+    /// A strict codec that keeps the BOM, for a peer that reads and writes `encoding`.
     pub const fn new(encoding: Encoding) -> Self {
         Self {
             reading: Transcoder::new(encoding, Encoding::Utf8),
@@ -89,7 +89,7 @@ impl TranscodeCodec {
         Self { reading: self.reading.on_error(on_error), writing: self.writing.on_error(on_error), ..self }
     }
 
-    /// Sets what becomes of the signature of the input. None is written.
+    /// Sets what becomes of the BOM of the input. None is written.
     #[must_use]
     pub fn bom(self, bom: BomPolicy) -> Self {
         Self { reading: self.reading.bom(bom), ..self }
@@ -107,7 +107,7 @@ impl TranscodeCodec {
         Self { reading: self.reading.subset(subset), writing: self.writing.subset(subset), ..self }
     }
 
-    /// Looks for a signature first: what it names is read in the place of the encoding. It is not what is written.
+    /// Looks for a BOM first: what it names is read in the place of the encoding. It is not what is written.
     #[must_use]
     pub fn sniff(self) -> Self {
         Self { reading: self.reading.sniff(), ..self }

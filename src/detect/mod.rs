@@ -1,16 +1,16 @@
-//! What bytes are: by their signature, by a designation, by themselves.
+//! What bytes are: by their BOM, by a designation, by themselves.
 
+mod bom;
 mod designation;
-mod signature;
 
 #[cfg(feature = "alloc")]
 mod fallback;
 
+pub(crate) use bom::sniff;
+pub use bom::{BomSniffer, Sniff};
 pub use designation::{Designation, DesignationMatch, DesignationMatches, DesignationRecogniser, Padding};
 #[cfg(feature = "alloc")]
 pub use fallback::{FallbackDecoder, Legacy, Scope, decode_or_legacy};
-pub(crate) use signature::sniff;
-pub use signature::{SignatureSniffer, Sniff};
 
 use crate::decoder::{Piece, Utf8Decoder};
 use crate::encoding::Encoding;
@@ -27,16 +27,16 @@ pub enum Detection {
         /// Multi-byte sequences seen.
         sequences: u64,
     },
-    /// The signature `EF BB BF`, and well-formed UTF-8 behind it.
-    Utf8WithSignature {
-        /// Multi-byte sequences seen, without the signature.
+    /// The BOM `EF BB BF`, and well-formed UTF-8 behind it.
+    Utf8WithBom {
+        /// Multi-byte sequences seen, without the BOM.
         sequences: u64,
     },
-    /// The signature of UTF-16, in this byte order. What follows it was not looked at.
+    /// The BOM of UTF-16, in this byte order. What follows it was not looked at.
     Utf16(Encoding),
-    /// The signature of UTF-32, in this byte order. What follows it was not looked at.
+    /// The BOM of UTF-32, in this byte order. What follows it was not looked at.
     Utf32(Encoding),
-    /// Not UTF-8, and without a signature that says what else.
+    /// Not UTF-8, and without a BOM that says what else.
     NotUtf8 {
         /// The first ill-formed sequence.
         first: Utf8Error,
@@ -56,8 +56,8 @@ impl Detection {
         match *self {
             Self::Ascii => 1.0,
             Self::Utf8 { sequences } => power(5.0 / 128.0, sequences),
-            // The signature is three bytes of its own, "ï»¿" in Latin-1.
-            Self::Utf8WithSignature { sequences } => power(5.0 / 128.0, sequences.saturating_add(1)),
+            // The BOM is three bytes of its own, "ï»¿" in Latin-1.
+            Self::Utf8WithBom { sequences } => power(5.0 / 128.0, sequences.saturating_add(1)),
             // Two bytes, resp. four, of 256 each.
             Self::Utf16(_) => 1.0 / 65_536.0,
             Self::Utf32(_) => 1.0 / 4_294_967_296.0,
@@ -68,7 +68,7 @@ impl Detection {
     /// The encoding to read the stream in; `None` if it is not known ([`NotUtf8`](Self::NotUtf8)). ASCII is UTF-8.
     pub const fn encoding(&self) -> Option<Encoding> {
         match *self {
-            Self::Ascii | Self::Utf8 { .. } | Self::Utf8WithSignature { .. } => Some(Encoding::Utf8),
+            Self::Ascii | Self::Utf8 { .. } | Self::Utf8WithBom { .. } => Some(Encoding::Utf8),
             Self::Utf16(encoding) | Self::Utf32(encoding) => Some(encoding),
             Self::NotUtf8 { .. } => None,
         }
@@ -101,7 +101,7 @@ fn power(base: f64, exponent: u64) -> f64 {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Detector {
-    sniffer: SignatureSniffer,
+    sniffer: BomSniffer,
     decoder: Utf8Decoder,
     sequences: u64,
     settled: Option<Detection>,
@@ -116,12 +116,12 @@ impl Default for Detector {
 impl Detector {
     /// A detector at the start of a stream.
     pub const fn new() -> Self {
-        Self { sniffer: SignatureSniffer::new(), decoder: Utf8Decoder::new(), sequences: 0, settled: None }
+        Self { sniffer: BomSniffer::new(), decoder: Utf8Decoder::new(), sequences: 0, settled: None }
     }
 
     /// Looks at the next chunk: what the stream is by now.
     ///
-    /// `FF` and `FE` at the start are not told as [`NotUtf8`](Detection::NotUtf8) while they may become a signature.
+    /// `FF` and `FE` at the start are not told as [`NotUtf8`](Detection::NotUtf8) while they may become a BOM.
     pub fn feed(&mut self, chunk: &[u8]) -> Detection {
         let sniff = self.sniffer.feed(chunk);
         self.settle(sniff);
@@ -149,7 +149,7 @@ impl Detector {
             }
             (Some(settled), _) => settled,
             (None, Sniff::Found(Encoding::Utf8)) => {
-                Detection::Utf8WithSignature { sequences: self.sequences.saturating_sub(1) }
+                Detection::Utf8WithBom { sequences: self.sequences.saturating_sub(1) }
             }
             (None, _) if self.sequences == 0 => Detection::Ascii,
             (None, _) => Detection::Utf8 { sequences: self.sequences },
@@ -161,7 +161,7 @@ impl Detector {
         self.decoder.offset()
     }
 
-    /// A signature outweighs what the bytes were taken for before it was whole.
+    /// A BOM outweighs what the bytes were taken for before it was whole.
     fn settle(&mut self, sniff: Sniff) {
         match sniff {
             Sniff::Found(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) => {

@@ -110,9 +110,9 @@ impl Encoding {
         })
     }
 
-    /// The signature that may stand at the start of a stream: U+FEFF in this encoding (ISO/IEC 10646-1 Annex F). `None`
+    /// The BOM that may stand at the start of a stream: U+FEFF in this encoding (ISO/IEC 10646-1 Annex F). `None`
     /// for the encodings that have no such character.
-    pub const fn signature(self) -> Option<&'static [u8]> {
+    pub const fn bom(self) -> Option<&'static [u8]> {
         match self {
             Self::Utf8 | Self::Utf8Ucs4 | Self::Cesu8 | Self::ModifiedUtf8 | Self::Wtf8 | Self::Utf8b => {
                 Some(&[0xEF, 0xBB, 0xBF])

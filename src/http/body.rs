@@ -35,7 +35,7 @@ pin_project! {
     /// Under a policy that repairs (see [`with_decoder`](Self::with_decoder)) the length of the body may change, so
     /// a `Content-Length`, a strong `ETag` or a digest of the message is no longer true. The layers remove them;
     /// whoever uses the body by itself has to. Digests in the trailers are removed here once something was repaired,
-    /// and where a signature is taken off or the text comes from another charset.
+    /// and where a BOM is taken off or the text comes from another charset.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ enum Then {
 }
 
 impl<B> Utf8Body<B> {
-    /// Checks `inner`: ill-formed text is an error, a signature is kept.
+    /// Checks `inner`: ill-formed text is an error, a BOM is kept.
     pub const fn new(inner: B) -> Self {
         Self::with_decoder(inner, TextDecoder::new())
     }

@@ -148,7 +148,7 @@ impl Filter {
     fn least(&self, bytes: u64) -> u64 {
         let Some(decoder) = self.decoder() else { return 0 };
         let text = match (decoder.bom_policy(), self) {
-            // Every field may have a signature.
+            // Every field may have a BOM.
             (BomPolicy::Strip | BomPolicy::Require, Self::Multipart(_)) => 0,
             (BomPolicy::Strip | BomPolicy::Require, _) => bytes.saturating_sub(3),
             _ => bytes,

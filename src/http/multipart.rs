@@ -430,7 +430,7 @@ impl Multipart {
     }
 }
 
-/// The text around the contents, which has no signature: header fields, and what is before and behind the parts.
+/// The text around the contents, which has no BOM: header fields, and what is before and behind the parts.
 fn frame(rules: &BodyRules, start: u64) -> Part {
     Part::text(rules.text_decoder().bom(BomPolicy::Keep), start, false)
 }

@@ -169,7 +169,7 @@ impl BodyRules {
         self
     }
 
-    /// Sets the policies for ill-formed text and for the signature.
+    /// Sets the policies for ill-formed text and for the BOM.
     #[must_use]
     pub const fn decoder(mut self, decoder: TextDecoder) -> Self {
         self.decoder = decoder;

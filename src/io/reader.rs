@@ -60,7 +60,7 @@ pin_project! {
 }
 
 impl<R> Utf8Reader<R> {
-    /// Reads `inner` as text, strictly; a signature (BOM) is text.
+    /// Reads `inner` as text, strictly; a BOM is text.
     pub const fn new(inner: R) -> Self {
         Self::with_decoder(inner, TextDecoder::new())
     }

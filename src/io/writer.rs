@@ -58,7 +58,7 @@ pin_project! {
 }
 
 impl<W> Utf8Writer<W> {
-    /// Forwards text to `inner`, strictly; a signature (BOM) is text.
+    /// Forwards text to `inner`, strictly; a BOM is text.
     pub const fn new(inner: W) -> Self {
         Self::with_decoder(inner, TextDecoder::new())
     }

@@ -52,7 +52,7 @@ pub enum Verdict {
 }
 
 impl Filter {
-    /// A filter that refuses ill-formed text and keeps the signature.
+    /// A filter that refuses ill-formed text and keeps the BOM.
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new())
     }

@@ -65,7 +65,7 @@ impl Default for Relay {
 }
 
 impl Relay {
-    /// Refuses ill-formed text in both directions and keeps the signature.
+    /// Refuses ill-formed text in both directions and keeps the BOM.
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new())
     }

@@ -43,8 +43,8 @@ impl fmt::Display for Described {
         match kind {
             ErrorKind::Unmappable => write!(f, "{to} cannot hold the character")?,
             ErrorKind::OutsideSubset => write!(f, "character outside the subset")?,
-            ErrorKind::MissingBom => write!(f, "no signature")?,
-            ErrorKind::UnexpectedBom => write!(f, "signature")?,
+            ErrorKind::MissingBom => write!(f, "no BOM")?,
+            ErrorKind::UnexpectedBom => write!(f, "BOM")?,
             _ => return write!(f, "ill-formed {from} at byte {offset} ({kind}, {len} bytes)"),
         }
         write!(f, " at byte {offset} ({kind}, {len} bytes of {from})")

@@ -77,7 +77,7 @@ impl Transcoder {
     }
 
     /// Ends the stream, and appends to `out` what that completes. The transcoder can then be fed again: its
-    /// [`offset`](Self::offset) goes on counting, and a signature is only looked for at offset 0.
+    /// [`offset`](Self::offset) goes on counting, and a BOM is only looked for at offset 0.
     ///
     /// # Errors
     ///

@@ -32,7 +32,7 @@ use target::Target;
 /// ([`ErrorKind::Unmappable`]) and one outside an adopted [`Subset`]: each is repaired from its bytes of *input*.
 /// What the repair itself cannot write in the target, such as U+FFFD in Latin-1, is written as `?`.
 ///
-/// The signature is U+FEFF at the start, in whatever encoding; [`BomPolicy`] says what becomes of it. None is ever added.
+/// The BOM is U+FEFF at the start, in whatever encoding; [`BomPolicy`] says what becomes of it. None is ever added.
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, Encoding, Transcoder};
@@ -100,7 +100,7 @@ impl Transcoder {
     /// Room that an output buffer needs so that every call makes progress: the longest code point of any encoding.
     pub const MIN_OUTPUT: usize = 6;
 
-    /// A strict transcoder that keeps the signature.
+    /// A strict transcoder that keeps the BOM.
     pub const fn new(from: Encoding, to: Encoding) -> Self {
         Self {
             source: Source::new(from, to, Switches::STRICT),
@@ -125,7 +125,7 @@ impl Transcoder {
         Self { on_error, ..self }
     }
 
-    /// Sets what becomes of the signature.
+    /// Sets what becomes of the BOM.
     #[must_use]
     pub const fn bom(self, bom: BomPolicy) -> Self {
         Self { bom, ..self }
@@ -144,15 +144,15 @@ impl Transcoder {
         Self { subset: Some(subset), ..self }
     }
 
-    /// Looks for the signature of UTF-8, UTF-16 or UTF-32 first: the encoding that it names is read in the place of
-    /// `from`. The look-ahead ends at the first byte that no signature has in its place, at the latest at the
-    /// fourth, so that an error no signature can explain is told at once; offsets are as if there were none.
+    /// Looks for the BOM of UTF-8, UTF-16 or UTF-32 first: the encoding that it names is read in the place of
+    /// `from`. The look-ahead ends at the first byte that no BOM has in its place, at the latest at the
+    /// fourth, so that an error no BOM can explain is told at once; offsets are as if there were none.
     #[must_use]
     pub const fn sniff(self) -> Self {
         Self { sniffing: true, ..self }
     }
 
-    /// The encoding that is read: after [`sniff`](Self::sniff), the one that the signature named.
+    /// The encoding that is read: after [`sniff`](Self::sniff), the one that the BOM named.
     pub const fn from(&self) -> Encoding {
         self.source.encoding()
     }
@@ -199,7 +199,7 @@ impl Transcoder {
     }
 
     /// Ends the stream, as far as `dst` has room: [`Status::InputEmpty`] when it is done, else call again. Then the
-    /// transcoder can be fed again: its [`offset`](Self::offset) goes on counting, and a signature is only looked for
+    /// transcoder can be fed again: its [`offset`](Self::offset) goes on counting, and a BOM is only looked for
     /// at offset 0.
     pub fn finish_into(&mut self, dst: &mut [u8]) -> Progress {
         let mut room = Room { dst, written: 0 };

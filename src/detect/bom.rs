@@ -1,19 +1,19 @@
-//! Signatures: ISO/IEC 10646-1 Annex F, and the byte order marks of Unicode §23.8.
+//! Byte order marks: Unicode §23.8, "signatures" in ISO/IEC 10646-1 Annex F.
 
 use crate::encoding::Encoding;
 
 /// What the start of a stream says about its encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sniff {
-    /// Nothing yet: all bytes so far are the start of a signature.
+    /// Nothing yet: all bytes so far are the start of a BOM.
     Undecided,
-    /// The signature of this encoding. Its bytes are part of the stream: U+FEFF at the start.
+    /// The BOM of this encoding. Its bytes are part of the stream: U+FEFF at the start.
     Found(Encoding),
     /// There is none.
     Absent,
 }
 
-/// The encodings that are known by their signature.
+/// The encodings that are known by their BOM.
 const SIGNED: [Encoding; 5] =
     [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be];
 const LONGEST: usize = 4;
@@ -22,38 +22,38 @@ const LONGEST: usize = 4;
 pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
     let mut found = None;
     for encoding in SIGNED {
-        let signature = encoding.signature().unwrap_or_default();
-        if bytes.starts_with(signature) {
+        let bom = encoding.bom().unwrap_or_default();
+        if bytes.starts_with(bom) {
             // Those of four bytes come last.
             found = Some(encoding);
-        } else if !last && signature.starts_with(bytes) {
+        } else if !last && bom.starts_with(bytes) {
             return Sniff::Undecided;
         }
     }
     found.map_or(Sniff::Absent, Sniff::Found)
 }
 
-/// Looks for a signature at the start of a stream that comes in chunks of any size, and takes nothing from it.
+/// Looks for a BOM at the start of a stream that comes in chunks of any size, and takes nothing from it.
 ///
 /// [`Transcoder::sniff`](crate::Transcoder::sniff) does this on the way.
 ///
 /// ```
-/// use utf8_codec::{Encoding, SignatureSniffer, Sniff};
+/// use utf8_codec::{Encoding, BomSniffer, Sniff};
 ///
-/// let mut sniffer = SignatureSniffer::new();
+/// let mut sniffer = BomSniffer::new();
 /// assert_eq!(sniffer.feed(b"\xFF"), Sniff::Undecided);
 /// assert_eq!(sniffer.feed(b"\xFE"), Sniff::Undecided); // UTF-16LE, or UTF-32LE
 /// assert_eq!(sniffer.feed(b"a\0"), Sniff::Found(Encoding::Utf16Le));
-/// assert_eq!(SignatureSniffer::new().feed(b"\xFFa"), Sniff::Absent);
+/// assert_eq!(BomSniffer::new().feed(b"\xFFa"), Sniff::Absent);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SignatureSniffer {
+pub struct BomSniffer {
     bytes: [u8; LONGEST],
     len: u8,
     ended: bool,
 }
 
-impl SignatureSniffer {
+impl BomSniffer {
     /// A sniffer at the start of a stream.
     pub const fn new() -> Self {
         Self { bytes: [0; LONGEST], len: 0, ended: false }
