@@ -23,7 +23,7 @@ const MAX_LINE: u64 = 4096;
 #[derive(Debug, Default)]
 pub struct Dots {
     state: At,
-    /// A CR or LF stood alone. Programs differ in what that ends: a second message may hide behind it.
+    /// A CR or LF stood alone. Programs differ in what that ends: a second message may hide after it.
     pub bare: bool,
 }
 

@@ -119,7 +119,7 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
 
 async fn demonstrate() -> Result<(), Box<dyn Error>> {
     let upstream = TcpListener::bind("127.0.0.1:0").await?;
-    let behind = upstream.local_addr()?;
+    let after = upstream.local_addr()?;
     tokio::spawn(async move {
         while let Ok((stream, _)) = upstream.accept().await {
             let service = hyper::service::service_fn(echo_or_lie);
@@ -129,7 +129,7 @@ async fn demonstrate() -> Result<(), Box<dyn Error>> {
     });
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    tokio::spawn(async move { drop(serve(listener, behind.to_string().parse().expect("an address")).await) });
+    tokio::spawn(async move { drop(serve(listener, after.to_string().parse().expect("an address")).await) });
 
     let (status, text) = send(address, "/echo", "naïve".as_bytes()).await?;
     assert_eq!((status, &text[..]), (StatusCode::OK, "naïve"));

@@ -96,7 +96,7 @@ async fn main() -> Result<(), CodecError> {
         let got: Vec<_> = events(response(size), ErrorPolicy::REPLACE).try_collect().await?;
         assert_eq!(got, expected, "chunks of {size}");
 
-        // Strictly: the bad line is told with its place, and the event behind it comes all the same.
+        // Strictly: the bad line is told with its place, and the event after it comes all the same.
         let got: Vec<_> = events(response(size), ErrorPolicy::Strict).collect().await;
         assert_eq!(got.len(), expected.len());
         let error = got[2].as_ref().expect_err("a bad line").utf8_error().expect("ill-formed");

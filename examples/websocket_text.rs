@@ -117,7 +117,7 @@ async fn echo(socket: TcpStream) -> Result<()> {
                 match control {
                     Control::Ping => connection.send(Frame::pong(payload.freeze())).await?,
                     Control::Close => {
-                        // A reason is text as well, behind the two bytes of the code.
+                        // A reason is text as well, after the two bytes of the code.
                         let mut reason = Utf8Validator::new();
                         let verdict = reason.feed(payload.get(2..).unwrap_or_default());
                         return match verdict.and_then(|()| reason.end_of_message()) {

@@ -7,7 +7,7 @@ use crate::encoding::{State, UTF_8, is_continuation};
 const MAX_CONTINUATIONS: usize = 3;
 
 /// The last place at or before `index` where `bytes` can be cut without cutting a character. `index` counts bytes;
-/// behind the end it stands for the end.
+/// after the end it stands for the end.
 ///
 /// Looks at three bytes at most. Where the bytes are ill-formed it gives some place, never more than three bytes
 /// back.
@@ -26,7 +26,7 @@ pub fn floor_boundary(bytes: &[u8], index: usize) -> usize {
 }
 
 /// The first place at or after `index` where `bytes` can be cut without cutting a character. `index` counts bytes;
-/// behind the end it stands for the end.
+/// after the end it stands for the end.
 ///
 /// Looks at three bytes at most. Where the bytes are ill-formed it gives some place, never more than three bytes
 /// on.
@@ -170,7 +170,7 @@ impl core::iter::FusedIterator for Parts<'_, '_> {}
 /// Starts in the middle of a stream: a ring buffer that has gone round, a `Content-Range`, a rotated log.
 ///
 /// The stream may have been cut inside a character. Then what is left of it, at most three bytes, is no error but
-/// the price of coming late: they are skipped, and told. Everything behind them is judged as ever.
+/// the price of coming late: they are skipped, and told. Everything after them is judged as ever.
 ///
 /// ```
 /// use utf8_codec::{Resync, Utf8Decoder};

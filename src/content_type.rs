@@ -128,7 +128,7 @@ impl<'h> ContentType<'h> {
         self.top
     }
 
-    /// The part behind `/`, as it was written.
+    /// The part after `/`, as it was written.
     pub const fn subtype(&self) -> &'h str {
         self.subtype
     }
@@ -336,19 +336,19 @@ impl<'h> Cursor<'h> {
         let mut text = Cow::Borrowed(&b""[..]);
         loop {
             let rest = self.value.get(self.at..).unwrap_or_default();
-            let (run, behind) = rest.split_at(rest.iter().take_while(|byte| is_quoted_text(**byte)).count());
+            let (run, after) = rest.split_at(rest.iter().take_while(|byte| is_quoted_text(**byte)).count());
             self.at += run.len();
             if text.is_empty() {
                 text = Cow::Borrowed(run);
             } else {
                 text.to_mut().extend_from_slice(run);
             }
-            match *behind {
+            match *after {
                 [b'"', ..] => {
                     self.at += 1;
                     return Ok(text);
                 }
-                // A fold: the line break is no text, the white space behind it is.
+                // A fold: the line break is no text, the white space after it is.
                 [b'\r' | b'\n', ..] if self.dialect == Dialect::Mail => self.at += 1,
                 [b'\\', byte @ (b'\t' | b' '..=b'~' | 0x80..), ..] => {
                     self.at += 2;

@@ -57,7 +57,7 @@ impl Utf8Decoder {
         Self::at(0)
     }
 
-    /// A decoder between characters, `offset` bytes into a stream: what went before is not its business. Behind
+    /// A decoder between characters, `offset` bytes into a stream: what went before is not its business. After
     /// byte 2^64 - 1, which no stream reaches that was counted from 0, offsets start again at 0.
     pub const fn at(offset: u64) -> Self {
         Self { offset, last: Last::NONE }
@@ -84,7 +84,7 @@ impl Utf8Decoder {
     ///
     /// # Errors
     ///
-    /// The first ill-formed sequence. The decoder stands behind it, the bytes after it are not taken, and the next
+    /// The first ill-formed sequence. The decoder stands after it, the bytes after it are not taken, and the next
     /// call goes on there: `&chunk[(decoder.offset() - offset_before) as usize..]`.
     #[inline]
     pub fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
@@ -102,7 +102,7 @@ impl Utf8Decoder {
         let (taken, fault) = scan::refuse(self.last, chunk, flaw);
         self.offset = self.offset.wrapping_add(taken as u64);
         self.last = Last::NONE;
-        Err(self.error_behind(fault))
+        Err(self.error_ending_here(fault))
     }
 
     /// Ends the stream. The decoder is then as new, but for its [`offset`](Self::offset), which goes on counting:
@@ -116,7 +116,7 @@ impl Utf8Decoder {
         if last.is_boundary() {
             return Ok(());
         }
-        Err(self.error_behind(Fault { kind: ErrorKind::Truncated, bytes: Subpart::of(last.pending()) }))
+        Err(self.error_ending_here(Fault { kind: ErrorKind::Truncated, bytes: Subpart::of(last.pending()) }))
     }
 
     /// Bytes taken so far, the [`pending`](Self::pending) ones included.
@@ -138,7 +138,7 @@ impl Utf8Decoder {
     }
 
     /// The error for a fault whose last byte is the last one taken.
-    fn error_behind(&self, Fault { kind, bytes }: Fault) -> Utf8Error {
+    fn error_ending_here(&self, Fault { kind, bytes }: Fault) -> Utf8Error {
         Utf8Error::new(self.offset.wrapping_sub(u64::from(bytes.len())), kind, bytes.len())
     }
 }
@@ -148,7 +148,7 @@ impl Utf8Decoder {
 pub struct Pieces<'d, 'c> {
     decoder: &'d mut Utf8Decoder,
     rest: &'c [u8],
-    /// Found behind the last text, not yet told.
+    /// Found after the last text, not yet told.
     fault: Option<Fault>,
     rejected: Subpart,
 }
@@ -184,7 +184,7 @@ impl<'c> Pieces<'_, 'c> {
 
     fn tell(&mut self, fault: Fault) -> Utf8Error {
         self.rejected = fault.bytes;
-        self.decoder.error_behind(fault)
+        self.decoder.error_ending_here(fault)
     }
 }
 
@@ -256,7 +256,7 @@ fn first_error(bytes: &[u8], flaw: usize) -> Utf8Error {
     let (end, Fault { kind, bytes }) = if flaw < bytes.len() {
         scan::refuse(Last::NONE, bytes, flaw)
     } else {
-        let last = Last::NONE.behind(bytes);
+        let last = Last::NONE.after(bytes);
         (flaw, Fault { kind: ErrorKind::Truncated, bytes: Subpart::of(last.pending()) })
     };
     Utf8Error::new((end - usize::from(bytes.len())) as u64, kind, bytes.len())

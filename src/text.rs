@@ -113,7 +113,7 @@ impl TextDecoder {
         }
     }
 
-    /// The same, `offset` bytes into a stream, as [`Utf8Decoder::at`]: behind its start no BOM is looked for.
+    /// The same, `offset` bytes into a stream, as [`Utf8Decoder::at`]: after its start no BOM is looked for.
     #[must_use]
     pub const fn at(self, offset: u64) -> Self {
         Self { decoder: Utf8Decoder::at(offset), ..self }
@@ -358,7 +358,7 @@ impl<'c> TextPieces<'_, 'c> {
             Piece::Text(text) => {
                 let (refused, bom) = self.rules.start(text);
                 if refused.is_some() {
-                    // The text behind the error is not lost if the iterator is dropped now: it was not taken.
+                    // The text after the error is not lost if the iterator is dropped now: it was not taken.
                     self.pieces.restart(Utf8Decoder::at(bom as u64), &before.1[bom..]);
                     return refused;
                 }
@@ -389,7 +389,7 @@ impl<'c> TextPieces<'_, 'c> {
             let piece = self.next_piece()?;
             match piece {
                 TextPiece::Text(text) if subset.first_outside(text).is_some() => {
-                    // Back to the start of the text: the decoder never stands behind what was not given out.
+                    // Back to the start of the text: the decoder never stands after what was not given out.
                     let start = self.pieces.decoder().valid_up_to().wrapping_sub(text.len() as u64);
                     let rest = &rest[start.wrapping_sub(offset) as usize..];
                     self.pieces.restart(Utf8Decoder::at(start), rest);

@@ -13,7 +13,7 @@ struct Outcome {
     text: String,
     /// The text of each chunk, and of the end.
     per_chunk: Vec<String>,
-    /// Each error with the number of the chunk that gave it; the end is the chunk behind the last.
+    /// Each error with the number of the chunk that gave it; the end is the chunk after the last.
     errors: Vec<(usize, Utf8Error)>,
 }
 

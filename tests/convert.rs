@@ -50,7 +50,7 @@ fn run(command: &mut Command, stdin: &[u8]) -> Output {
     let stdin = stdin.to_vec();
     let writer = std::thread::spawn(move || pipe.write_all(&stdin));
     let output = child.wait_with_output().expect("the program ends");
-    // Nobody reads on behind an error.
+    // Nobody reads on after an error.
     let _ = writer.join().expect("no panic");
     output
 }

@@ -1,6 +1,6 @@
 //! The transcoder against what is installed: Python, Java, Perl, Node. Each gets a seeded corpus in one process.
 //!
-//! The differences are named here, with the sentence of the standard behind each.
+//! The differences are named here, with the sentence of the standard after each.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
 #![allow(missing_docs)]
 
@@ -311,7 +311,7 @@ fn perl_with_31_bits() {
             let at = rng.below(bytes.len());
             bytes[at] = rng.next() as u8;
         }
-        // Perl has longer forms of its own behind FE and FF, which Annex R.2 says are not used.
+        // Perl has longer forms of its own after FE and FF, which Annex R.2 says are not used.
         if !bytes.iter().any(|byte| *byte >= 0xFE) {
             cases.push((decode, format!("decode {}", hex(&bytes)), bytes));
         }

@@ -238,13 +238,10 @@ async fn another_charset_becomes_utf_8_and_says_so() {
     let mut hints = vec![(body.size_hint(), 0)];
     while let Some(frame) = body.frame().await {
         let data = frame.unwrap().into_data().unwrap();
-        hints.iter_mut().for_each(|(_, behind)| *behind += data.len() as u64);
+        hints.iter_mut().for_each(|(_, after)| *after += data.len() as u64);
         hints.push((body.size_hint(), 0));
     }
-    assert!(
-        hints.iter().all(|(hint, behind)| hint.upper().is_none_or(|upper| *behind <= upper)),
-        "{hints:?}"
-    );
+    assert!(hints.iter().all(|(hint, after)| hint.upper().is_none_or(|upper| *after <= upper)), "{hints:?}");
     // A character of two bytes, cut everywhere; and a long text, which comes out in several frames.
     let long = "日本語".repeat(20_000);
     let (bytes, ..) = (b"\x93\xFA\x96\x7B\x8C\xEA".repeat(20_000), ());

@@ -49,7 +49,7 @@ fn unstuff(chunks: &[&[u8]]) -> (Vec<u8>, bool, bool) {
     let (mut dots, mut text) = (Dots::default(), Vec::new());
     for (i, chunk) in chunks.iter().enumerate() {
         if let Some(taken) = dots.unstuff(chunk, &mut text) {
-            assert!(taken == chunk.len() && chunks[i + 1..].concat().is_empty(), "nothing stands behind it");
+            assert!(taken == chunk.len() && chunks[i + 1..].concat().is_empty(), "nothing stands after it");
             return (text, dots.bare, true);
         }
     }

@@ -284,7 +284,7 @@ fn limits_hold_and_say_so() {
     let verdict = judge_by(&with(|limits| limits.header_bytes = 100), large.as_bytes());
     assert_eq!(summary(&verdict), "1 text/plain HeaderTooLarge@100");
     assert_eq!(verdict.parts[0].bytes, large.len() as u64 - 100);
-    // The line break behind what was cut off belongs to the delimiter, however the message is cut.
+    // The line break after what was cut off belongs to the delimiter, however the message is cut.
     let large = format!("Content-Type: multipart/mixed; boundary=b\n\n--b\nA: {}\n--b--\n", "x".repeat(44));
     let verdict = judge_by(&with(|limits| limits.header_bytes = 43), large.as_bytes());
     assert_eq!((summary(&verdict).as_str(), verdict.parts[1].bytes), ("1 text/plain HeaderTooLarge@90", 4));

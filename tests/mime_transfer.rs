@@ -178,7 +178,7 @@ fn quoted_printable_agrees_with_the_naive_oracle_and_with_the_strict_crate() {
         for cut in 0..body.len().min(100) {
             assert_eq!(decode(QuotedPrintable, false, &[&body[..cut], &body[cut..]]), whole);
         }
-        // The crate wants CRLF and upper case, and has no soft break with white space behind it.
+        // The crate wants CRLF and upper case, and has no soft break with white space after it.
         let strict = quoted_printable::encode(&text);
         assert_eq!(
             bytes(QuotedPrintable, &strict),
@@ -248,10 +248,10 @@ fn faults_of_quoted_printable() {
     assert_eq!(bytes(QuotedPrintable, b"a=Zb=CZ \x80= z \rc \t\r\nd \t"), b"a=Zb=CZ \x80= z \rc\r\nd");
     for ending in [&b"\r\n"[..], b"\n", b""] {
         let line = |len: usize| [vec![b'x'; len], ending.to_vec(), b"y".to_vec()].concat();
-        let behind = if ending.is_empty() { 1 } else { 0 };
-        assert_eq!(faults(&line(76 - behind)), []);
-        assert_eq!(faults(&line(77 - behind)), [(76, LongLine, 1)]);
-        assert_eq!(faults(&line(999 - behind)), [(76, LongLine, 1), (998, LineTooLong, 1)]);
+        let after = if ending.is_empty() { 1 } else { 0 };
+        assert_eq!(faults(&line(76 - after)), []);
+        assert_eq!(faults(&line(77 - after)), [(76, LongLine, 1)]);
+        assert_eq!(faults(&line(999 - after)), [(76, LongLine, 1), (998, LineTooLong, 1)]);
     }
     let spaces = [b"x".to_vec(), vec![b' '; 5_000], b"\n".to_vec()].concat();
     assert!(bytes(QuotedPrintable, &spaces).len() < 5_002, "a line's worth of white space is held");

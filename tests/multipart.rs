@@ -17,7 +17,7 @@ use utf8_codec::{
 
 const BOUNDARY: &[u8] = b"--=_b--";
 
-/// A part: what stands behind `form-data` in its `Content-Disposition`, its other fields, its content.
+/// A part: what stands after `form-data` in its `Content-Disposition`, its other fields, its content.
 type Part<'p> = (&'p str, &'p str, &'p [u8]);
 
 fn form(parts: &[Part<'_>]) -> Vec<u8> {
@@ -183,7 +183,7 @@ fn what_another_reader_might_take_apart_otherwise_is_refused() {
         ("no end", [&head[..], b"\r\ntext"].concat()),
         ("no end of the fields", head.clone()),
         ("no delimiter at all", b"text".to_vec()),
-        ("something behind a delimiter", [&delimiter("x\r\n")[..], b"\r\n\r\n", &end].concat()),
+        ("something after a delimiter", [&delimiter("x\r\n")[..], b"\r\n\r\n", &end].concat()),
         ("half an end", [&head[..], b"\r\ntext\r\n", &delimiter("-\r\n")].concat()),
         ("a delimiter in the place of a content", [&head[..], b"\r\n", &end].concat()),
         ("a bare line feed", [&head[..], b"a: b\nc: d\r\n\r\n\r\n", &end].concat()),
@@ -245,7 +245,7 @@ fn a_form_ends_behind_its_last_frame() {
 #[test]
 fn what_is_around_the_parts_is_text_too() {
     let good = form(&[("; name=f; filename=x", "", b"\xFF")]);
-    // A delimiter in the middle of a line is none, but there are readers that find a field behind it.
+    // A delimiter in the middle of a line is none, but there are readers that find a field after it.
     let hidden = [b"x--", BOUNDARY, b"\r\nContent-Disposition: form-data; name=a\r\n\r\n\xFF\r\n"].concat();
     for around in [[&hidden[..], &good].concat(), [&good[..], &hidden].concat()] {
         let (out, error) = check_all(&around, &BodyRules::new());

@@ -151,7 +151,7 @@ fn long_samples_and_every_room_agree_with_the_oracle() {
     for from in Encoding::ALL {
         for to in Encoding::ALL {
             let mut input = dirty(&mut rng, from, 90);
-            // Runs that are taken in bulk, in front of something and behind something.
+            // Runs that are taken in bulk, in front of something and after something.
             for value in
                 "plain ASCII, longer than any block; Ещё немного кириллицы, 漢字 and 💩💩💩💩💩💩💩💩".chars()
             {

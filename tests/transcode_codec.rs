@@ -165,7 +165,7 @@ async fn it_works_under_utf8_reader() {
         under(bytes, cut).read_to_string(&mut text).await.expect("UTF-16");
         assert_eq!(text, "a💩\nb");
     }
-    // An error of the codec is one of the reader, behind the text before it.
+    // An error of the codec is one of the reader, after the text before it.
     let bytes = b"\0a\0\n\xDC\0";
     for cut in 1..bytes.len() {
         let mut lines = under(bytes, cut).lines();

@@ -110,10 +110,10 @@ fn masked_payloads_are_judged_as_they_are_unmasked_in_any_pieces() {
         let mut rest = &mut bytes[..];
         let mut verdicts = (Ok(()), Ok(()));
         while !rest.is_empty() {
-            let (piece, behind) = rest.split_at_mut(rng.below(rest.len().min(2_000)) + 1);
+            let (piece, after) = rest.split_at_mut(rng.below(rest.len().min(2_000)) + 1);
             verdicts.0 = verdicts.0.and(lent.feed_masked(piece, &mut lent_mask));
             verdicts.1 = verdicts.1.and(in_place.unmask(piece, &mut mask));
-            rest = behind;
+            rest = after;
         }
         assert_eq!(verdicts.0.and(lent.end_of_message()), verdict);
         assert_eq!(verdicts.1.and(in_place.end_of_message()), verdict);

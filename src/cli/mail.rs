@@ -109,7 +109,7 @@ enum Failed {
     Write(io::Error),
 }
 
-/// What separates the messages of an mbox, behind the empty line that ends each of them.
+/// What separates the messages of an mbox, after the empty line that ends each of them.
 const SEPARATOR: &[u8] = b"From ";
 
 /// The messages of a file.

@@ -102,7 +102,7 @@ fn name_of(file: &Path) -> String {
     one_line(&file.to_string_lossy())
 }
 
-/// The first paragraph of clap's message, in one line; the paragraphs behind it repeat the usage.
+/// The first paragraph of clap's message, in one line; the paragraphs after it repeat the usage.
 fn usage(error: &clap::Error) -> String {
     let message = error.render().to_string();
     if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {

@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// Where to accept connections; port 0 picks one
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7000", value_parser = host_port)]
     listen: String,
-    /// The server behind the proxy; without it, a line server (`serve`) is started on a loopback port
+    /// The server after the proxy; without it, a line server (`serve`) is started on a loopback port
     #[arg(long, value_name = "HOST:PORT", value_parser = host_port)]
     upstream: Option<String>,
     /// What is filtered: what clients send, what the server sends, or both

@@ -202,7 +202,7 @@ impl<'l> IntoIterator for &'l Lines {
 #[derive(Clone, Debug)]
 pub struct LinesIter<'l> {
     text: &'l str,
-    /// Of the next line; behind the end of the text there is none.
+    /// Of the next line; after the end of the text there is none.
     start: usize,
     ends: Ends,
     /// Of what every terminator ends with, unless that depends on what follows.
@@ -254,7 +254,7 @@ impl<'l> LinesIter<'l> {
     /// A line whose end is not known by its last byte.
     #[inline(never)]
     fn other(&mut self) -> Option<&'l str> {
-        // Behind the last line there is nothing.
+        // After the last line there is nothing.
         let rest = self.text.get(self.start..)?;
         let (length, terminator) = match self.ends {
             Ends::Any => LineEnding::Any.find(rest.as_bytes(), 0)?,

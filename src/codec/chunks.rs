@@ -97,7 +97,7 @@ impl Utf8Codec {
         if let Some(error) = refused
             && !out.is_empty()
         {
-            // The error is for the next call. Only that one was counted: a policy repairs everything behind the start
+            // The error is for the next call. Only that one was counted: a policy repairs everything after the start
             // of the stream, or nothing.
             self.text = before;
             self.text.seek(error.offset);

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use crate::error::Utf8Error;
 
-/// An error of a codec. The codec has consumed what it reports, and goes on behind it if it is asked.
+/// An error of a codec. The codec has consumed what it reports, and goes on after it if it is asked.
 ///
 /// Neither `Display` nor `Debug` shows payload bytes; whoever wants them takes `rejected`.
 #[non_exhaustive]

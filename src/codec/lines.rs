@@ -87,7 +87,7 @@ impl LineEnding {
         }
     }
 
-    /// Where in `line` a peer would read a terminator, the one that will be written behind it taken into account.
+    /// Where in `line` a peer would read a terminator, the one that will be written after it taken into account.
     #[inline]
     fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {
@@ -140,7 +140,7 @@ fn find(byte: u8, line: &[u8]) -> Option<usize> {
 /// # Errors
 ///
 /// One for each line that the policy does not repair, when its terminator has come: its first ill-formed sequence,
-/// with the whole line in `rejected`. The codec then stands behind the line. `FramedRead` ends at an `Err`: wrap the
+/// with the whole line in `rejected`. The codec then stands after the line. `FramedRead` ends at an `Err`: wrap the
 /// codec in [`ErrorsAsItems`](crate::ErrorsAsItems). The last line of a stream needs no terminator; one that ends
 /// inside a sequence is [`Truncated`](crate::ErrorKind::Truncated).
 ///
@@ -183,7 +183,7 @@ impl Default for MaxLength {
 enum State {
     #[default]
     Line,
-    /// Behind a CR under [`LineEnding::Any`]: an LF here is the rest of its terminator.
+    /// After a CR under [`LineEnding::Any`]: an LF here is the rest of its terminator.
     AfterCr,
     /// In a line that was told to be too long.
     Discard,
@@ -356,7 +356,7 @@ impl Decoder for Utf8LinesCodec {
                 _ => Ok(None),
             };
         }
-        // Behind a line that ends the stream a lone CR is what is left of its CRLF.
+        // After a line that ends the stream a lone CR is what is left of its CRLF.
         let terminator = if self.ending == LineEnding::LfOrCrLf { self.ending.may_start(src) } else { 0 };
         self.take(src, src.len() - terminator, terminator)
     }

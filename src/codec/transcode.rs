@@ -19,9 +19,9 @@ use crate::transcode::{Encoding, Status, Switches, Transcoder};
 /// A sequence, a code unit or a surrogate pair that is split across reads waits in the buffer: at most seven bytes.
 /// So `Framed::into_parts` hands on every byte that was not given out.
 ///
-/// What reads text on reads it behind this codec, as the second example does: `Utf8Stream` takes the items as
+/// What reads text on reads it after this codec, as the second example does: `Utf8Stream` takes the items as
 /// [`Bytes`], and so does `tokio_util::io::StreamReader`, over which there is `Utf8Reader` or any other reader of UTF-8.
-/// The text was checked here; what a stage behind adds is its policy, and its offsets count the bytes of the text.
+/// The text was checked here; what a stage after adds is its policy, and its offsets count the bytes of the text.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ use crate::transcode::{Encoding, Status, Switches, Transcoder};
 pub struct TranscodeCodec {
     reading: Transcoder,
     writing: Transcoder,
-    /// Found behind the text that was given out last.
+    /// Found after the text that was given out last.
     refused: Option<CodecError>,
 }
 

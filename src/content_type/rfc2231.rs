@@ -26,7 +26,7 @@ impl<'h> Name<'h> {
     }
 }
 
-/// Puts the sections of a parameter together in their order, and undoes percent-encoding. Sections behind a gap are
+/// Puts the sections of a parameter together in their order, and undoes percent-encoding. Sections after a gap are
 /// left out, as the RFC's readers do; a section that is there twice is a parameter of its own, which contradicts the
 /// whole. Sorted, because a header may hold thousands of them.
 pub(super) fn join(parameters: Vec<Parameter<'_>>) -> Vec<Parameter<'_>> {
@@ -69,7 +69,7 @@ fn in_any_case(name: &str) -> impl Iterator<Item = u8> {
     name.bytes().map(|byte| byte.to_ascii_lowercase())
 }
 
-/// What stands behind `charset'language'`.
+/// What stands after `charset'language'`.
 fn without_charset(value: &[u8]) -> &[u8] {
     value.splitn(3, |&byte| byte == b'\'').nth(2).unwrap_or(value)
 }
@@ -78,8 +78,8 @@ fn without_charset(value: &[u8]) -> &[u8] {
 fn unescape(value: &[u8]) -> Vec<u8> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     let (mut out, mut rest) = (Vec::with_capacity(value.len()), value);
-    while let [first, behind @ ..] = rest {
-        match behind {
+    while let [first, after @ ..] = rest {
+        match after {
             [high, low, next @ ..] if *first == b'%' => {
                 if let (Some(high), Some(low)) = (digit(high), digit(low)) {
                     out.push((high << 4 | low) as u8);
@@ -90,7 +90,7 @@ fn unescape(value: &[u8]) -> Vec<u8> {
             }
             _ => out.push(*first),
         }
-        rest = behind;
+        rest = after;
     }
     out
 }

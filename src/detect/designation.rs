@@ -48,7 +48,7 @@ pub struct DesignationMatch {
 }
 
 impl DesignationMatch {
-    /// Absolute position of the first byte behind it.
+    /// Absolute position of the first byte after it.
     pub const fn end(&self) -> u64 {
         self.offset + self.len as u64
     }
@@ -74,7 +74,7 @@ pub struct DesignationRecogniser {
     foreign: bool,
 }
 
-/// `ESC`, `ESC %` and `ESC % /`: behind which unit we are.
+/// `ESC`, `ESC %` and `ESC % /`: after which unit we are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]

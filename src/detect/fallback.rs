@@ -190,9 +190,9 @@ impl FallbackDecoder {
     fn push(&mut self, bytes: &[u8], out: &mut String) {
         let mut rest = bytes;
         if self.decided.is_none() {
-            let (held, behind) = rest.split_at(rest.len().min(self.limit - self.line.len().min(self.limit)));
+            let (held, after) = rest.split_at(rest.len().min(self.limit - self.line.len().min(self.limit)));
             self.line.extend_from_slice(held);
-            rest = behind;
+            rest = after;
             if self.line.len() >= self.limit {
                 self.decide(out);
             }

@@ -27,7 +27,7 @@ pub enum Detection {
         /// Multi-byte sequences seen.
         sequences: u64,
     },
-    /// The BOM `EF BB BF`, and well-formed UTF-8 behind it.
+    /// The BOM `EF BB BF`, and well-formed UTF-8 after it.
     Utf8WithBom {
         /// Multi-byte sequences seen, without the BOM.
         sequences: u64,

@@ -174,7 +174,7 @@ impl Machine {
     }
 }
 
-/// The value of a whole sequence (Annex R, Table 5): the free bits of its bytes, behind each other.
+/// The value of a whole sequence (Annex R, Table 5): the free bits of its bytes, after each other.
 #[inline]
 fn value(sequence: &[u8]) -> u32 {
     match *sequence {

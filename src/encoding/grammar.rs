@@ -89,7 +89,7 @@ pub(crate) enum Step {
 
 /// Longest sequence of any encoding: RFC 2279 has six bytes.
 const MAX_LEN: u8 = 6;
-/// States `1..MAX_LEN` want that many more bytes of any continuation; those behind them want a second byte in a
+/// States `1..MAX_LEN` want that many more bytes of any continuation; those after them want a second byte in a
 /// narrower range.
 const FIRST_NARROW: u8 = MAX_LEN;
 const MAX_STATES: usize = 16;

@@ -72,7 +72,7 @@ pin_project! {
         repaired: u64,
         state: State,
         watch: Watch,
-        // Bytes to take and drop behind an error.
+        // Bytes to take and drop after an error.
         drain: u64,
     }
 }

@@ -12,7 +12,7 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 /// The error of a body that is checked.
 ///
 /// `Display` is short and shows no byte of the body, because frameworks put it into replies: axum's extractors
-/// answer `400` with it. It is found again behind the errors that wrap it with [`Utf8BodyError::find`].
+/// answer `400` with it. It is found again after the errors that wrap it with [`Utf8BodyError::find`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Utf8BodyError {
@@ -55,7 +55,7 @@ impl Utf8BodyError {
         }
     }
 
-    /// The error of a checked body behind whatever a framework wrapped around it.
+    /// The error of a checked body after whatever a framework wrapped around it.
     ///
     /// ```
     /// use utf8_codec::{ErrorKind, Utf8BodyError, Utf8Error};
@@ -69,7 +69,7 @@ impl Utf8BodyError {
         let mut next = Some(error);
         while let Some(error) = next {
             match error.downcast_ref() {
-                // Behind whatever is between two bodies there may be the check that refused.
+                // After whatever is between two bodies there may be the check that refused.
                 Some(Self::Inner(inner)) => {
                     return Self::find(inner.as_ref()).or_else(|| error.downcast_ref());
                 }

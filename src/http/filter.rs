@@ -185,13 +185,13 @@ impl Filter {
     }
 }
 
-/// Whether every body has as many bytes behind the decoder as before it.
+/// Whether every body has as many bytes after the decoder as before it.
 pub(crate) fn keeps_length(decoder: &TextDecoder) -> bool {
     matches!(decoder.error_policy(), ErrorPolicy::Strict | ErrorPolicy::Substitute(_))
         && matches!(decoder.bom_policy(), BomPolicy::Keep | BomPolicy::Reject)
 }
 
-/// Whether every body has the same bytes behind the decoder, or an error.
+/// Whether every body has the same bytes after the decoder, or an error.
 pub(crate) fn keeps_bytes(decoder: &TextDecoder) -> bool {
     decoder.error_policy() == ErrorPolicy::Strict && keeps_length(decoder)
 }

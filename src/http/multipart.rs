@@ -23,7 +23,7 @@ pub(crate) const HEADER_LIMIT: usize = 16 * 1024;
 pub enum MultipartError {
     /// The `boundary` is missing, or is not one in the sense of RFC 2046 §5.1.1: `1..=70` characters.
     Boundary,
-    /// The bytes at this offset in the body fit nowhere: behind a delimiter, or in the header fields of a part.
+    /// The bytes at this offset in the body fit nowhere: after a delimiter, or in the header fields of a part.
     Malformed {
         /// Absolute position in the body, in bytes.
         offset: u64,
@@ -77,8 +77,8 @@ impl core::error::Error for MultipartError {}
 ///
 /// What may be the start of a delimiter is held back until it is one or is not; all of it is known, so nothing is
 /// stored. Every ambiguity that could make the next parser see a field where this one sees a file is an error: a
-/// delimiter with something else behind it, a delimiter in the place of a content, bare line ends or twice the same
-/// field in the headers of a part. What stands before the first delimiter and behind the last one is text: RFC 2046
+/// delimiter with something else after it, a delimiter in the place of a content, bare line ends or twice the same
+/// field in the headers of a part. What stands before the first delimiter and after the last one is text: RFC 2046
 /// §5.1.1 has readers ignore it, and there are some that find a delimiter, and so a field, in the middle of its lines.
 /// Not among the ambiguities is a bare CR or LF before the hyphens inside a file: that is no delimiter by the RFC, and
 /// whoever hands forms on to a reader that takes it for one must have the files checked too.
@@ -87,7 +87,7 @@ pub(crate) struct Multipart {
     /// `CRLF -- boundary`.
     delimiter: Bytes,
     rules: BodyRules,
-    /// By the field `_charset_`, for the fields behind it (RFC 7578 §4.6).
+    /// By the field `_charset_`, for the fields after it (RFC 7578 §4.6).
     default_charset: Option<Vec<u8>>,
     place: Place,
     /// In which part the place is.
@@ -102,20 +102,20 @@ pub(crate) struct Multipart {
 /// Where in the form the next byte is.
 #[derive(Debug)]
 enum Place {
-    /// Before the first delimiter, or in the content of a part, behind so many bytes of a delimiter. The CRLF of the
+    /// Before the first delimiter, or in the content of a part, after so many bytes of a delimiter. The CRLF of the
     /// delimiter may be `imagined`: at the start, where it may be the first line.
     Content { matched: usize, imagined: bool },
-    /// Behind a delimiter, and what came since.
-    Delimiter(Behind),
+    /// After a delimiter, and what came since.
+    Delimiter(After),
     /// In the header fields of a part, and what came of them.
     Headers(Vec<u8>),
-    /// Behind the closing delimiter.
+    /// After the closing delimiter.
     Epilogue,
 }
 
-/// What has come behind a delimiter.
+/// What has come after a delimiter.
 #[derive(Clone, Copy, Debug)]
-enum Behind {
+enum After {
     Nothing,
     Hyphen,
     WhiteSpace,
@@ -158,9 +158,9 @@ impl Multipart {
                     let (matched, imagined) = (*matched, *imagined);
                     self.content(chunk, at, matched, imagined)
                 }
-                Place::Delimiter(behind) => {
-                    let behind = *behind;
-                    self.behind_delimiter(chunk, at, behind)
+                Place::Delimiter(after) => {
+                    let after = *after;
+                    self.behind_delimiter(chunk, at, after)
                 }
                 Place::Headers(_) => self.headers(chunk, at),
                 Place::Epilogue => {
@@ -171,7 +171,7 @@ impl Multipart {
             self.offset += (next - at) as u64;
             at = next;
         }
-        // Behind an error nothing is looked at, nor asked for again.
+        // After an error nothing is looked at, nor asked for again.
         self.offset += (chunk.len() - at) as u64;
         self.out.end_chunk(chunk);
     }
@@ -190,7 +190,7 @@ impl Multipart {
         }
         self.end_part(&none);
         if matches!(self.place, Place::Epilogue) {
-            // A body may go on behind its end.
+            // A body may go on after its end.
             self.part = frame(&self.rules, self.offset);
         } else {
             self.fail(MultipartError::Unterminated { offset: self.offset });
@@ -226,7 +226,7 @@ impl Multipart {
         held as u64
     }
 
-    /// Bytes  wait to be taken, and whether an error waits behind them.
+    /// Bytes  wait to be taken, and whether an error waits after them.
     pub(crate) fn queued(&self) -> (u64, bool) {
         (self.out.queued(), self.fault.is_some())
     }
@@ -251,7 +251,7 @@ impl Multipart {
                 self.end_part(chunk);
                 if self.fault.is_none() {
                     self.out.copy(chunk, &delimiter[imaginary(imagined)..]);
-                    self.place = Place::Delimiter(Behind::Nothing);
+                    self.place = Place::Delimiter(After::Nothing);
                 }
                 return next;
             }
@@ -280,7 +280,7 @@ impl Multipart {
                 self.end_part(chunk);
                 if self.fault.is_none() {
                     self.out.span(chunk, candidate..next);
-                    self.place = Place::Delimiter(Behind::Nothing);
+                    self.place = Place::Delimiter(After::Nothing);
                 }
                 return next;
             }
@@ -298,17 +298,17 @@ impl Multipart {
         self.check(chunk, Run::Others(&bytes));
     }
 
-    /// Takes what is behind a delimiter: `--` if it is the last one, white space and CRLF if not.
-    fn behind_delimiter(&mut self, chunk: &Bytes, at: usize, behind: Behind) -> usize {
-        self.place = match (behind, chunk[at]) {
-            (Behind::Nothing, b'-') => Place::Delimiter(Behind::Hyphen),
-            (Behind::Hyphen, b'-') => {
+    /// Takes what is after a delimiter: `--` if it is the last one, white space and CRLF if not.
+    fn behind_delimiter(&mut self, chunk: &Bytes, at: usize, after: After) -> usize {
+        self.place = match (after, chunk[at]) {
+            (After::Nothing, b'-') => Place::Delimiter(After::Hyphen),
+            (After::Hyphen, b'-') => {
                 self.part = frame(&self.rules, self.offset + 1);
                 Place::Epilogue
             }
-            (Behind::Nothing | Behind::WhiteSpace, b' ' | b'\t') => Place::Delimiter(Behind::WhiteSpace),
-            (Behind::Nothing | Behind::WhiteSpace, b'\r') => Place::Delimiter(Behind::Cr),
-            (Behind::Cr, b'\n') => Place::Headers(Vec::new()),
+            (After::Nothing | After::WhiteSpace, b' ' | b'\t') => Place::Delimiter(After::WhiteSpace),
+            (After::Nothing | After::WhiteSpace, b'\r') => Place::Delimiter(After::Cr),
+            (After::Cr, b'\n') => Place::Headers(Vec::new()),
             _ => {
                 self.fail(MultipartError::Malformed { offset: self.offset });
                 return at;
@@ -318,7 +318,7 @@ impl Multipart {
         at + 1
     }
 
-    /// Takes the header fields of a part, up to the empty line behind them.
+    /// Takes the header fields of a part, up to the empty line after them.
     fn headers(&mut self, chunk: &Bytes, at: usize) -> usize {
         let Place::Headers(seen) = &mut self.place else { return at };
         let start = self.offset - seen.len() as u64;
@@ -430,7 +430,7 @@ impl Multipart {
     }
 }
 
-/// The text around the contents, which has no BOM: header fields, and what is before and behind the parts.
+/// The text around the contents, which has no BOM: header fields, and what is before and after the parts.
 fn frame(rules: &BodyRules, start: u64) -> Part {
     Part::text(rules.text_decoder().bom(BomPolicy::Keep), start, false)
 }

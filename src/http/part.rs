@@ -51,7 +51,7 @@ impl Part {
 pub(crate) struct PartHeaders<'f> {
     pub(crate) content_type: Option<ContentType<'f>>,
     /// Whether its `Content-Disposition` has a `filename`. By RFC 7578 §4.2 there must be no `filename*`, and there are
-    /// readers that find no file behind it.
+    /// readers that find no file after it.
     pub(crate) is_file: bool,
     /// Whether it is the field `_charset_`.
     pub(crate) is_charset: bool,

@@ -16,7 +16,7 @@ use crate::error::Utf8Error;
 pub enum Message {
     /// The request: its sender is to blame, and gets a `4xx`.
     Request,
-    /// The response: the service behind the layer is to blame, and the client gets a `502`.
+    /// The response: the service after the layer is to blame, and the client gets a `502`.
     Response,
 }
 
@@ -46,7 +46,7 @@ pub enum Reason {
     Header(HeaderName, Utf8Error),
     /// The percent-decoded path is not well-formed. The offset counts decoded bytes.
     Path(Utf8Error),
-    /// The percent-decoded query is not well-formed. The offset counts decoded bytes, from behind the `?`.
+    /// The percent-decoded query is not well-formed. The offset counts decoded bytes, from after the `?`.
     Query(Utf8Error),
     /// The `Content-Type` is not a media type.
     ContentType(ContentTypeError),
@@ -136,7 +136,7 @@ impl Refusal {
         Self { message, reason, content_type: None }
     }
 
-    /// The refusal behind an error that a handler got from a checked request body, however it is wrapped; `None` if
+    /// The refusal after an error that a handler got from a checked request body, however it is wrapped; `None` if
     /// the body failed for another reason.
     ///
     /// For handlers that read the body themselves and want to answer as the layer does:

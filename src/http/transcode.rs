@@ -24,7 +24,7 @@ pub(crate) struct Transcoder {
     offset: u64,
     repaired: u64,
     end: End,
-    /// Found behind the last text, not yet told.
+    /// Found after the last text, not yet told.
     fault: Option<Undecodable>,
 }
 
@@ -53,7 +53,7 @@ impl Transcoder {
 
     pub(crate) fn feed(&mut self, chunk: Bytes) {
         if self.end == End::Told {
-            // A body that goes on behind its end. The decoder may not.
+            // A body that goes on after its end. The decoder may not.
             self.decoder = self.charset.new_decoder_without_bom_handling();
             self.end = End::Open;
         }
@@ -88,7 +88,7 @@ impl Transcoder {
                 DecoderResult::OutputFull => {}
                 DecoderResult::InputEmpty if last => self.end = End::Told,
                 DecoderResult::InputEmpty => {}
-                DecoderResult::Malformed(len, behind) => match self.replacement() {
+                DecoderResult::Malformed(len, after) => match self.replacement() {
                     Some(text_of_it) => {
                         self.repaired += 1;
                         text.resize(text.len().max(filled + 4), 0);
@@ -96,7 +96,7 @@ impl Transcoder {
                     }
                     None if self.on_error == ErrorPolicy::Skip => self.repaired += 1,
                     None => {
-                        let offset = self.offset - u64::from(behind) - u64::from(len);
+                        let offset = self.offset - u64::from(after) - u64::from(len);
                         let charset = self.charset.name();
                         self.fault = Some(Undecodable { offset, len, charset });
                     }

@@ -1,4 +1,4 @@
-//! What a body tells those who wait behind it: counters, events, the layer that answers for it.
+//! What a body tells those who wait after it: counters, events, the layer that answers for it.
 
 use std::sync::{Arc, OnceLock};
 

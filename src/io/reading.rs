@@ -165,7 +165,7 @@ impl Text {
         let (piece, taken) = self.decoder.take_piece(bytes);
         if let Some(TextPiece::Text(text)) = piece {
             self.known = text.len();
-            // What is unfinished behind the text stays where it is until the text is gone.
+            // What is unfinished after the text stays where it is until the text is gone.
             let unfinished = self.decoder.pending().len();
             self.decoder = self.decoder.at(self.decoder.offset().wrapping_sub(unfinished as u64));
             return taken - unfinished - text.len();

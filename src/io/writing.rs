@@ -87,7 +87,7 @@ impl Writing {
         }
     }
 
-    /// The inner writer has taken the first `written` bytes of `text`, which ends `taken` bytes behind what was
+    /// The inner writer has taken the first `written` bytes of `text`, which ends `taken` bytes after what was
     /// taken so far. The character that it has begun is ours to finish; how much is taken from the caller.
     fn take_part(&mut self, text: &str, written: usize, taken: usize) -> usize {
         if written == 0 {

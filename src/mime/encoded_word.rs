@@ -38,7 +38,7 @@ impl EncodedWords {
     pub(super) fn judge(&mut self, field: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
         let mut line_at = offset;
         for line in field.split_inclusive(|&byte| byte == b'\n') {
-            // Behind the last end of a word none starts: a line of nothing but starts is read once.
+            // After the last end of a word none starts: a line of nothing but starts is read once.
             if let Some(last) = memmem::rfind(line, b"?=") {
                 self.judge_line(&line[..last + 2], line_at, each);
             }
@@ -90,13 +90,13 @@ impl<'f> Word<'f> {
         if charset.is_empty() || !charset.iter().all(u8::is_ascii_graphic) {
             return None;
         }
-        let behind = start + 2 + charset.len();
-        let base64 = match line.get(behind..behind + 3)? {
+        let after = start + 2 + charset.len();
+        let base64 = match line.get(after..after + 3)? {
             [b'?', b'B' | b'b', b'?'] => true,
             [b'?', b'Q' | b'q', b'?'] => false,
             _ => return None,
         };
-        let text_at = behind + 3;
+        let text_at = after + 3;
         let text = &line[text_at..];
         let text = &text[..memmem::find(text, b"?=")?];
         Some(Self { charset, base64, text_at, text })
@@ -110,9 +110,9 @@ fn judge_quoted(text: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
     // Where the bytes stood that may still turn out to be ill-formed: what is pending, and the newest.
     let mut places = [0_u64; 4];
     let mut at = 0;
-    while let [first, behind @ ..] = &text[at..] {
+    while let [first, after @ ..] = &text[at..] {
         let place = offset + at as u64;
-        let (byte, len) = match (first, behind) {
+        let (byte, len) = match (first, after) {
             (b'_', _) => (b' ', 1),
             (b'=', [high, low, ..]) if digit(*high).is_some() && digit(*low).is_some() => {
                 ((digit(*high).unwrap_or(0) << 4 | digit(*low).unwrap_or(0)) as u8, 3)

@@ -46,7 +46,7 @@ pub(super) enum Header {
 pub(super) struct HeaderReader {
     limits: MimeLimits,
     words: EncodedWords,
-    /// The field that is read, and the line behind it.
+    /// The field that is read, and the line after it.
     field: Vec<u8>,
     field_at: u64,
     /// Where in `field` the last line starts.

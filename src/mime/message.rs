@@ -159,7 +159,7 @@ impl MessageValidator {
     /// Ends the message: what is to be said about it. The validator is then as new.
     pub fn finish(&mut self) -> MessageVerdict {
         // Once and again: the last line of a header may turn out to be no field but a delimiter, or the header of a
-        // message, behind which a part begins.
+        // message, after which a part begins.
         loop {
             let held = self.splitter.finish();
             if held.is_none() && !matches!(self.reading, Reading::Header(_)) {

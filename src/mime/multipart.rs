@@ -6,7 +6,7 @@
 //!   Inside ── line break (held) ──> Start ── a line that may be a delimiter (held) ──> Delimiter
 //! ```
 //!
-//! The line break before a delimiter belongs to it, so it is held until the line behind it is known to be none. As
+//! The line break before a delimiter belongs to it, so it is held until the line after it is known to be none. As
 //! long as nothing is open everything is content, and nothing is held or looked at.
 
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ use memchr::memmem;
 
 /// Longest boundary (RFC 2046 §5.1.1).
 pub(super) const MAX_BOUNDARY: usize = 70;
-/// Longest line that may be a delimiter: white space behind it counts as what a transport put there, as far as a
+/// Longest line that may be a delimiter: white space after it counts as what a transport put there, as far as a
 /// line may be long.
 const MAX_LINE: usize = 998;
 
@@ -45,7 +45,7 @@ enum State {
     Start,
     /// In a line that is none.
     Inside,
-    /// Behind a CR that is held, and nothing else is: of a line break if LF follows.
+    /// After a CR that is held, and nothing else is: of a line break if LF follows.
     Cr,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Splitter {
     /// With the two hyphens before them, the outermost first.
     boundaries: Vec<Vec<u8>>,
     state: State,
-    /// A line break and the line behind it, of which it is not known whether they are content.
+    /// A line break and the line after it, of which it is not known whether they are content.
     held: Vec<u8>,
     /// How much of it is the line break.
     held_break: usize,
@@ -241,9 +241,9 @@ impl Splitter {
     }
 
     fn take<'c>(&mut self, rest: &mut &'c [u8], len: usize) -> &'c [u8] {
-        let (taken, behind) = rest.split_at(len);
+        let (taken, after) = rest.split_at(len);
         self.offset += len as u64;
-        *rest = behind;
+        *rest = after;
         taken
     }
 

@@ -33,7 +33,7 @@ impl MessageValidator {
     ///
     /// # Cancel safety
     ///
-    /// It is cancel safe: all bytes that were read are in the validator, and the next call goes on behind them.
+    /// It is cancel safe: all bytes that were read are in the validator, and the next call goes on after them.
     pub async fn read<R>(&mut self, reader: &mut R) -> io::Result<MessageVerdict>
     where
         R: AsyncRead + Unpin + ?Sized,

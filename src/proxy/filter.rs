@@ -46,7 +46,7 @@ pub enum Verdict {
     Pass,
     /// Ill-formed sequences were repaired; this was the first of the chunk.
     Repaired(Utf8Error),
-    /// Behind the body the stream is ill-formed: forward the body, then close. Every later chunk is refused whole,
+    /// After the body the stream is ill-formed: forward the body, then close. Every later chunk is refused whole,
     /// with the same error.
     Refuse(Utf8Error),
 }
@@ -82,7 +82,7 @@ impl Filter {
         }
         let mut text = Forward::of(&chunk);
         let mut verdict = Verdict::Pass;
-        // Whether the stream goes on behind the piece.
+        // Whether the stream goes on after the piece.
         let mut judge = |piece: TextPiece<'_>| {
             match piece {
                 TextPiece::Text(good) => text.lend(good),

@@ -34,7 +34,7 @@ impl fmt::Display for Direction {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Flow {
-    /// Bytes read; what is read and dropped behind a refusal is not counted.
+    /// Bytes read; what is read and dropped after a refusal is not counted.
     pub read: u64,
     /// Bytes written.
     pub written: u64,

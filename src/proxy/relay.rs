@@ -96,7 +96,7 @@ impl Relay {
         Self { idle_timeout: Some(idle_timeout), ..self }
     }
 
-    /// How long a connection goes on behind the refusal or the failure of one direction; a second unless it is set.
+    /// How long a connection goes on after the refusal or the failure of one direction; a second unless it is set.
     #[must_use]
     pub const fn linger(self, linger: Duration) -> Self {
         Self { linger, ..self }
@@ -200,26 +200,26 @@ struct Deadline {
 
 impl Deadline {
     fn new(idle_timeout: Option<Duration>) -> Self {
-        Self { idle_timeout, moved: 0, lingers: false, wake: behind(idle_timeout) }
+        Self { idle_timeout, moved: 0, lingers: false, wake: after(idle_timeout) }
     }
 
     /// How much has moved so far.
     fn see(&mut self, moved: u64) {
         if moved != self.moved && !self.lingers {
             self.moved = moved;
-            self.wake = behind(self.idle_timeout);
+            self.wake = after(self.idle_timeout);
         }
     }
 
     /// The connection has this long to end, and no longer than it may be idle.
     fn linger(&mut self, linger: Duration) {
         self.lingers = true;
-        self.wake = self.wake.min(behind(Some(linger)));
+        self.wake = self.wake.min(after(Some(linger)));
     }
 }
 
 /// Now and this much more; a time that nobody sees if there is none, or if the clock does not reach that far.
-fn behind(duration: Option<Duration>) -> Instant {
+fn after(duration: Option<Duration>) -> Instant {
     const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
     let now = Instant::now();
     duration.and_then(|duration| now.checked_add(duration)).unwrap_or_else(|| now + FAR)

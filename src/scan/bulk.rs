@@ -46,15 +46,15 @@ pub(super) unsafe fn take_large<V: Vector>(last: &mut Last, chunk: &[u8]) -> usi
         if flaw < len {
             return flaw;
         }
-        let behind = Last::new(last_four(chunk.as_ptr().add(len)), 0);
-        if behind.ends_with_no_lead() {
+        let after = Last::new(last_four(chunk.as_ptr().add(len)), 0);
+        if after.ends_with_no_lead() {
             return len - 1;
         }
-        let behind = behind.after(*last);
+        let after = after.with_history_of(*last);
         *last = match (is_beyond, last.is_beyond()) {
-            (false, _) => behind,
-            (true, false) => behind.beyond(),
-            (true, true) => behind.less_beyond(),
+            (false, _) => after,
+            (true, false) => after.beyond(),
+            (true, true) => after.less_beyond(),
         };
         len
     }
@@ -106,7 +106,7 @@ unsafe fn first_flaw<V: Vector>(chunk: &[u8], mut hope: bool, is_beyond: &mut bo
                 }
                 if hope {
                     let halves = [0, half].map(|skip| is_ascii::<V>(start.add(at + skip), V::GROUP / 2));
-                    // Or the byte behind the first half must be judged too: it may be due to be a continuation.
+                    // Or the byte after the first half must be judged too: it may be due to be a continuation.
                     let is_apart = halves[1] & is_ascii_word(last_four(start.add(at + half)));
                     if halves[0] | is_apart {
                         // Without a branch, since it may be either.

@@ -18,7 +18,7 @@ pub(super) struct Implementation {
     pub(super) is_supported: fn() -> bool,
     /// Takes a chunk of four bytes or more that follows `last`, if it is good, and gives its length; or leaves the
     /// bytes of `last` as they are and gives the place of the first byte that makes the stream ill-formed. For one
-    /// that is never a lead this may be the place behind it, if the chunk has one.
+    /// that is never a lead this may be the place after it, if the chunk has one.
     ///
     /// # Safety
     ///

@@ -106,7 +106,7 @@ impl Last {
         u64::from_le_bytes(self.0) & (0x8080_8080 | (CALM as u64) << 32) == (CALM as u64) << 32
     }
 
-    /// Behind a chunk that was ASCII.
+    /// After a chunk that was ASCII.
     #[inline]
     pub(super) const fn calm(self) -> Self {
         Self::new(self.word(), CALMEST)
@@ -125,21 +125,21 @@ impl Last {
         self.guess() > 0xFFFF || holds_four(self.word())
     }
 
-    /// Behind a chunk with a sequence of four.
+    /// After a chunk with a sequence of four.
     #[inline]
     pub(super) const fn beyond(self) -> Self {
         Self::new(self.word(), self.guess() & 0xFFFF | BEYOND)
     }
 
-    /// Behind a chunk that was not ASCII, or not tried for it, with the guess of those before it. Without a branch:
+    /// After a chunk that was not ASCII, or not tried for it, with the guess of those before it. Without a branch:
     /// nobody could foresee it.
     #[inline]
-    pub(super) const fn after(self, before: Self) -> Self {
+    pub(super) const fn with_history_of(self, before: Self) -> Self {
         let kept = if self.is_ascii() { 0xFFFF_FFFF } else { 0xFFFF_0000 };
         Self::new(self.word(), (before.guess() + STEP) & kept)
     }
 
-    /// Behind another chunk that was judged as one that may have sequences of four.
+    /// After another chunk that was judged as one that may have sequences of four.
     #[inline]
     pub(super) const fn less_beyond(self) -> Self {
         let guess = self.guess();
@@ -151,17 +151,17 @@ impl Last {
         twin::is_never_a_lead(self.0[3])
     }
 
-    /// What they are behind a chunk.
+    /// What they are after a chunk.
     #[inline]
-    pub(crate) fn behind(self, chunk: &[u8]) -> Self {
+    pub(crate) fn after(self, chunk: &[u8]) -> Self {
         match chunk.last_chunk() {
             Some(&bytes) => Self::new(u32::from_le_bytes(bytes), self.guess()),
-            None => chunk.iter().fold(self, |last, &byte| last.behind_byte(byte)),
+            None => chunk.iter().fold(self, |last, &byte| last.after_byte(byte)),
         }
     }
 
     #[inline]
-    pub(super) const fn behind_byte(self, byte: u8) -> Self {
+    pub(super) const fn after_byte(self, byte: u8) -> Self {
         // Not calm any more: the byte may have begun a sequence.
         Self::new(self.word() >> 8 | (byte as u32) << 24, 0)
     }

@@ -50,7 +50,7 @@ pub(crate) use last::Last;
 /// Chunks up to this length are tried for ASCII as a whole, and are not worth the way to alignment.
 const SMALL: usize = 384;
 
-/// The bytes of an ill-formed maximal subpart: one to three, or none where there is no fault. Behind them their
+/// The bytes of an ill-formed maximal subpart: one to three, or none where there is no fault. After them their
 /// number: all of it is one word, which is moved faster than its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Subpart([u8; 4]);
@@ -91,7 +91,7 @@ pub(crate) struct Fault {
 pub(crate) enum End {
     /// Nothing but an unfinished sequence, which is often empty: the chunk was taken whole.
     Unfinished(Last),
-    /// An ill-formed sequence, behind which the scan stopped.
+    /// An ill-formed sequence, after which the scan stopped.
     IllFormed(Fault),
 }
 
@@ -117,7 +117,7 @@ pub(crate) fn take(last: &mut Last, chunk: &[u8]) -> Result<(), usize> {
     if twin::is_flaw(last.word(), byte) || twin::is_never_a_lead(byte) {
         return Err(0);
     }
-    *last = last.behind_byte(byte);
+    *last = last.after_byte(byte);
     Ok(())
 }
 
@@ -156,7 +156,7 @@ fn take_few(last: &mut Last, chunk: &[u8]) -> usize {
         Some(_) if flaw < chunk.len() => flaw,
         Some(&byte) if twin::is_never_a_lead(byte) => flaw - 1,
         _ => {
-            *last = last.behind(chunk);
+            *last = last.after(chunk);
             flaw
         }
     }
@@ -183,7 +183,7 @@ pub(crate) fn prefix(mut last: Last, chunk: &[u8]) -> (&str, End) {
 /// Gives how many bytes of the chunk that takes, and the fault.
 #[inline(never)]
 pub(crate) fn refuse(last: Last, chunk: &[u8], flaw: usize) -> (usize, Fault) {
-    let before = last.behind(&chunk[..flaw]);
+    let before = last.after(&chunk[..flaw]);
     let begun = before.pending();
     let (mut state, mut refused) = (State::BOUNDARY, None);
     for &byte in begun {
@@ -238,7 +238,7 @@ pub(crate) fn finish_sequence(last: Last, chunk: &[u8]) -> Seam {
             }
         }
     }
-    Seam::Open(Scan { taken, end: End::Unfinished(last.behind(chunk)) })
+    Seam::Open(Scan { taken, end: End::Unfinished(last.after(chunk)) })
 }
 
 /// The character that a whole sequence stands for (RFC 3629 §3).

@@ -10,7 +10,7 @@ use super::kernel::Kernel;
 /// Bytes that are looked at in one go.
 const STRETCH: usize = 4096;
 
-/// Places found in one go: those of a block have room behind twice as many.
+/// Places found in one go: those of a block have room after twice as many.
 const ROOM: usize = 3 * BLOCK;
 
 pub(super) const BLOCK: usize = 64;
@@ -75,9 +75,9 @@ impl Places {
         while start < STRETCH
             && let Some(room) = self.found.get_mut(count..).and_then(|room| room.first_chunk_mut())
         {
-            if let Some((block, behind)) = rest.split_first_chunk() {
+            if let Some((block, after)) = rest.split_first_chunk() {
                 count += note(bits(block), start as u16, room);
-                rest = behind;
+                rest = after;
                 start += BLOCK;
             } else {
                 let mut block = [0; BLOCK];

@@ -13,7 +13,7 @@ const MASK: u64 = (1 << WIDTH) - 1;
 const BOUNDARY: u64 = 0;
 /// The numbers of the states of [`UTF_8`], by their number there; nothing in this encoding is longer than four bytes.
 const STATES: [u8; 8] = [0, 1, 2, 3, 6, 7, 8, 9];
-/// The state behind them: a byte was refused, and nothing leads away from it.
+/// The state after them: a byte was refused, and nothing leads away from it.
 const REFUSED: u64 = STATES.len() as u64 * WIDTH as u64;
 
 static SHIFTS: [u64; 256] = shifts(&UTF_8);
@@ -50,7 +50,7 @@ fn step(state: u64, byte: u8) -> u64 {
     SHIFTS[usize::from(byte)] >> (state & MASK)
 }
 
-/// The state behind bytes of which the last came last; `0` where none came.
+/// The state after bytes of which the last came last; `0` where none came.
 fn state_after(last: u32) -> u64 {
     // A good stream needs three bytes to be known. What stands before them may be half a sequence: it is skipped.
     let bytes = last.to_le_bytes();
@@ -63,10 +63,10 @@ const BLOCK: usize = 32;
 /// [`Implementation::take`](super::kernel::Implementation::take), and safe.
 pub(super) fn take(last: &mut Last, chunk: &[u8]) -> usize {
     let mut before = *last;
-    let behind = before.behind(chunk);
+    let after = before.after(chunk);
     if chunk.len() <= SMALL && before.is_calm() {
         if chunk.is_ascii() {
-            *last = behind.calm();
+            *last = after.calm();
             return chunk.len();
         }
         before = before.disappointed();
@@ -75,10 +75,10 @@ pub(super) fn take(last: &mut Last, chunk: &[u8]) -> usize {
     if flaw < chunk.len() {
         return flaw;
     }
-    if behind.ends_with_no_lead() {
+    if after.ends_with_no_lead() {
         return flaw - 1;
     }
-    *last = behind.after(before);
+    *last = after.with_history_of(before);
     flaw
 }
 

@@ -10,7 +10,7 @@ fn flaw_of(kernel: Kernel, word: u32, chunk: &[u8]) -> usize {
         let before = Last::new(word, guess);
         let mut last = before;
         let found = if chunk.len() < 4 { take_few(&mut last, chunk) } else { kernel.take(&mut last, chunk) };
-        let expected = if found < chunk.len() { before } else { before.behind(chunk) };
+        let expected = if found < chunk.len() { before } else { before.after(chunk) };
         assert_eq!(last.word(), expected.word(), "{chunk:02X?}");
         found
     });
@@ -18,7 +18,7 @@ fn flaw_of(kernel: Kernel, word: u32, chunk: &[u8]) -> usize {
     found[0]
 }
 
-/// The places of a flaw that a kernel may tell: what a byte that is never a lead does is seen at it or behind it.
+/// The places of a flaw that a kernel may tell: what a byte that is never a lead does is seen at it or after it.
 fn assert_flaw(kernel: Kernel, last: u32, chunk: &[u8], context: &dyn Fn() -> String) {
     let twin = twin::first_flaw(last, chunk);
     let found = flaw_of(kernel, last, chunk);
@@ -26,7 +26,7 @@ fn assert_flaw(kernel: Kernel, last: u32, chunk: &[u8], context: &dyn Fn() -> St
     assert!(found == twin || early, "{kernel:?} finds {found}, not {twin}: {}", context());
 }
 
-/// Bytes, and where they stand in memory: `offset` bytes behind a cache line.
+/// Bytes, and where they stand in memory: `offset` bytes after a cache line.
 struct Placed {
     memory: Vec<u8>,
     start: usize,
@@ -144,7 +144,7 @@ fn every_critical_sequence_is_judged_alike_at_every_place_and_length() {
                     let critical = CRITICAL[(at + 3 * len + i) % CRITICAL.len()];
                     let end = len.min(at + critical.len());
                     placed.chunk_mut()[at..end].copy_from_slice(&critical[..end - at]);
-                    let last = Last::NONE.behind(LASTS[(at + len) % LASTS.len()]).word();
+                    let last = Last::NONE.after(LASTS[(at + len) % LASTS.len()]).word();
                     assert_flaw(kernel, last, placed.chunk(), &|| {
                         format!("{critical:02X?} at {at} of {len}")
                     });
@@ -165,7 +165,7 @@ fn every_pair_of_a_state_and_a_critical_sequence_is_judged_alike_where_chunks_me
                     let mut chunk = critical.to_vec();
                     chunk.extend(text(len, ALPHABETS[4]));
                     let placed = Placed::new(&chunk, len % 64);
-                    let word = Last::NONE.behind(last).word();
+                    let word = Last::NONE.after(last).word();
                     assert_flaw(kernel, word, placed.chunk(), &|| format!("{last:02X?} then {chunk:02X?}"));
                 }
             }
@@ -275,7 +275,7 @@ fn two_characters_in_ascii_are_judged_alike_at_every_distance() {
                     placed.chunk_mut()[at..at + first.len()].copy_from_slice(first);
                     placed.chunk_mut()[start..start + second.len()].copy_from_slice(second);
                     assert_flaw(kernel, 0, placed.chunk(), &|| {
-                        format!("{second:02X?} {distance} behind {first:02X?} at {at}")
+                        format!("{second:02X?} {distance} after {first:02X?} at {at}")
                     });
                     placed.chunk_mut()[at..start + second.len()]
                         .copy_from_slice(&ascii[at..start + second.len()]);
@@ -364,9 +364,9 @@ fn random_bytes_are_judged_alike_however_they_are_cut() {
             let mut rest = &bytes[..];
             while !rest.is_empty() {
                 let longest = rest.len().min([3, 20, 70, 400][round % 4]);
-                let (chunk, behind) = rest.split_at(random(&mut seed) as usize % (longest + 1));
+                let (chunk, after) = rest.split_at(random(&mut seed) as usize % (longest + 1));
                 chunks.push(chunk);
-                rest = behind;
+                rest = after;
             }
             assert_eq!(verdict(kernel, &chunks), expected, "{kernel:?}, round {round}: {chunks:02X?}");
         }
@@ -397,7 +397,7 @@ fn verdict(kernel: Kernel, chunks: &[&[u8]]) -> Verdict {
     verdict_by(chunks, |last, chunk| {
         let flaw = flaw_of(kernel, last.word(), chunk);
         if flaw == chunk.len() {
-            *last = last.behind(chunk);
+            *last = last.after(chunk);
         }
         flaw
     })
@@ -443,9 +443,9 @@ fn long_streams_are_judged_alike_with_the_guesses_that_they_lead_to() {
         let mut rest = &bytes[..];
         while !rest.is_empty() {
             let longest = rest.len().min([20, 300, 700, 3_000][random(&mut seed) as usize % 4]);
-            let (chunk, behind) = rest.split_at(1 + random(&mut seed) as usize % longest);
+            let (chunk, after) = rest.split_at(1 + random(&mut seed) as usize % longest);
             chunks.push(chunk);
-            rest = behind;
+            rest = after;
         }
         for kernel in Kernel::available() {
             let found = verdict_by(&chunks, |last, chunk| {
@@ -478,7 +478,7 @@ fn a_chunk_is_refused_for_its_last_byte() {
                 assert_eq!(
                     take_all(&mut Last::default(), &chunk),
                     flaw,
-                    "{begun:02X?} {byte:02X} behind {len}"
+                    "{begun:02X?} {byte:02X} after {len}"
                 );
                 for kernel in Kernel::available() {
                     assert!(verdict(kernel, &[&chunk]).ill_formed, "{kernel:?}");

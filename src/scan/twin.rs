@@ -14,7 +14,7 @@
 //!
 //! Every intermediate answer is bit 7 of a byte; the other bits are noise that nobody looks at.
 //!
-//! *Is a sequence unfinished?* A lead that is `C0` or more wants one byte behind it, one that is `E0` or more wants
+//! *Is a sequence unfinished?* A lead that is `C0` or more wants one byte after it, one that is `E0` or more wants
 //! two, one that is `F0` or more wants three. An unsigned subtraction that saturates at zero moves each of these
 //! limits to `80`, where bit 7 begins:
 //!
@@ -64,7 +64,7 @@
 //! # One subtraction, one load less
 //!
 //! Most text has no sequence of four, which is no character beyond the Basic Multilingual Plane. For such text `s3` is
-//! left out, and `T` forbids every byte behind a lead of four, as it does behind `F5`:
+//! left out, and `T` forbids every byte after a lead of four, as it does after `F5`:
 //!
 //! ```text
 //! flaw = ((s1 | s2) ^ cont) | (s1 & (x + T'[p1 & 3F]))        where p2 and p3 are below F0
@@ -76,9 +76,9 @@
 //!
 //! # What it leaves to others
 //!
-//! - `C0`, `C1` and `F5..=FF` are flagged at the byte *behind* them, whatever that is. So that a chunk which ends with
+//! - `C0`, `C1` and `F5..=FF` are flagged at the byte *after* them, whatever that is. So that a chunk which ends with
 //!   one is refused at once, its last byte is looked at separately: [`is_never_a_lead`].
-//! - Behind a flaw the formula means nothing, because the stream was not good so far. Only the first flaw is used.
+//! - After a flaw the formula means nothing, because the stream was not good so far. Only the first flaw is used.
 //! - The flaw is where the stream became ill-formed, not where the ill-formed sequence begins; the grammar's own
 //!   machine is asked for that ([`encoding`](crate::encoding)), over the at most four bytes concerned.
 //!
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
     use crate::encoding::{State, Step, UTF_8};
 
-    /// Where the machine can stand, and one place more: behind a byte that it refused as a lead.
+    /// Where the machine can stand, and one place more: after a byte that it refused as a lead.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     enum Place {
         At(State),

@@ -100,7 +100,7 @@ unsafe fn encode_portable<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) ->
             rest = after;
             continue;
         }
-        // The bytes of the sequence from the lowest of the word on; what is behind the end is no continuation.
+        // The bytes of the sequence from the lowest of the word on; what is after the end is no continuation.
         let word = rest.first_chunk().map_or_else(|| end(rest), |bytes| u32::from_le_bytes(*bytes));
         let bits = |shift: u32| (word >> shift) as u16 & 0x3F;
         if word & 0x00C0_C0F0 == 0x0080_80E0 {
@@ -136,7 +136,7 @@ fn end(bytes: &[u8]) -> u32 {
 
 /// # Safety
 ///
-/// `dst` has room for the units behind the bytes written.
+/// `dst` has room for the units after the bytes written.
 #[inline(always)]
 unsafe fn put<const N: usize>(dst: &mut [u8], written: &mut usize, units: [[u8; 2]; N]) {
     // SAFETY: there is room; bytes have no alignment.
@@ -278,7 +278,7 @@ mod tests {
             let units: Vec<u16> = text.encode_utf16().collect();
             let utf_16 = bytes(&units);
             // Everything stands at every place in memory, too. No more room than is asked for, and hostile bytes
-            // behind it.
+            // after it.
             let shift = i % 32;
             let source = ["?".repeat(shift), text.clone()].concat();
             let mut out = vec![0xEE; shift + 2 * text.len() + 64];

@@ -46,7 +46,7 @@ pub(super) trait Vector: Copy {
     unsafe fn or_flaws(self, x: Self, p: [Self; 3]) -> Self;
 
     /// The same for the Basic Multilingual Plane, with an operation or two and a read less: where no byte of `x` stands
-    /// two or three places behind a lead of four. The byte that stands one place behind is marked, whatever it is.
+    /// two or three places after a lead of four. The byte that stands one place after is marked, whatever it is.
     unsafe fn or_flaws_in_bmp(self, x: Self, p: [Self; 2]) -> Self;
 
     /// Is anything marked?
@@ -88,13 +88,13 @@ pub(super) unsafe fn take<V: Vector>(last: &mut Last, chunk: &[u8]) -> usize {
     // SAFETY: the caller's promises. A chunk that is good up to its last byte has one.
     unsafe {
         let mut before = *last;
-        let behind = Last::new(last_four(chunk.as_ptr().add(len)), 0);
+        let after = Last::new(last_four(chunk.as_ptr().add(len)), 0);
         if len <= V::LEN {
             // The rest from 0 is the whole chunk.
             let x = V::load_rest(chunk, 0);
             if before.is_calm() {
                 if x.is_ascii() {
-                    *last = behind.calm();
+                    *last = after.calm();
                     return len;
                 }
                 before = before.disappointed();
@@ -103,10 +103,10 @@ pub(super) unsafe fn take<V: Vector>(last: &mut Last, chunk: &[u8]) -> usize {
             if flaw < len {
                 return flaw;
             }
-            if behind.ends_with_no_lead() {
+            if after.ends_with_no_lead() {
                 return len - 1;
             }
-            *last = behind.after(before);
+            *last = after.with_history_of(before);
             return len;
         }
         if !(V::LEN + 3..=SMALL).contains(&len) {
@@ -114,7 +114,7 @@ pub(super) unsafe fn take<V: Vector>(last: &mut Last, chunk: &[u8]) -> usize {
         }
         if before.is_calm() {
             if is_ascii::<V>(chunk) {
-                *last = behind.calm();
+                *last = after.calm();
                 return len;
             }
             before = before.disappointed();
@@ -123,16 +123,16 @@ pub(super) unsafe fn take<V: Vector>(last: &mut Last, chunk: &[u8]) -> usize {
             // What is marked is looked at again there.
             return V::take_large(last, chunk);
         }
-        if behind.ends_with_no_lead() {
+        if after.ends_with_no_lead() {
             return len - 1;
         }
-        let behind = behind.after(before);
-        *last = if before.is_beyond() { behind.less_beyond() } else { behind };
+        let after = after.with_history_of(before);
+        *last = if before.is_beyond() { after.less_beyond() } else { after };
         len
     }
 }
 
-/// [`Implementation::is_text`](super::kernel::Implementation::is_text). The zeros behind the end of a short one are not
+/// [`Implementation::is_text`](super::kernel::Implementation::is_text). The zeros after the end of a short one are not
 /// what an unfinished sequence is due to be followed by, so that nobody need look for one.
 ///
 /// # Safety
@@ -191,7 +191,7 @@ unsafe fn small_marks<V: Vector>(last: Last, chunk: &[u8]) -> V {
 
 /// # Safety
 ///
-/// The CPU has the features; from three bytes before `from` to `LEN` behind it memory can be read.
+/// The CPU has the features; from three bytes before `from` to `LEN` after it memory can be read.
 #[inline(always)]
 pub(super) unsafe fn or_flaws_at<V: Vector>(marks: V, from: *const u8) -> V {
     // SAFETY: as above. To read the same bytes again at other places is faster than to move them in registers.
@@ -202,7 +202,7 @@ pub(super) unsafe fn or_flaws_at<V: Vector>(marks: V, from: *const u8) -> V {
 
 /// # Safety
 ///
-/// The CPU has the features; from two bytes before `from` to `LEN` behind it memory can be read.
+/// The CPU has the features; from two bytes before `from` to `LEN` after it memory can be read.
 #[inline(always)]
 pub(super) unsafe fn or_flaws_in_bmp_at<V: Vector>(marks: V, from: *const u8) -> V {
     // SAFETY: as above.

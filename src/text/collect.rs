@@ -1,7 +1,7 @@
 //! Text that is collected, not lent: the fast way through input that is dense with errors.
 //!
 //! Lending makes two pieces of each error, the text before it and what takes its place, and calls a kernel for each
-//! text. Where errors stand a few bytes apart, that costs more than the bytes. Behind an error the bytes are
+//! text. Where errors stand a few bytes apart, that costs more than the bytes. After an error the bytes are
 //! therefore taken one sequence at a time, until it has been calm for a while.
 
 use alloc::string::String;
@@ -41,7 +41,7 @@ impl TextDecoder {
     /// # Errors
     ///
     /// The first error that the policy does not repair. What comes before it has been appended. The decoder stands
-    /// behind the error, the bytes after it are not taken, and the next call goes on there:
+    /// after the error, the bytes after it are not taken, and the next call goes on there:
     /// `&chunk[(decoder.offset() - offset_before) as usize..]`.
     ///
     /// ```
@@ -89,7 +89,7 @@ impl TextDecoder {
 
 /// Bytes that are looked at together.
 const STEP: usize = 16;
-/// Bytes that are looked at behind so many that were ASCII.
+/// Bytes that are looked at after so many that were ASCII.
 const STRETCH: usize = 32;
 
 /// Takes what follows an error.
@@ -121,7 +121,7 @@ fn collect(rules: &mut Rules<'_>, pieces: &mut Pieces<'_, '_>, text: &mut String
                     }
                     text.push_str(good);
                 }
-                // Not reached: behind an error there is no unfinished sequence.
+                // Not reached: after an error there is no unfinished sequence.
                 Some(Piece::Seam(character)) => text.push(character),
                 Some(Piece::IllFormed(error)) => {
                     text.push_str(rules.judge(error, pieces.rejected()).text()?);

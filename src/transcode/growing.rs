@@ -65,7 +65,7 @@ impl Transcoder {
     /// # Errors
     ///
     /// The first error that the policy does not repair. What was good before it is in `out`. The transcoder stands
-    /// behind the error, the bytes after it are not taken, and the next call goes on there:
+    /// after the error, the bytes after it are not taken, and the next call goes on there:
     /// `&chunk[(transcoder.offset() - offset_before) as usize..]`.
     pub fn feed(&mut self, chunk: &[u8], out: &mut impl Output) -> Result<(), Utf8Error> {
         let mut rest = chunk;

@@ -91,7 +91,7 @@ pub enum Status {
     InputEmpty,
     /// There is no room for the next code point. Call again with more room and the rest of the chunk.
     OutputFull,
-    /// An error that the policy does not repair. The transcoder stands behind it; call again with the rest of the
+    /// An error that the policy does not repair. The transcoder stands after it; call again with the rest of the
     /// chunk to go on.
     IllFormed(Utf8Error),
 }
@@ -450,7 +450,7 @@ impl Held {
         dropped
     }
 
-    /// The held bytes with the first ones of a chunk behind them: all of them, or as many as any sequence needs.
+    /// The held bytes with the first ones of a chunk after them: all of them, or as many as any sequence needs.
     fn with<'s>(&self, chunk: &[u8], seam: &'s mut [u8; MAX_UNFINISHED + MAX_SEQUENCE]) -> &'s [u8] {
         let held = usize::from(self.len);
         let more = chunk.len().min(MAX_SEQUENCE);

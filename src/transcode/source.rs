@@ -1,7 +1,7 @@
 //! Reading: from bytes of an encoding to code points.
 //!
 //! [`Source::read`] looks at bytes from a boundary and says what they start with. It keeps nothing between calls:
-//! whoever has the bytes of an unfinished sequence shows them again with more behind them. A verdict other than
+//! whoever has the bytes of an unfinished sequence shows them again with more after them. A verdict other than
 //! [`Item::Unfinished`] never changes when more bytes follow, so nothing depends on how a stream was cut.
 
 use super::switches::Switches;
@@ -40,7 +40,7 @@ enum Units {
     Windows1252,
 }
 
-/// What becomes of a high surrogate and a low one behind it.
+/// What becomes of a high surrogate and a low one after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pairs {
     /// They are two code points, if surrogates are code points at all.

@@ -98,7 +98,7 @@ impl Utf8Validator {
         failed.map_or_else(|| decoder.finish(), Err)
     }
 
-    /// Bytes of the message that were looked at; behind an error those up to the end of the ill-formed sequence.
+    /// Bytes of the message that were looked at; after an error those up to the end of the ill-formed sequence.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }

@@ -167,16 +167,16 @@ fn join(encoding: Encoding, open: Open, joins: bool, input: &[u8], found: Vec<Fo
             continue;
         }
         // The end of the stream may have cut the other half off.
-        let behind = &input[(at + u64::from(len)) as usize..];
+        let after = &input[(at + u64::from(len)) as usize..];
         let cut_off = high < 0xDC00
             && matches!(
-                (encoding, behind),
+                (encoding, after),
                 (_, [])
                     | (Encoding::Utf16Le | Encoding::Utf16Be, [_])
                     | (Encoding::Cesu8 | Encoding::ModifiedUtf8, [0xED] | [0xED, 0xB0..=0xBF])
             );
         if cut_off {
-            out.push((at, len + behind.len() as u8, Err(ErrorKind::Truncated)));
+            out.push((at, len + after.len() as u8, Err(ErrorKind::Truncated)));
             break;
         }
         out.push((at, len, Err(ErrorKind::UnpairedSurrogate)));

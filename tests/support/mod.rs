@@ -41,9 +41,9 @@ pub fn some_partitions(input: &[u8], random: usize, mut check: impl FnMut(&[&[u8
         let mut chunks = Vec::new();
         let mut rest = input;
         while !rest.is_empty() {
-            let (chunk, behind) = rest.split_at(rng.below(rest.len().min(9) + 1));
+            let (chunk, after) = rest.split_at(rng.below(rest.len().min(9) + 1));
             chunks.push(chunk);
-            rest = behind;
+            rest = after;
         }
         check(&chunks);
     }

@@ -144,7 +144,7 @@ const CLASSES: [u8; 256] = {
 
 const REFUSED: u8 = 8;
 
-/// States: 0 boundary; 1, 2, 3 bytes wanted; 4 to 7 behind E0, ED, F0, F4.
+/// States: 0 boundary; 1, 2, 3 bytes wanted; 4 to 7 after E0, ED, F0, F4.
 const NEXT: [[u8; 12]; 9] = {
     let mut next = [[REFUSED; 12]; 9];
     next[0] = [0, REFUSED, REFUSED, REFUSED, 1, 4, 5, 2, 6, 3, 7, REFUSED];

@@ -13,14 +13,14 @@ const RUNS: usize = 512;
 pub(super) enum Stride {
     /// One for one.
     Verbatim,
-    /// `=XX`, one behind the other.
+    /// `=XX`, one after the other.
     Escapes,
     /// Whole groups of four symbols.
     Groups,
 }
 
 impl Stride {
-    /// How far behind the start of its run the byte at `index` begins.
+    /// How far after the start of its run the byte at `index` begins.
     const fn distance(self, index: usize) -> usize {
         match self {
             Self::Verbatim => index,
@@ -68,9 +68,9 @@ impl Runs<'_> {
         match self {
             Self::Verbatim(encoded) => encoded + index as u64,
             Self::Listed(List(runs)) => {
-                let behind = runs.partition_point(|run| run.start as usize <= index);
+                let after = runs.partition_point(|run| run.start as usize <= index);
                 // The first run starts at 0, so one is found for every byte there is.
-                behind.checked_sub(1).map_or(0, |i| {
+                after.checked_sub(1).map_or(0, |i| {
                     let run = &runs[i];
                     run.encoded + run.stride.distance(index - run.start as usize) as u64
                 })
@@ -110,11 +110,11 @@ impl Block {
         Runs::Listed(List(&self.runs))
     }
 
-    /// Which byte came from `encoded`, or is the first one from behind it; as many as there are if none is.
+    /// Which byte came from `encoded`, or is the first one from after it; as many as there are if none is.
     pub(super) fn index_of(&self, encoded: u64) -> usize {
-        let behind = self.runs.partition_point(|run| run.encoded <= encoded);
-        let end = self.runs.get(behind).map_or(self.len, |run| run.start as usize);
-        let Some(run) = behind.checked_sub(1).map(|i| &self.runs[i]) else { return 0 };
+        let after = self.runs.partition_point(|run| run.encoded <= encoded);
+        let end = self.runs.get(after).map_or(self.len, |run| run.start as usize);
+        let Some(run) = after.checked_sub(1).map(|i| &self.runs[i]) else { return 0 };
         let distance = usize::try_from(encoded - run.encoded).unwrap_or(usize::MAX);
         end.min((run.start as usize).saturating_add(run.stride.bytes(distance)))
     }

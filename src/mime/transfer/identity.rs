@@ -7,7 +7,7 @@ use super::{Fault, TransferEncoding, TransferErrorKind};
 
 /// How much is looked at before it is lent: what was read for the rules is still near when the text is judged.
 const WINDOW: usize = 16 * 1024;
-/// How much is looked at behind a fault: where one follows the other, little is looked at twice.
+/// How much is looked at after a fault: where one follows the other, little is looked at twice.
 const NARROW: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -35,7 +35,7 @@ impl Identity {
         self.lines.set_max(max);
     }
 
-    /// How many bytes of `rest`, which stands at `at`, are taken, and the fault behind them.
+    /// How many bytes of `rest`, which stands at `at`, are taken, and the fault after them.
     pub(super) fn decode(&mut self, rest: &[u8], at: u64) -> (usize, Option<Fault>) {
         if !self.text {
             return (rest.len(), None);

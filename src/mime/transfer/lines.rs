@@ -15,7 +15,7 @@ pub(super) struct LineMeter {
     bound: usize,
     /// The bound that a line meets first.
     first: usize,
-    /// The bound behind which a line is an error.
+    /// The bound after which a line is an error.
     max: usize,
 }
 
@@ -40,7 +40,7 @@ impl LineMeter {
         Self { bound: usize::MAX, first: usize::MAX, max: usize::MAX, ..Self::plain() }
     }
 
-    /// Sets the bound behind which a line is an error, where there is one.
+    /// Sets the bound after which a line is an error, where there is one.
     pub(super) fn set_max(&mut self, max: usize) {
         if self.max != usize::MAX {
             self.first = if self.first == self.max { max } else { self.first.min(max) };
@@ -54,7 +54,7 @@ impl LineMeter {
         self.bound.saturating_sub(self.len)
     }
 
-    /// Whether this byte is the one too many. The CR of a line break may stand behind the bound.
+    /// Whether this byte is the one too many. The CR of a line break may stand after the bound.
     #[inline]
     pub(super) fn check(&mut self, byte: u8) -> Option<TransferErrorKind> {
         if self.len < self.bound || byte == b'\n' || (byte == b'\r' && self.len == self.bound) {

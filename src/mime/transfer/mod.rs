@@ -3,7 +3,7 @@
 //! ```text
 //!  encoded bytes ──> machine (identity | quoted-printable | base64) ──> block of decoded bytes ──> pieces
 //!                        │                                                 and its runs
-//!                        └──> faults, each behind the bytes before it
+//!                        └──> faults, each after the bytes before it
 //! ```
 //!
 //! A machine decodes in bulk into a block of bounded size, and remembers for every run of it where the run stood in
@@ -216,7 +216,7 @@ impl<'p> Decoded<'p> {
 /// a block of a few kibibytes for `quoted-printable` and `base64`, none for the others, whose bytes are lent from
 /// the chunk.
 ///
-/// It is strict: see [`lenient`](Self::lenient). Whatever the fault, it goes on behind it.
+/// It is strict: see [`lenient`](Self::lenient). Whatever the fault, it goes on after it.
 ///
 /// ```
 /// use utf8_codec::{TransferDecoder, TransferEncoding, TransferErrorKind, TransferPiece};
@@ -273,7 +273,7 @@ impl TransferDecoder {
     }
 
     /// Overlooks what most readers overlook: in `base64` padding that is missing, bits that are not zero, and data
-    /// that goes on behind padding, as where several encodings were put one behind the other.
+    /// that goes on after padding, as where several encodings were put one after the other.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         if let Machine::Base64(machine) = &mut self.machine {
@@ -353,7 +353,7 @@ impl TransferDecoder {
         self.tell(fault, &mut each);
     }
 
-    /// Lends the block, then the fault behind it.
+    /// Lends the block, then the fault after it.
     fn tell(&mut self, fault: Option<Fault>, each: &mut impl FnMut(TransferPiece<'_>)) {
         let start = self.decoded;
         self.decoded = lend(self.block.bytes(), self.block.runs(), start, each);

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! White space is held until it is known whether it ends a line: there a transport may have put it, and it is no text
-//! (rule 3). Anything else behind a `=` breaks the escape off: it was text, and the byte is read again.
+//! (rule 3). Anything else after a `=` breaks the escape off: it was text, and the byte is read again.
 
 use alloc::vec::Vec;
 
@@ -22,7 +22,7 @@ use super::block::Block;
 use super::lines::LineMeter;
 use super::{Fault, TransferErrorKind};
 
-/// How much is looked at in bulk at first, and behind a fault. It doubles as long as there is none, so that where one
+/// How much is looked at in bulk at first, and after a fault. It doubles as long as there is none, so that where one
 /// fault follows the other little is looked at twice.
 const FIRST_LOOK: usize = 64;
 const LAST_LOOK: usize = 4096;
@@ -245,7 +245,7 @@ impl QuotedPrintable {
         Step::Taken
     }
 
-    /// The bytes of the escape were text after all. What is held behind it stays held.
+    /// The bytes of the escape were text after all. What is held after it stays held.
     fn broken_off(&mut self, escape: &[u8], block: &mut Block) -> Step {
         block.push(escape, self.escape);
         self.state = State::Text;

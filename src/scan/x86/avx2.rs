@@ -110,7 +110,7 @@ const SECOND_HIGH: [u8; 16] = {
     table
 };
 
-// The same tables where a lead of four is a flaw, whatever is behind it. `TOO_LARGE` says so there, which no other lead
+// The same tables where a lead of four is a flaw, whatever is after it. `TOO_LARGE` says so there, which no other lead
 // has a use for.
 
 const FIRST_HIGH_IN_BMP: [u8; 16] = {
@@ -145,7 +145,7 @@ unsafe fn table(places: &'static [u8; 16]) -> __m256i {
     unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(places.as_ptr().cast())) }
 }
 
-/// What the three tables leave possible of `p1` and the byte behind it.
+/// What the three tables leave possible of `p1` and the byte after it.
 #[inline(always)]
 unsafe fn wrong_pairs(
     p1: __m256i,

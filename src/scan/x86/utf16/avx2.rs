@@ -49,7 +49,7 @@ const fn shuffles(lane: usize, least: usize, more: usize) -> Shuffles {
 pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) -> (usize, usize) {
     debug_assert!(dst.len() / 2 >= text.len());
     let bytes = text.as_bytes();
-    // The first vector with three bytes before it and one behind it, as all the others have.
+    // The first vector with three bytes before it and one after it, as all the others have.
     let mut first = [0; 3 + WIDTH + 1];
     if let (Some(place), Some(start)) = (first.last_chunk_mut(), bytes.first_chunk::<{ WIDTH + 1 }>()) {
         *place = *start;
@@ -60,7 +60,7 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) 
     while bytes.len() - at > WIDTH {
         // SAFETY: both are inside.
         let near = unsafe { if at == 0 { first.as_ptr().add(3) } else { bytes.as_ptr().add(at) } };
-        // SAFETY: there is a vector, and one byte behind it.
+        // SAFETY: there is a vector, and one byte after it.
         let x = unsafe { load(near) };
         let not_ascii = _mm256_movemask_epi8(x);
         if not_ascii == 0 {
@@ -75,7 +75,7 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) 
             written += 2 * WIDTH;
             continue;
         }
-        // SAFETY: there are three bytes before the vector, and one behind it.
+        // SAFETY: there are three bytes before the vector, and one after it.
         let (p1, p2, next) = unsafe { (load(near.sub(1)), load(near.sub(2)), load(near.add(1))) };
         // A unit for the last byte of each sequence, and one more for the third of four.
         let last = _mm256_movemask_epi8(_mm256_cmpgt_epi8(next, all(0xBF)));
@@ -132,7 +132,7 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &str, dst: &mut [u8]) 
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
-    // Room for sixteen units of three bytes, and for what the last store writes behind them.
+    // Room for sixteen units of three bytes, and for what the last store writes after them.
     while src.len() - read >= 2 * WIDTH && dst.len() - written >= 2 * WIDTH {
         // SAFETY: there are two vectors to read, and room for two.
         let (x, next, out) = unsafe {
@@ -229,7 +229,7 @@ pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) 
 ///
 /// # Safety
 ///
-/// There is room for each whole half behind what is left of those before it.
+/// There is room for each whole half after what is left of those before it.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 unsafe fn close_up(
     halves: [__m256i; 2],

@@ -29,7 +29,7 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &[u8], dst: &mut [u8])
     while at < len {
         let rest = len - at;
         let live = u64::MAX >> WIDTH.saturating_sub(rest);
-        // SAFETY: `live` leaves out what is behind the text.
+        // SAFETY: `live` leaves out what is after the text.
         let x = unsafe { _mm512_maskz_loadu_epi8(live, src.add(at).cast()) };
         let not_ascii = _mm512_movepi8_mask(x);
         if not_ascii == 0 && rest >= WIDTH {
@@ -42,10 +42,10 @@ pub(super) unsafe fn encode<const BIG_ENDIAN: bool>(text: &[u8], dst: &mut [u8])
             at += WIDTH;
             continue;
         }
-        // What stands one and two bytes before each, and one behind it.
+        // What stands one and two bytes before each, and one after it.
         let (has_1, has_2) = if at == 0 { (live & !1, live & !3) } else { (live, live) };
         let has_next = (live >> 1) | if rest > WIDTH { 1 << 63 } else { 0 };
-        // SAFETY: the masks leave out what is before the text and behind it.
+        // SAFETY: the masks leave out what is before the text and after it.
         let (p1, p2, next) = unsafe {
             (
                 _mm512_maskz_loadu_epi8(has_1, src.wrapping_add(at).wrapping_sub(1).cast()),
@@ -183,7 +183,7 @@ pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) 
         // SAFETY: the mask leaves out what is before the vector.
         let before = unsafe { _mm512_maskz_loadu_epi16(!1, from.wrapping_sub(2).cast()) };
         let before = order::<BIG_ENDIAN>(before);
-        // A pair that goes on behind the vector is left for the next one.
+        // A pair that goes on after the vector is left for the next one.
         let taken = !(first & 1 << 31);
         let halves = [
             (_mm512_castsi512_si256(units), _mm512_castsi512_si256(before), 0),
@@ -194,7 +194,7 @@ pub(super) unsafe fn decode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) 
             let [first, second, taken] = [first, second, taken].map(|mask| (mask >> shift) as u16);
             let (bytes, kept) = sequences(units, before, first, second);
             let kept = _mm512_movepi8_mask(_mm512_maskz_mov_epi32(taken, kept));
-            // SAFETY: the first half has 48 bytes at most, and the second is stored behind them.
+            // SAFETY: the first half has 48 bytes at most, and the second is stored after them.
             unsafe { _mm512_storeu_si512(out.add(len).cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
             len += kept.count_ones() as usize;
         }
