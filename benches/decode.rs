@@ -8,7 +8,8 @@ use bytes::BytesMut;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use futures::StreamExt;
 use tokio_util::codec::{Encoder, FramedRead};
-use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Codec, Utf8Decoder, Utf8LinesCodec, from_utf8};
+use utf8_codec::codec::{Utf8Codec, Utf8LinesCodec};
+use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Decoder, from_utf8};
 
 /// Texts of one kind of character each, with a line end now and then.
 const TEXTS: [(&str, &str); 5] = [

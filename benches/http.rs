@@ -13,7 +13,7 @@ use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::Limited;
-use utf8_codec::Utf8Body;
+use utf8_codec::http::Utf8Body;
 
 /// A body whose frames are there already.
 struct Frames(VecDeque<Bytes>);

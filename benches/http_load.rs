@@ -22,7 +22,8 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tower::util::MapRequestLayer;
-use utf8_codec::{Utf8Decoder, ValidateUtf8RequestLayer};
+use utf8_codec::Utf8Decoder;
+use utf8_codec::tower::ValidateUtf8RequestLayer;
 
 const TURNS: usize = 9;
 

@@ -6,7 +6,7 @@ use core::hint::black_box;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use data_encoding::BASE64_MIME;
 use quoted_printable::ParseMode;
-use utf8_codec::{BodyDecoder, BodyPiece, TransferEncoding};
+use utf8_codec::mime::{BodyDecoder, BodyPiece, TransferEncoding};
 
 /// What one read from a socket brings.
 const CHUNK: usize = 16 * 1024;

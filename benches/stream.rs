@@ -15,7 +15,9 @@ use futures::executor::block_on;
 use futures::{Stream, StreamExt, stream};
 use tokio_util::codec::FramedRead;
 use tokio_util::io::StreamReader;
-use utf8_codec::{ErrorPolicy, LineEnding, TextDecoder, Utf8LinesCodec, Utf8StreamExt};
+use utf8_codec::codec::{LineEnding, Utf8LinesCodec};
+use utf8_codec::stream::Utf8StreamExt;
+use utf8_codec::{ErrorPolicy, TextDecoder};
 
 /// What a server sends at once.
 const CHUNK: usize = 1024;

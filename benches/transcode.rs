@@ -5,7 +5,7 @@ use core::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use encoding_rs::{CoderResult, UTF_8, UTF_16LE};
-use utf8_codec::{Encoding, Status, Transcoder};
+use utf8_codec::transcode::{Encoding, Status, Transcoder};
 
 const CHUNK: usize = 64 * 1024;
 

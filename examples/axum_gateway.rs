@@ -28,7 +28,8 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use tokio::net::TcpListener;
 use tower_http::decompression::RequestDecompressionLayer;
-use utf8_codec::{BodyRules, BoxError, ContentCodings, HttpCounters, ValidateUtf8RequestLayer};
+use utf8_codec::http::{BodyRules, BoxError, ContentCodings, HttpCounters};
+use utf8_codec::tower::ValidateUtf8RequestLayer;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {

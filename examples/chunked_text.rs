@@ -4,7 +4,8 @@
 use futures::StreamExt;
 use tokio::io::AsyncWriteExt;
 use tokio_util::codec::FramedRead;
-use utf8_codec::{TextDecoder, Utf8Codec, Utf8Error};
+use utf8_codec::codec::Utf8Codec;
+use utf8_codec::{TextDecoder, Utf8Error};
 
 const ANSWER: &str = "Straße, 東京, Ελλάδα, 👩‍🚀: every character whole.";
 

@@ -7,7 +7,7 @@ use futures::{SinkExt, StreamExt};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::codec::Framed;
-use utf8_codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
 
 /// Answers every line of a connection, the bad ones too.
 async fn converse(socket: TcpStream) -> Result<(), CodecError> {

@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
-use utf8_codec::{MessageValidator, MessageVerdict, Utf8Decoder};
+use utf8_codec::Utf8Decoder;
+use utf8_codec::mime::{MessageValidator, MessageVerdict};
 
 /// Longest command and reply line that is read (RFC 5321 §4.5.3.1 asks for 512; extensions add to that).
 const MAX_LINE: u64 = 4096;

@@ -5,7 +5,8 @@ use futures::StreamExt;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio_util::codec::FramedRead;
-use utf8_codec::{BomPolicy, CodecError, ErrorsAsItems, TextDecoder, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
+use utf8_codec::{BomPolicy, TextDecoder};
 
 /// What became of the records of a session.
 #[derive(Debug, Default)]

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use utf8_codec::{Direction, End, ErrorPolicy, Filter, Relay, TextDecoder, Utf8Error, Verdict};
+use utf8_codec::proxy::{Direction, End, Filter, Relay, Verdict};
+use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
 
 /// What a proxy keeps for each request: pingora calls it `CTX`, proxy-wasm the HTTP context.
 struct Context {

@@ -7,9 +7,8 @@ use bytes::Bytes;
 use futures::{Stream, StreamExt, TryStreamExt, stream};
 use tokio_util::codec::FramedRead;
 use tokio_util::io::StreamReader;
-use utf8_codec::{
-    BomPolicy, CodecError, ErrorPolicy, ErrorsAsItems, LineEnding, TextDecoder, Utf8LinesCodec,
-};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8LinesCodec};
+use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Event {

@@ -16,7 +16,8 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{CloseCode, Control, Data, OpCode};
 use tokio_tungstenite::tungstenite::protocol::frame::{CloseFrame, Frame, FrameHeader};
 use tokio_tungstenite::{WebSocketStream, accept_async, client_async};
-use utf8_codec::{Mask, Utf8Validator, truncate};
+use utf8_codec::boundary::truncate;
+use utf8_codec::validator::{Mask, Utf8Validator};
 
 type Result<T> = core::result::Result<T, Box<dyn Error + Send + Sync>>;
 

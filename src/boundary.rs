@@ -14,7 +14,7 @@ const MAX_CONTINUATIONS: usize = 3;
 ///
 /// ```
 /// let text = "a🦀b".as_bytes();
-/// assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|index| utf8_codec::floor_boundary(text, index)), [0, 1, 1, 1, 1, 5, 6]);
+/// assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|index| utf8_codec::boundary::floor_boundary(text, index)), [0, 1, 1, 1, 1, 5, 6]);
 /// ```
 pub fn floor_boundary(bytes: &[u8], index: usize) -> usize {
     let index = index.min(bytes.len());
@@ -33,7 +33,7 @@ pub fn floor_boundary(bytes: &[u8], index: usize) -> usize {
 ///
 /// ```
 /// let text = "a🦀b".as_bytes();
-/// assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|index| utf8_codec::ceil_boundary(text, index)), [0, 1, 5, 5, 5, 5, 6]);
+/// assert_eq!([0, 1, 2, 3, 4, 5, 9].map(|index| utf8_codec::boundary::ceil_boundary(text, index)), [0, 1, 5, 5, 5, 5, 6]);
 /// ```
 pub fn ceil_boundary(bytes: &[u8], index: usize) -> usize {
     let index = index.min(bytes.len());
@@ -44,8 +44,8 @@ pub fn ceil_boundary(bytes: &[u8], index: usize) -> usize {
 /// for, a [`Utf8Decoder`](crate::Utf8Decoder) does by itself; this is for those who only have a buffer to cut.
 ///
 /// ```
-/// assert_eq!(utf8_codec::unfinished_len(b"caf\xC3"), 1);
-/// assert_eq!(utf8_codec::unfinished_len("café".as_bytes()), 0);
+/// assert_eq!(utf8_codec::boundary::unfinished_len(b"caf\xC3"), 1);
+/// assert_eq!(utf8_codec::boundary::unfinished_len("café".as_bytes()), 0);
 /// ```
 pub fn unfinished_len(bytes: &[u8]) -> usize {
     let start = floor_boundary(bytes, bytes.len().saturating_sub(1));
@@ -58,8 +58,8 @@ pub fn unfinished_len(bytes: &[u8]) -> usize {
 /// For protocols with room for so many bytes: a WebSocket close reason (123), a syslog message, an IRC line (510).
 ///
 /// ```
-/// assert_eq!(utf8_codec::truncate("na\u{EF}ve", 3), "na");
-/// assert_eq!(utf8_codec::truncate("na\u{EF}ve", 4), "na\u{EF}");
+/// assert_eq!(utf8_codec::boundary::truncate("na\u{EF}ve", 3), "na");
+/// assert_eq!(utf8_codec::boundary::truncate("na\u{EF}ve", 4), "na\u{EF}");
 /// ```
 pub fn truncate(text: &str, max: usize) -> &str {
     &text[..floor_boundary(text.as_bytes(), max)]
@@ -90,7 +90,7 @@ impl Truncator {
 /// it can be. Where it splits depends on the text alone, not on the chunks.
 ///
 /// ```
-/// use utf8_codec::Splitter;
+/// use utf8_codec::boundary::Splitter;
 ///
 /// let mut splitter = Splitter::new(4).expect("four bytes hold any character");
 /// let mut messages: Vec<String> = Vec::new();
@@ -173,7 +173,8 @@ impl core::iter::FusedIterator for Parts<'_, '_> {}
 /// the price of coming late: they are skipped, and told. Everything after them is judged as ever.
 ///
 /// ```
-/// use utf8_codec::{Resync, Utf8Decoder};
+/// use utf8_codec::Utf8Decoder;
+/// use utf8_codec::boundary::Resync;
 ///
 /// let tail = "🦀 lives".as_bytes().split_at(2).1;
 /// let mut resync = Resync::new();

@@ -17,7 +17,7 @@ use core::fmt;
 /// inside a quoted string.
 ///
 /// ```
-/// use utf8_codec::{Charset, ContentType};
+/// use utf8_codec::content_type::{Charset, ContentType};
 ///
 /// let json = ContentType::parse(b"application/problem+json; charset=\"UTF\\-8\"")?;
 /// assert!(json.is("application", "problem+json"));
@@ -27,7 +27,7 @@ use core::fmt;
 /// // The first says UTF-8, the last says Latin-1: libraries differ in whom they believe.
 /// let two = ContentType::parse(b"text/plain; charset=utf-8; charset=latin1")?;
 /// assert_eq!(two.charset(), Charset::Conflicting);
-/// # Ok::<(), utf8_codec::ContentTypeError>(())
+/// # Ok::<(), utf8_codec::content_type::ContentTypeError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentType<'h> {
@@ -95,11 +95,11 @@ impl<'h> ContentType<'h> {
     /// boundary*1=b` and `charset*=us-ascii'en'utf%2D8`.
     ///
     /// ```
-    /// use utf8_codec::{Charset, ContentType};
+    /// use utf8_codec::content_type::{Charset, ContentType};
     ///
     /// let field = b"text / plain (as ever);\r\n charset*0=\"ut\"; charset*1*=f%2D8";
     /// assert_eq!(ContentType::parse_mail(field)?.charset(), Charset::Utf8);
-    /// # Ok::<(), utf8_codec::ContentTypeError>(())
+    /// # Ok::<(), utf8_codec::content_type::ContentTypeError>(())
     /// ```
     ///
     /// # Errors
@@ -188,8 +188,8 @@ impl<'h> Charset<'h> {
 /// in any case and with white space around it.
 ///
 /// ```
-/// assert!(utf8_codec::is_utf8_label(b"Unicode-1-1-UTF-8"));
-/// assert!(!utf8_codec::is_utf8_label(b"utf-16"));
+/// assert!(utf8_codec::content_type::is_utf8_label(b"Unicode-1-1-UTF-8"));
+/// assert!(!utf8_codec::content_type::is_utf8_label(b"utf-16"));
 /// ```
 pub fn is_utf8_label(label: &[u8]) -> bool {
     const LABELS: [&str; 6] =

@@ -20,90 +20,56 @@ mod readme {}
 #[macro_use]
 mod trace;
 
-mod boundary;
+pub mod boundary;
 #[cfg(any(feature = "codec", feature = "http", feature = "stream"))]
 mod chunks;
 #[cfg(feature = "codec")]
-mod codec;
+#[cfg_attr(docsrs, doc(cfg(feature = "codec")))]
+pub mod codec;
 #[cfg(feature = "alloc")]
-mod content_type;
+#[cfg_attr(docsrs, doc(cfg(feature = "alloc")))]
+pub mod content_type;
 mod decoder;
 #[cfg(feature = "transcode")]
-mod detect;
+#[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
+pub mod detect;
 mod encoding;
 mod error;
 // Whoever applies the rules by hand needs a part of it, the layers need all.
 #[cfg(feature = "http")]
+#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 #[cfg_attr(not(feature = "tower"), allow(dead_code))]
-mod http;
+pub mod http;
 #[cfg(any(feature = "io", feature = "futures-io"))]
-mod io;
+#[cfg_attr(docsrs, doc(cfg(any(feature = "io", feature = "futures-io"))))]
+pub mod io;
 #[cfg(feature = "mime")]
-mod mime;
+#[cfg_attr(docsrs, doc(cfg(feature = "mime")))]
+pub mod mime;
 mod policy;
 #[cfg(feature = "proxy")]
-mod proxy;
+#[cfg_attr(docsrs, doc(cfg(feature = "proxy")))]
+pub mod proxy;
 #[allow(unsafe_code)]
 mod scan;
 #[cfg(feature = "stream")]
-mod stream;
+#[cfg_attr(docsrs, doc(cfg(feature = "stream")))]
+pub mod stream;
 mod subset;
 mod text;
-#[cfg(feature = "transcode")]
-mod transcode;
-mod validator;
-
-pub use boundary::{
-    Part, Parts, Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
-};
-#[cfg(all(feature = "codec", feature = "transcode"))]
-pub use codec::TranscodeCodec;
-#[cfg(feature = "codec")]
-pub use codec::{
-    CodecError, ErrorsAsItems, Fragment, FrameError, LineEnding, Lines, LinesIter, Recoverable, Utf8Codec,
-    Utf8FragmentsCodec, Utf8FramesCodec, Utf8LineBatchesCodec, Utf8LinesCodec,
-};
-#[cfg(feature = "alloc")]
-pub use content_type::{Charset, ContentType, ContentTypeError, is_utf8_label};
-pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
-#[cfg(feature = "transcode")]
-pub use detect::{
-    BomSniffer, Designation, DesignationMatch, DesignationMatches, DesignationRecogniser, Detection,
-    Detector, Padding, Sniff,
-};
-#[cfg(all(feature = "transcode", feature = "alloc"))]
-pub use detect::{FallbackDecoder, Legacy, Scope, decode_or_legacy};
-pub use error::{ErrorKind, Utf8Error};
-#[cfg(feature = "http")]
-pub use http::{
-    BodyRules, BoxError, CheckedBody, ContentCodings, HttpCounters, HttpCounts, Message, MissingCharset,
-    MultipartError, OtherCharset, Reason, Refusal, Undecodable, Utf8Body, Utf8BodyError, is_text_type,
-};
 #[cfg(feature = "tower")]
-pub use http::{
-    ValidateUtf8Request, ValidateUtf8RequestFuture, ValidateUtf8RequestLayer, ValidateUtf8Response,
-    ValidateUtf8ResponseFuture, ValidateUtf8ResponseLayer,
-};
-#[cfg(any(feature = "io", feature = "futures-io"))]
-pub use io::{Utf8Reader, Utf8Writer};
-#[cfg(feature = "mime")]
-pub use mime::{
-    BodyDecoder, BodyPiece, Decoded, MessageValidator, MessageVerdict, MimeError, MimeErrorKind, MimeLayer,
-    MimeLimits, PartKind, PartPath, PartVerdict, StructureErrorKind, TransferDecoder, TransferEncoding,
-    TransferError, TransferErrorKind, TransferPiece,
-};
+#[cfg_attr(docsrs, doc(cfg(feature = "tower")))]
+pub mod tower;
+#[cfg(feature = "transcode")]
+#[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
+pub mod transcode;
+pub mod validator;
+
+pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
+pub use error::{ErrorKind, Utf8Error};
 pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
-#[cfg(feature = "proxy")]
-pub use proxy::{Direction, End, Filter, Flow, Outcome, Relay, Verdict};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]
 pub use scan::Kernel;
-#[cfg(feature = "stream")]
-pub use stream::{StreamError, Utf8Stream, Utf8StreamExt};
 pub use subset::Subset;
 pub use text::{Counters, TextDecoder, TextPiece, TextPieces};
-#[cfg(all(feature = "transcode", feature = "alloc"))]
-pub use transcode::Output;
-#[cfg(feature = "transcode")]
-pub use transcode::{Encoding, Progress, Status, Switches, Transcoder, UnknownEncoding};
-pub use validator::{Mask, Utf8Validator};

@@ -32,7 +32,7 @@ pin_project! {
     ///
     /// ```
     /// use futures::{StreamExt, TryStreamExt, stream};
-    /// use utf8_codec::Utf8StreamExt;
+    /// use utf8_codec::stream::Utf8StreamExt;
     ///
     /// # futures::executor::block_on(async {
     /// // "naïve 🦀", cut inside both of its longer characters.
@@ -41,7 +41,7 @@ pin_project! {
     ///
     /// let text: String = body.utf8().try_collect::<Vec<_>>().await?.concat();
     /// assert_eq!(text, "naïve 🦀");
-    /// # Ok::<(), utf8_codec::StreamError<std::io::Error>>(())
+    /// # Ok::<(), utf8_codec::stream::StreamError<std::io::Error>>(())
     /// # }).unwrap();
     /// ```
     ///
@@ -175,7 +175,8 @@ where
 /// # use bytes::Bytes;
 /// # use futures_core::Stream;
 /// use futures::StreamExt;
-/// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder, Utf8StreamExt};
+/// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
+/// use utf8_codec::stream::Utf8StreamExt;
 ///
 /// # async fn show(response: impl Stream<Item = Result<Bytes, std::io::Error>>) {
 /// let forgiving = TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(BomPolicy::Strip);

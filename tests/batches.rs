@@ -6,9 +6,8 @@ mod support;
 use bytes::BytesMut;
 use support::{Rng, every_partition};
 use tokio_util::codec::{Decoder, Encoder};
-use utf8_codec::{
-    Ascii, BomPolicy, CodecError, ErrorPolicy, LineEnding, TextDecoder, Utf8LineBatchesCodec, Utf8LinesCodec,
-};
+use utf8_codec::codec::{CodecError, LineEnding, Utf8LineBatchesCodec, Utf8LinesCodec};
+use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
 
 /// Lines and errors in their order, an error by its message and the bytes that it rejects.
 type Outcome = Vec<Result<String, (String, Vec<u8>)>>;
@@ -38,7 +37,7 @@ fn one_by_one(mut codec: Utf8LinesCodec, chunks: &[&[u8]]) -> Outcome {
 
 fn in_batches(mut codec: Utf8LineBatchesCodec, chunks: &[&[u8]]) -> (Outcome, usize) {
     let (mut buffer, mut out, mut batches) = (BytesMut::new(), Vec::new(), 0);
-    let mut take = |batch: Result<utf8_codec::Lines, CodecError>| match batch {
+    let mut take = |batch: Result<utf8_codec::codec::Lines, CodecError>| match batch {
         Ok(lines) => {
             batches += 1;
             assert!(lines.iter().count() > 0, "no empty batch");

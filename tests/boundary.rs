@@ -4,10 +4,10 @@
 mod support;
 
 use support::{Rng, every_partition, some_partitions};
-use utf8_codec::{
-    ErrorKind, Resync, Splitter, Truncator, Utf8Decoder, ceil_boundary, floor_boundary, truncate,
-    unfinished_len,
+use utf8_codec::boundary::{
+    Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
 };
+use utf8_codec::{ErrorKind, Utf8Decoder};
 
 const TEXT: &str = "a\u{E9}\u{20AC}\u{1F980}\u{7FF}\u{FFFF}\u{10FFFF}z";
 

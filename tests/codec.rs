@@ -10,10 +10,8 @@ use futures::{SinkExt, StreamExt};
 use support::{Rng, every_partition, oracle, some_partitions};
 use tokio_test::io::Builder;
 use tokio_util::codec::{Decoder, Encoder, Framed, FramedRead};
-use utf8_codec::{
-    BomPolicy, CodecError, ErrorKind, ErrorPolicy, ErrorsAsItems, LineEnding, TextDecoder, Utf8Codec,
-    Utf8LinesCodec,
-};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 
 /// An item as something that can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,8 @@ mod support;
 use serde_json::Value;
 use support::conformance::{Case, cases, unhex};
 use support::{every_partition, some_partitions};
-use utf8_codec::{Encoding, ErrorPolicy, Switches, Transcoder, Utf8Error};
+use utf8_codec::transcode::{Encoding, Switches, Transcoder};
+use utf8_codec::{ErrorPolicy, Utf8Error};
 
 fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Error> {
     let (mut transcoder, mut out) = (transcoder, Vec::new());

@@ -2,7 +2,7 @@
 #![cfg(feature = "alloc")]
 #![allow(missing_docs)]
 
-use utf8_codec::{Charset, ContentType, is_utf8_label};
+use utf8_codec::content_type::{Charset, ContentType, is_utf8_label};
 
 fn charset(value: &str) -> String {
     match ContentType::parse(value.as_bytes()).expect(value).charset() {

@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use support::Rng;
 use support::encodings::{Open, encode};
-use utf8_codec::{Encoding, Transcoder};
+use utf8_codec::transcode::{Encoding, Transcoder};
 
 /// A folder of its own, removed with what is in it.
 struct Folder(PathBuf);

@@ -5,10 +5,12 @@
 mod support;
 
 use support::{Rng, every_partition, oracle};
-use utf8_codec::{
-    BomSniffer, Designation, DesignationRecogniser, Detection, Detector, Encoding, ErrorKind,
-    FallbackDecoder, Legacy, Padding, Scope, Sniff, Utf8Error, decode_or_legacy,
+use utf8_codec::detect::{
+    BomSniffer, Designation, DesignationRecogniser, Detection, Detector, FallbackDecoder, Legacy, Padding,
+    Scope, Sniff, decode_or_legacy,
 };
+use utf8_codec::transcode::Encoding;
+use utf8_codec::{ErrorKind, Utf8Error};
 
 fn detect(chunks: &[&[u8]]) -> Detection {
     let mut detector = Detector::new();

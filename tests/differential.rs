@@ -12,7 +12,8 @@ use std::process::{Command, Stdio};
 use support::Rng;
 use support::conformance::unhex;
 use support::encodings::{Open, encode};
-use utf8_codec::{Encoding, ErrorKind, ErrorPolicy, Switches, Transcoder, Utf8Error};
+use utf8_codec::transcode::{Encoding, Switches, Transcoder};
+use utf8_codec::{ErrorKind, ErrorPolicy, Utf8Error};
 
 const CASES: usize = 3_000;
 

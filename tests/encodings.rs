@@ -5,7 +5,8 @@
 mod support;
 
 use support::every_partition;
-use utf8_codec::{Encoding, ErrorKind, Switches, Transcoder, Utf8Error};
+use utf8_codec::transcode::{Encoding, Switches, Transcoder};
+use utf8_codec::{ErrorKind, Utf8Error};
 
 fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Error> {
     let (mut transcoder, mut out) = (transcoder, Vec::new());

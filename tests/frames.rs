@@ -12,10 +12,8 @@ use support::{Rng, every_partition, oracle};
 use tokio_util::codec::{
     AnyDelimiterCodec, AnyDelimiterCodecError, Decoder, Encoder, FramedRead, LengthDelimitedCodec,
 };
-use utf8_codec::{
-    BomPolicy, ErrorKind, ErrorPolicy, ErrorsAsItems, Fragment, FrameError, TextDecoder, Utf8Error,
-    Utf8FramesCodec,
-};
+use utf8_codec::codec::{ErrorsAsItems, Fragment, FrameError, Utf8FramesCodec};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 fn length_delimited(payloads: &[&[u8]]) -> BytesMut {
     let mut out = BytesMut::new();

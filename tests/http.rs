@@ -18,9 +18,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use support::bodies::{Script, Telling};
 use support::{Rng, conformance, every_partition, oracle, some_partitions};
-use utf8_codec::{
-    BomPolicy, ErrorKind, ErrorPolicy, HttpCounters, Subset, TextDecoder, Utf8Body, Utf8BodyError,
-};
+use utf8_codec::http::{HttpCounters, Utf8Body, Utf8BodyError};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 /// All that a body gives: its data, its trailers, its error. Everything that it says on its way has to be true.
 fn drain<B>(body: B) -> (Vec<u8>, Option<HeaderMap>, Option<Utf8BodyError>)

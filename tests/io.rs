@@ -8,7 +8,8 @@ use std::io;
 use futures::executor::block_on;
 use support::hostile::{HostileReader, HostileWriter, Step, steps};
 use support::{Rng, every_partition, oracle, some_partitions};
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error, Utf8Reader, Utf8Writer};
+use utf8_codec::io::{Utf8Reader, Utf8Writer};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 const CRAB: &str = "na\u{EF}ve \u{1F980}!";
 
@@ -89,7 +90,7 @@ fn by_tokio_fill(inner: HostileReader, decoder: TextDecoder, bite: usize) -> Out
             let taken = match reader.fill_buf().await {
                 Ok([]) => break,
                 Ok(lent) => {
-                    let taken = utf8_codec::truncate(whole(lent), bite.max(4));
+                    let taken = utf8_codec::boundary::truncate(whole(lent), bite.max(4));
                     out.push_str(taken);
                     taken.len()
                 }
@@ -115,7 +116,7 @@ fn by_futures_fill(inner: HostileReader, decoder: TextDecoder, bite: usize) -> O
             let taken = match reader.fill_buf().await {
                 Ok([]) => break,
                 Ok(lent) => {
-                    let taken = utf8_codec::truncate(whole(lent), bite.max(4));
+                    let taken = utf8_codec::boundary::truncate(whole(lent), bite.max(4));
                     out.push_str(taken);
                     taken.len()
                 }

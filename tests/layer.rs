@@ -14,11 +14,12 @@ use http_body_util::{BodyExt, Full};
 use serde_json::Value;
 use support::bodies::{Script, Telling};
 use tower::{Layer, Service, ServiceExt, service_fn};
-use utf8_codec::{
-    Ascii, BodyRules, CheckedBody, ContentCodings, ErrorKind, ErrorPolicy, HttpCounters, Message,
-    MissingCharset, OtherCharset, Reason, Refusal, TextDecoder, Utf8BodyError, ValidateUtf8RequestLayer,
-    ValidateUtf8ResponseLayer,
+use utf8_codec::http::{
+    BodyRules, CheckedBody, ContentCodings, HttpCounters, Message, MissingCharset, OtherCharset, Reason,
+    Refusal, Utf8BodyError,
 };
+use utf8_codec::tower::{ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
+use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, TextDecoder};
 
 const BAD: &[u8] = b"{\"a\": \"\xED\xA0\x80\"}";
 
@@ -45,7 +46,7 @@ fn post(fields: &[(&str, &str)]) -> http::request::Builder {
 async fn through<B>(layer: &ValidateUtf8RequestLayer, request: Request<B>) -> Seen
 where
     B: Body<Data = Bytes> + 'static,
-    B::Error: Into<utf8_codec::BoxError>,
+    B::Error: Into<utf8_codec::http::BoxError>,
 {
     let handled = AtomicUsize::new(0);
     let mut service = layer.layer(service_fn(|request: Request<CheckedBody<B>>| {

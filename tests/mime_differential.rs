@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::Value;
 use support::conformance::unhex;
 use support::some_partitions;
-use utf8_codec::{
+use utf8_codec::mime::{
     MessageValidator, MessageVerdict, MimeLayer, TransferDecoder, TransferEncoding, TransferPiece,
 };
 

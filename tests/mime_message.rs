@@ -4,7 +4,7 @@
 mod support;
 
 use support::{Rng, conformance, some_partitions};
-use utf8_codec::{MessageValidator, MessageVerdict, MimeLimits, PartKind, PartVerdict};
+use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeLimits, PartKind, PartVerdict};
 
 fn judge_with(validator: &MessageValidator, chunks: &[&[u8]]) -> MessageVerdict {
     let mut validator = validator.clone();

@@ -5,7 +5,7 @@ use std::io;
 
 use futures::FutureExt;
 use tokio_test::io::Builder;
-use utf8_codec::MessageValidator;
+use utf8_codec::mime::MessageValidator;
 
 const MESSAGE: &[u8] = b"Content-Type: text/plain; charset=utf-8\r\n\r\n\xF0\x9F\x92\xA9 \xED\xA0\x80";
 

@@ -4,9 +4,10 @@
 mod support;
 
 use support::{Rng, every_partition, oracle, some_partitions};
-use utf8_codec::TransferEncoding::{Base64, Binary, EightBit, QuotedPrintable, SevenBit};
-use utf8_codec::{
-    BodyDecoder, BodyPiece, ErrorKind, MimeErrorKind, TransferDecoder, TransferEncoding, TransferErrorKind,
+use utf8_codec::ErrorKind;
+use utf8_codec::mime::TransferEncoding::{Base64, Binary, EightBit, QuotedPrintable, SevenBit};
+use utf8_codec::mime::{
+    BodyDecoder, BodyPiece, MimeErrorKind, TransferDecoder, TransferEncoding, TransferErrorKind,
     TransferPiece,
 };
 

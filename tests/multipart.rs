@@ -10,10 +10,8 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use support::bodies::{Script, Telling};
 use support::{Rng, some_partitions};
-use utf8_codec::{
-    BodyRules, BomPolicy, ErrorKind, ErrorPolicy, MissingCharset, MultipartError, OtherCharset, TextDecoder,
-    Utf8Body, Utf8BodyError,
-};
+use utf8_codec::http::{BodyRules, MissingCharset, MultipartError, OtherCharset, Utf8Body, Utf8BodyError};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 
 const BOUNDARY: &[u8] = b"--=_b--";
 

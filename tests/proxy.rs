@@ -13,10 +13,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
-use utf8_codec::{
-    BomPolicy, Direction, End, ErrorKind, ErrorPolicy, Filter, Outcome, Relay, TextDecoder, Utf8Error,
-    Verdict,
-};
+use utf8_codec::proxy::{Direction, End, Filter, Outcome, Relay, Verdict};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 // Filter
 

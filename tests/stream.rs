@@ -14,10 +14,8 @@ use futures::{FutureExt, Stream, StreamExt, TryStreamExt, stream};
 use http_body_util::{BodyExt, StreamBody};
 use support::hostile::{HostileStream, Step, steps};
 use support::{Rng, every_partition, oracle, some_partitions};
-use utf8_codec::{
-    Ascii, BomPolicy, ErrorKind, ErrorPolicy, StreamError, Subset, TextDecoder, Utf8Error, Utf8Stream,
-    Utf8StreamExt,
-};
+use utf8_codec::stream::{StreamError, Utf8Stream, Utf8StreamExt};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
 const CRAB: &[u8] = "na\u{EF}ve \u{1F980}!".as_bytes();
 

@@ -172,7 +172,7 @@ fn the_bom_is_judged_by_its_own_policy_first() {
 fn the_terminator_of_a_line_need_not_be_in_the_subset() {
     use bytes::BytesMut;
     use tokio_util::codec::Decoder;
-    use utf8_codec::Utf8LinesCodec;
+    use utf8_codec::codec::Utf8LinesCodec;
 
     let strict = TextDecoder::new().subset(CYRILLIC);
     let mut codec = Utf8LinesCodec::with_decoder(strict);

@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use bytes::BytesMut;
 use tokio_util::codec::Decoder;
-use utf8_codec::{CodecError, ErrorPolicy, TextDecoder, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::codec::{CodecError, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::{ErrorPolicy, TextDecoder};
 
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);

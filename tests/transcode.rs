@@ -6,9 +6,8 @@ mod support;
 
 use support::encodings::{self, Open};
 use support::{Rng, every_partition, some_partitions};
-use utf8_codec::{
-    BomPolicy, Encoding, ErrorKind, ErrorPolicy, Status, Subset, Switches, Transcoder, Utf8Error,
-};
+use utf8_codec::transcode::{Encoding, Status, Switches, Transcoder};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, Utf8Error};
 
 type Errors = Vec<(u64, ErrorKind, u8)>;
 

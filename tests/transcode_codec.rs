@@ -10,7 +10,9 @@ use support::encodings::{Open, encode};
 use support::every_partition;
 use tokio_test::io::Builder;
 use tokio_util::codec::{Decoder, Encoder, FramedRead};
-use utf8_codec::{BomPolicy, CodecError, Encoding, ErrorKind, ErrorPolicy, ErrorsAsItems, TranscodeCodec};
+use utf8_codec::codec::{CodecError, ErrorsAsItems, TranscodeCodec};
+use utf8_codec::transcode::Encoding;
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy};
 
 type Told = (u64, ErrorKind, Vec<u8>);
 
@@ -133,7 +135,7 @@ fn text_is_written_in_the_form_or_not_at_all() {
 #[tokio::test]
 async fn it_works_under_utf8_stream() {
     use futures::TryStreamExt;
-    use utf8_codec::Utf8Stream;
+    use utf8_codec::stream::Utf8Stream;
 
     let socket = Builder::new().read(b"a\0\x3D").read(b"\xD8\xA9\xDC").build();
     let chunks =
@@ -151,7 +153,7 @@ async fn it_works_under_utf8_reader() {
     use futures::TryStreamExt;
     use tokio::io::{AsyncBufReadExt, AsyncReadExt};
     use tokio_util::io::StreamReader;
-    use utf8_codec::Utf8Reader;
+    use utf8_codec::io::Utf8Reader;
 
     let under = |bytes: &[u8], cut: usize| {
         let socket = Builder::new().read(&bytes[..cut]).read(&bytes[cut..]).build();

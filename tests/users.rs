@@ -15,10 +15,13 @@ use futures::{StreamExt, TryStreamExt, stream};
 use support::hostile::{HostileReader, Step, steps};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, LinesCodec};
-use utf8_codec::{
-    CodecError, ErrorKind, ErrorPolicy, ErrorsAsItems, Fragment, LineEnding, TextDecoder, Utf8Codec,
-    Utf8Error, Utf8FramesCodec, Utf8LinesCodec, Utf8Reader, Utf8StreamExt, Utf8Validator,
+use utf8_codec::codec::{
+    CodecError, ErrorsAsItems, Fragment, LineEnding, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec,
 };
+use utf8_codec::io::Utf8Reader;
+use utf8_codec::stream::Utf8StreamExt;
+use utf8_codec::validator::Utf8Validator;
+use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 /// jeremychone/rust-genai#104 and #181, 0xPlaygrounds/rig#809, librefang#3448, nuphus#41 and others: a model's answer
 /// comes in chunks of 8 KiB, one of which ends inside a character.
@@ -223,7 +226,7 @@ fn row_22_a_fragmented_message_ends_inside_a_character() {
             ended = last;
         }
         assert!(ended);
-        Ok::<_, utf8_codec::FrameError<io::Error>>(text)
+        Ok::<_, utf8_codec::codec::FrameError<io::Error>>(text)
     };
     assert_eq!(
         message("a\u{20AC}\u{1F980}".as_bytes()).unwrap(),

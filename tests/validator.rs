@@ -5,7 +5,8 @@ mod support;
 
 use support::conformance::cases;
 use support::{Rng, every_partition, oracle};
-use utf8_codec::{ErrorKind, Mask, Utf8Error, Utf8Validator};
+use utf8_codec::validator::{Mask, Utf8Validator};
+use utf8_codec::{ErrorKind, Utf8Error};
 
 /// The byte of the message, counted from 1, that brought the verdict; 0 if only its end did.
 type Verdict = (u64, Result<(), Utf8Error>);

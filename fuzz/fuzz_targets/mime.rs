@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::MessageValidator;
+use utf8_codec::mime::MessageValidator;
 
 fuzz_target!(|input: (u8, &[u8])| {
     let (size, message) = input;

@@ -8,7 +8,8 @@ use std::{process, thread};
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::runtime::Builder;
-use utf8_codec::{Encoding, Switches, Transcoder, Utf8Error};
+use utf8_codec::Utf8Error;
+use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 
 use super::args::Policies;
 use super::signals::Signals;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::json;
-use utf8_codec::{Detection, Detector};
+use utf8_codec::detect::{Detection, Detector};
 
 use super::convert::is_standard;
 use super::{Outcome, Status, complain, name_of};

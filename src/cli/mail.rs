@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use memchr::memchr;
 use serde_json::{Value, json};
-use utf8_codec::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
+use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
 
 use super::{Outcome, Status, complain, name_of};
 

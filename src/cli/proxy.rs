@@ -11,7 +11,9 @@ use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use utf8_codec::{Direction, End, Outcome as Relayed, Relay, TextDecoder, Utf8LinesCodec};
+use utf8_codec::TextDecoder;
+use utf8_codec::codec::Utf8LinesCodec;
+use utf8_codec::proxy::{Direction, End, Outcome as Relayed, Relay};
 
 use super::Outcome;
 use super::args::Policies;

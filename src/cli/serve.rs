@@ -9,7 +9,9 @@ use tokio::time::timeout;
 use tokio_util::codec::{FramedRead, FramedWrite};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
-use utf8_codec::{CodecError, Direction, ErrorsAsItems, LineEnding, TextDecoder, Utf8LinesCodec};
+use utf8_codec::TextDecoder;
+use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8LinesCodec};
+use utf8_codec::proxy::Direction;
 
 use super::Outcome;
 use super::args::Policies;

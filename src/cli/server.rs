@@ -13,7 +13,8 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Level, error, info, warn};
-use utf8_codec::{Direction, Utf8Error};
+use utf8_codec::Utf8Error;
+use utf8_codec::proxy::Direction;
 
 use super::{Outcome, Status};
 

@@ -24,7 +24,7 @@ use crate::text::Counters;
 /// ```
 /// # use futures::StreamExt;
 /// # use tokio_util::codec::FramedRead;
-/// use utf8_codec::{ErrorsAsItems, Utf8LinesCodec};
+/// use utf8_codec::codec::{ErrorsAsItems, Utf8LinesCodec};
 ///
 /// # tokio_test::block_on(async {
 /// let socket = &b"one\ntwo\r\nth\xFFree\nfour\nfive"[..];
@@ -38,7 +38,7 @@ use crate::text::Counters;
 /// }
 /// assert_eq!(good, ["one", "two", "four", "five"]);
 /// assert_eq!(bad, 1);
-/// # Ok::<(), utf8_codec::CodecError>(())
+/// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// # }).unwrap();
 /// ```
 #[derive(Clone, Copy, Debug, Default)]

@@ -20,12 +20,12 @@ use crate::text::{Counters, TextDecoder};
 /// before it; `rejected` is the sequence. A stream that ends inside a sequence gives
 /// [`Truncated`](crate::ErrorKind::Truncated) once, then its end; a source that resumes after its end is decoded on,
 /// and offsets go on counting. `FramedRead` ends at an `Err` (and resumes if polled on): wrap the codec in
-/// [`ErrorsAsItems`](crate::ErrorsAsItems) to see what comes after it.
+/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems) to see what comes after it.
 ///
 /// ```
 /// # use futures::StreamExt;
 /// # use tokio_util::codec::FramedRead;
-/// use utf8_codec::Utf8Codec;
+/// use utf8_codec::codec::Utf8Codec;
 ///
 /// # tokio_test::block_on(async {
 /// let socket = tokio_test::io::Builder::new().read(b"caf\xC3").read(b"\xA9").build();
@@ -33,7 +33,7 @@ use crate::text::{Counters, TextDecoder};
 /// assert_eq!(text.next().await.transpose()?.as_deref(), Some("caf"));
 /// assert_eq!(text.next().await.transpose()?.as_deref(), Some("é"));
 /// assert!(text.next().await.is_none());
-/// # Ok::<(), utf8_codec::CodecError>(())
+/// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// # }).unwrap();
 /// ```
 #[derive(Clone, Copy, Debug, Default)]

@@ -101,7 +101,7 @@ impl From<CodecError> for io::Error {
     }
 }
 
-/// An error that may leave its codec able to go on: what [`ErrorsAsItems`](crate::ErrorsAsItems) asks.
+/// An error that may leave its codec able to go on: what [`ErrorsAsItems`](crate::codec::ErrorsAsItems) asks.
 pub trait Recoverable {
     /// Whether the codec has consumed what it reports, and the next frame can be asked for.
     fn is_recoverable(&self) -> bool;

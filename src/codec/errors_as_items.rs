@@ -14,7 +14,7 @@ use super::error::Recoverable;
 /// ```
 /// # use futures::StreamExt;
 /// # use tokio_util::codec::FramedRead;
-/// use utf8_codec::{ErrorsAsItems, Utf8LinesCodec};
+/// use utf8_codec::codec::{ErrorsAsItems, Utf8LinesCodec};
 ///
 /// # tokio_test::block_on(async {
 /// let socket = &b"one\ntw\xFF\nthree\n"[..];
@@ -28,7 +28,7 @@ use super::error::Recoverable;
 /// }
 /// assert_eq!(good, ["one", "three"]);
 /// assert_eq!(bad, [Some(6)]);
-/// # Ok::<(), utf8_codec::CodecError>(())
+/// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// # }).unwrap();
 /// ```
 #[derive(Clone, Copy, Debug, Default)]

@@ -16,19 +16,19 @@ use crate::text::{Counters, TextDecoder};
 /// Makes a text codec of a byte codec: `LengthDelimitedCodec`, `AnyDelimiterCodec`, one of your own.
 ///
 /// By itself **every frame is a text of its own**: an item is the text of one frame, cut out of it without a copy
-/// (as with [`Utf8LinesCodec`](crate::Utf8LinesCodec)), and a frame that ends inside a character is
+/// (as with [`Utf8LinesCodec`](crate::codec::Utf8LinesCodec)), and a frame that ends inside a character is
 /// [`Truncated`](crate::ErrorKind::Truncated). A [`BomPolicy`](crate::BomPolicy) applies to each frame.
 ///
 /// [`over_fragments`](Self::over_fragments) makes it **one text over many frames**, as the fragments of a WebSocket
 /// message are: [`Utf8FragmentsCodec`].
 ///
-/// For frames between ASCII delimiters (NUL, RS) see also [`LineEnding::Ascii`](crate::LineEnding::Ascii), which
+/// For frames between ASCII delimiters (NUL, RS) see also [`LineEnding::Ascii`](crate::codec::LineEnding::Ascii), which
 /// refuses to write a text with the delimiter in it.
 ///
 /// ```
 /// # use futures::StreamExt;
 /// # use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
-/// use utf8_codec::{ErrorsAsItems, Utf8FramesCodec};
+/// use utf8_codec::codec::{ErrorsAsItems, Utf8FramesCodec};
 ///
 /// # tokio_test::block_on(async {
 /// let socket = &b"\0\0\0\x05na\xC3\xAFv\0\0\0\x02v\xC3\0\0\0\x03end"[..];
@@ -39,7 +39,7 @@ use crate::text::{Counters, TextDecoder};
 /// let error = frames.next().await.unwrap()?.unwrap_err();
 /// assert_eq!(error.to_string(), "frame 1: ill-formed UTF-8 at byte 1 (Truncated, 1 bytes)");
 /// assert_eq!(frames.next().await.unwrap()?.unwrap(), "end");
-/// # Ok::<(), utf8_codec::FrameError<std::io::Error>>(())
+/// # Ok::<(), utf8_codec::codec::FrameError<std::io::Error>>(())
 /// # }).unwrap();
 /// ```
 ///
@@ -151,7 +151,7 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
 /// ```
 /// # use bytes::{Bytes, BytesMut};
 /// # use tokio_util::codec::Decoder;
-/// use utf8_codec::{Fragment, Utf8FramesCodec};
+/// use utf8_codec::codec::{Fragment, Utf8FramesCodec};
 ///
 /// /// Frames of one byte; an upper-case letter is the last one of its message.
 /// struct Letters;
@@ -172,7 +172,7 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
 /// assert_eq!(codec.decode(&mut buffer)?, Some(Fragment::More("".into())));
 /// assert_eq!(codec.decode(&mut buffer)?, Some(Fragment::More("é".into())));
 /// assert_eq!(codec.decode(&mut buffer)?, Some(Fragment::Last("T".into())));
-/// # Ok::<(), utf8_codec::FrameError<std::io::Error>>(())
+/// # Ok::<(), utf8_codec::codec::FrameError<std::io::Error>>(())
 /// ```
 ///
 /// # Errors

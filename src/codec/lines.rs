@@ -141,13 +141,13 @@ fn find(byte: u8, line: &[u8]) -> Option<usize> {
 ///
 /// One for each line that the policy does not repair, when its terminator has come: its first ill-formed sequence,
 /// with the whole line in `rejected`. The codec then stands after the line. `FramedRead` ends at an `Err`: wrap the
-/// codec in [`ErrorsAsItems`](crate::ErrorsAsItems). The last line of a stream needs no terminator; one that ends
+/// codec in [`ErrorsAsItems`](crate::codec::ErrorsAsItems). The last line of a stream needs no terminator; one that ends
 /// inside a sequence is [`Truncated`](crate::ErrorKind::Truncated).
 ///
 /// ```
 /// use bytes::BytesMut;
 /// use tokio_util::codec::{Decoder, Encoder};
-/// use utf8_codec::Utf8LinesCodec;
+/// use utf8_codec::codec::Utf8LinesCodec;
 ///
 /// let mut codec = Utf8LinesCodec::new();
 /// let mut buffer = BytesMut::from("gr\u{FC}n\r\nro");
@@ -157,7 +157,7 @@ fn find(byte: u8, line: &[u8]) -> Option<usize> {
 /// codec.encode("blau", &mut buffer)?;
 /// assert_eq!(&buffer[..], b"roblau\n");
 /// assert!(codec.encode("two\nlines", &mut buffer).is_err());
-/// # Ok::<(), utf8_codec::CodecError>(())
+/// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Utf8LinesCodec {

@@ -34,7 +34,8 @@ use crate::transcode::{Encoding, Status, Switches, Transcoder};
 /// ```
 /// # use futures::{SinkExt, StreamExt};
 /// # use tokio_util::codec::Framed;
-/// use utf8_codec::{Encoding, TranscodeCodec};
+/// use utf8_codec::codec::TranscodeCodec;
+/// use utf8_codec::transcode::Encoding;
 ///
 /// # tokio_test::block_on(async {
 /// let socket = tokio_test::io::Builder::new().read(b"\0a\xD8\x3D\xDC").read(b"\xA9").write(b"\0o\0k").build();
@@ -42,7 +43,7 @@ use crate::transcode::{Encoding, Status, Switches, Transcoder};
 /// assert_eq!(text.next().await.transpose()?.as_deref(), Some("a"));
 /// assert_eq!(text.next().await.transpose()?.as_deref(), Some("💩"));
 /// text.send("ok").await?;
-/// # Ok::<(), utf8_codec::CodecError>(())
+/// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// # }).unwrap();
 /// ```
 ///
@@ -55,7 +56,9 @@ use crate::transcode::{Encoding, Status, Switches, Transcoder};
 /// use futures::TryStreamExt;
 /// use tokio::io::AsyncBufReadExt;
 /// use tokio_util::{codec::FramedRead, io::StreamReader};
-/// use utf8_codec::{Encoding, TranscodeCodec, Utf8Reader};
+/// use utf8_codec::codec::TranscodeCodec;
+/// use utf8_codec::io::Utf8Reader;
+/// use utf8_codec::transcode::Encoding;
 ///
 /// let socket = tokio_test::io::Builder::new().read(b"a\0\x3D\xD8\xA9").read(b"\xDC\n\0b\0").build();
 /// let text = FramedRead::new(socket, TranscodeCodec::new(Encoding::Utf16Le)).map_ok(ByteString::into_bytes);

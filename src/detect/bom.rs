@@ -35,10 +35,11 @@ pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
 
 /// Looks for a BOM at the start of a stream that comes in chunks of any size, and takes nothing from it.
 ///
-/// [`Transcoder::sniff`](crate::Transcoder::sniff) does this on the way.
+/// [`Transcoder::sniff`](crate::transcode::Transcoder::sniff) does this on the way.
 ///
 /// ```
-/// use utf8_codec::{Encoding, BomSniffer, Sniff};
+/// use utf8_codec::detect::{BomSniffer, Sniff};
+/// use utf8_codec::transcode::Encoding;
 ///
 /// let mut sniffer = BomSniffer::new();
 /// assert_eq!(sniffer.feed(b"\xFF"), Sniff::Undecided);

@@ -57,7 +57,7 @@ impl DesignationMatch {
 /// Finds designations in a stream that comes in chunks of any size. They are found wherever they were cut.
 ///
 /// ```
-/// use utf8_codec::{Designation, DesignationRecogniser};
+/// use utf8_codec::detect::{Designation, DesignationRecogniser};
 ///
 /// let mut recogniser = DesignationRecogniser::new();
 /// assert!(recogniser.feed(b"old\x1B%/").next().is_none());

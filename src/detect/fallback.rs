@@ -58,7 +58,7 @@ pub enum Scope {
 /// Decodes a frame as UTF-8, else as legacy text: what IRC clients do. Text that is UTF-8 is borrowed.
 ///
 /// ```
-/// use utf8_codec::{Legacy, Scope, decode_or_legacy};
+/// use utf8_codec::detect::{Legacy, Scope, decode_or_legacy};
 ///
 /// let mixed = b"na\xC3\xAFve\ncaf\xE9 na\xC3\xAFve";
 /// assert_eq!(decode_or_legacy(mixed, Legacy::Windows1252, Scope::Sequence), "naïve\ncafé naïve");
@@ -105,7 +105,7 @@ fn append_whole(line: &[u8], legacy: Legacy, out: &mut String) {
 /// a peer that never ends a line cannot fill the memory.
 ///
 /// ```
-/// use utf8_codec::{FallbackDecoder, Legacy, Scope};
+/// use utf8_codec::detect::{FallbackDecoder, Legacy, Scope};
 ///
 /// let mut decoder = FallbackDecoder::new(Legacy::Windows1252, Scope::Line);
 /// let mut text = String::new();

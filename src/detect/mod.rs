@@ -89,7 +89,7 @@ fn power(base: f64, exponent: u64) -> f64 {
 /// Says at any time what a stream is: fed in chunks of any size, in constant memory.
 ///
 /// ```
-/// use utf8_codec::{Detection, Detector};
+/// use utf8_codec::detect::{Detection, Detector};
 ///
 /// let mut detector = Detector::new();
 /// assert_eq!(detector.feed(b"plain"), Detection::Ascii);

@@ -18,7 +18,7 @@ use core::str::FromStr;
 /// | [`Latin1`](Self::Latin1) | 1 | U+0000..U+00FF | ISO/IEC 8859-1 and the control characters |
 /// | [`Windows1252`](Self::Windows1252) | 1 | 256 characters | WHATWG Encoding Standard |
 ///
-/// What the texts leave open is decided by [`Switches`](crate::Switches). `Display` gives the name, which `FromStr`
+/// What the texts leave open is decided by [`Switches`](crate::transcode::Switches). `Display` gives the name, which `FromStr`
 /// reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -35,7 +35,7 @@ pub enum Encoding {
     ///
     /// The stream is read as strings concatenated by the rule of the WTF-8 encoding: a high surrogate followed by a
     /// low one becomes the one supplementary character, wherever the stream was cut. Within one string such a pair
-    /// is ill-formed: [`Switches::refuse_pairs`](crate::Switches::refuse_pairs) says so.
+    /// is ill-formed: [`Switches::refuse_pairs`](crate::transcode::Switches::refuse_pairs) says so.
     Wtf8,
     /// UTF-8 in which each byte of an ill-formed sequence stands for one of U+DC80..U+DCFF, `utf-8b`: Python's
     /// `surrogateescape`. Any bytes can be read, and come out again as they were.

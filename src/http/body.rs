@@ -49,7 +49,8 @@ pin_project! {
     /// ```
     /// use bytes::Bytes;
     /// use http_body_util::{BodyExt, Full};
-    /// use utf8_codec::{ErrorKind, Utf8Body, Utf8BodyError};
+    /// use utf8_codec::ErrorKind;
+    /// use utf8_codec::http::{Utf8Body, Utf8BodyError};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {

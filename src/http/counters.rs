@@ -12,7 +12,8 @@ use crate::error::ErrorKind;
 /// ```
 /// use bytes::Bytes;
 /// use http_body_util::{BodyExt, Full};
-/// use utf8_codec::{ErrorKind, HttpCounters, Utf8Body};
+/// use utf8_codec::ErrorKind;
+/// use utf8_codec::http::{HttpCounters, Utf8Body};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {

@@ -58,7 +58,8 @@ impl Utf8BodyError {
     /// The error of a checked body after whatever a framework wrapped around it.
     ///
     /// ```
-    /// use utf8_codec::{ErrorKind, Utf8BodyError, Utf8Error};
+    /// use utf8_codec::{ErrorKind, Utf8Error};
+    /// use utf8_codec::http::Utf8BodyError;
     ///
     /// let error = Utf8BodyError::IllFormed(Utf8Error::new(7, ErrorKind::Surrogate, 1));
     /// let wrapped = std::io::Error::other(error);

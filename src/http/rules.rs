@@ -31,7 +31,8 @@ use crate::text::TextDecoder;
 /// contradict each other, is refused: the next program may read it otherwise.
 ///
 /// ```
-/// use utf8_codec::{BodyRules, ErrorPolicy, MissingCharset, OtherCharset, TextDecoder};
+/// use utf8_codec::{ErrorPolicy, TextDecoder};
+/// use utf8_codec::http::{BodyRules, MissingCharset, OtherCharset};
 ///
 /// let rules = BodyRules::new()
 ///     .decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE))
@@ -187,7 +188,7 @@ impl BodyRules {
     ///
     /// ```
     /// use http_body_util::Full;
-    /// use utf8_codec::{BodyRules, Message};
+    /// use utf8_codec::http::{BodyRules, Message};
     ///
     /// let request = http::Request::post("/").header("content-type", "text/plain; charset=latin1");
     /// let (mut parts, body) = request.body(Full::<bytes::Bytes>::from("caf")).unwrap().into_parts();

@@ -24,7 +24,7 @@ pin_project! {
     ///
     /// ```
     /// use tokio::io::{AsyncBufReadExt, BufReader};
-    /// use utf8_codec::Utf8Reader;
+    /// use utf8_codec::io::Utf8Reader;
     ///
     /// # tokio_test::block_on(async {
     /// let socket = tokio_test::io::Builder::new().read(b"gr\xC3").read(b"\xBCn\nbl\xFFu\n").build();

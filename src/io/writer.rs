@@ -17,7 +17,8 @@ pin_project! {
     ///
     /// ```
     /// use tokio::io::AsyncWriteExt;
-    /// use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Writer};
+    /// use utf8_codec::{ErrorPolicy, TextDecoder};
+    /// use utf8_codec::io::Utf8Writer;
     ///
     /// # tokio_test::block_on(async {
     /// let mut out = Utf8Writer::with_decoder(Vec::new(), TextDecoder::new().on_error(ErrorPolicy::REPLACE));

@@ -12,7 +12,8 @@ use crate::error::Utf8Error;
 /// text. Memory is constant, as for [`TransferDecoder`].
 ///
 /// ```
-/// use utf8_codec::{BodyDecoder, BodyPiece, ErrorKind, MimeErrorKind, TransferEncoding};
+/// use utf8_codec::ErrorKind;
+/// use utf8_codec::mime::{BodyDecoder, BodyPiece, MimeErrorKind, TransferEncoding};
 ///
 /// let mut body = BodyDecoder::new(TransferEncoding::Base64);
 /// let mut text = String::new();

@@ -40,7 +40,7 @@ impl fmt::Display for MimeLayer {
 pub enum StructureErrorKind {
     /// A line of a header that is no field. The header ends before it, as it does for most readers.
     MalformedHeader,
-    /// A header with more bytes than [`MimeLimits::header_bytes`](crate::MimeLimits). The rest of it is not read,
+    /// A header with more bytes than [`MimeLimits::header_bytes`](crate::mime::MimeLimits). The rest of it is not read,
     /// and its body is not judged.
     HeaderTooLarge,
     /// A `Content-Type` that is not in the grammar. What stands before the fault is believed.
@@ -59,11 +59,11 @@ pub enum StructureErrorKind {
     /// A `multipart` or `message/rfc822` under a transfer encoding that changes bytes (RFC 2045 §6.4). It is read as
     /// if it had none.
     EncodedStructure,
-    /// More parts within parts than [`MimeLimits::depth`](crate::MimeLimits). The body is not judged.
+    /// More parts within parts than [`MimeLimits::depth`](crate::mime::MimeLimits). The body is not judged.
     TooDeep,
-    /// More parts than [`MimeLimits::parts`](crate::MimeLimits). What follows is not judged.
+    /// More parts than [`MimeLimits::parts`](crate::mime::MimeLimits). What follows is not judged.
     TooManyParts,
-    /// A line of a header with more bytes than [`MimeLimits::line_bytes`](crate::MimeLimits).
+    /// A line of a header with more bytes than [`MimeLimits::line_bytes`](crate::mime::MimeLimits).
     HeaderLineTooLong,
     /// A NUL in a header, or a CR without LF (RFC 5322 §2.2), told once for each line. Some readers end the line or the
     /// text there, and read fields that others do not see.
@@ -161,7 +161,7 @@ impl fmt::Display for MimeErrorKind {
 pub struct MimeError {
     /// Position of its first byte on the wire: in the message, or in the stream that a [`BodyDecoder`] was given.
     ///
-    /// [`BodyDecoder`]: crate::BodyDecoder
+    /// [`BodyDecoder`]: crate::mime::BodyDecoder
     pub offset: u64,
     /// Position in the decoded body, or in the decoded bytes of an encoded word; `None` for what is not encoded:
     /// headers and boundaries.

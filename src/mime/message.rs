@@ -31,7 +31,8 @@ use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict
 /// them shows is not what was judged. Line breaks may be CRLF, as on the wire, or LF, as in files.
 ///
 /// ```
-/// use utf8_codec::{ErrorKind, MessageValidator, MimeErrorKind};
+/// use utf8_codec::ErrorKind;
+/// use utf8_codec::mime::{MessageValidator, MimeErrorKind};
 ///
 /// let mail = b"Subject: =?UTF-8?Q?caf=C3=A9?=\r\n\
 ///     Content-Type: multipart/mixed; boundary=b\r\n\

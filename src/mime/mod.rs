@@ -1,6 +1,6 @@
 //! MIME: the text of bodies and of whole messages, judged while they stream.
 //!
-//! [`BodyDecoder`] takes one body under its transfer encoding, [`MessageValidator`](crate::MessageValidator) a whole
+//! [`BodyDecoder`] takes one body under its transfer encoding, [`MessageValidator`](crate::mime::MessageValidator) a whole
 //! message (RFC 5322, RFC 2045 to 2049, RFC 6532). Neither does I/O, neither holds more than a header and a few
 //! kibibytes.
 

@@ -18,7 +18,7 @@ impl MessageValidator {
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> std::io::Result<()> {
-    /// use utf8_codec::MessageValidator;
+    /// use utf8_codec::mime::MessageValidator;
     ///
     /// let mut mail = &b"Content-Type: text/plain; charset=utf-8\r\n\r\ncaf\xC3\r\n"[..];
     /// let verdict = MessageValidator::new().read(&mut mail).await?;

@@ -7,7 +7,7 @@ use core::fmt;
 use super::error::MimeError;
 use super::transfer::TransferEncoding;
 
-/// The bounds of a [`MessageValidator`](crate::MessageValidator). Each of them stands against an attack.
+/// The bounds of a [`MessageValidator`](crate::mime::MessageValidator). Each of them stands against an attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MimeLimits {
@@ -173,7 +173,7 @@ impl PartVerdict {
     }
 }
 
-/// What is said about a message, by [`MessageValidator::finish`](crate::MessageValidator::finish).
+/// What is said about a message, by [`MessageValidator::finish`](crate::mime::MessageValidator::finish).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MessageVerdict {

@@ -20,7 +20,8 @@ use crate::text::{Counters, TextDecoder, TextPiece};
 ///
 /// ```
 /// use bytes::Bytes;
-/// use utf8_codec::{ErrorKind, Filter, Verdict};
+/// use utf8_codec::ErrorKind;
+/// use utf8_codec::proxy::{Filter, Verdict};
 ///
 /// let mut filter = Filter::new();
 /// let mut body = Some(Bytes::from_static(b"caf\xC3"));

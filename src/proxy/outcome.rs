@@ -64,8 +64,8 @@ pub enum End {
     IllFormed(Direction, Utf8Error),
     /// A direction could not be read or written, as when a peer resets the connection.
     Failed(Direction, io::Error),
-    /// No byte was read or written in either direction for the [`idle_timeout`](crate::Relay::idle_timeout).
+    /// No byte was read or written in either direction for the [`idle_timeout`](crate::proxy::Relay::idle_timeout).
     Idle,
-    /// It was cut by [`run_until`](crate::Relay::run_until).
+    /// It was cut by [`run_until`](crate::proxy::Relay::run_until).
     Cancelled,
 }

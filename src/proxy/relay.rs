@@ -29,7 +29,7 @@ use crate::text::TextDecoder;
 ///
 /// ```
 /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
-/// use utf8_codec::{Direction, End, Relay};
+/// use utf8_codec::proxy::{Direction, End, Relay};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> std::io::Result<()> {

@@ -10,7 +10,7 @@ impl Transcoder {
     /// UTF-8, which this input need not have been. Payload bytes are not shown.
     ///
     /// ```
-    /// use utf8_codec::{Encoding, Transcoder};
+    /// use utf8_codec::transcode::{Encoding, Transcoder};
     ///
     /// let mut transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Latin1);
     /// let mut out = Vec::new();

@@ -35,7 +35,8 @@ use target::Target;
 /// The BOM is U+FEFF at the start, in whatever encoding; [`BomPolicy`] says what becomes of it. None is ever added.
 ///
 /// ```
-/// use utf8_codec::{ErrorPolicy, Encoding, Transcoder};
+/// use utf8_codec::ErrorPolicy;
+/// use utf8_codec::transcode::{Encoding, Transcoder};
 ///
 /// let mut transcoder = Transcoder::new(Encoding::Cesu8, Encoding::Utf16Be);
 /// let mut out = Vec::new();
@@ -183,7 +184,7 @@ impl Transcoder {
     /// [`MIN_OUTPUT`](Self::MIN_OUTPUT) bytes every call makes progress.
     ///
     /// ```
-    /// use utf8_codec::{Encoding, Status, Transcoder};
+    /// use utf8_codec::transcode::{Encoding, Status, Transcoder};
     ///
     /// let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf16Le);
     /// let mut room = [0; 6];

@@ -11,7 +11,7 @@ impl Utf8Validator {
     ///
     /// ```
     /// use bytes::Buf;
-    /// use utf8_codec::Utf8Validator;
+    /// use utf8_codec::validator::Utf8Validator;
     ///
     /// let payload = b"caf\xC3".chain(&b"\xA9"[..]);
     /// let mut text = Utf8Validator::new();

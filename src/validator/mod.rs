@@ -18,7 +18,8 @@ use crate::error::Utf8Error;
 /// it back restores it.
 ///
 /// ```
-/// use utf8_codec::{ErrorKind, Utf8Validator};
+/// use utf8_codec::ErrorKind;
+/// use utf8_codec::validator::Utf8Validator;
 ///
 /// let mut text = Utf8Validator::new();
 /// text.feed("κόσμε".as_bytes())?; // a frame

@@ -1,6 +1,7 @@
 //! A naive reading and writing of every encoding, whole input at once, written without a look at the crate.
 
-use utf8_codec::{Encoding, ErrorKind, Switches};
+use utf8_codec::ErrorKind;
+use utf8_codec::transcode::{Encoding, Switches};
 
 /// What a reading finds: where, how long, and a code point or what is wrong.
 pub type Found = (u64, u8, Result<u32, ErrorKind>);

@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use futures::StreamExt;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, LinesCodec};
-use utf8_codec::{Utf8Codec, Utf8LinesCodec};
+use utf8_codec::codec::{Utf8Codec, Utf8LinesCodec};
 
 const CAPACITY: usize = 64 * 1024;
 

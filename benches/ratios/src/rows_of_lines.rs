@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use tokio_util::codec::LinesCodec;
-use utf8_codec::Utf8LinesCodec;
+use utf8_codec::codec::Utf8LinesCodec;
 
 use crate::allocations;
 use crate::corpora::Corpus;

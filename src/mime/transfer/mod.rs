@@ -219,7 +219,7 @@ impl<'p> Decoded<'p> {
 /// It is strict: see [`lenient`](Self::lenient). Whatever the fault, it goes on after it.
 ///
 /// ```
-/// use utf8_codec::{TransferDecoder, TransferEncoding, TransferErrorKind, TransferPiece};
+/// use utf8_codec::mime::{TransferDecoder, TransferEncoding, TransferErrorKind, TransferPiece};
 ///
 /// let mut decoder = TransferDecoder::new(TransferEncoding::QuotedPrintable);
 /// let (mut bytes, mut faults) = (Vec::new(), Vec::new());

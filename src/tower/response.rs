@@ -13,14 +13,14 @@ use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::checked::CheckedBody;
 use super::config::{Config, Start};
-use super::counters::HttpCounters;
-use super::error::BoxError;
-use super::gather::{Gather, Interrupted};
-use super::refusal::{Message, Reason, Refusal};
-use super::rules::{BodyRules, OtherCharset};
-use super::watch::Watch;
+use crate::http::checked::CheckedBody;
+use crate::http::counters::HttpCounters;
+use crate::http::error::BoxError;
+use crate::http::gather::{Gather, Interrupted};
+use crate::http::refusal::{Message, Reason, Refusal};
+use crate::http::rules::{BodyRules, OtherCharset};
+use crate::http::watch::Watch;
 
 /// Keeps ill-formed text of a service from its clients: [`ValidateUtf8Response`] as a layer.
 ///
@@ -41,10 +41,12 @@ use super::watch::Watch;
 /// use http::{Request, Response};
 /// use http_body_util::{BodyExt, Empty, Full};
 /// use tower::{ServiceBuilder, ServiceExt, service_fn};
-/// use utf8_codec::{BodyRules, ErrorPolicy, TextDecoder, ValidateUtf8ResponseLayer};
+/// use utf8_codec::{ErrorPolicy, TextDecoder};
+/// use utf8_codec::http::BodyRules;
+/// use utf8_codec::tower::ValidateUtf8ResponseLayer;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), utf8_codec::BoxError> {
+/// # async fn main() -> Result<(), utf8_codec::http::BoxError> {
 /// let repair = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
 /// let service = ServiceBuilder::new()
 ///     .layer(ValidateUtf8ResponseLayer::new().rules(repair))

@@ -8,17 +8,17 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Response};
 use http_body::Body;
 
-use super::body::Utf8Body;
-use super::checked::CheckedBody;
-use super::counters::HttpCounters;
-use super::error::BoxError;
-use super::fields::Fields;
-use super::filter::Filter;
-use super::gather::{Gather, Gathered};
-use super::integrity;
-use super::refusal::{Message, Reason, Refusal};
-use super::rules::{BodyRules, Plan, transcoded};
-use super::watch::{Watch, note};
+use crate::http::body::Utf8Body;
+use crate::http::checked::CheckedBody;
+use crate::http::counters::HttpCounters;
+use crate::http::error::BoxError;
+use crate::http::fields::Fields;
+use crate::http::filter::Filter;
+use crate::http::gather::{Gather, Gathered};
+use crate::http::integrity;
+use crate::http::refusal::{Message, Reason, Refusal};
+use crate::http::rules::{BodyRules, Plan, transcoded};
+use crate::http::watch::{Watch, note};
 
 /// The choices of a layer.
 #[derive(Clone)]

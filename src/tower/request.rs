@@ -14,15 +14,15 @@ use pin_project_lite::pin_project;
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::body::poll_drain;
-use super::checked::CheckedBody;
 use super::config::{Config, Start};
-use super::counters::HttpCounters;
-use super::error::BoxError;
-use super::gather::{Gather, Interrupted};
-use super::refusal::{Message, Reason, Refusal};
-use super::rules::BodyRules;
-use super::watch::Watch;
+use crate::http::body::poll_drain;
+use crate::http::checked::CheckedBody;
+use crate::http::counters::HttpCounters;
+use crate::http::error::BoxError;
+use crate::http::gather::{Gather, Interrupted};
+use crate::http::refusal::{Message, Reason, Refusal};
+use crate::http::rules::BodyRules;
+use crate::http::watch::Watch;
 
 /// Bytes of a request that are held by default: what axum's extractors take by default, too.
 const HOLD: usize = 2 * 1024 * 1024;
@@ -42,7 +42,8 @@ const HOLD: usize = 2 * 1024 * 1024;
 /// use http::{Request, Response, StatusCode};
 /// use http_body_util::{BodyExt, Full};
 /// use tower::{ServiceBuilder, ServiceExt, service_fn};
-/// use utf8_codec::{CheckedBody, ValidateUtf8RequestLayer};
+/// use utf8_codec::http::CheckedBody;
+/// use utf8_codec::tower::ValidateUtf8RequestLayer;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
@@ -50,7 +51,7 @@ const HOLD: usize = 2 * 1024 * 1024;
 ///     .layer(ValidateUtf8RequestLayer::new())
 ///     .service(service_fn(async |request: Request<CheckedBody<Full<Bytes>>>| {
 ///         let text = request.into_body().collect().await?.to_bytes();
-///         Ok::<_, utf8_codec::BoxError>(Response::new(Full::<Bytes>::from(text)))
+///         Ok::<_, utf8_codec::http::BoxError>(Response::new(Full::<Bytes>::from(text)))
 ///     }));
 ///
 /// let request = Request::post("/").header("content-type", "application/json");
