@@ -48,10 +48,10 @@ fn every_charset_parameter_has_a_say() {
 
 #[test]
 fn types_and_parameters_come_out_as_they_were_meant() {
-    let value = b" Multipart/Encoding-Data ;; boundary=\"a \\\"b\\\\c\xC3\xA9\"\t;\tx={y}; ";
+    let value = b" Multipart/Form-Data ;; boundary=\"a \\\"b\\\\c\xC3\xA9\"\t;\tx={y}; ";
     let form = ContentType::parse(value).expect("a media type");
     assert!(form.is("multipart", "form-data"));
-    assert_eq!((form.top(), form.subtype(), form.suffix()), ("Multipart", "Encoding-Data", None));
+    assert_eq!((form.top(), form.subtype(), form.suffix()), ("Multipart", "Form-Data", None));
     assert_eq!(form.parameter("Boundary"), Some("a \"b\\cé".as_bytes()));
     assert_eq!(form.parameter("x"), Some(&b"{y}"[..]));
     assert_eq!(form.parameter("y"), None);

@@ -154,10 +154,10 @@ ways = {
     "to-latin-1": (("utf-8", "strict"), ("latin-1", "strict")),
 }
 for line in sys.stdin:
-    way, _, bytes = line.strip().partition(" ")
+    way, _, data = line.strip().partition(" ")
     (source, source_errors), (target, target_errors) = ways[way]
     try:
-        print(bytes.fromhex(bytes).decode(source, source_errors).encode(target, target_errors).hex())
+        print(bytes.fromhex(data).decode(source, source_errors).encode(target, target_errors).hex())
     except UnicodeError:
         print("!")
 "#;

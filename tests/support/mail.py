@@ -10,7 +10,7 @@ LETTERS = ["hello ", "caf\u00e9 ", "\u65e5\u672c\u8a9e", "\U0001f4a9", "\u0391\u
 BAD = [b"\xed\xa0\x80", b"\xff", b"\xc3", b"\xe2\x82", b"\xc0\xaf", b"\xf4\x90\x80\x80"]
 
 
-def bytes(bad):
+def random_bytes(bad):
     text = "".join(rng.choice(LETTERS) for _ in range(rng.randrange(14))).encode()
     if bad:
         at = rng.randrange(len(text) + 1)
@@ -22,7 +22,7 @@ def leaf():
     part = Message()
     charset = rng.choice(["utf-8", "UTF8", "unicode-1-1-utf-8"])
     part["Content-Type"] = 'text/%s; charset="%s"' % (rng.choice(["plain", "html"]), charset)
-    body = bytes(rng.random() < 0.3)
+    body = random_bytes(rng.random() < 0.3)
     encoding = rng.choice(["7bit", "8bit", "binary", "quoted-printable", "base64"])
     if encoding == "7bit":
         encoded = bytes(byte for byte in body if byte < 0x80)
