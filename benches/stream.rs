@@ -37,7 +37,7 @@ fn chunks(response: &[Bytes]) -> impl Stream<Item = Result<Bytes, std::io::Error
 
 /// The text alone.
 fn text(response: &[Bytes]) -> usize {
-    let replace = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
     let text = stream::iter(response.iter().cloned().map(Ok::<_, Infallible>)).utf8_with(replace);
     block_on(
         text.fold(0, |length, part| {
@@ -48,7 +48,7 @@ fn text(response: &[Bytes]) -> usize {
 
 /// The events, as `examples/sse_client.rs` finds them, counted.
 fn events(response: &[Bytes]) -> usize {
-    let replace = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
     let lines = Utf8LinesCodec::with_decoder(replace).ending(LineEnding::Any);
     let lines = FramedRead::new(StreamReader::new(chunks(response)), lines);
     block_on(lines.fold(0, |events, line| {

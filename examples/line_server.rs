@@ -64,7 +64,7 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
         [
             "7 characters",
             "3 characters",
-            "ill-formed UTF-8 at byte 15 (InvalidLead, 1 bytes)",
+            "ill-formed UTF-8 at byte 15 (InvalidLead, 1 byte)",
             "10 characters",
             "ill-formed UTF-8 at byte 37 (Truncated, 2 bytes)",
         ]

@@ -43,7 +43,7 @@ fn body_hooks() {
     let mut context = Context { body: Filter::new() };
     let mut body = Some(Bytes::from_static(b"../\xC0\xAF"));
     let refused = request_body_filter(&mut body, false, &mut context).unwrap_err();
-    assert_eq!(refused.to_string(), "ill-formed UTF-8 at byte 3 (Overlong, 1 bytes)");
+    assert_eq!(refused.to_string(), "ill-formed UTF-8 at byte 3 (Overlong, 1 byte)");
 
     // A repair that keeps the length keeps `Content-Length` true.
     let substitute = ErrorPolicy::Substitute(utf8_codec::Ascii::QUESTION_MARK);

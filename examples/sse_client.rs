@@ -92,7 +92,7 @@ async fn main() -> Result<(), CodecError> {
     ];
     for size in 1..=RESPONSE.len() {
         // As the standard wants it: what is no text is replaced.
-        let got: Vec<_> = events(response(size), ErrorPolicy::REPLACE).try_collect().await?;
+        let got: Vec<_> = events(response(size), ErrorPolicy::Replace).try_collect().await?;
         assert_eq!(got, expected, "chunks of {size}");
 
         // Strictly: the bad line is told with its place, and the event after it comes all the same.

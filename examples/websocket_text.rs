@@ -202,7 +202,7 @@ async fn main() -> Result<()> {
     bytes.extend_from_slice(&payload);
     client.get_mut().write_all(&bytes).await?;
     let (code, reason) = closed(&mut client).await?;
-    assert_eq!((code, &*reason), (1007, "ill-formed UTF-8 at byte 11 (AboveMax, 1 bytes)"));
+    assert_eq!((code, &*reason), (1007, "ill-formed UTF-8 at byte 11 (AboveMax, 1 byte)"));
     println!("refused inside a frame: {code} {reason}");
 
     // The message ends inside a character.

@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(texts(&mut chunks, b"\xBF\xFFa\xFF\xFFb\xE2"), ["a", "b"]);
         assert_eq!(chunks.finish(), None, "a skipped end gives no text");
 
-        let mut chunks = TextChunks::new(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+        let mut chunks = TextChunks::new(TextDecoder::new().on_error(ErrorPolicy::Replace));
         assert_eq!(texts(&mut chunks, b"a\xFF\xE2"), ["a", "\u{FFFD}"]);
         assert_eq!(chunks.finish(), Some(Ok("\u{FFFD}".into())));
         assert_eq!(chunks.finish(), None);

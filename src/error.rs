@@ -107,9 +107,18 @@ impl Utf8Error {
     }
 }
 
+/// A number of bytes in words: `1 byte`, `2 bytes`.
+pub(crate) struct ByteCount(pub(crate) usize);
+
+impl fmt::Display for ByteCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} byte{}", self.0, if self.0 == 1 { "" } else { "s" })
+    }
+}
+
 impl fmt::Display for Utf8Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ill-formed UTF-8 at byte {} ({}, {} bytes)", self.offset, self.kind, self.len)
+        write!(f, "ill-formed UTF-8 at byte {} ({}, {})", self.offset, self.kind, ByteCount(self.len.into()))
     }
 }
 

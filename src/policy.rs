@@ -8,7 +8,7 @@ use core::ops::Deref;
 /// | policy | `61 E2 82 62` becomes | length | reversible |
 /// |---|---|---|---|
 /// | `Strict` | an error | - | - |
-/// | `Replace('\u{FFFD}')` | `a\u{FFFD}b` | changes | no |
+/// | `Replace` | `a\u{FFFD}b` | changes | no |
 /// | `Substitute(?)` | `a??b` | stays | no |
 /// | `Escape` | `a\xe2\x82b` | changes | unless the text holds `\x` of its own |
 /// | `Latin1` | `aâ\u{82}b` | changes | no |
@@ -20,9 +20,11 @@ pub enum ErrorPolicy {
     /// It is an error.
     #[default]
     Strict,
-    /// One character for each maximal subpart. With U+FFFD this is the practice of the Unicode Standard (§3.9) and
-    /// of the WHATWG Encoding Standard; [`ErrorPolicy::REPLACE`] is that.
-    Replace(char),
+    /// U+FFFD for each maximal subpart: the practice of the Unicode Standard (§3.9) and of the WHATWG Encoding
+    /// Standard.
+    Replace,
+    /// Another character for each maximal subpart.
+    ReplaceWith(char),
     /// One ASCII character for each byte, so that lengths (`Content-Length`, frame headers) stay true.
     Substitute(Ascii),
     /// `\xNN`, two lower-case hexadecimal digits for each byte, as Python's `backslashreplace`. A `\x` that stands
@@ -39,16 +41,25 @@ pub enum ErrorPolicy {
 }
 
 impl ErrorPolicy {
-    /// U+FFFD for each maximal subpart.
-    pub const REPLACE: Self = Self::Replace(char::REPLACEMENT_CHARACTER);
+    /// The character that replaces a maximal subpart, under the two policies that have one.
+    #[inline]
+    pub(crate) const fn replacement(self) -> Option<char> {
+        match self {
+            Self::Replace => Some(char::REPLACEMENT_CHARACTER),
+            Self::ReplaceWith(character) => Some(character),
+            _ => None,
+        }
+    }
 
     /// What takes the place of these bytes; `None` under [`ErrorPolicy::Strict`].
     #[inline]
     pub(crate) fn repair(self, bytes: &[u8]) -> Option<ShortStr> {
         match self {
             Self::Strict => None,
-            Self::Replace(character) => Some(character.into()),
-            _ => Some(self.spell(bytes)),
+            _ => Some(match self.replacement() {
+                Some(character) => character.into(),
+                None => self.spell(bytes),
+            }),
         }
     }
 
@@ -57,7 +68,8 @@ impl ErrorPolicy {
         let mut text = ShortStr::EMPTY;
         match self {
             Self::Strict | Self::Skip => {}
-            Self::Replace(character) => text.push(character),
+            Self::Replace => text.push(char::REPLACEMENT_CHARACTER),
+            Self::ReplaceWith(character) => text.push(character),
             Self::Substitute(Ascii(ascii)) => bytes.iter().for_each(|_| text.push(char::from(ascii))),
             Self::Escape => {
                 for &byte in bytes {

@@ -179,7 +179,7 @@ where
 /// use utf8_codec::stream::Utf8StreamExt;
 ///
 /// # async fn show(response: impl Stream<Item = Result<Bytes, std::io::Error>>) {
-/// let forgiving = TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(BomPolicy::Strip);
+/// let forgiving = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
 /// let mut text = std::pin::pin!(response.utf8_with(forgiving));
 /// while let Some(Ok(part)) = text.next().await {
 ///     print!("{part}");

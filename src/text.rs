@@ -18,7 +18,7 @@ use crate::subset::Subset;
 /// ```
 /// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 ///
-/// let mut decoder = TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(BomPolicy::Strip);
+/// let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
 /// let mut text = String::new();
 /// for chunk in [&b"\xEF\xBB"[..], b"\xBFna\xC3", b"\xAFve \xFF"] {
 ///     for piece in decoder.feed(chunk) {

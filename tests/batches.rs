@@ -78,7 +78,7 @@ fn batches_hold_the_same_lines_as_one_by_one_for_every_partition() {
     let mut rng = Rng::new(55);
     let policies = [
         TextDecoder::new(),
-        TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(BomPolicy::Strip),
+        TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip),
         TextDecoder::new().bom(BomPolicy::Require),
     ];
     for round in 0..250 {
@@ -139,7 +139,7 @@ fn a_batch_is_one_region_of_the_read_buffer() {
 
 #[test]
 fn a_repair_that_looks_like_a_terminator_does_not_make_a_line() {
-    let text = TextDecoder::new().on_error(ErrorPolicy::Replace('\n'));
+    let text = TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('\n'));
     let codec = Utf8LinesCodec::with_decoder(text);
     let (got, _) = in_batches(codec.batches(), &[b"a\xFFb\nc\n"]);
     assert_eq!(got, [Ok("a\nb".into()), Ok("c".into())]);

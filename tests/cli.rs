@@ -180,7 +180,7 @@ fn log_and_reply_name_the_same_for_every_way_of_cutting() {
     let mut rounds = 0;
     for (input, reply) in [
         (&b"ok\nh\xC3\xA9\xF0\x9F\xFF"[..], "ill-formed UTF-8 at byte 6 (MissingContinuation, 2 bytes)"),
-        (b"ok\n\xED\xA0\x80\n", "ill-formed UTF-8 at byte 3 (Surrogate, 1 bytes)"),
+        (b"ok\n\xED\xA0\x80\n", "ill-formed UTF-8 at byte 3 (Surrogate, 1 byte)"),
         (b"ok\nend\xE2\x82", "ill-formed UTF-8 at byte 6 (Truncated, 2 bytes)"),
     ] {
         every_partition(input, |chunks| {
@@ -204,7 +204,9 @@ fn log_and_reply_name_the_same_for_every_way_of_cutting() {
         let reports = server.reports();
         let phrase = |report: &Value| {
             let (offset, kind, len) = facts(report);
-            assert_eq!(report["message"], format!("ill-formed UTF-8 at byte {offset} ({kind}, {len} bytes)"));
+            let bytes = if len == 1 { "byte" } else { "bytes" };
+            let message = format!("ill-formed UTF-8 at byte {offset} ({kind}, {len} {bytes})");
+            assert_eq!(report["message"], message);
             format!("{offset} {kind} {len}")
         };
         reports.iter().map(phrase).collect()
@@ -377,10 +379,10 @@ fn logs_never_hold_payload() {
 fn a_bad_line_is_answered_and_the_next_one_too() {
     let server = Server::start(&["serve"]);
     let answer = server.ask(&[b"b\xFFd \xFE\r\ngr\xC3", b"\xBCn\n\n", b"\xC0\xAF\nlast"]);
-    let expected = "line 1: ill-formed UTF-8 at byte 1 (InvalidLead, 1 bytes)\n\
+    let expected = "line 1: ill-formed UTF-8 at byte 1 (InvalidLead, 1 byte)\n\
                     line 2: 4 characters: grün\n\
                     line 3: 0 characters: \n\
-                    line 4: ill-formed UTF-8 at byte 14 (Overlong, 1 bytes)\n\
+                    line 4: ill-formed UTF-8 at byte 14 (Overlong, 1 byte)\n\
                     line 5: 4 characters: last\n";
     assert_eq!(answer, expected);
     assert_eq!(

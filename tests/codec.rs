@@ -195,7 +195,7 @@ fn repaired_chunks_are_the_same_for_every_partition() {
         let input = rng.dirty_text(1 + round % 8);
         let expected = String::from_utf8_lossy(&input);
         every_partition(&input, |chunks| {
-            let codec = Utf8Codec::with_decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+            let codec = Utf8Codec::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
             assert_eq!(joined(run(codec, chunks)), [Item::Text(expected.to_string())], "{chunks:02X?}");
         });
     }
@@ -229,7 +229,7 @@ fn lines_are_the_same_for_every_partition() {
 
 #[test]
 fn a_repaired_line_is_the_repair_of_the_line() {
-    let codec = || Utf8LinesCodec::with_decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+    let codec = || Utf8LinesCodec::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     let input = b"a\xFFb\nc\xE2\x82\nd\xF0\x9F";
     let expected = ["a\u{FFFD}b", "c\u{FFFD}", "d\u{FFFD}"].map(|line| Item::Text(line.to_owned()));
     some_partitions(input, 20, |chunks| assert_eq!(run(codec(), chunks), expected));

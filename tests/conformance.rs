@@ -141,7 +141,7 @@ fn fatal() {
 
 #[test]
 fn replace() {
-    assert!(run_suites("replace", ErrorPolicy::REPLACE).is_none_or(|count| count > 4_900));
+    assert!(run_suites("replace", ErrorPolicy::Replace).is_none_or(|count| count > 4_900));
 }
 
 #[test]

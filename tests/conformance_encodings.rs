@@ -76,7 +76,7 @@ fn cesu_8() {
     each("cesu-8", "fatal", |case| fatal(case, strict, lenient));
     each("cesu-8", "replace", |case| {
         let wtf_8 = case.expect_hex("text_wtf8_hex");
-        let transcoder = if wtf_8.is_some() { lenient } else { strict }.on_error(ErrorPolicy::REPLACE);
+        let transcoder = if wtf_8.is_some() { lenient } else { strict }.on_error(ErrorPolicy::Replace);
         let expected = wtf_8.or_else(|| case.expect_hex("text_hex"));
         every_cut(case, |chunks| assert_eq!(convert(transcoder, chunks).ok(), expected, "{}", case.id));
     });
@@ -145,7 +145,7 @@ fn wtf_8() {
     let one = same.switches(Switches::STRICT.refuse_pairs());
     each("wtf-8", "fatal", |case| fatal(case, one, one));
     each("wtf-8", "replace", |case| {
-        let lossy = Transcoder::new(Encoding::Wtf8, Encoding::Utf8).on_error(ErrorPolicy::REPLACE);
+        let lossy = Transcoder::new(Encoding::Wtf8, Encoding::Utf8).on_error(ErrorPolicy::Replace);
         every_cut(case, |chunks| {
             assert_eq!(convert(lossy, chunks).ok(), case.expect_hex("text_hex"), "{}", case.id);
         });
@@ -185,7 +185,7 @@ fn utf_16_with_unpaired_surrogates_replaced() {
         let chunks: Vec<Vec<u8>> =
             chunks.iter().map(Value::as_str).map(|chunk| unhex(chunk.expect("hexadecimal"))).collect();
         let mut transcoder =
-            Transcoder::new(Encoding::Utf16Be, Encoding::Utf8).on_error(ErrorPolicy::REPLACE);
+            Transcoder::new(Encoding::Utf16Be, Encoding::Utf8).on_error(ErrorPolicy::Replace);
         let (mut outs, mut text) = (Vec::new(), Vec::new());
         for chunk in &chunks {
             let mut out = Vec::new();

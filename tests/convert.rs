@@ -124,7 +124,7 @@ fn ill_formed_input_is_status_1_with_the_good_prefix_and_the_offset() {
     // The end is in the middle.
     let output = run(program().args(["convert", "--from", "utf-16le"]), b"a\0b");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
-    assert_eq!(stderr(&output), "utf8-codec: -: ill-formed utf-16le at byte 2 (Truncated, 1 bytes)\n");
+    assert_eq!(stderr(&output), "utf8-codec: -: ill-formed utf-16le at byte 2 (Truncated, 1 byte)\n");
     // The encoding is the one that was read, not the one that was asked for.
     let output = run(program().args(["convert", "--sniff", "--bom", "strip"]), b"\xFE\xFF\0a\xDC\0");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
@@ -159,7 +159,7 @@ fn policies_and_switches_are_those_of_the_library() {
         (
             &["--from", "modified-utf-8"],
             b"a\0",
-            "-: ill-formed modified-utf-8 at byte 1 (InvalidLead, 1 bytes)",
+            "-: ill-formed modified-utf-8 at byte 1 (InvalidLead, 1 byte)",
         ),
         (
             &["--from", "wtf-8", "--switch", "no-pairs"],
@@ -196,7 +196,7 @@ fn an_output_file_appears_whole_or_not_at_all() {
     fs::write(&input, b"good\xFF").expect("a file");
     let failed = convert("utf-8");
     assert_eq!(failed.status.code(), Some(1));
-    assert!(stderr(&failed).contains("ill-formed utf-8 at byte 4 (InvalidLead, 1 bytes)"));
+    assert!(stderr(&failed).contains("ill-formed utf-8 at byte 4 (InvalidLead, 1 byte)"));
     assert_eq!(fs::read(&output).expect("a file"), b"\xE9");
     fs::remove_file(&output).expect("a file");
     assert_eq!(convert("utf-8").status.code(), Some(1));

@@ -104,7 +104,7 @@ fn surrogates(transcoder: Transcoder) -> Transcoder {
 }
 
 fn replace(transcoder: Transcoder) -> Transcoder {
-    transcoder.on_error(ErrorPolicy::REPLACE)
+    transcoder.on_error(ErrorPolicy::Replace)
 }
 
 /// Compares every way on its corpus. `named` says of an input that one side refuses whether it is a difference with a

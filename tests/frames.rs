@@ -75,7 +75,7 @@ fn the_text_of_a_frame_is_the_frame() {
 
 #[test]
 fn policies_apply_to_every_frame() {
-    let policies = TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(BomPolicy::Require);
+    let policies = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Require);
     let bytes = length_delimited(&[b"\xEF\xBB\xBFa\xFFb", b"none", b"none again", b"\xEF\xBB\xBFc\xE2"]);
     let mut codec = Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), policies);
     let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
@@ -117,7 +117,7 @@ fn errors_show_no_payload() {
     let bytes = length_delimited(&[b"secret\xFF"]);
     let error =
         decode_all(&mut Utf8FramesCodec::new(LengthDelimitedCodec::new()), &bytes).remove(0).unwrap_err();
-    assert_eq!(error.to_string(), "frame 0: ill-formed UTF-8 at byte 6 (InvalidLead, 1 bytes)");
+    assert_eq!(error.to_string(), "frame 0: ill-formed UTF-8 at byte 6 (InvalidLead, 1 byte)");
     assert!(!format!("{error:?}").contains("secret"), "{error:?}");
     assert!(core::error::Error::source(&error).unwrap().is::<Utf8Error>());
 }

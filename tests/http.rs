@@ -84,7 +84,9 @@ fn check_strict(input: &[u8], chunks: &[&[u8]]) {
 }
 
 fn check_repair(input: &[u8], chunks: &[&[u8]]) {
-    for policy in [ErrorPolicy::REPLACE, ErrorPolicy::Replace('?'), ErrorPolicy::Escape, ErrorPolicy::Skip] {
+    for policy in
+        [ErrorPolicy::Replace, ErrorPolicy::ReplaceWith('?'), ErrorPolicy::Escape, ErrorPolicy::Skip]
+    {
         let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
         let (mut whole, mut expected) = (decoder, String::new());
         whole.feed(input).for_each(|piece| expected.push_str(piece.text().unwrap()));
@@ -173,7 +175,7 @@ fn trailers_come_after_a_clean_end_only() {
         assert_eq!((&data[..], got), (&b"caf"[..], None), "{telling:?}");
         assert_eq!(facts(error), Some((3, ErrorKind::Truncated, 1)));
 
-        let repair = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+        let repair = TextDecoder::new().on_error(ErrorPolicy::Replace);
         let (data, got, _) = drain(Utf8Body::with_decoder(script(&[b"caf\xC3"]), repair));
         assert_eq!(data, "caf\u{FFFD}".as_bytes());
         assert_eq!(got, Some(trailers(&[("x-sum", "1")])), "the digest is of other bytes");
@@ -188,7 +190,8 @@ fn trailers_come_after_a_clean_end_only() {
 #[test]
 fn the_size_of_a_repaired_body_is_told_honestly_whatever_the_subset() {
     let ascii = TextDecoder::new().subset(Subset::ASCII);
-    for policy in [ErrorPolicy::Replace('?'), ErrorPolicy::Replace('\u{1F980}'), ErrorPolicy::REPLACE] {
+    for policy in [ErrorPolicy::ReplaceWith('?'), ErrorPolicy::ReplaceWith('\u{1F980}'), ErrorPolicy::Replace]
+    {
         for text in ["\u{1F980}".repeat(9), "\u{E9}\u{20AC}".repeat(9), "a".repeat(9)] {
             let script = Script::of(&[text.as_bytes()], Telling::Size);
             let (_, _, error) = drain(Utf8Body::with_decoder(script, ascii.on_error(policy)));
@@ -222,7 +225,7 @@ fn neither_the_error_nor_the_body_shows_bytes() {
     let body = Utf8Body::new(Script::of(&[b"secret\xFF"], Telling::Nothing));
     let (_, _, error) = drain(body);
     let error = error.expect("an error");
-    assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 6 (InvalidLead, 1 bytes)");
+    assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 6 (InvalidLead, 1 byte)");
     assert!(!format!("{error:?}").contains("secret"));
     let body = Utf8Body::new(Empty::<Bytes>::new());
     assert!(format!("{body:?}").starts_with("Utf8Body"));
@@ -232,7 +235,7 @@ fn neither_the_error_nor_the_body_shows_bytes() {
 fn counters_see_bodies_bytes_repairs_and_refusals() {
     let counters = HttpCounters::new();
     drain(Utf8Body::new(Script::of(&[b"ab\xED", b"\xA0"], Telling::Nothing)).counters(&counters));
-    let repair = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+    let repair = TextDecoder::new().on_error(ErrorPolicy::Replace);
     drain(Utf8Body::with_decoder(Script::of(&[b"a\xFF\xFF"], Telling::Nothing), repair).counters(&counters));
     let now = counters.snapshot();
     assert_eq!((now.bodies, now.bytes, now.repaired), (2, 7, 2));

@@ -214,7 +214,7 @@ fn a_reader_gives_the_same_for_every_partition_and_every_way_of_reading() {
 #[test]
 fn a_reader_repairs_the_same_for_every_partition_and_every_way_of_reading() {
     let mut rng = Rng::new(2);
-    for policy in [ErrorPolicy::REPLACE, ErrorPolicy::Escape, ErrorPolicy::Latin1, ErrorPolicy::Skip] {
+    for policy in [ErrorPolicy::Replace, ErrorPolicy::Escape, ErrorPolicy::Latin1, ErrorPolicy::Skip] {
         let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
         for round in 0..40 {
             let input = rng.dirty_text(1 + round % 6);
@@ -405,7 +405,7 @@ fn a_writer_forwards_the_same_for_every_partition_and_every_short_write() {
         let expected = strict(&input);
         every_partition(&input, |chunks| check_writer(chunks, TextDecoder::new(), &expected));
     }
-    for policy in [ErrorPolicy::REPLACE, ErrorPolicy::Escape, ErrorPolicy::Skip] {
+    for policy in [ErrorPolicy::Replace, ErrorPolicy::Escape, ErrorPolicy::Skip] {
         let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
         for round in 0..40 {
             let input = rng.dirty_text(1 + round % 7);

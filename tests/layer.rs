@@ -94,7 +94,7 @@ async fn text_is_checked_by_its_media_type_and_nothing_else_is() {
         assert_eq!(problem["type"], "about:blank");
         assert_eq!(problem["title"], "Bad Request");
         assert_eq!(problem["status"], 400);
-        assert_eq!(problem["detail"], "ill-formed UTF-8 at byte 7 (Surrogate, 1 bytes)");
+        assert_eq!(problem["detail"], "ill-formed UTF-8 at byte 7 (Surrogate, 1 byte)");
         assert_eq!(
             (&problem["offset"], &problem["kind"], &problem["len"]),
             (&7.into(), &"Surrogate".into(), &1.into())
@@ -233,7 +233,7 @@ async fn another_charset_becomes_utf_8_and_says_so() {
     // What the decoder holds comes out with the next byte.
     let mut fields =
         post(&[("content-type", "text/plain; charset=iso-2022-jp")]).body(()).unwrap().into_parts().0.headers;
-    let repair = rules.clone().decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+    let repair = rules.clone().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     let script = Script::of(&[b"\x1B$", b"a"], Telling::Size);
     let mut body = repair.apply(Message::Request, &mut fields, script).unwrap();
     let mut hints = vec![(body.size_hint(), 0)];
@@ -348,12 +348,12 @@ async fn header_values_paths_and_queries_are_checked_if_asked() {
         (
             &headers,
             request("/", b"Ren\xE9"),
-            Some("field x-name: ill-formed UTF-8 at byte 3 (Truncated, 1 bytes)"),
+            Some("field x-name: ill-formed UTF-8 at byte 3 (Truncated, 1 byte)"),
         ),
         (&path, request(bad_query, b"\xE9"), None),
-        (&path, request(bad_path, b""), Some("path: ill-formed UTF-8 at byte 3 (Surrogate, 1 bytes)")),
+        (&path, request(bad_path, b""), Some("path: ill-formed UTF-8 at byte 3 (Surrogate, 1 byte)")),
         (&query, request(bad_path, b""), None),
-        (&query, request(bad_query, b""), Some("query: ill-formed UTF-8 at byte 4 (InvalidLead, 1 bytes)")),
+        (&query, request(bad_query, b""), Some("query: ill-formed UTF-8 at byte 4 (InvalidLead, 1 byte)")),
         (&query, request("/?q=%E2%82", b""), Some("query: ill-formed UTF-8 at byte 2 (Truncated, 2 bytes)")),
         (&query, request("/?q=%E2%82%AC%", b""), None),
     ] {
@@ -454,7 +454,7 @@ async fn a_repair_removes_what_it_makes_untrue() {
     };
     let gone = ["content-digest", "repr-digest", "etag", "accept-ranges"];
     let (parts, text) =
-        answer(&repairing(ErrorPolicy::REPLACE), Method::GET, text_response(), b"ab\xE2\x82").await;
+        answer(&repairing(ErrorPolicy::Replace), Method::GET, text_response(), b"ab\xE2\x82").await;
     assert_eq!(text.unwrap(), "ab\u{FFFD}");
     assert!(
         gone.iter().chain(&["content-length"]).all(|name| !parts.headers.contains_key(*name)),
@@ -470,11 +470,11 @@ async fn a_repair_removes_what_it_makes_untrue() {
     assert!(gone.iter().all(|name| !parts.headers.contains_key(*name)), "{parts:?}");
 
     let weak = Response::builder().header("content-type", "text/plain").header("etag", "W/\"weak\"");
-    let (parts, _) = answer(&repairing(ErrorPolicy::REPLACE), Method::GET, weak, b"ab\xFF").await;
+    let (parts, _) = answer(&repairing(ErrorPolicy::Replace), Method::GET, weak, b"ab\xFF").await;
     assert!(parts.headers.contains_key("etag"), "a weak tag does not promise bytes");
 
     // A body that is held is known: what was not changed keeps its fields.
-    let holding = repairing(ErrorPolicy::REPLACE).hold(100);
+    let holding = repairing(ErrorPolicy::Replace).hold(100);
     let (parts, _) = answer(&holding, Method::GET, text_response(), b"good").await;
     assert_eq!(parts.headers.len(), 6);
     let (parts, text) = answer(&holding, Method::GET, text_response(), b"ab\xE2\x82").await;

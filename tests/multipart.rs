@@ -159,7 +159,7 @@ fn names_are_text_too() {
 
 #[test]
 fn a_repair_stays_inside_its_field() {
-    let rules = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+    let rules = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     let file = ("; name=f; filename=x", "", &b"\xFF\xE2\x82"[..]);
     let bad = form(&[("; name=a", "", b"a\xFFb\xE2\x82"), file, ("; name=b", "", b"\xC3")]);
     let good = form(&[
@@ -252,7 +252,7 @@ fn what_is_around_the_parts_is_text_too() {
         assert_eq!((error.offset, error.kind), (offset, ErrorKind::InvalidLead));
         assert!(out == around[..offset as usize]);
     }
-    let rules = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+    let rules = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     let (out, error) = check_all(&[&good[..], b"\xE2\x82"].concat(), &rules);
     assert!(error.is_none());
     assert!(out == [&good[..], "\u{FFFD}".as_bytes()].concat());

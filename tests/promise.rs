@@ -27,8 +27,8 @@ const ENDINGS: [LineEnding; 6] = [
 fn every_decoder() -> Vec<TextDecoder> {
     let policies = [
         ErrorPolicy::Strict,
-        ErrorPolicy::REPLACE,
-        ErrorPolicy::Replace('\n'),
+        ErrorPolicy::Replace,
+        ErrorPolicy::ReplaceWith('\n'),
         ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
         ErrorPolicy::Escape,
         ErrorPolicy::Latin1,

@@ -50,7 +50,7 @@ fn check(input: &[u8], chunks: &[&[u8]]) {
     assert_eq!(text.as_bytes(), &input[..end], "all good bytes before the first error are forwarded");
     assert_eq!(verdict, errors.first().map_or(Verdict::Pass, |error| Verdict::Refuse(*error)));
 
-    let replace = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+    let replace = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     assert_eq!(filtered(replace, chunks).0, String::from_utf8_lossy(input), "replace {chunks:02X?}");
 }
 
@@ -123,7 +123,7 @@ fn an_end_inside_a_character_is_refused_or_repaired() {
 #[test]
 fn a_filter_keeps_the_bom_unless_told() {
     let text = |bom| {
-        let decoder = TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(bom);
+        let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(bom);
         filtered(Filter::with_decoder(decoder), &[b"\xEF", b"\xBB", b"\xBFa"])
     };
     assert_eq!(text(BomPolicy::Keep).0, "\u{FEFF}a");
@@ -298,7 +298,7 @@ async fn a_slow_reader_still_gets_all_good_bytes_before_a_refusal() {
 #[tokio::test]
 async fn an_end_inside_a_character_is_reported_and_its_repair_is_written_before_the_half_close() {
     let cut = (Direction::Requests, Utf8Error::new(3, ErrorKind::Truncated, 2));
-    let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+    let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     for (relay, expected) in [(Relay::new(), "end"), (replace, "end\u{FFFD}")] {
         let (mut client, mut server, reports, relayed) = piped(relay, 64);
         client.write_all(b"end\xE2\x82").await.unwrap();
@@ -362,7 +362,7 @@ async fn both_directions_move_at_once_and_nothing_is_lost() {
 #[tokio::test]
 async fn a_reset_inside_a_character_is_reported_and_ends_the_other_side_in_order() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+    let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     for relay in [Relay::new(), replace] {
         let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
         client.write_all(b"ok \xC3").await.unwrap();

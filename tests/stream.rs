@@ -73,7 +73,7 @@ fn every_partition_gives_the_text_before_the_first_error_and_that_error() {
 fn every_policy_gives_the_same_for_every_partition() {
     let mut rng = Rng::new(55);
     let policies = [
-        ErrorPolicy::REPLACE,
+        ErrorPolicy::Replace,
         ErrorPolicy::Escape,
         ErrorPolicy::Latin1,
         ErrorPolicy::Windows1252,

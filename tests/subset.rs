@@ -37,7 +37,7 @@ fn decode(subset: Subset, chunks: &[&[u8]]) -> (String, Errors, Vec<Vec<u8>>, St
 }
 
 fn repaired(subset: Subset, chunks: &[&[u8]]) -> String {
-    let mut decoder = TextDecoder::new().subset(subset).on_error(ErrorPolicy::REPLACE);
+    let mut decoder = TextDecoder::new().subset(subset).on_error(ErrorPolicy::Replace);
     let mut out = String::new();
     for chunk in chunks {
         // Every iterator is dropped after one piece: the decoder must stand where the text given out ends.
@@ -182,7 +182,7 @@ fn the_terminator_of_a_line_need_not_be_in_the_subset() {
     assert_eq!((error.offset, error.kind, error.len), (8, ErrorKind::OutsideSubset, 2));
     assert_eq!(codec.decode(&mut buffer).expect("inside").as_deref(), Some(""));
 
-    let mut codec = Utf8LinesCodec::with_decoder(strict.on_error(ErrorPolicy::REPLACE));
+    let mut codec = Utf8LinesCodec::with_decoder(strict.on_error(ErrorPolicy::Replace));
     // The terminator breaks the sequence off, and is judged no further.
     let mut buffer = BytesMut::from(&b"\xC3\xA9\n\xC3\n"[..]);
     assert_eq!(codec.decode(&mut buffer).expect("repaired").as_deref(), Some("\u{FFFD}"));

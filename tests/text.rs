@@ -27,8 +27,8 @@ fn each_policy_does_what_its_row_says() {
     let input = b"a\xE2\x82b\x93\xFF";
     for (policy, expected) in [
         (ErrorPolicy::Strict, "ab"),
-        (ErrorPolicy::REPLACE, "a\u{FFFD}b\u{FFFD}\u{FFFD}"),
-        (ErrorPolicy::Replace('#'), "a#b##"),
+        (ErrorPolicy::Replace, "a\u{FFFD}b\u{FFFD}\u{FFFD}"),
+        (ErrorPolicy::ReplaceWith('#'), "a#b##"),
         (ErrorPolicy::Substitute(Ascii::QUESTION_MARK), "a??b??"),
         (ErrorPolicy::Substitute(Ascii::new(b'!').unwrap()), "a!!b!!"),
         (ErrorPolicy::Escape, r"a\xe2\x82b\x93\xff"),
@@ -68,7 +68,7 @@ fn replacement_is_what_std_does() {
     let mut rng = Rng::new(9);
     for round in 0..2_000 {
         let input = rng.dirty_text(round % 200);
-        let (text, errors) = run(TextDecoder::new().on_error(ErrorPolicy::REPLACE), &[&input]);
+        let (text, errors) = run(TextDecoder::new().on_error(ErrorPolicy::Replace), &[&input]);
         assert_eq!((text, errors), (String::from_utf8_lossy(&input).into_owned(), vec![]));
     }
 }
@@ -144,7 +144,7 @@ fn the_bom_follows_its_policy() {
 fn an_early_drop_loses_nothing() {
     let input = b"\xEF\xBB\xBFab\xFFc\xE2\x82d";
     for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
-        let decoder = TextDecoder::new().on_error(ErrorPolicy::REPLACE).bom(bom);
+        let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(bom);
         for input in [&input[..], &input[3..]] {
             let expected = run(decoder, &[input]);
             let (mut decoder, mut text, mut errors) = (decoder, String::new(), Vec::new());

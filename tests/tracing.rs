@@ -52,7 +52,7 @@ fn an_ill_formed_sequence_is_one_debug_event_with_its_facts() {
         r#"DEBUG utf8_codec::text: ill-formed offset=6 kind="InvalidLead" len=1"#,
         r#"DEBUG utf8_codec::text: ill-formed offset=12 kind="Truncated" len=2"#,
     ];
-    let repairing = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+    let repairing = TextDecoder::new().on_error(ErrorPolicy::Replace);
     for log in [
         log_of(level, || drain(Utf8Codec::new(), INPUT)),
         log_of(level, || drain(Utf8Codec::with_decoder(repairing), INPUT)),

@@ -249,8 +249,8 @@ fn each_policy_repairs_ill_formed_input_and_what_the_target_cannot_hold() {
     // U+00E9, a byte that is ill-formed, U+20AC, which Latin-1 lacks.
     let input = b"\xC3\xA9\xFF\xE2\x82\xAC.";
     for (policy, expected) in [
-        (ErrorPolicy::REPLACE, &b"\xE9??."[..]),
-        (ErrorPolicy::Replace('\u{A4}'), b"\xE9\xA4\xA4."),
+        (ErrorPolicy::Replace, &b"\xE9??."[..]),
+        (ErrorPolicy::ReplaceWith('\u{A4}'), b"\xE9\xA4\xA4."),
         (ErrorPolicy::Substitute(utf8_codec::Ascii::QUESTION_MARK), b"\xE9????."),
         (ErrorPolicy::Escape, b"\xE9\\xff\\xe2\\x82\\xac."),
         (ErrorPolicy::Latin1, b"\xE9\xFF\xE2\x82\xAC."),
@@ -353,7 +353,7 @@ fn an_adopted_subset_refuses_code_points_of_every_form() {
             let transcoder = Transcoder::new(encoding, Encoding::Utf8).subset(Subset::ASCII);
             let refused = vec![(a.len() as u64, ErrorKind::OutsideSubset, e.len() as u8)];
             assert_eq!(by_feed(transcoder, chunks), (b"aa".to_vec(), refused), "{encoding}");
-            let mended = repaired(transcoder.on_error(ErrorPolicy::REPLACE), chunks);
+            let mended = repaired(transcoder.on_error(ErrorPolicy::Replace), chunks);
             assert_eq!(mended, "a\u{FFFD}a".as_bytes(), "{encoding}");
         });
     }

@@ -77,7 +77,7 @@ async fn errors_come_in_order_with_their_bytes_and_end_nothing() {
         let chunks = [&bytes[..cut], &bytes[cut..]];
         let codec = TranscodeCodec::new(Encoding::Utf16Be);
         assert_eq!(read(codec, &chunks).await, ("abc".to_owned(), expected.clone()), "cut at {cut}");
-        let codec = TranscodeCodec::new(Encoding::Utf16Be).on_error(ErrorPolicy::REPLACE);
+        let codec = TranscodeCodec::new(Encoding::Utf16Be).on_error(ErrorPolicy::Replace);
         assert_eq!(read(codec, &chunks).await.0, "a\u{FFFD}b\u{FFFD}c\u{FFFD}");
     }
 }

@@ -99,7 +99,7 @@ async fn row_6_a_stream_ends_inside_a_character() {
     let mut text = FramedRead::new(cut, Utf8Codec::new());
     assert_eq!(text.next().await.unwrap().unwrap(), "caf");
     let error = text.next().await.unwrap().unwrap_err();
-    assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 3 (Truncated, 1 bytes)");
+    assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 3 (Truncated, 1 byte)");
     for _ in 0..3 {
         assert!(text.next().await.is_none(), "told once");
     }
@@ -176,7 +176,7 @@ async fn row_11_one_bad_byte_in_a_json_rpc_session() {
     }
     assert_eq!(
         replies,
-        ["1", "-32700 ill-formed UTF-8 at byte 22 (MissingContinuation, 1 bytes)", "3"],
+        ["1", "-32700 ill-formed UTF-8 at byte 22 (MissingContinuation, 1 byte)", "3"],
         "a parse error for the bad request, and the session goes on"
     );
 }
@@ -191,7 +191,7 @@ async fn row_13_a_child_process_prints_something_that_is_no_text() {
         eprintln!("skipped: there is no sh");
         return;
     };
-    let replace = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
     let codec = Utf8LinesCodec::with_decoder(replace).ending(LineEnding::Any);
     let output = FramedRead::new(child.stdout.take().unwrap(), codec);
     let lines: Vec<_> = output.try_collect().await.unwrap();

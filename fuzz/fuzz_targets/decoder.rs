@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use utf8_codec::{ErrorPolicy, TextDecoder};
 
 fuzz_target!(|chunks: Vec<&[u8]>| {
-    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
     let mut text = String::new();
     for chunk in &chunks {
         decoder.feed(chunk).for_each(|piece| text.push_str(piece.text().expect("repaired")));

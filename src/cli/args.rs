@@ -53,7 +53,7 @@ impl From<OnError> for ErrorPolicy {
     fn from(on_error: OnError) -> Self {
         match on_error {
             OnError::Strict => Self::Strict,
-            OnError::Replace => Self::REPLACE,
+            OnError::Replace => Self::Replace,
             OnError::Substitute => Self::Substitute(Ascii::QUESTION_MARK),
             OnError::Escape => Self::Escape,
             OnError::Latin1 => Self::Latin1,

@@ -5,7 +5,7 @@ use std::io;
 
 use bytes::Bytes;
 
-use crate::error::Utf8Error;
+use crate::error::{ByteCount, Utf8Error};
 
 /// An error of a codec. The codec has consumed what it reports, and goes on after it if it is asked.
 ///
@@ -62,8 +62,11 @@ impl fmt::Debug for CodecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::IllFormed { error, rejected } => {
-                let rejected = format_args!("{} bytes", rejected.len());
-                f.debug_struct("IllFormed").field("error", error).field("rejected", &rejected).finish()
+                let rejected = ByteCount(rejected.len());
+                f.debug_struct("IllFormed")
+                    .field("error", error)
+                    .field("rejected", &format_args!("{rejected}"))
+                    .finish()
             }
             Self::LineTooLong { offset, limit } => {
                 f.debug_struct("LineTooLong").field("offset", offset).field("limit", limit).finish()

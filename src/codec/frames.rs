@@ -10,7 +10,7 @@ use tokio_util::codec::{AnyDelimiterCodecError, Decoder, Encoder};
 use super::decode_frame;
 use super::error::Recoverable;
 use crate::chunks::TextChunks;
-use crate::error::Utf8Error;
+use crate::error::{ByteCount, Utf8Error};
 use crate::text::{Counters, TextDecoder};
 
 /// Makes a text codec of a byte codec: `LengthDelimitedCodec`, `AnyDelimiterCodec`, one of your own.
@@ -37,7 +37,7 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// assert_eq!(frames.next().await.unwrap()?.unwrap(), "naïv");
 /// let error = frames.next().await.unwrap()?.unwrap_err();
-/// assert_eq!(error.to_string(), "frame 1: ill-formed UTF-8 at byte 1 (Truncated, 1 bytes)");
+/// assert_eq!(error.to_string(), "frame 1: ill-formed UTF-8 at byte 1 (Truncated, 1 byte)");
 /// assert_eq!(frames.next().await.unwrap()?.unwrap(), "end");
 /// # Ok::<(), utf8_codec::codec::FrameError<std::io::Error>>(())
 /// # }).unwrap();
@@ -365,7 +365,7 @@ impl<E: fmt::Debug> fmt::Debug for FrameError<E> {
                 .debug_struct("IllFormed")
                 .field("frame", frame)
                 .field("error", error)
-                .field("rejected", &format_args!("{} bytes", rejected.len()))
+                .field("rejected", &format_args!("{}", ByteCount(rejected.len())))
                 .finish(),
             Self::Inner(error) => f.debug_tuple("Inner").field(error).finish(),
         }

@@ -4,7 +4,7 @@ use core::error::Error;
 use core::fmt;
 
 use super::multipart::MultipartError;
-use crate::error::Utf8Error;
+use crate::error::{ByteCount, Utf8Error};
 
 /// The error of any inner body or service.
 pub type BoxError = Box<dyn Error + Send + Sync>;
@@ -122,7 +122,7 @@ impl From<MultipartError> for Utf8BodyError {
 
 impl fmt::Display for Undecodable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "undecodable {} at byte {} ({} bytes)", self.charset, self.offset, self.len)
+        write!(f, "undecodable {} at byte {} ({})", self.charset, self.offset, ByteCount(self.len.into()))
     }
 }
 

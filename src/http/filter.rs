@@ -153,11 +153,12 @@ impl Filter {
             (BomPolicy::Strip | BomPolicy::Require, _) => bytes.saturating_sub(3),
             _ => bytes,
         };
-        match decoder.error_policy() {
-            ErrorPolicy::Skip => 0,
+        let policy = decoder.error_policy();
+        match policy.replacement() {
+            _ if policy == ErrorPolicy::Skip => 0,
             // At most four bytes become one character: those of a character outside an adopted subset.
-            ErrorPolicy::Replace(character) => text / 4 * character.len_utf8() as u64,
-            _ => text,
+            Some(character) => text / 4 * character.len_utf8() as u64,
+            None => text,
         }
     }
 
@@ -165,7 +166,8 @@ impl Filter {
     fn most(&self, bytes: u64) -> Option<u64> {
         let per_byte = match self.decoder().map(TextDecoder::error_policy) {
             Some(ErrorPolicy::Strict | ErrorPolicy::Substitute(_) | ErrorPolicy::Skip) => 1,
-            Some(ErrorPolicy::Replace(character)) => character.len_utf8() as u64,
+            Some(ErrorPolicy::Replace) => 3,
+            Some(ErrorPolicy::ReplaceWith(character)) => character.len_utf8() as u64,
             Some(ErrorPolicy::Latin1) => 2,
             Some(ErrorPolicy::Windows1252) => 3,
             Some(ErrorPolicy::Escape) => 4,

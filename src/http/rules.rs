@@ -35,7 +35,7 @@ use crate::text::TextDecoder;
 /// use utf8_codec::http::{BodyRules, MissingCharset, OtherCharset};
 ///
 /// let rules = BodyRules::new()
-///     .decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE))
+///     .decoder(TextDecoder::new().on_error(ErrorPolicy::Replace))
 ///     .missing_charset(MissingCharset::Refuse)
 ///     .other_charset(OtherCharset::Pass);
 /// # drop(rules);

@@ -115,7 +115,7 @@ impl Transcoder {
     const fn replacement(&self) -> Option<char> {
         match self.on_error {
             ErrorPolicy::Strict | ErrorPolicy::Skip => None,
-            ErrorPolicy::Replace(character) => Some(character),
+            ErrorPolicy::ReplaceWith(character) => Some(character),
             _ => Some(char::REPLACEMENT_CHARACTER),
         }
     }

@@ -32,7 +32,7 @@ pin_project! {
     /// assert_eq!(lines.next_line().await?.as_deref(), Some("grün"));
     ///
     /// let error = lines.next_line().await.unwrap_err();
-    /// assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 8 (InvalidLead, 1 bytes)");
+    /// assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 8 (InvalidLead, 1 byte)");
     /// # std::io::Result::Ok(())
     /// # }).unwrap();
     /// ```

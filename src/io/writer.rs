@@ -21,7 +21,7 @@ pin_project! {
     /// use utf8_codec::io::Utf8Writer;
     ///
     /// # tokio_test::block_on(async {
-    /// let mut out = Utf8Writer::with_decoder(Vec::new(), TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+    /// let mut out = Utf8Writer::with_decoder(Vec::new(), TextDecoder::new().on_error(ErrorPolicy::Replace));
     /// for part in [&b"gr\xC3"[..], b"\xBCn \xFF \xE2\x82"] {
     ///     out.write_all(part).await?;
     /// }

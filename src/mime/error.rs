@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::transfer::{TransferError, TransferErrorKind};
-use crate::error::ErrorKind;
+use crate::error::{ByteCount, ErrorKind};
 
 /// The layers of a message, from the outside to the inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -196,7 +196,7 @@ impl fmt::Display for MimeError {
         if let Some(decoded) = self.decoded_offset {
             write!(f, "{decoded} decoded, ")?;
         }
-        write!(f, "{}, {} bytes)", self.kind, self.len)
+        write!(f, "{}, {})", self.kind, ByteCount(self.len.into()))
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Rules, TextDecoder};
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
 use crate::encoding::{State, Step, UTF_8};
 use crate::error::{ErrorKind, Utf8Error};
-use crate::policy::{BomPolicy, ErrorPolicy, ShortStr};
+use crate::policy::{BomPolicy, ShortStr};
 
 /// How long sequences are taken one at a time after an error.
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ impl TextDecoder {
     /// ```
     /// use utf8_codec::{ErrorPolicy, TextDecoder};
     ///
-    /// let mut decoder = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+    /// let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
     /// let mut text = String::new();
     /// for chunk in [&b"na\xC3"[..], b"\xAFve \xFF!"] {
     ///     decoder.decode_into(chunk, &mut text)?;
@@ -97,10 +97,7 @@ const STRETCH: usize = 32;
 fn collect(rules: &mut Rules<'_>, pieces: &mut Pieces<'_, '_>, text: &mut String) -> Result<(), Utf8Error> {
     let mut room = [0; ROOM];
     // Made once: it is what most errors become.
-    let replacement = match rules.on_error {
-        ErrorPolicy::Replace(character) => Some(ShortStr::from(character)),
-        _ => None,
-    };
+    let replacement = rules.on_error.replacement().map(ShortStr::from);
     let mut patience = Patience::LITTLE;
     loop {
         let (rest, offset) = (pieces.rest(), pieces.decoder().offset());

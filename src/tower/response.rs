@@ -47,7 +47,7 @@ use crate::http::watch::Watch;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), utf8_codec::http::BoxError> {
-/// let repair = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::REPLACE));
+/// let repair = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
 /// let service = ServiceBuilder::new()
 ///     .layer(ValidateUtf8ResponseLayer::new().rules(repair))
 ///     .service(service_fn(async |_: Request<Empty<&[u8]>>| {

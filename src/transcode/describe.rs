@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::{Encoding, Transcoder};
-use crate::error::{ErrorKind, Utf8Error};
+use crate::error::{ByteCount, ErrorKind, Utf8Error};
 
 impl Transcoder {
     /// An error of this transcoder in words, with the names of its encodings: the `Display` of [`Utf8Error`] speaks of
@@ -40,13 +40,14 @@ struct Described {
 impl fmt::Display for Described {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { error: Utf8Error { offset, kind, len, .. }, from, to } = *self;
+        let len = ByteCount(len.into());
         match kind {
             ErrorKind::Unmappable => write!(f, "{to} cannot hold the character")?,
             ErrorKind::OutsideSubset => write!(f, "character outside the subset")?,
             ErrorKind::MissingBom => write!(f, "no BOM")?,
             ErrorKind::UnexpectedBom => write!(f, "BOM")?,
-            _ => return write!(f, "ill-formed {from} at byte {offset} ({kind}, {len} bytes)"),
+            _ => return write!(f, "ill-formed {from} at byte {offset} ({kind}, {len})"),
         }
-        write!(f, " at byte {offset} ({kind}, {len} bytes of {from})")
+        write!(f, " at byte {offset} ({kind}, {len} of {from})")
     }
 }

@@ -53,8 +53,8 @@ pub fn some_partitions(input: &[u8], random: usize, mut check: impl FnMut(&[&[u8
 pub fn policies() -> [ErrorPolicy; 8] {
     [
         ErrorPolicy::Strict,
-        ErrorPolicy::REPLACE,
-        ErrorPolicy::Replace('#'),
+        ErrorPolicy::Replace,
+        ErrorPolicy::ReplaceWith('#'),
         ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
         ErrorPolicy::Escape,
         ErrorPolicy::Latin1,

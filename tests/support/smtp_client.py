@@ -43,7 +43,7 @@ for client in (smtplib.LMTP("127.0.0.1", PORT), smtplib.SMTP("127.0.0.1", PORT))
         except smtplib.SMTPDataError as refusal:
             lines = refusal.smtp_error.decode().split("\n")
             assert refusal.smtp_code == 554, refusal
-            assert lines[0] == f"5.6.0 part 1.2: ill-formed UTF-8 at byte {place} (120 decoded, Surrogate, 1 bytes)", lines
+            assert lines[0] == f"5.6.0 part 1.2: ill-formed UTF-8 at byte {place} (120 decoded, Surrogate, 1 byte)", lines
             assert lines[1:] == ["5.6.0 part 1.1: good", "5.6.0 part 2: good"], lines
     client.quit()
 

@@ -82,7 +82,7 @@ fn main() {
         "repair" => {
             let data = soiled(&Corpus::Cyrillic.text(1 << 15), 100);
             Box::new(move || {
-                let mut decoder = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+                let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
                 for piece in decoder.feed(&data) {
                     black_box(piece.text().is_ok());
                 }

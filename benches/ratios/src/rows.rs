@@ -380,7 +380,7 @@ impl Bench {
                 let contenders = vec![
                     Contender::new("ours", move || {
                         a.clear();
-                        let mut decoder = TextDecoder::new().on_error(ErrorPolicy::REPLACE);
+                        let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
                         for chunk in dirty.chunks(8192) {
                             decoder.decode_into(chunk, &mut a).expect("repaired");
                         }

@@ -17,6 +17,8 @@ mod quoted_printable;
 
 use core::fmt;
 
+use crate::error::ByteCount;
+
 use base64::Base64;
 use block::{Block, Runs};
 use identity::Identity;
@@ -153,7 +155,13 @@ pub struct TransferError {
 
 impl fmt::Display for TransferError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "bad transfer encoding at byte {} ({}, {} bytes)", self.offset, self.kind, self.len)
+        write!(
+            f,
+            "bad transfer encoding at byte {} ({}, {})",
+            self.offset,
+            self.kind,
+            ByteCount(self.len.into())
+        )
     }
 }
 
