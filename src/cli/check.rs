@@ -1,13 +1,13 @@
 //! `utf8-codec check`: is it UTF-8, and if not, where.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error};
 
-use super::{Outcome, Status, complain, name_of};
+use super::Outcome;
+use super::files::{BUFFER, Failed, for_each, name_of, open, read};
 
 /// Say whether files are UTF-8, and where they are not
 ///
@@ -36,39 +36,16 @@ enum Format {
 
 impl Args {
     pub(super) fn run(self) -> Outcome {
-        let mut out = BufWriter::new(io::stdout().lock());
-        let mut status = Status::Success;
-        for file in &self.files {
-            match self.check(file, &mut out) {
-                Ok(true) => {}
-                Ok(false) if status == Status::Success => status = Status::IllFormed,
-                Ok(false) => {}
-                Err(Failed::Read(error)) => {
-                    status = Status::Trouble;
-                    complain(&format!("cannot read {}: {error}", file.display()));
-                }
-                Err(Failed::Write(error)) => return Err(format!("cannot write to stdout: {error}").into()),
-            }
-        }
-        out.flush().map_err(|error| format!("cannot write to stdout: {error}"))?;
-        Ok(status)
+        for_each(&self.files, |file, out| self.check(file, out))
     }
 
     /// Whether the file is well-formed.
-    fn check(&self, file: &Path, out: &mut impl Write) -> Result<bool, Failed> {
-        let mut input: Box<dyn Read> = if file.as_os_str() == "-" {
-            Box::new(io::stdin().lock())
-        } else {
-            Box::new(File::open(file).map_err(Failed::Read)?)
-        };
+    fn check(&self, file: &Path, out: &mut dyn Write) -> Result<bool, Failed> {
+        let mut input = open(file).map_err(Failed::Read)?;
         let (mut decoder, mut position, mut well_formed) = (Utf8Decoder::new(), Position::START, true);
-        let mut buffer = vec![0; 64 * 1024];
+        let mut buffer = vec![0; BUFFER];
         loop {
-            let read = match input.read(&mut buffer) {
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Failed::Read(error)),
-            };
+            let read = read(&mut input, &mut buffer).map_err(Failed::Read)?;
             let mut errors = Vec::new();
             for piece in decoder.feed(&buffer[..read]) {
                 match piece {
@@ -96,7 +73,7 @@ impl Args {
         }
     }
 
-    fn tell(&self, file: &Path, at: Position, error: Utf8Error, out: &mut impl Write) -> io::Result<()> {
+    fn tell(&self, file: &Path, at: Position, error: Utf8Error, out: &mut dyn Write) -> io::Result<()> {
         let Utf8Error { offset, kind, len, .. } = error;
         let Position { line, column } = at;
         match self.format {
@@ -115,11 +92,6 @@ impl Args {
             }
         }
     }
-}
-
-enum Failed {
-    Read(io::Error),
-    Write(io::Error),
 }
 
 /// Line and column of the next character, both from 1. A line ends with LF; an ill-formed sequence is one column.

@@ -12,6 +12,7 @@ use utf8_codec::Utf8Error;
 use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 
 use super::args::Policies;
+use super::files::{BUFFER, is_standard, read};
 use super::signals::Signals;
 use super::{Outcome, Status, complain};
 
@@ -62,9 +63,6 @@ enum Switch {
     NoPairs,
 }
 
-/// Bytes that are read at a time.
-const BUFFER: usize = 64 * 1024;
-
 impl Args {
     pub(super) fn run(self) -> Outcome {
         let cannot_read = |error| format!("cannot read {}: {error}", self.input.display());
@@ -81,11 +79,7 @@ impl Args {
         let mut transcoder = self.transcoder();
         let (mut buffer, mut converted) = (vec![0; BUFFER], Vec::new());
         let refused: Option<Utf8Error> = loop {
-            let read = match input.read(&mut buffer) {
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(cannot_read(error).into()),
-            };
+            let read = read(&mut input, &mut buffer).map_err(cannot_read)?;
             let told = match read {
                 0 => transcoder.finish(&mut converted),
                 _ => transcoder.feed(&buffer[..read], &mut converted),
@@ -141,10 +135,6 @@ impl Args {
         }
         bar
     }
-}
-
-pub(super) fn is_standard(path: &Path) -> bool {
-    path.as_os_str() == "-"
 }
 
 /// What a symbolic link names, which need not be there yet.

@@ -1,15 +1,14 @@
 //! `utf8-codec detect`: what is it?
 
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::json;
 use utf8_codec::detect::{Detection, Detector};
 
-use super::convert::is_standard;
-use super::{Outcome, Status, complain, name_of};
+use super::Outcome;
+use super::files::{BUFFER, Failed, for_each, name_of, open, read};
 
 /// Say what files are: ASCII, UTF-8, UTF-16 or UTF-32 with a BOM, or none of these
 ///
@@ -32,28 +31,14 @@ enum Format {
 
 impl Args {
     pub(super) fn run(self) -> Outcome {
-        let mut out = BufWriter::new(io::stdout().lock());
-        let mut status = Status::Success;
-        for file in &self.files {
-            match detect(file) {
-                Ok(detection) => {
-                    self.tell(file, detection, &mut out)
-                        .map_err(|error| format!("cannot write to stdout: {error}"))?;
-                    if detection.encoding().is_none() && status == Status::Success {
-                        status = Status::IllFormed;
-                    }
-                }
-                Err(error) => {
-                    status = Status::Trouble;
-                    complain(&format!("cannot read {}: {error}", file.display()));
-                }
-            }
-        }
-        out.flush().map_err(|error| format!("cannot write to stdout: {error}"))?;
-        Ok(status)
+        for_each(&self.files, |file, out| {
+            let detection = detect(file).map_err(Failed::Read)?;
+            self.tell(file, detection, out).map_err(Failed::Write)?;
+            Ok(detection.encoding().is_some())
+        })
     }
 
-    fn tell(&self, file: &Path, detection: Detection, out: &mut impl Write) -> io::Result<()> {
+    fn tell(&self, file: &Path, detection: Detection, out: &mut dyn Write) -> io::Result<()> {
         match self.format {
             Format::Text => writeln!(out, "{}: {}", name_of(file), in_words(detection)),
             Format::Json => {
@@ -100,19 +85,16 @@ fn in_words(detection: Detection) -> String {
 
 /// Reads until the verdict cannot change any more.
 fn detect(file: &Path) -> io::Result<Detection> {
-    let mut input: Box<dyn Read> =
-        if is_standard(file) { Box::new(io::stdin().lock()) } else { Box::new(File::open(file)?) };
+    let mut input = open(file)?;
     let mut detector = Detector::new();
-    let mut buffer = vec![0; 64 * 1024];
+    let mut buffer = vec![0; BUFFER];
     loop {
-        match input.read(&mut buffer) {
-            Ok(0) => return Ok(detector.finish()),
-            Ok(read) => match detector.feed(&buffer[..read]) {
+        match read(&mut input, &mut buffer)? {
+            0 => return Ok(detector.finish()),
+            read => match detector.feed(&buffer[..read]) {
                 Detection::Ascii | Detection::Utf8 { .. } | Detection::Utf8WithBom { .. } => {}
                 settled => return Ok(settled),
             },
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
         }
     }
 }

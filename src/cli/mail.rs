@@ -1,7 +1,6 @@
 //! `utf8-codec mail`: is the text of messages UTF-8, part by part.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -9,7 +8,8 @@ use memchr::memchr;
 use serde_json::{Value, json};
 use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
 
-use super::{Outcome, Status, complain, name_of};
+use super::Outcome;
+use super::files::{BUFFER, Failed, for_each, name_of, open, read};
 
 /// Say whether the text of mail is UTF-8, part by part, and where it is not
 ///
@@ -40,42 +40,19 @@ enum Format {
 
 impl Args {
     pub(super) fn run(self) -> Outcome {
-        let mut out = BufWriter::new(io::stdout().lock());
-        let mut status = Status::Success;
-        for file in &self.files {
-            match self.judge(file, &mut out) {
-                Ok(true) => {}
-                Ok(false) if status == Status::Success => status = Status::IllFormed,
-                Ok(false) => {}
-                Err(Failed::Read(error)) => {
-                    status = Status::Trouble;
-                    complain(&format!("cannot read {}: {error}", file.display()));
-                }
-                Err(Failed::Write(error)) => return Err(format!("cannot write to stdout: {error}").into()),
-            }
-        }
-        out.flush().map_err(|error| format!("cannot write to stdout: {error}"))?;
-        Ok(status)
+        for_each(&self.files, |file, out| self.judge(file, out))
     }
 
     /// Whether all messages of a file are good.
-    fn judge(&self, file: &Path, out: &mut impl Write) -> Result<bool, Failed> {
-        let mut input: Box<dyn Read> = if file.as_os_str() == "-" {
-            Box::new(io::stdin().lock())
-        } else {
-            Box::new(File::open(file).map_err(Failed::Read)?)
-        };
+    fn judge(&self, file: &Path, out: &mut dyn Write) -> Result<bool, Failed> {
+        let mut input = open(file).map_err(Failed::Read)?;
         let validator = MessageValidator::new();
         let validator = if self.lenient { validator.lenient() } else { validator };
         let mut mailbox = Mailbox::new(validator);
-        let mut buffer = vec![0; 64 * 1024];
+        let mut buffer = vec![0; BUFFER];
         let (mut kept, mut good) = (0, true);
         loop {
-            let read = match input.read(&mut buffer[kept..]) {
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Failed::Read(error)),
-            };
+            let read = read(&mut input, &mut buffer[kept..]).map_err(Failed::Read)?;
             let (len, end) = (kept + read, read == 0);
             let taken = mailbox.feed(&buffer[..len], end, |number, verdict| {
                 good &= verdict.is_ok();
@@ -94,7 +71,7 @@ impl Args {
         file: &Path,
         number: Option<u64>,
         verdict: &MessageVerdict,
-        out: &mut impl Write,
+        out: &mut dyn Write,
     ) -> io::Result<()> {
         match self.format {
             _ if self.quiet => Ok(()),
@@ -102,11 +79,6 @@ impl Args {
             Format::Json => writeln!(out, "{}", object(file, verdict)),
         }
     }
-}
-
-enum Failed {
-    Read(io::Error),
-    Write(io::Error),
 }
 
 /// What separates the messages of an mbox, after the empty line that ends each of them.
@@ -212,7 +184,7 @@ fn object(file: &Path, verdict: &MessageVerdict) -> Value {
 }
 
 /// A line for each part, indented by its path, and below it a line for each error and warning.
-fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut impl Write) -> io::Result<()> {
+fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut dyn Write) -> io::Result<()> {
     let errors: u64 = verdict.parts.iter().map(PartVerdict::error_count).sum();
     write!(out, "{}", name_of(file))?;
     if let Some(number) = number {

@@ -6,6 +6,7 @@ mod args;
 mod check;
 mod convert;
 mod detect;
+mod files;
 mod mail;
 mod proxy;
 mod serve;
@@ -18,7 +19,6 @@ mod signals;
 
 use core::error::Error;
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -50,7 +50,7 @@ impl Command {
 }
 
 /// How a command that did its work ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Status {
     /// Exit status 0.
     Success,
@@ -95,11 +95,6 @@ fn complain(what: &str) {
 /// Control characters, which a file name or an argument may hold, are escaped: one line stays one line.
 fn one_line(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
-}
-
-/// A file in a report for people.
-fn name_of(file: &Path) -> String {
-    one_line(&file.to_string_lossy())
 }
 
 /// The first paragraph of clap's message, in one line; the paragraphs after it repeat the usage.

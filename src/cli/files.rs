@@ -1,0 +1,89 @@
+//! What the commands that read files share: inputs, `-`, the report on stdout, the exit status.
+
+use core::error::Error;
+use core::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::{Outcome, Status, complain, one_line};
+
+/// Bytes that are read at a time.
+pub(super) const BUFFER: usize = 64 * 1024;
+
+/// Whether a path on the command line is `-`: stdin for an input, stdout for an output.
+pub(super) fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Opens a file, or stdin for `-`.
+pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    Ok(if is_standard(path) { Box::new(io::stdin().lock()) } else { Box::new(File::open(path)?) })
+}
+
+/// Reads some bytes; 0 is the end. A signal does not interrupt it.
+pub(super) fn read(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match input.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
+}
+
+/// A file name in a report or a message.
+pub(super) fn name_of(file: &Path) -> String {
+    one_line(&file.to_string_lossy())
+}
+
+/// Why a command stopped in the middle of a file.
+pub(super) enum Failed {
+    /// The file could not be read. The next file can be.
+    Read(io::Error),
+    /// The report could not be written. Nothing more can be.
+    Write(io::Error),
+}
+
+/// Reads one file after the other and writes a report on stdout. `report` returns whether the file is good.
+///
+/// A file that cannot be read is one line on stderr, and the others follow.
+pub(super) fn for_each(
+    files: &[PathBuf],
+    mut report: impl FnMut(&Path, &mut dyn Write) -> Result<bool, Failed>,
+) -> Outcome {
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut status = Status::Success;
+    for file in files {
+        match report(file, &mut out) {
+            Ok(true) => {}
+            Ok(false) => status = status.max(Status::IllFormed),
+            Err(Failed::Read(error)) => {
+                status = Status::Trouble;
+                complain(&format!("cannot read {}: {error}", file.display()));
+            }
+            Err(Failed::Write(error)) => return Err(cannot_write(error)),
+        }
+    }
+    out.flush().map_err(cannot_write)?;
+    Ok(status)
+}
+
+/// The error for a stdout that cannot be written to.
+pub(super) fn cannot_write(error: io::Error) -> Box<dyn Error> {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => ClosedPipe.into(),
+        _ => format!("cannot write to stdout: {error}").into(),
+    }
+}
+
+/// The reader of stdout is gone. It is not an error of this program, and no message says so.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClosedPipe;
+
+impl fmt::Display for ClosedPipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the reader of stdout is gone")
+    }
+}
+
+impl Error for ClosedPipe {}
