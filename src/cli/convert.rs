@@ -1,19 +1,18 @@
 //! `utf8-codec convert`: from one encoding to another.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
-use std::{process, thread};
+use core::error::Error;
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use tokio::runtime::Builder;
 use utf8_codec::Utf8Error;
 use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 
 use super::args::Policies;
-use super::files::{BUFFER, is_standard, read};
-use super::signals::Signals;
+use super::atomic::Output;
+use super::files::{BUFFER, ClosedPipe, is_standard, read};
 use super::{Outcome, Status, complain};
 
 /// Convert from one encoding to another
@@ -66,7 +65,12 @@ enum Switch {
 impl Args {
     pub(super) fn run(self) -> Outcome {
         let cannot_read = |error| format!("cannot read {}: {error}", self.input.display());
-        let cannot_write = |error| format!("cannot write {}: {error}", self.output.display());
+        let cannot_write = |error: io::Error| -> Box<dyn Error> {
+            match error.kind() {
+                io::ErrorKind::BrokenPipe => ClosedPipe.into(),
+                _ => format!("cannot write {}: {error}", self.output.display()).into(),
+            }
+        };
         let (mut input, len): (Box<dyn Read>, _) = if is_standard(&self.input) {
             (Box::new(io::stdin().lock()), None)
         } else {
@@ -75,7 +79,7 @@ impl Args {
             (Box::new(file), len)
         };
         let mut output = Output::open(&self.output).map_err(cannot_write)?;
-        let progress = self.progress(len);
+        let progress = progress(len, &output);
         let mut transcoder = self.transcoder();
         let (mut buffer, mut converted) = (vec![0; BUFFER], Vec::new());
         let refused: Option<Utf8Error> = loop {
@@ -98,7 +102,7 @@ impl Args {
             complain(&format!("{}: {}", self.input.display(), transcoder.describe(error)));
             return Ok(Status::IllFormed);
         }
-        output.finish().map_err(cannot_write)?;
+        output.commit().map_err(cannot_write)?;
         Ok(Status::Success)
     }
 
@@ -115,131 +119,22 @@ impl Args {
             .switches(switches);
         if self.sniff { transcoder.sniff() } else { transcoder }
     }
-
-    /// A bar on a terminal that the output does not go to; hidden anywhere else.
-    fn progress(&self, len: Option<u64>) -> ProgressBar {
-        let drawn_over = is_standard(&self.output) && io::stdout().is_terminal();
-        if drawn_over || !io::stderr().is_terminal() {
-            return ProgressBar::hidden();
-        }
-        let template = match len {
-            Some(_) => "{bytes}/{total_bytes} {wide_bar} {bytes_per_sec} {eta}",
-            None => "{bytes} {bytes_per_sec} {elapsed}",
-        };
-        let bar = ProgressBar::no_length();
-        bar.set_style(
-            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
-        );
-        if let Some(len) = len {
-            bar.set_length(len);
-        }
-        bar
-    }
 }
 
-/// What a symbolic link names, which need not be there yet.
-fn link_target(path: &Path) -> io::Result<PathBuf> {
-    let target = fs::read_link(path)?;
-    Ok(path.parent().map_or_else(|| target.clone(), |folder| folder.join(&target)))
-}
-
-/// Where the converted bytes go.
-enum Output {
-    /// Stdout, or something that is not a regular file.
-    Stream(Box<dyn Write>),
-    /// A file that nobody sees under its final name before it is whole.
-    Hidden { file: File, hidden: Hidden, path: PathBuf },
-}
-
-impl Output {
-    fn open(path: &Path) -> io::Result<Self> {
-        if is_standard(path) {
-            return Ok(Self::Stream(Box::new(io::stdout().lock())));
-        }
-        // The file that a symbolic link names is written, not the link.
-        let path = fs::canonicalize(path).or_else(|_| link_target(path)).unwrap_or_else(|_| path.to_owned());
-        match fs::metadata(&path) {
-            Ok(metadata) if !metadata.is_file() => {
-                Ok(Self::Stream(Box::new(OpenOptions::new().write(true).open(path)?)))
-            }
-            existing => {
-                let (file, hidden) = Hidden::beside(&path)?;
-                hidden.remove_on_signal()?;
-                if let Ok(metadata) = existing {
-                    file.set_permissions(metadata.permissions())?;
-                }
-                Ok(Self::Hidden { file, hidden, path })
-            }
-        }
+/// A bar on a terminal that the output does not go to; hidden anywhere else.
+fn progress(len: Option<u64>, output: &Output) -> ProgressBar {
+    let drawn_over = output.is_stdout() && io::stdout().is_terminal();
+    if drawn_over || !io::stderr().is_terminal() {
+        return ProgressBar::hidden();
     }
-
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Self::Stream(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
-            Self::Hidden { file, .. } => file.write_all(bytes),
-        }
+    let template = match len {
+        Some(_) => "{bytes}/{total_bytes} {wide_bar} {bytes_per_sec} {eta}",
+        None => "{bytes} {bytes_per_sec} {elapsed}",
+    };
+    let bar = ProgressBar::no_length();
+    bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+    if let Some(len) = len {
+        bar.set_length(len);
     }
-
-    /// The conversion succeeded.
-    fn finish(self) -> io::Result<()> {
-        match self {
-            Self::Stream(_) => Ok(()),
-            Self::Hidden { file, mut hidden, path } => {
-                file.sync_all()?;
-                fs::rename(&hidden.path, path)?;
-                hidden.path = PathBuf::new();
-                Ok(())
-            }
-        }
-    }
-}
-
-/// A file that is removed when it is dropped, unless it was renamed.
-struct Hidden {
-    /// Empty once it was renamed.
-    path: PathBuf,
-}
-
-impl Hidden {
-    /// In the same folder, because a file cannot be renamed to another file system.
-    fn beside(path: &Path) -> io::Result<(File, Self)> {
-        let name = path.file_name().ok_or(io::ErrorKind::IsADirectory)?.to_string_lossy();
-        for attempt in 0.. {
-            let hidden = path.with_file_name(format!(".{name}.{}-{attempt}.part", process::id()));
-            match OpenOptions::new().write(true).create_new(true).open(&hidden) {
-                Ok(file) => return Ok((file, Self { path: hidden })),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
-    }
-
-    /// From here on SIGINT and SIGTERM remove it before they end the program.
-    fn remove_on_signal(&self) -> io::Result<()> {
-        let path = self.path.clone();
-        let runtime = Builder::new_current_thread().enable_all().build()?;
-        let mut signals = {
-            let _entered = runtime.enter();
-            Signals::new()?
-        };
-        // Of its own, because the program may be waiting for input.
-        thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            runtime.block_on(signals.next());
-            // Nothing is there if the conversion is just over.
-            let _ = fs::remove_file(path);
-            complain("interrupted");
-            process::exit(Status::Trouble as i32);
-        })?;
-        Ok(())
-    }
-}
-
-impl Drop for Hidden {
-    fn drop(&mut self) {
-        if !self.path.as_os_str().is_empty() {
-            // There is nobody left to tell a failure.
-            let _ = fs::remove_file(&self.path);
-        }
-    }
+    bar
 }

@@ -3,6 +3,7 @@
 //! A new subcommand is a `mod` line, a variant of [`Command`] and an arm of [`Command::run`].
 
 mod args;
+mod atomic;
 mod check;
 mod convert;
 mod detect;
@@ -23,6 +24,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind as ClapErrorKind;
+use files::{ClosedPipe, cannot_write};
 
 /// Bytes from a network become text that is certainly text.
 #[derive(Debug, Parser)]
@@ -74,16 +76,27 @@ pub(crate) fn main() -> ExitCode {
     let outcome = match Command::try_parse() {
         Ok(command) => command.run(),
         Err(error) if matches!(error.kind(), ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion) => {
-            error.print().map(|()| Status::Success).map_err(Into::into)
+            error.print().map(|()| Status::Success).map_err(cannot_write)
         }
         Err(error) => Err(usage(&error).into()),
     };
     outcome
         .unwrap_or_else(|error| {
-            complain(&error.to_string());
+            if error.is::<ClosedPipe>() {
+                end_by_closed_pipe();
+            } else {
+                complain(&error.to_string());
+            }
             Status::Trouble
         })
         .into()
+}
+
+/// Ends as a program ends that writes to a pipe without a reader: killed by SIGPIPE. (The runtime of Rust ignores that
+/// signal, so that temporary files are removed before.) Elsewhere there is no such convention.
+fn end_by_closed_pipe() {
+    #[cfg(unix)]
+    let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
 }
 
 /// One line on stderr.

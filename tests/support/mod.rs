@@ -8,6 +8,8 @@ pub mod conformance;
 pub mod encodings;
 pub mod hostile;
 pub mod oracle;
+#[cfg(feature = "cli")]
+pub mod program;
 
 use utf8_codec::{Ascii, ErrorPolicy};
 
