@@ -8,7 +8,8 @@ mod corpora;
 use std::hint::black_box;
 
 use corpora::{Corpus, soiled};
-use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Decoder, from_utf8};
+use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder, Utf8Decoder, from_utf8};
 
 fn stream(data: &[u8], chunk: usize) {
     let mut decoder = Utf8Decoder::new();
@@ -20,6 +21,36 @@ fn stream(data: &[u8], chunk: usize) {
 /// The peer of the `-bulk` works. They are one chunk long, so that it needs no wrapper for what a chunk leaves unfinished.
 fn whole_with_simdutf8(data: &[u8]) {
     black_box(simdutf8::compat::from_utf8(data).is_ok());
+}
+
+/// Text in small chunks under policies that read it all: the cost of a call.
+fn pieces(data: &[u8], chunk: usize) {
+    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
+    for chunk in data.chunks(chunk) {
+        for piece in decoder.feed(chunk) {
+            black_box(piece.text().is_ok());
+        }
+    }
+}
+
+fn append(data: &[u8], text: &mut String) {
+    text.clear();
+    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    black_box(decoder.decode_into(data, text).is_ok());
+}
+
+fn transcode(mut transcoder: Transcoder, data: &[u8], chunk: usize, out: &mut Vec<u8>) {
+    out.clear();
+    for chunk in data.chunks(chunk) {
+        black_box(transcoder.feed(chunk, out).is_ok());
+    }
+    black_box(transcoder.finish(out).is_ok());
+}
+
+/// UTF-16LE in which every hundredth code unit is an unpaired surrogate.
+fn soiled_utf_16(text: &str) -> Vec<u8> {
+    let units = text.encode_utf16().enumerate();
+    units.flat_map(|(i, unit)| if i % 100 == 0 { [0, 0xD8] } else { unit.to_le_bytes() }).collect()
 }
 
 fn main() {
@@ -87,6 +118,34 @@ fn main() {
                     black_box(piece.text().is_ok());
                 }
             })
+        }
+        "pieces-64" => {
+            let data = text(Corpus::Cyrillic);
+            Box::new(move || pieces(&data, 64))
+        }
+        "append" => {
+            let (data, mut out) = (text(Corpus::Cyrillic), String::new());
+            Box::new(move || append(&data, &mut out))
+        }
+        "append-repair" => {
+            let (data, mut out) = (soiled(&Corpus::Cyrillic.text(1 << 15), 10), String::new());
+            Box::new(move || append(&data, &mut out))
+        }
+        "utf-16-to-utf-8" => {
+            let data = soiled_utf_16(&Corpus::Cyrillic.text(1 << 15));
+            let (transcoder, mut out) = (Transcoder::new(Encoding::Utf16Le, Encoding::Utf8), Vec::new());
+            let transcoder = transcoder.on_error(ErrorPolicy::Replace);
+            Box::new(move || transcode(transcoder, &data, 1 << 15, &mut out))
+        }
+        "utf-8-to-utf-16" => {
+            let (data, mut out) = (text(Corpus::Cyrillic), Vec::new());
+            let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf16Le);
+            Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
+        }
+        "windows-1252" => {
+            let data = text(Corpus::Cyrillic);
+            let (transcoder, mut out) = (Transcoder::new(Encoding::Windows1252, Encoding::Utf8), Vec::new());
+            Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
         }
         _ => {
             eprintln!("no work is called {name}");
