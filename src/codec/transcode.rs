@@ -140,11 +140,12 @@ impl TranscodeCodec {
         if let Some(refused) = self.refused.take() {
             return Err(refused);
         }
-        let before = self.reading.offset();
-        let mut text = String::new();
-        let told = read(&mut self.reading, src, &mut text);
-        self.reading.give_back();
-        let mut taken = src.split_to((self.reading.offset() - before) as usize);
+        // A copy, so that a panic of a `tracing` subscriber leaves the transcoder where the buffer is.
+        let (mut reading, mut text) = (self.reading, String::new());
+        let told = read(&mut reading, src, &mut text);
+        reading.give_back();
+        let mut taken = src.split_to((reading.offset() - self.reading.offset()) as usize);
+        self.reading = reading;
         if let Err(error) = told {
             let rejected = taken.split_off(taken.len() - usize::from(error.len)).freeze();
             let refused = CodecError::IllFormed { error, rejected };

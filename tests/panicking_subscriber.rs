@@ -1,0 +1,452 @@
+//! Foreign code that panics or lies while text is being made: no `String` or `str` ever holds bytes that were not checked.
+//!
+//! A `tracing` subscriber runs at every event, and its panic may be caught by the caller, who still has the output.
+#![cfg(feature = "tracing")]
+#![allow(missing_docs)]
+
+use core::panic::AssertUnwindSafe;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::panic::catch_unwind;
+use std::sync::Once;
+
+use tracing::span;
+use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
+
+/// Panics at one event, or at every one.
+struct Panics {
+    /// Events before the first panic.
+    calm: usize,
+    once: bool,
+    events: AtomicUsize,
+}
+
+/// What the panics of [`Panics`] say, so that no other panic is taken for one of them.
+const MESSAGE: &str = "the subscriber panics";
+
+impl tracing::Subscriber for Panics {
+    fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, _: &tracing::Event<'_>) {
+        let events = self.events.fetch_add(1, Ordering::Relaxed);
+        if events == self.calm || events > self.calm && !self.once {
+            panic!("{MESSAGE}");
+        }
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+/// Runs `case` under subscribers that panic at the first event, at the second, and so on, and from each of them on; until
+/// none panics. `case` makes one attempt, which may panic, for each call of its argument.
+fn at_every_event(mut case: impl FnMut(&mut dyn FnMut(&mut dyn FnMut()) -> bool)) {
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if info.payload().downcast_ref::<String>().map(String::as_str) != Some(MESSAGE) {
+                hook(info);
+            }
+        }));
+    });
+    for once in [true, false] {
+        for calm in 0..200 {
+            let mut panics = 0;
+            let subscriber = Panics { calm, once, events: AtomicUsize::new(0) };
+            tracing::subscriber::with_default(subscriber, || {
+                case(&mut |attempt| match catch_unwind(AssertUnwindSafe(attempt)) {
+                    Ok(()) => true,
+                    Err(panic) => {
+                        assert_eq!(panic.downcast_ref::<String>().map(String::as_str), Some(MESSAGE));
+                        panics += 1;
+                        false
+                    }
+                });
+            });
+            if panics == 0 {
+                assert!(calm > 0, "no event, no panic: nothing was tested");
+                break;
+            }
+        }
+    }
+}
+
+/// The bytes of the text are read anew: that it is a `str` proves nothing here.
+fn assert_is_text(text: &str) {
+    assert!(core::str::from_utf8(text.as_bytes()).is_ok(), "{:02X?}", text.as_bytes());
+}
+
+/// Errors of every kind far apart and close together, with text between them that a kernel takes in bulk.
+fn soiled() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for bad in [&b"\xFF"[..], b"\xE2\x82", b"\xC0\x80", b"\xED\xA0\x80", b"\x80\x80\xF5"] {
+        bytes.extend_from_slice(
+            "plain ASCII, longer than a vector; Ещё немного кириллицы, 漢字 и 💩💩💩💩.\n".as_bytes(),
+        );
+        bytes.extend_from_slice(bad);
+        bytes.extend_from_slice("да\n".as_bytes());
+    }
+    bytes.extend_from_slice(b"\xF0\x9F");
+    bytes
+}
+
+const POLICIES: [ErrorPolicy; 4] =
+    [ErrorPolicy::Strict, ErrorPolicy::Replace, ErrorPolicy::Windows1252, ErrorPolicy::Skip];
+
+fn decoders() -> impl Iterator<Item = TextDecoder> {
+    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let more = [replace.bom(BomPolicy::Require), replace.subset(Subset::BMP)];
+    POLICIES.map(|policy| TextDecoder::new().on_error(policy)).into_iter().chain(more)
+}
+
+#[test]
+#[cfg(feature = "alloc")]
+fn decode_into_leaves_text() {
+    let input = soiled();
+    for decoder in decoders() {
+        at_every_event(|attempt| {
+            let (mut decoder, mut text) = (decoder, String::from("before "));
+            // One more attempt than there are errors.
+            for _ in 0..32 {
+                let from = decoder.offset() as usize;
+                let mut done = false;
+                attempt(&mut || done = decoder.decode_into(&input[from..], &mut text).is_ok());
+                assert!(text.starts_with("before "));
+                assert_is_text(&text);
+                if done {
+                    break;
+                }
+            }
+            attempt(&mut || _ = decoder.finish());
+            assert_is_text(&text);
+        });
+    }
+}
+
+#[test]
+fn lent_text_is_text() {
+    let input = soiled();
+    for decoder in decoders() {
+        at_every_event(|attempt| {
+            let mut decoder = decoder;
+            for chunk in input.chunks(7) {
+                attempt(&mut || {
+                    for piece in decoder.feed(chunk) {
+                        assert_is_text(piece.text().unwrap_or_default());
+                    }
+                });
+            }
+            attempt(&mut || _ = decoder.finish());
+        });
+    }
+}
+
+#[cfg(all(feature = "alloc", feature = "transcode"))]
+mod transcoder {
+    use core::fmt::Debug;
+
+    use utf8_codec::transcode::{Encoding, Output, Transcoder};
+
+    use super::*;
+
+    /// The same text in another encoding, with half a pair of surrogates in it here and there.
+    fn input(encoding: Encoding) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut to = Transcoder::new(Encoding::Utf8, encoding).on_error(ErrorPolicy::Escape);
+        to.feed(&soiled(), &mut bytes).expect("repaired");
+        let unpaired: &[u8] = match encoding {
+            Encoding::Utf16Le => b"\x01\xD8",
+            Encoding::Utf16Be => b"\xD8\x01",
+            _ => b"\xFE\xFF\xFF\xFF",
+        };
+        for at in [0, 400, 100, 160] {
+            bytes.splice(at..at, unpaired.iter().copied());
+        }
+        bytes
+    }
+
+    /// The output, if no subscriber panics more than once: every attempt that panicked is made again.
+    fn transcode<O: Output + Default + Clone + PartialEq + Debug>(
+        mut transcoder: Transcoder,
+        input: &[u8],
+        check: impl Fn(&O),
+        attempt: &mut dyn FnMut(&mut dyn FnMut()) -> bool,
+    ) -> O {
+        let mut out = O::default();
+        let mut ended = false;
+        // Bounded: under a subscriber that always panics nothing is taken.
+        for _ in 0..40 {
+            let (from, before, mut result) = (transcoder.offset() as usize, out.clone(), Ok(()));
+            let returned = attempt(&mut || {
+                result = transcoder.feed(&input[from..], &mut out).and_then(|()| {
+                    ended = true;
+                    transcoder.finish(&mut out)
+                });
+            });
+            check(&out);
+            if !returned && !ended {
+                assert_eq!((transcoder.offset() as usize, &out), (from, &before), "a panic changes nothing");
+            }
+            if returned && ended && result.is_ok() {
+                break;
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn a_panic_leaves_a_transcoder_and_its_output_as_they_were() {
+        for from in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Cesu8]
+        {
+            let input = if from == Encoding::Utf8 { soiled() } else { input(from) };
+            for policy in POLICIES {
+                let transcoder =
+                    Transcoder::new(from, Encoding::Utf8).on_error(policy).bom(BomPolicy::Require);
+                let expected: String = transcode(transcoder, &input, |_| {}, &mut |attempt| {
+                    attempt();
+                    true
+                });
+                at_every_event(|attempt| {
+                    let text = transcode(transcoder, &input, |text: &String| assert_is_text(text), attempt);
+                    assert!(expected.starts_with(&text), "{text:?}");
+                });
+                at_every_event(|attempt| {
+                    let bytes: Vec<u8> = transcode(transcoder, &input, |_| {}, attempt);
+                    assert!(expected.as_bytes().starts_with(&bytes), "{bytes:02X?}");
+                });
+            }
+        }
+    }
+}
+
+#[cfg(feature = "codec")]
+mod codecs {
+    use core::fmt::Debug;
+
+    use bytes::BytesMut;
+    use bytestring::ByteString;
+    use tokio_util::codec::{Decoder, LengthDelimitedCodec};
+    use utf8_codec::codec::{LineEnding, Lines, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
+
+    use super::*;
+
+    trait Text {
+        fn assert(&self);
+    }
+
+    impl Text for ByteString {
+        fn assert(&self) {
+            assert_is_text(self);
+        }
+    }
+
+    impl Text for Lines {
+        fn assert(&self) {
+            assert_is_text(self.as_text());
+            self.iter().for_each(assert_is_text);
+        }
+    }
+
+    fn every_item<C: Decoder<Item: Text, Error: Debug>>(input: &[u8], codec: impl Fn() -> C) {
+        at_every_event(|attempt| {
+            let mut codec = codec();
+            let mut buffer = BytesMut::new();
+            for chunk in input.chunks(50).map(Some).chain([None]) {
+                buffer.extend_from_slice(chunk.unwrap_or_default());
+                // Bounded: one that always panics takes nothing.
+                for _ in 0..40 {
+                    let mut decoded = None;
+                    attempt(&mut || {
+                        decoded = Some(match chunk {
+                            Some(_) => codec.decode(&mut buffer),
+                            None => codec.decode_eof(&mut buffer),
+                        });
+                    });
+                    match decoded {
+                        Some(Ok(Some(item))) => item.assert(),
+                        Some(Ok(None)) => break,
+                        Some(Err(_)) | None => {}
+                    }
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn items_of_codecs_are_text() {
+        let input = soiled();
+        let mut framed = BytesMut::new();
+        for chunk in input.chunks(40) {
+            framed.extend_from_slice(&(chunk.len() as u32).to_be_bytes());
+            framed.extend_from_slice(chunk);
+        }
+        for decoder in decoders() {
+            every_item(&input, || Utf8Codec::with_decoder(decoder));
+            for ending in [LineEnding::LfOrCrLf, LineEnding::CrLf, LineEnding::Any] {
+                let lines = Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(60);
+                every_item(&input, || lines);
+                every_item(&input, || lines.batches());
+            }
+            every_item(&framed, || Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), decoder));
+        }
+    }
+
+    #[test]
+    #[cfg(feature = "transcode")]
+    fn items_of_the_transcoding_codec_are_text() {
+        use utf8_codec::codec::TranscodeCodec;
+        use utf8_codec::transcode::Encoding;
+
+        for policy in POLICIES {
+            for encoding in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Be] {
+                every_item(&soiled(), || TranscodeCodec::new(encoding).on_error(policy));
+            }
+        }
+    }
+}
+
+#[cfg(feature = "stream")]
+#[test]
+fn items_of_a_stream_are_text() {
+    use futures::{StreamExt, executor::block_on, stream};
+    use utf8_codec::stream::Utf8StreamExt;
+
+    let input = soiled();
+    for decoder in decoders() {
+        at_every_event(|attempt| {
+            let chunks = stream::iter(input.chunks(50).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())));
+            let mut text = chunks.utf8_with(decoder);
+            for _ in 0..200 {
+                let mut item = None;
+                let polled = attempt(&mut || item = block_on(text.next()));
+                match item {
+                    Some(Ok(item)) => assert_is_text(&item),
+                    Some(Err(_)) => {}
+                    None if polled => break,
+                    None => {}
+                }
+            }
+        });
+    }
+}
+
+#[cfg(feature = "io")]
+#[test]
+fn what_a_reader_lends_is_text() {
+    use futures::executor::block_on;
+    use tokio::io::{AsyncBufReadExt, BufReader};
+    use utf8_codec::io::Utf8Reader;
+
+    let input = soiled();
+    for decoder in decoders() {
+        at_every_event(|attempt| {
+            let mut reader = Utf8Reader::with_decoder(BufReader::with_capacity(50, &input[..]), decoder);
+            for _ in 0..200 {
+                let mut lent = None;
+                attempt(&mut || {
+                    lent = Some(block_on(reader.fill_buf()).map(|bytes| {
+                        assert!(core::str::from_utf8(bytes).is_ok(), "{bytes:02X?}");
+                        bytes.len()
+                    }));
+                });
+                match lent {
+                    Some(Ok(0)) => break,
+                    Some(Ok(len)) => reader.consume(len),
+                    Some(Err(_)) | None => {}
+                }
+            }
+        });
+    }
+}
+
+#[cfg(feature = "http")]
+mod body {
+    use core::cell::Cell;
+
+    use bytes::{Buf, Bytes};
+    use futures::{executor::block_on, stream};
+    use http_body::Frame;
+    use http_body_util::{BodyExt, StreamBody};
+    use utf8_codec::http::Utf8Body;
+
+    use super::*;
+
+    /// The data of a body, up to its end.
+    fn every_frame<D: Buf>(
+        frames: impl Iterator<Item = D>,
+        decoder: TextDecoder,
+        attempt: &mut dyn FnMut(&mut dyn FnMut()) -> bool,
+    ) {
+        let frames = stream::iter(frames.map(|data| Ok::<_, std::io::Error>(Frame::data(data))));
+        let mut body = Utf8Body::with_decoder(StreamBody::new(frames), decoder);
+        for _ in 0..200 {
+            let mut frame = None;
+            let polled = attempt(&mut || frame = block_on(body.frame()));
+            match frame {
+                Some(Ok(frame)) => {
+                    let data = frame.into_data().expect("data");
+                    assert!(core::str::from_utf8(&data).is_ok(), "{data:02X?}");
+                }
+                Some(Err(_)) => {}
+                None if polled => break,
+                None => {}
+            }
+        }
+    }
+
+    #[test]
+    fn data_of_a_body_are_text() {
+        let input = soiled();
+        for decoder in decoders() {
+            at_every_event(|attempt| {
+                every_frame(input.chunks(50).map(Bytes::copy_from_slice), decoder, attempt);
+            });
+        }
+    }
+
+    /// A buffer whose bytes are others each time they are looked at.
+    struct Lies {
+        looks: Cell<usize>,
+        left: usize,
+    }
+
+    impl Buf for Lies {
+        fn remaining(&self) -> usize {
+            self.left
+        }
+
+        fn chunk(&self) -> &[u8] {
+            self.looks.set(self.looks.get() + 1);
+            let bytes = if self.looks.get().is_multiple_of(2) { &[0xFF; 4] } else { b"text" };
+            &bytes[..self.left]
+        }
+
+        fn advance(&mut self, bytes: usize) {
+            self.left -= bytes;
+        }
+    }
+
+    #[test]
+    fn data_of_a_body_that_lies_are_text() {
+        for looks in 0..4 {
+            for decoder in decoders() {
+                let frames = (0..4).map(|i| Lies { looks: Cell::new(looks + i), left: 4 });
+                every_frame(frames, decoder, &mut |attempt| {
+                    attempt();
+                    true
+                });
+            }
+        }
+    }
+}
