@@ -5,128 +5,16 @@
 mod support;
 
 use core::time::Duration;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::thread::{self, JoinHandle, sleep};
+use std::process::Output;
+use std::thread::{self, sleep};
 use std::time::Instant;
 
 use serde_json::Value;
 use support::every_partition;
-
-fn program(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_utf8-codec"));
-    command.args(args);
-    command
-}
-
-/// Runs the program to its end.
-fn run(args: &[&str], stdin: &[u8]) -> Output {
-    let mut child = program(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let _ = child.stdin.take().unwrap().write_all(stdin);
-    child.wait_with_output().unwrap()
-}
-
-/// A running `proxy` or `serve`; killed when it is dropped.
-struct Server {
-    child: Child,
-    address: String,
-    log: Option<JoinHandle<String>>,
-}
-
-impl Server {
-    /// Starts it on a free port, with logs as JSON.
-    fn start(args: &[&str]) -> Self {
-        let mut child = program(args)
-            .args(["--listen", "127.0.0.1:0", "--log", "json"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program starts");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address =
-            line.strip_prefix("listening on ").expect("the address comes first").trim_end().to_owned();
-        let mut stderr = child.stderr.take().unwrap();
-        let log = thread::spawn(move || {
-            let mut log = String::new();
-            stderr.read_to_string(&mut log).unwrap();
-            log
-        });
-        Self { child, address, log: Some(log) }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let client = TcpStream::connect(&self.address).unwrap();
-        client.set_nodelay(true).unwrap();
-        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-        client
-    }
-
-    /// What it answers to these writes and a half-close.
-    fn ask(&self, chunks: &[&[u8]]) -> String {
-        let mut client = self.connect();
-        for chunk in chunks {
-            client.write_all(chunk).unwrap();
-            sleep(Duration::from_millis(2));
-        }
-        client.shutdown(Shutdown::Write).unwrap();
-        read_all(&mut client)
-    }
-
-    fn signal(&self, name: &str) {
-        let status = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
-        assert!(status.unwrap().success());
-    }
-
-    /// Waits for its end: the exit status and the log.
-    fn wait(mut self) -> (ExitStatus, Vec<Value>) {
-        let status = self.child.wait().unwrap();
-        let log = self.log.take().unwrap().join().unwrap();
-        let line = |line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?} is no JSON object"));
-        (status, log.lines().map(line).collect())
-    }
-
-    /// Ends it with SIGTERM: the reports of ill-formed bytes.
-    fn reports(self) -> Vec<Value> {
-        self.signal("TERM");
-        let (status, log) = self.wait();
-        assert_eq!(status.code(), Some(0));
-        log.into_iter().filter(|line| line.get("kind").is_some()).collect()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn read_all(client: &mut TcpStream) -> String {
-    let mut answer = Vec::new();
-    client.read_to_end(&mut answer).expect("an end in order, in time");
-    String::from_utf8(answer).unwrap()
-}
-
-fn read_line(client: &mut TcpStream) -> String {
-    let mut line = Vec::new();
-    while line.last() != Some(&b'\n') {
-        let mut byte = [0];
-        client.read_exact(&mut byte).expect("a line, in time");
-        line.push(byte[0]);
-    }
-    String::from_utf8(line).unwrap()
-}
-
-fn facts(report: &Value) -> (u64, &str, u64) {
-    (report["offset"].as_u64().unwrap(), report["kind"].as_str().unwrap(), report["len"].as_u64().unwrap())
-}
+use support::program::{program, run};
+use support::server::{Server, facts, read_all, read_line};
 
 // proxy
 
@@ -427,7 +315,7 @@ fn a_client_that_writes_much_before_it_reads_is_answered_in_full() {
 
 /// Asserts exit status 2 and one line on stderr that holds `what`.
 fn fails(args: &[&str], what: &str) {
-    let Output { status, stdout, stderr } = run(args, b"");
+    let Output { status, stdout, stderr } = run(&mut program(args), b"");
     let stderr = String::from_utf8(stderr).unwrap();
     assert_eq!(status.code(), Some(2), "{args:?}: {stderr}");
     assert!(stdout.is_empty(), "{args:?}");
@@ -485,7 +373,7 @@ fn what_cannot_be_started_is_one_clear_line() {
 #[test]
 fn help_and_version_go_to_stdout() {
     for args in [&["--help"][..], &["proxy", "--help"], &["serve", "-h"], &["--version"]] {
-        let Output { status, stdout, stderr } = run(args, b"");
+        let Output { status, stdout, stderr } = run(&mut program(args), b"");
         assert_eq!((status.code(), stderr.is_empty()), (Some(0), true), "{args:?}");
         assert!(!stdout.is_empty(), "{args:?}");
     }

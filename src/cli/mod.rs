@@ -8,6 +8,7 @@ mod check;
 mod convert;
 mod detect;
 mod files;
+mod log;
 mod mail;
 mod proxy;
 mod serve;

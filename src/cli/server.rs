@@ -4,18 +4,18 @@ use core::error::Error;
 use core::net::SocketAddr;
 use core::num::NonZeroUsize;
 use core::time::Duration;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
-use clap::ValueEnum;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use tracing::{Level, error, info, warn};
+use tracing::{error, info, warn};
 use utf8_codec::Utf8Error;
 use utf8_codec::proxy::Direction;
 
+use super::log::LogArgs;
 use super::{Outcome, Status};
 
 /// How long a connection that is over is read from, so that its peer finds an end in order and not a reset.
@@ -37,15 +37,8 @@ pub(super) struct Service {
     /// How long open connections may go on after SIGTERM or SIGINT; a second signal ends them at once
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     grace: Duration,
-    /// How logs are written to stderr; json is one object per line
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    log: LogFormat,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LogFormat {
-    Text,
-    Json,
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 /// Seconds, decimals allowed.
@@ -57,17 +50,9 @@ fn seconds(value: &str) -> Result<Duration, &'static str> {
 impl Service {
     /// Starts the log and a runtime, and runs `service` on it.
     pub(super) fn run(&self, service: impl Future<Output = Result<(), Box<dyn Error>>>) -> Outcome {
-        let log = tracing_subscriber::fmt()
-            .with_writer(io::stderr)
-            .with_ansi(io::stderr().is_terminal())
-            .with_target(false)
-            .with_max_level(Level::INFO)
-            .log_internal_errors(false);
-        match self.log {
-            LogFormat::Text => log.init(),
-            LogFormat::Json => log.json().flatten_event(true).init(),
-        }
+        let log = self.log.start()?;
         let runtime = tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
+        runtime.spawn(log.dropped().keep_reporting());
         let ended = runtime.block_on(service);
         // A name that is still being looked up is not waited for.
         runtime.shutdown_background();

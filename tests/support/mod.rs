@@ -10,6 +10,8 @@ pub mod hostile;
 pub mod oracle;
 #[cfg(feature = "cli")]
 pub mod program;
+#[cfg(all(feature = "cli", unix))]
+pub mod server;
 
 use utf8_codec::{Ascii, ErrorPolicy};
 

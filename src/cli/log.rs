@@ -1,0 +1,152 @@
+//! The log of `proxy` and `serve`: a bounded queue, written to stderr by a thread of its own.
+//!
+//! Nothing that serves a connection or waits for a signal writes to stderr. If nobody reads stderr, the queue fills up
+//! and further lines are dropped and counted.
+
+use core::time::Duration;
+use std::io::{self, IsTerminal};
+use std::sync::mpsc;
+use std::{env, panic, thread};
+
+use clap::ValueEnum;
+use tracing::level_filters::LevelFilter;
+use tracing::{error, warn};
+use tracing_appender::non_blocking::{ErrorCounter, NonBlockingBuilder, WorkerGuard};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::util::SubscriberInitExt;
+
+/// Lines in the queue, about 200 bytes each.
+const QUEUED_LINES: usize = 8 * 1024;
+
+/// How often the lines dropped since are reported.
+const REPORT_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How long the queue may take to empty itself at the end of the program.
+const FLUSH_TIME: Duration = Duration::from_secs(2);
+
+/// `--log` and the verbosity.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct LogArgs {
+    /// How logs are written to stderr; json is one object per line
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log: LogFormat,
+    /// Log more: once for debug events, twice for trace events. RUST_LOG has precedence
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    verbose: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+/// The running log. Dropping it writes what is queued, but waits no longer than [`FLUSH_TIME`].
+#[derive(Debug)]
+pub(super) struct Log {
+    worker: Option<WorkerGuard>,
+    dropped: DroppedLines,
+}
+
+impl LogArgs {
+    /// Starts the thread and installs the subscriber.
+    ///
+    /// # Errors
+    ///
+    /// `RUST_LOG` does not parse.
+    pub(super) fn start(self) -> Result<Log, String> {
+        let filter = self.filter()?;
+        let (writer, worker) = NonBlockingBuilder::default()
+            .lossy(true)
+            .buffered_lines_limit(QUEUED_LINES)
+            .thread_name("log")
+            .finish(io::stderr());
+        let dropped = DroppedLines { counter: writer.error_counter(), reported: 0 };
+        let lines = tracing_subscriber::fmt::layer()
+            .with_writer(writer)
+            .with_ansi(self.log == LogFormat::Text && wants_color())
+            .with_target(false)
+            .log_internal_errors(false);
+        let registry = tracing_subscriber::registry();
+        match self.log {
+            LogFormat::Text => registry.with(lines.with_filter(filter)).init(),
+            LogFormat::Json => registry.with(lines.json().flatten_event(true).with_filter(filter)).init(),
+        }
+        // The default hook writes to stderr, and so waits for whoever reads it.
+        panic::set_hook(Box::new(|bug| {
+            let at = bug.location().map(ToString::to_string);
+            let payload = bug.payload();
+            let message = payload.downcast_ref::<&str>().copied();
+            let message = message.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+            error!(at, "bug: {}", message.unwrap_or("panic"));
+        }));
+        Ok(Log { worker: Some(worker), dropped })
+    }
+
+    fn filter(self) -> Result<Targets, String> {
+        match env::var("RUST_LOG") {
+            Ok(directives) if !directives.is_empty() => {
+                directives.parse().map_err(|error| format!("RUST_LOG: {error}"))
+            }
+            _ => Ok(Targets::new().with_default(match self.verbose {
+                0 => LevelFilter::INFO,
+                1 => LevelFilter::DEBUG,
+                _ => LevelFilter::TRACE,
+            })),
+        }
+    }
+}
+
+/// Whether stderr is a terminal whose user wants colors (<https://no-color.org>).
+fn wants_color() -> bool {
+    let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+    io::stderr().is_terminal() && !no_color && !dumb
+}
+
+impl Log {
+    /// A view of the lines that the queue had no room for.
+    pub(super) fn dropped(&self) -> DroppedLines {
+        self.dropped.clone()
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        self.dropped.report();
+        let worker = self.worker.take();
+        let (done, flushed) = mpsc::channel();
+        // The guard waits for the thread, and complains on stderr if that takes long. Neither may hold up the end.
+        thread::spawn(move || {
+            drop(worker);
+            done.send(())
+        });
+        let _ = flushed.recv_timeout(FLUSH_TIME);
+    }
+}
+
+/// The lines that the queue had no room for.
+#[derive(Clone, Debug)]
+pub(super) struct DroppedLines {
+    counter: ErrorCounter,
+    reported: usize,
+}
+
+impl DroppedLines {
+    /// Reports them in the log itself, from time to time; never returns.
+    pub(super) async fn keep_reporting(mut self) {
+        loop {
+            tokio::time::sleep(REPORT_INTERVAL).await;
+            self.report();
+        }
+    }
+
+    fn report(&mut self) {
+        let dropped = self.counter.dropped_lines();
+        if dropped > self.reported {
+            warn!(lines = dropped - self.reported, "log lines were dropped: nobody reads stderr fast enough");
+            self.reported = dropped;
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `proxy` and `serve` as a socket sees them: their start, their answers, their end.
+
+use core::time::Duration;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle, sleep};
+
+use serde_json::Value;
+
+use super::program::program;
+
+/// A running `proxy` or `serve`; killed when it is dropped.
+pub struct Server {
+    child: Child,
+    pub address: String,
+    stderr: Stderr,
+}
+
+enum Stderr {
+    Collected(JoinHandle<String>),
+    /// The pipe is open, and nobody reads from it.
+    Unread(ChildStderr),
+}
+
+impl Server {
+    /// Starts it on a free port, with logs as JSON.
+    pub fn start(args: &[&str]) -> Self {
+        Self::launch(program(args), |mut stderr| {
+            Stderr::Collected(thread::spawn(move || {
+                let mut log = String::new();
+                stderr.read_to_string(&mut log).unwrap();
+                log
+            }))
+        })
+    }
+
+    /// [`start`](Self::start), with a pipe for stderr that nobody reads.
+    pub fn start_unread(args: &[&str]) -> Self {
+        Self::launch(program(args), Stderr::Unread)
+    }
+
+    fn launch(mut command: Command, read: impl FnOnce(ChildStderr) -> Stderr) -> Self {
+        let mut child = command
+            .args(["--listen", "127.0.0.1:0", "--log", "json"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let stderr = read(child.stderr.take().unwrap());
+        let address =
+            line.strip_prefix("listening on ").expect("the address comes first").trim_end().to_owned();
+        Self { child, address, stderr }
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let client = TcpStream::connect(&self.address).unwrap();
+        client.set_nodelay(true).unwrap();
+        client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        client
+    }
+
+    /// What it answers to these writes and a half-close.
+    pub fn ask(&self, chunks: &[&[u8]]) -> String {
+        let mut client = self.connect();
+        for chunk in chunks {
+            client.write_all(chunk).unwrap();
+            sleep(Duration::from_millis(2));
+        }
+        client.shutdown(Shutdown::Write).unwrap();
+        read_all(&mut client)
+    }
+
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
+        assert!(status.unwrap().success());
+    }
+
+    /// Waits for its end, at most 20 seconds: the exit status and the log.
+    pub fn wait(mut self) -> (ExitStatus, Vec<Value>) {
+        let status = self.wait_for_exit();
+        let stderr = core::mem::replace(&mut self.stderr, Stderr::Collected(thread::spawn(String::new)));
+        let log = match stderr {
+            Stderr::Collected(log) => log.join().unwrap(),
+            Stderr::Unread(mut pipe) => {
+                let mut log = String::new();
+                pipe.read_to_string(&mut log).unwrap();
+                log
+            }
+        };
+        let line = |line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?} is no JSON object"));
+        (status, log.lines().map(line).collect())
+    }
+
+    /// Waits at most 20 seconds for its end.
+    pub fn wait_for_exit(&mut self) -> ExitStatus {
+        for _ in 0..2_000 {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            sleep(Duration::from_millis(10));
+        }
+        panic!("the program does not end");
+    }
+
+    /// Ends it with SIGTERM: the reports of ill-formed bytes.
+    pub fn reports(self) -> Vec<Value> {
+        self.signal("TERM");
+        let (status, log) = self.wait();
+        assert_eq!(status.code(), Some(0));
+        log.into_iter().filter(|line| line.get("kind").is_some()).collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn read_all(client: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    client.read_to_end(&mut answer).expect("an end in order, in time");
+    String::from_utf8(answer).unwrap()
+}
+
+pub fn read_line(client: &mut TcpStream) -> String {
+    let mut line = Vec::new();
+    while line.last() != Some(&b'\n') {
+        let mut byte = [0];
+        client.read_exact(&mut byte).expect("a line, in time");
+        line.push(byte[0]);
+    }
+    String::from_utf8(line).unwrap()
+}
+
+pub fn facts(report: &Value) -> (u64, &str, u64) {
+    (report["offset"].as_u64().unwrap(), report["kind"].as_str().unwrap(), report["len"].as_u64().unwrap())
+}
