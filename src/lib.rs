@@ -1,4 +1,70 @@
-#![cfg_attr(not(doctest), doc = include_str!("../README.md"))]
+//! Bytes arrive in chunks of any size; this crate turns them into validated UTF-8 text and reports exactly what was
+//! ill-formed.
+//!
+//! The same bytes give the same text, the same errors and the same offsets, however they are cut into chunks. The
+//! decoder is `Copy`, 16 bytes, allocates nothing and never panics.
+//!
+//! ```
+//! use utf8_codec::{ErrorKind, Piece, Utf8Decoder};
+//!
+//! let mut decoder = Utf8Decoder::new();
+//! let mut text = String::new();
+//! for chunk in [&b"caf\xC3"[..], b"\xA9 \xFF!"] {
+//!     for piece in decoder.feed(chunk) {
+//!         match piece {
+//!             Piece::Text(good) => text.push_str(good),
+//!             Piece::Seam(character) => text.push(character),
+//!             Piece::IllFormed(error) => assert_eq!((error.offset, error.kind), (6, ErrorKind::InvalidLead)),
+//!         }
+//!     }
+//! }
+//! decoder.finish()?; // an error if the stream ended inside a character
+//! assert_eq!(text, "café !");
+//! # Ok::<(), utf8_codec::Utf8Error>(())
+//! ```
+//!
+//! # Modules
+//!
+//! | input | module and main types | feature |
+//! |---|---|---|
+//! | chunks in memory | [`Utf8Decoder`]; [`TextDecoder`] with an [`ErrorPolicy`], a [`BomPolicy`] and a [`Subset`]; [`from_utf8`] | none, `no_std` |
+//! | a buffer to cut, a stream entered in the middle | [`boundary`] | none, `no_std` |
+//! | WebSocket or gRPC messages | [`validator`] | none, `no_std`; `bytes` |
+//! | a tokio `Framed` | [`codec`]: text as it arrives, lines, frames | `codec` (default) |
+//! | a `Stream` of byte chunks | [`stream`] | `stream` |
+//! | an async reader or writer | [`io`] | `io` (tokio), `futures-io` |
+//! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http`, `tower`, `encoding_rs`; `alloc` |
+//! | mail | [`mime`] | `mime` |
+//! | a proxied connection | [`proxy`] | `proxy` |
+//! | UTF-16, CESU-8, Latin-1 and nine other encodings | [`transcode`], [`detect`] | `transcode` |
+//!
+//! Every adapter is made by `new(inner)`, which is strict and keeps a byte order mark, or by
+//! `with_decoder(inner, TextDecoder)`, which takes policies. Features only add. `tracing` adds events with offset,
+//! kind and length of each error, and never a byte of the input; `cli` builds the `utf8-codec` command.
+//!
+//! # Errors
+//!
+//! A [`Utf8Error`] has the absolute offset of the first byte of the ill-formed sequence, its [`ErrorKind`], and the
+//! length of the maximal subpart (Unicode D93b). A byte that cannot continue any well-formed text is reported by the
+//! call that receives it. A stream that ends inside a character is [`ErrorKind::Truncated`], once.
+//!
+//! # Debug builds
+//!
+//! Without optimization the vector code is slow. A dependency can be optimized in a dev profile:
+//! `[profile.dev.package.utf8-codec]` with `opt-level = 3` in `Cargo.toml`.
+// The page names modules that the enabled features may leave out.
+#![cfg_attr(
+    not(all(
+        feature = "codec",
+        feature = "stream",
+        feature = "io",
+        feature = "tower",
+        feature = "mime",
+        feature = "proxy",
+        feature = "transcode"
+    )),
+    allow(rustdoc::broken_intra_doc_links)
+)]
 #![cfg_attr(not(any(feature = "std", test)), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
