@@ -1,6 +1,9 @@
 //! What was wrong, and where.
 
 use core::fmt;
+use core::hash::{Hash, Hasher};
+
+use crate::encoding::names::Encoding;
 
 /// Why bytes are not well-formed.
 ///
@@ -85,8 +88,10 @@ impl fmt::Display for ErrorKind {
 
 /// One ill-formed sequence: a *maximal subpart* in the sense of Unicode definition D93b.
 ///
-/// It never holds payload bytes, so it can be logged and shown to a peer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// It never holds payload bytes, so it can be logged and shown to a peer. `Display` names the encoding, which is UTF-8
+/// unless a [`Transcoder`](crate::transcode::Transcoder) read another one. Two errors are equal if offset, kind and length
+/// are.
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Utf8Error {
     /// Absolute position in the stream, in bytes, of the first byte of the ill-formed sequence, even when that
@@ -96,14 +101,47 @@ pub struct Utf8Error {
     pub kind: ErrorKind,
     /// Bytes in the ill-formed sequence, `1..=3`; `0` only for [`ErrorKind::MissingBom`] before good text. The
     /// byte that broke a sequence is not counted: it is read again as the start of the next one. A whole character
-    /// that is refused, and a sequence of an encoding other than UTF-8, may have up to eight.
+    /// that is rejected, and a sequence of an encoding other than UTF-8, may have up to eight.
     pub len: u8,
+    /// The encoding that was read.
+    pub(crate) from: Encoding,
+    /// The encoding that the text was for.
+    pub(crate) to: Encoding,
 }
 
+const _: () = assert!(size_of::<Utf8Error>() == 16);
+
 impl Utf8Error {
-    /// An error at an absolute offset.
+    /// An error in UTF-8 at an absolute offset.
     pub const fn new(offset: u64, kind: ErrorKind, len: u8) -> Self {
-        Self { offset, kind, len }
+        Self { offset, kind, len, from: Encoding::Utf8, to: Encoding::Utf8 }
+    }
+
+    /// The same on the way from one encoding to another.
+    #[cfg(feature = "transcode")]
+    pub(crate) const fn between(self, from: Encoding, to: Encoding) -> Self {
+        Self { from, to, ..self }
+    }
+
+    /// The encoding of the bytes that are ill-formed.
+    #[cfg(feature = "transcode")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
+    pub const fn encoding(&self) -> Encoding {
+        self.from
+    }
+}
+
+impl PartialEq for Utf8Error {
+    fn eq(&self, other: &Self) -> bool {
+        (self.offset, self.kind, self.len) == (other.offset, other.kind, other.len)
+    }
+}
+
+impl Eq for Utf8Error {}
+
+impl Hash for Utf8Error {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.offset, self.kind, self.len).hash(state);
     }
 }
 
@@ -118,7 +156,16 @@ impl fmt::Display for ByteCount {
 
 impl fmt::Display for Utf8Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ill-formed UTF-8 at byte {} ({}, {})", self.offset, self.kind, ByteCount(self.len.into()))
+        let Self { offset, kind, len, from, to } = *self;
+        let (from, to, len) = (from.title(), to.title(), ByteCount(len.into()));
+        match kind {
+            ErrorKind::Unmappable => write!(f, "character not in {to}")?,
+            ErrorKind::OutsideSubset => write!(f, "character outside the subset")?,
+            ErrorKind::MissingBom => write!(f, "no BOM")?,
+            ErrorKind::UnexpectedBom => write!(f, "BOM")?,
+            _ => return write!(f, "ill-formed {from} at byte {offset} ({kind}, {len})"),
+        }
+        write!(f, " at byte {offset} ({kind}, {len} of {from})")
     }
 }
 

@@ -67,24 +67,24 @@ fn output_comes_before_the_input_ends() {
 fn ill_formed_input_is_status_1_with_the_good_prefix_and_the_offset() {
     let output = run(program(&[]).args(["convert", "--to", "utf-16be"]), b"good\xE2\x82 bad");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"\0g\0o\0o\0d"[..]));
-    assert_eq!(stderr(&output), "utf8-codec: -: ill-formed utf-8 at byte 4 (MissingContinuation, 2 bytes)\n");
+    assert_eq!(stderr(&output), "utf8-codec: -: ill-formed UTF-8 at byte 4 (MissingContinuation, 2 bytes)\n");
     // What the target cannot hold.
     let output = run(program(&[]).args(["convert", "-f", "utf-8", "-t", "latin1"]), "é€".as_bytes());
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"\xE9"[..]));
     assert_eq!(
         stderr(&output),
-        "utf8-codec: -: latin1 cannot hold the character at byte 2 (Unmappable, 3 bytes of utf-8)\n"
+        "utf8-codec: -: character not in ISO 8859-1 at byte 2 (Unmappable, 3 bytes of UTF-8)\n"
     );
     // The end is in the middle.
     let output = run(program(&[]).args(["convert", "--from", "utf-16le"]), b"a\0b");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
-    assert_eq!(stderr(&output), "utf8-codec: -: ill-formed utf-16le at byte 2 (Truncated, 1 byte)\n");
+    assert_eq!(stderr(&output), "utf8-codec: -: ill-formed UTF-16LE at byte 2 (Truncated, 1 byte)\n");
     // The encoding is the one that was read, not the one that was asked for.
     let output = run(program(&[]).args(["convert", "--sniff", "--bom", "strip"]), b"\xFE\xFF\0a\xDC\0");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
     assert_eq!(
         stderr(&output),
-        "utf8-codec: -: ill-formed utf-16be at byte 4 (UnpairedSurrogate, 2 bytes)\n"
+        "utf8-codec: -: ill-formed UTF-16BE at byte 4 (UnpairedSurrogate, 2 bytes)\n"
     );
 }
 
@@ -107,9 +107,9 @@ fn policies_and_switches_are_those_of_the_library() {
         (
             &["--bom", "reject"][..],
             &b"\xEF\xBB\xBFa"[..],
-            "-: BOM at byte 0 (UnexpectedBom, 3 bytes of utf-8)",
+            "-: BOM at byte 0 (UnexpectedBom, 3 bytes of UTF-8)",
         ),
-        (&["--bom", "require"], b"a", "-: no BOM at byte 0 (MissingBom, 0 bytes of utf-8)"),
+        (&["--bom", "require"], b"a", "-: no BOM at byte 0 (MissingBom, 0 bytes of UTF-8)"),
         (
             &["--from", "modified-utf-8"],
             b"a\0",
@@ -123,7 +123,7 @@ fn policies_and_switches_are_those_of_the_library() {
         (
             &["--from", "utf-8-ucs4", "--to", "utf-32be", "--switch", "no-fffe-ffff"],
             b"\xEF\xBF\xBE",
-            "-: ill-formed utf-8-ucs4 at byte 0 (Noncharacter, 3 bytes)",
+            "-: ill-formed UTF-8 of RFC 2279 at byte 0 (Noncharacter, 3 bytes)",
         ),
     ] {
         let output = run(program(&[]).arg("convert").args(args), input);
@@ -150,7 +150,7 @@ fn an_output_file_appears_whole_or_not_at_all() {
     fs::write(&input, b"good\xFF").expect("a file");
     let failed = convert("utf-8");
     assert_eq!(failed.status.code(), Some(1));
-    assert!(stderr(&failed).contains("ill-formed utf-8 at byte 4 (InvalidLead, 1 byte)"));
+    assert!(stderr(&failed).contains("ill-formed UTF-8 at byte 4 (InvalidLead, 1 byte)"));
     assert_eq!(fs::read(&output).expect("a file"), b"\xE9");
     fs::remove_file(&output).expect("a file");
     assert_eq!(convert("utf-8").status.code(), Some(1));

@@ -399,3 +399,52 @@ fn utf_8b_gives_back_any_bytes() {
         });
     }
 }
+
+#[test]
+fn an_error_names_the_encoding_that_was_read() {
+    let titles = [
+        (Encoding::Utf8, "UTF-8"),
+        (Encoding::Utf8Ucs4, "UTF-8 of RFC 2279"),
+        (Encoding::Cesu8, "CESU-8"),
+        (Encoding::ModifiedUtf8, "Modified UTF-8"),
+        (Encoding::Wtf8, "WTF-8"),
+        (Encoding::Utf16Le, "UTF-16LE"),
+        (Encoding::Utf16Be, "UTF-16BE"),
+        (Encoding::Utf32Le, "UTF-32LE"),
+        (Encoding::Utf32Be, "UTF-32BE"),
+    ];
+    let message = |mut transcoder: Transcoder, bytes: &[u8]| {
+        let mut out = Vec::new();
+        let error = transcoder.feed(bytes, &mut out).and_then(|()| transcoder.finish(&mut out));
+        let error = error.expect_err("not well-formed in any of them");
+        assert_eq!(error.encoding(), transcoder.from());
+        error.to_string()
+    };
+    for (encoding, title) in titles {
+        let transcoder = Transcoder::new(encoding, Encoding::Utf8);
+        let len = encoding.bom().map_or(0, |bom| if bom.len() == 3 { 1 } else { bom.len() - 1 });
+        let bytes = if len == 1 { "1 byte".to_owned() } else { format!("{len} bytes") };
+        let truncated = &b"\xE0\xA0\x80"[..if len == 1 { 1 } else { len }];
+        assert_eq!(
+            message(transcoder, truncated),
+            format!("ill-formed {title} at byte 0 (Truncated, {bytes})")
+        );
+
+        let missing = message(transcoder.bom(BomPolicy::Require), b"");
+        assert_eq!(missing, format!("no BOM at byte 0 (MissingBom, 0 bytes of {title})"));
+        let bom = encoding.bom().expect("one");
+        let unexpected = message(transcoder.bom(BomPolicy::Reject), bom);
+        assert_eq!(unexpected, format!("BOM at byte 0 (UnexpectedBom, {} bytes of {title})", bom.len()));
+        let outside = message(transcoder.subset(Subset::ASCII), bom);
+        let expected =
+            format!("character outside the subset at byte 0 (OutsideSubset, {} bytes of {title})", bom.len());
+        assert_eq!(outside, expected);
+        let unmappable = message(Transcoder::new(encoding, Encoding::Latin1), bom);
+        let expected =
+            format!("character not in ISO 8859-1 at byte 0 (Unmappable, {} bytes of {title})", bom.len());
+        assert_eq!(unmappable, expected);
+    }
+    // The encoding that was found by its BOM is the one that was read.
+    let sniffing = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+    assert_eq!(message(sniffing, b"\xFF\xFEa"), "ill-formed UTF-16LE at byte 2 (Truncated, 1 byte)");
+}

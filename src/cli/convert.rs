@@ -99,7 +99,7 @@ impl Args {
         };
         progress.finish_and_clear();
         if let Some(error) = refused {
-            complain(&format!("{}: {}", self.input.display(), transcoder.describe(error)));
+            complain(&format!("{}: {}", self.input.display(), error));
             return Ok(Status::IllFormed);
         }
         output.commit().map_err(cannot_write)?;

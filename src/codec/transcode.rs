@@ -1,7 +1,5 @@
 //! Text in any encoding.
 
-use core::fmt;
-
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
@@ -26,10 +24,9 @@ use crate::transcode::{Encoding, Status, Switches, Transcoder};
 /// # Errors
 ///
 /// Decoding gives [`CodecError::IllFormed`] for each error that the policy does not repair, after the good text before
-/// it; offsets count the bytes of the stream. Its `Display` speaks of UTF-8; [`describe`](Self::describe) names the
-/// encoding. Encoding gives it for a text with a character that the encoding cannot hold
-/// ([`Unmappable`](crate::ErrorKind::Unmappable)); then nothing of the text is written, and the offset counts the
-/// bytes of the text.
+/// it; offsets count the bytes of the stream, and `Display` names the encoding. Encoding gives it for a text with a
+/// character that the encoding cannot hold ([`Unmappable`](crate::ErrorKind::Unmappable)); then nothing of the text is
+/// written, and the offset counts the bytes of the text.
 ///
 /// ```
 /// # use futures::{SinkExt, StreamExt};
@@ -124,11 +121,6 @@ impl TranscodeCodec {
     /// Errors met while decoding.
     pub const fn counters(&self) -> Counters {
         self.reading.counters()
-    }
-
-    /// An error met while decoding in words, with the name of the encoding: as [`Transcoder::describe`].
-    pub const fn describe(&self, error: Utf8Error) -> impl fmt::Display + fmt::Debug + use<> {
-        self.reading.describe(error)
     }
 
     /// Gives out the text that `read` makes of the bytes of `src`, or the error if it comes first.

@@ -6,8 +6,11 @@
 #[cfg(feature = "transcode")]
 pub(crate) mod dialects;
 mod grammar;
-#[cfg(feature = "transcode")]
-mod names;
+#[cfg_attr(
+    not(feature = "transcode"),
+    allow(dead_code, unreachable_pub, reason = "public with that feature")
+)]
+pub(crate) mod names;
 
 pub(crate) use grammar::{Machine, State, Step, UTF_8, is_continuation};
 #[cfg(feature = "transcode")]

@@ -93,6 +93,24 @@ impl Encoding {
         }
     }
 
+    /// The name in a sentence.
+    pub(crate) const fn title(self) -> &'static str {
+        match self {
+            Self::Utf8 => "UTF-8",
+            Self::Utf8Ucs4 => "UTF-8 of RFC 2279",
+            Self::Cesu8 => "CESU-8",
+            Self::ModifiedUtf8 => "Modified UTF-8",
+            Self::Wtf8 => "WTF-8",
+            Self::Utf8b => "UTF-8b",
+            Self::Utf16Le => "UTF-16LE",
+            Self::Utf16Be => "UTF-16BE",
+            Self::Utf32Le => "UTF-32LE",
+            Self::Utf32Be => "UTF-32BE",
+            Self::Latin1 => "ISO 8859-1",
+            Self::Windows1252 => "windows-1252",
+        }
+    }
+
     /// The encoding that a `charset` label names on the web: the labels of the WHATWG Encoding Standard for the encodings
     /// that are encodings here, without regard to case or to ASCII whitespace around it; and the descriptors of
     /// ISO/IEC 10646-1 Annex M, such as `ISO 10646 part-1 utf-8`.

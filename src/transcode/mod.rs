@@ -4,7 +4,6 @@
 mod growing;
 
 mod bulk;
-mod describe;
 mod source;
 mod switches;
 mod target;
@@ -32,6 +31,8 @@ use target::Target;
 /// ([`ErrorKind::Unmappable`]) and one outside an adopted [`Subset`]: each is repaired from its bytes of *input*.
 /// What the repair itself cannot write in the target, such as U+FFFD in Latin-1, is written as `?`.
 ///
+/// An error names both encodings where it is displayed, and [`Utf8Error::encoding`] returns the one that was read.
+///
 /// The BOM is U+FEFF at the start, in whatever encoding; [`BomPolicy`] says what becomes of it. None is ever added.
 ///
 /// ```
@@ -51,6 +52,13 @@ use target::Target;
 /// transcoder.feed(b"\x80 5", &mut text)?;
 /// transcoder.finish(&mut text)?;
 /// assert_eq!(text, "€ 5");
+///
+/// let mut transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Latin1);
+/// let error = transcoder.feed(b"a\0\0\xDCb\0", &mut out).unwrap_err();
+/// assert_eq!(error.to_string(), "ill-formed UTF-16LE at byte 2 (UnpairedSurrogate, 2 bytes)");
+/// let error = transcoder.feed(b"\xAC\x20", &mut out).unwrap_err();
+/// let message = "character not in ISO 8859-1 at byte 4 (Unmappable, 2 bytes of UTF-16LE)";
+/// assert_eq!(error.to_string(), message);
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -207,7 +215,9 @@ impl Transcoder {
         let mut status = self.run(&mut &[][..], &mut room, true);
         if status == Status::InputEmpty && !self.begun && self.bom == BomPolicy::Require && self.offset == 0 {
             self.begun = true;
-            status = self.told(Utf8Error::new(0, ErrorKind::MissingBom, 0));
+            let error = self.error(ErrorKind::MissingBom, 0);
+            self.count(error);
+            status = Status::IllFormed(error);
         }
         Progress { status, read: 0, written: room.written }
     }
@@ -369,14 +379,10 @@ impl Transcoder {
         Taken::Refused { error, len }
     }
 
-    fn told(&mut self, error: Utf8Error) -> Status {
-        self.count(error);
-        Status::IllFormed(error)
-    }
-
     /// An error at the bytes of input that come next.
     fn error(&self, kind: ErrorKind, len: usize) -> Utf8Error {
-        Utf8Error::new(self.offset - u64::from(self.held.len), kind, len as u8)
+        let offset = self.offset - u64::from(self.held.len);
+        Utf8Error::new(offset, kind, len as u8).between(self.from(), self.to())
     }
 
     fn count(&mut self, error: Utf8Error) {
