@@ -113,12 +113,12 @@ fn policies_and_switches_are_those_of_the_library() {
         (
             &["--from", "modified-utf-8"],
             b"a\0",
-            "-: ill-formed modified-utf-8 at byte 1 (InvalidLead, 1 byte)",
+            "-: ill-formed Modified UTF-8 at byte 1 (InvalidLead, 1 byte)",
         ),
         (
             &["--from", "wtf-8", "--switch", "no-pairs"],
             b"\xED\xA0\xBD\xED\xB2\xA9",
-            "-: ill-formed wtf-8 at byte 0 (Surrogate, ",
+            "-: ill-formed WTF-8 at byte 0 (Surrogate, ",
         ),
         (
             &["--from", "utf-8-ucs4", "--to", "utf-32be", "--switch", "no-fffe-ffff"],
