@@ -96,7 +96,8 @@ fn policies_and_switches_are_those_of_the_library() {
         (&["--on-error", "escape", "--to", "latin1"], "a€".as_bytes(), b"a\\xe2\\x82\\xac"),
         (&["--bom", "strip", "--from", "utf-16be"], b"\xFE\xFF\0a", b"a"),
         (&["--from", "utf-16be"], b"\xFE\xFF\0a", "\u{FEFF}a".as_bytes()),
-        (&["--sniff", "--bom", "strip"], b"\xFF\xFEa\0", b"a"),
+        (&["--sniff"], b"\xFF\xFEa\0", b"a"),
+        (&["--sniff", "--bom", "keep"], b"\xFF\xFEa\0", "\u{FEFF}a".as_bytes()),
         (&["--from", "modified-utf-8", "--switch", "lenient-java"], b"a\0", b"a\0"),
         (&["--from", "utf-16be", "--to", "wtf-8", "--switch", "surrogates"], b"\xD8\0", b"\xED\xA0\x80"),
     ] {
@@ -129,6 +130,96 @@ fn policies_and_switches_are_those_of_the_library() {
         let output = run(program(&[]).arg("convert").args(args), input);
         assert_eq!(output.status.code(), Some(1), "{args:?}");
         assert!(stderr(&output).contains(complaint), "{args:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_bom_belongs_to_utf_16_and_to_utf_32_as_it_does_for_iconv() {
+    for (args, input, expected) in [
+        (&["-f", "utf-16"][..], &b"\xFE\xFF\0a"[..], &b"a"[..]),
+        (&["-f", "utf-16"], b"\xFF\xFEa\0", b"a"),
+        (&["-f", "UTF16"], b"a\0", b"a"),
+        (&["-f", "utf-16"], b"", b""),
+        // Not a BOM of UTF-16.
+        (&["-f", "utf-16"], b"\xEF\xBB", "\u{BBEF}".as_bytes()),
+        (&["-f", "utf-16le"], b"\xFF\xFEa\0", "\u{FEFF}a".as_bytes()),
+        (&["-f", "utf-32"], b"\0\0\xFE\xFF\0\0\0a", b"a"),
+        (&["-f", "utf-32"], b"\xFF\xFE\0\0a\0\0\0", b"a"),
+        (&["-f", "utf-8-bom"], b"\xEF\xBB\xBFa", b"a"),
+        (&["-f", "utf-8-bom"], b"a", b"a"),
+        (&["-f", "utf-16", "--bom", "keep"], b"\xFE\xFF\0a", "\u{FEFF}a".as_bytes()),
+        (&["-t", "utf-16"], b"a", b"\xFF\xFEa\0"),
+        (&["-t", "utf-16"], b"", b""),
+        (&["-t", "utf-16le"], b"a", b"a\0"),
+        (&["-t", "utf-32"], b"a", b"\xFF\xFE\0\0a\0\0\0"),
+        (&["-t", "utf-8-bom"], b"a", b"\xEF\xBB\xBFa"),
+        // One BOM, not two.
+        (&["-t", "utf-16"], b"\xEF\xBB\xBFa", b"\xFF\xFEa\0"),
+        (&["-f", "utf-16", "-t", "utf-16"], b"\xFE\xFF\0a", b"\xFF\xFEa\0"),
+    ] {
+        let output = run(program(&["convert"]).args(args), input);
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), expected), "{args:?}");
+    }
+    // The offsets are those of the input, and the BOM may come in two pieces.
+    let mut child = program(&["convert", "-f", "utf-16"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("a pipe");
+    for part in [&b"\xFE"[..], b"\xFF", b"\0a\xDC\0"] {
+        stdin.write_all(part).expect("it reads");
+        stdin.flush().expect("it reads");
+        std::thread::sleep(core::time::Duration::from_millis(20));
+    }
+    drop(stdin);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
+    assert_eq!(
+        stderr(&output),
+        "utf8-codec: -: ill-formed UTF-16BE at byte 4 (UnpairedSurrogate, 2 bytes)\n"
+    );
+}
+
+#[test]
+fn ascii_is_an_encoding() {
+    for (args, input, expected) in [
+        (&["-f", "ascii"][..], &b"abc"[..], &b"abc"[..]),
+        (&["-f", "us-ascii", "-t", "utf-16be"], b"a", b"\0a"),
+        (&["-t", "ascii", "-c"], "a€bé".as_bytes(), b"ab"),
+        (&["-t", "ascii", "--on-error", "replace"], "a€é".as_bytes(), b"a??"),
+        (&["-t", "ascii", "--on-error", "escape"], "a€".as_bytes(), b"a\\xe2\\x82\\xac"),
+        (&["-f", "ascii", "--on-error", "replace"], b"a\xC3\xA9", "a\u{FFFD}\u{FFFD}".as_bytes()),
+    ] {
+        let output = run(program(&["convert"]).args(args), input);
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), expected), "{args:?}");
+    }
+    for (args, input, message) in [
+        (&["-f", "ascii"][..], &b"ab\xE9"[..], "ill-formed ASCII at byte 2 (InvalidLead, 1 byte)"),
+        (&["-t", "ascii"], "ab€".as_bytes(), "character not in ASCII at byte 2 (Unmappable, 3 bytes)"),
+    ] {
+        let output = run(program(&["convert"]).args(args), input);
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"ab"[..]), "{args:?}");
+        assert_eq!(stderr(&output), format!("utf8-codec: -: {message}\n"));
+    }
+}
+
+#[test]
+fn what_cannot_be_converted_is_discarded_as_iconv_does_it() {
+    let output = run(&mut program(&["convert", "-c", "-t", "latin1"]), "a\u{20AC}é".as_bytes());
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"a\xE9"[..]));
+    let output = run(&mut program(&["convert", "-c"]), b"a\xFFb");
+    assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"ab"[..]));
+}
+
+#[test]
+fn the_list_of_encodings_has_what_iconv_calls_them() {
+    let output = run(&mut program(&["convert", "-l"]), b"");
+    assert_eq!(output.status.code(), Some(0));
+    let list = String::from_utf8(output.stdout).expect("UTF-8");
+    for name in ["utf-8", "utf-16", "ascii", "us-ascii", "latin1", "iso88591", "cp1252"] {
+        assert!(list.split_whitespace().any(|listed| listed == name), "{name}");
     }
 }
 

@@ -9,9 +9,9 @@ pub(super) struct Policies {
     /// What becomes of ill-formed sequences
     #[arg(long, value_name = "POLICY", default_value = "strict")]
     on_error: OnError,
-    /// What becomes of the BOM EF BB BF at the start of a stream; of a proxied connection, in each direction
-    #[arg(long, value_name = "POLICY", default_value = "keep")]
-    bom: Bom,
+    /// What becomes of a BOM at the start of a stream [default: keep, but strip where a BOM names the encoding]
+    #[arg(long, value_name = "POLICY")]
+    bom: Option<Bom>,
 }
 
 impl Policies {
@@ -19,13 +19,14 @@ impl Policies {
         self.on_error.into()
     }
 
-    pub(super) fn bom(self) -> BomPolicy {
-        self.bom.into()
+    /// The policy that was asked for.
+    pub(super) fn bom(self) -> Option<BomPolicy> {
+        self.bom.map(Into::into)
     }
 
     /// A decoder with these policies.
     pub(super) fn decoder(self) -> TextDecoder {
-        TextDecoder::new().on_error(self.on_error.into()).bom(self.bom.into())
+        TextDecoder::new().on_error(self.on_error.into()).bom(self.bom().unwrap_or_default())
     }
 }
 

@@ -7,40 +7,47 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use utf8_codec::Utf8Error;
-use utf8_codec::transcode::{Encoding, Switches, Transcoder};
+use utf8_codec::transcode::{Switches, Transcoder};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 
 use super::args::Policies;
 use super::atomic::Output;
-use super::files::{BUFFER, ClosedPipe, is_standard, read};
+use super::charset::Charset;
+use super::files::{BUFFER, ClosedPipe, cannot_write, is_standard, read};
 use super::{Outcome, Status, complain};
 
 /// Convert from one encoding to another
 ///
-/// Forms: utf-8, utf-8-ucs4 (RFC 2279), cesu-8, modified-utf-8 (Java), wtf-8, utf-8b (surrogateescape), utf-16le,
-/// utf-16be, utf-32le, utf-32be, latin1, windows-1252, and the names that iconv has for them.
+/// Encodings have the names that they have for iconv; --list prints them. `utf-16` and `utf-32` start with a BOM, which
+/// is stripped from the input (without one it is little-endian) and written to the output; so does `utf-8-bom`.
 ///
-/// Exit status 0: converted. 1: the input was ill-formed, or held a character that the target cannot; what was good
+/// Exit status 0: converted. 1: the input is ill-formed, or has a character that the output encoding has not; the text
 /// before it is on stdout, and its offset on stderr. 2: something could not be read or written.
 ///
-/// An OUTPUT file appears under its name when it is whole, and not before; if the conversion fails, it does not
-/// appear, and one that was there stays as it was, also when SIGINT or SIGTERM ends the program. What is no regular file (a pipe, a device) is written as it goes.
+/// An output file appears under its name when it is complete. If the conversion fails or a signal ends it, the file
+/// that was there stays as it was. What is not a regular file (a pipe, a device) is written as the input comes in.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The encoding of the input
-    #[arg(long, short, value_name = "FORM", default_value = "utf-8")]
-    from: Encoding,
+    #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
+    from: Charset,
     /// The encoding of the output
-    #[arg(long, short, value_name = "FORM", default_value = "utf-8")]
-    to: Encoding,
-    /// Read the encoding that a BOM at the start names, if there is one, in the place of --from
+    #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
+    to: Charset,
+    /// If the input starts with a BOM, strip it and read the encoding that it names instead of --from
     #[arg(long)]
     sniff: bool,
-    /// Decide what the texts of the encodings leave open; may be given again
+    /// Discard what cannot be converted, as iconv does: --on-error skip
+    #[arg(short = 'c', conflicts_with = "on_error")]
+    discard: bool,
+    /// Decide what the definitions of the encodings leave open; can be repeated
     #[arg(long = "switch", value_name = "SWITCH")]
     switches: Vec<Switch>,
     #[command(flatten)]
     policies: Policies,
+    /// Print the names of the encodings: one on each line, followed by its other names
+    #[arg(long, short, exclusive = true)]
+    list: bool,
     /// File to read; `-` is stdin
     #[arg(value_name = "INPUT", default_value = "-")]
     input: PathBuf,
@@ -54,9 +61,9 @@ pub(super) struct Args {
 enum Switch {
     /// Unpaired surrogates are code points, as with Python's surrogatepass
     Surrogates,
-    /// FFFE and FFFF are ill-formed in utf-8-ucs4 (Annex R, Note 3)
+    /// FFFE and FFFF are ill-formed in utf-8-ucs4 (ISO/IEC 10646-1 Annex R, Note 3)
     NoFffeFfff,
-    /// modified-utf-8 may hold raw NUL and sequences of four bytes
+    /// modified-utf-8 can have raw NUL and sequences of 4 bytes
     LenientJava,
     /// A pair of surrogates is ill-formed in wtf-8, as it is within one string
     NoPairs,
@@ -64,6 +71,10 @@ enum Switch {
 
 impl Args {
     pub(super) fn run(self) -> Outcome {
+        if self.list {
+            Charset::list(&mut io::stdout().lock()).map_err(cannot_write)?;
+            return Ok(Status::Success);
+        }
         let cannot_read = |error| format!("cannot read {}: {error}", self.input.display());
         let cannot_write = |error: io::Error| -> Box<dyn Error> {
             match error.kind() {
@@ -80,48 +91,89 @@ impl Args {
         };
         let mut output = Output::open(&self.output).map_err(cannot_write)?;
         let progress = progress(len, &output);
-        let mut transcoder = self.transcoder();
-        let (mut buffer, mut converted) = (vec![0; BUFFER], Vec::new());
-        let refused: Option<Utf8Error> = loop {
-            let read = read(&mut input, &mut buffer).map_err(cannot_read)?;
-            let told = match read {
+        let mut buffer = vec![0; BUFFER];
+        let mut filled = 0;
+        while filled < self.from.look_ahead() {
+            match read(&mut input, &mut buffer[filled..]).map_err(cannot_read)? {
+                0 => break,
+                more => filled += more,
+            }
+        }
+        let mut transcoder = self.transcoder(&buffer[..filled])?;
+        let mut converted = Vec::new();
+        let mut bom = self.to.encoding().bom().filter(|_| self.to.has_bom());
+        let error = loop {
+            if filled == 0 {
+                filled = read(&mut input, &mut buffer).map_err(cannot_read)?;
+            }
+            // As iconv does, no BOM where there is no input.
+            if filled > 0
+                && let Some(bom) = bom.take()
+            {
+                converted.extend_from_slice(bom);
+            }
+            let result = match filled {
                 0 => transcoder.finish(&mut converted),
-                _ => transcoder.feed(&buffer[..read], &mut converted),
+                _ => transcoder.feed(&buffer[..filled], &mut converted),
             };
             output.write(&converted).map_err(cannot_write)?;
             converted.clear();
-            progress.inc(read as u64);
-            match told {
+            progress.inc(filled as u64);
+            match result {
                 Err(error) => break Some(error),
-                Ok(()) if read == 0 => break None,
-                Ok(()) => {}
+                Ok(()) if filled == 0 => break None,
+                Ok(()) => filled = 0,
             }
         };
         progress.finish_and_clear();
-        if let Some(error) = refused {
-            complain(&format!("{}: {}", self.input.display(), error));
+        if let Some(error) = error {
+            complain(&format!("{}: {}", self.input.display(), self.describe(error)));
             return Ok(Status::IllFormed);
         }
         output.commit().map_err(cannot_write)?;
         Ok(Status::Success)
     }
 
-    fn transcoder(&self) -> Transcoder {
+    /// A transcoder for an input that starts with these bytes.
+    fn transcoder(&self, start: &[u8]) -> Result<Transcoder, &'static str> {
         let switches = self.switches.iter().fold(Switches::STRICT, |switches, switch| match switch {
             Switch::Surrogates => switches.allow_surrogates(),
             Switch::NoFffeFfff => switches.refuse_fffe_ffff(),
             Switch::LenientJava => switches.lenient_java(),
             Switch::NoPairs => switches.refuse_pairs(),
         });
-        let transcoder = Transcoder::new(self.from, self.to)
-            .on_error(self.policies.on_error())
-            .bom(self.policies.bom())
+        let on_error = if self.discard { ErrorPolicy::Skip } else { self.policies.on_error() };
+        if self.to.is_ascii() && matches!(on_error, ErrorPolicy::Latin1 | ErrorPolicy::Windows1252) {
+            return Err("--to ascii cannot hold the characters that this --on-error makes");
+        }
+        // A BOM that names the encoding is not text. Nor are two BOMs written.
+        let is_no_text = self.from.has_bom() || self.to.has_bom() || self.sniff;
+        let bom = if is_no_text { BomPolicy::Strip } else { BomPolicy::Keep };
+        let transcoder = Transcoder::new(self.from.encoding_of(start), self.to.encoding())
+            .on_error(on_error)
+            .bom(self.policies.bom().unwrap_or(bom))
             .switches(switches);
-        if self.sniff { transcoder.sniff() } else { transcoder }
+        let transcoder = self.to.restrict(self.from.restrict(transcoder));
+        Ok(if self.sniff { transcoder.sniff() } else { transcoder })
+    }
+
+    /// An error in words. To the transcoder ASCII is a subset of another encoding.
+    fn describe(&self, error: Utf8Error) -> String {
+        let Utf8Error { offset, kind, len, .. } = error;
+        let bytes = if len == 1 { "1 byte".to_owned() } else { format!("{len} bytes") };
+        match kind {
+            ErrorKind::OutsideSubset if self.from.is_ascii() => {
+                format!("ill-formed ASCII at byte {offset} ({}, {bytes})", ErrorKind::InvalidLead)
+            }
+            ErrorKind::OutsideSubset | ErrorKind::Unmappable if self.to.is_ascii() => {
+                format!("character not in ASCII at byte {offset} ({}, {bytes})", ErrorKind::Unmappable)
+            }
+            _ => error.to_string(),
+        }
     }
 }
 
-/// A bar on a terminal that the output does not go to; hidden anywhere else.
+/// A progress bar on the terminal, unless the output goes there.
 fn progress(len: Option<u64>, output: &Output) -> ProgressBar {
     let drawn_over = output.is_stdout() && io::stdout().is_terminal();
     if drawn_over || !io::stderr().is_terminal() {

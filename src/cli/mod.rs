@@ -4,6 +4,7 @@
 
 mod args;
 mod atomic;
+mod charset;
 mod check;
 mod convert;
 mod detect;
@@ -111,13 +112,19 @@ fn one_line(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
-/// The first paragraph of clap's message, in one line; the paragraphs after it repeat the usage.
+/// The first paragraph of clap's message and its tips, in one line. The paragraphs after it repeat the usage.
 fn usage(error: &clap::Error) -> String {
-    let message = error.render().to_string();
     if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return "a subcommand is missing: try `utf8-codec --help`".to_owned();
     }
-    let paragraph: Vec<&str> = message.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    let message = error.render().to_string();
+    let mut lines = message.lines().map(str::trim);
+    let paragraph: Vec<&str> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
     let paragraph = paragraph.join(" ");
-    paragraph.strip_prefix("error: ").unwrap_or(&paragraph).to_owned()
+    let mut line = paragraph.strip_prefix("error: ").unwrap_or(&paragraph).to_owned();
+    for tip in lines.filter_map(|line| line.strip_prefix("tip: ")) {
+        line.push_str("; ");
+        line.push_str(tip);
+    }
+    line
 }

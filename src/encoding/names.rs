@@ -111,6 +111,11 @@ impl Encoding {
         }
     }
 
+    /// The other names that [`FromStr`] reads, without `-`, `_`, spaces and upper case. `utf16` and `utf32` are among them.
+    pub fn aliases(self) -> impl Iterator<Item = &'static str> {
+        ALIASES.iter().filter(move |(_, encoding)| *encoding == self).map(|&(alias, _)| alias)
+    }
+
     /// The encoding that a `charset` label names on the web: the labels of the WHATWG Encoding Standard for the encodings
     /// that are encodings here, without regard to case or to ASCII whitespace around it; and the descriptors of
     /// ISO/IEC 10646-1 Annex M, such as `ISO 10646 part-1 utf-8`.

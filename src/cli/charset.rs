@@ -1,0 +1,176 @@
+//! Encodings by the names that iconv has for them.
+
+use core::fmt;
+use core::str::FromStr;
+use std::io::{self, Write};
+
+use utf8_codec::Subset;
+use utf8_codec::transcode::{Encoding, Transcoder};
+
+/// An encoding on the command line: one of the library, or one that adds a rule of its own to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Charset {
+    encoding: Encoding,
+    rule: Rule,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    None,
+    /// No byte above 7F.
+    Ascii,
+    /// Text that starts with a BOM, which names the byte order where there are two.
+    Bom,
+}
+
+/// The names of those that the library does not have. UTF-16 and UTF-32 without a BOM are little-endian, as in glibc
+/// on most machines.
+const NAMES: [(&str, &[&str], Encoding, Rule); 4] = [
+    ("ascii", &["us-ascii", "ansi_x3.4-1968", "iso646-us"], Encoding::Latin1, Rule::Ascii),
+    ("utf-8-bom", &["utf-8-sig"], Encoding::Utf8, Rule::Bom),
+    ("utf-16", &[], Encoding::Utf16Le, Rule::Bom),
+    ("utf-32", &[], Encoding::Utf32Le, Rule::Bom),
+];
+
+impl Charset {
+    /// Bytes from the start of the input that [`encoding_of`](Self::encoding_of) wants to see.
+    pub(super) fn look_ahead(self) -> usize {
+        match self.rule {
+            Rule::Bom => self.encoding.bom().map_or(0, <[u8]>::len),
+            Rule::None | Rule::Ascii => 0,
+        }
+    }
+
+    /// The encoding of an input that starts with these bytes.
+    pub(super) fn encoding_of(self, start: &[u8]) -> Encoding {
+        let other = match self.encoding {
+            Encoding::Utf16Le => Encoding::Utf16Be,
+            Encoding::Utf32Le => Encoding::Utf32Be,
+            encoding => encoding,
+        };
+        let other_is_named = self.rule == Rule::Bom && other.bom().is_some_and(|bom| start.starts_with(bom));
+        if other_is_named { other } else { self.encoding }
+    }
+
+    /// The encoding that is written.
+    pub(super) const fn encoding(self) -> Encoding {
+        self.encoding
+    }
+
+    pub(super) fn is_ascii(self) -> bool {
+        self.rule == Rule::Ascii
+    }
+
+    /// Whether a BOM belongs to the encoding and not to the text.
+    pub(super) fn has_bom(self) -> bool {
+        self.rule == Rule::Bom
+    }
+
+    /// Restricts what is read or written to the characters of this encoding.
+    pub(super) fn restrict(self, transcoder: Transcoder) -> Transcoder {
+        if self.is_ascii() { transcoder.subset(Subset::ASCII) } else { transcoder }
+    }
+
+    /// One line for each encoding: its name, and the other names that it has.
+    pub(super) fn list(out: &mut impl Write) -> io::Result<()> {
+        for encoding in Encoding::ALL {
+            // On the command line `utf16` is `utf-16`, which has a BOM.
+            let aliases = encoding.aliases().filter(|alias| alias.parse() == Ok(Self::from(encoding)));
+            write_names(out, encoding.name(), aliases)?;
+        }
+        for (name, aliases, ..) in NAMES {
+            write_names(out, name, aliases.iter().copied())?;
+        }
+        Ok(())
+    }
+}
+
+fn write_names<'a>(
+    out: &mut impl Write,
+    name: &str,
+    aliases: impl Iterator<Item = &'a str>,
+) -> io::Result<()> {
+    write!(out, "{name}")?;
+    for alias in aliases {
+        write!(out, " {alias}")?;
+    }
+    writeln!(out)
+}
+
+impl From<Encoding> for Charset {
+    fn from(encoding: Encoding) -> Self {
+        Self { encoding, rule: Rule::None }
+    }
+}
+
+impl FromStr for Charset {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let same = |known: &&str| plain(known).eq(plain(name));
+        let own = NAMES.into_iter().find(|(name, aliases, ..)| same(name) || aliases.iter().any(&same));
+        match own {
+            Some((_, _, encoding, rule)) => Ok(Self { encoding, rule }),
+            None => match name.parse::<Encoding>() {
+                Ok(encoding) => Ok(encoding.into()),
+                Err(_) => Err("no such encoding; `utf8-codec convert --list` has their names"),
+            },
+        }
+    }
+}
+
+/// A name without what does not matter in it.
+fn plain(name: &str) -> impl Iterator<Item = u8> + '_ {
+    name.bytes().filter(|byte| !b"-_ ".contains(byte)).map(|byte| byte.to_ascii_lowercase())
+}
+
+impl fmt::Display for Charset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NAMES.iter().find(|(_, _, encoding, rule)| (*encoding, *rule) == (self.encoding, self.rule)) {
+            Some((name, ..)) => f.pad(name),
+            None => self.encoding.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bom_names_the_byte_order() {
+        let utf_16: Charset = "UTF-16".parse().expect("a name");
+        assert_eq!(utf_16.look_ahead(), 2);
+        for (start, encoding) in [
+            (&b"\xFE\xFF\0a"[..], Encoding::Utf16Be),
+            (b"\xFF\xFEa\0", Encoding::Utf16Le),
+            // The BOM of UTF-32, too.
+            (b"\xFF\xFE\0\0", Encoding::Utf16Le),
+            (b"a\0", Encoding::Utf16Le),
+            (b"", Encoding::Utf16Le),
+        ] {
+            assert_eq!(utf_16.encoding_of(start), encoding, "{start:02X?}");
+        }
+        let utf_32: Charset = "utf32".parse().expect("a name");
+        assert_eq!(utf_32.encoding_of(b"\0\0\xFE\xFF"), Encoding::Utf32Be);
+        let utf_16be: Charset = "utf-16be".parse().expect("a name");
+        assert_eq!(utf_16be.encoding_of(b"\xFF\xFE"), Encoding::Utf16Be);
+    }
+
+    #[test]
+    fn every_listed_name_is_read() {
+        let mut list = Vec::new();
+        Charset::list(&mut list).expect("a vector");
+        let list = String::from_utf8(list).expect("UTF-8");
+        for line in list.lines() {
+            let (name, aliases) = line.split_once(' ').unwrap_or((line, ""));
+            let charset: Charset = name.parse().expect(name);
+            assert_eq!(charset.to_string(), name);
+            for alias in aliases.split(' ').filter(|alias| !alias.is_empty()) {
+                assert_eq!(alias.parse(), Ok(charset), "{alias}");
+            }
+        }
+        assert_eq!(list.lines().count(), Encoding::ALL.len() + NAMES.len());
+        assert!("utf-7".parse::<Charset>().is_err());
+    }
+}

@@ -1,0 +1,70 @@
+//! What every command has in common: how it ends, and what it says about a command line.
+#![cfg(feature = "cli")]
+#![allow(missing_docs)]
+
+mod support;
+
+use support::program::{Directory, program, run, stderr};
+
+/// Asserts exit status 2 and one line on stderr that contains `what`.
+fn fails(args: &[&str], what: &str) {
+    let output = run(&mut program(args), b"");
+    let stderr = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{args:?}: {stderr}");
+    assert!(output.stdout.is_empty(), "{args:?}");
+    assert_eq!(stderr.lines().count(), 1, "{args:?}: {stderr}");
+    assert!(stderr.starts_with("utf8-codec: ") && stderr.contains(what), "{args:?}: {stderr}");
+}
+
+#[test]
+fn a_misspelt_word_gets_a_suggestion() {
+    fails(&["chekc"], "unrecognized subcommand 'chekc'; a similar subcommand exists: 'check'");
+    fails(&["convert", "--form", "utf-8"], "a similar argument exists: '--from'");
+    fails(&["detect", "--format", "jsom"], "a similar value exists: 'json'");
+}
+
+#[test]
+fn a_bad_encoding_says_where_the_names_are() {
+    for option in ["--from", "--to"] {
+        fails(&["convert", option, "utf-7"], "no such encoding; `utf8-codec convert --list` has their names");
+    }
+    fails(
+        &["convert", "-t", "ascii", "--on-error", "latin1"],
+        "--to ascii cannot hold the characters that this --on-error makes",
+    );
+}
+
+/// As `cat FILE | head -c 1` ends.
+#[cfg(unix)]
+#[test]
+fn a_closed_pipe_ends_the_program_quietly() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Stdio;
+
+    const SIGPIPE: i32 = 13;
+
+    let directory = Directory::new();
+    let text = directory.write("text", vec![b'a'; 1 << 20]);
+    let bad = directory.write("bad", vec![0xFF; 1 << 20]);
+    let (text, bad) = (text.to_str().expect("UTF-8"), bad.to_str().expect("UTF-8"));
+    let many = [&["detect"][..], &[text; 100]].concat();
+    for args in [&["convert", text][..], &["check", "--all", bad], &["mail", text], &many, &["--help"]] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let child = program(args).stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).spawn();
+        let output = child.expect("the program starts").wait_with_output().expect("it ends");
+        assert_eq!(stderr(&output), "", "{args:?}");
+        assert_eq!(output.status.signal(), Some(SIGPIPE), "{args:?}: {:?}", output.status);
+    }
+}
+
+/// Not every failure to write is a closed pipe.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let child = program(&["convert", "--list"]).stdout(full).stderr(std::process::Stdio::piped()).spawn();
+    let output = child.expect("the program starts").wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("cannot write to stdout: No space left on device"));
+}
