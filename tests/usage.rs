@@ -24,6 +24,40 @@ fn a_misspelt_word_gets_a_suggestion() {
 }
 
 #[test]
+fn a_bad_value_says_what_is_wrong_with_it() {
+    for (args, why) in [
+        (["serve", "--listen", "127.0.0.1:99999"], "the port is out of range: 0 to 65535"),
+        (["proxy", "--upstream", "nowhere"], "there is no port"),
+        (["serve", "--max-connections", "0"], "at least 1 is needed"),
+        (["serve", "--idle-timeout", "soon"], "not a number of seconds"),
+    ] {
+        fails(&args, why);
+    }
+    let output = run(program(&["convert"]).env("RUST_LOG", "loud=very"), b"");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).starts_with("utf8-codec: RUST_LOG: "), "{}", stderr(&output));
+}
+
+#[test]
+fn a_command_logs_if_it_is_asked_to() {
+    let ill_formed = b"secret\xFF";
+    for command in ["check", "convert"] {
+        let quiet = run(&mut program(&[command]), ill_formed);
+        assert!(!stderr(&quiet).contains("DEBUG"));
+        let (mut option, mut variable) = (program(&[command, "-v"]), program(&[command]));
+        for asked in [&mut option, variable.env("RUST_LOG", "utf8_codec=debug")] {
+            let log = stderr(&run(asked, ill_formed));
+            let line = log.lines().find(|line| line.contains("DEBUG")).expect(&log);
+            assert!(line.contains("offset=6") && line.contains("InvalidLead"), "{line}");
+            assert!(!log.contains("secret"), "{log}");
+        }
+        // RUST_LOG has precedence.
+        let silenced = run(program(&[command, "-vv"]).env("RUST_LOG", "off"), ill_formed);
+        assert!(!stderr(&silenced).contains("DEBUG"));
+    }
+}
+
+#[test]
 fn a_bad_encoding_says_where_the_names_are() {
     for option in ["--from", "--to"] {
         fails(&["convert", option, "utf-7"], "no such encoding; `utf8-codec convert --list` has their names");

@@ -1,5 +1,8 @@
 //! Values that several subcommands take.
 
+use core::num::NonZeroUsize;
+use core::time::Duration;
+
 use clap::ValueEnum;
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
 
@@ -85,5 +88,71 @@ impl From<Bom> for BomPolicy {
             Bom::Require => Self::Require,
             Bom::Reject => Self::Reject,
         }
+    }
+}
+
+/// Seconds, decimals allowed.
+pub(super) fn seconds(value: &str) -> Result<Duration, &'static str> {
+    let seconds: f64 = value.parse().map_err(|_| "not a number of seconds")?;
+    if seconds < 0.0 {
+        return Err("a time cannot be negative");
+    }
+    Duration::try_from_secs_f64(seconds).map_err(|_| "not a time that can be waited for")
+}
+
+/// A number that is not 0.
+pub(super) fn at_least_one(value: &str) -> Result<NonZeroUsize, &'static str> {
+    let number: usize = value.parse().map_err(|_| "not a number")?;
+    NonZeroUsize::new(number).ok_or("at least 1 is needed")
+}
+
+/// `HOST:PORT`.
+pub(super) fn host_port(value: &str) -> Result<String, &'static str> {
+    let (host, port) = value.rsplit_once(':').ok_or("HOST:PORT is expected, and there is no port")?;
+    if host.is_empty() {
+        return Err("HOST:PORT is expected, and there is no host; 0.0.0.0 is every address of this machine");
+    }
+    if host.contains(':') && !(host.starts_with('[') && host.ends_with(']')) {
+        return Err("HOST:PORT is expected; an IPv6 address stands in brackets: [::1]:7000");
+    }
+    if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err("HOST:PORT is expected, and the port is not a number");
+    }
+    port.parse::<u16>().map_err(|_| "the port is out of range: 0 to 65535")?;
+    Ok(value.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bad_address_says_what_is_wrong_with_it() {
+        for good in ["127.0.0.1:0", "localhost:65535", "[::1]:80"] {
+            assert_eq!(host_port(good).as_deref(), Ok(good));
+        }
+        for (bad, why) in [
+            ("nonsense", "there is no port"),
+            (":80", "there is no host"),
+            ("::1:80", "brackets"),
+            ("::1", "brackets"),
+            ("host:", "the port is not a number"),
+            ("host:http", "the port is not a number"),
+            ("host:+1", "the port is not a number"),
+            ("127.0.0.1:65536", "the port is out of range: 0 to 65535"),
+            ("127.0.0.1:99999999999999999999", "out of range"),
+        ] {
+            assert!(host_port(bad).is_err_and(|error| error.contains(why)), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_bad_number_says_what_is_wrong_with_it() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(seconds("soon"), Err("not a number of seconds"));
+        assert_eq!(seconds("-1"), Err("a time cannot be negative"));
+        assert_eq!(seconds("1e300"), Err("not a time that can be waited for"));
+        assert_eq!(at_least_one("0"), Err("at least 1 is needed"));
+        assert_eq!(at_least_one("many"), Err("not a number"));
     }
 }

@@ -8,6 +8,7 @@ use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error};
 
 use super::Outcome;
 use super::files::{BUFFER, Failed, for_each, name_of, open, read};
+use super::log::Verbosity;
 
 /// Say whether files are UTF-8, and where they are not
 ///
@@ -26,6 +27,8 @@ pub(super) struct Args {
     /// Tell nothing: only the exit status
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -36,6 +39,7 @@ enum Format {
 
 impl Args {
     pub(super) fn run(self) -> Outcome {
+        self.verbosity.start()?;
         for_each(&self.files, |file, out| self.check(file, out))
     }
 
@@ -76,6 +80,7 @@ impl Args {
     fn tell(&self, file: &Path, at: Position, error: Utf8Error, out: &mut dyn Write) -> io::Result<()> {
         let Utf8Error { offset, kind, len, .. } = error;
         let Position { line, column } = at;
+        tracing::debug!(offset, %kind, len, "ill-formed");
         match self.format {
             _ if self.quiet => Ok(()),
             Format::Text => writeln!(out, "{}:{line}:{column}: byte {offset}: {kind}", name_of(file)),

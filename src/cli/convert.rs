@@ -14,6 +14,7 @@ use super::args::Policies;
 use super::atomic::Output;
 use super::charset::Charset;
 use super::files::{BUFFER, ClosedPipe, cannot_write, is_standard, read};
+use super::log::Verbosity;
 use super::{Outcome, Status, complain};
 
 /// Convert from one encoding to another
@@ -54,6 +55,8 @@ pub(super) struct Args {
     /// File to write; `-` is stdout
     #[arg(long, short, value_name = "OUTPUT", default_value = "-")]
     output: PathBuf,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 /// [`Switches`] on the command line.
@@ -71,6 +74,7 @@ enum Switch {
 
 impl Args {
     pub(super) fn run(self) -> Outcome {
+        self.verbosity.start()?;
         if self.list {
             Charset::list(&mut io::stdout().lock()).map_err(cannot_write)?;
             return Ok(Status::Success);

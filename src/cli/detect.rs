@@ -9,6 +9,7 @@ use utf8_codec::detect::{Detection, Detector};
 
 use super::Outcome;
 use super::files::{BUFFER, Failed, for_each, name_of, open, read};
+use super::log::Verbosity;
 
 /// Say what files are: ASCII, UTF-8, UTF-16 or UTF-32 with a BOM, or none of these
 ///
@@ -21,6 +22,8 @@ pub(super) struct Args {
     /// text is `FILE: WHAT`; json is one object per line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -31,6 +34,7 @@ enum Format {
 
 impl Args {
     pub(super) fn run(self) -> Outcome {
+        self.verbosity.start()?;
         for_each(&self.files, |file, out| {
             let detection = detect(file).map_err(Failed::Read)?;
             self.tell(file, detection, out).map_err(Failed::Write)?;

@@ -1,4 +1,5 @@
-//! The log of `proxy` and `serve`: a bounded queue, written to stderr by a thread of its own.
+//! The log of `proxy` and `serve`: a bounded queue, written to stderr by a thread of its own. The other commands log only
+//! if they are asked to, and wait for stderr as every program does that writes to it.
 //!
 //! Nothing that serves a connection or waits for a signal writes to stderr. If nobody reads stderr, the queue fills up
 //! and further lines are dropped and counted.
@@ -31,9 +32,41 @@ pub(super) struct LogArgs {
     /// How logs are written to stderr; json is one object per line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log: LogFormat,
+    #[command(flatten)]
+    verbosity: Verbosity,
+}
+
+/// `--verbose`.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct Verbosity {
     /// Log more: once for debug events, twice for trace events. RUST_LOG has precedence
     #[arg(short, long, action = clap::ArgAction::Count)]
     verbose: u8,
+}
+
+impl Verbosity {
+    /// Logs to stderr what `RUST_LOG` or `--verbose` asks for: for the commands that log nothing otherwise.
+    pub(super) fn start(self) -> Result<(), String> {
+        let filter = self.filter(LevelFilter::OFF)?;
+        if self.verbose > 0 || env::var_os("RUST_LOG").is_some() {
+            let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr).with_ansi(wants_color());
+            tracing_subscriber::registry().with(lines.with_target(false).with_filter(filter)).init();
+        }
+        Ok(())
+    }
+
+    fn filter(self, default: LevelFilter) -> Result<Targets, String> {
+        match env::var("RUST_LOG") {
+            Ok(directives) if !directives.is_empty() => {
+                directives.parse().map_err(|error| format!("RUST_LOG: {error}"))
+            }
+            _ => Ok(Targets::new().with_default(match self.verbose {
+                0 => default,
+                1 => LevelFilter::DEBUG,
+                _ => LevelFilter::TRACE,
+            })),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -56,7 +89,7 @@ impl LogArgs {
     ///
     /// `RUST_LOG` does not parse.
     pub(super) fn start(self) -> Result<Log, String> {
-        let filter = self.filter()?;
+        let filter = self.verbosity.filter(LevelFilter::INFO)?;
         let (writer, worker) = NonBlockingBuilder::default()
             .lossy(true)
             .buffered_lines_limit(QUEUED_LINES)
@@ -82,19 +115,6 @@ impl LogArgs {
             error!(at, "bug: {}", message.unwrap_or("panic"));
         }));
         Ok(Log { worker: Some(worker), dropped })
-    }
-
-    fn filter(self) -> Result<Targets, String> {
-        match env::var("RUST_LOG") {
-            Ok(directives) if !directives.is_empty() => {
-                directives.parse().map_err(|error| format!("RUST_LOG: {error}"))
-            }
-            _ => Ok(Targets::new().with_default(match self.verbose {
-                0 => LevelFilter::INFO,
-                1 => LevelFilter::DEBUG,
-                _ => LevelFilter::TRACE,
-            })),
-        }
     }
 }
 

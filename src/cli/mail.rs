@@ -10,6 +10,7 @@ use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeError, PartKind, Pa
 
 use super::Outcome;
 use super::files::{BUFFER, Failed, for_each, name_of, open, read};
+use super::log::Verbosity;
 
 /// Say whether the text of mail is UTF-8, part by part, and where it is not
 ///
@@ -30,6 +31,8 @@ pub(super) struct Args {
     /// Tell nothing: only the exit status
     #[arg(long, short)]
     quiet: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -40,6 +43,7 @@ enum Format {
 
 impl Args {
     pub(super) fn run(self) -> Outcome {
+        self.verbosity.start()?;
         for_each(&self.files, |file, out| self.judge(file, out))
     }
 

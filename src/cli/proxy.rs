@@ -16,9 +16,9 @@ use utf8_codec::codec::Utf8LinesCodec;
 use utf8_codec::proxy::{Direction, End, Outcome as Relayed, Relay};
 
 use super::Outcome;
-use super::args::Policies;
+use super::args::{Policies, host_port};
 use super::serve::LineServer;
-use super::server::{Connection, Reports, Service, announce, bind, close, host_port};
+use super::server::{Connection, Reports, Service, announce, bind, close};
 use super::signals::Signals;
 
 /// How long the upstream server may take to accept a connection.

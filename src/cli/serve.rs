@@ -14,8 +14,8 @@ use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8LinesCodec};
 use utf8_codec::proxy::Direction;
 
 use super::Outcome;
-use super::args::Policies;
-use super::server::{Connection, Reports, Service, announce, bind, close, host_port};
+use super::args::{Policies, host_port};
+use super::server::{Connection, Reports, Service, announce, bind, close};
 use super::signals::Signals;
 
 /// Answer every line over TCP with what it is

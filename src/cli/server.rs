@@ -15,6 +15,7 @@ use tracing::{error, info, warn};
 use utf8_codec::Utf8Error;
 use utf8_codec::proxy::Direction;
 
+use super::args::{at_least_one, seconds};
 use super::log::LogArgs;
 use super::{Outcome, Status};
 
@@ -29,7 +30,7 @@ const MAX_REPORTS: u64 = 100;
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Service {
     /// Connections at a time; while there are so many, the next ones wait in the listen queue
-    #[arg(long, value_name = "N", default_value = "1024")]
+    #[arg(long, value_name = "N", default_value = "1024", value_parser = at_least_one)]
     max_connections: NonZeroUsize,
     /// End a connection on which nothing moved for this long; 0 never does
     #[arg(long, value_name = "SECS", default_value = "300", value_parser = seconds)]
@@ -39,12 +40,6 @@ pub(super) struct Service {
     grace: Duration,
     #[command(flatten)]
     log: LogArgs,
-}
-
-/// Seconds, decimals allowed.
-fn seconds(value: &str) -> Result<Duration, &'static str> {
-    let seconds: f64 = value.parse().map_err(|_| "not a number of seconds")?;
-    Duration::try_from_secs_f64(seconds).map_err(|_| "not a time that can be waited for")
 }
 
 impl Service {
@@ -135,14 +130,6 @@ async fn next_connection(listener: &TcpListener) -> (TcpStream, SocketAddr) {
                 }
             }
         }
-    }
-}
-
-/// `HOST:PORT` on the command line.
-pub(super) fn host_port(value: &str) -> Result<String, &'static str> {
-    match value.rsplit_once(':') {
-        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => Ok(value.to_owned()),
-        _ => Err("HOST:PORT is expected"),
     }
 }
 
