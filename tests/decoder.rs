@@ -3,6 +3,9 @@
 
 mod support;
 
+use core::hash::{BuildHasher, BuildHasherDefault};
+use std::hash::DefaultHasher;
+
 use support::{Rng, every_partition, oracle, some_partitions};
 use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error};
 
@@ -112,4 +115,42 @@ fn what_came_before_a_small_chunk_is_not_forgotten_in_a_calm_stream() {
             check(&input, &chunks);
         });
     }
+}
+
+/// Equal means: whatever follows gives the same pieces. That depends on the offset and the pending bytes only.
+#[test]
+fn decoders_are_equal_if_and_only_if_offset_and_pending_bytes_are() {
+    fn hash(decoder: &Utf8Decoder) -> u64 {
+        BuildHasherDefault::<DefaultHasher>::default().hash_one(decoder)
+    }
+    fn after(chunk: &[u8]) -> Utf8Decoder {
+        let mut decoder = Utf8Decoder::new();
+        decoder.validate(chunk).expect("well-formed so far");
+        decoder
+    }
+    // All of them 8 bytes, so that the offsets are the same.
+    let streams = [
+        &b"abcdefgh"[..],
+        "жжжж".as_bytes(),
+        b"abcdefg\xC3",
+        b"abcdefg\xC4",
+        b"abcdefg\xE2",
+        b"abcdef\xE2\x82",
+        b"abcdef\xE2\x83",
+        b"abcdef\xF0\x9F",
+        b"abcde\xF0\x9F\x92",
+        b"abcde\xF0\x9F\x93",
+        b"abcde\xF1\x9F\x92",
+        b"\xC3\xA9\xC3\xA9\xC3\xA9g\xC3",
+    ];
+    for a in streams {
+        for b in streams {
+            let (one, other) = (after(a), after(b));
+            assert_eq!(one == other, one.pending() == other.pending(), "{a:02X?} and {b:02X?}");
+            if one == other {
+                assert_eq!(hash(&one), hash(&other), "{a:02X?} and {b:02X?}");
+            }
+        }
+    }
+    assert_ne!(Utf8Decoder::new(), Utf8Decoder::at(1));
 }
