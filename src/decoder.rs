@@ -199,7 +199,7 @@ impl<'c> Iterator for Pieces<'_, 'c> {
         if self.rest.is_empty() {
             return None;
         }
-        if !self.decoder.last.is_boundary() {
+        let Some(start) = self.decoder.last.boundary() else {
             return match scan::finish_sequence(self.decoder.last, self.rest) {
                 Seam::Whole { taken, character } => {
                     self.take(taken, Last::NONE);
@@ -214,8 +214,8 @@ impl<'c> Iterator for Pieces<'_, 'c> {
                     Some(Piece::IllFormed(self.tell(fault)))
                 }
             };
-        }
-        let (text, end) = scan::prefix(self.decoder.last, self.rest);
+        };
+        let (text, end) = scan::prefix(start, self.rest);
         match end {
             End::Unfinished(last) => self.take(text.len() + usize::from(last.pending_len()), last),
             End::IllFormed(fault) => {

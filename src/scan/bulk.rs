@@ -4,8 +4,7 @@
 //! one half of a group, this half is judged. In dense text all vectors are judged, a segment at a time. Both judge by the
 //! formula for the Basic Multilingual Plane until a lead of four shows up, then by the whole one.
 
-use super::last::holds_four;
-use super::vector::{Vector, last_four, or_flaws_at, or_flaws_in_bmp_at};
+use super::vector::{Vector, holds_four, last_four, or_flaws_at, or_flaws_in_bmp_at};
 use super::{Last, SMALL};
 
 /// Groups between two looks at the marks; the next time it is twice as many, up to [`LONGEST_SEGMENT`]. An early flaw,

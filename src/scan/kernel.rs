@@ -91,12 +91,13 @@ impl Kernel {
 
     /// [`Implementation::take`].
     ///
-    /// The chunk has four bytes or more: this is checked where it is compiled for tests, and [`super::take_all`],
-    /// the only caller, sees to it.
+    /// # Safety
+    ///
+    /// The chunk has four bytes or more.
     #[inline(always)]
-    pub(super) fn take(self, last: &mut Last, chunk: &[u8]) -> usize {
+    pub(super) unsafe fn take(self, last: &mut Last, chunk: &[u8]) -> usize {
         debug_assert!(chunk.len() >= 4);
-        // SAFETY: only a supported kernel becomes a `Kernel`; the length is as stated.
+        // SAFETY: only a supported kernel becomes a `Kernel`; the length is the caller's promise.
         unsafe { (self.0.take)(last, chunk) }
     }
 

@@ -30,7 +30,6 @@ const DISAPPOINTMENT: u32 = 63;
 /// Sequences of four were met: characters beyond the Basic Multilingual Plane. The other half of the guess counts the
 /// chunks until that is forgotten: 64, so that to find out anew costs text which is full of them little.
 pub(super) const BEYOND: u32 = 64 << 16;
-const A_CHUNK: u32 = 1 << 16;
 
 impl Last {
     /// Between characters.
@@ -61,7 +60,7 @@ impl Last {
     }
 
     #[inline]
-    const fn guess(self) -> u32 {
+    pub(super) const fn guess(self) -> u32 {
         (u64::from_le_bytes(self.0) >> 32) as u32
     }
 
@@ -118,32 +117,12 @@ impl Last {
         Self::new(self.word(), self.guess() - DISAPPOINTMENT)
     }
 
-    /// Is the next chunk judged as one that may have sequences of four? It must be if one of the last three bytes
-    /// begins such a sequence: the formula for the others would not know that a byte is due.
-    #[inline]
-    pub(super) const fn is_beyond(self) -> bool {
-        self.guess() > 0xFFFF || holds_four(self.word())
-    }
-
-    /// After a chunk with a sequence of four.
-    #[inline]
-    pub(super) const fn beyond(self) -> Self {
-        Self::new(self.word(), self.guess() & 0xFFFF | BEYOND)
-    }
-
     /// After a chunk that was not ASCII, or not tried for it, with the guess of those before it. Without a branch:
     /// nobody could foresee it.
     #[inline]
     pub(super) const fn with_history_of(self, before: Self) -> Self {
         let kept = if self.is_ascii() { 0xFFFF_FFFF } else { 0xFFFF_0000 };
         Self::new(self.word(), (before.guess() + STEP) & kept)
-    }
-
-    /// After another chunk that was judged as one that may have sequences of four.
-    #[inline]
-    pub(super) const fn less_beyond(self) -> Self {
-        let guess = self.guess();
-        Self::new(self.word(), if guess >= A_CHUNK { guess - A_CHUNK } else { guess })
     }
 
     #[inline]
@@ -167,12 +146,29 @@ impl Last {
     }
 }
 
-/// Does one of the last three bytes begin a sequence of four (or is it a byte that is never a lead)?
-#[inline]
-pub(super) const fn holds_four(last: u32) -> bool {
-    // Bit 7 of each byte of `two`: are its first two bits set? Then the same of the first four.
-    let two = last & last << 1;
-    two & two << 2 & 0x8080_8000 != 0
+/// Proof that no sequence is unfinished: what follows can be text by itself.
+///
+/// The formula asks of the bytes before a chunk only whether they still want a continuation, and where
+/// [`Last::pending_len`] is 0 none does. So this is proof whatever the bytes are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Boundary(Last);
+
+impl Boundary {
+    #[cfg(feature = "transcode")]
+    pub(crate) const START: Self = Self(Last::NONE);
+
+    #[inline]
+    pub(crate) const fn last(self) -> Last {
+        self.0
+    }
+}
+
+impl Last {
+    /// `None` inside a sequence.
+    #[inline]
+    pub(crate) fn boundary(self) -> Option<Boundary> {
+        self.is_boundary().then_some(Boundary(self))
+    }
 }
 
 impl PartialEq for Last {

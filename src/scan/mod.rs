@@ -17,17 +17,41 @@
 //! | `last.rs` | what a chunk leaves for the next one |
 //! | `utf16.rs`, `x86/utf16/` | good text to UTF-16 and back |
 
-#[cfg_attr(target_arch = "x86_64", path = "x86/mod.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "aarch64.rs")]
-#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "no_arch.rs")]
+// A target without vector registers in its ABI (kernels of operating systems, firmware) has no vector kernel, and
+// neither has big-endian AArch64, whose lanes are numbered from the other end.
+#[cfg_attr(all(target_arch = "x86_64", target_feature = "sse2"), path = "x86/mod.rs")]
+#[cfg_attr(
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    path = "aarch64.rs"
+)]
+#[cfg_attr(
+    not(any(
+        all(target_arch = "x86_64", target_feature = "sse2"),
+        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+    )),
+    path = "no_arch.rs"
+)]
 mod arch;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(
+    all(target_arch = "x86_64", target_feature = "sse2"),
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
 mod bulk;
 #[allow(unreachable_pub, reason = "public only where a benchmark chooses")]
 mod kernel;
+#[cfg(all(
+    test,
+    any(
+        all(target_arch = "x86_64", target_feature = "sse2"),
+        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+    )
+))]
+mod lanes;
 mod last;
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod neon;
+#[cfg(test)]
+mod pairs;
 #[cfg(feature = "codec")]
 pub(crate) mod places;
 mod portable;
@@ -36,7 +60,10 @@ mod tests;
 mod twin;
 #[cfg(feature = "transcode")]
 pub(crate) mod utf16;
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(any(
+    all(target_arch = "x86_64", target_feature = "sse2"),
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
 mod vector;
 
 use crate::encoding::{State, Step, UTF_8};
@@ -45,7 +72,7 @@ use crate::error::ErrorKind;
 pub use kernel::Kernel;
 #[cfg(not(utf8_codec_kernel = "choice"))]
 use kernel::Kernel;
-pub(crate) use last::Last;
+pub(crate) use last::{Boundary, Last};
 
 /// Chunks up to this length are tried for ASCII as a whole, and are not worth the way to alignment.
 const SMALL: usize = 384;
@@ -146,7 +173,12 @@ fn few_or_flawed(bytes: &[u8]) -> Result<&str, usize> {
 /// [`kernel::Implementation::take`] for chunks of any length.
 #[inline(always)]
 fn take_all(last: &mut Last, chunk: &[u8]) -> usize {
-    if chunk.len() < 4 { take_few(last, chunk) } else { Kernel::in_use().take(last, chunk) }
+    if chunk.len() < 4 {
+        take_few(last, chunk)
+    } else {
+        // SAFETY: the chunk has four bytes or more.
+        unsafe { Kernel::in_use().take(last, chunk) }
+    }
 }
 
 #[inline(never)]
@@ -162,10 +194,10 @@ fn take_few(last: &mut Last, chunk: &[u8]) -> usize {
     }
 }
 
-/// The longest well-formed prefix of a chunk that ends between characters, and what follows it. The stream before the
-/// chunk, of which these are the `last` bytes, ended between characters.
+/// The longest well-formed prefix of a chunk that ends between characters, and what follows it.
 #[inline]
-pub(crate) fn prefix(mut last: Last, chunk: &[u8]) -> (&str, End) {
+pub(crate) fn prefix(start: Boundary, chunk: &[u8]) -> (&str, End) {
+    let mut last = start.last();
     let flaw = take_all(&mut last, chunk);
     let (good, end) = if flaw < chunk.len() {
         let (taken, fault) = refuse(last, chunk, flaw);
@@ -175,7 +207,8 @@ pub(crate) fn prefix(mut last: Last, chunk: &[u8]) -> (&str, End) {
     } else {
         (chunk.len() - usize::from(last.pending_len()), End::Unfinished(last))
     };
-    // SAFETY: the bytes before the flaw are good, and `good` leaves out the unfinished sequence at their end.
+    // SAFETY: the chunk starts between characters, the bytes before the flaw are good, and `good` leaves out the
+    // unfinished sequence at their end.
     (unsafe { core::str::from_utf8_unchecked(&chunk[..good]) }, end)
 }
 
@@ -252,7 +285,6 @@ fn decode(sequence: &[u8]) -> char {
     let value = sequence[1..]
         .iter()
         .fold(u32::from(sequence[0] & lead_bits), |value, &byte| value << 6 | u32::from(byte & 0x3F));
-    // SAFETY: the machine found the sequence whole; no sequence of its grammar stands for a surrogate or for a value
-    // above 10FFFF.
-    unsafe { char::from_u32_unchecked(value) }
+    // No sequence of the grammar stands for a surrogate or for a value above 10FFFF.
+    char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER)
 }

@@ -64,6 +64,18 @@ static TO_THE_FRONT: [u8; 32] = [
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
 ];
 
+/// [`lanes::check`](super::lanes::check).
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[cfg(test)]
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
+    // SAFETY: the features are enabled here.
+    unsafe { super::lanes::check::<Neon>(pairs, super::lanes::by_due_bytes) }
+}
+
 #[derive(Clone, Copy)]
 struct Neon(uint8x16_t);
 
@@ -174,6 +186,16 @@ impl Vector for Neon {
             let marked = vreinterpretq_u16_s8(vshrq_n_s8::<7>(vreinterpretq_s8_u8(self.0)));
             let nibbles = vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(marked)));
             (nibbles.trailing_zeros() / 4) as usize
+        }
+    }
+
+    #[cfg(test)]
+    #[inline(always)]
+    unsafe fn mark_bits(self) -> u64 {
+        unsafe {
+            let mut lanes = [0; 16];
+            vst1q_u8(lanes.as_mut_ptr(), self.0);
+            lanes.iter().rev().fold(0, |bits, lane| bits << 1 | u64::from(lane >> 7))
         }
     }
 

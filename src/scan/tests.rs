@@ -4,12 +4,21 @@ use super::last::{BEYOND, CALMEST};
 use super::{Kernel, Last, take_all, take_few, twin};
 use crate::Utf8Error;
 
+/// A chunk of any length, by this kernel if it is long enough for one.
+pub(super) fn take_by(kernel: Kernel, last: &mut Last, chunk: &[u8]) -> usize {
+    if chunk.len() < 4 {
+        return take_few(last, chunk);
+    }
+    // SAFETY: the chunk has four bytes or more.
+    unsafe { kernel.take(last, chunk) }
+}
+
 /// What this kernel finds, whatever it guesses before: the length of a chunk that is good up to its last byte.
 fn flaw_of(kernel: Kernel, word: u32, chunk: &[u8]) -> usize {
     let found = [0, CALMEST, BEYOND, CALMEST | BEYOND].map(|guess| {
         let before = Last::new(word, guess);
         let mut last = before;
-        let found = if chunk.len() < 4 { take_few(&mut last, chunk) } else { kernel.take(&mut last, chunk) };
+        let found = take_by(kernel, &mut last, chunk);
         let expected = if found < chunk.len() { before } else { before.after(chunk) };
         assert_eq!(last.word(), expected.word(), "{chunk:02X?}");
         found
@@ -448,9 +457,7 @@ fn long_streams_are_judged_alike_with_the_guesses_that_they_lead_to() {
             rest = after;
         }
         for kernel in Kernel::available() {
-            let found = verdict_by(&chunks, |last, chunk| {
-                if chunk.len() < 4 { take_few(last, chunk) } else { kernel.take(last, chunk) }
-            });
+            let found = verdict_by(&chunks, |last, chunk| take_by(kernel, last, chunk));
             let lens: Vec<usize> = chunks.iter().map(|chunk| chunk.len()).collect();
             assert_eq!(found, expected, "{kernel:?}, round {round}, chunks of {lens:?}");
         }

@@ -106,7 +106,12 @@ pub(super) const SECOND: &Aligned<64> = &{
     Aligned(table)
 };
 
-/// The same where a lead of four forbids all of them.
+/// The same where a lead of four forbids all of them, for the vector kernels.
+#[cfg(any(
+    test,
+    all(target_arch = "x86_64", target_feature = "sse2"),
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
+))]
 pub(super) const SECOND_IN_BMP: &Aligned<64> = &{
     let mut table = Aligned(SECOND.0);
     let mut lead = 0x30;

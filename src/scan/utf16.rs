@@ -2,7 +2,7 @@
 
 use super::arch;
 use super::kernel::Kernel;
-use super::{Last, prefix};
+use super::{Boundary, prefix};
 use crate::boundary::truncate;
 
 /// Bytes that are validated at a time and then read again: they stay in the nearest cache.
@@ -21,7 +21,7 @@ pub(crate) fn encode<const BIG_ENDIAN: bool>(src: &[u8], dst: &mut [u8]) -> (usi
     let (mut read, mut written) = (0, 0);
     loop {
         let len = (src.len() - read).min((dst.len() - written) / 2).min(PAGE);
-        let (text, _) = prefix(Last::NONE, &src[read..read + len]);
+        let (text, _) = prefix(Boundary::START, &src[read..read + len]);
         if text.is_empty() {
             return (read, written);
         }

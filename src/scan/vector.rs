@@ -4,6 +4,7 @@
 //! [`bulk::take_large`](super::bulk::take_large). Everything in these two files is `#[inline(always)]`, so that it is
 //! compiled inside those functions, with the features that they enable.
 
+use super::last::BEYOND;
 use super::{Last, SMALL};
 
 /// A vector of bytes, and the formula of [`twin`](super::twin) on it.
@@ -54,6 +55,10 @@ pub(super) trait Vector: Copy {
 
     /// The place of the first mark, or `LEN` or more.
     unsafe fn first_mark(self) -> usize;
+
+    /// A bit for each mark.
+    #[cfg(test)]
+    unsafe fn mark_bits(self) -> u64;
 
     /// [`bulk::take_large`](super::bulk::take_large), out of line.
     ///
@@ -239,3 +244,36 @@ pub(super) unsafe fn last_four(at: *const u8) -> u32 {
     // SAFETY: as above.
     u32::from_le_bytes(unsafe { at.sub(4).cast::<[u8; 4]>().read() })
 }
+
+/// The half of the guess that only vector kernels make.
+impl Last {
+    /// Is the next chunk judged as one that may have sequences of four? It must be if one of the last three bytes
+    /// begins such a sequence: the formula for the others would not know that a byte is due.
+    #[inline]
+    pub(super) const fn is_beyond(self) -> bool {
+        self.guess() > 0xFFFF || holds_four(self.word())
+    }
+
+    /// After a chunk with a sequence of four.
+    #[inline]
+    pub(super) const fn beyond(self) -> Self {
+        Self::new(self.word(), self.guess() & 0xFFFF | BEYOND)
+    }
+
+    /// After another chunk that was judged as one that may have sequences of four.
+    #[inline]
+    pub(super) const fn less_beyond(self) -> Self {
+        let guess = self.guess();
+        Self::new(self.word(), if guess >= A_CHUNK { guess - A_CHUNK } else { guess })
+    }
+}
+
+/// Does one of the last three bytes begin a sequence of four (or is it a byte that is never a lead)?
+#[inline]
+pub(super) const fn holds_four(last: u32) -> bool {
+    // Bit 7 of each byte of `two`: are its first two bits set? Then the same of the first four.
+    let two = last & last << 1;
+    two & two << 2 & 0x8080_8000 != 0
+}
+
+const A_CHUNK: u32 = 1 << 16;

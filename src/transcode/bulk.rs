@@ -29,7 +29,7 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let mut done = 0;
     while done < src.len().min(dst.len()) {
         let end = src.len().min(dst.len()).min(done + BLOCK);
-        let (text, _) = scan::prefix(scan::Last::NONE, &src[done..end]);
+        let (text, _) = scan::prefix(scan::Boundary::START, &src[done..end]);
         dst[done..done + text.len()].copy_from_slice(text.as_bytes());
         done += text.len();
         if done + 3 < end || text.is_empty() {

@@ -135,6 +135,18 @@ const fn or_too_large(mut table: [u8; 16]) -> [u8; 16] {
 /// From place `8 - n`: all bits set in the first `n` double words, none in the others.
 static DOUBLE_WORDS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
+/// [`lanes::check`](super::super::lanes::check).
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[cfg(test)]
+#[target_feature(enable = "avx2,bmi1")]
+pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
+    // SAFETY: the features are enabled here.
+    unsafe { super::super::lanes::check::<Ymm>(pairs, super::super::lanes::by_pairs) }
+}
+
 #[derive(Clone, Copy)]
 struct Ymm(__m256i);
 
@@ -263,6 +275,15 @@ impl Vector for Ymm {
         unsafe {
             let unmarked = _mm256_movemask_epi8(_mm256_cmpeq_epi8(self.0, _mm256_setzero_si256()));
             (!unmarked).trailing_zeros() as usize
+        }
+    }
+
+    #[cfg(test)]
+    #[inline(always)]
+    unsafe fn mark_bits(self) -> u64 {
+        unsafe {
+            !u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(self.0, _mm256_setzero_si256())) as u32)
+                & 0xFFFF_FFFF
         }
     }
 

@@ -53,6 +53,18 @@ unsafe fn locate(chunk: &[u8], at: usize, end: usize) -> usize {
     unsafe { bulk::locate::<Zmm>(chunk, at, end) }
 }
 
+/// [`lanes::check`](super::super::lanes::check).
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[cfg(test)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
+pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
+    // SAFETY: the features are enabled here.
+    unsafe { super::super::lanes::check::<Zmm>(pairs, super::super::lanes::by_due_bytes) }
+}
+
 #[derive(Clone, Copy)]
 struct Zmm(__m512i);
 
@@ -146,6 +158,12 @@ impl Vector for Zmm {
     #[inline(always)]
     unsafe fn first_mark(self) -> usize {
         unsafe { _mm512_movepi8_mask(self.0).trailing_zeros() as usize }
+    }
+
+    #[cfg(test)]
+    #[inline(always)]
+    unsafe fn mark_bits(self) -> u64 {
+        unsafe { _mm512_movepi8_mask(self.0) }
     }
 
     #[inline(always)]

@@ -57,3 +57,16 @@ static AVX2: Implementation = Implementation {
     take: avx2::take,
     is_text: avx2::is_text,
 };
+
+/// The lanes of each kind of vector that this machine has.
+#[cfg(test)]
+pub(super) fn check_lanes<I: Iterator<Item = (u8, u8)>>(pairs: fn() -> I) {
+    if (AVX512.is_supported)() {
+        // SAFETY: the CPU was asked.
+        unsafe { avx512::check_lanes(pairs()) }
+    }
+    if (AVX2.is_supported)() {
+        // SAFETY: the CPU was asked.
+        unsafe { avx2::check_lanes(pairs()) }
+    }
+}
