@@ -28,7 +28,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use tokio::net::TcpListener;
 use tower_http::decompression::RequestDecompressionLayer;
-use utf8_codec::http::{BodyRules, BoxError, ContentCodings, HttpCounters};
+use utf8_codec::http::{BodyRules, BoxError, HttpCounters};
 use utf8_codec::tower::ValidateUtf8RequestLayer;
 
 #[tokio::main]
@@ -55,7 +55,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 fn gateway() -> Router {
     let counters = HttpCounters::new();
     // Everything that comes here is text, whatever it says of itself.
-    let rules = BodyRules::new().text_types(|_| true).content_codings(ContentCodings::Refuse);
+    let rules = BodyRules::new().text_types(|_| true);
     let streaming = ValidateUtf8RequestLayer::streaming().rules(rules.clone()).counters(&counters);
     let holding = ValidateUtf8RequestLayer::new().rules(rules).counters(&counters);
     Router::new()

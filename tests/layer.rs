@@ -15,11 +15,11 @@ use serde_json::Value;
 use support::bodies::{Script, Telling};
 use tower::{Layer, Service, ServiceExt, service_fn};
 use utf8_codec::http::{
-    BodyRules, CheckedBody, ContentCodings, HttpCounters, Message, MissingCharset, OtherCharset, Reason,
-    Refusal, Utf8BodyError,
+    BodyRules, CheckedBody, HttpCounters, Message, MissingCharset, MissingContentType, OtherCharset, Reason,
+    Refusal, Uncheckable, Utf8BodyError,
 };
 use utf8_codec::tower::{ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
-use utf8_codec::{Ascii, ErrorKind, ErrorPolicy, TextDecoder};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 
 const BAD: &[u8] = b"{\"a\": \"\xED\xA0\x80\"}";
 
@@ -110,38 +110,106 @@ async fn text_is_checked_by_its_media_type_and_nothing_else_is() {
         let seen = send(&layer, &[("content-type", other)], BAD).await;
         assert_eq!((seen.status, &seen.text[..], seen.handled), (StatusCode::OK, BAD, 1), "{other}");
     }
-    assert_eq!(send(&layer, &[], BAD).await.status, StatusCode::OK, "nobody said that it is text");
     let everything = ValidateUtf8RequestLayer::new().rules(BodyRules::new().text_types(|_| true));
-    assert_eq!(send(&everything, &[], BAD).await.status, StatusCode::BAD_REQUEST);
+    let png = [("content-type", "image/png")];
+    assert_eq!(send(&everything, &png, BAD).await.status, StatusCode::BAD_REQUEST);
 }
 
 #[tokio::test]
-async fn what_cannot_be_checked_passes_or_is_refused_as_told() {
+async fn a_body_without_a_type_follows_its_rule() {
+    let layer = |missing| {
+        ValidateUtf8RequestLayer::new().rules(BodyRules::new().missing_content_type(missing)).drain(0)
+    };
+    let default = ValidateUtf8RequestLayer::new();
+    for layer in [default, layer(MissingContentType::Check)] {
+        let seen = send(&layer, &[], BAD).await;
+        assert_eq!((seen.status, seen.handled), (StatusCode::BAD_REQUEST, 0));
+        assert_eq!(seen.problem()["kind"], "Surrogate");
+        assert_eq!(send(&layer, &[], b"good").await.status, StatusCode::OK);
+        let hidden = send(&layer, &[("content-encoding", "nonsense")], b"good").await;
+        assert_eq!(hidden.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    }
+    assert_eq!(send(&layer(MissingContentType::Pass), &[], BAD).await.status, StatusCode::OK);
+    let refusing = layer(MissingContentType::Refuse);
+    let seen = send(&refusing, &[], b"good").await;
+    assert_eq!((seen.status, seen.handled), (StatusCode::UNSUPPORTED_MEDIA_TYPE, 0));
+    assert_eq!(seen.problem()["kind"], "MissingContentType");
+    // A message without a body needs no type, under any decoder.
+    let bom = TextDecoder::new().bom(BomPolicy::Require);
+    let requiring = ValidateUtf8RequestLayer::new().rules(BodyRules::new().decoder(bom));
+    for layer in [refusing, requiring] {
+        assert_eq!(send(&layer, &[], b"").await.status, StatusCode::OK);
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_cannot_be_checked_is_rejected_unless_a_rule_lets_it_pass() {
+    const CODING: u16 = 415;
+    const RANGE: u16 = 400;
     let json = ("content-type", "application/json");
-    let refusing = BodyRules::new().content_codings(ContentCodings::Refuse);
-    for (layer, coded, part) in [
-        (ValidateUtf8RequestLayer::new(), StatusCode::OK, StatusCode::OK),
-        (
-            ValidateUtf8RequestLayer::new().rules(refusing),
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            StatusCode::BAD_REQUEST,
-        ),
+    let rules = BodyRules::new();
+    for (rules, coding, range) in [
+        (rules.clone(), CODING, RANGE),
+        (rules.clone().content_codings(Uncheckable::Pass), 200, RANGE),
+        (rules.content_ranges(Uncheckable::Pass), CODING, 200),
     ] {
-        for coding in ["gzip", "identity, gzip", "zstd"] {
-            assert_eq!(send(&layer, &[json, ("content-encoding", coding)], BAD).await.status, coded);
+        for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
+            let layer = layer.rules(rules.clone());
+            let answer = async |field| {
+                let seen = send(&layer, &[json, field], b"{}").await;
+                assert_eq!(seen.handled, usize::from(seen.status == StatusCode::OK), "{field:?}");
+                if seen.status != StatusCode::OK {
+                    assert_eq!(seen.problem()["status"], seen.status.as_u16());
+                }
+                seen.status.as_u16()
+            };
+            for coding_of_it in ["gzip", "identity, gzip", "zstd", "nonsense", "identity;q=1", "\u{e9}"] {
+                assert_eq!(answer(("content-encoding", coding_of_it)).await, coding, "{coding_of_it}");
+            }
+            for range_of_it in ["bytes 1-5/9", "x", "", "bytes", "*/9"] {
+                assert_eq!(answer(("content-range", range_of_it)).await, range, "{range_of_it}");
+            }
+            for checked in [
+                ("content-encoding", "Identity"),
+                ("content-encoding", ""),
+                ("content-encoding", "identity,, identity"),
+                ("content-range", "bytes */9"),
+            ] {
+                assert_eq!(answer(checked).await, 200, "{checked:?}");
+                let seen = send(&layer, &[json, checked], BAD).await;
+                assert_eq!(
+                    (seen.status, &seen.problem()["kind"]),
+                    (StatusCode::BAD_REQUEST, &"Surrogate".into())
+                );
+            }
+            let image = [("content-type", "image/png"), ("content-range", "x"), ("content-encoding", "x")];
+            assert_eq!(send(&layer, &image, BAD).await.status, StatusCode::OK, "not a text type");
         }
-        let identity = send(&layer, &[json, ("content-encoding", "Identity")], BAD).await;
-        assert_eq!(identity.status, StatusCode::BAD_REQUEST);
-        let range = [json, ("content-range", "bytes 1-5/9")];
-        let seen = send(&layer, &range, BAD).await;
-        assert_eq!(seen.status, part, "it may start inside a character");
-        if part != StatusCode::OK {
-            assert_eq!(seen.problem()["kind"], "ContentRange");
+    }
+}
+
+#[tokio::test]
+async fn a_content_type_that_cannot_be_read_is_rejected_unless_a_rule_lets_it_pass() {
+    let passing = BodyRules::new().malformed_content_type(Uncheckable::Pass);
+    for (rules, status) in [(BodyRules::new(), 400), (passing, 200)] {
+        let layer = ValidateUtf8RequestLayer::new().rules(rules);
+        for malformed in
+            ["", "text", "text/plain charset=utf-8", "text/plain; charset", "text/plain, text/html"]
+        {
+            let seen = send(&layer, &[("content-type", malformed)], BAD).await;
+            assert_eq!(
+                (seen.status.as_u16(), seen.handled),
+                (status, usize::from(status == 200)),
+                "{malformed}"
+            );
+            if status != 200 {
+                assert_eq!(seen.problem()["kind"], "ContentType");
+            }
         }
-        let none = send(&layer, &[json, ("content-range", "bytes */9")], BAD).await;
-        assert_eq!(none.problem()["kind"], "Surrogate", "no range, so the body is whole");
-        let image = [("content-type", "image/png"), ("content-range", "bytes 1-5/9")];
-        assert_eq!(send(&layer, &image, BAD).await.status, StatusCode::OK, "what is no text passes");
+        let two = [("content-type", "text/plain"), ("content-type", "image/png")];
+        assert_eq!(send(&layer, &two, BAD).await.status.as_u16(), status);
+        let contradiction = [("content-type", "text/plain; charset=utf-8; charset=latin1")];
+        assert_eq!(send(&layer, &contradiction, b"a").await.status.as_u16(), 400, "it can be read");
     }
 }
 
@@ -269,7 +337,9 @@ async fn a_body_is_held_up_to_a_limit() {
         let body = Script::of(&[b"1234", b"", b"5678"], telling);
         assert_eq!(through(&layer, post(&json).body(body).unwrap()).await.text, "12345678");
     }
-    assert_eq!(send(&layer, &[], b"not text, however long").await.status, StatusCode::OK);
+    let png = [("content-type", "image/png")];
+    assert_eq!(send(&layer, &png, b"not text, however long").await.status, StatusCode::OK);
+    assert_eq!(send(&layer, &[], b"it may be text").await.status, StatusCode::PAYLOAD_TOO_LARGE);
 }
 
 #[tokio::test]
@@ -484,7 +554,8 @@ async fn a_repair_removes_what_it_makes_untrue() {
 
 #[tokio::test]
 async fn responses_without_a_whole_body_are_not_looked_at() {
-    let layer = ValidateUtf8ResponseLayer::new().rules(BodyRules::new().text_types(|_| true)).hold(100);
+    let layer =
+        ValidateUtf8ResponseLayer::new().rules(BodyRules::for_responses().text_types(|_| true)).hold(100);
     for (method, status) in [(Method::HEAD, 200), (Method::GET, 204), (Method::GET, 206), (Method::GET, 304)]
     {
         let (parts, text) = answer(&layer, method, text_response().status(status), b"\xBF\xFF").await;
@@ -494,4 +565,12 @@ async fn responses_without_a_whole_body_are_not_looked_at() {
     let other = Response::builder().header("content-type", "text/plain; charset=latin1");
     let (parts, text) = answer(&ValidateUtf8ResponseLayer::new(), Method::GET, other, b"\xE9").await;
     assert_eq!((parts.status, &text.unwrap()[..]), (StatusCode::OK, &b"\xE9"[..]), "the client can read it");
+    for (name, value) in [("content-encoding", "gzip"), ("content-range", "bytes 1-2/3"), ("x-no-type", "")] {
+        let mut response = Response::builder().header(name, value);
+        if name != "x-no-type" {
+            response = response.header("content-type", "text/plain");
+        }
+        let (parts, text) = answer(&ValidateUtf8ResponseLayer::new(), Method::GET, response, b"\xE9").await;
+        assert_eq!((parts.status, &text.unwrap()[..]), (StatusCode::OK, &b"\xE9"[..]), "{name}");
+    }
 }

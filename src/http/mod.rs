@@ -42,4 +42,4 @@ pub use counters::{HttpCounters, HttpCounts};
 pub use error::{BoxError, Undecodable, Utf8BodyError};
 pub use multipart::MultipartError;
 pub use refusal::{Message, Reason, Refusal};
-pub use rules::{BodyRules, ContentCodings, MissingCharset, OtherCharset, is_text_type};
+pub use rules::{BodyRules, MissingCharset, MissingContentType, OtherCharset, Uncheckable, is_text_type};

@@ -351,7 +351,7 @@ impl Multipart {
             Ok(fields) => fields,
             Err(at) => return self.fail(MultipartError::Malformed { offset: start + at as u64 }),
         };
-        let is_text = fields.content_type.as_ref().is_none_or(|given| self.rules.is_text(Some(given)));
+        let is_text = fields.content_type.as_ref().is_none_or(|given| self.rules.is_text(given));
         self.part = Part::Untouched;
         self.place = Place::Content { matched: 2, imagined: true };
         if is_text && !fields.is_file {

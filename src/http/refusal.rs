@@ -50,6 +50,8 @@ pub enum Reason {
     Query(Utf8Error),
     /// The `Content-Type` is not a media type.
     ContentType(ContentTypeError),
+    /// A body without a `Content-Type`, where one is demanded.
+    MissingContentType,
     /// Several `Content-Type` fields, or several `charset` parameters, that do not agree.
     ConflictingCharset,
     /// Text without a `charset`, where one is asked for.
@@ -87,6 +89,7 @@ impl Reason {
             Self::Undecodable(_) => "Undecodable",
             Self::Multipart(_) => "Multipart",
             Self::ContentType(_) => "ContentType",
+            Self::MissingContentType => "MissingContentType",
             Self::ConflictingCharset => "ConflictingCharset",
             Self::MissingCharset => "MissingCharset",
             Self::UnsupportedCharset => "UnsupportedCharset",
@@ -120,6 +123,7 @@ impl fmt::Display for Reason {
             Self::Path(error) => write!(f, "path: {error}"),
             Self::Query(error) => write!(f, "query: {error}"),
             Self::ContentType(error) => error.fmt(f),
+            Self::MissingContentType => f.write_str("the body has no Content-Type"),
             Self::ConflictingCharset => f.write_str("the charset is declared in several ways"),
             Self::MissingCharset => f.write_str("the charset is not declared"),
             Self::UnsupportedCharset => f.write_str("the charset is not UTF-8"),
@@ -162,7 +166,8 @@ impl Refusal {
             (_, Reason::TooLong { .. }) => StatusCode::PAYLOAD_TOO_LARGE,
             (
                 _,
-                Reason::MissingCharset
+                Reason::MissingContentType
+                | Reason::MissingCharset
                 | Reason::UnsupportedCharset
                 | Reason::ContentCoding
                 | Reason::Multipart(MultipartError::Charset { .. }),

@@ -18,17 +18,26 @@ use super::transcode::Transcoder;
 use crate::content_type::{Charset, ContentType, is_or_extends};
 use crate::text::TextDecoder;
 
-/// Which bodies are checked, and what is done about their charset and their ill-formed text.
+/// Which bodies are checked, and what happens to the others.
 ///
-/// The defaults: text is what [`is_text_type`] says; text without a `charset` is UTF-8; another charset is refused; ill-formed
-/// text is refused. Not checked are bodies in a content coding other than `identity` (put the layer inside
-/// decompression), parts of a representation (`Content-Range`: they may start inside a character), and replies that
-/// have no body (to `HEAD`, `204`, `304`). The first two are what a client says of its body, and a handler that does
-/// not look at those fields reads it nevertheless: unless it does, [refuse](Self::content_codings) them.
-/// `multipart/form-data` is checked part by part if [asked](Self::form_data).
+/// The defaults of [`new`](Self::new) are for requests: a body that cannot be checked is rejected, and each way around
+/// the check is a setting with a name.
 ///
-/// A `Content-Type` that is not in the grammar of RFC 9110, or is given twice, or has `charset` parameters that
-/// contradict each other, is refused: the next program may read it otherwise.
+/// | message | [`new`](Self::new), for requests | [`for_responses`](Self::for_responses) | setting |
+/// |---|---|---|---|
+/// | a text type ([`is_text_type`]), UTF-8 or no `charset` | checked | checked | [`text_types`](Self::text_types), [`missing_charset`](Self::missing_charset) |
+/// | a text type in another charset | `415` | passes | [`other_charset`](Self::other_charset) |
+/// | a text type with a `Content-Encoding` other than `identity` | `415` | passes | [`content_codings`](Self::content_codings) |
+/// | a text type with a `Content-Range` | `400` | passes | [`content_ranges`](Self::content_ranges) |
+/// | a body without a `Content-Type` | checked as UTF-8 | passes | [`missing_content_type`](Self::missing_content_type) |
+/// | a `Content-Type` outside the grammar, or two that differ | `400` | `502` | [`malformed_content_type`](Self::malformed_content_type) |
+/// | `charset` parameters that contradict each other | `400` | `502` | |
+/// | `multipart/form-data` | passes | passes | [`form_data`](Self::form_data) |
+/// | any other type | passes | passes | [`text_types`](Self::text_types) |
+///
+/// Put the layer inside decompression if clients compress their requests: what a content coding hides cannot be
+/// checked. An unknown coding and an unreadable range are rejected too, because the handler may ignore the field and
+/// read the body.
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, TextDecoder};
@@ -43,14 +52,32 @@ use crate::text::TextDecoder;
 #[derive(Clone)]
 pub struct BodyRules {
     text_types: Option<Arc<TypePredicate>>,
+    missing_type: MissingContentType,
+    malformed_type: Uncheckable,
     missing: MissingCharset,
     other: OtherCharset,
-    codings: ContentCodings,
+    codings: Uncheckable,
+    ranges: Uncheckable,
     form_data: bool,
     decoder: TextDecoder,
 }
 
-type TypePredicate = dyn Fn(Option<&ContentType<'_>>) -> bool + Send + Sync;
+type TypePredicate = dyn Fn(&ContentType<'_>) -> bool + Send + Sync;
+
+/// What happens to a body that has no `Content-Type`.
+///
+/// An empty body needs no type: it passes under every setting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MissingContentType {
+    /// It is checked as UTF-8. RFC 9110 §8.3 lets a recipient guess the type, and some frameworks guess text.
+    #[default]
+    Check,
+    /// It passes without a check.
+    Pass,
+    /// It is rejected with `415`.
+    Refuse,
+}
 
 /// What text without a `charset` is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -80,22 +107,21 @@ pub enum OtherCharset {
     Transcode,
 }
 
-/// What becomes of text in a content coding other than `identity`, and of a part of a text (`Content-Range`).
+/// What happens to a body that cannot be checked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum ContentCodings {
-    /// It passes and is not checked.
+pub enum Uncheckable {
+    /// The message is rejected.
     #[default]
-    Pass,
-    /// It is refused, so that nothing goes around the check: a coding with `415`, a part with `400`, as RFC 9110
-    /// §14.5 asks of who does not support it.
     Refuse,
+    /// The body passes without a check. The program that reads it must look at the same header field.
+    Pass,
 }
 
 /// Whether a media type is text that has to be UTF-8, or is without a `charset`: JSON and `+json`, `text/*` (so
 /// `text/event-stream` too), `application/x-www-form-urlencoded`, XML and `+xml`, NDJSON and its relatives,
-/// JavaScript. A message without a `Content-Type` is not.
-pub fn is_text_type(content_type: Option<&ContentType<'_>>) -> bool {
+/// JavaScript.
+pub fn is_text_type(content_type: &ContentType<'_>) -> bool {
     const TYPES: [&str; 9] = [
         "json",
         "xml",
@@ -107,7 +133,6 @@ pub fn is_text_type(content_type: Option<&ContentType<'_>>) -> bool {
         "javascript",
         "graphql",
     ];
-    let Some(content_type) = content_type else { return false };
     content_type.top().eq_ignore_ascii_case("text")
         || content_type.top().eq_ignore_ascii_case("application")
             && TYPES.iter().any(|subtype| content_type.subtype().eq_ignore_ascii_case(subtype))
@@ -117,27 +142,55 @@ pub fn is_text_type(content_type: Option<&ContentType<'_>>) -> bool {
 }
 
 impl BodyRules {
-    /// The default rules.
+    /// The default rules, for requests: what cannot be checked is rejected.
     pub const fn new() -> Self {
         Self {
             text_types: None,
+            missing_type: MissingContentType::Check,
+            malformed_type: Uncheckable::Refuse,
             missing: MissingCharset::Utf8,
             other: OtherCharset::Refuse,
-            codings: ContentCodings::Pass,
+            codings: Uncheckable::Refuse,
+            ranges: Uncheckable::Refuse,
             form_data: false,
             decoder: TextDecoder::new(),
         }
     }
 
-    /// Sets which media types are text, in the place of [`is_text_type`]. `None` is a message without a `Content-Type`.
+    /// The default rules for responses: text in another charset, in a content coding or in a range passes, because the
+    /// client asked for it and can read it, and so does a body without a `Content-Type`.
+    pub const fn for_responses() -> Self {
+        Self::new()
+            .missing_content_type(MissingContentType::Pass)
+            .other_charset(OtherCharset::Pass)
+            .content_codings(Uncheckable::Pass)
+            .content_ranges(Uncheckable::Pass)
+    }
+
+    /// Sets which media types are text, in place of [`is_text_type`].
     ///
-    /// `|_| true` checks every body.
+    /// `|_| true` checks every body that has a type.
     #[must_use]
     pub fn text_types<F>(mut self, is_text: F) -> Self
     where
-        F: Fn(Option<&ContentType<'_>>) -> bool + Send + Sync + 'static,
+        F: Fn(&ContentType<'_>) -> bool + Send + Sync + 'static,
     {
         self.text_types = Some(Arc::new(is_text));
+        self
+    }
+
+    /// Sets what happens to a body that has no `Content-Type`.
+    #[must_use]
+    pub const fn missing_content_type(mut self, missing: MissingContentType) -> Self {
+        self.missing_type = missing;
+        self
+    }
+
+    /// Sets what happens to a body whose `Content-Type` is not in the grammar of RFC 9110 §8.3.1, or is given twice with
+    /// different values. By default the message is rejected with `400`: the next program may read another type in it.
+    #[must_use]
+    pub const fn malformed_content_type(mut self, malformed: Uncheckable) -> Self {
+        self.malformed_type = malformed;
         self
     }
 
@@ -155,10 +208,21 @@ impl BodyRules {
         self
     }
 
-    /// Sets what becomes of text in a content coding, and of a part of a text.
+    /// Sets what happens to text with a `Content-Encoding` other than `identity`, known or not. By default the message
+    /// is rejected with `415`.
     #[must_use]
-    pub const fn content_codings(mut self, codings: ContentCodings) -> Self {
+    pub const fn content_codings(mut self, codings: Uncheckable) -> Self {
         self.codings = codings;
+        self
+    }
+
+    /// Sets what happens to text with a `Content-Range`, readable or not: a range may start inside a character. By
+    /// default the message is rejected with `400`, as RFC 9110 §14.5 demands of a server that does not support it.
+    ///
+    /// `bytes */9`, which names no range (RFC 9110 §14.4), is ignored: the body is whole, and is checked.
+    #[must_use]
+    pub const fn content_ranges(mut self, ranges: Uncheckable) -> Self {
+        self.ranges = ranges;
         self
     }
 
@@ -209,7 +273,8 @@ impl BodyRules {
             let content_type = headers.get(CONTENT_TYPE).cloned();
             Box::new(Refusal { message, reason, content_type })
         };
-        let filter = match self.judge(headers).map_err(|reason| refuse(reason, headers))? {
+        let plan = if is_empty(headers, &body) { Ok(Plan::Pass) } else { self.judge(headers) };
+        let filter = match plan.map_err(|reason| refuse(reason, headers))? {
             Plan::Pass => return Ok(CheckedBody::unchecked(body)),
             Plan::Text => {
                 self.adapt(headers);
@@ -231,51 +296,68 @@ impl BodyRules {
         &self.decoder
     }
 
-    /// What to do with the body of a message.
+    /// What to do with the body of a message, unless it [is empty](is_empty).
     pub(crate) fn judge(&self, headers: &HeaderMap) -> Result<Plan, Reason> {
-        let opaque = opaque(headers);
-        if opaque.is_some() && self.codings == ContentCodings::Pass {
-            return Ok(Plan::Pass);
-        }
-        let content_type = content_type(headers)?;
-        let form = content_type.as_ref().filter(|_| self.form_data);
-        if let Some(form) = form.filter(|content_type| content_type.is("multipart", "form-data")) {
-            if let Some(reason) = opaque {
-                return Err(reason);
+        let content_type = match content_type(headers) {
+            Ok(content_type) => content_type,
+            Err(_) if self.malformed_type == Uncheckable::Pass => return Ok(Plan::Pass),
+            Err(reason) => return Err(reason),
+        };
+        if let Some(given) = &content_type {
+            if self.form_data && given.is("multipart", "form-data") {
+                if self.passes_uncheckable(headers)? {
+                    return Ok(Plan::Pass);
+                }
+                let multipart = boundary(given).and_then(|boundary| Multipart::new(boundary, self.clone()));
+                return Ok(Plan::FormData(Box::new(multipart.map_err(Reason::Multipart)?)));
             }
-            let multipart = boundary(form).and_then(|boundary| Multipart::new(boundary, self.clone()));
-            let multipart = multipart.map_err(Reason::Multipart)?;
-            return Ok(Plan::FormData(Box::new(multipart)));
+            if !self.is_text(given) {
+                return Ok(Plan::Pass);
+            }
+        } else {
+            match self.missing_type {
+                MissingContentType::Check => {}
+                MissingContentType::Pass => return Ok(Plan::Pass),
+                MissingContentType::Refuse => return Err(Reason::MissingContentType),
+            }
         }
-        if !self.is_text(content_type.as_ref()) {
+        if self.passes_uncheckable(headers)? {
             return Ok(Plan::Pass);
         }
-        if let Some(reason) = opaque {
-            return Err(reason);
-        }
-        match self.judge_charset(content_type.as_ref())? {
+        let Some(content_type) = content_type else { return Ok(Plan::Text) };
+        match self.judge_charset(&content_type)? {
             Verdict::Utf8 => Ok(Plan::Text),
             Verdict::Pass => Ok(Plan::Pass),
-            Verdict::Transcode(transcoder) => {
-                Ok(Plan::Transcode(transcoder, content_type.as_ref().map(in_utf8)))
-            }
+            Verdict::Transcode(transcoder) => Ok(Plan::Transcode(transcoder, in_utf8(&content_type))),
         }
     }
 
-    pub(crate) fn is_text(&self, content_type: Option<&ContentType<'_>>) -> bool {
+    /// Whether the header fields hide the text of the body, and the rules let it pass.
+    fn passes_uncheckable(&self, headers: &HeaderMap) -> Result<bool, Reason> {
+        let (is_coded, is_range) = (is_coded(headers), is_range(headers));
+        if is_coded && self.codings == Uncheckable::Refuse {
+            return Err(Reason::ContentCoding);
+        }
+        if is_range && self.ranges == Uncheckable::Refuse {
+            return Err(Reason::ContentRange);
+        }
+        Ok(is_coded || is_range)
+    }
+
+    pub(crate) fn is_text(&self, content_type: &ContentType<'_>) -> bool {
         match &self.text_types {
             Some(predicate) => predicate(content_type),
             None => is_text_type(content_type),
         }
     }
 
-    fn judge_charset(&self, content_type: Option<&ContentType<'_>>) -> Result<Verdict, Reason> {
-        match content_type.map_or(Charset::Missing, ContentType::charset) {
+    fn judge_charset(&self, content_type: &ContentType<'_>) -> Result<Verdict, Reason> {
+        match content_type.charset() {
             Charset::Utf8 => Ok(Verdict::Utf8),
             Charset::Missing => match self.missing {
                 MissingCharset::Utf8 => Ok(Verdict::Utf8),
                 MissingCharset::Pass => Ok(Verdict::Pass),
-                MissingCharset::Refuse if content_type.is_some_and(has_no_charset) => Ok(Verdict::Utf8),
+                MissingCharset::Refuse if has_no_charset(content_type) => Ok(Verdict::Utf8),
                 MissingCharset::Refuse => Err(Reason::MissingCharset),
             },
             Charset::Other(_) if self.other == OtherCharset::Pass => Ok(Verdict::Pass),
@@ -318,9 +400,12 @@ impl Default for BodyRules {
 impl fmt::Debug for BodyRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BodyRules")
+            .field("missing_type", &self.missing_type)
+            .field("malformed_type", &self.malformed_type)
             .field("missing", &self.missing)
             .field("other", &self.other)
             .field("codings", &self.codings)
+            .field("ranges", &self.ranges)
             .field("form_data", &self.form_data)
             .field("decoder", &self.decoder)
             .finish_non_exhaustive()
@@ -334,7 +419,7 @@ pub(crate) enum Plan {
     Text,
     FormData(Box<Multipart>),
     /// With the `Content-Type` that is true afterwards.
-    Transcode(Box<Transcoder>, Option<HeaderValue>),
+    Transcode(Box<Transcoder>, HeaderValue),
 }
 
 enum Verdict {
@@ -350,15 +435,13 @@ fn is_coded(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Why the bytes of a body cannot be looked at as text, if so.
-fn opaque(headers: &HeaderMap) -> Option<Reason> {
-    if is_coded(headers) {
-        Some(Reason::ContentCoding)
-    } else if headers.get_all(CONTENT_RANGE).iter().any(|value| !is_unsatisfied(value.as_bytes())) {
-        Some(Reason::ContentRange)
-    } else {
-        None
-    }
+/// Whether a message has no body and no type. Such a message, a `GET` for example, is not asked for a type.
+pub(crate) fn is_empty(headers: &HeaderMap, body: &impl Body) -> bool {
+    body.is_end_stream() && !headers.contains_key(CONTENT_TYPE)
+}
+
+fn is_range(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_RANGE).iter().any(|value| !is_unsatisfied(value.as_bytes()))
 }
 
 /// Whether a `Content-Range` says that there is no range, as `bytes */9` with `416` does (RFC 9110 §14.4): then the
@@ -396,11 +479,9 @@ fn has_no_charset(content_type: &ContentType<'_>) -> bool {
 }
 
 /// Makes the header fields true for a body that becomes UTF-8 on its way.
-pub(crate) fn transcoded(headers: &mut HeaderMap, content_type: Option<HeaderValue>) {
+pub(crate) fn transcoded(headers: &mut HeaderMap, content_type: HeaderValue) {
     integrity::length_changes(headers);
-    if let Some(content_type) = content_type {
-        headers.insert(CONTENT_TYPE, content_type);
-    }
+    headers.insert(CONTENT_TYPE, content_type);
 }
 
 /// The same type, in UTF-8.

@@ -17,7 +17,7 @@ use crate::http::filter::Filter;
 use crate::http::gather::{Gather, Gathered};
 use crate::http::integrity;
 use crate::http::refusal::{Message, Reason, Refusal};
-use crate::http::rules::{BodyRules, Plan, transcoded};
+use crate::http::rules::{BodyRules, Plan, is_empty, transcoded};
 use crate::http::watch::{Watch, note};
 
 /// The choices of a layer.
@@ -58,6 +58,9 @@ impl Config {
         B: Body,
         B::Error: Into<BoxError>,
     {
+        if is_empty(headers, &body) {
+            return Start::HandOn(CheckedBody::unchecked(body), Watch::none());
+        }
         let plan = match self.rules.judge(headers) {
             Ok(plan) => plan,
             Err(reason) => return Start::Refuse(reason, body),

@@ -19,7 +19,7 @@ use crate::http::counters::HttpCounters;
 use crate::http::error::BoxError;
 use crate::http::gather::{Gather, Interrupted};
 use crate::http::refusal::{Message, Reason, Refusal};
-use crate::http::rules::{BodyRules, OtherCharset};
+use crate::http::rules::BodyRules;
 use crate::http::watch::Watch;
 
 /// Keeps ill-formed text of a service from its clients: [`ValidateUtf8Response`] as a layer.
@@ -47,7 +47,7 @@ use crate::http::watch::Watch;
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), utf8_codec::http::BoxError> {
-/// let repair = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+/// let repair = BodyRules::for_responses().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
 /// let service = ServiceBuilder::new()
 ///     .layer(ValidateUtf8ResponseLayer::new().rules(repair))
 ///     .service(service_fn(async |_: Request<Empty<&[u8]>>| {
@@ -69,8 +69,7 @@ pub struct ValidateUtf8ResponseLayer {
 impl ValidateUtf8ResponseLayer {
     /// Checks bodies as they stream.
     pub fn new() -> Self {
-        let rules = BodyRules::new().other_charset(OtherCharset::Pass);
-        Self { config: Arc::new(Config::new(Message::Response, rules, None)) }
+        Self { config: Arc::new(Config::new(Message::Response, BodyRules::for_responses(), None)) }
     }
 
     fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
@@ -85,8 +84,7 @@ impl ValidateUtf8ResponseLayer {
         self.with(|config| config.hold = Some(limit))
     }
 
-    /// Sets which bodies are checked and how. The default differs from [`BodyRules::new`] in that text in another
-    /// charset passes.
+    /// Sets which bodies are checked and how. The default is [`BodyRules::for_responses`].
     #[must_use]
     pub fn rules(self, rules: BodyRules) -> Self {
         self.with(|config| config.rules = rules)
