@@ -112,6 +112,8 @@ pub mod io;
 #[cfg(feature = "mime")]
 #[cfg_attr(docsrs, doc(cfg(feature = "mime")))]
 pub mod mime;
+#[cfg(feature = "alloc")]
+mod percent;
 mod policy;
 #[cfg(feature = "proxy")]
 #[cfg_attr(docsrs, doc(cfg(feature = "proxy")))]

@@ -4,6 +4,7 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use super::Parameter;
+use crate::percent;
 
 /// A parameter by the rules of its name: `base *( "*" section ) ["*"]`.
 struct Name<'h> {
@@ -36,7 +37,7 @@ pub(super) fn join(parameters: Vec<Parameter<'_>>) -> Vec<Parameter<'_>> {
         match Name::of(name) {
             None => joined.push((name, value)),
             Some(Name { base, section: None, .. }) => {
-                joined.push((base, Cow::Owned(unescape(without_charset(&value)))));
+                joined.push((base, Cow::Owned(percent::decoded(without_charset(&value)).collect())));
             }
             Some(Name { base, section: Some(section), extended }) => {
                 sections.push((base, section, extended, value));
@@ -48,7 +49,7 @@ pub(super) fn join(parameters: Vec<Parameter<'_>>) -> Vec<Parameter<'_>> {
         let (mut whole, mut next) = (Vec::new(), 0);
         for (base, section, extended, value) in sections {
             let value = if *extended && *section == 0 { without_charset(value) } else { value };
-            let value = if *extended { unescape(value) } else { value.to_vec() };
+            let value = if *extended { percent::decoded(value).collect() } else { value.to_vec() };
             if *section == next {
                 whole.extend(value);
                 next += 1;
@@ -72,25 +73,4 @@ fn in_any_case(name: &str) -> impl Iterator<Item = u8> {
 /// What stands after `charset'language'`.
 fn without_charset(value: &[u8]) -> &[u8] {
     value.splitn(3, |&byte| byte == b'\'').nth(2).unwrap_or(value)
-}
-
-/// Undoes `%XX`; a `%` that starts none is itself.
-fn unescape(value: &[u8]) -> Vec<u8> {
-    let digit = |byte: &u8| char::from(*byte).to_digit(16);
-    let (mut out, mut rest) = (Vec::with_capacity(value.len()), value);
-    while let [first, after @ ..] = rest {
-        match after {
-            [high, low, next @ ..] if *first == b'%' => {
-                if let (Some(high), Some(low)) = (digit(high), digit(low)) {
-                    out.push((high << 4 | low) as u8);
-                    rest = next;
-                    continue;
-                }
-                out.push(*first);
-            }
-            _ => out.push(*first),
-        }
-        rest = after;
-    }
-    out
 }

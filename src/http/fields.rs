@@ -6,6 +6,7 @@ use http::{HeaderMap, Uri};
 use super::refusal::Reason;
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
+use crate::percent;
 
 /// Which text outside the body is checked; by default none.
 ///
@@ -36,10 +37,10 @@ impl Fields {
 
     fn check_uri(self, uri: &Uri) -> Result<(), Reason> {
         if self.path {
-            check(percent_decoded(uri.path().as_bytes())).map_err(Reason::Path)?;
+            check(percent::decoded(uri.path().as_bytes())).map_err(Reason::Path)?;
         }
         if self.query {
-            check(percent_decoded(uri.query().unwrap_or_default().as_bytes())).map_err(Reason::Query)?;
+            check(percent::decoded(uri.query().unwrap_or_default().as_bytes())).map_err(Reason::Query)?;
         }
         Ok(())
     }
@@ -51,23 +52,4 @@ fn check(bytes: impl Iterator<Item = u8>) -> Result<(), Utf8Error> {
         decoder.validate(&[byte])?;
     }
     decoder.finish()
-}
-
-/// The bytes that a percent-encoded text stands for (RFC 3986 §2.1). A `%` without two digits stands for itself, as
-/// in the WHATWG URL Standard.
-fn percent_decoded(text: &[u8]) -> impl Iterator<Item = u8> {
-    let mut rest = text;
-    core::iter::from_fn(move || {
-        let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-        let (byte, len) = match *rest {
-            [b'%', high, low, ..] => match (digit(high), digit(low)) {
-                (Some(high), Some(low)) => (high << 4 | low, 3),
-                _ => (b'%', 1),
-            },
-            [byte, ..] => (byte, 1),
-            [] => return None,
-        };
-        rest = &rest[len..];
-        Some(byte)
-    })
 }
