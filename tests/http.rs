@@ -10,63 +10,15 @@ use std::sync::{Arc, Mutex};
 
 use bytes::{Buf, Bytes};
 use futures::executor::block_on;
-use futures::future::poll_fn;
 use http::{HeaderMap, Request, Response};
-use http_body::{Body, Frame};
+use http_body::{Body as _, Frame};
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use support::bodies::{Script, Telling};
+use support::bodies::{Script, Telling, drain};
 use support::{Rng, conformance, every_partition, oracle, some_partitions};
 use utf8_codec::http::{HttpCounters, Utf8Body, Utf8BodyError};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
-
-/// All that a body gives: its data, its trailers, its error. Everything that it says on its way has to be true.
-fn drain<B>(body: B) -> (Vec<u8>, Option<HeaderMap>, Option<Utf8BodyError>)
-where
-    B: Body<Data = Bytes, Error = Utf8BodyError>,
-{
-    let mut body = pin!(body);
-    let (mut data, mut trailers, mut error) = (Vec::new(), None, None);
-    let mut hints = vec![(0, body.size_hint())];
-    loop {
-        let ended = body.is_end_stream();
-        match block_on(poll_fn(|cx| body.as_mut().poll_frame(cx))) {
-            None => break,
-            Some(Err(e)) => {
-                assert!(!ended, "an error came after the end");
-                error = Some(e);
-                break;
-            }
-            Some(Ok(frame)) => {
-                assert!(!ended, "a frame came after the end");
-                match frame.into_data() {
-                    Ok(frame) => {
-                        assert!(!frame.is_empty(), "an empty frame says nothing");
-                        data.extend_from_slice(&frame);
-                        hints.push((data.len(), body.size_hint()));
-                    }
-                    Err(frame) => trailers = frame.into_trailers().ok(),
-                }
-            }
-        }
-    }
-    assert!(body.is_end_stream());
-    for _ in 0..2 {
-        let frame = block_on(poll_fn(|cx| body.as_mut().poll_frame(cx)));
-        assert!(frame.is_none(), "the body is fused");
-    }
-    for (before, hint) in hints {
-        let rest = (data.len() - before) as u64;
-        if error.is_none() {
-            assert!(hint.lower() <= rest, "{hint:?} for {rest}");
-            assert!(hint.upper().is_none_or(|upper| rest <= upper), "{hint:?} for {rest}");
-        } else {
-            assert_ne!(hint.exact(), Some(rest), "nobody would ask for the error");
-        }
-    }
-    (data, trailers, error)
-}
 
 fn facts(error: Option<Utf8BodyError>) -> Option<(u64, ErrorKind, u8)> {
     error

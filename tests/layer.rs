@@ -214,6 +214,27 @@ async fn a_content_type_that_cannot_be_read_is_rejected_unless_a_rule_lets_it_pa
 }
 
 #[tokio::test]
+async fn a_form_is_checked_after_percent_decoding() {
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
+        let seen = send(&layer, &form, b"a=%E9").await;
+        assert_eq!(seen.status, StatusCode::BAD_REQUEST);
+        let problem = seen.problem();
+        assert_eq!((&problem["kind"], &problem["offset"]), (&"Truncated".into(), &2.into()));
+        let seen = send(&layer, &form, b"a=%C3%A9&b=%zz").await;
+        assert_eq!((seen.status, &seen.text[..]), (StatusCode::OK, &b"a=%C3%A9&b=%zz"[..]));
+    }
+    // A form that is repaired gets the length that it then has.
+    let replace = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let fields = [form[0], ("content-length", "3")];
+    let holding = ValidateUtf8RequestLayer::new().rules(replace.clone());
+    let seen = send(&holding, &fields, b"a=\xFF").await;
+    assert_eq!((&seen.text[..], &seen.headers["content-length"]), (&b"a=%EF%BF%BD"[..], &11.into()));
+    let streaming = ValidateUtf8RequestLayer::streaming().rules(replace);
+    assert!(!send(&streaming, &fields, b"a=\xFF").await.headers.contains_key("content-length"));
+}
+
+#[tokio::test]
 async fn a_form_has_one_boundary() {
     let layer = ValidateUtf8RequestLayer::new().rules(BodyRules::new().form_data(true));
     let form = b"--a\r\nContent-Disposition: form-data; name=x\r\n\r\n--b\r\n--a--";

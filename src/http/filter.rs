@@ -1,4 +1,4 @@
-//! What happens to the bytes of a body: three filters with one grammar.
+//! What happens to the bytes of a body: four filters with one interface.
 
 use bytes::{Bytes, BytesMut};
 use http_body::SizeHint;
@@ -6,6 +6,7 @@ use http_body::SizeHint;
 use super::error::Utf8BodyError;
 use super::multipart::Multipart;
 use super::transcode::Transcoder;
+use super::urlencoded::UrlEncoded;
 use crate::chunks::TextChunks;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextDecoder;
@@ -16,6 +17,7 @@ use crate::text::TextDecoder;
 pub(crate) enum Filter {
     Text(TextFilter),
     Multipart(Box<Multipart>),
+    UrlEncoded(Box<UrlEncoded>),
     Transcode(Box<Transcoder>),
 }
 
@@ -30,6 +32,7 @@ impl Filter {
         match self {
             Self::Text(filter) => drop(filter.chunks.feed(chunk)),
             Self::Multipart(filter) => filter.feed(&chunk),
+            Self::UrlEncoded(filter) => filter.feed(&chunk),
             Self::Transcode(filter) => filter.feed(chunk),
         }
     }
@@ -40,6 +43,7 @@ impl Filter {
         match self {
             Self::Text(filter) => filter.next(),
             Self::Multipart(filter) => filter.next(),
+            Self::UrlEncoded(filter) => filter.next(),
             Self::Transcode(filter) => filter.next(),
         }
     }
@@ -51,6 +55,7 @@ impl Filter {
                 filter.next = filter.chunks.finish().map(|end| Ok(end?.into_bytes()));
             }
             Self::Multipart(filter) => filter.finish(),
+            Self::UrlEncoded(filter) => filter.finish(),
             Self::Transcode(filter) => filter.finish(),
         }
     }
@@ -60,6 +65,7 @@ impl Filter {
         match self {
             Self::Text(filter) => filter.next.is_none(),
             Self::Multipart(filter) => filter.is_idle(),
+            Self::UrlEncoded(filter) => filter.is_idle(),
             Self::Transcode(filter) => filter.is_clean(),
         }
     }
@@ -72,6 +78,7 @@ impl Filter {
                 filter.next.is_none() && probe.finish().is_none()
             }
             Self::Multipart(filter) => filter.is_clean(),
+            Self::UrlEncoded(filter) => filter.is_clean(),
             Self::Transcode(filter) => filter.is_clean(),
         }
     }
@@ -81,6 +88,7 @@ impl Filter {
         match self {
             Self::Text(filter) => filter.chunks.decoder().offset(),
             Self::Multipart(filter) => filter.offset(),
+            Self::UrlEncoded(filter) => filter.offset(),
             Self::Transcode(filter) => filter.offset(),
         }
     }
@@ -89,11 +97,9 @@ impl Filter {
     #[inline]
     pub(crate) fn repaired(&self) -> u64 {
         match self {
-            Self::Text(filter) => match filter.chunks.decoder().error_policy() {
-                ErrorPolicy::Strict => 0,
-                _ => filter.chunks.decoder().counters().total(),
-            },
+            Self::Text(filter) => repaired(filter.chunks.decoder()),
             Self::Multipart(filter) => filter.repaired(),
+            Self::UrlEncoded(filter) => repaired(filter.decoder()),
             Self::Transcode(filter) => filter.repaired(),
         }
     }
@@ -115,6 +121,7 @@ impl Filter {
         match self {
             Self::Text(filter) => filter.chunks.decoder().pending().len() as u64,
             Self::Multipart(filter) => filter.held(),
+            Self::UrlEncoded(filter) => filter.held(),
             Self::Transcode(filter) => filter.held(),
         }
     }
@@ -125,6 +132,7 @@ impl Filter {
             Self::Text(TextFilter { next: Some(Ok(text)), .. }) => (text.len() as u64, false),
             Self::Text(TextFilter { next, .. }) => (0, next.is_some()),
             Self::Multipart(filter) => filter.queued(),
+            Self::UrlEncoded(filter) => filter.queued(),
             Self::Transcode(filter) => filter.queued(),
         };
         let held = self.held() + untaken;
@@ -156,6 +164,8 @@ impl Filter {
         let policy = decoder.error_policy();
         match policy.replacement() {
             _ if policy == ErrorPolicy::Skip => 0,
+            // A repair may be longer than what it replaces, and shorter.
+            _ if matches!(self, Self::UrlEncoded(_)) && policy != ErrorPolicy::Strict => 0,
             // At most four bytes become one character: those of a character outside an adopted subset.
             Some(character) => text / 4 * character.len_utf8() as u64,
             None => text,
@@ -174,7 +184,11 @@ impl Filter {
             // Another charset: one byte becomes one character of the first plane at most, or U+FFFD.
             None => 4,
         };
-        bytes.checked_mul(per_byte)
+        let escaped = match self {
+            Self::UrlEncoded(filter) if filter.decoder().error_policy() != ErrorPolicy::Strict => 3,
+            _ => 1,
+        };
+        bytes.checked_mul(per_byte * escaped)
     }
 
     /// The decoder whose policies apply; none if the body is transcoded.
@@ -182,8 +196,17 @@ impl Filter {
         match self {
             Self::Text(filter) => Some(filter.chunks.decoder()),
             Self::Multipart(filter) => Some(filter.decoder()),
+            Self::UrlEncoded(filter) => Some(filter.decoder()),
             Self::Transcode(_) => None,
         }
+    }
+}
+
+/// Sequences that a decoder repaired so far.
+pub(crate) fn repaired(decoder: &TextDecoder) -> u64 {
+    match decoder.error_policy() {
+        ErrorPolicy::Strict => 0,
+        _ => decoder.counters().total(),
     }
 }
 

@@ -34,6 +34,7 @@ mod transcode;
 #[cfg(not(feature = "encoding_rs"))]
 #[path = "transcode_none.rs"]
 mod transcode;
+pub(crate) mod urlencoded;
 pub(crate) mod watch;
 
 pub use body::Utf8Body;

@@ -2,8 +2,8 @@
 
 use http::HeaderName;
 
+use super::filter::repaired;
 use crate::content_type::{ContentType, token_and_parameters};
-use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 
 /// Bytes of a `_charset_` field that are looked at. No charset has a longer name.
@@ -38,10 +38,8 @@ impl Part {
     /// Sequences repaired so far.
     pub(crate) fn repaired(&self) -> u64 {
         match self {
-            Self::Text { decoder, .. } if decoder.error_policy() != ErrorPolicy::Strict => {
-                decoder.counters().total()
-            }
-            _ => 0,
+            Self::Text { decoder, .. } => repaired(decoder),
+            Self::Untouched => 0,
         }
     }
 }

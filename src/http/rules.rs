@@ -15,7 +15,9 @@ use super::integrity;
 use super::multipart::{Multipart, MultipartError};
 use super::refusal::{Message, Reason, Refusal};
 use super::transcode::Transcoder;
+use super::urlencoded::UrlEncoded;
 use crate::content_type::{Charset, ContentType, is_or_extends};
+use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 
 /// Which bodies are checked, and what happens to the others.
@@ -26,6 +28,7 @@ use crate::text::TextDecoder;
 /// | message | [`new`](Self::new), for requests | [`for_responses`](Self::for_responses) | setting |
 /// |---|---|---|---|
 /// | a text type ([`is_text_type`]), UTF-8 or no `charset` | checked | checked | [`text_types`](Self::text_types), [`missing_charset`](Self::missing_charset) |
+/// | `application/x-www-form-urlencoded` | checked after percent-decoding | the same | |
 /// | a text type in another charset | `415` | passes | [`other_charset`](Self::other_charset) |
 /// | a text type with a `Content-Encoding` other than `identity` | `415` | passes | [`content_codings`](Self::content_codings) |
 /// | a text type with a `Content-Range` | `400` | passes | [`content_ranges`](Self::content_ranges) |
@@ -284,6 +287,10 @@ impl BodyRules {
                 self.adapt(headers);
                 Filter::Multipart(multipart)
             }
+            Plan::UrlEncoded => {
+                self.adapt_urlencoded(headers);
+                Filter::UrlEncoded(Box::new(UrlEncoded::new(self.decoder)))
+            }
             Plan::Transcode(transcoder, content_type) => {
                 transcoded(headers, content_type);
                 Filter::Transcode(transcoder)
@@ -326,8 +333,11 @@ impl BodyRules {
         }
         let Some(content_type) = content_type else { return Ok(Plan::Text) };
         match self.judge_charset(&content_type)? {
+            Verdict::Utf8 if is_url_encoded(&content_type) => Ok(Plan::UrlEncoded),
             Verdict::Utf8 => Ok(Plan::Text),
             Verdict::Pass => Ok(Plan::Pass),
+            // The other charset is in the escapes.
+            Verdict::Transcode(_) if is_url_encoded(&content_type) => Err(Reason::UnsupportedCharset),
             Verdict::Transcode(transcoder) => Ok(Plan::Transcode(transcoder, in_utf8(&content_type))),
         }
     }
@@ -389,6 +399,13 @@ impl BodyRules {
             integrity::bytes_change(headers);
         }
     }
+
+    /// The same for a percent-encoded body, in which every repair may change the length.
+    pub(crate) fn adapt_urlencoded(&self, headers: &mut HeaderMap) {
+        if self.decoder.error_policy() != ErrorPolicy::Strict {
+            integrity::length_changes(headers);
+        }
+    }
 }
 
 impl Default for BodyRules {
@@ -418,6 +435,7 @@ pub(crate) enum Plan {
     Pass,
     Text,
     FormData(Box<Multipart>),
+    UrlEncoded,
     /// With the `Content-Type` that is true afterwards.
     Transcode(Box<Transcoder>, HeaderValue),
 }
@@ -475,7 +493,11 @@ fn has_no_charset(content_type: &ContentType<'_>) -> bool {
     json(&content_type.subtype().to_ascii_lowercase())
         || content_type.suffix().is_some_and(|suffix| json(&suffix.to_ascii_lowercase()))
         || content_type.is("text", "event-stream")
-        || content_type.is("application", "x-www-form-urlencoded")
+        || is_url_encoded(content_type)
+}
+
+fn is_url_encoded(content_type: &ContentType<'_>) -> bool {
+    content_type.is("application", "x-www-form-urlencoded")
 }
 
 /// Makes the header fields true for a body that becomes UTF-8 on its way.

@@ -18,6 +18,7 @@ use crate::http::gather::{Gather, Gathered};
 use crate::http::integrity;
 use crate::http::refusal::{Message, Reason, Refusal};
 use crate::http::rules::{BodyRules, Plan, is_empty, transcoded};
+use crate::http::urlencoded::UrlEncoded;
 use crate::http::watch::{Watch, note};
 
 /// The choices of a layer.
@@ -68,9 +69,14 @@ impl Config {
         let (filter, content_type) = match plan {
             Plan::Pass => return Start::HandOn(CheckedBody::unchecked(body), Watch::none()),
             Plan::Text => (Filter::text(*self.rules.text_decoder()), None),
+            Plan::UrlEncoded => {
+                let filter = UrlEncoded::new(*self.rules.text_decoder());
+                (Filter::UrlEncoded(Box::new(filter)), None)
+            }
             Plan::FormData(multipart) => (Filter::Multipart(multipart), None),
             Plan::Transcode(transcoder, content_type) => (Filter::Transcode(transcoder), Some(content_type)),
         };
+        let is_urlencoded = matches!(filter, Filter::UrlEncoded(_));
         if let Some(limit) = self.hold
             && body.size_hint().lower() > limit as u64
         {
@@ -81,6 +87,7 @@ impl Config {
         // The services and futures around it are moved often, and are small without it.
         let body = Box::pin(body);
         match content_type {
+            None if self.hold.is_none() && is_urlencoded => self.rules.adapt_urlencoded(headers),
             None if self.hold.is_none() => self.rules.adapt(headers),
             None => {}
             Some(content_type) => transcoded(headers, content_type),

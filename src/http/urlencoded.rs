@@ -1,0 +1,252 @@
+//! `application/x-www-form-urlencoded`: the text that is left once the body is percent-decoded.
+
+use core::ops::Range;
+
+use bytes::Bytes;
+
+use super::error::Utf8BodyError;
+use super::joint::Joint;
+use crate::error::Utf8Error;
+use crate::percent;
+use crate::policy::BomPolicy;
+use crate::text::{TextDecoder, TextPiece};
+
+/// Decoded bytes that are checked at a time. A run without `%` that is as long is checked where it is.
+const BLOCK: usize = 512;
+
+/// Percent-encoded text through a [`TextDecoder`].
+///
+/// The decoded text is checked; the bytes pass as they were sent. An unfinished character waits, escaped or not, and
+/// so does an unfinished escape: at most 11 bytes. `&` and `=` are ASCII characters of the text, so a name or a value
+/// that ends inside a character is ill-formed there.
+///
+/// A form has no BOM (WHATWG URL Standard §5.1): U+FEFF at its start is a character under every [`BomPolicy`].
+///
+/// An error is positioned in the body as it was sent, at the first byte of the sequence or at its `%`. Its length
+/// counts decoded bytes.
+#[derive(Debug)]
+pub(crate) struct UrlEncoded {
+    decoder: TextDecoder,
+    /// An unfinished character, as it was sent.
+    carry: Vec<u8>,
+    /// An unfinished escape, `%` or `%X`.
+    escape: Vec<u8>,
+    /// Bytes taken, but for those in `escape`.
+    offset: u64,
+    out: Joint,
+    error: Option<Utf8BodyError>,
+}
+
+/// Where bytes that were sent are now.
+#[derive(Clone)]
+enum Sent<'s> {
+    /// In the chunk.
+    Chunk(Range<usize>),
+    /// Partly in the chunk before.
+    Copied(&'s [u8]),
+}
+
+impl UrlEncoded {
+    pub(crate) fn new(decoder: TextDecoder) -> Self {
+        Self {
+            decoder: decoder.bom(BomPolicy::Keep),
+            carry: Vec::new(),
+            escape: Vec::new(),
+            offset: 0,
+            out: Joint::default(),
+            error: None,
+        }
+    }
+
+    pub(crate) fn feed(&mut self, chunk: &Bytes) {
+        let mut at = self.feed_escape(chunk);
+        while at < chunk.len() && self.error.is_none() {
+            at += self.feed_block(chunk, at);
+        }
+        // Nothing is checked after an error.
+        self.offset += (chunk.len() - at) as u64;
+        self.out.end_chunk(chunk);
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        self.out.pop().map(Ok).or_else(|| self.error.take().map(Err))
+    }
+
+    pub(crate) fn finish(&mut self) {
+        if self.error.is_some() {
+            return;
+        }
+        let none = Bytes::new();
+        self.take_escape_as_text(&none);
+        if self.error.is_none()
+            && let Some(end) = self.decoder.finish()
+        {
+            self.put_end(&none, end.text());
+        }
+        self.out.end_chunk(&none);
+    }
+
+    /// Whether nothing waits to be taken.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.out.is_empty() && self.error.is_none()
+    }
+
+    pub(crate) fn is_clean(&self) -> bool {
+        self.is_idle() && self.held() == 0
+    }
+
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset + self.escape.len() as u64
+    }
+
+    pub(crate) const fn decoder(&self) -> &TextDecoder {
+        &self.decoder
+    }
+
+    /// Bytes that were taken and are neither queued nor part of an error.
+    pub(crate) fn held(&self) -> u64 {
+        (self.carry.len() + self.escape.len()) as u64
+    }
+
+    /// Bytes that wait to be taken, and whether an error waits after them.
+    pub(crate) fn queued(&self) -> (u64, bool) {
+        (self.out.queued(), self.error.is_some())
+    }
+
+    /// Takes the rest of an escape that the chunk before cut. Returns how many bytes of the chunk it took.
+    fn feed_escape(&mut self, chunk: &Bytes) -> usize {
+        if self.escape.is_empty() {
+            return 0;
+        }
+        let added = chunk.len().min(3 - self.escape.len());
+        let whole = [&self.escape[..], &chunk[..added]].concat();
+        if let Some((byte, 3)) = percent::first_byte(&whole) {
+            self.escape.clear();
+            self.check(chunk, &Sent::Copied(&whole), &[byte]);
+            return added;
+        }
+        if is_cut_escape(&whole) {
+            self.escape = whole;
+            return added;
+        }
+        self.take_escape_as_text(chunk);
+        0
+    }
+
+    /// Takes what looked like an escape and is none: it stands for itself.
+    fn take_escape_as_text(&mut self, chunk: &Bytes) {
+        let text = core::mem::take(&mut self.escape);
+        self.check(chunk, &Sent::Copied(&text), &text);
+    }
+
+    /// Takes bytes of `chunk[at..]`. Returns how many.
+    fn feed_block(&mut self, chunk: &Bytes, at: usize) -> usize {
+        let rest = &chunk[at..];
+        let literal = memchr::memchr(b'%', rest).unwrap_or(rest.len());
+        if literal == rest.len() || literal >= BLOCK {
+            self.check(chunk, &Sent::Chunk(at..at + literal), &rest[..literal]);
+            return literal;
+        }
+        let mut decoded = [0; BLOCK];
+        let (mut taken, mut len) = (0, 0);
+        while len < BLOCK {
+            let rest = &rest[taken..];
+            if is_cut_escape(rest) {
+                self.escape.extend_from_slice(rest);
+                break;
+            }
+            let Some((byte, sent)) = percent::first_byte(rest) else { break };
+            decoded[len] = byte;
+            len += 1;
+            taken += sent;
+        }
+        self.check(chunk, &Sent::Chunk(at..at + taken), &decoded[..len]);
+        taken + self.escape.len()
+    }
+
+    /// Checks decoded bytes, and queues those that they were sent as.
+    fn check(&mut self, chunk: &Bytes, sent: &Sent<'_>, mut decoded: &[u8]) {
+        let bytes = match sent {
+            Sent::Chunk(range) => &chunk[range.clone()],
+            Sent::Copied(bytes) => bytes,
+        };
+        let mut at = 0;
+        while !decoded.is_empty() {
+            let (piece, taken) = self.decoder.take_piece(decoded);
+            // The bytes of an unfinished character at the end of what was taken are not part of the piece.
+            let unfinished = if piece.is_some() { self.decoder.pending().len() } else { taken };
+            let end = at + sent_len(&bytes[at..], taken - unfinished, decoded.len());
+            let next = end + sent_len(&bytes[end..], unfinished, decoded.len() - (taken - unfinished));
+            let start = self.offset + at as u64 - self.carry.len() as u64;
+            match piece {
+                None => {}
+                Some(TextPiece::Text(_) | TextPiece::Seam(_)) => {
+                    self.out.copy(chunk, &self.carry);
+                    match sent {
+                        Sent::Chunk(range) => self.out.span(chunk, range.start + at..range.start + end),
+                        Sent::Copied(bytes) => self.out.copy(chunk, &bytes[at..end]),
+                    }
+                }
+                Some(TextPiece::Repaired(text, _)) => self.out.copy(chunk, &encoded(&text)),
+                Some(TextPiece::IllFormed(error)) => {
+                    self.error = Some(Utf8Error { offset: start, ..error }.into());
+                    break;
+                }
+            }
+            if piece.is_some() {
+                self.carry.clear();
+            }
+            self.carry.extend_from_slice(&bytes[end..next]);
+            decoded = &decoded[taken..];
+            at = next;
+        }
+        self.offset += bytes.len() as u64;
+    }
+
+    /// Queues what takes the place of a character that the end of the body cut, or its error.
+    fn put_end(&mut self, chunk: &Bytes, end: Result<&str, Utf8Error>) {
+        match end {
+            Ok(text) => self.out.copy(chunk, &encoded(text)),
+            Err(error) => {
+                let start = self.offset - self.carry.len() as u64;
+                self.error = Some(Utf8Error { offset: start, ..error }.into());
+            }
+        }
+        self.carry.clear();
+    }
+}
+
+/// Whether `bytes` may become an escape with the bytes after them.
+fn is_cut_escape(bytes: &[u8]) -> bool {
+    match bytes {
+        [b'%'] => true,
+        [b'%', high] => percent::digit(*high).is_some(),
+        _ => false,
+    }
+}
+
+/// How many bytes at the start of `sent`, which stands for `all` decoded bytes, stand for the first `decoded` of them.
+fn sent_len(sent: &[u8], decoded: usize, all: usize) -> usize {
+    if decoded == all {
+        return sent.len();
+    }
+    // Nothing is escaped.
+    if sent.len() == all {
+        return decoded;
+    }
+    (0..decoded).fold(0, |len, _| len + percent::first_byte(&sent[len..]).map_or(0, |(_, sent)| sent))
+}
+
+/// Text that took the place of ill-formed bytes, percent-encoded so that it is data, whatever it is.
+fn encoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(3 * text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() {
+            bytes.push(byte);
+        } else {
+            let digit = |nibble: u8| b"0123456789ABCDEF"[usize::from(nibble & 0xF)];
+            bytes.extend_from_slice(&[b'%', digit(byte >> 4), digit(byte)]);
+        }
+    }
+    bytes
+}

@@ -1,0 +1,239 @@
+//! `application/x-www-form-urlencoded` bodies: checked after percent-decoding, wherever they are cut.
+#![cfg(feature = "http")]
+#![allow(missing_docs)]
+
+mod support;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
+use support::bodies::{Script, Telling, drain};
+use support::{Rng, every_partition, oracle, policies, some_partitions};
+use utf8_codec::http::{BodyRules, CheckedBody, Message, Utf8BodyError};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
+
+fn rules(decoder: TextDecoder) -> BodyRules {
+    BodyRules::new().decoder(decoder)
+}
+
+fn form(chunks: &[&[u8]], telling: Telling, rules: &BodyRules) -> CheckedBody<Script> {
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+    rules.apply(Message::Request, &mut headers, Script::of(chunks, telling)).expect("a form is text")
+}
+
+/// What comes out of a form, and its error: offset, kind and length.
+fn check(chunks: &[&[u8]], telling: Telling, rules: &BodyRules) -> (Vec<u8>, Option<(u64, ErrorKind, u8)>) {
+    let (data, _, error) = drain(form(chunks, telling, rules));
+    let error = error.map(|error| error.utf8_error().expect("ill-formed text"));
+    (data, error.map(|error| (error.offset, error.kind, error.len)))
+}
+
+/// The decoded bytes with the ends of what each was sent as: written without a look at the crate.
+fn decoded(sent: &[u8]) -> (Vec<u8>, Vec<usize>) {
+    let (mut bytes, mut ends, mut at) = (Vec::new(), vec![0], 0);
+    while at < sent.len() {
+        let escape = sent.get(at + 1..at + 3).filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+        match escape.filter(|_| sent[at] == b'%') {
+            Some(digits) => {
+                bytes.push(u8::from_str_radix(core::str::from_utf8(digits).unwrap(), 16).unwrap());
+                at += 3;
+            }
+            None => {
+                bytes.push(sent[at]);
+                at += 1;
+            }
+        }
+        ends.push(at);
+    }
+    (bytes, ends)
+}
+
+fn check_strict(sent: &[u8], chunks: &[&[u8]]) {
+    let (bytes, ends) = decoded(sent);
+    let first =
+        oracle::decode(&bytes).1.first().map(|&(at, kind, len)| (ends[at as usize] as u64, kind, len));
+    let good = &sent[..first.map_or(sent.len(), |(offset, ..)| offset as usize)];
+    for telling in Telling::ALL {
+        let (data, error) = check(chunks, telling, &BodyRules::new());
+        let what = || format!("{} {telling:?}", sent.escape_ascii());
+        assert_eq!(
+            (data.escape_ascii().to_string(), error),
+            (good.escape_ascii().to_string(), first),
+            "{}",
+            what()
+        );
+    }
+}
+
+/// The text that a server reads out of a repaired form is the text that the policy makes of the decoded bytes.
+fn check_repair(sent: &[u8], chunks: &[&[u8]], decoder: TextDecoder) {
+    let (bytes, _) = decoded(sent);
+    let (mut whole, mut expected) = (decoder, String::new());
+    whole.feed(&bytes).for_each(|piece| expected.push_str(piece.text().unwrap()));
+    whole.finish().iter().for_each(|piece| expected.push_str(piece.text().unwrap()));
+    for telling in Telling::ALL {
+        let (data, error) = check(chunks, telling, &rules(decoder));
+        assert_eq!(error, None);
+        let text = String::from_utf8(decoded(&data).0);
+        let what = || format!("{} {decoder:?}", sent.escape_ascii());
+        assert_eq!(text.as_deref(), Ok(&expected[..]), "{}", what());
+    }
+}
+
+/// Dirty text of which some bytes are escaped, in either case, and some escapes are broken.
+fn dirty_form(rng: &mut Rng, len: usize) -> Vec<u8> {
+    let mut form = Vec::new();
+    for byte in rng.dirty_text(len) {
+        match rng.below(8) {
+            0 => form.extend_from_slice([&b"%"[..], b"%4", b"&a=", b"%zz", b"%%", b"+"][rng.below(6)]),
+            1..=3 => form.extend_from_slice(format!("%{byte:02x}").as_bytes()),
+            4..=5 => form.extend_from_slice(format!("%{byte:02X}").as_bytes()),
+            _ => form.push(byte),
+        }
+    }
+    form
+}
+
+#[test]
+fn an_escape_that_is_no_text_is_an_error_where_it_stands() {
+    for (sent, expected) in [
+        (&b"a=%E9"[..], (2, ErrorKind::Truncated, 1)),
+        (b"a=%e9&b=c", (2, ErrorKind::MissingContinuation, 1)),
+        (b"a=%C3%A9&b=%FF", (11, ErrorKind::InvalidLead, 1)),
+        (b"%ED%A0%80", (0, ErrorKind::Surrogate, 1)),
+        (b"x\xE2%82&y", (1, ErrorKind::MissingContinuation, 2)),
+        (b"x%E2\x82", (1, ErrorKind::Truncated, 2)),
+        (b"%zz%C0%AF", (3, ErrorKind::Overlong, 1)),
+        (b"a=\xE9", (2, ErrorKind::Truncated, 1)),
+        (b"a=%C3%", (2, ErrorKind::MissingContinuation, 1)),
+    ] {
+        some_partitions(sent, 5, |chunks| {
+            let (data, error) = check(chunks, Telling::EndStream, &BodyRules::new());
+            assert_eq!((&data[..], error), (&sent[..expected.0 as usize], Some(expected)));
+        });
+    }
+    for good in ["", "a=%C3%A9&%e2%82%ac=+", "100%", "%", "%4", "%zz%", "é=%F0%9F%A6%80", "%EF%BB%BFa=b"] {
+        some_partitions(good.as_bytes(), 5, |chunks| {
+            let (data, error) = check(chunks, Telling::Size, &BodyRules::new());
+            assert_eq!((&data[..], error), (good.as_bytes(), None));
+        });
+    }
+}
+
+#[test]
+fn every_partition_of_a_form_gives_the_same_bytes_and_the_same_error() {
+    let mut rng = Rng::new(1866);
+    for round in 0..60 {
+        let mut sent = dirty_form(&mut rng, 1 + round % 5);
+        sent.truncate(10);
+        every_partition(&sent, |chunks| check_strict(&sent, chunks));
+    }
+    for round in 0..30 {
+        let mut sent = dirty_form(&mut rng, 1 + round % 4);
+        sent.truncate(8);
+        for policy in policies().into_iter().filter(|policy| *policy != ErrorPolicy::Strict) {
+            every_partition(&sent, |chunks| {
+                check_repair(&sent, chunks, TextDecoder::new().on_error(policy));
+            });
+        }
+    }
+    // Longer than a block, with long runs without an escape.
+    for round in 0..6 {
+        let mut sent = dirty_form(&mut rng, 400);
+        sent.extend(b"run".repeat(200 * round));
+        sent.extend("%E2%82%AC\u{E9}".repeat(150).into_bytes());
+        sent.extend(dirty_form(&mut rng, 100));
+        let good: Vec<u8> = {
+            // The dirt may be early: the rest of the form has to be reached, too.
+            let (bytes, ends) = decoded(&sent);
+            let bad: Vec<_> = oracle::decode(&bytes).1;
+            let is_bad = |at: usize| {
+                bad.iter().any(|&(start, _, len)| (start..start + u64::from(len)).contains(&(at as u64)))
+            };
+            (0..bytes.len())
+                .filter(|&at| !is_bad(at))
+                .flat_map(|at| sent[ends[at]..ends[at + 1]].to_vec())
+                .collect()
+        };
+        for sent in [sent, good] {
+            let mut cuts = Rng::new(round as u64);
+            for most in [1, 7, 300, 4_000] {
+                let (mut chunks, mut rest) = (Vec::new(), &sent[..]);
+                while !rest.is_empty() {
+                    let (chunk, after) = rest.split_at(1 + cuts.below(rest.len().min(most)));
+                    chunks.push(chunk);
+                    rest = after;
+                }
+                check_strict(&sent, &chunks);
+                let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+                check_repair(&sent, &chunks, replace);
+                check_repair(&sent, &chunks, replace.subset(Subset::ASCII));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_repair_is_data_whatever_it_is() {
+    let ampersand = rules(TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('&')));
+    let (data, _) = check(&[b"a=%FF\xFF&b"], Telling::Nothing, &ampersand);
+    assert_eq!(data.escape_ascii().to_string(), "a=%26%26&b", "no new field");
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(3));
+    let body = Script::of(&[b"\xFF"], Telling::Size);
+    ampersand.apply(Message::Request, &mut headers, body).expect("text");
+    assert!(!headers.contains_key(CONTENT_LENGTH), "one byte becomes three");
+}
+
+#[test]
+fn a_form_has_no_bom_and_one_charset() {
+    for bom in [BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
+        let rules = rules(TextDecoder::new().bom(bom));
+        for sent in [&b"%EF%BB%BFa=b"[..], b"\xEF\xBB\xBFa=b", b"a=b"] {
+            assert_eq!(check(&[sent], Telling::Nothing, &rules), (sent.to_vec(), None), "{bom:?}");
+        }
+    }
+    #[cfg(feature = "encoding_rs")]
+    {
+        // The escapes would stay in the other charset.
+        let transcoding = BodyRules::new().other_charset(utf8_codec::http::OtherCharset::Transcode);
+        let mut headers = HeaderMap::new();
+        let latin1 = HeaderValue::from_static("application/x-www-form-urlencoded; charset=latin1");
+        headers.insert(CONTENT_TYPE, latin1);
+        let body = Script::of(&[b"a=%E9"], Telling::Nothing);
+        let refusal = transcoding.apply(Message::Request, &mut headers, body).expect_err("a refusal");
+        assert_eq!(refusal.reason, utf8_codec::http::Reason::UnsupportedCharset);
+    }
+}
+
+#[test]
+fn a_form_without_escapes_is_not_copied() {
+    let text = Bytes::from("name=caf\u{E9}&".repeat(100));
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+    let body = http_body_util::Full::new(text.clone());
+    let mut body = BodyRules::new().apply(Message::Request, &mut headers, body).expect("text");
+    let frame = futures::executor::block_on(http_body_util::BodyExt::frame(&mut body));
+    let data = frame.expect("a frame").expect("good").into_data().expect("data");
+    assert_eq!((data.as_ptr(), data.len()), (text.as_ptr(), text.len()));
+    let escaped = Bytes::from("name=caf%C3%A9&".repeat(1_000));
+    let body = http_body_util::Full::new(escaped.clone());
+    let mut body = BodyRules::new().apply(Message::Request, &mut headers, body).expect("text");
+    let mut copied = 0;
+    while let Some(frame) = futures::executor::block_on(http_body_util::BodyExt::frame(&mut body)) {
+        let data = frame.expect("good").into_data().expect("data");
+        copied += if escaped.as_ptr_range().contains(&data.as_ptr()) { 0 } else { data.len() };
+    }
+    assert!(copied < escaped.len() / 2, "{copied} of {} bytes are copied", escaped.len());
+}
+
+#[test]
+fn the_error_of_a_form_shows_no_bytes() {
+    let (_, _, error) = drain(form(&[b"secret=%FF"], Telling::Nothing, &BodyRules::new()));
+    let Some(error @ Utf8BodyError::IllFormed(_)) = error else { panic!() };
+    assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 7 (InvalidLead, 1 byte)");
+    let body = form(&[b"secret"], Telling::Nothing, &BodyRules::new());
+    assert!(!format!("{body:?}").contains("secret"));
+}
