@@ -140,6 +140,23 @@ fn trailers_come_after_a_clean_end_only() {
 }
 
 #[test]
+fn a_body_checks_its_trailers_if_it_is_asked_to() {
+    let mut fields = trailers(&[("x-good", "1")]);
+    fields.insert("x-bad", http::HeaderValue::from_bytes(b"ab\xFF").unwrap());
+    // A body of a known size may end for its reader before its trailers.
+    for telling in [Telling::Nothing, Telling::EndStream] {
+        let body = || Utf8Body::new(Script::of(&[b"text"], telling).with_trailers(fields.clone()));
+        let (data, got, error) = drain(body());
+        assert_eq!((&data[..], got.as_ref(), error.is_none()), (&b"text"[..], Some(&fields), true));
+        let (data, got, error) = drain(body().check_trailers(true));
+        assert_eq!((&data[..], got), (&b"text"[..], None));
+        let error = error.expect("an error");
+        assert_eq!(error.to_string(), "trailer x-bad: ill-formed UTF-8 at byte 2 (InvalidLead, 1 byte)");
+        assert_eq!(error.utf8_error().map(|error| error.offset), Some(2));
+    }
+}
+
+#[test]
 fn the_size_of_a_repaired_body_is_told_honestly_whatever_the_subset() {
     let ascii = TextDecoder::new().subset(Subset::ASCII);
     for policy in [ErrorPolicy::ReplaceWith('?'), ErrorPolicy::ReplaceWith('\u{1F980}'), ErrorPolicy::Replace]

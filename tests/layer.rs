@@ -457,6 +457,44 @@ async fn header_values_paths_and_queries_are_checked_if_asked() {
     }
 }
 
+fn trailers(value: &[u8]) -> HeaderMap {
+    let mut trailers = HeaderMap::new();
+    trailers.insert("x-sum", http::HeaderValue::from_bytes(value).unwrap());
+    trailers
+}
+
+#[tokio::test]
+async fn trailers_of_every_body_are_checked() {
+    let counters = HttpCounters::new();
+    for content_type in ["text/plain", "image/png", "application/x-www-form-urlencoded"] {
+        for telling in [Telling::Nothing, Telling::EndStream] {
+            for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
+                let request = |value: &[u8]| {
+                    let body = Script::of(&[b"a=b"], telling).with_trailers(trailers(value));
+                    post(&[("content-type", content_type)]).body(body).unwrap()
+                };
+                let layer = layer.counters(&counters);
+                let seen = through(&layer, request(b"caf\xE9!")).await;
+                let problem = seen.problem();
+                assert_eq!(seen.status, StatusCode::BAD_REQUEST, "{content_type} {telling:?}");
+                assert_eq!(
+                    problem["detail"],
+                    "trailer x-sum: ill-formed UTF-8 at byte 3 (MissingContinuation, 1 byte)"
+                );
+                assert_eq!((&problem["offset"], &problem["len"]), (&3.into(), &1.into()));
+                let seen = through(&layer, request("caf\u{E9}".as_bytes())).await;
+                assert_eq!((seen.status, &seen.text[..]), (StatusCode::OK, &b"a=b"[..]));
+                let passing = layer.rules(BodyRules::new().check_trailers(false));
+                assert_eq!(through(&passing, request(b"\xE9")).await.status, StatusCode::OK);
+                let both = passing.check_headers();
+                assert_eq!(through(&both, request(b"\xE9")).await.status, StatusCode::BAD_REQUEST);
+            }
+        }
+    }
+    let now = counters.snapshot();
+    assert_eq!((now.refused(ErrorKind::MissingContinuation), now.refused_otherwise), (12, 0));
+}
+
 #[tokio::test]
 async fn the_answer_to_a_bad_request_can_be_another_one() {
     let layer = ValidateUtf8RequestLayer::new().on_refusal(|refusal: &Refusal| {

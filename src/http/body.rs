@@ -12,6 +12,7 @@ use pin_project_lite::pin_project;
 
 use super::counters::HttpCounters;
 use super::error::{BoxError, Utf8BodyError};
+use super::fields::check_values;
 use super::filter::Filter;
 use super::integrity;
 use super::multipart::{Multipart, MultipartError};
@@ -75,6 +76,7 @@ pin_project! {
         watch: Watch,
         // Bytes to take and drop after an error.
         drain: u64,
+        check_trailers: bool,
     }
 }
 
@@ -137,6 +139,7 @@ impl<B> Utf8Body<B> {
             state: State::Flowing,
             watch: Watch::none(),
             drain: 0,
+            check_trailers: false,
         }
     }
 
@@ -146,7 +149,14 @@ impl<B> Utf8Body<B> {
         self.watched(Watch::new(Message::Request, None, counters.clone()))
     }
 
+    /// Sets whether the values of trailer fields are checked; by default they are not.
+    #[must_use]
+    pub fn check_trailers(self, check: bool) -> Self {
+        Self { check_trailers: check, ..self }
+    }
+
     pub(crate) fn watched(self, watch: Watch) -> Self {
+        watch.body();
         Self { watch, ..self }
     }
 
@@ -228,6 +238,13 @@ where
             if !matches!(this.state, State::Flowing | State::Finished(Then::Ask)) {
                 match mem::replace(this.state, State::Done) {
                     State::Finished(Then::Trailers(mut trailers)) => {
+                        if *this.check_trailers
+                            && let Err((name, error)) = check_values(&trailers)
+                        {
+                            let error = Utf8BodyError::Trailer { name, error };
+                            this.watch.refuse(&error);
+                            return Poll::Ready(Some(Err(error)));
+                        }
                         if this.filter.has_changed() {
                             integrity::remove_digests(&mut trailers);
                         }

@@ -11,6 +11,8 @@ use pin_project_lite::pin_project;
 
 use super::body::Utf8Body;
 use super::error::{BoxError, Utf8BodyError};
+use super::fields::check_values;
+use super::watch::Watch;
 
 pin_project! {
     /// The body that a layer hands on: as it came, checked as it streams, or checked before.
@@ -26,7 +28,7 @@ pin_project! {
 pin_project! {
     #[project = KindProj]
     enum Kind<B> {
-        Unchecked { #[pin] inner: B },
+        Unchecked { #[pin] inner: B, trailers: Option<Watch> },
         // In a box: what is handed on moves often, from service to service, into frameworks that box it.
         Streaming { body: Pin<Box<Utf8Body<B>>> },
         Held { data: Option<Bytes>, trailers: Option<Box<HeaderMap>> },
@@ -36,7 +38,12 @@ pin_project! {
 
 impl<B> CheckedBody<B> {
     pub(crate) const fn unchecked(inner: B) -> Self {
-        Self { kind: Kind::Unchecked { inner } }
+        Self { kind: Kind::Unchecked { inner, trailers: None } }
+    }
+
+    /// A body of which nothing but the trailer fields is checked.
+    pub(crate) const fn only_trailers(inner: B, watch: Watch) -> Self {
+        Self { kind: Kind::Unchecked { inner, trailers: Some(watch) } }
     }
 
     pub(crate) const fn streaming(body: Pin<Box<Utf8Body<B>>>) -> Self {
@@ -66,11 +73,24 @@ where
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Utf8BodyError>>> {
-        match self.project().kind.project() {
-            KindProj::Unchecked { inner } => Poll::Ready(ready!(inner.poll_frame(cx)).map(|frame| {
-                let to_bytes = |mut data: B::Data| data.copy_to_bytes(data.remaining());
-                frame.map(|frame| frame.map_data(to_bytes)).map_err(Utf8BodyError::inner)
-            })),
+        let mut this = self.project();
+        match this.kind.as_mut().project() {
+            KindProj::Unchecked { inner, trailers } => {
+                let frame = ready!(inner.poll_frame(cx));
+                if let (Some(watch), Some(Ok(frame))) = (trailers, &frame)
+                    && let Some(fields) = frame.trailers_ref()
+                    && let Err((name, error)) = check_values(fields)
+                {
+                    let error = Utf8BodyError::Trailer { name, error };
+                    watch.refuse(&error);
+                    this.kind.set(Kind::Failed { error: None });
+                    return Poll::Ready(Some(Err(error)));
+                }
+                Poll::Ready(frame.map(|frame| {
+                    let to_bytes = |mut data: B::Data| data.copy_to_bytes(data.remaining());
+                    frame.map(|frame| frame.map_data(to_bytes)).map_err(Utf8BodyError::inner)
+                }))
+            }
             KindProj::Streaming { body } => body.as_mut().poll_frame(cx),
             KindProj::Held { data, trailers } => {
                 let trailers = || trailers.take().map(|trailers| Frame::trailers(*trailers));
@@ -82,7 +102,7 @@ where
 
     fn is_end_stream(&self) -> bool {
         match &self.kind {
-            Kind::Unchecked { inner } => inner.is_end_stream(),
+            Kind::Unchecked { inner, .. } => inner.is_end_stream(),
             Kind::Streaming { body } => body.is_end_stream(),
             Kind::Held { data, trailers } => data.is_none() && trailers.is_none(),
             Kind::Failed { error } => error.is_none(),
@@ -91,7 +111,7 @@ where
 
     fn size_hint(&self) -> SizeHint {
         match &self.kind {
-            Kind::Unchecked { inner } => inner.size_hint(),
+            Kind::Unchecked { inner, .. } => inner.size_hint(),
             Kind::Streaming { body } => body.size_hint(),
             Kind::Held { data, .. } => {
                 SizeHint::with_exact(data.as_ref().map_or(0, |data| data.len() as u64))

@@ -3,6 +3,8 @@
 use core::error::Error;
 use core::fmt;
 
+use http::HeaderName;
+
 use super::multipart::MultipartError;
 use crate::error::{ByteCount, Utf8Error};
 
@@ -22,6 +24,13 @@ pub enum Utf8BodyError {
     Undecodable(Undecodable),
     /// The `multipart/form-data` cannot be taken apart.
     Multipart(MultipartError),
+    /// The value of a trailer field is not well-formed.
+    Trailer {
+        /// The name of the field.
+        name: HeaderName,
+        /// The error. Its offset counts from the start of the value.
+        error: Utf8Error,
+    },
     /// The inner body failed. An inner body that is checked too is not such a one: its error is handed on as it is.
     Inner(BoxError),
 }
@@ -39,10 +48,11 @@ pub struct Undecodable {
 }
 
 impl Utf8BodyError {
-    /// Where and why the text was ill-formed, if that is the error.
+    /// Where and why the text was ill-formed, if that is the error. The offset counts from the start of the body, or of
+    /// the value of a [trailer field](Self::Trailer).
     pub fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
-            Self::IllFormed(error) => Some(*error),
+            Self::IllFormed(error) | Self::Trailer { error, .. } => Some(*error),
             _ => None,
         }
     }
@@ -94,6 +104,7 @@ impl fmt::Display for Utf8BodyError {
             Self::IllFormed(error) => error.fmt(f),
             Self::Undecodable(error) => error.fmt(f),
             Self::Multipart(error) => error.fmt(f),
+            Self::Trailer { name, error } => write!(f, "trailer {name}: {error}"),
             Self::Inner(_) => f.write_str("the body failed"),
         }
     }

@@ -1,7 +1,7 @@
 //! Text outside the body: header values, the path and the query.
 
 use http::request::Parts;
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, HeaderName, Uri};
 
 use super::refusal::Reason;
 use crate::decoder::Utf8Decoder;
@@ -27,10 +27,7 @@ impl Fields {
 
     pub(crate) fn check_headers(self, headers: &HeaderMap) -> Result<(), Reason> {
         if self.headers {
-            for (name, value) in headers {
-                check(value.as_bytes().iter().copied())
-                    .map_err(|error| Reason::Header(name.clone(), error))?;
-            }
+            check_values(headers).map_err(|(name, error)| Reason::Header(name, error))?;
         }
         Ok(())
     }
@@ -44,6 +41,18 @@ impl Fields {
         }
         Ok(())
     }
+}
+
+/// Checks the values of all fields: the name of the first that is ill-formed, and where it is.
+pub(crate) fn check_values(fields: &HeaderMap) -> Result<(), (HeaderName, Utf8Error)> {
+    for (name, value) in fields {
+        let mut decoder = Utf8Decoder::new();
+        decoder
+            .validate(value.as_bytes())
+            .and_then(|()| decoder.finish())
+            .map_err(|error| (name.clone(), error))?;
+    }
+    Ok(())
 }
 
 fn check(bytes: impl Iterator<Item = u8>) -> Result<(), Utf8Error> {

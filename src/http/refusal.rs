@@ -44,6 +44,8 @@ pub enum Reason {
     Multipart(MultipartError),
     /// The value of a header field is not well-formed. The offset counts from its start.
     Header(HeaderName, Utf8Error),
+    /// The value of a trailer field is not well-formed. The offset counts from its start.
+    Trailer(HeaderName, Utf8Error),
     /// The percent-decoded path is not well-formed. The offset counts decoded bytes.
     Path(Utf8Error),
     /// The percent-decoded query is not well-formed. The offset counts decoded bytes, from after the `?`.
@@ -73,9 +75,11 @@ impl Reason {
     /// What is ill-formed, if that is the reason.
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
-            Self::Body(error) | Self::Header(_, error) | Self::Path(error) | Self::Query(error) => {
-                Some(*error)
-            }
+            Self::Body(error)
+            | Self::Header(_, error)
+            | Self::Trailer(_, error)
+            | Self::Path(error)
+            | Self::Query(error) => Some(*error),
             _ => None,
         }
     }
@@ -83,9 +87,11 @@ impl Reason {
     /// One word for logs and replies: the name of an [`ErrorKind`](crate::ErrorKind), or of the reason.
     pub const fn kind(&self) -> &'static str {
         match self {
-            Self::Body(error) | Self::Header(_, error) | Self::Path(error) | Self::Query(error) => {
-                error.kind.as_str()
-            }
+            Self::Body(error)
+            | Self::Header(_, error)
+            | Self::Trailer(_, error)
+            | Self::Path(error)
+            | Self::Query(error) => error.kind.as_str(),
             Self::Undecodable(_) => "Undecodable",
             Self::Multipart(_) => "Multipart",
             Self::ContentType(_) => "ContentType",
@@ -102,9 +108,11 @@ impl Reason {
     /// Where the fault starts and how many bytes it has, if it is at a place.
     pub const fn place(&self) -> Option<(u64, u64)> {
         match self {
-            Self::Body(error) | Self::Header(_, error) | Self::Path(error) | Self::Query(error) => {
-                Some((error.offset, error.len as u64))
-            }
+            Self::Body(error)
+            | Self::Header(_, error)
+            | Self::Trailer(_, error)
+            | Self::Path(error)
+            | Self::Query(error) => Some((error.offset, error.len as u64)),
             Self::Undecodable(error) => Some((error.offset, error.len as u64)),
             Self::Multipart(error) => error.offset_and_len(),
             Self::ContentType(error) => Some((error.offset as u64, 0)),
@@ -120,6 +128,7 @@ impl fmt::Display for Reason {
             Self::Undecodable(error) => error.fmt(f),
             Self::Multipart(error) => error.fmt(f),
             Self::Header(name, error) => write!(f, "field {name}: {error}"),
+            Self::Trailer(name, error) => write!(f, "trailer {name}: {error}"),
             Self::Path(error) => write!(f, "path: {error}"),
             Self::Query(error) => write!(f, "query: {error}"),
             Self::ContentType(error) => error.fmt(f),
@@ -155,6 +164,7 @@ impl Refusal {
             Utf8BodyError::IllFormed(error) => Some(Reason::Body(*error)),
             Utf8BodyError::Undecodable(error) => Some(Reason::Undecodable(*error)),
             Utf8BodyError::Multipart(error) => Some(Reason::Multipart(*error)),
+            Utf8BodyError::Trailer { name, error } => Some(Reason::Trailer(name.clone(), *error)),
             Utf8BodyError::Inner(_) => None,
         }
     }

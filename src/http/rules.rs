@@ -16,6 +16,7 @@ use super::multipart::{Multipart, MultipartError};
 use super::refusal::{Message, Reason, Refusal};
 use super::transcode::Transcoder;
 use super::urlencoded::UrlEncoded;
+use super::watch::Watch;
 use crate::content_type::{Charset, ContentType, is_or_extends};
 use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
@@ -35,6 +36,7 @@ use crate::text::TextDecoder;
 /// | a body without a `Content-Type` | checked as UTF-8 | passes | [`missing_content_type`](Self::missing_content_type) |
 /// | a `Content-Type` outside the grammar, or two that differ | `400` | `502` | [`malformed_content_type`](Self::malformed_content_type) |
 /// | `charset` parameters that contradict each other | `400` | `502` | |
+/// | trailer fields | checked | pass | [`check_trailers`](Self::check_trailers) |
 /// | `multipart/form-data` | passes | passes | [`form_data`](Self::form_data) |
 /// | any other type | passes | passes | [`text_types`](Self::text_types) |
 ///
@@ -62,6 +64,7 @@ pub struct BodyRules {
     codings: Uncheckable,
     ranges: Uncheckable,
     form_data: bool,
+    trailers: bool,
     decoder: TextDecoder,
 }
 
@@ -156,6 +159,7 @@ impl BodyRules {
             codings: Uncheckable::Refuse,
             ranges: Uncheckable::Refuse,
             form_data: false,
+            trailers: true,
             decoder: TextDecoder::new(),
         }
     }
@@ -168,6 +172,7 @@ impl BodyRules {
             .other_charset(OtherCharset::Pass)
             .content_codings(Uncheckable::Pass)
             .content_ranges(Uncheckable::Pass)
+            .check_trailers(false)
     }
 
     /// Sets which media types are text, in place of [`is_text_type`].
@@ -237,6 +242,14 @@ impl BodyRules {
         self
     }
 
+    /// Sets whether the values of trailer fields are checked, of all bodies that have any. An ill-formed value is an
+    /// error under every policy: it is not repaired.
+    #[must_use]
+    pub const fn check_trailers(mut self, check: bool) -> Self {
+        self.trailers = check;
+        self
+    }
+
     /// Sets the policies for ill-formed text and for the BOM.
     #[must_use]
     pub const fn decoder(mut self, decoder: TextDecoder) -> Self {
@@ -278,6 +291,7 @@ impl BodyRules {
         };
         let plan = if is_empty(headers, &body) { Ok(Plan::Pass) } else { self.judge(headers) };
         let filter = match plan.map_err(|reason| refuse(reason, headers))? {
+            Plan::Pass if self.trailers => return Ok(CheckedBody::only_trailers(body, Watch::none())),
             Plan::Pass => return Ok(CheckedBody::unchecked(body)),
             Plan::Text => {
                 self.adapt(headers);
@@ -296,7 +310,12 @@ impl BodyRules {
                 Filter::Transcode(transcoder)
             }
         };
-        Ok(CheckedBody::streaming(Box::pin(Utf8Body::with_filter(body, filter))))
+        let body = Utf8Body::with_filter(body, filter).check_trailers(self.trailers);
+        Ok(CheckedBody::streaming(Box::pin(body)))
+    }
+
+    pub(crate) const fn checks_trailers(&self) -> bool {
+        self.trailers
     }
 
     pub(crate) const fn text_decoder(&self) -> &TextDecoder {
@@ -424,6 +443,7 @@ impl fmt::Debug for BodyRules {
             .field("codings", &self.codings)
             .field("ranges", &self.ranges)
             .field("form_data", &self.form_data)
+            .field("trailers", &self.trailers)
             .field("decoder", &self.decoder)
             .finish_non_exhaustive()
     }

@@ -25,10 +25,15 @@ impl Watch {
         Self(None)
     }
 
-    /// A watch on a body that starts now.
     pub(crate) fn new(message: Message, content_type: Option<HeaderValue>, counters: HttpCounters) -> Self {
-        counters.body();
         Self(Some(Arc::new(Watched { message, content_type, counters, refusal: OnceLock::new() })))
+    }
+
+    /// A checked body starts.
+    pub(crate) fn body(&self) {
+        if let Some(watched) = &self.0 {
+            watched.counters.body();
+        }
     }
 
     pub(crate) fn took(&self, bytes: u64) {

@@ -66,7 +66,12 @@ impl Config {
             Ok(plan) => plan,
             Err(reason) => return Start::Refuse(reason, body),
         };
+        let checks_trailers = self.rules.checks_trailers() || self.fields.headers;
         let (filter, content_type) = match plan {
+            Plan::Pass if checks_trailers && !body.is_end_stream() => {
+                let watch = self.watch(headers);
+                return Start::HandOn(CheckedBody::only_trailers(body, watch.clone()), watch);
+            }
             Plan::Pass => return Start::HandOn(CheckedBody::unchecked(body), Watch::none()),
             Plan::Text => (Filter::text(*self.rules.text_decoder()), None),
             Plan::UrlEncoded => {
@@ -82,8 +87,11 @@ impl Config {
         {
             return Start::Refuse(Reason::TooLong { limit }, body);
         }
-        let watch = Watch::new(self.message, headers.get(CONTENT_TYPE).cloned(), self.counters.clone());
-        let body = Utf8Body::with_filter(body, filter).watched(watch.clone()).draining(drain);
+        let watch = self.watch(headers);
+        let body = Utf8Body::with_filter(body, filter)
+            .check_trailers(checks_trailers)
+            .watched(watch.clone())
+            .draining(drain);
         // The services and futures around it are moved often, and are small without it.
         let body = Box::pin(body);
         match content_type {
@@ -96,6 +104,10 @@ impl Config {
             None => Start::HandOn(CheckedBody::streaming(body), watch),
             Some(limit) => Start::Hold(Gather::new(body, limit), watch),
         }
+    }
+
+    fn watch(&self, headers: &HeaderMap) -> Watch {
+        Watch::new(self.message, headers.get(CONTENT_TYPE).cloned(), self.counters.clone())
     }
 
     /// A body that was held and is good, and its header fields.

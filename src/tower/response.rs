@@ -90,7 +90,7 @@ impl ValidateUtf8ResponseLayer {
         self.with(|config| config.rules = rules)
     }
 
-    /// Checks the values of all header fields.
+    /// Checks the values of all header fields, and of trailer fields whatever the rules say of them.
     #[must_use]
     pub fn check_headers(self) -> Self {
         self.with(|config| config.fields.headers = true)
