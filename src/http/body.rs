@@ -11,6 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use super::counters::HttpCounters;
+use super::drain::Drain;
 use super::error::{BoxError, Utf8BodyError};
 use super::fields::check_values;
 use super::filter::Filter;
@@ -74,8 +75,7 @@ pin_project! {
         repaired: u64,
         state: State,
         watch: Watch,
-        // Bytes to take and drop after an error.
-        drain: u64,
+        drain: Drain,
         check_trailers: bool,
     }
 }
@@ -138,7 +138,7 @@ impl<B> Utf8Body<B> {
             repaired: 0,
             state: State::Flowing,
             watch: Watch::none(),
-            drain: 0,
+            drain: Drain::NONE,
             check_trailers: false,
         }
     }
@@ -160,9 +160,18 @@ impl<B> Utf8Body<B> {
         Self { watch, ..self }
     }
 
-    /// Tells an error only when the inner body has ended, or so many bytes more have come.
-    pub(crate) fn draining(self, drain: u64) -> Self {
+    /// Drains the inner body before an error is returned.
+    pub(crate) fn draining(self, drain: Drain) -> Self {
         Self { drain, ..self }
+    }
+
+    /// Drains the inner body.
+    pub(crate) fn poll_drain(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()>
+    where
+        B: Body,
+    {
+        let this = self.project();
+        this.drain.poll(this.inner, cx).map(|has_ended| this.watch.drained(has_ended))
     }
 
     /// The inner body.
@@ -213,7 +222,8 @@ where
             match this.state {
                 State::Done => return Poll::Ready(None),
                 State::Draining(_) => {
-                    ready!(poll_drain(this.inner, cx, this.drain));
+                    let has_ended = ready!(this.drain.poll(this.inner, cx));
+                    this.watch.drained(has_ended);
                     return Poll::Ready(match mem::replace(this.state, State::Done) {
                         State::Draining(error) => Some(Err(error)),
                         _ => None,
@@ -243,6 +253,8 @@ where
                         {
                             let error = Utf8BodyError::Trailer { name, error };
                             this.watch.refuse(&error);
+                            // Nothing comes after trailers.
+                            this.watch.drained(true);
                             return Poll::Ready(Some(Err(error)));
                         }
                         if this.filter.has_changed() {
@@ -319,23 +331,6 @@ impl<B> Utf8Body<B> {
     fn untaken(&self) -> u64 {
         self.fed - self.filter.offset()
     }
-}
-
-/// Takes and drops what comes of a body, up to its end or to `left` bytes; nothing of one that announces more.
-///
-/// A server that closes a connection on which bytes are on their way resets it, and the client may never read the
-/// answer.
-pub(crate) fn poll_drain<B: Body>(mut body: Pin<&mut B>, cx: &mut Context<'_>, left: &mut u64) -> Poll<()> {
-    while *left > 0 && body.size_hint().lower() <= *left && !body.is_end_stream() {
-        match ready!(body.as_mut().poll_frame(cx)) {
-            Some(Ok(frame)) => {
-                let bytes = frame.data_ref().map_or(0, |data| data.remaining() as u64);
-                *left = left.saturating_sub(bytes.max(1));
-            }
-            Some(Err(_)) | None => *left = 0,
-        }
-    }
-    Poll::Ready(())
 }
 
 /// Feeds the first chunk of a frame and keeps the others. `Bytes` are not copied.

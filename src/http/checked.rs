@@ -83,6 +83,8 @@ where
                 {
                     let error = Utf8BodyError::Trailer { name, error };
                     watch.refuse(&error);
+                    // Nothing comes after trailers.
+                    watch.drained(true);
                     this.kind.set(Kind::Failed { error: None });
                     return Poll::Ready(Some(Err(error)));
                 }

@@ -21,6 +21,7 @@ pub(crate) struct Gather<B> {
     first: Bytes,
     all: BytesMut,
     trailers: Option<Box<HeaderMap>>,
+    is_too_long: bool,
 }
 
 /// A whole body.
@@ -44,12 +45,15 @@ where
     B::Error: Into<BoxError>,
 {
     pub(crate) fn new(body: Pin<Box<Utf8Body<B>>>, limit: usize) -> Self {
-        Self { body, limit, first: Bytes::new(), all: BytesMut::new(), trailers: None }
+        Self { body, limit, first: Bytes::new(), all: BytesMut::new(), trailers: None, is_too_long: false }
     }
 
     /// Asks the body until it ends. After that it is not asked again.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Gathered, Interrupted>> {
         loop {
+            if self.is_too_long {
+                return self.body.as_mut().poll_drain(cx).map(|()| Err(Interrupted::TooLong));
+            }
             let frame = match ready!(self.body.as_mut().poll_frame(cx)) {
                 None => break,
                 Some(Err(error)) => return Poll::Ready(Err(Interrupted::Body(error))),
@@ -58,17 +62,19 @@ where
             match frame.into_data() {
                 Ok(data) => {
                     if self.first.len() + self.all.len() + data.len() > self.limit {
-                        return Poll::Ready(Err(Interrupted::TooLong));
+                        self.is_too_long = true;
+                        (self.first, self.all) = (Bytes::new(), BytesMut::new());
+                        continue;
                     }
                     if self.first.is_empty() && self.all.is_empty() {
                         self.first = data;
                     } else {
                         let first = core::mem::take(&mut self.first);
                         if self.all.is_empty() {
-                            let announced =
-                                usize::try_from(self.body.size_hint().lower()).unwrap_or(usize::MAX);
-                            let needed = (first.len() + data.len()).saturating_add(announced);
-                            self.all.reserve(needed.min(self.limit));
+                            // What is announced may never come: no more is reserved for it than for what has arrived.
+                            let arrived = first.len() + data.len();
+                            let announced = self.body.size_hint().lower().min(arrived as u64);
+                            self.all.reserve(arrived + announced as usize);
                         }
                         self.all.extend_from_slice(&first);
                         self.all.extend_from_slice(&data);

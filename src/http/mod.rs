@@ -19,6 +19,7 @@
 pub(crate) mod body;
 pub(crate) mod checked;
 pub(crate) mod counters;
+pub(crate) mod drain;
 pub(crate) mod error;
 pub(crate) mod fields;
 pub(crate) mod filter;

@@ -1,5 +1,6 @@
 //! What a body tells those who wait after it: counters, events, the layer that answers for it.
 
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use http::HeaderValue;
@@ -18,6 +19,8 @@ struct Watched {
     content_type: Option<HeaderValue>,
     counters: HttpCounters,
     refusal: OnceLock<Refusal>,
+    /// Whether the body was read to its end after it was rejected.
+    is_drained: AtomicBool,
 }
 
 impl Watch {
@@ -26,7 +29,13 @@ impl Watch {
     }
 
     pub(crate) fn new(message: Message, content_type: Option<HeaderValue>, counters: HttpCounters) -> Self {
-        Self(Some(Arc::new(Watched { message, content_type, counters, refusal: OnceLock::new() })))
+        Self(Some(Arc::new(Watched {
+            message,
+            content_type,
+            counters,
+            refusal: OnceLock::new(),
+            is_drained: AtomicBool::new(false),
+        })))
     }
 
     /// A checked body starts.
@@ -66,6 +75,18 @@ impl Watch {
                 let _ = watched.refusal.set(refusal);
             }
         }
+    }
+
+    /// The body was rejected and drained, to its end or not.
+    pub(crate) fn drained(&self, has_ended: bool) {
+        if let Some(watched) = &self.0 {
+            watched.is_drained.store(has_ended, Relaxed);
+        }
+    }
+
+    /// Whether the body was rejected and then read to its end.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.0.as_ref().is_some_and(|watched| watched.is_drained.load(Relaxed))
     }
 
     /// Why the body was refused, if it was.

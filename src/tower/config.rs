@@ -11,6 +11,7 @@ use http_body::Body;
 use crate::http::body::Utf8Body;
 use crate::http::checked::CheckedBody;
 use crate::http::counters::HttpCounters;
+use crate::http::drain::{Drain, Timer};
 use crate::http::error::BoxError;
 use crate::http::fields::Fields;
 use crate::http::filter::Filter;
@@ -29,8 +30,9 @@ pub(crate) struct Config {
     pub(crate) fields: Fields,
     /// Bytes to hold before the body is handed on; `None` hands it on as it streams.
     pub(crate) hold: Option<usize>,
-    /// Bytes to take and drop of a refused body before the refusal is told.
+    /// The most bytes to drain of a rejected body, and how long to wait for them.
     pub(crate) drain: u64,
+    pub(crate) drain_timer: Option<Timer>,
     pub(crate) counters: HttpCounters,
     pub(crate) on_refusal: Option<Arc<OnRefusal>>,
 }
@@ -50,11 +52,11 @@ impl Config {
     pub(crate) fn new(message: Message, rules: BodyRules, hold: Option<usize>) -> Self {
         let fields = Fields::default();
         let (counters, on_refusal) = (HttpCounters::new(), None);
-        Self { message, rules, fields, hold, drain: 0, counters, on_refusal }
+        Self { message, rules, fields, hold, drain: 0, drain_timer: None, counters, on_refusal }
     }
 
     /// Decides about a body, and makes the header fields true for what comes of it.
-    pub(crate) fn start<B>(&self, headers: &mut HeaderMap, body: B, drain: u64) -> Start<B>
+    pub(crate) fn start<B>(&self, headers: &mut HeaderMap, body: B, drain: Drain) -> Start<B>
     where
         B: Body,
         B::Error: Into<BoxError>,

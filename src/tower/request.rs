@@ -6,7 +6,7 @@ use core::task::{Context, Poll, ready};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::EXPECT;
+use http::header::{CONNECTION, EXPECT, HeaderValue};
 use http::request::Parts;
 use http::{Request, Response, Version};
 use http_body::Body;
@@ -15,9 +15,9 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::config::{Config, Start};
-use crate::http::body::poll_drain;
 use crate::http::checked::CheckedBody;
 use crate::http::counters::HttpCounters;
+use crate::http::drain::Drain;
 use crate::http::error::BoxError;
 use crate::http::gather::{Gather, Interrupted};
 use crate::http::refusal::{Message, Reason, Refusal};
@@ -97,15 +97,39 @@ impl ValidateUtf8RequestLayer {
         self.with(|config| config.hold = Some(limit))
     }
 
-    /// Sets how much of a refused HTTP/1 body is taken and dropped before the refusal is told; by default 2 MiB.
+    /// Sets how many bytes of the rest of a rejected HTTP/1 body are read and dropped before the response; by default
+    /// 2 MiB.
     ///
-    /// A server that closes a connection on which a client is still sending resets it, and the client may never read
-    /// the answer. So what is on its way is awaited, unless it is announced to be more than this. With `drain(0)`
-    /// the refusal comes with the first ill-formed byte: for peers that wait for an answer while they send. In
-    /// HTTP/2 it always does.
+    /// A server that closes a connection with unread bytes resets it, and a client that is still sending may lose the
+    /// response. So what has arrived is read first. What has not arrived is awaited if there is a
+    /// [timer](Self::drain_timer), unless it is announced to be longer than this. Where the body is not read to its end,
+    /// the response has `Connection: close`. With `drain(0)` nothing is read: for peers that wait for a response while
+    /// they send. In HTTP/2 nothing ever is, because a stream ends by itself.
     #[must_use]
     pub fn drain(self, bytes: u64) -> Self {
         self.with(|config| config.drain = bytes)
+    }
+
+    /// Sets how long the rest of a rejected body is awaited: until the future that `timer` returns is ready. By default
+    /// it is not awaited, so that no client can delay the response.
+    ///
+    /// The time counts from the moment when nothing more has arrived, once for each request.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    ///
+    /// use utf8_codec::tower::ValidateUtf8RequestLayer;
+    ///
+    /// let layer = ValidateUtf8RequestLayer::new().drain_timer(|| tokio::time::sleep(Duration::from_secs(2)));
+    /// # drop(layer);
+    /// ```
+    #[must_use]
+    pub fn drain_timer<F, T>(self, timer: F) -> Self
+    where
+        F: Fn() -> T + Send + Sync + 'static,
+        T: Future<Output = ()> + Send + Sync + 'static,
+    {
+        self.with(|config| config.drain_timer = Some(Arc::new(move || Box::pin(timer()))))
     }
 
     /// Sets which bodies are checked and how.
@@ -213,16 +237,18 @@ where
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
         let config = Arc::clone(&self.config);
         let (mut parts, body) = request.into_parts();
-        let drain = if parts.version < Version::HTTP_2 { config.drain } else { 0 };
+        let is_http1 = parts.version < Version::HTTP_2;
+        let drain =
+            || if is_http1 { Drain::new(config.drain, config.drain_timer.clone()) } else { Drain::NONE };
         let refused = |reason, parts: Parts, body| {
-            // Who expects `100-continue` has not sent anything yet.
-            let drain = if parts.headers.contains_key(EXPECT) { 0 } else { drain };
+            // A client that expects `100-continue` has not sent anything yet.
+            let drain = if parts.headers.contains_key(EXPECT) { Drain::NONE } else { drain() };
             State::Refused { reason, parts, body, drain }
         };
         if let Err(reason) = config.fields.check_request(&parts) {
-            return ValidateUtf8RequestFuture { state: refused(reason, parts, body), config };
+            return ValidateUtf8RequestFuture { state: refused(reason, parts, body), is_http1, config };
         }
-        let state = match config.start(&mut parts.headers, body, drain) {
+        let state = match config.start(&mut parts.headers, body, drain()) {
             Start::Refuse(reason, body) => refused(reason, parts, body),
             Start::HandOn(body, watch) => {
                 State::Answering { answer: self.inner.call(Request::from_parts(parts, body)), watch }
@@ -234,7 +260,7 @@ where
                 State::Holding { body, watch, call: Some((parts, service)) }
             }
         };
-        ValidateUtf8RequestFuture { state, config }
+        ValidateUtf8RequestFuture { state, is_http1, config }
     }
 }
 
@@ -246,6 +272,7 @@ pin_project! {
     {
         #[pin]
         state: State<S, B, S::Future>,
+        is_http1: bool,
         config: Arc<Config>,
     }
 }
@@ -258,7 +285,7 @@ pin_project! {
         /// The handler runs.
         Answering { #[pin] answer: F, watch: Watch },
         /// Nobody is called.
-        Refused { reason: Reason, parts: Parts, #[pin] body: B, drain: u64 },
+        Refused { reason: Reason, parts: Parts, #[pin] body: B, drain: Drain },
     }
 }
 
@@ -277,13 +304,16 @@ where
                 StateProj::Answering { answer, watch } => {
                     let response = ready!(answer.poll(cx))?;
                     return Poll::Ready(Ok(match watch.refusal() {
-                        Some(refusal) => this.config.answer(refusal),
+                        Some(refusal) => {
+                            closing(this.config.answer(refusal), *this.is_http1 && !watch.is_drained())
+                        }
                         None => response.map(CheckedBody::unchecked),
                     }));
                 }
                 StateProj::Refused { reason, parts, body, drain } => {
-                    ready!(poll_drain(body, cx, drain));
-                    return Poll::Ready(Ok(this.config.refuse(reason.clone(), &parts.headers)));
+                    let has_ended = ready!(drain.poll(body, cx));
+                    let response = this.config.refuse(reason.clone(), &parts.headers);
+                    return Poll::Ready(Ok(closing(response, *this.is_http1 && !has_ended)));
                 }
                 StateProj::Holding { body, watch, call } => {
                     let held = ready!(body.poll(cx));
@@ -293,12 +323,16 @@ where
                         Ok(gathered) => Config::release(&mut parts.headers, gathered),
                         Err(Interrupted::TooLong) => {
                             let limit = this.config.hold.unwrap_or_default();
-                            return Poll::Ready(Ok(this
-                                .config
-                                .refuse(Reason::TooLong { limit }, &parts.headers)));
+                            let response = this.config.refuse(Reason::TooLong { limit }, &parts.headers);
+                            let is_unread = *this.is_http1 && !watch.is_drained();
+                            return Poll::Ready(Ok(closing(response, is_unread)));
                         }
                         Err(Interrupted::Body(error)) => match watch.refusal() {
-                            Some(refusal) => return Poll::Ready(Ok(this.config.answer(refusal))),
+                            Some(refusal) => {
+                                let response = this.config.answer(refusal);
+                                let is_unread = *this.is_http1 && !watch.is_drained();
+                                return Poll::Ready(Ok(closing(response, is_unread)));
+                            }
                             None => CheckedBody::failed(error),
                         },
                     };
@@ -310,6 +344,14 @@ where
             this.state.set(answering);
         }
     }
+}
+
+/// Says that the connection ends after this response, if it does: an unread body is in the way of the next request.
+fn closing<B>(mut response: Response<B>, is_unread: bool) -> Response<B> {
+    if is_unread {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 impl<S, B> fmt::Debug for ValidateUtf8RequestFuture<S, B>

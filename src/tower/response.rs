@@ -16,6 +16,7 @@ use tower_service::Service;
 use super::config::{Config, Start};
 use crate::http::checked::CheckedBody;
 use crate::http::counters::HttpCounters;
+use crate::http::drain::Drain;
 use crate::http::error::BoxError;
 use crate::http::gather::{Gather, Interrupted};
 use crate::http::refusal::{Message, Reason, Refusal};
@@ -220,7 +221,7 @@ where
                     if !*has_content || !is_whole(parts.status) {
                         return Poll::Ready(Ok(Response::from_parts(parts, CheckedBody::unchecked(body))));
                     }
-                    match this.config.start(&mut parts.headers, body, 0) {
+                    match this.config.start(&mut parts.headers, body, Drain::NONE) {
                         Start::Refuse(reason, _) => {
                             return Poll::Ready(Ok(this.config.refuse(reason, &parts.headers)));
                         }

@@ -31,17 +31,25 @@ impl Telling {
 pub struct Script {
     pub frames: VecDeque<Result<Frame<Bytes>, &'static str>>,
     pub telling: Telling,
+    /// Bytes that are announced and never come.
+    pub missing: u64,
     pending: bool,
 }
 
 impl Script {
     pub fn of(chunks: &[&[u8]], telling: Telling) -> Self {
         let frames = chunks.iter().map(|chunk| Ok(Frame::data(Bytes::copy_from_slice(chunk)))).collect();
-        Self { frames, telling, pending: false }
+        Self { frames, telling, missing: 0, pending: false }
     }
 
     pub fn with_trailers(mut self, trailers: HeaderMap) -> Self {
         self.frames.push_back(Ok(Frame::trailers(trailers)));
+        self
+    }
+
+    /// A body that announces so many more bytes and never sends them.
+    pub fn that_stalls(mut self, missing: u64) -> Self {
+        self.missing = missing;
         self
     }
 
@@ -64,11 +72,14 @@ impl Body for Script {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        Poll::Ready(self.frames.pop_front())
+        match self.frames.pop_front() {
+            None if self.missing > 0 => Poll::Pending,
+            frame => Poll::Ready(frame),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.telling == Telling::EndStream && self.frames.is_empty()
+        self.telling == Telling::EndStream && self.frames.is_empty() && self.missing == 0
     }
 
     fn size_hint(&self) -> SizeHint {
@@ -76,7 +87,7 @@ impl Body for Script {
             return SizeHint::new();
         }
         let data = self.frames.iter().flatten().filter_map(Frame::data_ref);
-        SizeHint::with_exact(data.map(|data| data.len() as u64).sum())
+        SizeHint::with_exact(data.map(|data| data.len() as u64).sum::<u64>() + self.missing)
     }
 }
 
