@@ -15,6 +15,7 @@
 
 use core::error::Error;
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::io::Write as _;
 
 use axum::Router;
@@ -56,8 +57,11 @@ fn gateway() -> Router {
     let counters = HttpCounters::new();
     // Everything that comes here is text, whatever it says of itself.
     let rules = BodyRules::new().text_types(|_| true);
-    let streaming = ValidateUtf8RequestLayer::streaming().rules(rules.clone()).counters(&counters);
-    let holding = ValidateUtf8RequestLayer::new().rules(rules).counters(&counters);
+    // A client that is still sending when its request is rejected has a second to read why.
+    let timer = || tokio::time::sleep(Duration::from_secs(1));
+    let streaming =
+        ValidateUtf8RequestLayer::streaming().rules(rules.clone()).counters(&counters).drain_timer(timer);
+    let holding = ValidateUtf8RequestLayer::new().rules(rules).counters(&counters).drain_timer(timer);
     Router::new()
         .route("/text", post(count_characters).layer(streaming))
         .route("/note", post(take_note).layer(holding.check_headers().check_query()))

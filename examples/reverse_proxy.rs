@@ -1,8 +1,11 @@
 //! A reverse proxy that checks both ways: what clients send to the upstream, and what the upstream answers.
 //!
-//! A bad request is refused with `400` before the upstream hears of it. A bad response is cut off where it goes bad:
-//! its head and some good text may be with the client already, so the connection (HTTP/1.1) or the stream (HTTP/2)
-//! is closed before the body ends. What is not text passes.
+//! Ill-formed text in a request, in a form field, a trailer, the path or the query too, is rejected with `400` before
+//! the upstream receives anything. So is text that cannot be checked, because it is compressed, a range, or in another
+//! charset (`400` or `415`). Bodies of other types pass as they stream; of those only the trailers are checked.
+//!
+//! Ill-formed text in a response ends it there: its head and some good text may be with the client already, so the
+//! connection (HTTP/1.1) or the stream (HTTP/2) is closed before the body ends.
 //!
 //! Without arguments it starts an upstream of its own, talks to itself, and ends. Otherwise:
 //!
@@ -12,6 +15,7 @@
 
 use core::error::Error;
 use core::net::SocketAddr;
+use core::time::Duration;
 use std::io::Write as _;
 
 use bytes::Bytes;
@@ -27,7 +31,7 @@ use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tower::{ServiceBuilder, service_fn};
-use utf8_codec::http::{BoxError, CheckedBody, HttpCounters, Utf8BodyError};
+use utf8_codec::http::{BodyRules, BoxError, CheckedBody, HttpCounters, Utf8BodyError};
 use utf8_codec::tower::{ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 
 /// A client whose requests have been checked.
@@ -54,7 +58,14 @@ async fn serve(listener: TcpListener, upstream: Authority) -> Result<(), Box<dyn
     let client: Upstream = Client::builder(TokioExecutor::new()).build_http();
     let counters = HttpCounters::new();
     let service = ServiceBuilder::new()
-        .layer(ValidateUtf8RequestLayer::new().check_path().check_query().counters(&counters))
+        .layer(
+            ValidateUtf8RequestLayer::new()
+                .rules(BodyRules::new().form_data(true))
+                .check_path()
+                .check_query()
+                .drain_timer(|| tokio::time::sleep(Duration::from_secs(1)))
+                .counters(&counters),
+        )
         .layer(ValidateUtf8ResponseLayer::new().counters(&counters))
         .service(service_fn(move |request| forward(client.clone(), upstream.clone(), request)));
     loop {
@@ -72,8 +83,7 @@ async fn serve(listener: TcpListener, upstream: Authority) -> Result<(), Box<dyn
     }
 }
 
-/// Sends a request to the upstream. A fault that only shows while the request streams cannot reach it: the layer
-/// holds the text, and what is not text has none.
+/// Sends a request to the upstream. Its text is whole and well-formed: the layer has held and checked it.
 async fn forward(
     client: Upstream,
     upstream: Authority,

@@ -4,12 +4,8 @@
 
 mod support;
 
-use core::net::SocketAddr;
-use core::time::Duration;
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpStream;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::io::{BufReader, Write};
+use std::process::{Command, Stdio};
 
 use bytes::Bytes;
 use http::{Request, StatusCode, Version};
@@ -18,78 +14,11 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
+use support::example_server::{Answer, Server, read_answer};
 use support::{Rng, conformance, oracle};
 
-/// The server, which ends with its owner.
-struct Gateway {
-    process: Child,
-    address: SocketAddr,
-}
-
-impl Gateway {
-    fn start() -> Self {
-        let mut process = Command::new(built_example())
-            .args(["--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the example starts");
-        let mut line = String::new();
-        let out = process.stdout.as_mut().expect("a pipe");
-        BufReader::new(out).read_line(&mut line).expect("a line");
-        let address = line.trim().strip_prefix("listening on ").expect(&line).parse().expect("an address");
-        Self { process, address }
-    }
-
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).expect("the server listens");
-        stream.set_nodelay(true).expect("an option");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("an option");
-        stream
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
-    }
-
-    /// Memory that is resident, in bytes, where there is `/proc`.
-    fn resident(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-        Some(line.trim().trim_end_matches(" kB").parse::<u64>().ok()? * 1024)
-    }
-}
-
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// The program. A run of all tests builds it beside them; a run of this one does not.
-fn built_example() -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let test = std::env::current_exe().expect("a path");
-    let built = test.parent().and_then(Path::parent).expect("a folder").join("examples/axum_gateway");
-    let time = |path: &Path| path.metadata().and_then(|metadata| metadata.modified()).ok();
-    let mut sources = vec![root.join("src"), root.join("examples/axum_gateway.rs")];
-    let mut is_fresh = built.exists();
-    while let Some(source) = sources.pop() {
-        is_fresh &= source.is_dir() || time(&source) <= time(&built);
-        let entries = std::fs::read_dir(&source).into_iter().flatten().flatten();
-        sources.extend(entries.map(|entry| entry.path()));
-    }
-    if !is_fresh {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo
-            .args(["build", "--quiet", "--example", "axum_gateway", "--features", "tower"])
-            .current_dir(root);
-        if !cfg!(debug_assertions) {
-            cargo.arg("--release");
-        }
-        assert!(cargo.status().expect("cargo starts").success(), "the example builds");
-    }
-    built
+fn gateway() -> Server {
+    Server::start("axum_gateway", &[])
 }
 
 fn has(program: &str) -> bool {
@@ -102,9 +31,9 @@ fn has(program: &str) -> bool {
 }
 
 /// The characters counted, or where and why the text is ill-formed.
-type Answer = Result<usize, (u64, String, u64)>;
+type Verdict = Result<usize, (u64, String, u64)>;
 
-fn answer(status: StatusCode, text: &[u8]) -> Answer {
+fn verdict(status: StatusCode, text: &[u8]) -> Verdict {
     if status == StatusCode::OK {
         return Ok(str::from_utf8(text).unwrap().trim().parse().unwrap());
     }
@@ -116,7 +45,7 @@ fn answer(status: StatusCode, text: &[u8]) -> Answer {
     Err((number("offset"), problem["kind"].as_str().expect("kind").to_owned(), number("len")))
 }
 
-fn expected(bytes: &[u8]) -> Answer {
+fn expected(bytes: &[u8]) -> Verdict {
     let (text, errors) = oracle::decode(bytes);
     match errors.first() {
         None => Ok(text.chars().count()),
@@ -134,7 +63,7 @@ fn chunked(chunks: &[&[u8]]) -> Chunks {
 }
 
 /// Sends bodies one after the other over connections that are kept.
-async fn send_all(gateway: &Gateway, version: Version, bodies: &[Vec<Vec<u8>>]) -> Vec<Answer> {
+async fn send_all(gateway: &Server, version: Version, bodies: &[Vec<Vec<u8>>]) -> Vec<Verdict> {
     let is_http2 = version == Version::HTTP_2;
     let client = Client::builder(TokioExecutor::new()).http2_only(is_http2).build_http::<Chunks>();
     let mut answers = Vec::new();
@@ -147,7 +76,7 @@ async fn send_all(gateway: &Gateway, version: Version, bodies: &[Vec<Vec<u8>>]) 
         if status != StatusCode::OK {
             assert_eq!(response.headers()["content-type"], "application/problem+json");
         }
-        answers.push(answer(status, &response.into_body().collect().await.expect("a body").to_bytes()));
+        answers.push(verdict(status, &response.into_body().collect().await.expect("a body").to_bytes()));
     }
     answers
 }
@@ -157,7 +86,7 @@ async fn every_published_case_gets_its_verdict_as_a_chunked_body() {
     let Some(cases) = conformance::cases(|_| true) else { return };
     let cases: Vec<_> =
         cases.into_iter().filter(|case| case.dialect == "utf-8" && case.policy == "fatal").collect();
-    let gateway = Gateway::start();
+    let gateway = gateway();
     let bodies: Vec<_> = cases.iter().map(|case| case.chunks.clone()).collect();
     let answers = send_all(&gateway, Version::HTTP_11, &bodies).await;
     let mut refused = 0;
@@ -176,7 +105,7 @@ async fn every_published_case_gets_its_verdict_as_a_chunked_body() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn http_2_gives_the_same_verdicts() {
-    let gateway = Gateway::start();
+    let gateway = gateway();
     let mut rng = Rng::new(9113);
     let bodies: Vec<Vec<Vec<u8>>> = (0..300)
         .map(|round| rng.dirty_text(1 + round % 40).chunks(1 + round % 5).map(<[u8]>::to_vec).collect())
@@ -187,29 +116,9 @@ async fn http_2_gives_the_same_verdicts() {
     }
 }
 
-/// Reads one answer with a `Content-Length`.
-fn read_answer(stream: &mut impl BufRead) -> (StatusCode, Vec<u8>) {
-    let mut line = String::new();
-    stream.read_line(&mut line).expect("a status line");
-    let status = line.split(' ').nth(1).expect(&line).parse().expect(&line);
-    let mut length = 0;
-    loop {
-        line.clear();
-        stream.read_line(&mut line).expect("a field");
-        match line.trim().to_ascii_lowercase().split_once(": ") {
-            Some(("content-length", value)) => length = value.parse().expect("a number"),
-            Some(_) => {}
-            None => break,
-        }
-    }
-    let mut text = vec![0; length];
-    stream.read_exact(&mut text).expect("the body");
-    (status, text)
-}
-
 #[test]
 fn pipelined_requests_are_answered_in_their_order() {
-    let gateway = Gateway::start();
+    let gateway = gateway();
     let mut stream = gateway.connect();
     let mut requests = Vec::new();
     for text in ["é", "€€", ""] {
@@ -223,8 +132,8 @@ fn pipelined_requests_are_answered_in_their_order() {
     stream.write_all(&requests).expect("the server reads");
     let mut stream = BufReader::new(stream);
     let mut next = || {
-        let (status, text) = read_answer(&mut stream);
-        answer(status, &text)
+        let Answer { status, text, .. } = read_answer(&mut stream);
+        verdict(status, &text)
     };
     assert_eq!((next(), next(), next()), (Ok(1), Ok(2), Ok(0)));
     assert_eq!(next(), Err((2, "Truncated".into(), 2)));
@@ -233,7 +142,7 @@ fn pipelined_requests_are_answered_in_their_order() {
 
 #[test]
 fn bytes_that_come_one_by_one_are_text_like_any_other() {
-    let gateway = Gateway::start();
+    let gateway = gateway();
     let stream = gateway.connect();
     let mut reader = BufReader::new(stream.try_clone().expect("a clone"));
     let mut stream = stream;
@@ -243,17 +152,17 @@ fn bytes_that_come_one_by_one_are_text_like_any_other() {
             stream.write_all(&[b"1\r\n", &[*byte][..], b"\r\n"].concat()).unwrap();
         }
         stream.write_all(b"0\r\n\r\n").unwrap();
-        let (status, text) = read_answer(&mut reader);
+        let Answer { status, text, .. } = read_answer(&mut reader);
         match expected(bytes) {
             Ok(characters) => assert_eq!(text, format!("noted {characters} characters").as_bytes()),
-            wrong => assert_eq!(answer(status, &text), wrong),
+            wrong => assert_eq!(verdict(status, &text), wrong),
         }
     }
 }
 
 #[test]
 fn a_charset_that_is_not_utf_8_is_refused_and_contradictions_too() {
-    let gateway = Gateway::start();
+    let gateway = gateway();
     let mut stream = gateway.connect();
     let mut reader = BufReader::new(stream.try_clone().expect("a clone"));
     for (content_type, status) in [
@@ -267,13 +176,13 @@ fn a_charset_that_is_not_utf_8_is_refused_and_contradictions_too() {
             "POST /text HTTP/1.1\r\nhost: x\r\ncontent-type: {content_type}\r\ncontent-length: 0\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).unwrap();
-        assert_eq!(read_answer(&mut reader).0, status, "{content_type}");
+        assert_eq!(read_answer(&mut reader).status, status, "{content_type}");
     }
 }
 
 #[test]
 fn curl_and_python_send_characters_in_pieces() {
-    let gateway = Gateway::start();
+    let gateway = gateway();
     let url = gateway.url("/text");
     if has("curl") {
         let curl = |bytes: &[u8], arguments: &[&str]| {
@@ -296,7 +205,7 @@ fn curl_and_python_send_characters_in_pieces() {
             curl.stdin.take().expect("a pipe").write_all(bytes).expect("curl reads");
             let out = curl.wait_with_output().expect("curl ends").stdout;
             let (text, status) = out.split_at(out.iter().rposition(|byte| *byte == b'\n').expect("a status"));
-            answer(StatusCode::from_bytes(&status[1..]).expect("a status"), text)
+            verdict(StatusCode::from_bytes(&status[1..]).expect("a status"), text)
         };
         for bytes in ["naïve €".as_bytes(), b"na\xEFve", b"ends \xF0\x9F"] {
             for arguments in [&["-H", "transfer-encoding: chunked"][..], &[], &["--http2-prior-knowledge"]] {
@@ -335,7 +244,7 @@ print("done")
 }
 
 /// Streams `bytes` bytes of text and counts them.
-fn stream_through(gateway: &Gateway, bytes: usize) -> (Answer, u64) {
+fn stream_through(gateway: &Server, bytes: usize) -> (Verdict, u64) {
     let mut stream = gateway.connect();
     stream.write_all(b"POST /text HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
     // Characters of every length; the first of a chunk is cut.
@@ -354,16 +263,43 @@ fn stream_through(gateway: &Gateway, bytes: usize) -> (Answer, u64) {
         }
     }
     stream.write_all(b"1\r\n\xA9\r\n0\r\n\r\n").unwrap();
-    let (status, text_of_it) = read_answer(&mut BufReader::new(stream));
+    let Answer { status, text: text_of_it, .. } = read_answer(&mut BufReader::new(stream));
     let characters = rounds * text.chars().count() + 2;
-    assert_eq!(answer(status, &text_of_it), Ok(characters));
+    assert_eq!(verdict(status, &text_of_it), Ok(characters));
     (Ok(characters), most)
 }
 
 #[test]
 fn a_gibibyte_takes_no_more_memory_than_a_short_body() {
-    let gateway = Gateway::start();
+    let gateway = gateway();
     let short = stream_through(&gateway, 4 << 20).1;
     let long = stream_through(&gateway, 1 << 30).1;
     assert!(long < short + (4 << 20), "{short} bytes for 4 MiB, {long} for 1 GiB");
+}
+
+#[test]
+fn a_client_that_announces_a_body_and_stops_gets_its_answer() {
+    let gateway = gateway();
+    for path in ["/text", "/note"] {
+        let mut stream = gateway.connect();
+        let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: 2000000\r\n\r\n");
+        stream.write_all(&[head.as_bytes(), b"bad: \xFF!"].concat()).unwrap();
+        let answer = read_answer(&mut BufReader::new(stream));
+        assert_eq!(answer.headers["connection"], "close", "the rest is not awaited for ever");
+        assert_eq!(verdict(answer.status, &answer.text), Err((5, "InvalidLead".into(), 1)));
+    }
+}
+
+#[test]
+fn a_trailer_is_text_too() {
+    let gateway = gateway();
+    let mut stream = gateway.connect();
+    let mut reader = BufReader::new(stream.try_clone().expect("a clone"));
+    for path in ["/text", "/note"] {
+        let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(b"1\r\na\r\n0\r\nx-sum: ab\xFF\r\n\r\n").unwrap();
+        let answer = read_answer(&mut reader);
+        assert_eq!(verdict(answer.status, &answer.text), Err((2, "InvalidLead".into(), 1)), "{path}");
+    }
 }

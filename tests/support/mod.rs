@@ -6,6 +6,8 @@ pub mod bodies;
 pub mod conformance;
 #[cfg(feature = "transcode")]
 pub mod encodings;
+#[cfg(feature = "tower")]
+pub mod example_server;
 pub mod hostile;
 pub mod oracle;
 #[cfg(feature = "cli")]
