@@ -1,24 +1,24 @@
-//! Text only, please: the filter in a proxy's body hook, and the relay as a proxy of its own.
+//! The filter in a proxy's body hook, in an engine's own buffer, and the relay as a proxy of its own.
 //!
-//! Without arguments it drives itself on loopback and ends. With `--listen ADDR [UPSTREAM]` it is a proxy,
-//! to an echo server of its own if no other is named.
+//! Without arguments it runs all three on loopback and ends. With `--listen ADDR [UPSTREAM]` it is a proxy; without
+//! UPSTREAM, to an echo server of its own.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use utf8_codec::proxy::{Direction, End, Filter, Relay, Verdict};
-use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
+use utf8_codec::proxy::{Direction, Edit, End, Filter, Relay, Verdict};
+use utf8_codec::{Ascii, ErrorPolicy, TextDecoder, Utf8Error};
 
-/// What a proxy keeps for each request: pingora calls it `CTX`, proxy-wasm the HTTP context.
+/// What a proxy keeps for each request: `CTX` in pingora, the HTTP context in proxy-wasm.
 struct Context {
     body: Filter,
 }
 
-/// The parameters of pingora's `request_body_filter`, but for the session: the chunk is replaced by what goes on to
-/// the upstream server. In proxy-wasm the same three lines stand between `get_http_request_body` and
-/// `set_http_request_body`.
+/// Pingora's `request_body_filter` without the session: the chunk is replaced by what is sent to the server.
+///
+/// `None` ends a body there, so the filter leaves it only at the end.
 fn request_body_filter(
     body: &mut Option<Bytes>,
     end_of_stream: bool,
@@ -26,35 +26,61 @@ fn request_body_filter(
 ) -> Result<(), Utf8Error> {
     match context.body.filter(body, end_of_stream) {
         Verdict::Pass | Verdict::Repaired(_) => Ok(()),
-        // A proxy that has sent nothing yet answers 400; one that has can only close.
-        Verdict::Refuse(error) => Err(error),
+        // The engine answers 400 if nothing was sent yet, and closes otherwise.
+        Verdict::Reject(error) => Err(error),
     }
 }
 
 fn body_hooks() {
     let mut context = Context { body: Filter::new() };
-    let mut body = Some(Bytes::from_static(b"{\"name\":\"Bj\xC3"));
-    assert_eq!(request_body_filter(&mut body, false, &mut context), Ok(()));
-    assert_eq!(body.as_deref(), Some(&b"{\"name\":\"Bj"[..]), "half a character waits");
-    let mut body = Some(Bytes::from_static(b"\xB6rn\"}"));
-    assert_eq!(request_body_filter(&mut body, true, &mut context), Ok(()));
-    assert_eq!(body.as_deref(), Some("örn\"}".as_bytes()));
+    let chunks = [(&b"{\"name\":\"Bj\xC3"[..], false), (b"\xB6", false), (b"", false), (b"rn\"}", true)];
+    let mut sent = Vec::new();
+    for (chunk, end_of_stream) in chunks {
+        let mut body = Some(Bytes::from_static(chunk));
+        assert_eq!(request_body_filter(&mut body, end_of_stream, &mut context), Ok(()));
+        sent.extend_from_slice(&body.expect("only the end leaves none"));
+    }
+    assert_eq!(sent, "{\"name\":\"Björn\"}".as_bytes());
 
     let mut context = Context { body: Filter::new() };
     let mut body = Some(Bytes::from_static(b"../\xC0\xAF"));
-    let refused = request_body_filter(&mut body, false, &mut context).unwrap_err();
-    assert_eq!(refused.to_string(), "ill-formed UTF-8 at byte 3 (Overlong, 1 byte)");
+    let error = request_body_filter(&mut body, false, &mut context).unwrap_err();
+    assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 3 (Overlong, 1 byte)");
 
     // A repair that keeps the length keeps `Content-Length` true.
-    let substitute = ErrorPolicy::Substitute(utf8_codec::Ascii::QUESTION_MARK);
+    let substitute = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
     let mut context = Context { body: Filter::with_decoder(TextDecoder::new().on_error(substitute)) };
     let mut body = Some(Bytes::from_static(b"caf\xE9 \xF0\x9F"));
     assert_eq!(request_body_filter(&mut body, true, &mut context), Ok(()));
     assert_eq!(body.as_deref(), Some(&b"caf? ??"[..]));
-    println!("body hooks: a cut character waits, an overlong slash is refused, a repair can keep the length");
+    println!(
+        "body hooks: a cut character is held, an overlong slash is rejected, a repair can keep the length"
+    );
 }
 
-/// Relays each connection to `upstream`, and says what was ill-formed.
+/// An engine with a buffer of its own, a chain of slices, which it changes only where it has to.
+fn engine_buffer() {
+    let mut filter = Filter::new();
+    let mut unchanged = 0;
+    let mut sent = Vec::new();
+    for slice in [&b"na\xC3\xAFve "[..], b"\xF0\x9F\xA6", b"\x80 crab"] {
+        let before = sent.len();
+        let verdict = filter.feed(slice, |edit| match edit {
+            Edit::Pass(range) if range == (0..slice.len()) && sent.len() == before => {
+                unchanged += 1;
+                sent.extend_from_slice(slice);
+            }
+            Edit::Pass(range) => sent.extend_from_slice(&slice[range]),
+            Edit::Insert(bytes) => sent.extend_from_slice(bytes),
+            Edit::IllFormed(error) => panic!("{error}"),
+        });
+        assert_eq!(verdict, Verdict::Pass);
+    }
+    assert_eq!((sent, unchanged), ("naïve \u{1F980} crab".as_bytes().to_vec(), 1));
+    println!("engine buffer: a slice of good text is sent as it is");
+}
+
+/// Relays each connection to `upstream`, and prints what was ill-formed.
 async fn proxy(listener: TcpListener, upstream: String) -> std::io::Result<()> {
     let relay = Arc::new(Relay::new());
     loop {
@@ -74,7 +100,7 @@ async fn proxy(listener: TcpListener, upstream: String) -> std::io::Result<()> {
     }
 }
 
-/// Answers with what it got.
+/// Sends back what it receives.
 async fn echo(listener: TcpListener) -> std::io::Result<()> {
     loop {
         let (mut peer, _) = listener.accept().await?;
@@ -103,6 +129,7 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
     }
 
     body_hooks();
+    engine_buffer();
 
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;

@@ -3,6 +3,8 @@
 #[cfg(feature = "alloc")]
 mod collect;
 
+#[cfg(feature = "proxy")]
+pub(crate) use collect::{Sink, take};
 use core::iter::FusedIterator;
 
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
@@ -215,13 +217,13 @@ impl TextDecoder {
     }
 
     /// Where the text that is known to be good ends.
-    #[cfg(feature = "codec")]
+    #[cfg(any(feature = "codec", feature = "proxy"))]
     pub(crate) const fn valid_up_to(&self) -> u64 {
         self.decoder.valid_up_to()
     }
 
     /// Whether plain validation says it all: no BOM to judge, no subset.
-    #[cfg(feature = "codec")]
+    #[cfg(any(feature = "codec", feature = "proxy"))]
     pub(crate) fn is_past_start(&self) -> bool {
         self.subset.is_none() && (matches!(self.bom, BomPolicy::Keep) || self.valid_up_to() > 0)
     }
@@ -233,9 +235,15 @@ impl TextDecoder {
     }
 
     /// [`Utf8Decoder::validate`]: an error is neither judged nor counted. Only past the start.
-    #[cfg(feature = "codec")]
+    #[cfg(any(feature = "codec", feature = "proxy"))]
     pub(crate) fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
         self.decoder.validate(chunk)
+    }
+
+    /// What becomes of an error that [`validate`](Self::validate) returned, and of its bytes.
+    #[cfg(feature = "proxy")]
+    pub(crate) fn apply_policy(&mut self, error: Utf8Error, bytes: &[u8]) -> TextPiece<'static> {
+        self.rules().judge(error, bytes)
     }
 
     /// Goes to a place between characters, unseen.

@@ -1,76 +1,194 @@
 //! The filter of one direction, without I/O.
 
+use core::ops::Range;
+
 use bytes::{Bytes, BytesMut};
 
 use crate::error::Utf8Error;
-use crate::text::{Counters, TextDecoder, TextPiece};
+use crate::text::{Counters, Sink, TextDecoder, take};
 
-/// One direction of a proxied stream: chunks go in, the text that may be forwarded comes out.
+/// One direction of a proxied stream: slices of a host's buffer go in, edits of that buffer come out.
 ///
-/// It has the shape of a proxy's body hook: the chunk is an `&mut Option<Bytes>` that is replaced by what may be
-/// forwarded, with a flag for the end of the stream (pingora's `request_body_filter`, `response_body_filter`;
-/// proxy-wasm's `on_http_request_body`, `on_downstream_data`). It knows no runtime and no socket.
+/// A proxy engine owns its buffers, and each engine changes them in its own way. The filter therefore does not take a
+/// buffer over: [`feed`](Self::feed) reads a slice and reports [`Edit`]s, which say what of the slice passes as it
+/// is, and what is inserted between. A slice of well-formed text that starts and ends between characters is one
+/// [`Edit::Pass`] of all of it. Nothing is allocated, and no runtime or socket is involved.
 ///
-/// Only whole characters leave it: an unfinished one, at most 3 bytes, waits inside for the next chunk. A chunk that
-/// is good text is forwarded as a slice of itself. One that begins inside a character, or that is repaired, is copied
-/// once; a repair can make it at most four times as long.
+/// Only whole characters pass. The bytes of a character that is not complete, at most 3, are held in the filter
+/// ([`pending`](Self::pending)) and are inserted before the slice that completes it.
 ///
-/// Repair can change the length of the stream: what tells the length in front of it (`Content-Length`) or depends on
-/// its bytes (`ETag`, digests) no longer holds, except under [`ErrorPolicy::Substitute`](crate::ErrorPolicy).
+/// [`filter`](Self::filter) applies the edits to a [`Bytes`], for engines whose hooks have that form.
+///
+/// Repair can change the length of the stream: what was sent before it and states the length (`Content-Length`) or
+/// depends on the bytes (`ETag`, digests) no longer holds, except under
+/// [`ErrorPolicy::Substitute`](crate::ErrorPolicy::Substitute). A repair makes a slice at most four times as long.
 ///
 /// ```
-/// use bytes::Bytes;
 /// use utf8_codec::ErrorKind;
-/// use utf8_codec::proxy::{Filter, Verdict};
+/// use utf8_codec::proxy::{Edit, Filter, Verdict};
 ///
 /// let mut filter = Filter::new();
-/// let mut body = Some(Bytes::from_static(b"caf\xC3"));
-/// assert_eq!(filter.filter(&mut body, false), Verdict::Pass);
-/// assert_eq!(body.as_deref(), Some(&b"caf"[..]));
-///
-/// let mut body = Some(Bytes::from_static(b"\xA9 \xFF au lait"));
-/// let Verdict::Refuse(error) = filter.filter(&mut body, true) else { panic!("FF is in no UTF-8") };
-/// assert_eq!((error.offset, error.kind), (6, ErrorKind::InvalidLead));
-/// assert_eq!(body.as_deref(), Some("é ".as_bytes()), "the good text is still to be forwarded");
+/// let mut forwarded = Vec::new();
+/// let slices = [&b"caf\xC3"[..], b"\xA9 au", b" \xFF lait"];
+/// let verdicts = slices.map(|slice| {
+///     filter.feed(slice, |edit| match edit {
+///         Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
+///         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
+///         Edit::IllFormed(error) => assert_eq!((error.offset, error.kind), (9, ErrorKind::InvalidLead)),
+///     })
+/// });
+/// assert!(matches!(verdicts, [Verdict::Pass, Verdict::Pass, Verdict::Reject(_)]));
+/// assert_eq!(forwarded, "café au ".as_bytes(), "everything before the error");
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     decoder: TextDecoder,
-    refused: Option<Utf8Error>,
+    rejected: Option<Utf8Error>,
 }
 
-/// What is to be done about a chunk. In every case the body, if it is `Some`, is to be forwarded.
+/// A change to the buffer that holds the slice, in the order of the stream.
+///
+/// Bytes of the slice that no `Pass` covers do not pass: they are replaced by the `Insert` at their position, are
+/// held until the rest of their character arrives, or are rejected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edit<'a> {
+    /// The bytes at these positions of the slice pass as they are. Never empty; ranges ascend.
+    Pass(Range<usize>),
+    /// These bytes are inserted: the held bytes of a character that the slice completes, or repairs, with short text
+    /// between them. Never empty.
+    Insert(&'a [u8]),
+    /// An ill-formed sequence, repaired or not. It is reported before the `Insert` that holds its repair, and maybe
+    /// before text that precedes it; errors among themselves are in order.
+    IllFormed(Utf8Error),
+}
+
+/// What was found in a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a refused stream must be closed"]
+#[must_use = "a rejected stream must be closed"]
 pub enum Verdict {
-    /// The chunk is good text.
+    /// Well-formed text.
     Pass,
-    /// Ill-formed sequences were repaired; this was the first of the chunk.
+    /// Ill-formed sequences, all of them repaired; this was the first.
     Repaired(Utf8Error),
-    /// After the body the stream is ill-formed: forward the body, then close. Every later chunk is refused whole,
+    /// After what passes, the stream is ill-formed: forward that, then close. Every later slice is rejected whole,
     /// with the same error.
-    Refuse(Utf8Error),
+    Reject(Utf8Error),
 }
 
 impl Filter {
-    /// A filter that refuses ill-formed text and keeps the BOM.
+    /// A filter that rejects ill-formed text and keeps the BOM.
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new())
     }
 
     /// A filter with the policies of this decoder.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
-        Self { decoder, refused: None }
+        Self { decoder, rejected: None }
     }
 
-    /// Takes the next chunk, if there is one, and leaves in its place the text that may be forwarded, if there is
-    /// any. With `end_of_stream`, an unfinished character is ill-formed.
+    /// Takes the next slice of the stream and reports what becomes of it to `edit`.
+    ///
+    /// The slice may be empty. Text, errors and offsets do not depend on where slices end.
+    pub fn feed(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Verdict {
+        if let Some(error) = self.rejected {
+            return Verdict::Reject(error);
+        }
+        let mut edits = Edits { slice, edit, first_error: None };
+        let result = if self.decoder.is_past_start() {
+            self.validate(&mut edits)
+        } else {
+            self.decoder.decode_to(slice, &mut edits)
+        };
+        self.verdict(edits.first_error, result)
+    }
+
+    /// Ends the stream: a character that is not complete is ill-formed. There is nothing to pass, so `edit` is called
+    /// with `IllFormed` and `Insert` only.
+    pub fn finish(&mut self, edit: impl FnMut(Edit<'_>)) -> Verdict {
+        if let Some(error) = self.rejected {
+            return Verdict::Reject(error);
+        }
+        let mut edits = Edits { slice: &[], edit, first_error: None };
+        let result = match self.decoder.finish() {
+            Some(piece) => take(piece, &mut edits),
+            None => Ok(()),
+        };
+        self.verdict(edits.first_error, result)
+    }
+
+    /// A slice after the first text of the stream. One call of the kernel if the slice is well-formed, wherever it
+    /// was cut.
+    fn validate(&mut self, edits: &mut Edits<'_, impl FnMut(Edit<'_>)>) -> Result<(), Utf8Error> {
+        let slice = edits.slice;
+        let start = self.decoder.offset();
+        let before = self.decoder;
+        let held = before.pending();
+        match self.decoder.validate(slice) {
+            Ok(()) => {
+                let pending = self.decoder.pending().len();
+                // Otherwise the bytes held before are among those pending now.
+                if let Some(complete) = slice.len().checked_sub(pending) {
+                    edits.insert(held);
+                    edits.pass(0..complete);
+                }
+                Ok(())
+            }
+            Err(error) => {
+                let taken = self.decoder.offset().wrapping_sub(start) as usize;
+                // An error that starts before the slice covers all that was held.
+                if let Some(complete) = taken.checked_sub(usize::from(error.len)) {
+                    edits.insert(held);
+                    edits.pass(0..complete);
+                }
+                let (bytes, len) = last_bytes(held, &slice[..taken]);
+                let bytes = &bytes[len.saturating_sub(error.len.into())..len];
+                take(self.decoder.apply_policy(error, bytes), edits)?;
+                self.decoder.decode_to(&slice[taken..], edits)
+            }
+        }
+    }
+
+    fn verdict(&mut self, first_error: Option<Utf8Error>, result: Result<(), Utf8Error>) -> Verdict {
+        match (result, first_error) {
+            (Err(error), _) => {
+                self.rejected = Some(error);
+                Verdict::Reject(error)
+            }
+            (Ok(()), Some(error)) => Verdict::Repaired(error),
+            (Ok(()), None) => Verdict::Pass,
+        }
+    }
+
+    /// Takes the next chunk, and leaves in its place the text that may be forwarded: [`feed`](Self::feed), and at the
+    /// end [`finish`](Self::finish), for hooks that replace a chunk.
+    ///
+    /// **`None` is left only at the end of the stream.** A chunk of which nothing can be forwarded yet becomes an
+    /// empty `Some`: in pingora's `request_body_filter`, `None` ends the body, and the rest of a request would be
+    /// lost. Pingora does not send an empty chunk, neither to the server nor to the client.
+    ///
+    /// A chunk that passes whole is not copied, nor is one of which only the end is held. Any other is copied once.
+    ///
+    /// ```
+    /// use bytes::Bytes;
+    /// use utf8_codec::proxy::{Filter, Verdict};
+    ///
+    /// // `async fn request_body_filter(&self, _, body: &mut Option<Bytes>, end_of_stream: bool, ctx: &mut Filter)`
+    /// let mut ctx = Filter::new();
+    /// let mut sent = Vec::new();
+    /// for (chunk, end_of_stream) in [(&b"na\xF0"[..], false), (b"\x9F", false), (b"\x98\x80x", true)] {
+    ///     let mut body = Some(Bytes::copy_from_slice(chunk));
+    ///     if let Verdict::Reject(error) = ctx.filter(&mut body, end_of_stream) {
+    ///         panic!("the hook returns an error, and the engine answers 400: {error}");
+    ///     }
+    ///     sent.push(body);
+    /// }
+    /// assert_eq!(sent, [Some("na".into()), Some("".into()), Some("\u{1F600}x".into())]);
+    /// ```
     pub fn filter(&mut self, body: &mut Option<Bytes>, end_of_stream: bool) -> Verdict {
         self.filter_with(body, end_of_stream, |_| {})
     }
 
-    /// [`filter`](Self::filter) that also hands every error, repaired or not, to `report`, in the order of the
-    /// stream.
+    /// [`filter`](Self::filter) that reports every error, repaired or not, in the order of the stream.
     pub fn filter_with(
         &mut self,
         body: &mut Option<Bytes>,
@@ -78,89 +196,113 @@ impl Filter {
         mut report: impl FnMut(Utf8Error),
     ) -> Verdict {
         let chunk = body.take().unwrap_or_default();
-        if let Some(error) = self.refused {
-            return Verdict::Refuse(error);
-        }
-        let mut text = Forward::of(&chunk);
-        let mut verdict = Verdict::Pass;
-        // Whether the stream goes on after the piece.
-        let mut judge = |piece: TextPiece<'_>| {
-            match piece {
-                TextPiece::Text(good) => text.lend(good),
-                TextPiece::Seam(seam) => text.push(&seam),
-                TextPiece::Repaired(repair, error) => {
-                    text.push(&repair);
-                    report(error);
-                    if verdict == Verdict::Pass {
-                        verdict = Verdict::Repaired(error);
-                    }
-                }
-                TextPiece::IllFormed(error) => {
-                    report(error);
-                    verdict = Verdict::Refuse(error);
-                    self.refused = Some(error);
-                }
-            }
-            self.refused.is_none()
+        let mut forward = Forward { chunk: &chunk, range: 0..0, copy: BytesMut::new() };
+        let mut edit = |edit: Edit<'_>| match edit {
+            Edit::Pass(range) => forward.pass(range),
+            Edit::Insert(bytes) => forward.insert(bytes),
+            Edit::IllFormed(error) => report(error),
         };
-        let goes_on = self.decoder.feed(&chunk).all(&mut judge);
-        if end_of_stream
-            && goes_on
-            && let Some(piece) = self.decoder.finish()
-        {
-            judge(piece);
+        let mut verdict = self.feed(&chunk, &mut edit);
+        if end_of_stream {
+            match (self.finish(&mut edit), verdict) {
+                (Verdict::Pass, _) | (Verdict::Repaired(_), Verdict::Repaired(_)) => {}
+                (at_end, _) => verdict = at_end,
+            }
         }
-        *body = text.into_bytes();
+        let text = forward.into_bytes();
+        *body = (!end_of_stream || !text.is_empty()).then_some(text);
         verdict
     }
 
-    /// Bytes taken so far, those of an unfinished character included.
+    /// Bytes taken so far, those held included.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
-    /// The bytes of an unfinished character, which wait for the next chunk.
+    /// The bytes of a character that is not complete, `0..=3` of them, held until it is.
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
     }
 
-    /// Errors met so far, by kind.
+    /// Errors so far, by kind.
     pub const fn counters(&self) -> Counters {
         self.decoder.counters()
+    }
+}
+
+/// The last bytes of two slices, at most 4, and how many.
+fn last_bytes(held: &[u8], slice: &[u8]) -> ([u8; 4], usize) {
+    let mut bytes = [0; 4];
+    let slice = &slice[slice.len().saturating_sub(bytes.len())..];
+    let held = &held[(held.len() + slice.len()).saturating_sub(bytes.len()).min(held.len())..];
+    bytes[..held.len()].copy_from_slice(held);
+    bytes[held.len()..held.len() + slice.len()].copy_from_slice(slice);
+    (bytes, held.len() + slice.len())
+}
+
+/// The edits of a slice on their way to the caller.
+struct Edits<'s, F> {
+    slice: &'s [u8],
+    edit: F,
+    first_error: Option<Utf8Error>,
+}
+
+impl<F: FnMut(Edit<'_>)> Edits<'_, F> {
+    fn pass(&mut self, range: Range<usize>) {
+        if !range.is_empty() {
+            (self.edit)(Edit::Pass(range));
+        }
+    }
+
+    fn insert(&mut self, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            (self.edit)(Edit::Insert(bytes));
+        }
+    }
+}
+
+impl<F: FnMut(Edit<'_>)> Sink for Edits<'_, F> {
+    fn borrowed(&mut self, text: &str) {
+        let start = text.as_ptr().addr() - self.slice.as_ptr().addr();
+        self.pass(start..start + text.len());
+    }
+
+    fn made(&mut self, text: &str) {
+        self.insert(text.as_bytes());
+    }
+
+    fn error(&mut self, error: Utf8Error) {
+        self.first_error.get_or_insert(error);
+        (self.edit)(Edit::IllFormed(error));
     }
 }
 
 /// The text of a chunk: a slice of it as long as that is possible, then a copy.
 struct Forward<'c> {
     chunk: &'c Bytes,
-    slice: Bytes,
+    range: Range<usize>,
     copy: BytesMut,
 }
 
-impl<'c> Forward<'c> {
-    fn of(chunk: &'c Bytes) -> Self {
-        Self { chunk, slice: Bytes::new(), copy: BytesMut::new() }
-    }
-
-    /// Text of the chunk itself.
-    fn lend(&mut self, text: &str) {
-        if self.slice.is_empty() && self.copy.is_empty() {
-            self.slice = self.chunk.slice_ref(text.as_bytes());
+impl Forward<'_> {
+    fn pass(&mut self, range: Range<usize>) {
+        if self.range.is_empty() && self.copy.is_empty() {
+            self.range = range;
         } else {
-            self.push(text);
+            let chunk = self.chunk;
+            self.insert(&chunk[range]);
         }
     }
 
-    fn push(&mut self, text: &str) {
-        if self.copy.is_empty() && !text.is_empty() {
-            self.copy.reserve(self.chunk.len() + text.len());
-            self.copy.extend_from_slice(&core::mem::take(&mut self.slice));
+    fn insert(&mut self, bytes: &[u8]) {
+        if self.copy.is_empty() {
+            self.copy.reserve(self.chunk.len() + bytes.len());
+            self.copy.extend_from_slice(&self.chunk[core::mem::take(&mut self.range)]);
         }
-        self.copy.extend_from_slice(text.as_bytes());
+        self.copy.extend_from_slice(bytes);
     }
 
-    fn into_bytes(self) -> Option<Bytes> {
-        let text = if self.copy.is_empty() { self.slice } else { self.copy.freeze() };
-        (!text.is_empty()).then_some(text)
+    fn into_bytes(self) -> Bytes {
+        if self.copy.is_empty() { self.chunk.slice(self.range) } else { self.copy.freeze() }
     }
 }

@@ -2,10 +2,17 @@
 //! around two of them.
 
 mod filter;
+#[cfg(feature = "relay")]
 mod outcome;
+#[cfg(feature = "relay")]
 mod pump;
+#[cfg(feature = "relay")]
 mod relay;
 
-pub use filter::{Filter, Verdict};
+pub use filter::{Edit, Filter, Verdict};
+#[cfg(feature = "relay")]
+#[cfg_attr(docsrs, doc(cfg(feature = "relay")))]
 pub use outcome::{Direction, End, Flow, Outcome};
+#[cfg(feature = "relay")]
+#[cfg_attr(docsrs, doc(cfg(feature = "relay")))]
 pub use relay::Relay;

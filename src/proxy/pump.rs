@@ -151,7 +151,7 @@ impl Pump {
                 *ill_formed += 1;
                 report(self.direction, error);
             });
-            if let Verdict::Refuse(error) = verdict {
+            if let Verdict::Reject(error) = verdict {
                 self.stop = Some(End::IllFormed(self.direction, error));
             }
         }

@@ -3,10 +3,12 @@
 //! Lending makes two pieces of each error, the text before it and what takes its place, and calls a kernel for each
 //! text. Where errors stand a few bytes apart, that costs more than the bytes. After an error the bytes are
 //! therefore taken one sequence at a time, until it has been calm for a while.
+//!
+//! What takes the text is a [`Sink`]: a `String`, or the edits of a filter.
 
 use alloc::string::String;
 
-use super::{Rules, TextDecoder};
+use super::{Rules, TextDecoder, TextPiece};
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
 use crate::encoding::{State, Step, UTF_8};
 use crate::error::{ErrorKind, Utf8Error};
@@ -34,6 +36,30 @@ impl Patience {
 /// far.
 const VALIDATED_FOR_SUBSET: usize = 4 * 1024;
 
+/// What takes the text of a chunk, in the order of the stream.
+pub(crate) trait Sink {
+    /// Text that is part of the chunk.
+    fn borrowed(&mut self, text: &str);
+
+    /// Text that is not part of the chunk: a character that straddled chunks, repairs, and short text between them.
+    fn made(&mut self, text: &str);
+
+    /// An error, before the text that holds its repair.
+    fn error(&mut self, error: Utf8Error);
+}
+
+impl Sink for String {
+    fn borrowed(&mut self, text: &str) {
+        self.push_str(text);
+    }
+
+    fn made(&mut self, text: &str) {
+        self.push_str(text);
+    }
+
+    fn error(&mut self, _: Utf8Error) {}
+}
+
 impl TextDecoder {
     /// Takes the next chunk and appends its text: [`feed`](Self::feed) for callers who want a `String`. The text, the
     /// errors and the counters are the same.
@@ -56,14 +82,19 @@ impl TextDecoder {
     /// # Ok::<(), utf8_codec::Utf8Error>(())
     /// ```
     pub fn decode_into(&mut self, chunk: &[u8], text: &mut String) -> Result<(), Utf8Error> {
+        self.decode_to(chunk, text)
+    }
+
+    /// [`decode_into`](Self::decode_into) for any sink.
+    pub(crate) fn decode_to(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Utf8Error> {
         let mut rest = chunk;
         if self.subset.is_some() {
-            return chunk.chunks(VALIDATED_FOR_SUBSET).try_for_each(|window| self.lend_into(window, text));
+            return chunk.chunks(VALIDATED_FOR_SUBSET).try_for_each(|window| self.lend_to(window, sink));
         }
         while self.decoder.valid_up_to() == 0 && self.bom != BomPolicy::Keep {
             let before = self.offset();
             let Some(piece) = self.feed(rest).next() else { return Ok(()) };
-            text.push_str(piece.text()?);
+            take(piece, sink)?;
             rest = &rest[self.offset().wrapping_sub(before) as usize..];
         }
         let Self { decoder, on_error, bom, counters, .. } = self;
@@ -71,20 +102,37 @@ impl TextDecoder {
         let mut pieces = decoder.feed(rest);
         while let Some(piece) = pieces.next() {
             match piece {
-                Piece::Text(good) => text.push_str(good),
-                Piece::Seam(character) => text.push(character),
+                Piece::Text(good) => sink.borrowed(good),
+                Piece::Seam(character) => sink.made(character.encode_utf8(&mut [0; 4])),
                 Piece::IllFormed(error) => {
-                    text.push_str(rules.judge(error, pieces.rejected()).text()?);
-                    return collect(&mut rules, &mut pieces, text);
+                    take(rules.judge(error, pieces.rejected()), sink)?;
+                    return collect(&mut rules, &mut pieces, sink);
                 }
             }
         }
         Ok(())
     }
 
-    fn lend_into(&mut self, chunk: &[u8], text: &mut String) -> Result<(), Utf8Error> {
-        self.feed(chunk).try_for_each(|piece| piece.text().map(|good| text.push_str(good)))
+    fn lend_to(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Utf8Error> {
+        self.feed(chunk).try_for_each(|piece| take(piece, sink))
     }
+}
+
+/// One piece for the sink.
+pub(crate) fn take(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf8Error> {
+    match piece {
+        TextPiece::Text(text) => sink.borrowed(text),
+        TextPiece::Seam(character) => sink.made(&character),
+        TextPiece::Repaired(repair, error) => {
+            sink.error(error);
+            sink.made(&repair);
+        }
+        TextPiece::IllFormed(error) => {
+            sink.error(error);
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// Bytes that are looked at together.
@@ -94,14 +142,18 @@ const STRETCH: usize = 32;
 
 /// Takes what follows an error.
 #[inline(never)]
-fn collect(rules: &mut Rules<'_>, pieces: &mut Pieces<'_, '_>, text: &mut String) -> Result<(), Utf8Error> {
+fn collect(
+    rules: &mut Rules<'_>,
+    pieces: &mut Pieces<'_, '_>,
+    sink: &mut impl Sink,
+) -> Result<(), Utf8Error> {
     let mut room = [0; ROOM];
     // Made once: it is what most errors become.
     let replacement = rules.on_error.replacement().map(ShortStr::from);
     let mut patience = Patience::LITTLE;
     loop {
         let (rest, offset) = (pieces.rest(), pieces.decoder().offset());
-        let (taken, refused) = step_by_step(rules, &replacement, patience, offset, rest, &mut room, text);
+        let (taken, refused) = step_by_step(rules, &replacement, patience, offset, rest, &mut room, sink);
         if taken > 0 {
             pieces.restart(Utf8Decoder::at(offset.wrapping_add(taken as u64)), &rest[taken..]);
         }
@@ -116,12 +168,12 @@ fn collect(rules: &mut Rules<'_>, pieces: &mut Pieces<'_, '_>, text: &mut String
                     if good.len() > Patience::SHORT {
                         patience = Patience::LITTLE;
                     }
-                    text.push_str(good);
+                    sink.borrowed(good);
                 }
                 // Not reached: after an error there is no unfinished sequence.
-                Some(Piece::Seam(character)) => text.push(character),
+                Some(Piece::Seam(character)) => sink.made(character.encode_utf8(&mut [0; 4])),
                 Some(Piece::IllFormed(error)) => {
-                    text.push_str(rules.judge(error, pieces.rejected()).text()?);
+                    take(rules.judge(error, pieces.rejected()), sink)?;
                     break;
                 }
             }
@@ -139,14 +191,14 @@ fn step_by_step(
     offset: u64,
     chunk: &[u8],
     room: &mut [u8; ROOM],
-    text: &mut String,
+    sink: &mut impl Sink,
 ) -> (usize, Option<Utf8Error>) {
     let (mut taken, mut calm, mut len, mut refused) = (0, 0, 0, None);
     while calm < patience.steps
         && let Some(window) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STEP>())
     {
         if len > ROOM - MOST {
-            flush(room, &mut len, text);
+            flush(room, &mut len, sink);
         }
         calm += 1;
         let mut ascii = 0;
@@ -183,6 +235,7 @@ fn step_by_step(
         calm = 0;
         let error = Utf8Error::new(offset.wrapping_add((taken - bytes) as u64), kind, bytes as u8);
         rules.count(error);
+        sink.error(error);
         if let Some(replacement) = replacement {
             push(room, &mut len, replacement.bytes(), replacement.len());
         } else if let Some(repair) = rules.on_error.repair(&sequence[..bytes]) {
@@ -192,7 +245,7 @@ fn step_by_step(
             break;
         }
     }
-    flush(room, &mut len, text);
+    flush(room, &mut len, sink);
     (taken, refused)
 }
 
@@ -231,11 +284,11 @@ fn push<const N: usize>(room: &mut [u8; ROOM], len: &mut usize, bytes: &[u8; N],
     }
 }
 
-fn flush(room: &[u8; ROOM], len: &mut usize, text: &mut String) {
+fn flush(room: &[u8; ROOM], len: &mut usize, sink: &mut impl Sink) {
     let bytes = &room[..*len];
     debug_assert!(core::str::from_utf8(bytes).is_ok());
     // SAFETY: `push` was given whole characters: ASCII, sequences that the machine found whole, and repairs.
     #[allow(unsafe_code)]
-    text.push_str(unsafe { core::str::from_utf8_unchecked(bytes) });
+    sink.made(unsafe { core::str::from_utf8_unchecked(bytes) });
     *len = 0;
 }

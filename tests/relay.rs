@@ -1,5 +1,5 @@
-//! `Filter` for every way of cutting, `Relay` over duplex pipes and real sockets.
-#![cfg(feature = "proxy")]
+//! `Relay` over duplex pipes and real sockets.
+#![cfg(feature = "relay")]
 #![allow(missing_docs)]
 
 mod support;
@@ -7,133 +7,13 @@ mod support;
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use bytes::Bytes;
-use support::{Rng, every_partition, oracle, some_partitions};
+use support::every_partition;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
-use utf8_codec::proxy::{Direction, End, Filter, Outcome, Relay, Verdict};
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
-
-// Filter
-
-/// Everything that a filter forwards and reports, and its last verdict.
-fn filtered(mut filter: Filter, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, Verdict) {
-    let (mut text, mut errors) = (String::new(), Vec::new());
-    let mut pass = |filter: &mut Filter, mut body: Option<Bytes>, end: bool| {
-        let verdict = filter.filter_with(&mut body, end, |error| errors.push(error));
-        if let Some(body) = body {
-            assert!(!body.is_empty(), "nothing to forward is no body");
-            text.push_str(core::str::from_utf8(&body).expect("whole characters only"));
-        }
-        verdict
-    };
-    for chunk in chunks {
-        let _ = pass(&mut filter, Some(Bytes::copy_from_slice(chunk)), false);
-    }
-    let verdict = pass(&mut filter, None, true);
-    (text, errors, verdict)
-}
-
-fn check(input: &[u8], chunks: &[&[u8]]) {
-    let (good, faults) = oracle::decode(input);
-    let facts = |errors: &[Utf8Error]| errors.iter().map(|e| (e.offset, e.kind, e.len)).collect::<Vec<_>>();
-
-    let skip = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Skip));
-    let (text, errors, _) = filtered(skip, chunks);
-    assert_eq!((text, facts(&errors)), (good, faults.clone()), "skip {chunks:02X?}");
-
-    let (text, errors, verdict) = filtered(Filter::new(), chunks);
-    assert_eq!(facts(&errors), faults[..faults.len().min(1)], "strict {chunks:02X?}");
-    let end = errors.first().map_or(input.len(), |error| error.offset as usize);
-    assert_eq!(text.as_bytes(), &input[..end], "all good bytes before the first error are forwarded");
-    assert_eq!(verdict, errors.first().map_or(Verdict::Pass, |error| Verdict::Refuse(*error)));
-
-    let replace = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
-    assert_eq!(filtered(replace, chunks).0, String::from_utf8_lossy(input), "replace {chunks:02X?}");
-}
-
-#[test]
-fn a_filter_forwards_and_reports_the_same_for_every_partition() {
-    let mut rng = Rng::new(7000);
-    for round in 0..1_000 {
-        let input = rng.dirty_text(1 + round % 8);
-        every_partition(&input, |chunks| check(&input, chunks));
-    }
-    for round in 0..50 {
-        let input = rng.dirty_text(9 + round);
-        some_partitions(&input, 10, |chunks| check(&input, chunks));
-    }
-}
-
-#[test]
-fn good_text_is_forwarded_as_a_slice_of_the_chunk() {
-    let mut filter = Filter::new();
-    let chunk = Bytes::from("schön \u{1F4A9}".as_bytes().to_vec());
-    for (range, forwarded) in [(0..chunk.len(), 0..chunk.len()), (0..chunk.len() - 1, 0..chunk.len() - 4)] {
-        let mut body = Some(chunk.slice(range));
-        assert_eq!(filter.filter(&mut body, false), Verdict::Pass);
-        let body = body.unwrap();
-        assert_eq!((body.as_ptr(), body.len()), (chunk.as_ptr(), forwarded.len()));
-    }
-    assert_eq!(filter.pending(), b"\xF0\x9F\x92");
-}
-
-#[test]
-fn a_chunk_that_only_holds_the_start_of_a_character_forwards_nothing() {
-    let mut filter = Filter::new();
-    let mut body = Some(Bytes::from_static(b"\xE2"));
-    assert_eq!((filter.filter(&mut body, false), body), (Verdict::Pass, None));
-    let mut body = Some(Bytes::new());
-    assert_eq!((filter.filter(&mut body, false), body), (Verdict::Pass, None));
-    let mut body = Some(Bytes::from_static(b"\x82\xAC"));
-    assert_eq!(filter.filter(&mut body, true), Verdict::Pass);
-    assert_eq!(body.as_deref(), Some("€".as_bytes()));
-}
-
-#[test]
-fn a_refused_stream_is_refused_for_good() {
-    let mut filter = Filter::new();
-    let refused = Verdict::Refuse(Utf8Error::new(1, ErrorKind::InvalidLead, 1));
-    let mut body = Some(Bytes::from_static(b"a\xFFb\xC0"));
-    assert_eq!((filter.filter(&mut body, false), body.as_deref()), (refused, Some(&b"a"[..])));
-    for end in [false, true] {
-        let mut body = Some(Bytes::from_static(b"good"));
-        assert_eq!((filter.filter(&mut body, end), body), (refused, None));
-    }
-    assert_eq!(filter.counters().total(), 1);
-}
-
-#[test]
-fn an_end_inside_a_character_is_refused_or_repaired() {
-    let cut = Utf8Error::new(1, ErrorKind::Truncated, 2);
-    let mut body = Some(Bytes::from_static(b"a\xE2\x82"));
-    assert_eq!(Filter::new().filter(&mut body, true), Verdict::Refuse(cut));
-    assert_eq!(body.as_deref(), Some(&b"a"[..]));
-
-    let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Escape));
-    let mut body = Some(Bytes::from_static(b"a\xE2\x82"));
-    assert_eq!(filter.filter(&mut body, false), Verdict::Pass);
-    let mut body = None;
-    assert_eq!(filter.filter(&mut body, true), Verdict::Repaired(cut));
-    assert_eq!(body.as_deref(), Some(&br"\xe2\x82"[..]));
-}
-
-#[test]
-fn a_filter_keeps_the_bom_unless_told() {
-    let text = |bom| {
-        let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(bom);
-        filtered(Filter::with_decoder(decoder), &[b"\xEF", b"\xBB", b"\xBFa"])
-    };
-    assert_eq!(text(BomPolicy::Keep).0, "\u{FEFF}a");
-    assert_eq!(text(BomPolicy::Strip).0, "a");
-    let (forwarded, errors, verdict) = text(BomPolicy::Reject);
-    assert_eq!((forwarded.as_str(), errors.len()), ("", 1), "no repair makes it acceptable");
-    assert_eq!(verdict, Verdict::Refuse(Utf8Error::new(0, ErrorKind::UnexpectedBom, 3)));
-}
-
-// Relay
+use utf8_codec::proxy::{Direction, End, Outcome, Relay};
+use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 type Reports = Arc<Mutex<Vec<(Direction, Utf8Error)>>>;
 
