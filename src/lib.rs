@@ -35,7 +35,7 @@
 //! | an async reader or writer | [`io`] | `io` (tokio), `futures-io` |
 //! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http`, `tower`, `encoding_rs`; `alloc` |
 //! | mail | [`mime`] | `mime` |
-//! | a proxied connection | [`proxy`] | `proxy` |
+//! | a proxied connection | [`proxy`] | `proxy`; `relay` for the TCP pump |
 //! | UTF-16, CESU-8, Latin-1 and nine other encodings | [`transcode`], [`detect`] | `transcode` |
 //!
 //! Every adapter is made by `new(inner)`, which is strict and keeps a byte order mark, or by
@@ -60,7 +60,7 @@
         feature = "io",
         feature = "tower",
         feature = "mime",
-        feature = "proxy",
+        feature = "relay",
         feature = "transcode"
     )),
     allow(rustdoc::broken_intra_doc_links)
