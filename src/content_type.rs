@@ -247,9 +247,13 @@ impl<'h> Cursor<'h> {
         Ok(())
     }
 
-    /// OWS (RFC 9110 §5.6.3), and the line ends of a folded MIME header.
+    /// `OWS` (RFC 9110 §5.6.3); in mail, where a field may be folded, line ends too.
     fn white_space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+        while match self.peek() {
+            Some(b' ' | b'\t') => true,
+            Some(b'\r' | b'\n') => self.dialect == Dialect::Mail,
+            _ => false,
+        } {
             self.at += 1;
         }
     }
@@ -320,10 +324,11 @@ impl<'h> Cursor<'h> {
                 self.between()?;
                 let value = match self.peek() {
                     Some(b'"') => self.quoted_string()?,
-                    _ if self.dialect == Dialect::Mail => {
-                        Cow::Borrowed(self.token(is_mail_value)?.as_bytes())
+                    _ if self.dialect == Dialect::Http => Cow::Borrowed(self.token(is_token)?.as_bytes()),
+                    next if rfc2231::may_be_empty(name) && !next.is_some_and(is_mail_value) => {
+                        Cow::Borrowed(&b""[..])
                     }
-                    _ => Cow::Borrowed(self.token(is_value_token)?.as_bytes()),
+                    _ => Cow::Borrowed(self.token(is_mail_value)?.as_bytes()),
                 };
                 parameters.push((name, value));
             }
@@ -383,14 +388,10 @@ fn is_token(byte: u8) -> bool {
     TOKEN[usize::from(byte)]
 }
 
-/// RFC 2045 §5.1 also has braces, which mailers do put into boundaries.
-fn is_value_token(byte: u8) -> bool {
-    is_token(byte) || matches!(byte, b'{' | b'}')
-}
-
-/// What mailers put into a boundary without quoting it, though RFC 2045 §5.1 asks them to.
+/// The characters of a value in mail: `token` of RFC 2045 §5.1, which has braces, and what mailers leave unquoted in
+/// boundaries although it is none (`=`, `/`, `:`, `?`).
 fn is_mail_value(byte: u8) -> bool {
-    is_value_token(byte) || matches!(byte, b'=' | b'/' | b':' | b'?')
+    is_token(byte) || matches!(byte, b'{' | b'}' | b'=' | b'/' | b':' | b'?')
 }
 
 /// `qdtext` of RFC 9110 §5.6.4.

@@ -48,12 +48,12 @@ fn every_charset_parameter_has_a_say() {
 
 #[test]
 fn types_and_parameters_come_out_as_they_were_meant() {
-    let value = b" Multipart/Form-Data ;; boundary=\"a \\\"b\\\\c\xC3\xA9\"\t;\tx={y}; ";
+    let value = b" Multipart/Form-Data ;; boundary=\"a \\\"b\\\\c\xC3\xA9\"\t;\tx=y!; ";
     let form = ContentType::parse(value).expect("a media type");
     assert!(form.is("multipart", "form-data"));
     assert_eq!((form.top(), form.subtype(), form.suffix()), ("Multipart", "Form-Data", None));
     assert_eq!(form.parameter("Boundary"), Some("a \"b\\cé".as_bytes()));
-    assert_eq!(form.parameter("x"), Some(&b"{y}"[..]));
+    assert_eq!(form.parameter("x"), Some(&b"y!"[..]));
     assert_eq!(form.parameter("y"), None);
     assert_eq!(form.parameters().count(), 2);
     let atom = ContentType::parse(b"application/vnd.x+y+XML").expect("a media type");
@@ -81,6 +81,17 @@ fn what_is_not_in_the_grammar_is_refused_where_it_leaves_it() {
         (b"text/plain; charset=\"a\0\"", 22),
         (b"text/plain; charset=\"a\\\0\"", 23),
         (b"text/plain; charset=utf-8(comment)", 25),
+        // No line ends in a field (RFC 9110 section 5.5), and no braces in a token (section 5.6.2).
+        (b"\r\ntext/plain", 0),
+        (b"text/plain\r\n", 10),
+        (b"text/plain;\r\n charset=utf-8", 11),
+        (b"text/plain;\ncharset=utf-8", 11),
+        (b"text/plain;\x0Ccharset=utf-8", 11),
+        (b"text/plain; charset=\"utf\r\n -8\"", 24),
+        (b"text/plain; x={y}", 14),
+        (b"text/plain; x=y}", 15),
+        (b"text/{plain", 5),
+        (b"{/plain", 0),
         (b"te\xC3\xA9xt/plain", 2),
     ] {
         let error = ContentType::parse(value).expect_err(&String::from_utf8_lossy(value));
@@ -112,6 +123,17 @@ fn mail_has_comments_folds_and_parameters_in_pieces() {
         mail("text/plain; charset*0=utf; charset*1=-8; charset*1=-16").charset(),
         Charset::Conflicting
     );
+    // A later piece in percent-encoding may be empty (RFC 2231 section 7); no other value may.
+    assert_eq!(mail("a/b; x*0*=''1; x*1*=; x*2*=2").parameter("x"), Some(&b"12"[..]));
+    assert_eq!(mail("a/b; x*0*=''1; x*1*=").parameter("x"), Some(&b"1"[..]));
+    assert_eq!(mail("a/b; x*0=1; x*1*= (empty) ; x*2=2").parameter("x"), Some(&b"12"[..]));
+    for (value, offset) in
+        [("a/b; x*1=", 9), ("a/b; x*=", 8), ("a/b; x*0*=", 10), ("a/b; x=; y=1", 7), ("a/b; x*1*=,", 10)]
+    {
+        assert_eq!(ContentType::parse_mail(value.as_bytes()).expect_err(value).offset, offset, "{value}");
+    }
+    // Mailers put braces into boundaries (RFC 2045 section 5.1 allows them).
+    assert_eq!(mail("a/b; boundary={1}").parameter("boundary"), Some(&b"{1}"[..]));
     // A gap ends a parameter, and a parameter starts with its section 0.
     assert_eq!(mail("a/b; x*0=1; x*2=3").parameter("x"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*1=1").parameter("x"), None);
@@ -131,7 +153,7 @@ fn mail_has_comments_folds_and_parameters_in_pieces() {
         assert_eq!(ContentType::parse_mail(value.as_bytes()).expect_err(value).offset, offset, "{value}");
     }
     // HTTP has none of it.
-    for value in ["text/plain (a)", "text /plain", "text/plain; charset =utf-8", "a/b; x=a/b"] {
+    for value in ["text/plain (a)", "text /plain", "text/plain; charset =utf-8", "a/b; x=a/b", "a/b; x*1*="] {
         assert!(ContentType::parse(value.as_bytes()).is_err(), "{value}");
     }
     assert_eq!(ContentType::parse(b"a/b; x*=''1").expect("a media type").parameter("x"), None);

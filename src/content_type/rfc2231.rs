@@ -27,6 +27,12 @@ impl<'h> Name<'h> {
     }
 }
 
+/// Whether a parameter of this name may have an empty value without quotes: a later section in percent-encoding
+/// (`extended-other-values`, RFC 2231 §7).
+pub(super) fn may_be_empty(name: &str) -> bool {
+    Name::of(name).is_some_and(|name| name.extended && name.section.is_some_and(|section| section > 0))
+}
+
 /// Puts the sections of a parameter together in their order, and undoes percent-encoding. Sections after a gap are
 /// left out, as the RFC's readers do; a section that is there twice is a parameter of its own, which contradicts the
 /// whole. Sorted, because a header may hold thousands of them.
