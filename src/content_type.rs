@@ -1,9 +1,34 @@
-//! `Content-Type` and its `charset`: one room for HTTP and for MIME.
+//! `Content-Type` and its `charset` parameter, for HTTP and for mail.
 //!
-//! The syntax is RFC 9110 §8.3.1: `type/subtype`, then parameters whose values are tokens or quoted strings. Mail
-//! (RFC 2045 §5.1) has the same with comments and white space between the tokens, and with the parameters of
-//! RFC 2231. Whatever is not in the grammar is an error: two readers that guess differently are how text slips past
-//! a filter.
+//! For programs that decide by the type of a body whether, and in which charset, it is text. The parser is strict: two
+//! readers that guess differently about a malformed header are a way around a filter.
+//!
+//! ```
+//! use utf8_codec::content_type::{Charset, ContentType};
+//!
+//! let content_type = ContentType::parse(b"application/json; charset=\"utf-8\"")?;
+//! assert!(content_type.is("application", "json"));
+//! assert_eq!(content_type.charset(), Charset::Utf8);
+//!
+//! let error = ContentType::parse(b"text/plain charset=utf-8").unwrap_err();
+//! assert_eq!(error.offset, 11);
+//! # Ok::<(), utf8_codec::content_type::ContentTypeError>(())
+//! ```
+//!
+//! | | [`ContentType::parse`] | [`ContentType::parse_mail`] |
+//! |---|---|---|
+//! | grammar | RFC 9110 §8.3.1 | RFC 2045 §5.1 |
+//! | between tokens | nothing; space and tab around `;` | comments, white space, line ends |
+//! | a value without quotes | a token | a token, or what mailers leave unquoted in boundaries |
+//! | parameters in pieces, `charset*=` | ordinary names | RFC 2231 |
+//!
+//! # Limits and cost
+//!
+//! One pass over the value, and for parameters in pieces one sort. The types borrow from the value; a parameter is
+//! copied if it has escapes or pieces. There is no limit on the length of a value: HTTP servers and the MIME readers of
+//! this crate have one.
+//!
+//! Feature `alloc`.
 
 mod rfc2231;
 
@@ -11,10 +36,10 @@ use alloc::borrow::Cow;
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A media type with its parameters (RFC 9110 §8.3.1, RFC 2045 §5.1), borrowed from the header.
+/// A media type with its parameters (RFC 9110 §8.3.1, RFC 2045 §5.1), borrowed from the value of a header field.
 ///
-/// Names compare without regard to case, as both standards ask. Values are bytes: HTTP allows any above `7F`
-/// inside a quoted string.
+/// Names are compared without regard to case, as both standards demand. The values of parameters are bytes: in HTTP a
+/// quoted string may hold any byte above `7F`.
 ///
 /// ```
 /// use utf8_codec::content_type::{Charset, ContentType};
@@ -24,7 +49,7 @@ use core::fmt;
 /// assert_eq!(json.suffix(), Some("json"));
 /// assert_eq!(json.charset(), Charset::Utf8);
 ///
-/// // The first says UTF-8, the last says Latin-1: libraries differ in whom they believe.
+/// // Some libraries take the first parameter, some the last.
 /// let two = ContentType::parse(b"text/plain; charset=utf-8; charset=latin1")?;
 /// assert_eq!(two.charset(), Charset::Conflicting);
 /// # Ok::<(), utf8_codec::content_type::ContentTypeError>(())
@@ -39,27 +64,27 @@ pub struct ContentType<'h> {
 /// The name and the unquoted value of a parameter.
 type Parameter<'h> = (&'h str, Cow<'h, [u8]>);
 
-/// What a media type says about the encoding of its text.
+/// What the `charset` parameters of a media type say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Charset<'h> {
-    /// UTF-8, by any of the labels of the WHATWG Encoding Standard ([`is_utf8_label`]), said once or more often.
+    /// UTF-8, by any of the labels of the WHATWG Encoding Standard ([`is_utf8_label`]), once or more often.
     Utf8,
-    /// Another charset, by the label that it was given.
+    /// Another charset: its label.
     Other(&'h [u8]),
     /// No `charset` parameter.
     Missing,
-    /// Several `charset` parameters that do not agree, or in HTTP one in the spelling of mail (`charset*=`, RFC 2231,
-    /// which RFC 8187 brings to HTTP for fields that ask for it, and this one does not). Programs differ in which of them they believe, so what one
-    /// checks is not what the next one reads.
+    /// Several `charset` parameters that do not agree, or in HTTP a `charset*=` (RFC 2231): that is a mail parameter,
+    /// which some HTTP libraries read too. Programs differ in which parameter they use.
     Conflicting,
 }
 
-/// The bytes of a header value are not a media type.
+/// The value of a header field is not a media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ContentTypeError {
-    /// Position in the value, in bytes, of the first byte that fits nowhere; its length if it ends too early.
+    /// Position in the value, in bytes, of the first byte that the grammar does not allow; the length of the value if it
+    /// ends too early.
     pub offset: usize,
 }
 
@@ -72,14 +97,14 @@ impl fmt::Display for ContentTypeError {
 impl core::error::Error for ContentTypeError {}
 
 impl<'h> ContentType<'h> {
-    /// Reads the value of a `Content-Type` field.
+    /// Parses the value of a `Content-Type` field of HTTP.
     ///
-    /// White space is allowed around the value and around `;`, and nowhere else; a parameter may be empty, as in
+    /// Spaces and tabs are allowed around the value and around `;`, and nowhere else. A parameter may be empty, as in
     /// `text/plain;` (RFC 9110 §5.6.6).
     ///
     /// # Errors
     ///
-    /// Where the value leaves the grammar.
+    /// The position of the first byte that the grammar does not allow.
     pub fn parse(value: &'h [u8]) -> Result<Self, ContentTypeError> {
         let mut cursor = Cursor { value, at: 0, dialect: Dialect::Http };
         let (top, subtype) = cursor.media_type()?;
@@ -88,11 +113,11 @@ impl<'h> ContentType<'h> {
         Ok(Self { top, subtype, parameters })
     }
 
-    /// Reads the value of a `Content-Type` field of a message, folded or not.
+    /// Parses the value of a `Content-Type` field of a mail message, folded or not.
     ///
-    /// Comments and white space may stand between all tokens (RFC 5322 §3.2.2), a value that is not quoted may hold
-    /// what mailers put into boundaries (`=`, `/`, `:` and `?`), and the parameters of RFC 2231 are put together: `boundary*0=a;
-    /// boundary*1=b` and `charset*=us-ascii'en'utf%2D8`.
+    /// Comments and white space are allowed between all tokens (RFC 5322 §3.2.2). A value without quotes may have the
+    /// characters that mailers put into boundaries (`=`, `/`, `:` and `?`). The parameters of RFC 2231 are joined and
+    /// decoded: `boundary*0=a; boundary*1=b` and `charset*=us-ascii'en'utf%2D8`.
     ///
     /// ```
     /// use utf8_codec::content_type::{Charset, ContentType};
@@ -104,7 +129,7 @@ impl<'h> ContentType<'h> {
     ///
     /// # Errors
     ///
-    /// Where the value leaves the grammar.
+    /// The position of the first byte that the grammar does not allow.
     pub fn parse_mail(value: &'h [u8]) -> Result<Self, ContentTypeError> {
         match Self::parse_mail_prefix(value)? {
             (content_type, None) => Ok(content_type),
@@ -112,7 +137,7 @@ impl<'h> ContentType<'h> {
         }
     }
 
-    /// The same, with what stands before an error in the parameters.
+    /// As [`parse_mail`](Self::parse_mail); an error in the parameters comes with the parameters before it.
     pub(crate) fn parse_mail_prefix(
         value: &'h [u8],
     ) -> Result<(Self, Option<ContentTypeError>), ContentTypeError> {
@@ -123,37 +148,37 @@ impl<'h> ContentType<'h> {
         Ok((Self { top, subtype, parameters: rfc2231::join(parameters) }, error))
     }
 
-    /// The part before `/`, as it was written.
+    /// The part before `/`, in the case of the header.
     pub const fn top(&self) -> &'h str {
         self.top
     }
 
-    /// The part after `/`, as it was written.
+    /// The part after `/`, in the case of the header.
     pub const fn subtype(&self) -> &'h str {
         self.subtype
     }
 
-    /// The structured syntax suffix of the subtype (RFC 6838 §4.2.8): what follows its last `+`.
+    /// The structured syntax suffix of the subtype (RFC 6838 §4.2.8): the part after its last `+`.
     pub fn suffix(&self) -> Option<&'h str> {
         self.subtype.rsplit_once('+').map(|(_, suffix)| suffix)
     }
 
-    /// Whether it is this type, whatever its parameters.
+    /// Whether type and subtype are these, in any case. Parameters are not compared.
     pub fn is(&self, top: &str, subtype: &str) -> bool {
         self.top.eq_ignore_ascii_case(top) && self.subtype.eq_ignore_ascii_case(subtype)
     }
 
-    /// The parameters in their order, with unquoted values; nothing keeps a header from naming one twice.
+    /// The parameters in the order of the header, with unquoted values. A name may occur twice.
     pub fn parameters(&self) -> impl Iterator<Item = (&'h str, &[u8])> {
         self.parameters.iter().map(|(name, value)| (*name, value.as_ref()))
     }
 
-    /// The value of the first parameter of this name.
+    /// The value of the first parameter with this name, in any case.
     pub fn parameter(&self, name: &str) -> Option<&[u8]> {
         self.parameters().find(|(candidate, _)| candidate.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// What all the `charset` parameters together say.
+    /// What all `charset` parameters together say.
     pub fn charset(&self) -> Charset<'_> {
         let mut charset = Charset::Missing;
         for (name, label) in self.parameters() {
@@ -173,7 +198,7 @@ impl<'h> Charset<'h> {
         if is_utf8_label(label) { Self::Utf8 } else { Self::Other(label) }
     }
 
-    /// What two statements say together.
+    /// The charset of two parameters.
     fn and(self, next: Self) -> Self {
         match (self, next) {
             (Self::Missing, only) | (only, Self::Missing) => only,
@@ -184,8 +209,8 @@ impl<'h> Charset<'h> {
     }
 }
 
-/// Whether a label names UTF-8 by the [WHATWG Encoding Standard](https://encoding.spec.whatwg.org/#names-and-labels),
-/// in any case and with white space around it.
+/// Whether a label stands for UTF-8 in the [WHATWG Encoding Standard](https://encoding.spec.whatwg.org/#names-and-labels).
+/// Case and white space around the label do not matter.
 ///
 /// ```
 /// assert!(utf8_codec::content_type::is_utf8_label(b"Unicode-1-1-UTF-8"));
@@ -198,16 +223,16 @@ pub fn is_utf8_label(label: &[u8]) -> bool {
     LABELS.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// Whether a parameter is called so, or is a first section of it or its extended form by RFC 2231: some readers take
-/// those for it in HTTP too.
+/// Whether a parameter has this name, or the name of its first piece or of its extended form (RFC 2231), which some HTTP
+/// libraries read as well.
 pub(crate) fn is_or_extends(name: &str, base: &str) -> bool {
     let own = name.strip_suffix("*").unwrap_or(name);
     let own = own.strip_suffix("*0").unwrap_or(own);
     own.eq_ignore_ascii_case(base)
 }
 
-/// A header value that is a token with parameters, as `Content-Disposition` is (RFC 7578 §4.2).
-#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only forms have it"))]
+/// Parses a value that is a token with parameters, such as `Content-Disposition` (RFC 7578 §4.2).
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only multipart/form-data has such a field"))]
 pub(crate) fn token_and_parameters(value: &[u8]) -> Result<(&str, Vec<Parameter<'_>>), ContentTypeError> {
     let mut cursor = Cursor { value, at: 0, dialect: Dialect::Http };
     cursor.white_space();
@@ -216,14 +241,14 @@ pub(crate) fn token_and_parameters(value: &[u8]) -> Result<(&str, Vec<Parameter<
     Ok((token, parameters))
 }
 
-/// Whose header it is.
+/// The protocol of the header.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Dialect {
     Http,
     Mail,
 }
 
-/// A place in a header value.
+/// A position in the value of a header field.
 struct Cursor<'h> {
     value: &'h [u8],
     at: usize,
@@ -258,12 +283,12 @@ impl<'h> Cursor<'h> {
         }
     }
 
-    /// What may stand between two tokens: nothing in HTTP, comments and white space in mail.
+    /// Skips what is allowed between two tokens: nothing in HTTP, comments and white space in mail.
     fn between(&mut self) -> Result<(), ContentTypeError> {
         if self.dialect == Dialect::Mail { self.space() } else { Ok(()) }
     }
 
-    /// White space, and in mail comments (RFC 5322 §3.2.2): they nest.
+    /// Skips white space, and in mail comments (RFC 5322 §3.2.2), which nest.
     fn space(&mut self) -> Result<(), ContentTypeError> {
         self.white_space();
         while self.dialect == Dialect::Mail && self.peek() == Some(b'(') {
@@ -335,7 +360,7 @@ impl<'h> Cursor<'h> {
         }
     }
 
-    /// What stands between the quotes, without its escapes (RFC 9110 §5.6.4); copied only if there are any.
+    /// `quoted-string` (RFC 9110 §5.6.4), without quotes and escapes. It is copied only if there are escapes.
     fn quoted_string(&mut self) -> Result<Cow<'h, [u8]>, ContentTypeError> {
         self.expect(b'"')?;
         let mut text = Cow::Borrowed(&b""[..]);
@@ -353,7 +378,7 @@ impl<'h> Cursor<'h> {
                     self.at += 1;
                     return Ok(text);
                 }
-                // A fold: the line break is no text, the white space after it is.
+                // A fold: the line end is not part of the value, the white space after it is.
                 [b'\r' | b'\n', ..] if self.dialect == Dialect::Mail => self.at += 1,
                 [b'\\', byte @ (b'\t' | b' '..=b'~' | 0x80..), ..] => {
                     self.at += 2;
@@ -371,7 +396,7 @@ impl<'h> Cursor<'h> {
 
 /// `tchar` of RFC 9110 §5.6.2.
 fn is_token(byte: u8) -> bool {
-    // Every message has a media type, so a table.
+    // A table, because every message has a media type.
     const TOKEN: [bool; 256] = {
         let (mut table, mut byte) = ([false; 256], 0);
         while byte < 128 {

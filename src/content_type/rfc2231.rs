@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::Parameter;
 use crate::percent;
 
-/// A parameter by the rules of its name: `base *( "*" section ) ["*"]`.
+/// The name of a parameter: `base ["*" section] ["*"]`.
 struct Name<'h> {
     base: &'h str,
     section: Option<usize>,
@@ -14,11 +14,11 @@ struct Name<'h> {
 }
 
 impl<'h> Name<'h> {
-    /// `None` for a name that uses none of the rules.
+    /// `None` for a name without a section and without a `*` at its end.
     fn of(name: &'h str) -> Option<Self> {
         let (rest, extended) = name.strip_suffix('*').map_or((name, false), |rest| (rest, true));
         if let Some((base, digits)) = rest.split_once('*') {
-            // No leading zeroes, no gaps: what the RFC does not write is an ordinary name.
+            // A number with leading zeros is no section (RFC 2231 §7): the name is an ordinary one.
             let section =
                 digits.parse().ok().filter(|_| digits.len() == 1 || !digits.starts_with(['0', '+']))?;
             return Some(Self { base, section: Some(section), extended });
@@ -33,9 +33,10 @@ pub(super) fn may_be_empty(name: &str) -> bool {
     Name::of(name).is_some_and(|name| name.extended && name.section.is_some_and(|section| section > 0))
 }
 
-/// Puts the sections of a parameter together in their order, and undoes percent-encoding. Sections after a gap are
-/// left out, as the RFC's readers do; a section that is there twice is a parameter of its own, which contradicts the
-/// whole. Sorted, because a header may hold thousands of them.
+/// Joins the sections of each parameter in the order of their numbers, and decodes percent-encoding.
+///
+/// Sections after a gap are left out, as other readers do. A section that occurs twice becomes a parameter of its own,
+/// so that it contradicts the joined one. The sections are sorted, because a header may have thousands of them.
 pub(super) fn join(parameters: Vec<Parameter<'_>>) -> Vec<Parameter<'_>> {
     let mut joined = Vec::with_capacity(parameters.len());
     let mut sections = Vec::new();
@@ -76,7 +77,7 @@ fn in_any_case(name: &str) -> impl Iterator<Item = u8> {
     name.bytes().map(|byte| byte.to_ascii_lowercase())
 }
 
-/// What stands after `charset'language'`.
+/// The part after `charset'language'`.
 fn without_charset(value: &[u8]) -> &[u8] {
     value.splitn(3, |&byte| byte == b'\'').nth(2).unwrap_or(value)
 }
