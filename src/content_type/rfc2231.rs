@@ -3,8 +3,10 @@
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use super::Parameter;
 use crate::percent;
+
+/// The name and the unquoted value of a parameter.
+pub(super) type Parameter<'h> = (&'h str, Cow<'h, [u8]>);
 
 /// The name of a parameter: `base ["*" section] ["*"]`.
 struct Name<'h> {

@@ -30,11 +30,19 @@
 //!
 //! Feature `alloc`.
 
+#[cfg(feature = "http")]
+mod disposition;
+mod error;
+mod grammar;
 mod rfc2231;
 
-use alloc::borrow::Cow;
 use alloc::vec::Vec;
-use core::fmt;
+
+#[cfg(feature = "http")]
+pub(crate) use disposition::token_and_parameters;
+pub use error::ContentTypeError;
+use grammar::{Cursor, Dialect};
+use rfc2231::Parameter;
 
 /// A media type with its parameters (RFC 9110 §8.3.1, RFC 2045 §5.1), borrowed from the value of a header field.
 ///
@@ -61,9 +69,6 @@ pub struct ContentType<'h> {
     parameters: Vec<Parameter<'h>>,
 }
 
-/// The name and the unquoted value of a parameter.
-type Parameter<'h> = (&'h str, Cow<'h, [u8]>);
-
 /// What the `charset` parameters of a media type say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -79,23 +84,6 @@ pub enum Charset<'h> {
     Conflicting,
 }
 
-/// The value of a header field is not a media type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub struct ContentTypeError {
-    /// Position in the value, in bytes, of the first byte that the grammar does not allow; the length of the value if it
-    /// ends too early.
-    pub offset: usize,
-}
-
-impl fmt::Display for ContentTypeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "malformed media type at byte {}", self.offset)
-    }
-}
-
-impl core::error::Error for ContentTypeError {}
-
 impl<'h> ContentType<'h> {
     /// Parses the value of a `Content-Type` field of HTTP.
     ///
@@ -106,7 +94,7 @@ impl<'h> ContentType<'h> {
     ///
     /// The position of the first byte that the grammar does not allow.
     pub fn parse(value: &'h [u8]) -> Result<Self, ContentTypeError> {
-        let mut cursor = Cursor { value, at: 0, dialect: Dialect::Http };
+        let mut cursor = Cursor::new(value, Dialect::Http);
         let (top, subtype) = cursor.media_type()?;
         let mut parameters = Vec::new();
         cursor.parameters(&mut parameters)?;
@@ -142,7 +130,7 @@ impl<'h> ContentType<'h> {
         value: &'h [u8],
     ) -> Result<(Self, Option<ContentTypeError>), ContentTypeError> {
         let mut parameters = Vec::new();
-        let mut cursor = Cursor { value, at: 0, dialect: Dialect::Mail };
+        let mut cursor = Cursor::new(value, Dialect::Mail);
         let (top, subtype) = cursor.media_type()?;
         let error = cursor.parameters(&mut parameters).err();
         Ok((Self { top, subtype, parameters: rfc2231::join(parameters) }, error))
@@ -229,197 +217,4 @@ pub(crate) fn is_or_extends(name: &str, base: &str) -> bool {
     let own = name.strip_suffix("*").unwrap_or(name);
     let own = own.strip_suffix("*0").unwrap_or(own);
     own.eq_ignore_ascii_case(base)
-}
-
-/// Parses a value that is a token with parameters, such as `Content-Disposition` (RFC 7578 §4.2).
-#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "only multipart/form-data has such a field"))]
-pub(crate) fn token_and_parameters(value: &[u8]) -> Result<(&str, Vec<Parameter<'_>>), ContentTypeError> {
-    let mut cursor = Cursor { value, at: 0, dialect: Dialect::Http };
-    cursor.white_space();
-    let (token, mut parameters) = (cursor.token(is_token)?, Vec::new());
-    cursor.parameters(&mut parameters)?;
-    Ok((token, parameters))
-}
-
-/// The protocol of the header.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Dialect {
-    Http,
-    Mail,
-}
-
-/// A position in the value of a header field.
-struct Cursor<'h> {
-    value: &'h [u8],
-    at: usize,
-    dialect: Dialect,
-}
-
-impl<'h> Cursor<'h> {
-    fn peek(&self) -> Option<u8> {
-        self.value.get(self.at).copied()
-    }
-
-    fn fail<T>(&self) -> Result<T, ContentTypeError> {
-        Err(ContentTypeError { offset: self.at.min(self.value.len()) })
-    }
-
-    fn expect(&mut self, byte: u8) -> Result<(), ContentTypeError> {
-        if self.peek() != Some(byte) {
-            return self.fail();
-        }
-        self.at += 1;
-        Ok(())
-    }
-
-    /// `OWS` (RFC 9110 §5.6.3); in mail, where a field may be folded, line ends too.
-    fn white_space(&mut self) {
-        while match self.peek() {
-            Some(b' ' | b'\t') => true,
-            Some(b'\r' | b'\n') => self.dialect == Dialect::Mail,
-            _ => false,
-        } {
-            self.at += 1;
-        }
-    }
-
-    /// Skips what is allowed between two tokens: nothing in HTTP, comments and white space in mail.
-    fn between(&mut self) -> Result<(), ContentTypeError> {
-        if self.dialect == Dialect::Mail { self.space() } else { Ok(()) }
-    }
-
-    /// Skips white space, and in mail comments (RFC 5322 §3.2.2), which nest.
-    fn space(&mut self) -> Result<(), ContentTypeError> {
-        self.white_space();
-        while self.dialect == Dialect::Mail && self.peek() == Some(b'(') {
-            let mut depth = 0_usize;
-            loop {
-                match self.peek() {
-                    None => return self.fail(),
-                    Some(b'(') => depth += 1,
-                    Some(b')') => depth -= 1,
-                    Some(b'\\') => self.at += 1,
-                    Some(_) => {}
-                }
-                self.at += 1;
-                if depth == 0 {
-                    break;
-                }
-            }
-            self.white_space();
-        }
-        Ok(())
-    }
-
-    /// `type "/" subtype`.
-    fn media_type(&mut self) -> Result<(&'h str, &'h str), ContentTypeError> {
-        self.space()?;
-        let top = self.token(is_token)?;
-        self.between()?;
-        self.expect(b'/')?;
-        self.between()?;
-        Ok((top, self.token(is_token)?))
-    }
-
-    fn token(&mut self, allowed: fn(u8) -> bool) -> Result<&'h str, ContentTypeError> {
-        let rest = self.value.get(self.at..).unwrap_or_default();
-        let len = rest.iter().take_while(|byte| allowed(**byte)).count();
-        match core::str::from_utf8(&rest[..len]) {
-            Ok(token) if !token.is_empty() => {
-                self.at += len;
-                Ok(token)
-            }
-            _ => self.fail(),
-        }
-    }
-
-    /// `*( OWS ";" OWS [ parameter ] )` up to the end of the value.
-    fn parameters(&mut self, parameters: &mut Vec<Parameter<'h>>) -> Result<(), ContentTypeError> {
-        loop {
-            self.space()?;
-            if self.peek().is_none() {
-                return Ok(());
-            }
-            self.expect(b';')?;
-            self.space()?;
-            if !matches!(self.peek(), None | Some(b';')) {
-                let name = self.token(is_token)?;
-                self.between()?;
-                self.expect(b'=')?;
-                self.between()?;
-                let value = match self.peek() {
-                    Some(b'"') => self.quoted_string()?,
-                    _ if self.dialect == Dialect::Http => Cow::Borrowed(self.token(is_token)?.as_bytes()),
-                    next if rfc2231::may_be_empty(name) && !next.is_some_and(is_mail_value) => {
-                        Cow::Borrowed(&b""[..])
-                    }
-                    _ => Cow::Borrowed(self.token(is_mail_value)?.as_bytes()),
-                };
-                parameters.push((name, value));
-            }
-        }
-    }
-
-    /// `quoted-string` (RFC 9110 §5.6.4), without quotes and escapes. It is copied only if there are escapes.
-    fn quoted_string(&mut self) -> Result<Cow<'h, [u8]>, ContentTypeError> {
-        self.expect(b'"')?;
-        let mut text = Cow::Borrowed(&b""[..]);
-        loop {
-            let rest = self.value.get(self.at..).unwrap_or_default();
-            let (run, after) = rest.split_at(rest.iter().take_while(|byte| is_quoted_text(**byte)).count());
-            self.at += run.len();
-            if text.is_empty() {
-                text = Cow::Borrowed(run);
-            } else {
-                text.to_mut().extend_from_slice(run);
-            }
-            match *after {
-                [b'"', ..] => {
-                    self.at += 1;
-                    return Ok(text);
-                }
-                // A fold: the line end is not part of the value, the white space after it is.
-                [b'\r' | b'\n', ..] if self.dialect == Dialect::Mail => self.at += 1,
-                [b'\\', byte @ (b'\t' | b' '..=b'~' | 0x80..), ..] => {
-                    self.at += 2;
-                    text.to_mut().push(byte);
-                }
-                [b'\\', ..] => {
-                    self.at += 1;
-                    return self.fail();
-                }
-                _ => return self.fail(),
-            }
-        }
-    }
-}
-
-/// `tchar` of RFC 9110 §5.6.2.
-fn is_token(byte: u8) -> bool {
-    // A table, because every message has a media type.
-    const TOKEN: [bool; 256] = {
-        let (mut table, mut byte) = ([false; 256], 0);
-        while byte < 128 {
-            table[byte] = (byte as u8).is_ascii_alphanumeric();
-            byte += 1;
-        }
-        let (others, mut at) = (b"!#$%&'*+-.^_`|~", 0);
-        while at < others.len() {
-            table[others[at] as usize] = true;
-            at += 1;
-        }
-        table
-    };
-    TOKEN[usize::from(byte)]
-}
-
-/// The characters of a value in mail: `token` of RFC 2045 §5.1, which has braces, and what mailers leave unquoted in
-/// boundaries although it is none (`=`, `/`, `:`, `?`).
-fn is_mail_value(byte: u8) -> bool {
-    is_token(byte) || matches!(byte, b'{' | b'}' | b'=' | b'/' | b':' | b'?')
-}
-
-/// `qdtext` of RFC 9110 §5.6.4.
-fn is_quoted_text(byte: u8) -> bool {
-    matches!(byte, b'\t' | b' '..=b'~' | 0x80..) && !matches!(byte, b'"' | b'\\')
 }

@@ -1,0 +1,194 @@
+//! The grammar of a token or a media type with parameters.
+
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+
+use super::error::ContentTypeError;
+use super::rfc2231::{self, Parameter};
+
+/// The protocol of the header.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    Http,
+    Mail,
+}
+
+/// A position in the value of a header field.
+pub(super) struct Cursor<'h> {
+    value: &'h [u8],
+    at: usize,
+    dialect: Dialect,
+}
+
+impl<'h> Cursor<'h> {
+    pub(super) const fn new(value: &'h [u8], dialect: Dialect) -> Self {
+        Self { value, at: 0, dialect }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.value.get(self.at).copied()
+    }
+
+    fn fail<T>(&self) -> Result<T, ContentTypeError> {
+        Err(ContentTypeError { offset: self.at.min(self.value.len()) })
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), ContentTypeError> {
+        if self.peek() != Some(byte) {
+            return self.fail();
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Skips `OWS` (RFC 9110 §5.6.3); in mail, where a field may be folded, line ends too.
+    pub(super) fn white_space(&mut self) {
+        while match self.peek() {
+            Some(b' ' | b'\t') => true,
+            Some(b'\r' | b'\n') => self.dialect == Dialect::Mail,
+            _ => false,
+        } {
+            self.at += 1;
+        }
+    }
+
+    /// Skips what is allowed between two tokens: nothing in HTTP, comments and white space in mail.
+    fn between(&mut self) -> Result<(), ContentTypeError> {
+        if self.dialect == Dialect::Mail { self.space() } else { Ok(()) }
+    }
+
+    /// Skips white space, and in mail comments (RFC 5322 §3.2.2), which nest.
+    fn space(&mut self) -> Result<(), ContentTypeError> {
+        self.white_space();
+        while self.dialect == Dialect::Mail && self.peek() == Some(b'(') {
+            let mut depth = 0_usize;
+            loop {
+                match self.peek() {
+                    None => return self.fail(),
+                    Some(b'(') => depth += 1,
+                    Some(b')') => depth -= 1,
+                    Some(b'\\') => self.at += 1,
+                    Some(_) => {}
+                }
+                self.at += 1;
+                if depth == 0 {
+                    break;
+                }
+            }
+            self.white_space();
+        }
+        Ok(())
+    }
+
+    /// `type "/" subtype`.
+    pub(super) fn media_type(&mut self) -> Result<(&'h str, &'h str), ContentTypeError> {
+        self.space()?;
+        let top = self.token(is_token)?;
+        self.between()?;
+        self.expect(b'/')?;
+        self.between()?;
+        Ok((top, self.token(is_token)?))
+    }
+
+    pub(super) fn token(&mut self, allowed: fn(u8) -> bool) -> Result<&'h str, ContentTypeError> {
+        let rest = self.value.get(self.at..).unwrap_or_default();
+        let len = rest.iter().take_while(|byte| allowed(**byte)).count();
+        match core::str::from_utf8(&rest[..len]) {
+            Ok(token) if !token.is_empty() => {
+                self.at += len;
+                Ok(token)
+            }
+            _ => self.fail(),
+        }
+    }
+
+    /// `*( OWS ";" OWS [ parameter ] )` up to the end of the value.
+    pub(super) fn parameters(&mut self, parameters: &mut Vec<Parameter<'h>>) -> Result<(), ContentTypeError> {
+        loop {
+            self.space()?;
+            if self.peek().is_none() {
+                return Ok(());
+            }
+            self.expect(b';')?;
+            self.space()?;
+            if !matches!(self.peek(), None | Some(b';')) {
+                let name = self.token(is_token)?;
+                self.between()?;
+                self.expect(b'=')?;
+                self.between()?;
+                let value = match self.peek() {
+                    Some(b'"') => self.quoted_string()?,
+                    _ if self.dialect == Dialect::Http => Cow::Borrowed(self.token(is_token)?.as_bytes()),
+                    next if rfc2231::may_be_empty(name) && !next.is_some_and(is_mail_value) => {
+                        Cow::Borrowed(&b""[..])
+                    }
+                    _ => Cow::Borrowed(self.token(is_mail_value)?.as_bytes()),
+                };
+                parameters.push((name, value));
+            }
+        }
+    }
+
+    /// `quoted-string` (RFC 9110 §5.6.4), without quotes and escapes. It is copied only if there are escapes.
+    fn quoted_string(&mut self) -> Result<Cow<'h, [u8]>, ContentTypeError> {
+        self.expect(b'"')?;
+        let mut text = Cow::Borrowed(&b""[..]);
+        loop {
+            let rest = self.value.get(self.at..).unwrap_or_default();
+            let (run, after) = rest.split_at(rest.iter().take_while(|byte| is_quoted_text(**byte)).count());
+            self.at += run.len();
+            if text.is_empty() {
+                text = Cow::Borrowed(run);
+            } else {
+                text.to_mut().extend_from_slice(run);
+            }
+            match *after {
+                [b'"', ..] => {
+                    self.at += 1;
+                    return Ok(text);
+                }
+                // A fold: the line end is not part of the value, the white space after it is.
+                [b'\r' | b'\n', ..] if self.dialect == Dialect::Mail => self.at += 1,
+                [b'\\', byte @ (b'\t' | b' '..=b'~' | 0x80..), ..] => {
+                    self.at += 2;
+                    text.to_mut().push(byte);
+                }
+                [b'\\', ..] => {
+                    self.at += 1;
+                    return self.fail();
+                }
+                _ => return self.fail(),
+            }
+        }
+    }
+}
+
+/// `tchar` of RFC 9110 §5.6.2.
+pub(super) fn is_token(byte: u8) -> bool {
+    // A table, because every message has a media type.
+    const TOKEN: [bool; 256] = {
+        let (mut table, mut byte) = ([false; 256], 0);
+        while byte < 128 {
+            table[byte] = (byte as u8).is_ascii_alphanumeric();
+            byte += 1;
+        }
+        let (others, mut at) = (b"!#$%&'*+-.^_`|~", 0);
+        while at < others.len() {
+            table[others[at] as usize] = true;
+            at += 1;
+        }
+        table
+    };
+    TOKEN[usize::from(byte)]
+}
+
+/// The characters of a value in mail: `token` of RFC 2045 §5.1, which has braces, and what mailers leave unquoted in
+/// boundaries although it is none (`=`, `/`, `:`, `?`).
+fn is_mail_value(byte: u8) -> bool {
+    is_token(byte) || matches!(byte, b'{' | b'}' | b'=' | b'/' | b':' | b'?')
+}
+
+/// `qdtext` of RFC 9110 §5.6.4.
+fn is_quoted_text(byte: u8) -> bool {
+    matches!(byte, b'\t' | b' '..=b'~' | 0x80..) && !matches!(byte, b'"' | b'\\')
+}
