@@ -66,51 +66,49 @@ impl Utf8LineBatchesCodec {
         self.lines
     }
 
-    /// Bytes at the front of `lines`, which ends with a terminator, that are whole lines to be given out as they
-    /// are. None if the first line needs a closer look.
-    fn good_lines(&mut self, lines: &[u8]) -> usize {
+    /// The length of the lines at the front of `src` that can be returned as they are. 0 if the first line is
+    /// ill-formed, too long, or subject to a policy.
+    ///
+    /// It searches a window that doubles as long as everything in it is good. So a call looks at no more than a few
+    /// times what it returns, whatever comes after that.
+    fn good_lines(&mut self, src: &[u8]) -> usize {
         if !self.lines.text.is_past_start() {
             return 0;
         }
-        let ending = self.lines.ending;
-        let (mut good, mut look) = (0, FIRST_LOOK);
-        while good < lines.len() {
-            let rest = &lines[good..];
-            let Some(end) = ending.find_last(&rest[..rest.len().min(look)], 0) else {
-                // One line is longer than that.
-                look = look.saturating_mul(2);
-                continue;
-            };
-            let taken = self.good_lines_of(&rest[..end]);
-            good += taken;
-            if taken < end {
+        let (mut good, mut window) = (0, FIRST_WINDOW);
+        while good < src.len() {
+            let rest = &src[good..];
+            if let Some(end) = self.lines.ending.find_last(&rest[..rest.len().min(window)]) {
+                let taken = self.good_lines_of(&rest[..end]);
+                good += taken;
+                if taken < end {
+                    break;
+                }
+            } else if rest.len() <= window {
                 break;
             }
-            look = look.saturating_mul(2);
+            window = window.saturating_mul(2);
         }
         good
     }
 
-    /// The same, looking at all of `lines`, whatever it gives.
+    /// The same for `lines`, which ends with a terminator, without a window.
     fn good_lines_of(&mut self, lines: &[u8]) -> usize {
         let (text, ending) = (&mut self.lines.text, self.lines.ending);
-        let lines = &lines[..within_limit(lines, ending, self.lines.max_length.0)];
         let start = text.offset();
         text.seek(start);
         let good = match text.validate(lines) {
             Ok(()) => lines.len(),
-            Err(error) => {
-                ending.find_last(&lines[..error.offset.wrapping_sub(start) as usize], 0).unwrap_or(0)
-            }
+            Err(error) => ending.find_last(&lines[..error.offset.wrapping_sub(start) as usize]).unwrap_or(0),
         };
+        let good = within_limit(&lines[..good], ending, self.lines.max_length.0);
         text.seek(start.wrapping_add(good as u64));
         good
     }
 }
 
-/// Bytes that are looked at first. It doubles as long as all of them are good, so that what is looked at is no more
-/// than a few times what is given out, also where every other line is bad.
-const FIRST_LOOK: usize = 512;
+/// The first window of [`Utf8LineBatchesCodec::good_lines`], in bytes.
+const FIRST_WINDOW: usize = 512;
 
 /// Bytes at the front of `lines` that hold only lines of at most `max` bytes, up to a terminator.
 fn within_limit(lines: &[u8], ending: LineEnding, max: usize) -> usize {
@@ -119,7 +117,7 @@ fn within_limit(lines: &[u8], ending: LineEnding, max: usize) -> usize {
     while lines.len() - end > max {
         let rest = &lines[end..];
         let window = &rest[..rest.len().min(max.saturating_add(MAX_TERMINATOR))];
-        match (ending.find(window, 0), ending.find_last(window, 0)) {
+        match (ending.find(window, 0), ending.find_last(window)) {
             (Some((first, _)), Some(last)) if first <= max => end += last,
             _ => return end,
         }
@@ -135,12 +133,13 @@ impl Decoder for Utf8LineBatchesCodec {
         if !self.lines.start_line(src) {
             return Ok(None);
         }
-        let Some(end) = self.lines.ending.find_last(src, self.lines.searched) else {
+        // Forward from where the last search ended: from the back, all that was read would be searched for every line.
+        let Some((length, terminator)) = self.lines.ending.find(src, self.lines.searched) else {
             return self.lines.await_terminator(src).map(|()| None);
         };
-        let good = self.good_lines(&src[..end]);
+        let good = self.good_lines(src);
         if good == 0 {
-            return Ok(self.lines.decode(src)?.map(Lines::one));
+            return Ok(self.lines.take(src, length, terminator)?.map(Lines::one));
         }
         let text = src.split_to(good).freeze();
         trace!(offset = self.offset(), length = good, "decoding lines");

@@ -56,19 +56,17 @@ impl LineEnding {
         }
     }
 
-    /// The end of the last terminator in `src`, whose first `searched` bytes hold the start of none.
-    pub(super) fn find_last(self, src: &[u8], searched: usize) -> Option<usize> {
-        let mut rest = src.get(searched..)?;
-        loop {
-            let at = match self {
-                Self::Any => memrchr2(b'\n', b'\r', rest),
-                _ => memrchr(self.last_byte(), rest),
-            }?;
-            if self != Self::CrLf || rest[..at].ends_with(b"\r") {
-                return Some(searched + at + 1);
-            }
-            rest = &rest[..at];
+    /// The end of the last terminator in `src`.
+    pub(super) fn find_last(self, src: &[u8]) -> Option<usize> {
+        let at = match self {
+            Self::Any => memrchr2(b'\n', b'\r', src),
+            _ => memrchr(self.last_byte(), src),
+        }?;
+        if self != Self::CrLf || src[..at].ends_with(b"\r") {
+            return Some(at + 1);
         }
+        // Byte by byte: a peer can send nothing but LFs, and a call of `memrchr` for each would take longer.
+        src[..at].windows(2).rposition(|pair| pair == b"\r\n").map(|at| at + 2)
     }
 
     /// What every terminator ends with, but for a CR under [`LineEnding::Any`].
@@ -240,7 +238,7 @@ impl Utf8LinesCodec {
     /// The line at the front of `src`, once it is known where it ends. There is one: what [`Decoder::decode`] gives is
     /// written where it wants it, since to move it costs as much as to validate the line.
     #[inline]
-    fn take(
+    pub(super) fn take(
         &mut self,
         src: &mut BytesMut,
         length: usize,
