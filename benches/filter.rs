@@ -51,7 +51,7 @@ fn feed(decoder: TextDecoder, slices: &[Bytes]) -> usize {
         let _ = filter.feed(black_box(slice), |edit| match black_box(edit) {
             Edit::Pass(range) => sum += range.len(),
             Edit::Insert(bytes) => sum += bytes.len(),
-            Edit::IllFormed(_) => {}
+            _ => {}
         });
     }
     sum
@@ -80,7 +80,7 @@ fn feed_copied(decoder: TextDecoder, slices: &[Bytes]) -> usize {
         let _ = filter.feed(black_box(slice), |edit| match edit {
             Edit::Pass(range) => buffer.extend_from_slice(&slice[range]),
             Edit::Insert(bytes) => buffer.extend_from_slice(bytes),
-            Edit::IllFormed(_) => {}
+            _ => {}
         });
         sum += black_box(&buffer).len();
     }

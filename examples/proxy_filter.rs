@@ -72,7 +72,7 @@ fn engine_buffer() {
             }
             Edit::Pass(range) => sent.extend_from_slice(&slice[range]),
             Edit::Insert(bytes) => sent.extend_from_slice(bytes),
-            Edit::IllFormed(error) => panic!("{error}"),
+            edit => panic!("{edit:?}"),
         });
         assert_eq!(verdict, Verdict::Pass);
     }

@@ -247,7 +247,7 @@ impl TextDecoder {
     }
 
     /// Goes to a place between characters, unseen.
-    #[cfg(feature = "codec")]
+    #[cfg(any(feature = "codec", feature = "proxy"))]
     pub(crate) fn seek(&mut self, offset: u64) {
         self.decoder.seek(offset);
     }

@@ -5,6 +5,7 @@ use core::ops::Range;
 use bytes::{Bytes, BytesMut};
 
 use crate::error::Utf8Error;
+use crate::proxy::edit::{Edit, Edits, decode, position};
 use crate::text::{Counters, Sink, TextDecoder, take};
 
 /// One direction of a proxied stream: slices of a host's buffer go in, edits of that buffer come out.
@@ -35,6 +36,7 @@ use crate::text::{Counters, Sink, TextDecoder, take};
 ///         Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
 ///         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
 ///         Edit::IllFormed(error) => assert_eq!((error.offset, error.kind), (9, ErrorKind::InvalidLead)),
+///         _ => {}
 ///     })
 /// });
 /// assert!(matches!(verdicts, [Verdict::Pass, Verdict::Pass, Verdict::Reject(_)]));
@@ -44,22 +46,6 @@ use crate::text::{Counters, Sink, TextDecoder, take};
 pub struct Filter {
     decoder: TextDecoder,
     rejected: Option<Utf8Error>,
-}
-
-/// A change to the buffer that holds the slice, in the order of the stream.
-///
-/// Bytes of the slice that no `Pass` covers do not pass: they are replaced by the `Insert` at their position, are
-/// held until the rest of their character arrives, or are rejected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Edit<'a> {
-    /// The bytes at these positions of the slice pass as they are. Never empty; ranges ascend.
-    Pass(Range<usize>),
-    /// These bytes are inserted: the held bytes of a character that the slice completes, or repairs, with short text
-    /// between them. Never empty.
-    Insert(&'a [u8]),
-    /// An ill-formed sequence, repaired or not. It is reported before the `Insert` that holds its repair, and maybe
-    /// before text that precedes it; errors among themselves are in order.
-    IllFormed(Utf8Error),
 }
 
 /// What was found in a slice.
@@ -93,12 +79,8 @@ impl Filter {
         if let Some(error) = self.rejected {
             return Verdict::Reject(error);
         }
-        let mut edits = Edits { slice, edit, first_error: None };
-        let result = if self.decoder.is_past_start() {
-            self.validate(&mut edits)
-        } else {
-            self.decoder.decode_to(slice, &mut edits)
-        };
+        let mut edits = PlainEdits { slice, edit, first_error: None };
+        let result = decode(&mut self.decoder, slice, 0, &mut edits);
         self.verdict(edits.first_error, result)
     }
 
@@ -108,44 +90,12 @@ impl Filter {
         if let Some(error) = self.rejected {
             return Verdict::Reject(error);
         }
-        let mut edits = Edits { slice: &[], edit, first_error: None };
+        let mut edits = PlainEdits { slice: &[], edit, first_error: None };
         let result = match self.decoder.finish() {
             Some(piece) => take(piece, &mut edits),
             None => Ok(()),
         };
         self.verdict(edits.first_error, result)
-    }
-
-    /// A slice after the first text of the stream. One call of the kernel if the slice is well-formed, wherever it
-    /// was cut.
-    fn validate(&mut self, edits: &mut Edits<'_, impl FnMut(Edit<'_>)>) -> Result<(), Utf8Error> {
-        let slice = edits.slice;
-        let start = self.decoder.offset();
-        let before = self.decoder;
-        let held = before.pending();
-        match self.decoder.validate(slice) {
-            Ok(()) => {
-                let pending = self.decoder.pending().len();
-                // Otherwise the bytes held before are among those pending now.
-                if let Some(complete) = slice.len().checked_sub(pending) {
-                    edits.insert(held);
-                    edits.pass(0..complete);
-                }
-                Ok(())
-            }
-            Err(error) => {
-                let taken = self.decoder.offset().wrapping_sub(start) as usize;
-                // An error that starts before the slice covers all that was held.
-                if let Some(complete) = taken.checked_sub(usize::from(error.len)) {
-                    edits.insert(held);
-                    edits.pass(0..complete);
-                }
-                let (bytes, len) = last_bytes(held, &slice[..taken]);
-                let bytes = &bytes[len.saturating_sub(error.len.into())..len];
-                take(self.decoder.apply_policy(error, bytes), edits)?;
-                self.decoder.decode_to(&slice[taken..], edits)
-            }
-        }
     }
 
     fn verdict(&mut self, first_error: Option<Utf8Error>, result: Result<(), Utf8Error>) -> Verdict {
@@ -201,6 +151,7 @@ impl Filter {
             Edit::Pass(range) => forward.pass(range),
             Edit::Insert(bytes) => forward.insert(bytes),
             Edit::IllFormed(error) => report(error),
+            Edit::LineRejected(_) => {}
         };
         let mut verdict = self.feed(&chunk, &mut edit);
         if end_of_stream {
@@ -230,30 +181,14 @@ impl Filter {
     }
 }
 
-/// The last bytes of two slices, at most 4, and how many.
-fn last_bytes(held: &[u8], slice: &[u8]) -> ([u8; 4], usize) {
-    let mut bytes = [0; 4];
-    let slice = &slice[slice.len().saturating_sub(bytes.len())..];
-    let held = &held[(held.len() + slice.len()).saturating_sub(bytes.len()).min(held.len())..];
-    bytes[..held.len()].copy_from_slice(held);
-    bytes[held.len()..held.len() + slice.len()].copy_from_slice(slice);
-    (bytes, held.len() + slice.len())
-}
-
 /// The edits of a slice on their way to the caller.
-struct Edits<'s, F> {
+struct PlainEdits<'s, F> {
     slice: &'s [u8],
     edit: F,
     first_error: Option<Utf8Error>,
 }
 
-impl<F: FnMut(Edit<'_>)> Edits<'_, F> {
-    fn pass(&mut self, range: Range<usize>) {
-        if !range.is_empty() {
-            (self.edit)(Edit::Pass(range));
-        }
-    }
-
+impl<F: FnMut(Edit<'_>)> PlainEdits<'_, F> {
     fn insert(&mut self, bytes: &[u8]) {
         if !bytes.is_empty() {
             (self.edit)(Edit::Insert(bytes));
@@ -261,9 +196,21 @@ impl<F: FnMut(Edit<'_>)> Edits<'_, F> {
     }
 }
 
-impl<F: FnMut(Edit<'_>)> Sink for Edits<'_, F> {
+impl<F: FnMut(Edit<'_>)> Edits for PlainEdits<'_, F> {
+    fn pass(&mut self, range: Range<usize>) {
+        if !range.is_empty() {
+            (self.edit)(Edit::Pass(range));
+        }
+    }
+
+    fn held(&mut self, bytes: &[u8]) {
+        self.insert(bytes);
+    }
+}
+
+impl<F: FnMut(Edit<'_>)> Sink for PlainEdits<'_, F> {
     fn borrowed(&mut self, text: &str) {
-        let start = text.as_ptr().addr() - self.slice.as_ptr().addr();
+        let start = position(self.slice, text);
         self.pass(start..start + text.len());
     }
 

@@ -47,7 +47,7 @@ impl Last {
     }
 
     /// Between characters again.
-    #[cfg(feature = "codec")]
+    #[cfg(any(feature = "codec", feature = "proxy"))]
     #[inline]
     pub(crate) const fn between(self) -> Self {
         Self::new(0, self.guess())

@@ -1,0 +1,126 @@
+//! What a filter does to a slice of a host's buffer.
+
+use core::fmt;
+use core::ops::Range;
+
+use crate::error::Utf8Error;
+use crate::text::{Sink, TextDecoder, take};
+
+/// A change to the buffer that holds the slice, in the order of the stream.
+///
+/// Bytes of the slice that no `Pass` covers do not pass: they are replaced by the `Insert` at their position, are
+/// held until the rest of their character or line arrives, or are rejected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Edit<'a> {
+    /// The bytes at these positions of the slice pass as they are. Never empty; ranges ascend.
+    Pass(Range<usize>),
+    /// These bytes are inserted: what was held of a character or line that the slice completes, or repairs, with
+    /// short text between them. Never empty.
+    Insert(&'a [u8]),
+    /// An ill-formed sequence, repaired or not. It is reported before the `Insert` that holds its repair, and maybe
+    /// before text that precedes it; errors among themselves are in order.
+    IllFormed(Utf8Error),
+    /// A line does not pass. Only a [`LineFilter`](crate::proxy::LineFilter) reports it.
+    LineRejected(RejectedLine),
+}
+
+/// A line that did not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RejectedLine {
+    /// Its number in the stream; the first is 1.
+    pub line: u64,
+    /// Why.
+    pub reason: LineError,
+}
+
+/// Why a line did not pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LineError {
+    /// The first ill-formed sequence in it.
+    IllFormed(Utf8Error),
+    /// It has more bytes than this before its terminator.
+    TooLong(usize),
+}
+
+impl fmt::Display for RejectedLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: ", self.line)?;
+        match self.reason {
+            LineError::IllFormed(error) => error.fmt(f),
+            LineError::TooLong(limit) => write!(f, "longer than {limit} bytes"),
+        }
+    }
+}
+
+impl core::error::Error for RejectedLine {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match &self.reason {
+            LineError::IllFormed(error) => Some(error),
+            LineError::TooLong(_) => None,
+        }
+    }
+}
+
+/// What takes the text of a slice as positions and bytes.
+pub(super) trait Edits: Sink {
+    /// Well-formed bytes of the slice; may be empty.
+    fn pass(&mut self, range: Range<usize>);
+
+    /// The held bytes of a character, whose rest is the start of the next range that passes; may be empty.
+    fn held(&mut self, bytes: &[u8]);
+}
+
+/// Decodes `slice[start..]`. On an error, what follows it is not taken.
+pub(super) fn decode(
+    decoder: &mut TextDecoder,
+    slice: &[u8],
+    start: usize,
+    edits: &mut impl Edits,
+) -> Result<(), Utf8Error> {
+    let rest = &slice[start..];
+    if !decoder.is_past_start() {
+        return decoder.decode_to(rest, edits);
+    }
+    // One call of the kernel if the slice is well-formed, wherever it was cut.
+    let before = *decoder;
+    let held = before.pending();
+    match decoder.validate(rest) {
+        Ok(()) => {
+            // Otherwise the bytes held before are among those pending now.
+            if let Some(complete) = rest.len().checked_sub(decoder.pending().len()) {
+                edits.held(held);
+                edits.pass(start..start + complete);
+            }
+            Ok(())
+        }
+        Err(error) => {
+            let taken = decoder.offset().wrapping_sub(before.offset()) as usize;
+            // An error that starts before the slice covers all that was held.
+            if let Some(complete) = taken.checked_sub(usize::from(error.len)) {
+                edits.held(held);
+                edits.pass(start..start + complete);
+            }
+            let (bytes, len) = last_bytes(held, &rest[..taken]);
+            let bytes = &bytes[len.saturating_sub(error.len.into())..len];
+            take(decoder.apply_policy(error, bytes), edits)?;
+            decoder.decode_to(&rest[taken..], edits)
+        }
+    }
+}
+
+/// The last bytes of two slices, at most 4, and how many.
+fn last_bytes(held: &[u8], slice: &[u8]) -> ([u8; 4], usize) {
+    let mut bytes = [0; 4];
+    let slice = &slice[slice.len().saturating_sub(bytes.len())..];
+    let held = &held[(held.len() + slice.len()).saturating_sub(bytes.len()).min(held.len())..];
+    bytes[..held.len()].copy_from_slice(held);
+    bytes[held.len()..held.len() + slice.len()].copy_from_slice(slice);
+    (bytes, held.len() + slice.len())
+}
+
+/// Where text that is borrowed from a slice starts in it.
+pub(super) fn position(slice: &[u8], text: &str) -> usize {
+    text.as_ptr().addr() - slice.as_ptr().addr()
+}

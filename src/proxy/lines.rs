@@ -1,0 +1,355 @@
+//! The filter of one direction of a protocol of lines, without I/O.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use memchr::{memchr, memchr_iter, memrchr};
+
+use crate::error::Utf8Error;
+use crate::policy::ErrorPolicy;
+use crate::proxy::edit::{Edit, Edits, LineError, RejectedLine, decode, position};
+use crate::text::{Sink, TextDecoder, take};
+
+const LF: u8 = b'\n';
+
+/// A [`Filter`](crate::proxy::Filter) for protocols of lines, such as IRC, syslog, NDJSON or SMTP: only whole lines
+/// pass, and a line that is ill-formed does not end the stream.
+///
+/// A line ends with LF; a CR before it belongs to the line, and its terminator passes as it is. The bytes of a line
+/// that is not complete are held, up to [`max_length`](Self::max_length). An ill-formed line is left out as a whole
+/// ([`Edit::LineRejected`]), or ends the stream if [`stop`](Self::stop) is set: then nothing of that line passes, so
+/// that a command cut short by an ill-formed byte is never executed. Under a policy that repairs, only a line that is
+/// too long is rejected.
+///
+/// The same bytes give the same lines and errors, however they are cut.
+///
+/// ```
+/// use utf8_codec::proxy::{Edit, LineFilter};
+///
+/// let mut filter = LineFilter::new();
+/// let (mut forwarded, mut rejected) = (Vec::new(), Vec::new());
+/// for slice in [&b"NICK a\nUSER \xC3"[..], b"\xA9\nPRIVMSG \xFF", b" :x\nQUIT\n"] {
+///     filter.feed(slice, |edit| match edit {
+///         Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
+///         Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
+///         Edit::LineRejected(line) => rejected.push(line.to_string()),
+///         _ => {}
+///     })?;
+/// }
+/// assert_eq!(forwarded, "NICK a\nUSER é\nQUIT\n".as_bytes());
+/// assert_eq!(rejected, ["line 3: ill-formed UTF-8 at byte 23 (InvalidLead, 1 byte)"]);
+/// # Ok::<(), utf8_codec::proxy::RejectedLine>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LineFilter {
+    decoder: TextDecoder,
+    max_length: usize,
+    stops: bool,
+    line: Line,
+    rejected: Option<RejectedLine>,
+}
+
+/// The line that is not complete.
+#[derive(Clone, Debug)]
+struct Line {
+    /// Counts from 1.
+    number: u64,
+    /// What of it came in earlier slices, repaired.
+    held: Vec<u8>,
+    /// It was rejected: what is left of it is dropped.
+    skipped: bool,
+}
+
+impl Default for LineFilter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LineFilter {
+    /// How long a line may be unless [`max_length`](Self::max_length) is called.
+    pub const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
+
+    /// A filter that rejects ill-formed lines and keeps the BOM.
+    pub const fn new() -> Self {
+        Self::with_decoder(TextDecoder::new())
+    }
+
+    /// A filter with the policies of this decoder.
+    pub const fn with_decoder(decoder: TextDecoder) -> Self {
+        Self {
+            decoder,
+            max_length: Self::DEFAULT_MAX_LENGTH,
+            stops: false,
+            line: Line { number: 1, held: Vec::new(), skipped: false },
+            rejected: None,
+        }
+    }
+
+    /// Sets how many bytes a line may have before its terminator, LF or CR LF. Without a limit, a peer that sends no
+    /// terminator would fill the memory.
+    #[must_use]
+    pub fn max_length(self, max_length: usize) -> Self {
+        Self { max_length, ..self }
+    }
+
+    /// Ends the stream at the first line that is rejected.
+    #[must_use]
+    pub fn stop(self) -> Self {
+        Self { stops: true, ..self }
+    }
+
+    /// Takes the next slice of the stream and reports what becomes of it to `edit`.
+    ///
+    /// # Errors
+    ///
+    /// The line that ended the stream, if [`stop`](Self::stop) is set: what passed before is to be forwarded, and
+    /// every later call returns the same error.
+    pub fn feed(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
+        let mut taken = 0;
+        let mut edits = LineEdits {
+            slice,
+            edit,
+            line: &mut self.line,
+            max_length: self.max_length,
+            first_error_only: self.decoder.error_policy() == ErrorPolicy::Strict,
+            stops: self.stops,
+            tail: 0..0,
+            rejected: None,
+        };
+        while taken < slice.len() && self.rejected.is_none() {
+            if edits.line.skipped && edits.first_error_only {
+                // The rest of a line is not decoded: each line has at most one error.
+                let end = memchr(LF, &slice[taken..]).map(|end| taken + end);
+                let skip = end.map_or(slice.len(), |end| end + 1) - taken;
+                self.decoder.seek(self.decoder.offset().wrapping_add(skip as u64));
+                taken += skip;
+                if end.is_some() {
+                    edits.line.next(1);
+                }
+                edits.tail = taken..taken;
+                continue;
+            }
+            let start = self.decoder.offset();
+            let result = decode(&mut self.decoder, slice, taken, &mut edits);
+            taken += self.decoder.offset().wrapping_sub(start) as usize;
+            if let Err(error) = result {
+                edits.reject(LineError::IllFormed(error));
+                edits.tail = taken..taken;
+            }
+            if self.stops {
+                self.rejected = edits.rejected;
+            }
+        }
+        edits.hold();
+        self.rejected.map_or(Ok(()), Err)
+    }
+
+    /// Ends the stream. A last line without a terminator passes if it is well-formed.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`feed`](Self::feed).
+    pub fn finish(&mut self, edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
+        if let Some(rejected) = self.rejected {
+            return Err(rejected);
+        }
+        let first_error_only = self.decoder.error_policy() == ErrorPolicy::Strict;
+        let (piece, skipped) = (self.decoder.finish(), self.line.skipped);
+        let mut edits = LineEdits {
+            slice: &[],
+            edit,
+            line: &mut self.line,
+            max_length: self.max_length,
+            first_error_only,
+            stops: self.stops,
+            tail: 0..0,
+            rejected: None,
+        };
+        if let Some(piece) = piece.filter(|_| !(skipped && first_error_only))
+            && let Err(error) = take(piece, &mut edits)
+        {
+            edits.reject(LineError::IllFormed(error));
+        }
+        edits.end();
+        if self.stops {
+            self.rejected = edits.rejected;
+        }
+        self.rejected.map_or(Ok(()), Err)
+    }
+
+    /// Bytes taken and not yet passed: those of the line that is not complete.
+    pub fn held(&self) -> usize {
+        self.line.held.len() + self.decoder.pending().len()
+    }
+
+    /// Bytes taken so far, those held included.
+    pub const fn offset(&self) -> u64 {
+        self.decoder.offset()
+    }
+}
+
+impl Line {
+    /// So many lines are complete.
+    fn next(&mut self, lines: u64) {
+        self.number += lines;
+        self.skipped = false;
+    }
+}
+
+/// The edits of a slice on their way to the caller, cut into lines.
+struct LineEdits<'s, F> {
+    slice: &'s [u8],
+    edit: F,
+    line: &'s mut Line,
+    max_length: usize,
+    first_error_only: bool,
+    stops: bool,
+    /// What of the line is in the slice and not in `held`, after what is.
+    tail: Range<usize>,
+    /// The first line that was rejected.
+    rejected: Option<RejectedLine>,
+}
+
+impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
+    /// A line was rejected, and nothing may pass after it.
+    fn over(&self) -> bool {
+        self.stops && self.rejected.is_some()
+    }
+
+    fn reject(&mut self, reason: LineError) {
+        if !self.line.skipped && !self.over() {
+            let rejected = RejectedLine { line: self.line.number, reason };
+            self.rejected.get_or_insert(rejected);
+            (self.edit)(Edit::LineRejected(rejected));
+        }
+        self.line.skipped = true;
+        self.line.held = Vec::new();
+    }
+
+    /// Moves what the slice has of the line to what is held.
+    fn hold(&mut self) {
+        let tail = core::mem::take(&mut self.tail);
+        if !self.line.skipped {
+            self.line.held.extend_from_slice(&self.slice[tail]);
+        }
+    }
+
+    /// Rejects the line if it is too long whatever follows. `next` is its last byte.
+    fn measure(&mut self, len: usize, last: u8) {
+        let terminator = usize::from(last == b'\r');
+        if len > self.max_length.saturating_add(terminator) {
+            self.reject(LineError::TooLong(self.max_length));
+        }
+    }
+
+    /// More of the line, none of it a terminator.
+    fn grow(&mut self, range: Range<usize>) {
+        if self.line.skipped || range.is_empty() {
+            return;
+        }
+        if self.tail.end != range.start {
+            self.hold();
+        }
+        let start = if self.tail.is_empty() { range.start } else { self.tail.start };
+        self.tail = start..range.end;
+        self.measure(self.line.held.len() + self.tail.len(), self.slice[range.end - 1]);
+    }
+
+    /// Text of the slice.
+    fn text(&mut self, Range { start: mut at, end }: Range<usize>) {
+        while at < end && !self.over() {
+            let rest = &self.slice[at..end];
+            let Some(first) = memchr(LF, rest) else { return self.grow(at..end) };
+            self.grow(at..at + first);
+            if self.line.skipped {
+                self.line.next(1);
+                at += first + 1;
+                self.tail = at..at;
+                continue;
+            }
+            // In what is left, no line can be too long.
+            let all_short = rest.len() - (first + 1) <= self.max_length;
+            let last = if all_short { memrchr(LF, rest).unwrap_or(first) } else { first };
+            self.complete(at, at + last + 1);
+            self.line.next(memchr_iter(LF, &rest[first..=last]).count() as u64);
+            at += last + 1;
+            self.tail = at..at;
+        }
+    }
+
+    /// The line is complete, and so are those after it up to `end`. What follows the tail starts at `at`.
+    fn complete(&mut self, at: usize, end: usize) {
+        let held = core::mem::take(&mut self.line.held);
+        if !held.is_empty() {
+            (self.edit)(Edit::Insert(&held));
+        }
+        let start = if self.tail.is_empty() { at } else { self.tail.start };
+        (self.edit)(Edit::Pass(start..end));
+    }
+
+    /// The end of the stream.
+    fn end(&mut self) {
+        if !self.line.skipped && self.line.held.len() > self.max_length {
+            self.reject(LineError::TooLong(self.max_length));
+        }
+        let held = core::mem::take(&mut self.line.held);
+        if !held.is_empty() {
+            (self.edit)(Edit::Insert(&held));
+        }
+        self.line.next(1);
+    }
+}
+
+impl<F: FnMut(Edit<'_>)> Edits for LineEdits<'_, F> {
+    fn pass(&mut self, range: Range<usize>) {
+        self.text(range);
+    }
+
+    fn held(&mut self, bytes: &[u8]) {
+        self.hold();
+        if !self.line.skipped {
+            self.line.held.extend_from_slice(bytes);
+        }
+    }
+}
+
+impl<F: FnMut(Edit<'_>)> Sink for LineEdits<'_, F> {
+    fn borrowed(&mut self, text: &str) {
+        let start = position(self.slice, text);
+        self.text(start..start + text.len());
+    }
+
+    fn made(&mut self, text: &str) {
+        self.hold();
+        for part in text.as_bytes().split_inclusive(|&byte| byte == LF) {
+            if self.over() {
+                return;
+            }
+            let (content, ends) = match part.split_last() {
+                Some((&LF, content)) => (content, true),
+                _ => (part, false),
+            };
+            if !self.line.skipped {
+                self.line.held.extend_from_slice(content);
+                let last = self.line.held.last().copied().unwrap_or_default();
+                self.measure(self.line.held.len(), last);
+            }
+            if ends {
+                if !self.line.skipped {
+                    self.line.held.push(LF);
+                    let held = core::mem::take(&mut self.line.held);
+                    (self.edit)(Edit::Insert(&held));
+                }
+                self.line.next(1);
+            }
+        }
+    }
+
+    fn error(&mut self, error: Utf8Error) {
+        let known = self.line.skipped && self.first_error_only;
+        if !known && !self.over() {
+            (self.edit)(Edit::IllFormed(error));
+        }
+    }
+}
