@@ -96,6 +96,9 @@ pub mod codec;
 #[cfg_attr(docsrs, doc(cfg(feature = "alloc")))]
 pub mod content_type;
 mod decoder;
+#[cfg(any(feature = "http", feature = "mime"))]
+#[cfg_attr(not(feature = "mime"), allow(dead_code))]
+mod delimiter;
 #[cfg(feature = "transcode")]
 #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
 pub mod detect;

@@ -243,6 +243,11 @@ fn faults_of_quoted_printable() {
     assert_eq!(faults(b"a= z"), [(1, InvalidEscape, 1)]);
     assert_eq!(faults(b"a=\rz"), [(1, InvalidEscape, 1)]);
     assert_eq!(faults(b"a=C"), [(1, Truncated, 2)]);
+    // A CR that no LF follows, at the end of the body as in the middle.
+    assert_eq!(faults(b"a\r"), [(1, ControlCharacter, 1)]);
+    assert_eq!(faults(b"a=\r"), [(1, InvalidEscape, 1)]);
+    assert_eq!(faults(b"a= \t\r"), [(1, InvalidEscape, 1)]);
+    assert_eq!(bytes(QuotedPrintable, b"a= \r"), b"a= \r");
     assert_eq!(faults(b"a\xC3\xA9"), [(1, EightBit, 1), (2, EightBit, 1)]);
     assert_eq!(faults(b"=\xC3"), [(0, InvalidEscape, 1), (1, EightBit, 1)]);
     assert_eq!(faults(b"a\x00b \rc"), [(1, ControlCharacter, 1), (4, ControlCharacter, 1)]);

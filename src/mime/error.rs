@@ -47,15 +47,27 @@ pub enum StructureErrorKind {
     MalformedContentType,
     /// `charset` parameters that do not agree: readers differ in whom they believe. The text is not judged.
     ConflictingCharset,
+    /// A `Content-Type` or `Content-Transfer-Encoding` that means something else to readers that do not know all of the
+    /// grammar: with a comment, with white space within the type, or with a `boundary` or `charset` in pieces or in
+    /// percent-encoding (RFC 2231). It is read by the whole grammar.
+    AmbiguousHeader,
     /// A second `Content-Type` or `Content-Transfer-Encoding` that says something else. The first one is believed.
     ConflictingHeader,
-    /// A `multipart` type without a boundary, or with one of no bytes or of more than 70 (RFC 2046 §5.1.1). Its body
-    /// is not judged.
+    /// A `multipart` type without a boundary, with several that differ, or with one that is not 1 to 70 bytes of printable
+    /// ASCII, the last of them no space (RFC 2046 §5.1.1). Its body is not judged.
     BadBoundary,
     /// A `multipart` body that ended without its first boundary: it has no parts.
     MissingFirstBoundary,
     /// A `multipart` body that ended without its final boundary: parts may be missing.
     MissingFinalBoundary,
+    /// The boundary of an open `multipart` where readers disagree about what it does: in the middle of a line, after a bare
+    /// CR, before anything but padding, in the delimiter of another `multipart`, or with a line break other than that of the
+    /// first delimiter. What RFC 2046 §5.1.1 makes a delimiter is read as one, the rest as content.
+    AmbiguousDelimiter,
+    /// A header that a delimiter ends: the empty line after it is missing. Some readers take the delimiter for a field.
+    MissingHeaderEnd,
+    /// A message that is the whole body of an attached message. Some readers lose the parts after it.
+    NestedMessage,
     /// A `multipart` or `message/rfc822` under a transfer encoding that changes bytes (RFC 2045 §6.4). It is read as
     /// if it had none.
     EncodedStructure,
@@ -82,10 +94,14 @@ impl StructureErrorKind {
             Self::HeaderTooLarge => "HeaderTooLarge",
             Self::MalformedContentType => "MalformedContentType",
             Self::ConflictingCharset => "ConflictingCharset",
+            Self::AmbiguousHeader => "AmbiguousHeader",
             Self::ConflictingHeader => "ConflictingHeader",
             Self::BadBoundary => "BadBoundary",
             Self::MissingFirstBoundary => "MissingFirstBoundary",
             Self::MissingFinalBoundary => "MissingFinalBoundary",
+            Self::AmbiguousDelimiter => "AmbiguousDelimiter",
+            Self::MissingHeaderEnd => "MissingHeaderEnd",
+            Self::NestedMessage => "NestedMessage",
             Self::EncodedStructure => "EncodedStructure",
             Self::TooDeep => "TooDeep",
             Self::TooManyParts => "TooManyParts",

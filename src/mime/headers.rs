@@ -6,6 +6,7 @@ use memchr::memchr2;
 
 use super::encoded_word::EncodedWords;
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
+use super::plain::trim_blanks;
 use super::verdict::{Findings, MimeLimits};
 use crate::content_type::ContentType;
 use crate::decoder::Utf8Decoder;
@@ -13,7 +14,7 @@ use crate::decoder::Utf8Decoder;
 /// A field that a body needs, with its place in the message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Field {
-    /// As it stands, folds and all, but for white space at its end.
+    /// As it stands, folds and all, without the last line break.
     pub(super) value: Vec<u8>,
     pub(super) offset: u64,
 }
@@ -95,9 +96,19 @@ impl HeaderReader {
         if bytes.ends_with(b"\n") { self.line() } else { Header::Open }
     }
 
+    /// A delimiter at `offset` ends the header.
+    pub(super) fn missing_end(&mut self, offset: u64) {
+        self.error(offset, StructureErrorKind::MissingHeaderEnd);
+    }
+
     /// Ends the header where the message or the part ends: as [`feed`](Self::feed), for a line that has no end.
     pub(super) fn end(&mut self) -> Header {
+        let end = self.field_at + self.field.len() as u64;
         let ended = if self.line < self.field.len() { self.line() } else { Header::Ended };
+        if matches!(ended, Header::Open) {
+            // Some readers do not see a field whose line has no end.
+            self.missing_end(end);
+        }
         self.end_field();
         ended
     }
@@ -133,6 +144,9 @@ impl HeaderReader {
             }
             [b'F', b'r', b'o', b'm', b' ', ..] if first && self.envelope => {
                 self.field.clear();
+                if let Some(offset) = control {
+                    self.error(offset, StructureErrorKind::HeaderControl);
+                }
                 return Header::Open;
             }
             _ if is_field(text) => self.start_field(),
@@ -185,7 +199,9 @@ impl HeaderReader {
         let Some(colon) = field.iter().position(|&byte| byte == b':') else {
             return;
         };
-        let (name, value) = (&field[..colon], field[colon + 1..].trim_ascii_end());
+        let (name, value) = (&field[..colon], &field[colon + 1..]);
+        let value = value.strip_suffix(b"\n").unwrap_or(value);
+        let value = value.strip_suffix(b"\r").unwrap_or(value);
         let (place, is_same) = if name.eq_ignore_ascii_case(b"Content-Type") {
             (&mut facts.content_type, is_same_type as Compare)
         } else if name.eq_ignore_ascii_case(b"Content-Transfer-Encoding") {
@@ -195,7 +211,7 @@ impl HeaderReader {
         };
         match place {
             None => *place = Some(Field { value: value.to_vec(), offset: *field_at + colon as u64 + 1 }),
-            Some(before) if is_same(before.value.trim_ascii_start(), value.trim_ascii_start()) => {}
+            Some(before) if is_same(trim_blanks(&before.value), trim_blanks(value)) => {}
             Some(_) => {
                 findings.push(MimeError::structure(*field_at, StructureErrorKind::ConflictingHeader), max);
             }
@@ -234,5 +250,5 @@ fn is_same_type(one: &[u8], two: &[u8]) -> bool {
 fn is_field(line: &[u8]) -> bool {
     line.iter()
         .position(|byte| !matches!(byte, b'!'..=b'9' | b';'..=b'~'))
-        .is_some_and(|end| line[end] == b':')
+        .is_some_and(|end| end > 0 && line[end] == b':')
 }

@@ -1,14 +1,14 @@
 //! What a header makes of a part: what it is, and how its body is read.
 
 use alloc::string::{String, ToString};
-use alloc::vec::Vec;
 
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::headers::{Facts, Field};
-use super::multipart::MAX_BOUNDARY;
+use super::plain::reads_alike;
 use super::transfer::{TransferEncoding, TransferErrorKind};
 use super::verdict::{Findings, MimeLimits, PartKind, PartPath, PartVerdict};
 use crate::content_type::{Charset, ContentType};
+use crate::delimiter::Boundary;
 
 /// Longest names that are kept: RFC 6838 §4.2 allows 127 bytes for either part of a type.
 const MAX_NAME: usize = 127;
@@ -47,7 +47,7 @@ impl Entity {
 pub(super) struct Description {
     pub(super) verdict: PartVerdict,
     /// Of a multipart.
-    pub(super) boundary: Vec<u8>,
+    pub(super) boundary: Option<Boundary>,
     pub(super) digest: bool,
 }
 
@@ -63,11 +63,19 @@ pub(super) fn describe(entity: Entity, facts: &mut Facts, limits: &MimeLimits) -
     };
     let encoding = facts.encoding.as_ref().map_or(Some(TransferEncoding::default()), |field| {
         // RFC 5322 allows comments where RFC 2045 has a name and nothing else.
-        TransferEncoding::of_name(field.value.split(|&byte| byte == b'(').next().unwrap_or_default())
+        let name = field.value.split(|&byte| byte == b'(').next().unwrap_or_default();
+        let encoding = TransferEncoding::of_name(name);
+        if encoding.is_some() && name.len() < field.value.len() {
+            report.structure(field.offset, StructureErrorKind::AmbiguousHeader);
+        }
+        encoding
     });
     let type_at = value.map_or(0, |field| field.offset);
-    let mut boundary = Vec::new();
+    let mut boundary = None;
     let mut kind = if facts.cut {
+        PartKind::Other
+    } else if is_unknown_message(top, subtype) {
+        report.structure(type_at, StructureErrorKind::AmbiguousHeader);
         PartKind::Other
     } else if let Some(kind) = holder(top, subtype) {
         if let Some(field) = &facts.encoding
@@ -79,12 +87,13 @@ pub(super) fn describe(entity: Entity, facts: &mut Facts, limits: &MimeLimits) -
             report.structure(type_at, StructureErrorKind::TooDeep);
             PartKind::Other
         } else if kind == PartKind::Message {
+            if entity.message && entity.depth > 0 {
+                report.structure(type_at, StructureErrorKind::NestedMessage);
+            }
             kind
         } else {
-            let found = report.boundary(content_type.as_ref(), type_at);
-            let kind = if found.is_some() { kind } else { PartKind::Other };
-            boundary = found.unwrap_or_default();
-            kind
+            boundary = report.boundary(content_type.as_ref(), type_at);
+            if boundary.is_some() { kind } else { PartKind::Other }
         }
     } else if is_text(top, subtype, content_type.as_ref()) {
         report.text_kind(content_type.as_ref(), type_at)
@@ -145,27 +154,19 @@ impl Report<'_> {
         if let Some(error) = error {
             let offset = field.offset + error.offset as u64;
             self.structure(offset, StructureErrorKind::MalformedContentType);
+        } else if content_type.as_ref().is_some_and(|full| !reads_alike(&field.value, full)) {
+            self.structure(field.offset, StructureErrorKind::AmbiguousHeader);
         }
         content_type
     }
 
     /// The boundary of a multipart whose type stands at `offset`.
-    fn boundary(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> Option<Vec<u8>> {
-        let mut boundaries = content_type
-            .into_iter()
-            .flat_map(ContentType::parameters)
-            .filter(|(name, _)| name.eq_ignore_ascii_case("boundary"))
-            .map(|(_, boundary)| boundary);
-        // White space at the end of a line is no part of a delimiter.
-        let boundary = boundaries.next().unwrap_or_default().trim_ascii_end();
-        if boundaries.any(|other| other.trim_ascii_end() != boundary) {
-            self.structure(offset, StructureErrorKind::ConflictingHeader);
-        }
-        if boundary.is_empty() || boundary.len() > MAX_BOUNDARY || boundary.contains(&b'\n') {
+    fn boundary(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> Option<Boundary> {
+        let boundary = content_type.and_then(Boundary::of);
+        if boundary.is_none() {
             self.structure(offset, StructureErrorKind::BadBoundary);
-            return None;
         }
-        Some(boundary.to_vec())
+        boundary
     }
 
     /// Whether the charset of a text whose type stands at `offset` is judged.
@@ -182,23 +183,49 @@ impl Report<'_> {
     }
 }
 
+/// The subtypes of `message` that are messages.
+const MESSAGES: [&str; 3] = ["rfc822", "global", "news"];
+
+/// The subtypes of `message` that are fields as text (RFC 3464, RFC 3886, RFC 5965, RFC 6533, RFC 8098).
+const REPORTS: [&str; 7] = [
+    "delivery-status",
+    "disposition-notification",
+    "feedback-report",
+    "global-delivery-status",
+    "global-disposition-notification",
+    "global-headers",
+    "tracking-status",
+];
+
+/// The other registered subtypes of `message`.
+const NOT_MESSAGES: [&str; 8] =
+    ["cpim", "external-body", "http", "imdn+xml", "partial", "s-http", "sip", "sipfrag"];
+
+fn is_one_of(subtype: &str, known: &[&str]) -> bool {
+    known.iter().any(|known| subtype.eq_ignore_ascii_case(known))
+}
+
+/// Whether it is a subtype of `message` that nobody has registered: some readers open all of those.
+fn is_unknown_message(top: &str, subtype: &str) -> bool {
+    top.eq_ignore_ascii_case("message")
+        && ![&MESSAGES[..], &REPORTS, &NOT_MESSAGES].iter().any(|known| is_one_of(subtype, known))
+}
+
 /// What a type that holds parts is.
 fn holder(top: &str, subtype: &str) -> Option<PartKind> {
-    const MESSAGES: [&str; 3] = ["rfc822", "global", "news"];
     if top.eq_ignore_ascii_case("multipart") {
         Some(PartKind::Multipart)
-    } else if top.eq_ignore_ascii_case("message")
-        && MESSAGES.iter().any(|known| subtype.eq_ignore_ascii_case(known))
-    {
+    } else if top.eq_ignore_ascii_case("message") && is_one_of(subtype, &MESSAGES) {
         Some(PartKind::Message)
     } else {
         None
     }
 }
 
-/// Whether a body is text: `text/*`, JSON (RFC 8259 §8.1), and whatever says in which charset it is.
+/// Whether a body is text: `text/*`, JSON (RFC 8259 §8.1), reports, and whatever declares a charset.
 fn is_text(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> bool {
     top.eq_ignore_ascii_case("text")
+        || (top.eq_ignore_ascii_case("message") && is_one_of(subtype, &REPORTS))
         || (top.eq_ignore_ascii_case("application") && subtype.eq_ignore_ascii_case("json"))
         || content_type.is_some_and(|content_type| {
             content_type.charset() != Charset::Missing

@@ -19,6 +19,7 @@ use super::kind::{Entity, describe};
 use super::multipart::{Event, Mode, Splitter};
 use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
 use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};
+use crate::delimiter::Delimiter;
 
 /// Judges the text of a message (RFC 5322, RFC 2045 to 2049, RFC 6532), which is taken in chunks of any size.
 ///
@@ -159,15 +160,16 @@ impl MessageValidator {
 
     /// Ends the message: what is to be said about it. The validator is then as new.
     pub fn finish(&mut self) -> MessageVerdict {
-        // Once and again: the last line of a header may turn out to be no field but a delimiter, or the header of a
-        // message, after which a part begins.
+        // More than once: the last line of a header may be a delimiter instead of a field, or the header may be that of a
+        // message, whose own header follows.
         loop {
-            let held = self.splitter.finish();
-            if held.is_none() && !matches!(self.reading, Reading::Header(_)) {
-                break;
-            }
-            if let Some(event) = held {
+            while let Some(event) = self.splitter.finish() {
                 self.event(event);
+            }
+            let Reading::Header(entity) = &self.reading else { break };
+            // A message may be a header and nothing else, but some readers open none of those that are in another.
+            if entity.depth > 0 {
+                self.header.missing_end(self.splitter.offset());
             }
             self.end_header();
         }
@@ -189,15 +191,15 @@ impl MessageValidator {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Content(bytes) => self.content(bytes, self.splitter.offset() - bytes.len() as u64),
-            Event::Held => {
-                let mut held = core::mem::take(&mut self.spare);
-                self.splitter.swap_held(&mut held);
-                let end = self.splitter.offset() - self.splitter.held_len() as u64;
-                self.content(&held, end - held.len() as u64);
-                held.clear();
-                self.spare = held;
+            Event::Released => {
+                let mut released = core::mem::take(&mut self.spare);
+                let end = self.splitter.swap_released(&mut released);
+                self.content(&released, end - released.len() as u64);
+                released.clear();
+                self.spare = released;
             }
-            Event::Delimiter { level, last, offset } => self.delimiter(level, last, offset),
+            Event::Delimiter { level, delimiter, offset } => self.delimiter(level, delimiter, offset),
+            Event::Ambiguous { level, offset } => self.ambiguous(level, offset),
         }
     }
 
@@ -239,12 +241,24 @@ impl MessageValidator {
         }
     }
 
-    fn delimiter(&mut self, level: usize, last: bool, offset: u64) {
-        self.end_header();
+    /// The delimiter of a multipart stands where readers disagree about it.
+    fn ambiguous(&mut self, level: usize, offset: u64) {
+        let max = self.limits.errors;
+        if let Some(verdict) = self.open.get(level).and_then(|open| self.verdicts.get_mut(open.verdict)) {
+            verdict.findings.push(MimeError::structure(offset, StructureErrorKind::AmbiguousDelimiter), max);
+        }
+    }
+
+    fn delimiter(&mut self, level: usize, delimiter: Delimiter, offset: u64) {
+        // The header of a message may be followed by that of the message in it, which is then empty.
+        while matches!(self.reading, Reading::Header(_)) {
+            self.header.missing_end(offset);
+            self.end_header();
+        }
         self.end_body();
         self.close(level + 1, offset);
         self.reading = Reading::Between;
-        if last {
+        if delimiter == Delimiter::Close {
             // It is whole, unless it never began.
             let whole = self.open.pop_if(|open| open.children > 0);
             self.splitter.close(level);
@@ -322,7 +336,8 @@ impl MessageValidator {
             }
             PartKind::OtherText | PartKind::Other => Reading::Other,
             PartKind::Multipart => {
-                self.splitter.open(&boundary);
+                let Some(boundary) = boundary else { return };
+                self.splitter.open(boundary);
                 self.open.push(Open { path, verdict: self.verdicts.len() - 1, children: 0, depth, digest });
                 Reading::Between
             }

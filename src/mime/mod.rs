@@ -11,6 +11,7 @@ mod headers;
 mod kind;
 mod message;
 mod multipart;
+mod plain;
 #[cfg(feature = "io")]
 mod read;
 mod transfer;

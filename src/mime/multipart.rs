@@ -1,31 +1,38 @@
-//! Boundaries (RFC 2046 §5.1.1): which bytes of a message are content, and where a part ends.
+//! Where the parts of a message begin and end (RFC 2046 §5.1).
 //!
 //! ```text
-//!                  ┌──────────── text ───────────┐
-//!                  v                             │ no delimiter: what was held is content
-//!   Inside ── line break (held) ──> Start ── a line that may be a delimiter (held) ──> Delimiter
+//!              line break            part of `--boundary`           all of it               line break
+//!   Text ───────(held)───> Break ─────────(held)───> Candidate ─────(held)───> Line ──────────> Delimiter
+//!    ^                       │                           │                      │ not a delimiter:
+//!    └───────────────────────┴── other byte: content ────┴──────────────────────┘ Ambiguous, content
 //! ```
 //!
-//! The line break before a delimiter belongs to it, so it is held until the line after it is known to be none. As
-//! long as nothing is open everything is content, and nothing is held or looked at.
+//! The line break before a delimiter belongs to it, so it is held until the line after it is known not to be one. While no
+//! multipart is open everything is content, and nothing is held or searched.
+//!
+//! Readers disagree about delimiters: some look at the start of a line only, some find one in the middle of it; some end lines
+//! at a bare CR; some ignore what follows the boundary. So there is one rule: the bytes `--boundary` of an open multipart stand
+//! only in delimiter lines of that multipart, and in those there is nothing about which readers disagree. All else is
+//! [`Event::Ambiguous`].
 
 use alloc::vec::Vec;
 
 use memchr::memchr;
 use memchr::memmem;
 
-/// Longest boundary (RFC 2046 §5.1.1).
-pub(super) const MAX_BOUNDARY: usize = 70;
-/// Longest line that may be a delimiter: white space after it counts as what a transport put there, as far as a
-/// line may be long.
+use crate::delimiter::{Boundary, Delimiter, LineBreak};
+
+/// The longest delimiter line, without its line break: padding counts as what a transport added only as far as a line may be
+/// long.
 const MAX_LINE: usize = 998;
 
 /// How content is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// Line by line, and with the line break before a delimiter: a header.
+    /// A header: line by line, each with its line break. Delimiters are searched at the start of lines only: nobody searches
+    /// a field for them.
     Lines,
-    /// As much as there is: a body.
+    /// A body: as much as there is.
     Bulk,
 }
 
@@ -33,39 +40,76 @@ pub(super) enum Mode {
 pub(super) enum Event<'c> {
     /// Bytes of the chunk.
     Content(&'c [u8]),
-    /// Bytes of earlier chunks, which [`Splitter::swap_held`] hands over.
-    Held,
-    /// A delimiter of the boundary at `level`, the outermost being 0.
-    Delimiter { level: usize, last: bool, offset: u64 },
+    /// Bytes of earlier chunks, to be taken with [`Splitter::swap_released`].
+    Released,
+    /// A delimiter of the multipart at `level`, the outermost being 0.
+    Delimiter { level: usize, delimiter: Delimiter, offset: u64 },
+    /// The boundary of the multipart at `level` stands at `offset` where readers disagree about what it does.
+    Ambiguous { level: usize, offset: u64 },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// At the start of a line, or in one that may be a delimiter.
+    /// At the start of a line, with nothing held.
     Start,
-    /// In a line that is none.
-    Inside,
-    /// After a CR that is held, and nothing else is: of a line break if LF follows.
-    Cr,
+    /// In a line that is not a delimiter, with nothing held.
+    Text,
+    /// The line break before what may be a delimiter is held, or its CR.
+    Break,
+    /// The start of `--boundary` is held, after the line break if there is one.
+    Candidate,
+    /// A line that starts with `--boundary` is held, after the line break if there is one.
+    Line,
 }
 
-/// Splits a message at the boundaries that are open.
+/// An open multipart.
+#[derive(Clone, Debug)]
+struct Open {
+    boundary: Boundary,
+    /// The line break of its first delimiter. Some readers take no other for those that follow.
+    line_break: Option<LineBreak>,
+}
+
+/// Splits a message at the delimiters of the open multiparts.
 #[derive(Clone, Debug)]
 pub(super) struct Splitter {
-    /// With the two hyphens before them, the outermost first.
-    boundaries: Vec<Vec<u8>>,
+    /// The outermost first.
+    open: Vec<Open>,
+    /// What all their delimiters start with.
+    common: Vec<u8>,
     state: State,
-    /// A line break and the line after it, of which it is not known whether they are content.
     held: Vec<u8>,
-    /// How much of it is the line break.
+    /// How much of `held` is the line break before the line.
     held_break: usize,
+    /// Whether the candidate is at the start of a line.
+    is_line_start: bool,
+    /// The line break before that line where it was not held, but given out as the end of a header.
+    header_break: Option<LineBreak>,
+    /// The last byte taken.
+    last: u8,
+    /// What was held and turned out to be content.
+    released: Vec<u8>,
+    /// An event that is due before anything else.
+    due: Option<Event<'static>>,
     /// Bytes of the message so far.
     offset: u64,
 }
 
 impl Splitter {
     pub(super) const fn new() -> Self {
-        Self { boundaries: Vec::new(), state: State::Start, held: Vec::new(), held_break: 0, offset: 0 }
+        Self {
+            open: Vec::new(),
+            common: Vec::new(),
+            state: State::Start,
+            held: Vec::new(),
+            held_break: 0,
+            is_line_start: true,
+            header_break: None,
+            last: 0,
+            released: Vec::new(),
+            due: None,
+            offset: 0,
+        }
     }
 
     /// Bytes of the message taken so far.
@@ -73,136 +117,229 @@ impl Splitter {
         self.offset
     }
 
-    /// Takes back what was the last content, a line or the rest of one: it comes again.
+    /// Takes back the last content, a line or the rest of one: it comes again.
     pub(super) const fn rewind(&mut self, bytes: &[u8], whole_line: bool) {
         self.offset -= bytes.len() as u64;
-        self.state = if whole_line { State::Start } else { State::Inside };
+        self.state = if whole_line { State::Start } else { State::Text };
     }
 
     /// Opens a multipart at the start of a line.
-    pub(super) fn open(&mut self, boundary: &[u8]) {
-        self.boundaries.push([b"--", boundary].concat());
+    pub(super) fn open(&mut self, boundary: Boundary) {
+        self.open.push(Open { boundary, line_break: None });
+        self.find_common();
     }
 
     /// Closes all but the outermost `level` multiparts.
     pub(super) fn close(&mut self, level: usize) {
-        self.boundaries.truncate(level);
+        self.open.truncate(level);
+        self.find_common();
     }
 
-    /// Exchanges the held bytes, which turned out to be content, for an empty buffer.
-    pub(super) fn swap_held(&mut self, buffer: &mut Vec<u8>) {
-        core::mem::swap(&mut self.held, buffer);
-        self.held_break = 0;
-        if self.state == State::Cr {
-            self.held.push(b'\r');
+    fn find_common(&mut self) {
+        self.common.clear();
+        if let Some((first, others)) = self.open.split_first() {
+            let first = first.boundary.dashed();
+            let len = others.iter().map(|open| common_prefix(first, open.boundary.dashed())).min();
+            self.common.extend_from_slice(&first[..len.unwrap_or(first.len())]);
         }
     }
 
-    /// How many bytes are held.
-    pub(super) fn held_len(&self) -> usize {
-        self.held.len()
+    /// Exchanges the released bytes for an empty buffer. They end where the held ones start.
+    pub(super) fn swap_released(&mut self, buffer: &mut Vec<u8>) -> u64 {
+        core::mem::swap(&mut self.released, buffer);
+        self.offset - self.held.len() as u64
     }
 
     /// Takes bytes from `rest` up to the next event; `None` when it is empty.
     pub(super) fn next<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<Event<'c>> {
-        while let [first, ..] = **rest {
-            match self.state {
-                State::Start if self.boundaries.is_empty() => self.state = State::Inside,
+        loop {
+            if let Some(due) = self.due.take() {
+                return Some(due);
+            }
+            let [byte, ..] = **rest else { return None };
+            let event = match self.state {
                 State::Start => {
-                    if let Some(event) = self.line(rest, mode) {
-                        return Some(event);
-                    }
+                    self.begin_line(byte);
+                    None
                 }
-                State::Cr if first == b'\n' => {
-                    self.hold(rest, 1);
-                    self.held_break = self.held.len();
-                    self.state = State::Start;
-                }
-                State::Cr => {
-                    self.state = State::Inside;
-                    return Some(Event::Held);
-                }
-                State::Inside => {
+                State::Text => {
                     let content = match mode {
                         Mode::Lines => self.rest_of_line(rest),
-                        Mode::Bulk => self.up_to_break(rest),
+                        Mode::Bulk => self.text(rest),
                     };
-                    if !content.is_empty() {
-                        return Some(Event::Content(content));
-                    }
+                    (!content.is_empty()).then_some(Event::Content(content))
                 }
+                State::Break => self.after_break(byte, rest),
+                State::Candidate => self.candidate(byte, rest, mode),
+                State::Line => self.line(rest, mode),
+            };
+            if event.is_some() {
+                return event;
             }
         }
-        None
     }
 
     /// What is still held at the end of the message.
     pub(super) fn finish(&mut self) -> Option<Event<'static>> {
-        let start = self.state == State::Start;
+        if let Some(due) = self.due.take() {
+            return Some(due);
+        }
+        let event = if self.state == State::Line {
+            Some(self.end_line(None, Mode::Lines))
+        } else {
+            self.release(self.held.len())
+        };
         self.state = State::Start;
-        if self.held.is_empty() {
+        event
+    }
+
+    /// Looks at the first byte of a line.
+    fn begin_line(&mut self, byte: u8) {
+        (self.held_break, self.is_line_start) = (0, true);
+        self.state = if byte == b'-' && !self.open.is_empty() { State::Candidate } else { State::Text };
+    }
+
+    /// Looks at the byte after a line break, or after the CR of one.
+    fn after_break(&mut self, byte: u8, rest: &mut &[u8]) -> Option<Event<'static>> {
+        let is_whole = self.held.ends_with(b"\n");
+        if !is_whole && byte == b'\n' {
+            self.hold(rest, 1);
             return None;
         }
-        let delimiter = if start { self.delimiter() } else { None };
-        Some(delimiter.unwrap_or(Event::Held))
-    }
-
-    /// Takes from a line that may be a delimiter, up to its end or to where it is known to be none.
-    fn line<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<Event<'c>> {
-        let bytes = *rest;
-        for (i, &byte) in bytes.iter().enumerate() {
-            let place = self.held.len() - self.held_break + i;
-            if byte == b'\n' {
-                self.hold(rest, i);
-                let delimiter = self.delimiter();
-                if delimiter.is_some() {
-                    self.take(rest, 1);
-                    return delimiter;
-                }
-                return self.give_up(mode);
-            }
-            if (place < 2 && byte != b'-') || place == MAX_LINE {
-                self.hold(rest, i);
-                return self.give_up(mode);
-            }
+        if is_whole && byte == b'-' {
+            (self.held_break, self.is_line_start) = (self.held.len(), true);
+            self.state = State::Candidate;
+            return None;
         }
-        self.hold(rest, bytes.len());
-        None
+        self.state = State::Text;
+        self.release(self.held.len())
     }
 
-    /// The line is none: what is held is content, but for a CR whose line break may belong to the next line.
-    fn give_up<'c>(&mut self, mode: Mode) -> Option<Event<'c>> {
-        let behind_break = self.held.len() > self.held_break;
-        self.state = if mode == Mode::Bulk && behind_break && self.held.ends_with(b"\r") {
-            self.held.pop();
-            State::Cr
-        } else {
-            State::Inside
+    /// Looks at the next byte of what may become `--boundary`.
+    fn candidate(&mut self, byte: u8, rest: &mut &[u8], mode: Mode) -> Option<Event<'static>> {
+        let seen = &self.held[self.held_break..];
+        if let Some(level) = self.level_with(seen, byte) {
+            let is_whole = self.open[level].boundary.dashed().len() == seen.len() + 1;
+            self.hold(rest, 1);
+            if !is_whole {
+                return None;
+            }
+            if self.is_line_start {
+                self.state = State::Line;
+                return None;
+            }
+            let offset = self.line_offset();
+            self.state = State::Text;
+            self.due = self.release(self.held.len());
+            return Some(Event::Ambiguous { level, offset });
+        }
+        // A boundary may still start within what was held, but not at the start of a line.
+        let next = match mode {
+            Mode::Lines => None,
+            Mode::Bulk => (1..seen.len()).find(|&at| self.level_with(&seen[at..], byte).is_some()),
         };
-        (!self.held.is_empty()).then_some(Event::Held)
+        let len = match next {
+            Some(at) => self.held_break + at,
+            None => self.held.len(),
+        };
+        self.state = if next.is_some() { State::Candidate } else { State::Text };
+        self.is_line_start = false;
+        self.release(len)
     }
 
-    /// The delimiter that is held, if it is one. It must be the whole line, but for white space at its end.
-    fn delimiter<'c>(&mut self) -> Option<Event<'c>> {
-        let line = self.held[self.held_break..].trim_ascii_end();
-        let (level, last) =
-            self.boundaries.iter().enumerate().rev().find_map(|(level, boundary)| {
-                match line.strip_prefix(&boundary[..])? {
-                    b"" => Some((level, false)),
-                    b"--" => Some((level, true)),
-                    _ => None,
+    /// The multipart whose `--boundary` starts with these bytes: one of which they are all, if there is one.
+    fn level_with(&self, seen: &[u8], byte: u8) -> Option<usize> {
+        let starts = |open: &Open| {
+            let dashed = open.boundary.dashed();
+            dashed.starts_with(seen) && dashed.get(seen.len()) == Some(&byte)
+        };
+        let is_whole = |open: &Open| open.boundary.dashed().len() == seen.len() + 1;
+        self.open
+            .iter()
+            .position(|open| is_whole(open) && starts(open))
+            .or_else(|| self.open.iter().position(starts))
+    }
+
+    /// Takes the rest of a line that starts with `--boundary`.
+    fn line<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<Event<'c>> {
+        let room = MAX_LINE + 1 - (self.held.len() - self.held_break);
+        let window = &rest[..rest.len().min(room)];
+        let end = memchr(b'\n', window);
+        self.hold(rest, end.unwrap_or(window.len()));
+        match end {
+            Some(_) => {
+                let line_break = if self.held.ends_with(b"\r") { LineBreak::CrLf } else { LineBreak::Lf };
+                let event = self.end_line(Some(line_break), mode);
+                if matches!(event, Event::Delimiter { .. }) || self.due.is_some_and(is_delimiter) {
+                    self.take(rest, 1);
                 }
-            })?;
-        let offset = self.offset - (self.held.len() - self.held_break) as u64;
+                Some(event)
+            }
+            None if self.held.len() - self.held_break > MAX_LINE => Some(self.not_a_delimiter(mode)),
+            None => None,
+        }
+    }
+
+    /// Decides what the held line is, which ends in this line break or with the message.
+    fn end_line(&mut self, line_break: Option<LineBreak>, mode: Mode) -> Event<'static> {
+        let line = &self.held[self.held_break..];
+        let text = if line_break == Some(LineBreak::CrLf) { &line[..line.len() - 1] } else { line };
+        // Outer boundaries count at any level of nesting (RFC 2046 §5.1.2).
+        let found = self
+            .open
+            .iter()
+            .enumerate()
+            .find_map(|(level, open)| Some((level, open.boundary.delimiter(text)?)));
+        let Some((level, delimiter)) = found else { return self.not_a_delimiter(mode) };
+        let before = match &self.held[..self.held_break] {
+            [] => self.header_break,
+            [b'\r', ..] => Some(LineBreak::CrLf),
+            _ => Some(LineBreak::Lf),
+        };
+        let differs = |one: Option<LineBreak>, other: LineBreak| one.is_some_and(|one| one != other);
+        let is_ambiguous =
+            self.open[level].line_break.is_some_and(|own| differs(before, own) || differs(line_break, own))
+                || self.open.iter().enumerate().any(|(other, open)| {
+                    other != level && memmem::find(text, open.boundary.dashed()).is_some()
+                });
+        let offset = self.line_offset();
+        let own = &mut self.open[level].line_break;
+        *own = own.or(line_break);
         self.held.clear();
-        self.held_break = 0;
-        Some(Event::Delimiter { level, last, offset })
+        self.header_break = None;
+        self.state = State::Start;
+        let event = Event::Delimiter { level, delimiter, offset };
+        if !is_ambiguous {
+            return event;
+        }
+        self.due = Some(event);
+        Event::Ambiguous { level, offset }
+    }
+
+    /// The held line starts with a boundary and is not its delimiter: it is content, but for a CR that may be of its line
+    /// break.
+    fn not_a_delimiter(&mut self, mode: Mode) -> Event<'static> {
+        let line = &self.held[self.held_break..];
+        let level =
+            self.open.iter().position(|open| line.starts_with(open.boundary.dashed())).unwrap_or_default();
+        let event = Event::Ambiguous { level, offset: self.line_offset() };
+        let has_cr = mode == Mode::Bulk && line.ends_with(b"\r");
+        self.state = if has_cr { State::Break } else { State::Text };
+        self.due = self.release(self.held.len() - usize::from(has_cr));
+        event
+    }
+
+    /// Where the line or the candidate that is held starts.
+    fn line_offset(&self) -> u64 {
+        self.offset - (self.held.len() - self.held_break) as u64
     }
 
     /// The content up to and with the next line break.
     fn rest_of_line<'c>(&mut self, rest: &mut &'c [u8]) -> &'c [u8] {
         let len = match memchr(b'\n', rest) {
             Some(at) => {
+                let before = at.checked_sub(1).map_or(self.last, |before| rest[before]);
+                self.header_break = Some(if before == b'\r' { LineBreak::CrLf } else { LineBreak::Lf });
                 self.state = State::Start;
                 at + 1
             }
@@ -211,31 +348,31 @@ impl Splitter {
         self.take(rest, len)
     }
 
-    /// The content up to a line break that may belong to a delimiter, which is then held.
-    fn up_to_break<'c>(&mut self, rest: &mut &'c [u8]) -> &'c [u8] {
-        if self.boundaries.is_empty() {
+    /// The content up to what may be a delimiter; of a line break before that, or at the end of the chunk, up to that.
+    fn text<'c>(&mut self, rest: &mut &'c [u8]) -> &'c [u8] {
+        if self.open.is_empty() {
             return self.take(rest, rest.len());
         }
         let bytes = *rest;
-        let (text, line_break) = match memmem::find(bytes, b"\n--") {
-            Some(at) => (at, 1),
-            // The chunk may end inside `\r\n--`.
-            None => match *bytes {
-                [.., b'\n', b'-'] => (bytes.len() - 2, 1),
-                [.., b'\n'] => (bytes.len() - 1, 1),
-                [.., b'\r'] => (bytes.len() - 1, 0),
-                _ => (bytes.len(), 0),
-            },
+        let candidate = memmem::find(bytes, &self.common).or_else(|| {
+            // The chunk may end inside of one.
+            let len = (1..self.common.len()).rev().find(|&len| bytes.ends_with(&self.common[..len]))?;
+            Some(bytes.len() - len)
+        });
+        let end = candidate.unwrap_or(bytes.len());
+        let line_break = match bytes[..end] {
+            [.., b'\r', b'\n'] => 2,
+            [.., b'\n'] => 1,
+            [.., b'\r'] if candidate.is_none() => 1,
+            _ => 0,
         };
-        let held_cr = line_break == 1 && bytes[..text].ends_with(b"\r");
-        let content = self.take(rest, text - usize::from(held_cr));
-        if line_break == 1 {
-            self.hold(rest, usize::from(held_cr) + 1);
-            self.held_break = self.held.len();
-            self.state = State::Start;
-        } else if !rest.is_empty() {
-            self.hold(rest, 1);
-            self.state = State::Cr;
+        let content = self.take(rest, end - line_break);
+        self.hold(rest, line_break);
+        if candidate.is_some() {
+            (self.held_break, self.is_line_start) = (line_break, line_break > 0);
+            self.state = State::Candidate;
+        } else if line_break > 0 {
+            self.state = State::Break;
         }
         content
     }
@@ -243,6 +380,7 @@ impl Splitter {
     fn take<'c>(&mut self, rest: &mut &'c [u8], len: usize) -> &'c [u8] {
         let (taken, after) = rest.split_at(len);
         self.offset += len as u64;
+        self.last = taken.last().copied().unwrap_or(self.last);
         *rest = after;
         taken
     }
@@ -251,4 +389,19 @@ impl Splitter {
         let taken = self.take(rest, len);
         self.held.extend_from_slice(taken);
     }
+
+    /// Makes the first `len` held bytes content; what is left is no longer after a line break.
+    fn release(&mut self, len: usize) -> Option<Event<'static>> {
+        self.released.extend(self.held.drain(..len));
+        self.held_break = 0;
+        (!self.released.is_empty()).then_some(Event::Released)
+    }
+}
+
+const fn is_delimiter(event: Event<'_>) -> bool {
+    matches!(event, Event::Delimiter { .. })
+}
+
+fn common_prefix(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(a, b)| a == b).count()
 }

@@ -17,6 +17,7 @@ mod quoted_printable;
 
 use core::fmt;
 
+use super::plain::trim_blanks;
 use crate::error::ByteCount;
 
 use base64::Base64;
@@ -42,9 +43,9 @@ pub enum TransferEncoding {
 }
 
 impl TransferEncoding {
-    /// The encoding of this name, in any case and with white space around it.
+    /// The encoding of this name, in any case and with the white space and line breaks of a field around it.
     pub fn of_name(name: &[u8]) -> Option<Self> {
-        let name = name.trim_ascii();
+        let name = trim_blanks(name);
         [Self::SevenBit, Self::EightBit, Self::Binary, Self::QuotedPrintable, Self::Base64]
             .into_iter()
             .find(|encoding| name.eq_ignore_ascii_case(encoding.as_str().as_bytes()))

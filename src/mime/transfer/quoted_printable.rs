@@ -286,7 +286,13 @@ impl QuotedPrintable {
                 block.push(&[b'=', first], self.escape);
                 Some(Fault { offset: self.escape, kind: TransferErrorKind::Truncated, len: 2 })
             }
-            State::Text | State::Escape | State::Soft | State::SoftCr => None,
+            State::SoftCr => {
+                block.push(b"=", self.escape);
+                self.release(block);
+                block.push(b"\r", end - 1);
+                Some(Fault { offset: self.escape, kind: TransferErrorKind::InvalidEscape, len: 1 })
+            }
+            State::Text | State::Escape | State::Soft => None,
         };
         self.held.clear();
         fault

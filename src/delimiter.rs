@@ -1,0 +1,221 @@
+//! The delimiter lines of a multipart body (RFC 2046 §5.1.1), in mail and in HTTP.
+//!
+//! ```text
+//! delimiter line = "--" boundary [ "--" ] *( SP / HTAB ) line break
+//! ```
+//!
+//! The line break before the line belongs to it. [`Boundary`] is the parameter and the start of the line, [`Tail`] reads the
+//! rest of the line one byte at a time, so that a line may arrive in any number of chunks.
+
+use alloc::vec::Vec;
+
+use crate::content_type::{ContentType, is_or_extends};
+
+/// The longest boundary, in bytes.
+pub(crate) const MAX_BOUNDARY: usize = 70;
+
+/// The `boundary` parameter of a multipart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Boundary {
+    dashed: Vec<u8>,
+}
+
+impl Boundary {
+    /// The boundary that a media type declares.
+    ///
+    /// `None` if it declares none, one that is not in the grammar, or several that differ: programs disagree about which of
+    /// them counts.
+    pub(crate) fn of(content_type: &ContentType<'_>) -> Option<Self> {
+        let mut declared = content_type
+            .parameters()
+            .filter(|(name, _)| is_or_extends(name, "boundary"))
+            .map(|(_, value)| value);
+        let first = declared.next()?;
+        if declared.all(|other| other == first) { Self::new(first) } else { None }
+    }
+
+    /// A boundary from the unquoted value of the parameter: 1 to 70 bytes of printable ASCII, the last of them no space.
+    ///
+    /// RFC 2046 allows fewer characters (`bchars`). Mailers use the others too, and readers agree on them.
+    pub(crate) fn new(value: &[u8]) -> Option<Self> {
+        let is_valid = (1..=MAX_BOUNDARY).contains(&value.len())
+            && value.iter().all(|byte| matches!(byte, b' '..=b'~'))
+            && !value.ends_with(b" ");
+        is_valid.then(|| Self { dashed: [b"--", value].concat() })
+    }
+
+    /// `--boundary`, as it stands at the start of a delimiter line.
+    pub(crate) fn dashed(&self) -> &[u8] {
+        &self.dashed
+    }
+
+    /// Reads a whole line, without its line break. `None` if it is not a delimiter of this boundary.
+    #[cfg(feature = "mime")]
+    pub(crate) fn delimiter(&self, line: &[u8]) -> Option<Delimiter> {
+        let rest = line.strip_prefix(&self.dashed[..])?;
+        let mut tail = Tail::Boundary;
+        for &byte in rest {
+            tail = match tail.step(byte) {
+                Step::More(next) => next,
+                Step::Line(..) | Step::Malformed => return None,
+            };
+        }
+        tail.end()
+    }
+}
+
+/// What a delimiter line does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delimiter {
+    /// A part starts after it.
+    Part,
+    /// The multipart ends with it.
+    Close,
+}
+
+/// The line break that ends a delimiter line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineBreak {
+    Lf,
+    CrLf,
+}
+
+/// How far a delimiter line has been read, after `--boundary`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// Nothing follows so far.
+    Boundary,
+    /// One hyphen follows.
+    Hyphen,
+    /// The second hyphen or padding follows: only padding and the line break may come.
+    Padding(Delimiter),
+    /// A CR follows: only LF may come.
+    Cr(Delimiter),
+}
+
+/// What a byte of the line leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The line goes on.
+    More(Tail),
+    /// The byte is the last one of a delimiter line.
+    Line(Delimiter, LineBreak),
+    /// The line is not a delimiter.
+    Malformed,
+}
+
+impl Tail {
+    /// Reads one byte.
+    pub(crate) const fn step(self, byte: u8) -> Step {
+        let so_far = match self {
+            Self::Cr(delimiter) => {
+                return if byte == b'\n' { Step::Line(delimiter, LineBreak::CrLf) } else { Step::Malformed };
+            }
+            Self::Hyphen => {
+                return if byte == b'-' {
+                    Step::More(Self::Padding(Delimiter::Close))
+                } else {
+                    Step::Malformed
+                };
+            }
+            Self::Boundary => Delimiter::Part,
+            Self::Padding(delimiter) => delimiter,
+        };
+        match byte {
+            b'-' if matches!(self, Self::Boundary) => Step::More(Self::Hyphen),
+            b' ' | b'\t' => Step::More(Self::Padding(so_far)),
+            b'\r' => Step::More(Self::Cr(so_far)),
+            b'\n' => Step::Line(so_far, LineBreak::Lf),
+            _ => Step::Malformed,
+        }
+    }
+
+    /// The delimiter if the body ends here, where the line break may be missing.
+    #[cfg(feature = "mime")]
+    pub(crate) const fn end(self) -> Option<Delimiter> {
+        match self {
+            Self::Boundary => Some(Delimiter::Part),
+            Self::Padding(delimiter) => Some(delimiter),
+            Self::Hyphen | Self::Cr(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_boundary_is_1_to_70_printable_bytes() {
+        for good in [&b"b"[..], b"a b", b"--", b"=_1/2:3?", &[b'x'; 70]] {
+            assert_eq!(
+                Boundary::new(good).map(|boundary| boundary.dashed[2..].to_vec()),
+                Some(good.to_vec())
+            );
+        }
+        for bad in [&b""[..], b"b ", b"b\t", b"\xC3\xA9", b"a\0", b"a\rb", &[b'x'; 71]] {
+            assert_eq!(Boundary::new(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn boundaries_that_differ_are_none() {
+        for (value, expected) in [
+            (&b"multipart/mixed; boundary=b"[..], true),
+            (b"multipart/mixed; boundary=b; Boundary=\"b\"", true),
+            (b"multipart/mixed; boundary=b; boundary=c", false),
+            (b"multipart/mixed; boundary=b; boundary*=''c", false),
+            (b"multipart/mixed", false),
+        ] {
+            let content_type = ContentType::parse(value).unwrap();
+            assert_eq!(Boundary::of(&content_type).is_some(), expected, "{}", value.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_delimiter_line_ends_in_padding_and_a_line_break_and_nothing_else() {
+        let read = |line: &[u8]| {
+            let mut tail = Tail::Boundary;
+            for (i, &byte) in line.iter().enumerate() {
+                match tail.step(byte) {
+                    Step::More(next) => tail = next,
+                    Step::Line(delimiter, line_break) => {
+                        assert_eq!(i + 1, line.len());
+                        return Some((delimiter, line_break));
+                    }
+                    Step::Malformed => return None,
+                }
+            }
+            None
+        };
+        assert_eq!(read(b"\n"), Some((Delimiter::Part, LineBreak::Lf)));
+        assert_eq!(read(b" \t\r\n"), Some((Delimiter::Part, LineBreak::CrLf)));
+        assert_eq!(read(b"--\r\n"), Some((Delimiter::Close, LineBreak::CrLf)));
+        assert_eq!(read(b"--\t \n"), Some((Delimiter::Close, LineBreak::Lf)));
+        for bad in [
+            &b"-\n"[..],
+            b"--x\n",
+            b"x\n",
+            b" --\n",
+            b"\x0C\n",
+            b"\x0B\n",
+            b"\r\r\n",
+            b"\r",
+            b"---\n",
+            b"\0\n",
+        ] {
+            assert_eq!(read(bad), None, "{}", bad.escape_ascii());
+        }
+    }
+
+    #[cfg(feature = "mime")]
+    #[test]
+    fn the_line_break_may_be_missing_at_the_end_of_the_body() {
+        let boundary = Boundary::new(b"b").unwrap();
+        assert_eq!(boundary.delimiter(b"--b"), Some(Delimiter::Part));
+        assert_eq!(boundary.delimiter(b"--b-- \t"), Some(Delimiter::Close));
+        for bad in [&b"--b-"[..], b"--bb", b"--b x", b"-b", b"x--b", b"--b\r"] {
+            assert_eq!(boundary.delimiter(bad), None, "{}", bad.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Fields as readers see them that know `;`, `=` and quotes, and nothing else of the grammar.
+//!
+//! There are many. Comments (RFC 5322 §3.2.2), white space within the type, and parameters in pieces or in percent-encoding
+//! (RFC 2231) mean something else to them than to a reader of the whole grammar.
+
+use alloc::vec::Vec;
+
+use crate::content_type::ContentType;
+
+/// Whether such a reader sees the same boundaries and charsets, and the same type: of a part that holds no others, the same
+/// before the `/`.
+pub(super) fn reads_alike(value: &[u8], content_type: &ContentType<'_>) -> bool {
+    let (top, subtype) = (content_type.top(), content_type.subtype());
+    let holds_parts = ["multipart", "message"].iter().any(|holder| top.eq_ignore_ascii_case(holder));
+    let mut segments = Segments { rest: Some(value) };
+    let is_same_type = segments.next().map(trim_blanks).is_some_and(|plain| {
+        let end = if holds_parts { plain.len() } else { plain.len().min(top.len() + 1 + subtype.len()) };
+        plain[..end].eq_ignore_ascii_case([top.as_bytes(), b"/", subtype.as_bytes()].concat().as_slice())
+    });
+    let parameters: Vec<_> = segments.filter_map(parameter).collect();
+    is_same_type
+        && ["boundary", "charset"].iter().all(|wanted| {
+            let plain = parameters.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted.as_bytes()));
+            let full = content_type.parameters().filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+            plain.map(|(_, value)| &value[..]).eq(full.map(|(_, value)| value))
+        })
+}
+
+/// What is left without the white space and the line breaks of folds at both ends.
+pub(super) fn trim_blanks(value: &[u8]) -> &[u8] {
+    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    let start = value.iter().take_while(|byte| is_blank(byte)).count();
+    let rest = &value[start..];
+    &rest[..rest.len() - rest.iter().rev().take_while(|byte| is_blank(byte)).count()]
+}
+
+/// What stands between the semicolons that are not in quotes.
+struct Segments<'v> {
+    rest: Option<&'v [u8]>,
+}
+
+impl<'v> Iterator for Segments<'v> {
+    type Item = &'v [u8];
+
+    fn next(&mut self) -> Option<&'v [u8]> {
+        let rest = self.rest?;
+        let (mut is_quoted, mut is_escaped) = (false, false);
+        let end = rest.iter().position(|&byte| {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = is_quoted,
+                b'"' => is_quoted = !is_quoted,
+                b';' => return !is_quoted,
+                _ => {}
+            }
+            false
+        });
+        self.rest = end.map(|end| &rest[end + 1..]);
+        Some(&rest[..end.unwrap_or(rest.len())])
+    }
+}
+
+/// The name and the value without its quotes.
+fn parameter(segment: &[u8]) -> Option<(&[u8], Vec<u8>)> {
+    let equals = segment.iter().position(|&byte| byte == b'=')?;
+    let (name, value) = (trim_blanks(&segment[..equals]), trim_blanks(&segment[equals + 1..]));
+    let Some(quoted) = value.strip_prefix(b"\"").and_then(|value| value.strip_suffix(b"\"")) else {
+        return Some((name, value.to_vec()));
+    };
+    let (mut text, mut bytes) = (Vec::with_capacity(quoted.len()), quoted.iter().peekable());
+    while let Some(&byte) = bytes.next() {
+        // Before anything else the backslash stands for itself, as in the names of files.
+        let escaped = if byte == b'\\' { bytes.next_if(|next| matches!(next, b'"' | b'\\')) } else { None };
+        text.push(*escaped.unwrap_or(&byte));
+    }
+    Some((name, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_some_readers_know_is_not_alike() {
+        for (value, expected) in [
+            (&b"text/plain"[..], true),
+            (b" TEXT/plain ; Charset = \"utf-8\"; ", true),
+            (b"multipart/mixed;\r\n\tboundary=\"a;b=\\\"c\"", true),
+            (b"multipart/mixed; boundary=----=_Part", true),
+            (b"text/plain; name*0*=utf-8''a; name*1*=b", true),
+            (b"text/plain; charset=utf-8; charset=utf-8", true),
+            (b"text/plain; charset=\"utf\\-8\"", false),
+            (b"text/plain (a comment)", true),
+            (b"message/rfc822 (a comment)", false),
+            (b"multipart/mixed (a comment); boundary=b", false),
+            (b"text/plain; charset=utf-8 (a comment)", false),
+            (b"text / plain", false),
+            (b"multipart/mixed; boundary*0=a; boundary*1=b", false),
+            (b"multipart/mixed; boundary*=us-ascii''b", false),
+            (b"multipart/mixed; boundary=\"a\r\n b\"", false),
+            (b"text/plain (; charset=latin1)", false),
+        ] {
+            let content_type = ContentType::parse_mail(value).unwrap();
+            assert_eq!(reads_alike(value, &content_type), expected, "{}", value.escape_ascii());
+        }
+    }
+}

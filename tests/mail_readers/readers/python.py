@@ -1,0 +1,24 @@
+"""Reads messages, one a line in hexadecimal, and writes the leaves that Python's `email` finds in each, as JSON."""
+
+import email, json, sys
+
+
+def leaves(part):
+    if part.is_multipart():
+        for child in part.get_payload():
+            yield from leaves(child)
+    else:
+        encoding = str(part.get("Content-Transfer-Encoding", ""))
+        # The body as it stands in the message.
+        del part["Content-Transfer-Encoding"]
+        yield [part.get_content_type(), part.get_content_charset(""), encoding, part.get_payload(decode=True).hex()]
+
+
+for line in sys.stdin:
+    found, error = [], None
+    try:
+        found.extend(leaves(email.message_from_bytes(bytes.fromhex(line))))
+    except Exception as exception:
+        # `email` promises none, and has some.
+        error = repr(exception)
+    print(json.dumps({"leaves": found, "error": error}))

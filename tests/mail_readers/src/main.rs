@@ -1,0 +1,86 @@
+//! What readers of mail understand differently is an error in the structure: generated messages, shown to
+//! `MessageValidator` and to Python's `email`, Go's `mime/multipart`, mail-parser and mailparse.
+//!
+//! `cargo run --release [MESSAGES [SEED]]`. It fails if a reader sees other parts than `MessageValidator` in a message in
+//! whose structure that finds no error, and if that finds one in a message as mailers write them.
+
+mod messages;
+mod readers;
+
+use std::process::ExitCode;
+
+use fastrand::Rng;
+use messages::message;
+use readers::{Leaf, READERS, Seen, ours};
+
+/// One message of so many is as mailers write them.
+const PLAIN: u64 = 4;
+/// Differences that are printed, for each reader.
+const SHOWN: usize = 3;
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1).map(|arg| arg.parse::<u64>().expect("a number"));
+    let (count, seed) = (args.next().unwrap_or(20_000), args.next().unwrap_or(2046));
+    let mut rng = Rng::with_seed(seed);
+    let messages: Vec<_> = (0..count).map(|i| message(&mut rng, i % PLAIN == 0)).collect();
+    let verdicts: Vec<_> = messages.iter().map(|message| ours(message)).collect();
+    let malformed = verdicts.iter().filter(|ours| ours.is_malformed).count();
+    println!("{count} messages, seed {seed}: {malformed} have an error in their structure");
+
+    let refused: Vec<_> = verdicts.iter().step_by(PLAIN as usize).filter(|ours| ours.is_malformed).collect();
+    println!("{} of them are plain: {} of those have an error", count.div_ceil(PLAIN), refused.len());
+    let mut failures = refused.len();
+    for (name, reader) in READERS {
+        let Some(seen) = reader(&messages) else {
+            println!("{name}: SKIPPED, it is not installed");
+            continue;
+        };
+        let (mut same, mut stopped, mut different) = (0, 0, 0);
+        for ((theirs, ours), message) in seen.iter().zip(&verdicts).zip(&messages) {
+            if ours.is_malformed {
+                continue;
+            }
+            match compare(&ours.seen, theirs) {
+                Comparison::Same => same += 1,
+                Comparison::Stopped => stopped += 1,
+                Comparison::Different => {
+                    different += 1;
+                    if different <= SHOWN {
+                        println!("{name} differs: \"{}\"", message.escape_ascii());
+                        println!("  here {}\n  there {}", show(&ours.seen), show(theirs));
+                    }
+                }
+            }
+        }
+        println!(
+            "{name}: of {} messages without an error {same} are seen as here, {stopped} up to an error of the reader, \
+             {different} differently",
+            same + stopped + different
+        );
+        failures += different;
+    }
+    if failures > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+enum Comparison {
+    Same,
+    /// The reader returned an error, and saw the same up to there.
+    Stopped,
+    Different,
+}
+
+fn compare(ours: &Seen, theirs: &Seen) -> Comparison {
+    match theirs.error {
+        None if ours.leaves == theirs.leaves => Comparison::Same,
+        Some(_) if ours.leaves.starts_with(&theirs.leaves) => Comparison::Stopped,
+        _ => Comparison::Different,
+    }
+}
+
+fn show(seen: &Seen) -> String {
+    let leaf = |leaf: &Leaf| {
+        format!("[{} {} {} \"{}\"]", leaf.content_type, leaf.charset, leaf.encoding, leaf.body.escape_ascii())
+    };
+    let leaves: Vec<_> = seen.leaves.iter().map(leaf).collect();
+    format!("{} {}", leaves.concat(), seen.error.as_deref().unwrap_or_default())
+}
