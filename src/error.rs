@@ -131,6 +131,50 @@ impl Utf8Error {
     }
 }
 
+#[cfg(feature = "std")]
+impl Utf8Error {
+    /// The `Utf8Error` in a chain of errors: the error itself, what an [`io::Error`](std::io::Error) was made of, or a
+    /// [`source`](core::error::Error::source). `None` if there is none.
+    ///
+    /// ```
+    /// use std::io;
+    /// use utf8_codec::{ErrorKind, Utf8Error, from_utf8};
+    ///
+    /// fn read(bytes: &[u8]) -> io::Result<&str> {
+    ///     Ok(from_utf8(bytes)?)
+    /// }
+    ///
+    /// let error = read(b"caf\xE9").unwrap_err();
+    /// assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    /// assert_eq!(Utf8Error::find(&error), Some(Utf8Error::new(3, ErrorKind::Truncated, 1)));
+    /// ```
+    pub fn find(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
+        chain(error).find_map(|error| error.downcast_ref::<Self>().copied())
+    }
+}
+
+/// An error and everything below it. An `io::Error` made of another error reports the source of that error as its own,
+/// so that the other error has to be taken out of it.
+#[cfg(feature = "std")]
+pub(crate) fn chain<'e>(
+    error: &'e (dyn core::error::Error + 'static),
+) -> impl Iterator<Item = &'e (dyn core::error::Error + 'static)> {
+    core::iter::successors(Some(error), |error| {
+        match error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        }
+    })
+}
+
+/// Kind [`InvalidData`](std::io::ErrorKind::InvalidData), with the `Utf8Error` inside: [`Utf8Error::find`] returns it.
+#[cfg(feature = "std")]
+impl From<Utf8Error> for std::io::Error {
+    fn from(error: Utf8Error) -> Self {
+        Self::new(std::io::ErrorKind::InvalidData, error)
+    }
+}
+
 impl PartialEq for Utf8Error {
     fn eq(&self, other: &Self) -> bool {
         (self.offset, self.kind, self.len) == (other.offset, other.kind, other.len)

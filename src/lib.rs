@@ -136,6 +136,9 @@ pub mod tower;
 pub mod transcode;
 pub mod validator;
 
+#[cfg(any(feature = "codec", feature = "http", feature = "stream"))]
+#[cfg_attr(docsrs, doc(cfg(any(feature = "codec", feature = "http", feature = "stream"))))]
+pub use bytestring::ByteString;
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
 pub use error::{ErrorKind, Utf8Error};
 pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};

@@ -1,12 +1,13 @@
 //! A stream of byte chunks as a stream of text.
 
+use core::convert::Infallible;
 use core::error::Error;
 use core::fmt;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use std::io;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 use futures_core::Stream;
 use futures_core::stream::FusedStream;
@@ -19,10 +20,10 @@ use crate::text::TextDecoder;
 pin_project! {
     /// A [`Stream`] of byte chunks, read as text.
     ///
-    /// In goes any `Stream<Item = Result<B, E>>` whose `B` converts into [`Bytes`]: the body of a `reqwest` response
-    /// (`bytes_stream()`), the data of a `hyper` or `axum` body, a `ReaderStream`, `Vec<u8>`s from a channel. Out
-    /// comes `Result<ByteString, StreamError<E>>`: never half a character, never an empty item, and the same text,
-    /// errors and offsets for every way in which the network cut the bytes.
+    /// The inner stream yields [`Chunk`]s: `Result<B, E>` where `B` converts into [`Bytes`], such as the body of a
+    /// `reqwest` response (`bytes_stream()`), the data of a `hyper` or `axum` body or a `ReaderStream`; or `Bytes` and
+    /// `Vec<u8>` from a channel. The items are `Result<ByteString, StreamError<E>>`: never half a character, never empty,
+    /// and the same text, errors and offsets however the network cut the bytes.
     ///
     /// An item is a well-formed span of one inner chunk, and it is a slice of that chunk, not a copy. Only the
     /// character whose bytes straddled chunks, and what repaired an ill-formed sequence, are small items of their
@@ -31,7 +32,7 @@ pin_project! {
     /// [`Utf8StreamExt`] makes one at the end of a chain of calls.
     ///
     /// ```
-    /// use futures::{StreamExt, TryStreamExt, stream};
+    /// use futures::{StreamExt, stream};
     /// use utf8_codec::stream::Utf8StreamExt;
     ///
     /// # futures::executor::block_on(async {
@@ -39,8 +40,7 @@ pin_project! {
     /// let chunks = [&b"na\xC3"[..], b"\xAFve \xF0\x9F", b"\xA6\x80"];
     /// let body = stream::iter(chunks).map(Ok::<_, std::io::Error>);
     ///
-    /// let text: String = body.utf8().try_collect::<Vec<_>>().await?.concat();
-    /// assert_eq!(text, "naïve 🦀");
+    /// assert_eq!(body.utf8().collect_string().await?, "naïve 🦀");
     /// # Ok::<(), utf8_codec::stream::StreamError<std::io::Error>>(())
     /// # }).unwrap();
     /// ```
@@ -118,12 +118,27 @@ impl<S> Utf8Stream<S> {
     }
 }
 
-impl<S, B, E> Stream for Utf8Stream<S>
+impl<S: Stream<Item: Chunk>> Utf8Stream<S> {
+    /// Reads the rest of the stream into one `String`, which grows with the stream: limit the inner stream if a peer
+    /// decides on its length.
+    ///
+    /// # Errors
+    ///
+    /// The first error, with which the text before it is dropped.
+    ///
+    /// # Cancel safety
+    ///
+    /// What was read is dropped with the future.
+    pub const fn collect_string(self) -> CollectString<S> {
+        CollectString { stream: self, text: String::new() }
+    }
+}
+
+impl<S> Stream for Utf8Stream<S>
 where
-    S: Stream<Item = Result<B, E>>,
-    B: Into<Bytes>,
+    S: Stream<Item: Chunk>,
 {
-    type Item = Result<ByteString, StreamError<E>>;
+    type Item = Result<ByteString, StreamError<<S::Item as Chunk>::Error>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
@@ -134,10 +149,10 @@ where
                 }
                 return Poll::Ready(Some(text.map_err(StreamError::Utf8)));
             }
-            match ready!(this.inner.as_mut().poll_next(cx)) {
+            match ready!(this.inner.as_mut().poll_next(cx)).map(Chunk::into_chunk) {
                 Some(Ok(chunk)) => {
                     *this.state = State::Open;
-                    this.chunks.feed(chunk.into());
+                    this.chunks.feed(chunk);
                 }
                 Some(Err(error)) => {
                     *this.state = State::Failed;
@@ -159,20 +174,77 @@ where
     }
 }
 
-impl<S, B, E> FusedStream for Utf8Stream<S>
+impl<S> FusedStream for Utf8Stream<S>
 where
-    S: Stream<Item = Result<B, E>>,
-    B: Into<Bytes>,
+    S: Stream<Item: Chunk>,
 {
     fn is_terminated(&self) -> bool {
         self.state == State::Done
     }
 }
 
+pin_project! {
+    /// The future of [`Utf8Stream::collect_string`].
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless polled"]
+    pub struct CollectString<S> {
+        #[pin]
+        stream: Utf8Stream<S>,
+        text: String,
+    }
+}
+
+impl<S: Stream<Item: Chunk>> Future for CollectString<S> {
+    type Output = Result<String, StreamError<<S::Item as Chunk>::Error>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        while let Some(part) = ready!(this.stream.as_mut().poll_next(cx)) {
+            this.text.push_str(&part?);
+        }
+        Poll::Ready(Ok(core::mem::take(this.text)))
+    }
+}
+
+/// An item of a stream of byte chunks: the bytes, or the error of the stream.
+pub trait Chunk {
+    /// The error of the stream; [`Infallible`] if it has none.
+    type Error;
+
+    /// The bytes.
+    ///
+    /// # Errors
+    ///
+    /// The error of the stream.
+    fn into_chunk(self) -> Result<Bytes, Self::Error>;
+}
+
+impl<B: Into<Bytes>, E> Chunk for Result<B, E> {
+    type Error = E;
+
+    fn into_chunk(self) -> Result<Bytes, E> {
+        self.map(Into::into)
+    }
+}
+
+macro_rules! chunk_without_error {
+    ($($bytes:ty),*) => {$(
+        impl Chunk for $bytes {
+            type Error = Infallible;
+
+            fn into_chunk(self) -> Result<Bytes, Infallible> {
+                Ok(self.into())
+            }
+        }
+    )*};
+}
+
+chunk_without_error!(Bytes, BytesMut, Vec<u8>, Box<[u8]>, &'static [u8]);
+
 /// `.utf8()` for every stream of byte chunks.
 ///
 /// ```
-/// # use bytes::Bytes;
+/// # use bytes::{Bytes, BytesMut};
 /// # use futures_core::Stream;
 /// use futures::StreamExt;
 /// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
@@ -190,19 +262,17 @@ where
 /// ```
 pub trait Utf8StreamExt: Stream {
     /// Reads the chunks as text, strictly: [`Utf8Stream::new`].
-    fn utf8<B, E>(self) -> Utf8Stream<Self>
+    fn utf8(self) -> Utf8Stream<Self>
     where
-        Self: Sized + Stream<Item = Result<B, E>>,
-        B: Into<Bytes>,
+        Self: Sized + Stream<Item: Chunk>,
     {
         Utf8Stream::new(self)
     }
 
     /// Reads the chunks as text with the policies of `decoder`: [`Utf8Stream::with_decoder`].
-    fn utf8_with<B, E>(self, decoder: TextDecoder) -> Utf8Stream<Self>
+    fn utf8_with(self, decoder: TextDecoder) -> Utf8Stream<Self>
     where
-        Self: Sized + Stream<Item = Result<B, E>>,
-        B: Into<Bytes>,
+        Self: Sized + Stream<Item: Chunk>,
     {
         Utf8Stream::with_decoder(self, decoder)
     }
@@ -217,6 +287,16 @@ pub enum StreamError<E> {
     Utf8(Utf8Error),
     /// The inner stream failed.
     Inner(E),
+}
+
+impl<E> StreamError<E> {
+    /// The error in the text, if that is the error.
+    pub const fn utf8_error(&self) -> Option<Utf8Error> {
+        match self {
+            Self::Utf8(error) => Some(*error),
+            Self::Inner(_) => None,
+        }
+    }
 }
 
 impl<E: fmt::Display> fmt::Display for StreamError<E> {
@@ -238,12 +318,16 @@ impl<E: Error + 'static> Error for StreamError<E> {
     }
 }
 
-/// Text that is ill-formed is [`io::ErrorKind::InvalidData`].
-impl From<StreamError<Self>> for io::Error {
-    fn from(error: StreamError<Self>) -> Self {
+/// Ill-formed text is of kind [`InvalidData`](io::ErrorKind::InvalidData), with the [`Utf8Error`] inside. An `io::Error` of
+/// the inner stream is returned as it was, any other error inside an [`io::Error::other`].
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<StreamError<E>> for io::Error {
+    fn from(error: StreamError<E>) -> Self {
         match error {
-            StreamError::Utf8(error) => Self::new(io::ErrorKind::InvalidData, error),
-            StreamError::Inner(error) => error,
+            StreamError::Utf8(error) => error.into(),
+            StreamError::Inner(error) => match error.into().downcast::<Self>() {
+                Ok(error) => *error,
+                Err(error) => Self::other(error),
+            },
         }
     }
 }

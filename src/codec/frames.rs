@@ -387,6 +387,23 @@ impl<E: From<io::Error>> From<io::Error> for FrameError<E> {
     }
 }
 
+/// Kind [`InvalidData`](io::ErrorKind::InvalidData) with the error inside, or the error of the byte codec as it converts.
+impl<E> From<FrameError<E>> for io::Error
+where
+    E: Into<Self> + fmt::Display + 'static,
+{
+    fn from(error: FrameError<E>) -> Self {
+        match error {
+            FrameError::Inner(error) => error.into(),
+            FrameError::IllFormed { frame, error, rejected } => {
+                let error: FrameError<core::convert::Infallible> =
+                    FrameError::IllFormed { frame, error, rejected };
+                Self::new(io::ErrorKind::InvalidData, error)
+            }
+        }
+    }
+}
+
 impl<E: Recoverable> Recoverable for FrameError<E> {
     fn is_recoverable(&self) -> bool {
         match self {

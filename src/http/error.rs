@@ -6,7 +6,7 @@ use core::fmt;
 use http::HeaderName;
 
 use super::multipart::MultipartError;
-use crate::error::{ByteCount, Utf8Error};
+use crate::error::{ByteCount, Utf8Error, chain};
 
 /// The error of any inner body or service.
 pub type BoxError = Box<dyn Error + Send + Sync>;
@@ -77,24 +77,10 @@ impl Utf8BodyError {
     /// assert_eq!(found.map(|error| error.offset), Some(7));
     /// ```
     pub fn find<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
-        let mut next = Some(error);
-        while let Some(error) = next {
-            match error.downcast_ref() {
-                // After whatever is between two bodies there may be the check that refused.
-                Some(Self::Inner(inner)) => {
-                    return Self::find(inner.as_ref()).or_else(|| error.downcast_ref());
-                }
-                Some(found) => return Some(found),
-                None => {}
-            }
-            // `io::Error` hides the error that it was made of: its `source` is the source of that.
-            let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-            next = match inner {
-                Some(inner) => Some(inner),
-                None => error.source(),
-            };
-        }
-        None
+        let mut found = chain(error).filter_map(|error| error.downcast_ref::<Self>());
+        let first = found.next()?;
+        // The error of an inner body may have that of another checked body below it.
+        Some(if matches!(first, Self::Inner(_)) { found.last().unwrap_or(first) } else { first })
     }
 }
 
@@ -113,8 +99,24 @@ impl fmt::Display for Utf8BodyError {
 impl Error for Utf8BodyError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
+            Self::IllFormed(error) | Self::Trailer { error, .. } => Some(error),
+            Self::Undecodable(error) => Some(error),
+            Self::Multipart(error) => Some(error),
             Self::Inner(error) => Some(error.as_ref()),
-            _ => None,
+        }
+    }
+}
+
+/// Kind [`InvalidData`](std::io::ErrorKind::InvalidData), with the error inside, or the `io::Error` of an inner body
+/// itself.
+impl From<Utf8BodyError> for std::io::Error {
+    fn from(error: Utf8BodyError) -> Self {
+        match error {
+            Utf8BodyError::Inner(inner) => match inner.downcast::<Self>() {
+                Ok(inner) => *inner,
+                Err(inner) => Self::other(Utf8BodyError::Inner(inner)),
+            },
+            error => Self::new(std::io::ErrorKind::InvalidData, error),
         }
     }
 }

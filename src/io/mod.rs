@@ -16,15 +16,7 @@ mod writing;
 pub use reader::Utf8Reader;
 pub use writer::Utf8Writer;
 
-use std::io;
-
-use crate::error::Utf8Error;
 use crate::policy::ShortStr;
-
-/// The error of readers and writers for ill-formed text: the [`Utf8Error`] is inside, to be found by `downcast_ref`.
-fn ill_formed(error: Utf8Error) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, error)
-}
 
 /// A little text of our own, and how much of it is gone.
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Short, ill_formed};
+use super::Short;
 use crate::boundary::{floor_boundary, unfinished_len};
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
@@ -195,7 +195,7 @@ impl Text {
             State::Done => Ok(false),
             State::Failed(error) => {
                 self.state = State::Done;
-                Err(ill_formed(error))
+                Err(error.into())
             }
         }
     }

@@ -3,7 +3,7 @@
 use core::task::{Poll, ready};
 use std::io;
 
-use super::{Short, ill_formed};
+use super::Short;
 use crate::boundary::{ceil_boundary, floor_boundary};
 use crate::error::Utf8Error;
 use crate::policy::ShortStr;
@@ -49,7 +49,7 @@ impl Writing {
         loop {
             match self.state {
                 State::Open => {}
-                State::Failed(error) => return Poll::Ready(Err(ill_formed(error))),
+                State::Failed(error) => return Poll::Ready(Err(error.into())),
                 State::Ending(_) | State::Closed => {
                     return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
                 }
@@ -80,7 +80,7 @@ impl Writing {
             // A sequence that is broken off by the first byte has none of them.
             if taken > 0 || bytes.is_empty() {
                 return match self.state {
-                    State::Failed(error) => Poll::Ready(Err(ill_formed(error))),
+                    State::Failed(error) => Poll::Ready(Err(error.into())),
                     _ => Poll::Ready(Ok(taken)),
                 };
             }
@@ -143,7 +143,7 @@ impl Writing {
     /// The inner writer has ended: whether the text did so as well, told once.
     pub(super) fn closed(&mut self) -> io::Result<()> {
         match core::mem::replace(&mut self.state, State::Closed) {
-            State::Ending(Some(error)) => Err(ill_formed(error)),
+            State::Ending(Some(error)) => Err(error.into()),
             _ => Ok(()),
         }
     }

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::transfer::{TransferError, TransferErrorKind};
-use crate::error::{ByteCount, ErrorKind};
+use crate::error::{ByteCount, ErrorKind, Utf8Error};
 
 /// The layers of a message, from the outside to the inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -189,6 +189,16 @@ pub struct MimeError {
 }
 
 impl MimeError {
+    /// The error in the text, if that is the layer. Its offset counts the decoded bytes where the text is encoded.
+    pub fn utf8_error(&self) -> Option<Utf8Error> {
+        match self.kind {
+            MimeErrorKind::Text(kind) => {
+                Some(Utf8Error::new(self.decoded_offset.unwrap_or(self.offset), kind, self.len))
+            }
+            MimeErrorKind::Structure(_) | MimeErrorKind::Transfer(_) => None,
+        }
+    }
+
     pub(super) const fn structure(offset: u64, kind: StructureErrorKind) -> Self {
         Self { offset, decoded_offset: None, kind: MimeErrorKind::Structure(kind), len: 0 }
     }
@@ -217,3 +227,11 @@ impl fmt::Display for MimeError {
 }
 
 impl core::error::Error for MimeError {}
+
+/// Kind [`InvalidData`](std::io::ErrorKind::InvalidData), with the error inside.
+#[cfg(feature = "std")]
+impl From<MimeError> for std::io::Error {
+    fn from(error: MimeError) -> Self {
+        Self::new(std::io::ErrorKind::InvalidData, error)
+    }
+}

@@ -1,0 +1,115 @@
+//! Every error of the crate converts into an `io::Error`, out of which the `Utf8Error` can be had again.
+
+use std::error::Error;
+use std::io;
+
+use bytes::Bytes;
+use futures::{FutureExt, StreamExt, stream};
+use utf8_codec::codec::{CodecError, FrameError};
+use utf8_codec::http::Utf8BodyError;
+use utf8_codec::mime::{BodyDecoder, TransferEncoding};
+use utf8_codec::stream::{StreamError, Utf8StreamExt};
+use utf8_codec::{ErrorKind, Utf8Error};
+
+const ERROR: Utf8Error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
+
+#[test]
+fn every_error_is_invalid_data_with_the_utf8_error_inside() {
+    let rejected = Bytes::from_static(b"\xED");
+    let errors: [io::Error; 5] = [
+        ERROR.into(),
+        CodecError::IllFormed { error: ERROR, rejected: rejected.clone() }.into(),
+        FrameError::<io::Error>::IllFormed { frame: 3, error: ERROR, rejected }.into(),
+        StreamError::<io::Error>::Utf8(ERROR).into(),
+        Utf8BodyError::IllFormed(ERROR).into(),
+    ];
+    for error in errors {
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{error}");
+        assert_eq!(Utf8Error::find(&error), Some(ERROR), "{error}");
+        assert_eq!(Utf8Error::find(&io::Error::other(error)), Some(ERROR), "below another error");
+    }
+}
+
+#[test]
+fn an_error_of_the_inner_side_stays_what_it_was() {
+    let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
+    let errors: [io::Error; 4] = [
+        CodecError::Io(reset()).into(),
+        FrameError::Inner(reset()).into(),
+        StreamError::Inner(reset()).into(),
+        Utf8BodyError::Inner(reset().into()).into(),
+    ];
+    for error in errors {
+        assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+        assert_eq!(Utf8Error::find(&error), None);
+    }
+    let other: io::Error = StreamError::Inner("no io::Error").into();
+    assert_eq!((other.kind(), other.to_string().as_str()), (io::ErrorKind::Other, "no io::Error"));
+}
+
+#[test]
+fn one_method_returns_the_utf8_error() {
+    let rejected = Bytes::new();
+    assert_eq!(CodecError::IllFormed { error: ERROR, rejected }.utf8_error(), Some(ERROR));
+    assert_eq!(CodecError::EmbeddedTerminator { at: 0 }.utf8_error(), None);
+    assert_eq!(StreamError::<()>::Utf8(ERROR).utf8_error(), Some(ERROR));
+    assert_eq!(StreamError::Inner(()).utf8_error(), None);
+    assert_eq!(Utf8BodyError::IllFormed(ERROR).utf8_error(), Some(ERROR));
+
+    let mut body = BodyDecoder::new(TransferEncoding::Base64);
+    let mut found = None;
+    body.feed(b"b2jtoIA=", |piece| {
+        found = found.or(match piece {
+            utf8_codec::mime::BodyPiece::Fault(error) => Some(error),
+            _ => None,
+        });
+    });
+    let error: utf8_codec::mime::MimeError = found.expect("ED A0 80 is a surrogate");
+    assert_eq!(error.utf8_error(), Some(Utf8Error::new(2, ErrorKind::Surrogate, 1)));
+    assert_eq!(io::Error::from(error).kind(), io::ErrorKind::InvalidData);
+}
+
+#[test]
+fn a_utf8_body_error_is_found_below_the_errors_that_wrap_it() {
+    let inner = io::Error::other(Utf8BodyError::IllFormed(ERROR));
+    let outer = Utf8BodyError::Inner(inner.into());
+    let chain: &(dyn Error + 'static) = &outer;
+    assert_eq!(Utf8BodyError::find(chain).and_then(Utf8BodyError::utf8_error), Some(ERROR));
+    assert_eq!(Utf8Error::find(chain), Some(ERROR));
+}
+
+#[test]
+fn chunks_that_are_no_results_are_text_too() {
+    let chunks = stream::iter([Bytes::from_static(b"na\xC3"), Bytes::from_static(b"\xAFve")]);
+    assert_eq!(chunks.utf8().collect_string().now_or_never(), Some(Ok("naïve".to_owned())));
+    let chunks = stream::iter([vec![b'a', 0xC3], vec![0xA9]]);
+    assert_eq!(chunks.utf8().collect_string().now_or_never(), Some(Ok("aé".to_owned())));
+}
+
+#[test]
+fn collecting_ends_at_the_first_error() {
+    let ill_formed = stream::iter([&b"good\xFF"[..], b"more"]).utf8().collect_string();
+    let error = ill_formed.now_or_never().unwrap().unwrap_err();
+    assert_eq!(error.utf8_error(), Some(Utf8Error::new(4, ErrorKind::InvalidLead, 1)));
+
+    let cut = stream::iter([&b"cut \xE2\x82"[..]]).utf8().collect_string();
+    let error = cut.now_or_never().unwrap().unwrap_err();
+    assert_eq!(error.utf8_error(), Some(Utf8Error::new(4, ErrorKind::Truncated, 2)));
+
+    let failing = stream::iter([Ok(&b"ok"[..]), Err("lost")]).utf8();
+    let error = failing.collect_string().now_or_never().unwrap().unwrap_err();
+    assert_eq!(error, StreamError::Inner("lost"));
+    assert_eq!(stream::empty::<Vec<u8>>().utf8().collect_string().now_or_never(), Some(Ok(String::new())));
+}
+
+#[test]
+fn collecting_waits_for_the_inner_stream() {
+    let (sender, receiver) = futures::channel::mpsc::unbounded::<Vec<u8>>();
+    let mut text = Box::pin(receiver.utf8().collect_string());
+    sender.unbounded_send(b"\xE2\x82".to_vec()).unwrap();
+    assert!(text.as_mut().now_or_never().is_none());
+    sender.unbounded_send(b"\xAC".to_vec()).unwrap();
+    drop(sender);
+    assert_eq!(text.now_or_never(), Some(Ok("€".to_owned())));
+    assert!(stream::iter([b"x".to_vec()]).utf8().next().now_or_never().flatten().is_some());
+}
