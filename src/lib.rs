@@ -29,6 +29,7 @@
 //! |---|---|---|
 //! | chunks in memory | [`Utf8Decoder`]; [`TextDecoder`] with an [`ErrorPolicy`], a [`BomPolicy`] and a [`Subset`]; [`from_utf8`] | none, `no_std` |
 //! | a buffer to cut, a stream entered in the middle | [`boundary`] | none, `no_std` |
+//! | offsets, for which lines and columns are wanted | [`locate`] | none, `no_std`; `alloc` |
 //! | WebSocket or gRPC messages | [`validator`] | none, `no_std`; `bytes` |
 //! | a tokio `Framed` | [`codec`]: text as it arrives, lines, frames | `codec` (default) |
 //! | a `Stream` of byte chunks | [`stream`] | `stream` |
@@ -112,6 +113,7 @@ pub mod http;
 #[cfg(any(feature = "io", feature = "futures-io"))]
 #[cfg_attr(docsrs, doc(cfg(any(feature = "io", feature = "futures-io"))))]
 pub mod io;
+pub mod locate;
 #[cfg(feature = "mime")]
 #[cfg_attr(docsrs, doc(cfg(feature = "mime")))]
 pub mod mime;

@@ -13,6 +13,7 @@
 //! | `x86/avx512.rs`, `x86/avx2.rs`, `neon.rs` | that trait |
 //! | `portable.rs` | the kernel for every other machine |
 //! | `places.rs`, `x86/places.rs` | where the ends of lines are |
+//! | `count.rs` | how many lines, characters and UTF-16 units there are |
 //! | `kernel.rs` | which one this machine has |
 //! | `last.rs` | what a chunk leaves for the next one |
 //! | `utf16.rs`, `x86/utf16/` | good text to UTF-16 and back |
@@ -37,6 +38,7 @@ mod arch;
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")
 ))]
 mod bulk;
+pub(crate) mod count;
 #[allow(unreachable_pub, reason = "public only where a benchmark chooses")]
 mod kernel;
 #[cfg(all(

@@ -14,6 +14,7 @@ mod framed;
 mod measure;
 mod report;
 mod rows;
+mod rows_of_counts;
 mod rows_of_lines;
 mod streaming;
 

@@ -113,6 +113,7 @@ impl Bench {
         self.loopback();
         self.lines();
         self.encoder();
+        self.counts();
     }
 
     fn streaming(&self, corpus: Corpus, len: usize, chunk: usize) -> (usize, Race) {

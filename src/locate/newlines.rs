@@ -1,0 +1,105 @@
+//! What ends a line.
+
+use core::ops::Range;
+
+use crate::scan::count;
+
+/// What ends a line. Wherever the text is cut, CR LF is one end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Newlines {
+    /// LF, as for POSIX tools, compilers and GitHub. A CR before it is a character of the line.
+    #[default]
+    Lf,
+    /// CR LF only.
+    CrLf,
+    /// CR only.
+    Cr,
+    /// LF, CR LF and CR, as for the Language Server Protocol.
+    Any,
+}
+
+/// Bytes that are searched at a time.
+const BLOCK: usize = 1024;
+
+impl Newlines {
+    /// How many lines end in a chunk, and where the text after the last end starts; 0 if none ends.
+    pub(super) fn count(self, after_cr: bool, bytes: &[u8]) -> (usize, usize) {
+        let ends = self.count_ends(after_cr, bytes);
+        let start = match ends {
+            // The LF of a CR LF whose CR ended the line.
+            0 => usize::from(self == Self::Any && after_cr && bytes.first() == Some(&b'\n')),
+            _ => self.last_end(after_cr, bytes),
+        };
+        (ends, start)
+    }
+
+    fn count_ends(self, after_cr: bool, bytes: &[u8]) -> usize {
+        let seam = usize::from(after_cr && bytes.first() == Some(&b'\n'));
+        match self {
+            Self::Lf => count::byte(bytes, b'\n'),
+            Self::Cr => count::byte(bytes, b'\r'),
+            Self::CrLf => seam + count::pair(bytes, b'\r', b'\n'),
+            Self::Any => {
+                let pairs = seam + count::pair(bytes, b'\r', b'\n');
+                count::byte(bytes, b'\n') + count::byte(bytes, b'\r') - pairs
+            }
+        }
+    }
+
+    /// Where the text after the last end starts. There is an end.
+    fn last_end(self, after_cr: bool, bytes: &[u8]) -> usize {
+        let last = match self {
+            Self::Cr => b'\r',
+            Self::Lf | Self::CrLf | Self::Any => b'\n',
+        };
+        let is_end = |at: usize| match self {
+            Self::Lf | Self::Cr => bytes[at] == last,
+            Self::CrLf => bytes[at] == last && if at == 0 { after_cr } else { bytes[at - 1] == b'\r' },
+            Self::Any => matches!(bytes[at], b'\n' | b'\r'),
+        };
+        let mut end = bytes.len();
+        while end > 0 {
+            let start = end.saturating_sub(BLOCK);
+            let block = &bytes[start..end];
+            let may_hold =
+                count::byte(block, last) > 0 || (self == Self::Any && count::byte(block, b'\r') > 0);
+            if may_hold && let Some(at) = (start..end).rev().find(|&at| is_end(at)) {
+                return at + 1;
+            }
+            end = start;
+        }
+        0
+    }
+
+    /// The bytes that end the `n`-th line that ends in a chunk, counted from 1. Under [`Any`](Self::Any) the LF of a
+    /// CR LF is left out if the chunk ends before it.
+    pub(super) fn nth_end(self, after_cr: bool, bytes: &[u8], n: u64) -> Option<Range<usize>> {
+        let (mut left, mut after_cr, mut start) = (n, after_cr, 0);
+        for block in bytes.chunks(BLOCK) {
+            let ends = self.count_ends(after_cr, block) as u64;
+            if left > ends {
+                left -= ends;
+                start += block.len();
+                after_cr = block.last() == Some(&b'\r');
+                continue;
+            }
+            for at in start.. {
+                let &byte = bytes.get(at)?;
+                let follows_cr = if at == 0 { after_cr } else { bytes[at - 1] == b'\r' };
+                let is_end = match self {
+                    Self::Lf => byte == b'\n',
+                    Self::Cr => byte == b'\r',
+                    Self::CrLf => byte == b'\n' && follows_cr,
+                    Self::Any => byte == b'\r' || (byte == b'\n' && !follows_cr),
+                };
+                left -= u64::from(is_end);
+                if left == 0 {
+                    let has_lf = self == Self::Any && byte == b'\r' && bytes.get(at + 1) == Some(&b'\n');
+                    let has_cr = self == Self::CrLf && at > 0;
+                    return Some(at - usize::from(has_cr)..at + 1 + usize::from(has_lf));
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,95 @@
+//! How many bytes of a kind there are: lines, characters, UTF-16 units.
+//!
+//! Written so that the compiler makes vectors of it, whatever the machine has: 64 lanes of 8 bits that are summed up
+//! before one of them can overflow. That is faster than memory without a kernel for each architecture.
+
+/// Lanes: four vectors of 16 bytes, which every machine with vectors has.
+const LANES: usize = 64;
+
+/// Blocks that are counted before the lanes are summed up.
+const BLOCKS: usize = u8::MAX as usize;
+
+/// How many bytes satisfy `is`. It must not branch.
+#[inline(always)]
+fn count_if(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
+    let (blocks, rest) = bytes.as_chunks::<LANES>();
+    let mut total = 0;
+    for blocks in blocks.chunks(BLOCKS) {
+        let mut lanes = [0_u8; LANES];
+        for block in blocks {
+            for (lane, &byte) in lanes.iter_mut().zip(block) {
+                *lane = lane.wrapping_add(u8::from(is(byte)));
+            }
+        }
+        total += sum(&lanes);
+    }
+    total + rest.iter().filter(|&&byte| is(byte)).count()
+}
+
+fn sum(lanes: &[u8; LANES]) -> usize {
+    lanes.iter().map(|&lane| usize::from(lane)).sum()
+}
+
+/// How often a byte occurs.
+pub(crate) fn byte(bytes: &[u8], wanted: u8) -> usize {
+    count_if(bytes, |byte| byte == wanted)
+}
+
+/// How often `first` is followed by `second`.
+pub(crate) fn pair(bytes: &[u8], first: u8, second: u8) -> usize {
+    let Some((_, after)) = bytes.split_first() else { return 0 };
+    let before = &bytes[..after.len()];
+    let ((before, rest_before), (after, rest_after)) =
+        (before.as_chunks::<LANES>(), after.as_chunks::<LANES>());
+    let mut total = 0;
+    for (before, after) in before.chunks(BLOCKS).zip(after.chunks(BLOCKS)) {
+        let mut lanes = [0_u8; LANES];
+        for (before, after) in before.iter().zip(after) {
+            for ((lane, &before), &after) in lanes.iter_mut().zip(before).zip(after) {
+                *lane = lane.wrapping_add(u8::from((before == first) & (after == second)));
+            }
+        }
+        total += sum(&lanes);
+    }
+    let is_pair = |&(before, after): &(&u8, &u8)| (*before, *after) == (first, second);
+    total + rest_before.iter().zip(rest_after).filter(is_pair).count()
+}
+
+/// The characters of well-formed text: the bytes that are not continuations.
+pub(crate) fn characters(text: &str) -> usize {
+    count_if(text.as_bytes(), |byte| byte as i8 >= -0x40)
+}
+
+/// The characters of well-formed text that are a pair of surrogates in UTF-16: the leads of sequences of 4.
+pub(crate) fn supplementary(text: &str) -> usize {
+    count_if(text.as_bytes(), |byte| byte >= 0xF0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_a_plain_loop() {
+        let mut seed = 1_u32;
+        let mut next = move || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) as usize
+        };
+        // More than the lanes can count is in the last one.
+        for len in (0..300).chain([LANES * (BLOCKS - 1), LANES * (BLOCKS + 1) + 3, LANES * 2 * BLOCKS + 1]) {
+            for alphabet in [&b"\n"[..], b"\r\n", b"\r", b"a\n\rb"] {
+                let bytes: Vec<u8> = (0..len).map(|_| alphabet[next() % alphabet.len()]).collect();
+                assert_eq!(byte(&bytes, b'\n'), bytes.iter().filter(|&&byte| byte == b'\n').count());
+                let pairs = bytes.windows(2).filter(|pair| pair == b"\r\n").count();
+                assert_eq!(pair(&bytes, b'\r', b'\n'), pairs, "{len}");
+            }
+            for alphabet in [&['a'][..], &['é', 'a'], &['\u{10000}'], &['€', '\u{10FFFF}', '\u{7FF}', 'z']]
+            {
+                let text: String = (0..len).map(|_| alphabet[next() % alphabet.len()]).collect();
+                assert_eq!(characters(&text), text.chars().count());
+                assert_eq!(characters(&text) + supplementary(&text), text.encode_utf16().count());
+            }
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! Lines and columns: what a loop over the characters counts, for every way of cutting.
+#![allow(missing_docs)]
+
+mod support;
+
+use support::{Rng, every_partition, some_partitions};
+use utf8_codec::locate::{Column, Columns, Locator, Newlines};
+
+const ALL: [Newlines; 4] = [Newlines::Lf, Newlines::CrLf, Newlines::Cr, Newlines::Any];
+
+/// Offset, line, and column in bytes, characters and UTF-16 units.
+type Place = (u64, u64, [u64; 3]);
+
+/// The place of each character and of the end, and the ends of the lines without what ends them.
+fn by_hand(text: &str, newlines: Newlines) -> (Vec<Place>, Vec<u64>) {
+    let (mut places, mut ends, mut line, mut columns) = (Vec::new(), Vec::new(), 0, [0; 3]);
+    for (at, character) in text.char_indices() {
+        places.push((at as u64, line, columns));
+        let after_cr = text[..at].ends_with('\r');
+        let is_end = match (newlines, character) {
+            (Newlines::Lf, '\n') | (Newlines::Cr | Newlines::Any, '\r') => true,
+            (Newlines::CrLf, '\n') => after_cr,
+            (Newlines::Any, '\n') => !after_cr,
+            _ => false,
+        };
+        if is_end {
+            ends.push(at as u64 - u64::from(newlines == Newlines::CrLf));
+            line += 1;
+            columns = [0; 3];
+        } else if newlines == Newlines::Any && character == '\n' {
+            // Of a CR LF; the next character is on the line that the CR began.
+            assert!(after_cr);
+        } else {
+            columns[0] += character.len_utf8() as u64;
+            columns[1] += 1;
+            columns[2] += character.len_utf16() as u64;
+        }
+    }
+    places.push((text.len() as u64, line, columns));
+    ends.push(text.len() as u64);
+    (places, ends)
+}
+
+fn place(locator: &Locator) -> Place {
+    let location = locator.location();
+    let Columns { bytes, characters, utf16, .. } = location.columns;
+    (location.offset, location.line, [bytes, characters, utf16])
+}
+
+fn units(columns: [u64; 3]) -> [Column; 3] {
+    [Column::Bytes(columns[0]), Column::Characters(columns[1]), Column::Utf16(columns[2])]
+}
+
+/// Chunks of text: a cut inside a character is moved before it.
+fn as_text<'t>(text: &'t str, chunks: &[&[u8]]) -> Vec<&'t str> {
+    let (mut texts, mut from, mut at) = (Vec::new(), 0, 0);
+    for chunk in chunks {
+        at += chunk.len();
+        let to = (from..=at).rev().find(|&to| text.is_char_boundary(to)).unwrap_or(from);
+        texts.push(&text[from..to]);
+        from = to;
+    }
+    texts
+}
+
+fn check(text: &str, newlines: Newlines, chunks: &[&str]) {
+    let (places, ends) = by_hand(text, newlines);
+    let start = Locator::new().newlines(newlines);
+    let mut locator = start;
+    let mut joined = start;
+    let mut asked = vec![None; places.len() * 3];
+    let mut beyond = vec![None; ends.len()];
+    for chunk in chunks.iter().chain([&""]) {
+        let from = locator.location().offset as usize;
+        for (i, &(offset, line, columns)) in places.iter().enumerate() {
+            if (from..=from + chunk.len()).contains(&(offset as usize)) {
+                let location = locator.locate(chunk, offset as usize - from);
+                assert_eq!((location.offset, location.line), (offset, line), "{newlines:?} {chunks:?}");
+                assert_eq!(location.columns.utf16, columns[2], "{newlines:?} {chunks:?}");
+            }
+            for (unit, column) in units(columns).into_iter().enumerate() {
+                let found = locator.offset_of(chunk, line, column);
+                asked[3 * i + unit] = asked[3 * i + unit].or(found);
+            }
+        }
+        for (line, found) in beyond.iter_mut().enumerate() {
+            *found = found.or(locator.offset_of(chunk, line as u64, Column::Utf16(1 << 40)));
+        }
+        locator.feed(chunk);
+        let mut alone = start;
+        alone.feed(chunk);
+        joined.join(&alone);
+        assert_eq!(place(&joined), place(&locator), "{newlines:?} {chunks:?}");
+        assert!(places.contains(&place(&locator)), "{newlines:?} {chunks:?}");
+    }
+    assert_eq!(place(&locator), places[places.len() - 1], "{newlines:?} {chunks:?}");
+    assert_eq!(joined, locator);
+    for (i, &(offset, line, columns)) in places.iter().enumerate() {
+        // What is between CR and LF has the column of what is after it, or is the end of the line.
+        let ends_line = text[..offset as usize].ends_with('\r') && text[offset as usize..].starts_with('\n');
+        for (unit, found) in asked[3 * i..3 * i + 3].iter().enumerate() {
+            let found = found.expect("it is in the text or at its end");
+            match newlines {
+                Newlines::Any if ends_line => assert_eq!(found, offset + 1, "{text:?} {chunks:?}"),
+                Newlines::CrLf if ends_line => assert_eq!(found, offset - 1, "{text:?} {chunks:?}"),
+                _ => assert_eq!(found, offset, "{text:?} {newlines:?} {line} {columns:?} {unit} {chunks:?}"),
+            }
+        }
+    }
+    // The end of the last line shows in no chunk.
+    for (found, end) in beyond.iter().zip(&ends[..ends.len() - 1]) {
+        assert_eq!(*found, Some(*end), "{text:?} {newlines:?} {chunks:?}");
+    }
+}
+
+const SAMPLES: [&str; 8] =
+    ["", "a\r\n\nb\r\r\n", "\r\n\r\n", "é\n€\r🦀", "\n\r\n\r", "no end", "🦀🦀", "\r\r\n\n\n\r"];
+
+#[test]
+fn every_partition_of_short_texts_has_the_same_places() {
+    for text in SAMPLES {
+        for newlines in ALL {
+            every_partition(text.as_bytes(), |chunks| check(text, newlines, &as_text(text, chunks)));
+        }
+    }
+}
+
+fn long_text(rng: &mut Rng, characters: usize) -> String {
+    const ALPHABET: [char; 9] = ['a', ' ', '\n', '\r', 'é', '€', '🦀', '\u{7FF}', '\u{10FFFF}'];
+    // Mostly of one kind, as text is.
+    let often = ALPHABET[rng.below(ALPHABET.len())];
+    let mut pick = || if rng.below(4) == 0 { ALPHABET[rng.below(ALPHABET.len())] } else { often };
+    let mut text = String::new();
+    for _ in 0..characters {
+        let character = pick();
+        text.push(character);
+        if character == '\r' && text.len().is_multiple_of(3) {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+#[test]
+fn long_texts_have_the_same_places_however_they_are_cut() {
+    let mut rng = Rng::new(18);
+    for round in 0..8 {
+        let text = long_text(&mut rng, 10 + 3 * round);
+        for newlines in ALL {
+            some_partitions(text.as_bytes(), 3, |chunks| check(&text, newlines, &as_text(&text, chunks)));
+        }
+    }
+    // More than the counters of a lane hold.
+    for text in ["\n".repeat(40_000), "€\r\n".repeat(20_000), "🦀".repeat(9_000)] {
+        for newlines in ALL {
+            let mut locator = Locator::new().newlines(newlines);
+            locator.feed(&text);
+            let (places, _) = by_hand(&text, newlines);
+            assert_eq!(place(&locator), places[places.len() - 1]);
+        }
+    }
+}
+
+#[test]
+fn a_position_inside_a_character_is_its_start() {
+    let locator = Locator::new();
+    for (position, offset) in [(0, 0), (1, 0), (2, 2), (3, 2), (4, 2), (5, 5), (99, 5)] {
+        assert_eq!(locator.locate("é€", position).offset, offset);
+    }
+    assert_eq!(locator.offset_of("a🦀b", 0, Column::Utf16(2)), Some(1));
+    assert_eq!(locator.offset_of("a🦀b", 0, Column::Bytes(4)), Some(1));
+    assert_eq!(locator.offset_of("a🦀b", 0, Column::Utf16(3)), Some(5));
+    assert_eq!(locator.offset_of("a🦀b", 0, Column::Utf16(9)), None);
+    assert_eq!(locator.offset_of("a🦀b", 1, Column::Utf16(0)), None);
+}
+
+#[test]
+fn an_ill_formed_sequence_is_one_character() {
+    let mut locator = Locator::new().newlines(Newlines::CrLf);
+    locator.feed("a\r");
+    locator.feed_ill_formed(3);
+    // The CR and the LF are not side by side.
+    locator.feed("\nb");
+    assert_eq!(place(&locator), (7, 0, [7, 5, 5]));
+}
+
+#[cfg(feature = "alloc")]
+mod index {
+    use utf8_codec::locate::LineIndex;
+
+    use super::*;
+
+    fn check_index(text: &str, newlines: Newlines, chunks: &[&str]) {
+        let (places, ends) = by_hand(text, newlines);
+        let mut index = LineIndex::new(newlines);
+        chunks.iter().for_each(|chunk| index.feed(chunk));
+        let mut whole = LineIndex::new(newlines);
+        whole.feed(text);
+        assert_eq!(index, whole, "{newlines:?} {chunks:?}");
+        assert_eq!((index.len(), index.lines()), (text.len() as u64, ends.len() as u64));
+        for &(offset, line, columns) in &places {
+            let is_between =
+                text[..offset as usize].ends_with('\r') && text[offset as usize..].starts_with('\n');
+            if is_between && newlines == Newlines::Any {
+                continue;
+            }
+            let location = index.location(offset).expect("it is in the text");
+            let Columns { bytes, characters, utf16, .. } = location.columns;
+            assert_eq!(
+                (location.offset, location.line, [bytes, characters, utf16]),
+                (offset, line, columns),
+                "{text:?}"
+            );
+            for column in units(columns) {
+                let end = ends[line as usize];
+                assert_eq!(index.offset_of(line, column), Some(offset.min(end)), "{text:?} {newlines:?}");
+            }
+        }
+        for (line, &end) in ends.iter().enumerate() {
+            assert_eq!(index.line(line as u64).expect("a line").end, end, "{text:?} {newlines:?}");
+            assert_eq!(index.offset_of(line as u64, Column::Utf16(u64::MAX)), Some(end));
+        }
+        assert_eq!((index.line(ends.len() as u64), index.location(text.len() as u64 + 1)), (None, None));
+    }
+
+    #[test]
+    fn an_index_has_the_places_in_any_order() {
+        for text in SAMPLES {
+            for newlines in ALL {
+                every_partition(text.as_bytes(), |chunks| {
+                    check_index(text, newlines, &as_text(text, chunks))
+                });
+            }
+        }
+        let mut rng = Rng::new(64);
+        for round in 0..8 {
+            let text = long_text(&mut rng, 20 + 17 * round);
+            for newlines in ALL {
+                some_partitions(text.as_bytes(), 3, |chunks| {
+                    check_index(&text, newlines, &as_text(&text, chunks));
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn an_offset_inside_a_character_is_its_start() {
+        let mut index = LineIndex::new(Newlines::Lf);
+        index.feed(&"x".repeat(62));
+        // Over the border of a block.
+        index.feed("🦀");
+        index.feed_ill_formed(3);
+        for offset in 62..66 {
+            let location = index.location(offset).expect("it is in the text");
+            assert_eq!((location.offset, location.columns.utf16), (62, 62));
+        }
+        assert_eq!(index.location(66).expect("it is in the text").columns.utf16, 64);
+        assert_eq!(index.location(68).expect("it is in the text").offset, 66);
+        let end = index.location(69).expect("the end").columns;
+        assert_eq!((end.bytes, end.characters, end.utf16), (69, 64, 65));
+        assert_eq!(index.offset_of(0, Column::Utf16(63)), Some(62));
+        assert_eq!(index.offset_of(0, Column::Characters(64)), Some(69));
+    }
+
+    #[test]
+    fn a_text_without_wide_characters_costs_nothing_but_its_lines() {
+        let mut index = LineIndex::new(Newlines::Lf);
+        index.feed(&"ascii\n".repeat(1000));
+        assert_eq!(index.lines(), 1001);
+        let location = index.location(6 * 500 + 3).expect("it is in the text");
+        assert_eq!((location.line, location.columns.utf16), (500, 3));
+    }
+}
