@@ -14,7 +14,7 @@ use std::{process, thread};
 use tempfile::NamedTempFile;
 
 use super::files::is_standard;
-use super::{Status, complain};
+use super::outcome::{Status, complain};
 
 /// Where the output of a command goes.
 #[derive(Debug)]

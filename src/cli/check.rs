@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error};
 
-use super::Outcome;
 use super::files::{BUFFER, Failed, for_each, name_of, open, read};
 use super::log::Verbosity;
+use super::outcome::Outcome;
 
 /// Say whether files are UTF-8, and where they are not
 ///

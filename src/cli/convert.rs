@@ -13,9 +13,9 @@ use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 use super::args::Policies;
 use super::atomic::Output;
 use super::charset::Charset;
-use super::files::{BUFFER, ClosedPipe, cannot_write, is_standard, read};
+use super::files::{BUFFER, is_standard, read};
 use super::log::Verbosity;
-use super::{Outcome, Status, complain};
+use super::outcome::{ClosedPipe, Outcome, Status, cannot_write, complain};
 
 /// Convert from one encoding to another
 ///

@@ -7,9 +7,9 @@ use clap::ValueEnum;
 use serde_json::json;
 use utf8_codec::detect::{Detection, Detector};
 
-use super::Outcome;
 use super::files::{BUFFER, Failed, for_each, name_of, open, read};
 use super::log::Verbosity;
+use super::outcome::Outcome;
 
 /// Say what files are: ASCII, UTF-8, UTF-16 or UTF-32 with a BOM, or none of these
 ///

@@ -1,12 +1,10 @@
 //! What the commands that read files share: inputs, `-`, the report on stdout, the exit status.
 
-use core::error::Error;
-use core::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Outcome, Status, complain, one_line};
+use super::outcome::{Outcome, Status, cannot_write, complain, one_line};
 
 /// Bytes that are read at a time.
 pub(super) const BUFFER: usize = 64 * 1024;
@@ -67,23 +65,3 @@ pub(super) fn for_each(
     out.flush().map_err(cannot_write)?;
     Ok(status)
 }
-
-/// The error for a stdout that cannot be written to.
-pub(super) fn cannot_write(error: io::Error) -> Box<dyn Error> {
-    match error.kind() {
-        io::ErrorKind::BrokenPipe => ClosedPipe.into(),
-        _ => format!("cannot write to stdout: {error}").into(),
-    }
-}
-
-/// The reader of stdout is gone. It is not an error of this program, and no message says so.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ClosedPipe;
-
-impl fmt::Display for ClosedPipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the reader of stdout is gone")
-    }
-}
-
-impl Error for ClosedPipe {}

@@ -8,9 +8,9 @@ use memchr::memchr;
 use serde_json::{Value, json};
 use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
 
-use super::Outcome;
 use super::files::{BUFFER, Failed, for_each, name_of, open, read};
 use super::log::Verbosity;
+use super::outcome::Outcome;
 
 /// Say whether the text of mail is UTF-8, part by part, and where it is not
 ///

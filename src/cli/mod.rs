@@ -11,6 +11,7 @@ mod detect;
 mod files;
 mod log;
 mod mail;
+mod outcome;
 mod proxy;
 mod serve;
 mod server;
@@ -20,13 +21,11 @@ mod signals;
 #[path = "signals_elsewhere.rs"]
 mod signals;
 
-use core::error::Error;
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind as ClapErrorKind;
-use files::{ClosedPipe, cannot_write};
+use outcome::{ClosedPipe, Outcome, Status, cannot_write, complain};
 
 /// Bytes from a network become text that is certainly text.
 #[derive(Debug, Parser)]
@@ -52,26 +51,6 @@ impl Command {
         }
     }
 }
-
-/// How a command that did its work ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Status {
-    /// Exit status 0.
-    Success,
-    /// Exit status 1: the work is done, and the input was ill-formed.
-    IllFormed,
-    /// Exit status 2: some of the work could not be done, as stderr says.
-    Trouble,
-}
-
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> Self {
-        Self::from(status as u8)
-    }
-}
-
-/// What a command returns. An `Err` is told in one line on stderr, and is exit status 2.
-type Outcome = Result<Status, Box<dyn Error>>;
 
 /// Parses the command line and runs what it names.
 pub(crate) fn main() -> ExitCode {
@@ -99,17 +78,6 @@ pub(crate) fn main() -> ExitCode {
 fn end_by_closed_pipe() {
     #[cfg(unix)]
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
-}
-
-/// One line on stderr.
-fn complain(what: &str) {
-    // There is nowhere left to tell a failure.
-    let _ = writeln!(io::stderr(), "utf8-codec: {}", one_line(what));
-}
-
-/// Control characters, which a file name or an argument may hold, are escaped: one line stays one line.
-fn one_line(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }
 
 /// The first paragraph of clap's message and its tips, in one line. The paragraphs after it repeat the usage.

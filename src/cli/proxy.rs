@@ -15,8 +15,8 @@ use utf8_codec::TextDecoder;
 use utf8_codec::codec::Utf8LinesCodec;
 use utf8_codec::proxy::{Direction, End, Outcome as Relayed, Relay};
 
-use super::Outcome;
 use super::args::{Policies, host_port};
+use super::outcome::Outcome;
 use super::serve::LineServer;
 use super::server::{Connection, Reports, Service, announce, bind, close};
 use super::signals::Signals;

@@ -13,8 +13,8 @@ use utf8_codec::TextDecoder;
 use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8LinesCodec};
 use utf8_codec::proxy::Direction;
 
-use super::Outcome;
 use super::args::{Policies, host_port};
+use super::outcome::Outcome;
 use super::server::{Connection, Reports, Service, announce, bind, close};
 use super::signals::Signals;
 

@@ -17,7 +17,7 @@ use utf8_codec::proxy::Direction;
 
 use super::args::{at_least_one, seconds};
 use super::log::LogArgs;
-use super::{Outcome, Status};
+use super::outcome::{Outcome, Status};
 
 /// How long a connection that is over is read from, so that its peer finds an end in order and not a reset.
 const LINGER: Duration = Duration::from_secs(1);
