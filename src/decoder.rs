@@ -64,7 +64,7 @@ impl Utf8Decoder {
     }
 
     /// Goes to a place between characters. What it learned about the stream for the sake of speed it keeps.
-    #[cfg(any(feature = "codec", feature = "proxy"))]
+    #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
     #[inline]
     pub(crate) fn seek(&mut self, offset: u64) {
         *self = Self { offset, last: self.last.between() };

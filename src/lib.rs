@@ -143,9 +143,9 @@ pub mod validator;
 pub use bytestring::ByteString;
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
 pub use error::{ErrorKind, Utf8Error};
-pub use policy::{Ascii, BomPolicy, ErrorPolicy, ShortStr};
+pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]
 pub use scan::Kernel;
 pub use subset::Subset;
-pub use text::{Counters, TextDecoder, TextPiece, TextPieces};
+pub use text::{TextDecoder, TextPiece, TextPieces};

@@ -76,17 +76,17 @@ fn collecting_gives_what_lending_gives() {
 }
 
 #[test]
-fn collecting_is_the_same_for_every_short_sequence_behind_an_error() {
-    const OCTETS: [u8; 18] = [
+fn collecting_is_the_same_for_every_short_sequence_after_an_error() {
+    const BYTES: [u8; 18] = [
         0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF3, 0xF4,
         0xF5,
     ];
     let decoder = TextDecoder::new().on_error(ErrorPolicy::Escape);
     // So that it is collected sequence by sequence, and the end is not near.
     let mut input = *b"\xFFabcd....................";
-    for i in 0..OCTETS.len().pow(4) {
+    for i in 0..BYTES.len().pow(4) {
         for (place, byte) in input[1..5].iter_mut().enumerate() {
-            *byte = OCTETS[i / OCTETS.len().pow(place as u32) % OCTETS.len()];
+            *byte = BYTES[i / BYTES.len().pow(place as u32) % BYTES.len()];
         }
         assert_eq!(collected(decoder, &[&input]), lent(decoder, &[&input]), "{input:02X?}");
     }

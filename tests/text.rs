@@ -4,7 +4,9 @@
 mod support;
 
 use support::{Rng, oracle, policies, some_partitions};
-use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error};
+use utf8_codec::{
+    Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Decoder, Utf8Error,
+};
 
 /// The text, and the errors that the policy did not repair.
 fn run(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>) {
@@ -173,7 +175,7 @@ fn the_bytes_of_an_error_can_be_had_even_from_a_seam() {
 }
 
 #[test]
-fn offsets_start_again_behind_the_last_one() {
+fn offsets_wrap_after_the_last_one() {
     let input = b"a\x00\xC3\xA9b\xFF\xE2\x82";
     for back in 0..=input.len() as u64 {
         let at = u64::MAX - back;
@@ -194,5 +196,140 @@ fn offsets_start_again_behind_the_last_one() {
                 assert_eq!(found, expected, "{policy:?} at {at}");
             }
         }
+    }
+}
+
+const BOMS: [BomPolicy; 4] = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
+
+#[test]
+fn an_offset_that_wraps_to_0_is_not_the_start_of_the_stream() {
+    // The BOM would be the bytes 0, 1 and 2 if the offset alone were asked.
+    for before in ["x", "é", "€", "💩", "plain text"] {
+        let input = [before.as_bytes(), b"\xEF\xBB\xBFa"].concat();
+        let text = format!("{before}\u{FEFF}a");
+        for bom in BOMS {
+            for subset in [None, Some(Subset::NO_NUL)] {
+                let decoder = TextDecoder::new().bom(bom).at(0_u64.wrapping_sub(before.len() as u64));
+                let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
+                some_partitions(&input, 5, |chunks| {
+                    let mut decoder = decoder;
+                    let mut found = String::new();
+                    for chunk in chunks {
+                        for piece in decoder.feed(chunk) {
+                            found.push_str(piece.text().expect("good text"));
+                        }
+                    }
+                    assert_eq!(decoder.finish(), None);
+                    assert_eq!(found, text, "{bom:?} {chunks:02X?}");
+                });
+                #[cfg(feature = "alloc")]
+                {
+                    let (mut decoder, mut found) = (decoder, String::new());
+                    decoder.decode_into(&input, &mut found).expect("good text");
+                    assert_eq!(found, text, "{bom:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_decoder_at_an_offset_is_as_new() {
+    for bom in BOMS {
+        let policies = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(bom).subset(Subset::ASCII);
+        let mut used = policies;
+        used.feed(b"a\xFF\xC3\xA9\xE2").for_each(drop);
+        assert_ne!(used, policies);
+        assert_eq!(used.at(0), policies);
+        assert_eq!(used.at(7), policies.at(7));
+        assert_eq!(used.at(0).counters().total(), 0);
+    }
+    // The BOM is required again.
+    let mut decoder = TextDecoder::new().bom(BomPolicy::Require);
+    for _ in 0..2 {
+        let errors: Vec<_> = decoder.feed(b"a").filter_map(|piece| piece.text().err()).collect();
+        assert_eq!(errors, [Utf8Error::new(0, ErrorKind::MissingBom, 0)]);
+        decoder = decoder.at(0);
+    }
+    // And only at the start.
+    assert_eq!(decoder.at(1).feed(b"a").next(), Some(TextPiece::Text("a")));
+    assert_eq!(decoder.at(1).finish(), None);
+}
+
+#[test]
+fn a_stream_that_goes_on_after_an_empty_start_may_still_have_a_bom() {
+    for (bom, missing) in [(BomPolicy::Strip, 0), (BomPolicy::Require, 1)] {
+        let mut decoder = TextDecoder::new().bom(bom);
+        let ends = [decoder.finish(), decoder.finish()];
+        assert_eq!(ends.iter().flatten().count(), missing);
+        let pieces: Vec<_> = decoder.feed(b"\xEF\xBB\xBFa").collect();
+        assert_eq!(pieces, [TextPiece::Text("a")], "{bom:?}");
+    }
+}
+
+#[test]
+fn decoders_with_different_pending_bytes_are_not_equal() {
+    let beginnings: [&[u8]; 9] =
+        [b"", b"\xC3", b"\xC4", b"\xE2", b"\xE2\x82", b"\xE2\x83", b"\xF0", b"\xF0\x9F", b"\xF0\x9F\x92"];
+    let decoded = |bytes: &[u8]| {
+        // The same number of bytes each time, so that only the pending ones differ.
+        let mut decoder = TextDecoder::new();
+        decoder.feed(&b"abc"[..3 - bytes.len()]).for_each(drop);
+        decoder.feed(bytes).for_each(drop);
+        decoder
+    };
+    let validated = |bytes: &[u8]| {
+        let mut decoder = Utf8Decoder::at(3 - bytes.len() as u64);
+        decoder.validate(bytes).expect("the start of a sequence");
+        decoder
+    };
+    for a in beginnings {
+        for b in beginnings {
+            assert_eq!(decoded(a) == decoded(b), a == b, "{a:02X?} {b:02X?}");
+            assert_eq!(validated(a) == validated(b), a == b, "{a:02X?} {b:02X?}");
+        }
+    }
+    let decoder = TextDecoder::new();
+    assert_ne!(decoder, decoder.on_error(ErrorPolicy::Skip));
+    assert_ne!(decoder, decoder.bom(BomPolicy::Strip));
+    assert_ne!(decoder, decoder.subset(Subset::BMP));
+    assert_ne!(decoder, decoder.at(1));
+}
+
+#[test]
+fn no_repair_is_longer_or_shorter_than_the_policy_says() {
+    let mut policies = policies().to_vec();
+    policies.extend(['é', '€', '💩'].map(ErrorPolicy::ReplaceWith));
+    for policy in policies {
+        let (mut longest, mut shortest) = (0.0_f64, f64::MAX);
+        let decoder = TextDecoder::new().on_error(policy).subset(Subset::ASCII);
+        let mut check = |input: &[u8]| {
+            let (text, errors) = run(decoder, &[input]);
+            if !errors.is_empty() {
+                return;
+            }
+            let (input, output) = (input.len() as u64, text.len() as u64);
+            assert!(output <= policy.max_output_len(input).expect("not that many"), "{policy:?}");
+            assert!(output >= policy.min_output_len(input), "{policy:?}");
+            assert!(!policy.keeps_len() || input == output, "{policy:?}");
+            longest = longest.max(output as f64 / input as f64);
+            shortest = shortest.min(output as f64 / input as f64);
+        };
+        for byte in 0..=0xFF_u8 {
+            check(&[byte; 64]);
+        }
+        for sequence in ["é", "€", "💩", "\u{10FFFF}"] {
+            check(sequence.repeat(16).as_bytes());
+        }
+        check(&b"\xF0\x90\x80".repeat(20));
+        // Some input is as long as that.
+        assert_eq!(policy.max_output_len(64).map(|most| most as f64), Some(longest * 64.0), "{policy:?}");
+        let least = policy.min_output_len(64) as f64;
+        assert!(
+            least == shortest * 64.0 || policy == ErrorPolicy::ReplaceWith('💩'),
+            "{policy:?} {shortest}"
+        );
+        let doubles = policy.max_output_len(u64::MAX).is_some();
+        assert_eq!(doubles, policy.max_output_len(1) == Some(1), "{policy:?}: an overflow is none");
     }
 }

@@ -1,7 +1,8 @@
 //! Encodings and their grammar as data.
 //!
 //! `grammar` compiles rows of a grammar to the table that the one state machine walks, `dialects` holds the rows of
-//! every UTF-8-shaped encoding but UTF-8, and `names` the encodings and what they are called.
+//! every UTF-8-shaped encoding but UTF-8, `windows_1252` the table of that encoding, and `names` the encodings and what
+//! they are called.
 
 #[cfg(feature = "transcode")]
 pub(crate) mod dialects;
@@ -11,7 +12,9 @@ mod grammar;
     allow(dead_code, unreachable_pub, reason = "public with that feature")
 )]
 pub(crate) mod names;
+mod windows_1252;
 
 pub(crate) use grammar::{Machine, State, Step, UTF_8, is_continuation};
 #[cfg(feature = "transcode")]
 pub use names::{Encoding, UnknownEncoding};
+pub(crate) use windows_1252::windows_1252;

@@ -161,34 +161,26 @@ impl Filter {
             (BomPolicy::Strip | BomPolicy::Require, _) => bytes.saturating_sub(3),
             _ => bytes,
         };
-        let policy = decoder.error_policy();
-        match policy.replacement() {
-            _ if policy == ErrorPolicy::Skip => 0,
+        match decoder.error_policy() {
             // A repair may be longer than what it replaces, and shorter.
-            _ if matches!(self, Self::UrlEncoded(_)) && policy != ErrorPolicy::Strict => 0,
-            // At most four bytes become one character: those of a character outside an adopted subset.
-            Some(character) => text / 4 * character.len_utf8() as u64,
-            None => text,
+            policy if matches!(self, Self::UrlEncoded(_)) && policy != ErrorPolicy::Strict => 0,
+            policy => policy.min_output_len(text),
         }
     }
 
     /// The most bytes that may come of so many.
     fn most(&self, bytes: u64) -> Option<u64> {
-        let per_byte = match self.decoder().map(TextDecoder::error_policy) {
-            Some(ErrorPolicy::Strict | ErrorPolicy::Substitute(_) | ErrorPolicy::Skip) => 1,
-            Some(ErrorPolicy::Replace) => 3,
-            Some(ErrorPolicy::ReplaceWith(character)) => character.len_utf8() as u64,
-            Some(ErrorPolicy::Latin1) => 2,
-            Some(ErrorPolicy::Windows1252) => 3,
-            Some(ErrorPolicy::Escape) => 4,
+        let most = match self.decoder() {
+            Some(decoder) => decoder.error_policy().max_output_len(bytes),
             // Another charset: one byte becomes one character of the first plane at most, or U+FFFD.
-            None => 4,
+            None => bytes.checked_mul(4),
         };
-        let escaped = match self {
-            Self::UrlEncoded(filter) if filter.decoder().error_policy() != ErrorPolicy::Strict => 3,
-            _ => 1,
-        };
-        bytes.checked_mul(per_byte * escaped)
+        match self {
+            Self::UrlEncoded(filter) if filter.decoder().error_policy() != ErrorPolicy::Strict => {
+                most?.checked_mul(3)
+            }
+            _ => most,
+        }
     }
 
     /// The decoder whose policies apply; none if the body is transcoded.
@@ -212,8 +204,7 @@ pub(crate) fn repaired(decoder: &TextDecoder) -> u64 {
 
 /// Whether every body has as many bytes after the decoder as before it.
 pub(crate) fn keeps_length(decoder: &TextDecoder) -> bool {
-    matches!(decoder.error_policy(), ErrorPolicy::Strict | ErrorPolicy::Substitute(_))
-        && matches!(decoder.bom_policy(), BomPolicy::Keep | BomPolicy::Reject)
+    decoder.error_policy().keeps_len() && matches!(decoder.bom_policy(), BomPolicy::Keep | BomPolicy::Reject)
 }
 
 /// Whether every body has the same bytes after the decoder, or an error.

@@ -167,7 +167,7 @@ impl Text {
             self.known = text.len();
             // What is unfinished after the text stays where it is until the text is gone.
             let unfinished = self.decoder.pending().len();
-            self.decoder = self.decoder.at(self.decoder.offset().wrapping_sub(unfinished as u64));
+            self.decoder.seek(self.decoder.valid_up_to());
             return taken - unfinished - text.len();
         }
         self.keep(piece);

@@ -99,7 +99,7 @@ impl Writing {
             self.short = Short { text: ShortStr::from(character), gone: written - start };
         }
         let taken = taken - (text.len() - whole);
-        self.decoder = self.decoder.at(self.decoder.offset().wrapping_add(taken as u64));
+        self.decoder.seek(self.decoder.offset().wrapping_add(taken as u64));
         taken
     }
 

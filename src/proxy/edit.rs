@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::Range;
 
 use crate::error::Utf8Error;
-use crate::text::{Sink, TextDecoder, take};
+use crate::text::{Sink, TextDecoder, put};
 
 /// A change to the buffer that holds the slice, in the order of the stream.
 ///
@@ -104,7 +104,7 @@ pub(super) fn decode(
             }
             let (bytes, len) = last_bytes(held, &rest[..taken]);
             let bytes = &bytes[len.saturating_sub(error.len.into())..len];
-            take(decoder.apply_policy(error, bytes), edits)?;
+            put(decoder.apply_policy(error, bytes), edits)?;
             decoder.decode_to(&rest[taken..], edits)
         }
     }

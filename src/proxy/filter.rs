@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 use crate::error::Utf8Error;
 use crate::proxy::edit::{Edit, Edits, decode, position};
-use crate::text::{Counters, Sink, TextDecoder, take};
+use crate::text::{Counters, Sink, TextDecoder, put};
 
 /// One direction of a proxied stream: slices of a host's buffer go in, edits of that buffer come out.
 ///
@@ -22,7 +22,8 @@ use crate::text::{Counters, Sink, TextDecoder, take};
 ///
 /// Repair can change the length of the stream: what was sent before it and states the length (`Content-Length`) or
 /// depends on the bytes (`ETag`, digests) no longer holds, except under
-/// [`ErrorPolicy::Substitute`](crate::ErrorPolicy::Substitute). A repair makes a slice at most four times as long.
+/// [`ErrorPolicy::Substitute`](crate::ErrorPolicy::Substitute). How long a repaired slice can be is
+/// [`ErrorPolicy::max_output_len`](crate::ErrorPolicy::max_output_len).
 ///
 /// ```
 /// use utf8_codec::ErrorKind;
@@ -92,7 +93,7 @@ impl Filter {
         }
         let mut edits = PlainEdits { slice: &[], edit, first_error: None };
         let result = match self.decoder.finish() {
-            Some(piece) => take(piece, &mut edits),
+            Some(piece) => put(piece, &mut edits),
             None => Ok(()),
         };
         self.verdict(edits.first_error, result)

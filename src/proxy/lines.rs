@@ -8,7 +8,7 @@ use memchr::{memchr, memchr_iter, memrchr};
 use crate::error::Utf8Error;
 use crate::policy::ErrorPolicy;
 use crate::proxy::edit::{Edit, Edits, LineError, RejectedLine, decode, position};
-use crate::text::{Sink, TextDecoder, take};
+use crate::text::{Sink, TextDecoder, put};
 
 const LF: u8 = b'\n';
 
@@ -167,7 +167,7 @@ impl LineFilter {
             rejected: None,
         };
         if let Some(piece) = piece.filter(|_| !(skipped && first_error_only))
-            && let Err(error) = take(piece, &mut edits)
+            && let Err(error) = put(piece, &mut edits)
         {
             edits.reject(LineError::IllFormed(error));
         }

@@ -47,7 +47,7 @@ impl Last {
     }
 
     /// Between characters again.
-    #[cfg(any(feature = "codec", feature = "proxy"))]
+    #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
     #[inline]
     pub(crate) const fn between(self) -> Self {
         Self::new(0, self.guess())

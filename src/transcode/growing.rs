@@ -164,7 +164,7 @@ impl Transcoder {
         mut write: impl FnMut(&mut Self, &mut [u8]) -> (Status, usize),
     ) -> Result<(), Utf8Error> {
         let Some(mut out) = out.grow(self.to(), Token(())) else {
-            return Err(self.error(ErrorKind::Unmappable, 0));
+            return Err(self.conversion.error(ErrorKind::Unmappable, 0));
         };
         let mut transcoder = *self;
         let mut step = STEP.min(input.max(Self::MIN_OUTPUT * 4));

@@ -9,9 +9,9 @@ use crate::encoding::Encoding;
 use crate::encoding::dialects::{
     CESU_8, LENIENT_MODIFIED_UTF_8, LOW_SURROGATE, MODIFIED_UTF_8, UCS_4, UCS_4_AND_SURROGATES, Unit, WTF_8,
 };
+use crate::encoding::windows_1252;
 use crate::encoding::{Machine, UTF_8};
 use crate::error::ErrorKind;
-use crate::policy::windows_1252;
 
 /// Bytes of the longest unfinished sequence: in UTF-32 a high surrogate, which a low one may join, and three more.
 pub(super) const MAX_UNFINISHED: usize = 7;

@@ -4,7 +4,7 @@ use super::source::is_surrogate;
 use super::switches::Switches;
 use crate::encoding::Encoding;
 use crate::encoding::dialects;
-use crate::policy::windows_1252;
+use crate::encoding::windows_1252;
 
 /// An encoding to write.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
-//! What to do about ill-formed sequences and about the BOM.
+//! The policy for ill-formed sequences.
 
-use core::fmt;
-use core::ops::Deref;
+use super::short_str::ShortStr;
+use crate::encoding::windows_1252;
 
 /// What becomes of an ill-formed sequence (a maximal subpart, Unicode D93b).
 ///
@@ -35,12 +35,61 @@ pub enum ErrorPolicy {
     /// Each byte is its character in windows-1252, by the table of the WHATWG Encoding Standard, in which the five
     /// unassigned bytes are C1 controls.
     Windows1252,
-    /// It vanishes. **Dangerous**: text that a filter saw apart is joined behind its back (UTR #36 §3.5: `<scr` `FF`
+    /// It is left out. **Dangerous**: text that a filter saw as two pieces becomes one after it (UTR #36 §3.5: `<scr` `FF`
     /// `ipt>`). Use it only where nothing judged the text before.
     Skip,
 }
 
 impl ErrorPolicy {
+    /// The most bytes of UTF-8 that `input_len` bytes of input can become, those that are pending in a decoder included;
+    /// `None` if they are more than a `u64` holds.
+    ///
+    /// ```
+    /// use utf8_codec::ErrorPolicy;
+    ///
+    /// assert_eq!(ErrorPolicy::Strict.max_output_len(100), Some(100));
+    /// assert_eq!(ErrorPolicy::Replace.max_output_len(100), Some(300)); // U+FFFD has 3 bytes
+    /// assert_eq!(ErrorPolicy::Escape.max_output_len(100), Some(400));
+    /// ```
+    pub const fn max_output_len(self, input_len: u64) -> Option<u64> {
+        let per_byte = match self {
+            Self::Strict | Self::Substitute(_) | Self::Skip => 1,
+            Self::Latin1 => 2,
+            // U+20AC and others have three bytes.
+            Self::Windows1252 => 3,
+            Self::Escape => 4,
+            Self::Replace => char::REPLACEMENT_CHARACTER.len_utf8() as u64,
+            // The shortest subpart is one byte.
+            Self::ReplaceWith(character) => character.len_utf8() as u64,
+        };
+        input_len.checked_mul(per_byte)
+    }
+
+    /// The fewest bytes of UTF-8 that `input_len` bytes of input can become, if none of them is reported as an error or is
+    /// a BOM that is left out.
+    ///
+    /// ```
+    /// use utf8_codec::{Ascii, ErrorPolicy};
+    ///
+    /// assert_eq!(ErrorPolicy::Substitute(Ascii::QUESTION_MARK).min_output_len(100), 100);
+    /// // A character of 4 bytes outside an adopted subset becomes one U+FFFD.
+    /// assert_eq!(ErrorPolicy::Replace.min_output_len(100), 75);
+    /// assert_eq!(ErrorPolicy::Skip.min_output_len(100), 0);
+    /// ```
+    pub const fn min_output_len(self, input_len: u64) -> u64 {
+        match (self, self.replacement()) {
+            (Self::Skip, _) => 0,
+            // At most 4 bytes become one character: those of a character outside an adopted subset.
+            (_, Some(character)) => input_len / 4 * character.len_utf8() as u64,
+            (_, None) => input_len,
+        }
+    }
+
+    /// Whether there are as many bytes after every repair as before it.
+    pub const fn keeps_len(self) -> bool {
+        matches!(self, Self::Strict | Self::Substitute(_))
+    }
+
     /// The character that replaces a maximal subpart, under the two policies that have one.
     #[inline]
     pub(crate) const fn replacement(self) -> Option<char> {
@@ -58,18 +107,16 @@ impl ErrorPolicy {
             Self::Strict => None,
             _ => Some(match self.replacement() {
                 Some(character) => character.into(),
-                None => self.spell(bytes),
+                None => self.byte_by_byte(bytes),
             }),
         }
     }
 
     /// Some text for each byte.
-    fn spell(self, bytes: &[u8]) -> ShortStr {
+    fn byte_by_byte(self, bytes: &[u8]) -> ShortStr {
         let mut text = ShortStr::EMPTY;
         match self {
-            Self::Strict | Self::Skip => {}
-            Self::Replace => text.push(char::REPLACEMENT_CHARACTER),
-            Self::ReplaceWith(character) => text.push(character),
+            Self::Strict | Self::Replace | Self::ReplaceWith(_) | Self::Skip => {}
             Self::Substitute(Ascii(ascii)) => bytes.iter().for_each(|_| text.push(char::from(ascii))),
             Self::Escape => {
                 for &byte in bytes {
@@ -89,10 +136,10 @@ impl ErrorPolicy {
 pub struct Ascii(u8);
 
 impl Ascii {
-    /// `?`, what most programs put in the place of a byte they cannot show.
+    /// `?`, the usual substitute for a byte that cannot be shown.
     pub const QUESTION_MARK: Self = Self(b'?');
 
-    /// NUL, which ends the texts of C.
+    /// NUL, which ends a string in C.
     pub const NUL: Self = Self(0x00);
 
     /// RECORD SEPARATOR, which separates JSON texts (RFC 7464).
@@ -106,93 +153,5 @@ impl Ascii {
     /// The byte.
     pub const fn get(self) -> u8 {
         self.0
-    }
-}
-
-/// What to do about `EF BB BF` at the very start of a stream (RFC 3629 §6). Anywhere else it is U+FEFF, a character
-/// like any other. Offsets always count its bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum BomPolicy {
-    /// It is text.
-    #[default]
-    Keep,
-    /// It is left out.
-    Strip,
-    /// A stream without it is an error ([`ErrorKind::MissingBom`](crate::ErrorKind)) under every [`ErrorPolicy`];
-    /// with it, it is left out.
-    Require,
-    /// A stream with it is an error ([`ErrorKind::UnexpectedBom`](crate::ErrorKind)) under every [`ErrorPolicy`].
-    Reject,
-}
-
-/// A few characters that are not borrowed from anywhere: at most 32 bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ShortStr {
-    bytes: [u8; 32],
-    len: u8,
-}
-
-impl ShortStr {
-    pub(crate) const EMPTY: Self = Self { bytes: [0; 32], len: 0 };
-
-    /// The bytes of the characters, and more of them up to as many as there can be.
-    #[cfg(feature = "alloc")]
-    #[inline]
-    pub(crate) const fn bytes(&self) -> &[u8; 32] {
-        &self.bytes
-    }
-
-    /// There is room: eight bytes, the longest sequence of any encoding, are 32 when each is escaped.
-    fn push(&mut self, character: char) {
-        let start = usize::from(self.len);
-        self.len += character.encode_utf8(&mut self.bytes[start..]).len() as u8;
-    }
-
-    /// The characters.
-    #[inline]
-    pub fn as_str(&self) -> &str {
-        let bytes = &self.bytes[..usize::from(self.len)];
-        // SAFETY: `push`, the only place that changes the bytes, writes whole characters.
-        #[allow(unsafe_code)]
-        unsafe {
-            core::str::from_utf8_unchecked(bytes)
-        }
-    }
-}
-
-impl From<char> for ShortStr {
-    fn from(character: char) -> Self {
-        let mut text = Self::EMPTY;
-        text.push(character);
-        text
-    }
-}
-
-impl Deref for ShortStr {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        self.as_str()
-    }
-}
-
-impl fmt::Debug for ShortStr {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self.as_str(), f)
-    }
-}
-
-/// The character of a byte in windows-1252, by the index of the WHATWG Encoding Standard.
-pub(crate) const fn windows_1252(byte: u8) -> char {
-    const C1: [char; 32] = [
-        '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}', '\u{2021}', //
-        '\u{2C6}', '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8D}', '\u{17D}', '\u{8F}', //
-        '\u{90}', '\u{2018}', '\u{2019}', '\u{201C}', '\u{201D}', '\u{2022}', '\u{2013}', '\u{2014}', //
-        '\u{2DC}', '\u{2122}', '\u{161}', '\u{203A}', '\u{153}', '\u{9D}', '\u{17E}', '\u{178}',
-    ];
-    match byte {
-        0x80..=0x9F => C1[(byte - 0x80) as usize],
-        _ => byte as char,
     }
 }

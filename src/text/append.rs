@@ -1,42 +1,21 @@
-//! Text that is collected, not lent: the fast way through input that is dense with errors.
+//! Text that is appended to a `String`: the fast way through input that is dense with errors.
 //!
-//! Lending makes two pieces of each error, the text before it and what takes its place, and calls a kernel for each
-//! text. Where errors stand a few bytes apart, that costs more than the bytes. After an error the bytes are
-//! therefore taken one sequence at a time, until it has been calm for a while.
+//! [`TextDecoder::feed`] returns two pieces for each error, the text before it and what replaces it, and calls a kernel for
+//! each text. Where errors are a few bytes apart, the calls cost more than the bytes. So after an error the bytes are
+//! taken one sequence at a time, until there was no error for a while.
 //!
-//! What takes the text is a [`Sink`]: a `String`, or the edits of a filter.
+//! The text goes to a [`Sink`]: a `String`, or the edits of a filter.
 
 use alloc::string::String;
 
-use super::{Rules, TextDecoder, TextPiece};
+use super::decoder::{TextDecoder, VALIDATED_FOR_SUBSET};
+use super::pieces::{TextPiece, repair};
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
 use crate::encoding::{State, Step, UTF_8};
 use crate::error::{ErrorKind, Utf8Error};
-use crate::policy::{BomPolicy, ShortStr};
+use crate::policy::{Policies, ShortStr};
 
-/// How long sequences are taken one at a time after an error.
-#[derive(Clone, Copy)]
-struct Patience {
-    /// Steps of ASCII without an error.
-    steps: usize,
-    /// The steps that a character counts for which is not ASCII: here a kernel is far ahead.
-    character: usize,
-}
-
-impl Patience {
-    /// Where the text before the error was long: while it is ASCII.
-    const LITTLE: Self = Self { steps: 12, character: 12 };
-    /// Where it was hardly worth a call.
-    const MUCH: Self = Self { steps: 32, character: 1 };
-    /// Up to so many bytes it was not.
-    const SHORT: usize = 24;
-}
-
-/// A subset judges text that was validated before. It goes on from an error by validating anew, which must not reach
-/// far.
-const VALIDATED_FOR_SUBSET: usize = 4 * 1024;
-
-/// What takes the text of a chunk, in the order of the stream.
+/// Where the text of a chunk goes, in the order of the stream.
 pub(crate) trait Sink {
     /// Text that is part of the chunk.
     fn borrowed(&mut self, text: &str);
@@ -66,7 +45,7 @@ impl TextDecoder {
     ///
     /// # Errors
     ///
-    /// The first error that the policy does not repair. What comes before it has been appended. The decoder stands
+    /// The first error that the policy does not repair. What comes before it has been appended. The decoder is positioned
     /// after the error, the bytes after it are not taken, and the next call goes on there:
     /// `&chunk[(decoder.offset() - offset_before) as usize..]`.
     ///
@@ -87,39 +66,35 @@ impl TextDecoder {
 
     /// [`decode_into`](Self::decode_into) for any sink.
     pub(crate) fn decode_to(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Utf8Error> {
-        let mut rest = chunk;
-        if self.subset.is_some() {
-            return chunk.chunks(VALIDATED_FOR_SUBSET).try_for_each(|window| self.lend_to(window, sink));
+        if self.policies.subset.is_some() {
+            let mut windows = chunk.chunks(VALIDATED_FOR_SUBSET);
+            return windows.try_for_each(|window| self.feed(window).try_for_each(|piece| put(piece, sink)));
         }
-        while self.decoder.valid_up_to() == 0 && self.bom != BomPolicy::Keep {
+        let mut rest = chunk;
+        while self.policies.is_at_start() {
             let before = self.offset();
             let Some(piece) = self.feed(rest).next() else { return Ok(()) };
-            take(piece, sink)?;
+            put(piece, sink)?;
             rest = &rest[self.offset().wrapping_sub(before) as usize..];
         }
-        let Self { decoder, on_error, bom, counters, .. } = self;
-        let mut rules = Rules { on_error: *on_error, bom: *bom, counters };
+        let Self { decoder, policies } = self;
         let mut pieces = decoder.feed(rest);
         while let Some(piece) = pieces.next() {
             match piece {
                 Piece::Text(good) => sink.borrowed(good),
                 Piece::Seam(character) => sink.made(character.encode_utf8(&mut [0; 4])),
                 Piece::IllFormed(error) => {
-                    take(rules.judge(error, pieces.rejected()), sink)?;
-                    return collect(&mut rules, &mut pieces, sink);
+                    put(repair(policies, error, pieces.rejected()), sink)?;
+                    return after_error(policies, &mut pieces, sink);
                 }
             }
         }
         Ok(())
     }
-
-    fn lend_to(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Utf8Error> {
-        self.feed(chunk).try_for_each(|piece| take(piece, sink))
-    }
 }
 
-/// One piece for the sink.
-pub(crate) fn take(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf8Error> {
+/// Gives one piece to the sink.
+pub(crate) fn put(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf8Error> {
     match piece {
         TextPiece::Text(text) => sink.borrowed(text),
         TextPiece::Seam(character) => sink.made(&character),
@@ -135,45 +110,63 @@ pub(crate) fn take(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf
     Ok(())
 }
 
-/// Bytes that are looked at together.
+/// How long sequences are taken one at a time after an error: as long as a kernel would be slower.
+#[derive(Clone, Copy)]
+struct Patience {
+    /// Steps without an error.
+    steps: usize,
+    /// The steps that a character counts for which is not ASCII. Through such text a kernel is many times faster.
+    non_ascii: usize,
+}
+
+impl Patience {
+    /// Where the text before the error was long: while it is ASCII.
+    const AFTER_LONG_TEXT: Self = Self { steps: 12, non_ascii: 12 };
+    /// Where the text before the error was hardly worth the call of a kernel.
+    const AFTER_SHORT_TEXT: Self = Self { steps: 32, non_ascii: 1 };
+    /// The most bytes of short text.
+    const SHORT_TEXT: usize = 24;
+}
+
+/// Bytes that are tried for ASCII in a step.
 const STEP: usize = 16;
-/// Bytes that are looked at after so many that were ASCII.
+/// Bytes that are tried for ASCII after a step that was ASCII.
 const STRETCH: usize = 32;
 
-/// Takes what follows an error.
+/// Takes what follows an error: by turns one sequence at a time and with a kernel.
 #[inline(never)]
-fn collect(
-    rules: &mut Rules<'_>,
+fn after_error(
+    policies: &mut Policies,
     pieces: &mut Pieces<'_, '_>,
     sink: &mut impl Sink,
 ) -> Result<(), Utf8Error> {
-    let mut room = [0; ROOM];
+    let mut buffer = [0; BUFFER];
     // Made once: it is what most errors become.
-    let replacement = rules.on_error.replacement().map(ShortStr::from);
-    let mut patience = Patience::LITTLE;
+    let replacement = policies.on_error.replacement().map(ShortStr::from);
+    let mut patience = Patience::AFTER_LONG_TEXT;
     loop {
         let (rest, offset) = (pieces.rest(), pieces.decoder().offset());
-        let (taken, refused) = step_by_step(rules, &replacement, patience, offset, rest, &mut room, sink);
+        let (taken, error) = one_by_one(policies, &replacement, patience, offset, rest, &mut buffer, sink);
         if taken > 0 {
             pieces.restart(Utf8Decoder::at(offset.wrapping_add(taken as u64)), &rest[taken..]);
         }
-        if let Some(error) = refused {
+        if let Some(error) = error {
             return Err(error);
         }
-        patience = Patience::MUCH;
+        patience = Patience::AFTER_SHORT_TEXT;
         loop {
             match pieces.next() {
                 None => return Ok(()),
                 Some(Piece::Text(good)) => {
-                    if good.len() > Patience::SHORT {
-                        patience = Patience::LITTLE;
+                    if good.len() > Patience::SHORT_TEXT {
+                        patience = Patience::AFTER_LONG_TEXT;
                     }
                     sink.borrowed(good);
                 }
                 // Not reached: after an error there is no unfinished sequence.
                 Some(Piece::Seam(character)) => sink.made(character.encode_utf8(&mut [0; 4])),
                 Some(Piece::IllFormed(error)) => {
-                    take(rules.judge(error, pieces.rejected()), sink)?;
+                    put(repair(policies, error, pieces.rejected()), sink)?;
                     break;
                 }
             }
@@ -181,84 +174,85 @@ fn collect(
     }
 }
 
-/// Takes sequence by sequence until it is calm, or nearly the end of the chunk, which starts between characters at
-/// `offset`. Gives how many bytes that took, and the error that the policy does not repair, if there is one.
+/// Takes one sequence after the other from a chunk that starts between characters at `offset`, until there was no error
+/// for a while or the end of the chunk is near. Returns the bytes taken, and the error that the policy does not repair if
+/// there is one.
 #[inline(always)]
-fn step_by_step(
-    rules: &mut Rules<'_>,
+fn one_by_one(
+    policies: &mut Policies,
     replacement: &Option<ShortStr>,
     patience: Patience,
     offset: u64,
     chunk: &[u8],
-    room: &mut [u8; ROOM],
+    buffer: &mut [u8; BUFFER],
     sink: &mut impl Sink,
 ) -> (usize, Option<Utf8Error>) {
-    let (mut taken, mut calm, mut len, mut refused) = (0, 0, 0, None);
-    while calm < patience.steps
+    let (mut taken, mut clean_steps, mut len, mut rejected) = (0, 0, 0, None);
+    while clean_steps < patience.steps
         && let Some(window) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STEP>())
     {
-        if len > ROOM - MOST {
-            flush(room, &mut len, sink);
+        if len > BUFFER - MOST_PER_STEP {
+            flush(buffer, &mut len, sink);
         }
-        calm += 1;
+        clean_steps += 1;
         let mut ascii = 0;
         // Branches, though they can be mispredicted: without them each step would wait for the one before.
         if window[0].is_ascii() {
-            let not_ascii = u128::from_le_bytes(*window) & HIGH;
+            let not_ascii = u128::from_le_bytes(*window) & HIGH_BITS;
             if not_ascii == 0 {
-                push(room, &mut len, window, STEP);
+                push(buffer, &mut len, window, STEP);
                 taken += STEP;
-                // Only here, where ASCII is likely: anywhere else one more guess costs more than it saves.
+                // Only here, where ASCII is likely: anywhere else one more branch costs more than it saves.
                 if let Some(stretch) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STRETCH>())
                     && stretch.is_ascii()
                 {
-                    push(room, &mut len, stretch, STRETCH);
+                    push(buffer, &mut len, stretch, STRETCH);
                     taken += STRETCH;
                 }
                 continue;
             }
             ascii = not_ascii.trailing_zeros() as usize / 8;
-            push(room, &mut len, window, ascii);
+            push(buffer, &mut len, window, ascii);
             taken += ascii;
         }
         let Some(sequence) = window.get(ascii..).and_then(|rest| rest.first_chunk::<4>()) else {
-            // What may be a sequence is looked at with what follows it.
+            // The next window holds all of the sequence.
             continue;
         };
-        let (bytes, flaw) = judge(sequence);
+        let (bytes, ill_formed) = first_sequence(sequence);
         taken += bytes;
-        let Some(kind) = flaw else {
-            push(room, &mut len, sequence, bytes);
-            calm += patience.character;
+        let Some(kind) = ill_formed else {
+            push(buffer, &mut len, sequence, bytes);
+            clean_steps += patience.non_ascii;
             continue;
         };
-        calm = 0;
+        clean_steps = 0;
         let error = Utf8Error::new(offset.wrapping_add((taken - bytes) as u64), kind, bytes as u8);
-        rules.count(error);
+        policies.count(error);
         sink.error(error);
         if let Some(replacement) = replacement {
-            push(room, &mut len, replacement.bytes(), replacement.len());
-        } else if let Some(repair) = rules.on_error.repair(&sequence[..bytes]) {
-            push(room, &mut len, repair.bytes(), repair.len());
+            push(buffer, &mut len, replacement.bytes(), replacement.len());
+        } else if let Some(repair) = policies.on_error.repair(&sequence[..bytes]) {
+            push(buffer, &mut len, repair.bytes(), repair.len());
         } else {
-            refused = Some(error);
+            rejected = Some(error);
             break;
         }
     }
-    flush(room, &mut len, sink);
-    (taken, refused)
+    flush(buffer, &mut len, sink);
+    (taken, rejected)
 }
 
 /// The sequence at the front: its length if it is a character, otherwise the length of the maximal subpart, and why
 /// it is ill-formed.
 #[inline]
-fn judge(bytes: &[u8; 4]) -> (usize, Option<ErrorKind>) {
+fn first_sequence(bytes: &[u8; 4]) -> (usize, Option<ErrorKind>) {
     let mut state = State::BOUNDARY;
     for (len, &byte) in bytes.iter().enumerate() {
         match UTF_8.step(state, byte) {
             Step::To(State::BOUNDARY) => return (len + 1, None),
             Step::To(next) => state = next,
-            // A byte that is refused as a lead is itself the subpart; any other is not part of it.
+            // A byte that is rejected as a lead is itself the subpart; any other is not part of it.
             Step::Refused(kind) => return (len.max(1), Some(kind)),
         }
     }
@@ -266,26 +260,26 @@ fn judge(bytes: &[u8; 4]) -> (usize, Option<ErrorKind>) {
     (bytes.len(), None)
 }
 
-/// Text on its way, so that a few bytes cost a few moves.
-const ROOM: usize = 512;
+/// Bytes of text that are collected before they are appended, so that a few bytes cost a few moves.
+const BUFFER: usize = 512;
 
-const HIGH: u128 = u128::from_ne_bytes([0x80; STEP]);
+const HIGH_BITS: u128 = u128::from_ne_bytes([0x80; STEP]);
 
-/// What is pushed in one step: ASCII, then more of it, or a sequence or a repair.
-const MOST: usize = STEP + STRETCH;
+/// The most bytes that a step pushes: ASCII and more of it, or ASCII and a sequence or its repair.
+const MOST_PER_STEP: usize = STEP + STRETCH;
 
-/// Takes the first `count` bytes, which are whole characters. There is room.
+/// Appends the first `count` bytes, which are whole characters, to the first `len` bytes of the buffer. There is room.
 #[inline(always)]
-fn push<const N: usize>(room: &mut [u8; ROOM], len: &mut usize, bytes: &[u8; N], count: usize) {
-    if let Some(room) = room.get_mut(*len..).and_then(|room| room.first_chunk_mut()) {
-        // All of them: to move a few more is faster than to ask how many.
+fn push<const N: usize>(buffer: &mut [u8; BUFFER], len: &mut usize, bytes: &[u8; N], count: usize) {
+    if let Some(room) = buffer.get_mut(*len..).and_then(|room| room.first_chunk_mut()) {
+        // All of them: a move of fixed length is faster than one that depends on `count`.
         *room = *bytes;
         *len += count;
     }
 }
 
-fn flush(room: &[u8; ROOM], len: &mut usize, sink: &mut impl Sink) {
-    let bytes = &room[..*len];
+fn flush(buffer: &[u8; BUFFER], len: &mut usize, sink: &mut impl Sink) {
+    let bytes = &buffer[..*len];
     debug_assert!(core::str::from_utf8(bytes).is_ok());
     // SAFETY: `push` was given whole characters: ASCII, sequences that the machine found whole, and repairs.
     #[allow(unsafe_code)]

@@ -1,0 +1,33 @@
+//! Errors by kind.
+
+use crate::error::ErrorKind;
+
+/// How many errors a decoder has met, by kind, repaired ones included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    by_kind: [u64; ErrorKind::ALL.len()],
+}
+
+impl Counters {
+    pub(crate) const ZERO: Self = Self { by_kind: [0; ErrorKind::ALL.len()] };
+
+    /// Errors of one kind.
+    pub const fn of(&self, kind: ErrorKind) -> u64 {
+        self.by_kind[kind as usize]
+    }
+
+    /// Errors of all kinds.
+    pub fn total(&self) -> u64 {
+        self.by_kind.iter().sum()
+    }
+
+    /// Adds the errors of another decoder.
+    #[cfg(feature = "codec")]
+    pub(crate) fn add(&mut self, other: Self) {
+        self.by_kind.iter_mut().zip(other.by_kind).for_each(|(count, other)| *count += other);
+    }
+
+    pub(super) const fn count(&mut self, kind: ErrorKind) {
+        self.by_kind[kind as usize] += 1;
+    }
+}

@@ -1,0 +1,16 @@
+//! What is done about ill-formed sequences and about the BOM.
+//!
+//! [`Policies`] is the one place where both are applied: [`TextDecoder`](crate::TextDecoder) and
+//! [`Transcoder`](crate::transcode::Transcoder) each have one.
+
+mod bom;
+mod counters;
+mod on_error;
+mod policies;
+mod short_str;
+
+pub use bom::BomPolicy;
+pub use counters::Counters;
+pub use on_error::{Ascii, ErrorPolicy};
+pub(crate) use policies::{First, Policies};
+pub use short_str::ShortStr;

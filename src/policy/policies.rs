@@ -1,0 +1,128 @@
+//! The policies of a decoder, as they are applied.
+
+use super::bom::BomPolicy;
+use super::counters::Counters;
+use super::on_error::ErrorPolicy;
+use super::short_str::ShortStr;
+use crate::error::{ErrorKind, Utf8Error};
+use crate::subset::Subset;
+
+/// The policies of a decoder, whether its BOM policy was applied, and the errors that it has met.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Policies {
+    pub(crate) on_error: ErrorPolicy,
+    pub(crate) bom: BomPolicy,
+    pub(crate) subset: Option<Subset>,
+    counters: Counters,
+    start: Start,
+}
+
+/// Whether the start of the stream is still to come. An offset of 0 does not say so: offsets wrap at 2^64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Start {
+    #[default]
+    Ahead,
+    /// Ahead, but a stream that ended empty was reported as one without a BOM.
+    Missed,
+    Passed,
+}
+
+/// What the BOM policy says about the first character of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    /// It is text.
+    Text,
+    /// It is the BOM, and left out.
+    Strip,
+    /// It is the BOM, which is an error.
+    UnexpectedBom,
+    /// It is not the BOM, which is an error before it.
+    MissingBom,
+}
+
+impl Policies {
+    pub(crate) const fn new() -> Self {
+        Self {
+            on_error: ErrorPolicy::Strict,
+            bom: BomPolicy::Keep,
+            subset: None,
+            counters: Counters::ZERO,
+            start: Start::Ahead,
+        }
+    }
+
+    /// The same policies for another stream, or for one from its middle on, where no BOM is looked for.
+    pub(crate) const fn restarted(self, at_start: bool) -> Self {
+        let start = if at_start { Start::Ahead } else { Start::Passed };
+        Self { counters: Counters::ZERO, start, ..self }
+    }
+
+    pub(crate) const fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Whether nothing of the stream has gone through [`first`](Self::first) or [`repair`](Self::repair).
+    #[inline]
+    pub(crate) const fn is_at_start(&self) -> bool {
+        !matches!(self.start, Start::Passed)
+    }
+
+    /// Goes past the start without a look at it.
+    #[inline]
+    pub(crate) const fn pass_start(&mut self) {
+        self.start = Start::Passed;
+    }
+
+    /// Applies the BOM policy to the first character. The caller reports the error, if there is one, with
+    /// [`reject`](Self::reject).
+    pub(crate) const fn first(&mut self, is_bom: bool) -> First {
+        let start = self.start;
+        self.pass_start();
+        match (self.bom, is_bom) {
+            (BomPolicy::Strip | BomPolicy::Require, true) => First::Strip,
+            (BomPolicy::Reject, true) => First::UnexpectedBom,
+            (BomPolicy::Require, false) if matches!(start, Start::Ahead) => First::MissingBom,
+            _ => First::Text,
+        }
+    }
+
+    /// Applies the error policy to a sequence: the text that replaces its bytes, or the error if there is none. A
+    /// stream that starts with an ill-formed sequence lacks a BOM that is required.
+    #[inline]
+    pub(crate) fn repair(&mut self, error: Utf8Error, bytes: &[u8]) -> Result<ShortStr, Utf8Error> {
+        if self.is_at_start() && matches!(self.first(false), First::MissingBom) {
+            return Err(self.reject(Utf8Error { kind: ErrorKind::MissingBom, ..error }));
+        }
+        self.count(error);
+        self.on_error.repair(bytes).ok_or(error)
+    }
+
+    /// Counts an error that no policy repairs.
+    pub(crate) fn reject(&mut self, error: Utf8Error) -> Utf8Error {
+        self.count(error);
+        error
+    }
+
+    /// Whether a stream that ends empty lacks a BOM that is required. Once: a stream that goes on after that may still
+    /// start with one.
+    pub(crate) fn misses_bom(&mut self) -> bool {
+        let misses = self.start == Start::Ahead && self.bom == BomPolicy::Require;
+        if misses {
+            self.start = Start::Missed;
+        }
+        misses
+    }
+
+    /// Counts an error, and reports it to whoever traces the program.
+    #[inline]
+    pub(crate) fn count(&mut self, error: Utf8Error) {
+        debug!(
+            target: "utf8_codec::text",
+            offset = error.offset,
+            kind = error.kind.as_str(),
+            len = error.len,
+            "ill-formed"
+        );
+        self.counters.count(error.kind);
+    }
+}

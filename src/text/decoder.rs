@@ -1,0 +1,185 @@
+//! The decoder with its policies.
+
+use super::pieces::{TextPiece, TextPieces, repair};
+use crate::decoder::Utf8Decoder;
+use crate::error::{ErrorKind, Utf8Error};
+use crate::policy::{BomPolicy, Counters, ErrorPolicy, Policies};
+use crate::subset::Subset;
+
+/// A [`Utf8Decoder`] with an [`ErrorPolicy`] and a [`BomPolicy`]: what comes out is certainly text.
+///
+/// This is where policies are set for every adapter of the crate. Like the decoder it takes chunks of any size,
+/// allocates nothing, never panics, and returns the same for every way of cutting.
+///
+/// ```
+/// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
+///
+/// let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
+/// let mut text = String::new();
+/// for chunk in [&b"\xEF\xBB"[..], b"\xBFna\xC3", b"\xAFve \xFF"] {
+///     for piece in decoder.feed(chunk) {
+///         text.push_str(piece.text()?);
+///     }
+/// }
+/// if let Some(piece) = decoder.finish() {
+///     text.push_str(piece.text()?);
+/// }
+/// assert_eq!(text, "naïve \u{FFFD}");
+/// assert_eq!(decoder.counters().total(), 1);
+/// # Ok::<(), utf8_codec::Utf8Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextDecoder {
+    pub(super) decoder: Utf8Decoder,
+    pub(super) policies: Policies,
+}
+
+impl TextDecoder {
+    /// A strict decoder that keeps the BOM.
+    pub const fn new() -> Self {
+        Self { decoder: Utf8Decoder::new(), policies: Policies::new() }
+    }
+
+    /// A decoder with the same policies that has taken nothing and counted nothing, `offset` bytes into a stream, as
+    /// [`Utf8Decoder::at`]. A BOM is only looked for at offset 0.
+    #[must_use]
+    pub const fn at(self, offset: u64) -> Self {
+        Self { decoder: Utf8Decoder::at(offset), policies: self.policies.restarted(offset == 0) }
+    }
+
+    /// Sets what becomes of ill-formed sequences.
+    #[must_use]
+    pub const fn on_error(mut self, on_error: ErrorPolicy) -> Self {
+        self.policies.on_error = on_error;
+        self
+    }
+
+    /// Sets what becomes of the BOM.
+    #[must_use]
+    pub const fn bom(mut self, bom: BomPolicy) -> Self {
+        self.policies.bom = bom;
+        self
+    }
+
+    /// Adopts a subset: a character outside it goes through the [`ErrorPolicy`] as an ill-formed sequence does
+    /// (ISO/IEC 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A BOM that the [`BomPolicy`]
+    /// does not keep need not be in it.
+    #[must_use]
+    pub const fn subset(mut self, subset: Subset) -> Self {
+        self.policies.subset = Some(subset);
+        self
+    }
+
+    /// Takes the next chunk and returns its text piece by piece, borrowed from the chunk. As with [`Utf8Decoder::feed`],
+    /// nothing is taken before the iterator is advanced, and [`offset`](Self::offset) is what was taken.
+    #[inline]
+    #[must_use = "the chunk is only taken as the pieces are"]
+    pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> TextPieces<'d, 'c> {
+        TextPieces::new(self.decoder.feed(chunk), &mut self.policies)
+    }
+
+    /// The first piece of a chunk, and how many bytes it took: for adapters, which cannot keep [`TextPieces`] from
+    /// one call to the next.
+    #[cfg(any(
+        feature = "codec",
+        feature = "futures-io",
+        feature = "http",
+        feature = "io",
+        feature = "stream"
+    ))]
+    pub(crate) fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {
+        let reach = if self.policies.subset.is_some() { VALIDATED_FOR_SUBSET } else { usize::MAX };
+        let before = self.offset();
+        let piece = self.feed(&chunk[..chunk.len().min(reach)]).next();
+        (piece, self.offset().wrapping_sub(before) as usize)
+    }
+
+    /// Ends the stream: what becomes of a sequence that it cut short, if it did. As with [`Utf8Decoder::finish`],
+    /// exactly once, and the decoder can be fed again; the offset goes on counting.
+    #[must_use = "the end of the stream may be ill-formed"]
+    pub fn finish(&mut self) -> Option<TextPiece<'static>> {
+        let before = self.decoder;
+        if let Err(error) = self.decoder.finish() {
+            return Some(repair(&mut self.policies, error, before.pending()));
+        }
+        if self.policies.misses_bom() {
+            let error = Utf8Error::new(self.offset(), ErrorKind::MissingBom, 0);
+            return Some(TextPiece::IllFormed(self.policies.reject(error)));
+        }
+        None
+    }
+
+    /// Bytes taken so far, those of an unfinished sequence included.
+    #[inline]
+    pub const fn offset(&self) -> u64 {
+        self.decoder.offset()
+    }
+
+    /// The bytes of an unfinished sequence, `0..=3` of them.
+    #[inline]
+    pub fn pending(&self) -> &[u8] {
+        self.decoder.pending()
+    }
+
+    /// What becomes of ill-formed sequences.
+    pub const fn error_policy(&self) -> ErrorPolicy {
+        self.policies.on_error
+    }
+
+    /// What becomes of the BOM.
+    pub const fn bom_policy(&self) -> BomPolicy {
+        self.policies.bom
+    }
+
+    /// Errors met so far.
+    pub const fn counters(&self) -> Counters {
+        self.policies.counters()
+    }
+
+    /// The offset without the pending bytes: where the text that is known to be good ends.
+    #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
+    pub(crate) const fn valid_up_to(&self) -> u64 {
+        self.decoder.valid_up_to()
+    }
+
+    /// Whether text that is well-formed stays as it is: there is no BOM to look for and no subset.
+    #[cfg(any(feature = "codec", feature = "proxy"))]
+    pub(crate) fn is_past_start(&self) -> bool {
+        self.policies.subset.is_none()
+            && (matches!(self.policies.bom, BomPolicy::Keep) || !self.policies.is_at_start())
+    }
+
+    /// Whether an ill-formed sequence is an error.
+    #[cfg(feature = "codec")]
+    pub(crate) fn is_strict(&self) -> bool {
+        matches!(self.policies.on_error, ErrorPolicy::Strict)
+    }
+
+    /// [`Utf8Decoder::validate`]: no policy is applied to an error, and it is not counted. Only
+    /// [past the start](Self::is_past_start).
+    #[cfg(any(feature = "codec", feature = "proxy"))]
+    pub(crate) fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
+        self.decoder.validate(chunk)
+    }
+
+    /// Applies the policies to an error that [`validate`](Self::validate) returned, and to its bytes.
+    #[cfg(feature = "proxy")]
+    pub(crate) fn apply_policy(&mut self, error: Utf8Error, bytes: &[u8]) -> TextPiece<'static> {
+        repair(&mut self.policies, error, bytes)
+    }
+
+    /// Moves to another offset of the same stream, which lies between characters: nothing is pending then. Policies
+    /// are not applied to what is skipped. Past the start it stays past the start.
+    #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
+    pub(crate) fn seek(&mut self, offset: u64) {
+        if offset != self.valid_up_to() {
+            self.policies.pass_start();
+        }
+        self.decoder.seek(offset);
+    }
+}
+
+/// The characters of a subset are looked for in text that was validated before, anew after each error. So the text that
+/// is validated at a time must not be long.
+#[cfg(feature = "alloc")]
+pub(super) const VALIDATED_FOR_SUBSET: usize = 4 * 1024;

@@ -1,0 +1,190 @@
+//! The text of a chunk, borrowed from it.
+
+use core::iter::FusedIterator;
+
+use crate::decoder::{Piece, Pieces, Utf8Decoder};
+use crate::error::{ErrorKind, Utf8Error};
+use crate::policy::{First, Policies, ShortStr};
+use crate::subset::Subset;
+
+/// A part of a chunk after the policies were applied, in the order of the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TextPiece<'c> {
+    /// Well-formed text, borrowed from the chunk; never empty.
+    Text(&'c str),
+    /// A character whose bytes came in different chunks.
+    Seam(ShortStr),
+    /// The text that replaces an ill-formed sequence; empty under [`ErrorPolicy::Skip`](crate::ErrorPolicy).
+    Repaired(ShortStr, Utf8Error),
+    /// An error that the policy does not repair. The decoder is positioned after it and can go on.
+    IllFormed(Utf8Error),
+}
+
+impl TextPiece<'_> {
+    /// The text of the piece.
+    ///
+    /// # Errors
+    ///
+    /// The error that the policy does not repair.
+    #[inline]
+    pub fn text(&self) -> Result<&str, Utf8Error> {
+        match self {
+            Self::Text(text) => Ok(text),
+            Self::Seam(text) | Self::Repaired(text, _) => Ok(text.as_str()),
+            Self::IllFormed(error) => Err(*error),
+        }
+    }
+}
+
+/// Applies the error policy to a sequence and its bytes.
+#[inline]
+pub(super) fn repair(policies: &mut Policies, error: Utf8Error, bytes: &[u8]) -> TextPiece<'static> {
+    match policies.repair(error, bytes) {
+        Ok(text) => TextPiece::Repaired(text, error),
+        Err(error) => TextPiece::IllFormed(error),
+    }
+}
+
+/// The pieces of a chunk, by [`TextDecoder::feed`](crate::TextDecoder::feed).
+#[derive(Debug)]
+pub struct TextPieces<'d, 'c> {
+    pieces: Pieces<'d, 'c>,
+    policies: &'d mut Policies,
+    /// Well-formed text at the position of the decoder. It holds a character outside the subset, and is returned in parts.
+    mixed: &'c str,
+    /// The last character that was rejected because it is outside the subset, if nothing was rejected after it.
+    outside: Option<ShortStr>,
+}
+
+impl<'d, 'c> TextPieces<'d, 'c> {
+    #[inline]
+    pub(super) const fn new(pieces: Pieces<'d, 'c>, policies: &'d mut Policies) -> Self {
+        Self { pieces, policies, mixed: "", outside: None }
+    }
+
+    /// The bytes of the ill-formed sequence that was returned last; empty before the first one.
+    pub fn rejected(&self) -> &[u8] {
+        match &self.outside {
+            Some(character) => character.as_bytes(),
+            None => self.pieces.rejected(),
+        }
+    }
+
+    #[inline]
+    fn next_piece(&mut self) -> Option<TextPiece<'c>> {
+        if self.policies.is_at_start() {
+            return self.next_at_start();
+        }
+        Some(match self.pieces.next()? {
+            Piece::Text(text) => TextPiece::Text(text),
+            Piece::Seam(character) => TextPiece::Seam(character.into()),
+            Piece::IllFormed(error) => repair(self.policies, error, self.pieces.rejected()),
+        })
+    }
+
+    /// The first piece of a stream, to which the BOM policy is applied.
+    #[cold]
+    fn next_at_start(&mut self) -> Option<TextPiece<'c>> {
+        let (decoder, rest) = (*self.pieces.decoder(), self.pieces.rest());
+        let (piece, first) = match self.pieces.next()? {
+            Piece::Text(text) => (TextPiece::Text(text), text.chars().next()),
+            Piece::Seam(character) => (TextPiece::Seam(character.into()), Some(character)),
+            Piece::IllFormed(error) => {
+                return Some(repair(self.policies, error, self.pieces.rejected()));
+            }
+        };
+        let start = decoder.valid_up_to();
+        match (self.policies.first(first == Some(BOM)), piece) {
+            (First::Text, piece) => Some(piece),
+            (First::Strip, TextPiece::Text(text)) if text.len() > BOM.len_utf8() => {
+                Some(TextPiece::Text(&text[BOM.len_utf8()..]))
+            }
+            (First::Strip, _) => self.next_piece(),
+            // Text after an error is taken with the next piece: the iterator may be dropped before.
+            (First::MissingBom, _) => {
+                self.pieces.restart(decoder, rest);
+                let error = Utf8Error::new(start, ErrorKind::MissingBom, 0);
+                Some(TextPiece::IllFormed(self.policies.reject(error)))
+            }
+            (First::UnexpectedBom, piece) => {
+                let len = BOM.len_utf8();
+                if let TextPiece::Text(_) = piece {
+                    self.pieces.restart(Utf8Decoder::at(start.wrapping_add(len as u64)), &rest[len..]);
+                }
+                let error = Utf8Error::new(start, ErrorKind::UnexpectedBom, len as u8);
+                Some(TextPiece::IllFormed(self.policies.reject(error)))
+            }
+        }
+    }
+
+    /// The next piece, up to the next character outside the subset. Each character is looked at once, or twice in
+    /// the first text of a chunk that holds such a character.
+    fn next_within(&mut self, subset: Subset) -> Option<TextPiece<'c>> {
+        if self.mixed.is_empty() {
+            let (offset, rest) = (self.pieces.decoder().offset(), self.pieces.rest());
+            let piece = self.next_piece()?;
+            match piece {
+                TextPiece::Text(text) if subset.first_outside(text).is_some() => {
+                    // Back to the start of the text, in case that the iterator is dropped before all of it is returned.
+                    let start = self.pieces.decoder().valid_up_to().wrapping_sub(text.len() as u64);
+                    let rest = &rest[start.wrapping_sub(offset) as usize..];
+                    self.pieces.restart(Utf8Decoder::at(start), rest);
+                    self.mixed = text;
+                }
+                TextPiece::Seam(character) if subset.first_outside(&character).is_some() => {
+                    return Some(self.reject_outside(character));
+                }
+                TextPiece::Text(_) | TextPiece::Seam(_) => return Some(piece),
+                TextPiece::Repaired(..) | TextPiece::IllFormed(_) => {
+                    self.outside = None;
+                    return Some(piece);
+                }
+            }
+        }
+        let text = self.mixed;
+        match subset.first_outside(text) {
+            Some((0, character)) => {
+                self.pass(character.len_utf8());
+                Some(self.reject_outside(character.into()))
+            }
+            first => {
+                let inside = first.map_or(text.len(), |(at, _)| at);
+                self.pass(inside);
+                Some(TextPiece::Text(&text[..inside]))
+            }
+        }
+    }
+
+    /// Moves past the first bytes of the mixed text.
+    fn pass(&mut self, bytes: usize) {
+        let offset = self.pieces.decoder().offset().wrapping_add(bytes as u64);
+        self.pieces.restart(Utf8Decoder::at(offset), &self.pieces.rest()[bytes..]);
+        self.mixed = &self.mixed[bytes..];
+    }
+
+    /// Applies the error policy to a character at which the decoder's position ends.
+    fn reject_outside(&mut self, character: ShortStr) -> TextPiece<'static> {
+        let len = character.len();
+        let offset = self.pieces.decoder().valid_up_to().wrapping_sub(len as u64);
+        self.outside = Some(character);
+        let error = Utf8Error::new(offset, ErrorKind::OutsideSubset, len as u8);
+        repair(self.policies, error, character.as_bytes())
+    }
+}
+
+const BOM: char = '\u{FEFF}';
+
+impl<'c> Iterator for TextPieces<'_, 'c> {
+    type Item = TextPiece<'c>;
+
+    #[inline]
+    fn next(&mut self) -> Option<TextPiece<'c>> {
+        match self.policies.subset {
+            None => self.next_piece(),
+            Some(subset) => self.next_within(subset),
+        }
+    }
+}
+
+impl FusedIterator for TextPieces<'_, '_> {}

@@ -1,0 +1,130 @@
+//! What is kept between two calls: the bytes of an unfinished sequence, and a repair that did not fit.
+
+use super::source::{MAX_SEQUENCE, MAX_UNFINISHED};
+use super::target::Target;
+use crate::policy::ShortStr;
+
+/// The unfinished sequence at the end of the input so far.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Carry {
+    bytes: [u8; MAX_UNFINISHED],
+    len: u8,
+}
+
+/// Room for the carry and as many bytes after it as any sequence needs.
+pub(super) type Seam = [u8; MAX_UNFINISHED + MAX_SEQUENCE];
+
+pub(super) const NO_SEAM: Seam = [0; MAX_UNFINISHED + MAX_SEQUENCE];
+
+impl Carry {
+    pub(super) const EMPTY: Self = Self { bytes: [0; MAX_UNFINISHED], len: 0 };
+
+    pub(super) fn as_slice(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    pub(super) const fn len(&self) -> u8 {
+        self.len
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    pub(super) fn set(&mut self, bytes: &[u8]) {
+        debug_assert!(bytes.len() <= MAX_UNFINISHED);
+        self.len = 0;
+        for (kept, &byte) in self.bytes.iter_mut().zip(bytes) {
+            *kept = byte;
+            self.len += 1;
+        }
+    }
+
+    /// Drops up to `len` bytes from the front; returns how many there were to drop.
+    pub(super) fn drop_first(&mut self, len: usize) -> usize {
+        let dropped = len.min(usize::from(self.len));
+        self.bytes.copy_within(dropped.., 0);
+        self.len -= dropped as u8;
+        dropped
+    }
+
+    /// The carry and the first bytes of a chunk after it.
+    pub(super) fn with<'s>(&self, chunk: &[u8], seam: &'s mut Seam) -> &'s [u8] {
+        let kept = usize::from(self.len);
+        let more = chunk.len().min(MAX_SEQUENCE);
+        seam[..kept].copy_from_slice(self.as_slice());
+        seam[kept..kept + more].copy_from_slice(&chunk[..more]);
+        &seam[..kept + more]
+    }
+}
+
+/// A repair that is being written. It may need more room than the output has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Repair {
+    text: ShortStr,
+    /// Bytes of `text` that were written.
+    written: u8,
+}
+
+impl Repair {
+    pub(super) const NONE: Self = Self { text: ShortStr::EMPTY, written: 0 };
+
+    pub(super) const fn new(text: ShortStr) -> Self {
+        Self { text, written: 0 }
+    }
+
+    /// Writes what is left of it; returns whether there was room for all of it.
+    #[inline]
+    pub(super) fn write(&mut self, target: &Target, room: &mut Room<'_>) -> bool {
+        self.text.is_empty() || self.write_rest(target, room)
+    }
+
+    #[cold]
+    fn write_rest(&mut self, target: &Target, room: &mut Room<'_>) -> bool {
+        let text = self.text;
+        for character in text[usize::from(self.written)..].chars() {
+            let sequence = target.encode(character.into()).or_else(|| target.encode('?'.into()));
+            if !room.push(sequence.unwrap_or_default().as_slice()) {
+                return false;
+            }
+            self.written += character.len_utf8() as u8;
+        }
+        *self = Self::NONE;
+        true
+    }
+}
+
+/// An output buffer that is filled from its start.
+#[derive(Debug)]
+pub(super) struct Room<'d> {
+    dst: &'d mut [u8],
+    written: usize,
+}
+
+impl<'d> Room<'d> {
+    pub(super) const fn new(dst: &'d mut [u8]) -> Self {
+        Self { dst, written: 0 }
+    }
+
+    pub(super) const fn written(&self) -> usize {
+        self.written
+    }
+
+    pub(super) fn left(&mut self) -> &mut [u8] {
+        &mut self.dst[self.written..]
+    }
+
+    /// Counts bytes that were written to [`left`](Self::left).
+    pub(super) const fn advance(&mut self, bytes: usize) {
+        self.written += bytes;
+    }
+
+    /// Writes all of the bytes, or none if there is no room.
+    #[inline]
+    pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
+        let Some(room) = self.left().get_mut(..bytes.len()) else { return false };
+        room.copy_from_slice(bytes);
+        self.written += bytes.len();
+        true
+    }
+}

@@ -1,0 +1,194 @@
+//! The loop of a transcoder: items of input through the policies to the output.
+
+use super::bulk;
+use super::carry::{Carry, NO_SEAM, Repair, Room};
+use super::source::{Item, Source};
+use super::switches::Switches;
+use super::target::Target;
+use crate::detect::{Sniff, sniff};
+use crate::error::{ErrorKind, Utf8Error};
+use crate::policy::{BomPolicy, First, Policies};
+
+/// A transcoder without its interface.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Conversion {
+    pub(super) source: Source,
+    pub(super) target: Target,
+    pub(super) switches: Switches,
+    pub(super) policies: Policies,
+    /// Bytes of input taken, those of the carry included.
+    pub(super) offset: u64,
+    pub(super) carry: Carry,
+    /// A repair that there was no room for.
+    repair: Repair,
+    /// Whether a BOM may still name the encoding of the source.
+    pub(super) sniffing: bool,
+}
+
+/// Why a bounded call stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// The chunk was taken whole. For [`finish_into`](super::Transcoder::finish_into): the stream is finished.
+    InputEmpty,
+    /// There is no room for the next code point. Call again with more room and the rest of the chunk.
+    OutputFull,
+    /// An error that the policy does not repair. The transcoder is positioned after it; call again with the rest of the
+    /// chunk to go on.
+    IllFormed(Utf8Error),
+}
+
+/// What became of an item.
+#[derive(Debug)]
+enum Taken {
+    /// It was written, left out or repaired, and has so many bytes.
+    Bytes(usize),
+    /// It was rejected, and has so many bytes.
+    Error(Utf8Error, usize),
+    /// There is no room for it.
+    Full,
+    Unfinished,
+}
+
+const BOM: u32 = 0xFEFF;
+
+impl Conversion {
+    pub(super) const fn new(source: Source, target: Target) -> Self {
+        Self {
+            source,
+            target,
+            switches: Switches::STRICT,
+            policies: Policies::new(),
+            offset: 0,
+            carry: Carry::EMPTY,
+            repair: Repair::NONE,
+            sniffing: false,
+        }
+    }
+
+    /// Takes bytes from the front of `rest` while there are some and `room` lasts. `last`: the stream ends with them.
+    pub(super) fn run(&mut self, rest: &mut &[u8], room: &mut Room<'_>, last: bool) -> Status {
+        loop {
+            if !self.repair.write(&self.target, room) {
+                return Status::OutputFull;
+            }
+            let mut seam = NO_SEAM;
+            let bytes = if self.carry.is_empty() && !self.sniffing {
+                self.run_in_bulk(rest, room);
+                *rest
+            } else {
+                self.carry.with(rest, &mut seam)
+            };
+            if bytes.is_empty() {
+                return Status::InputEmpty;
+            }
+            if self.sniffing {
+                match sniff(bytes, last) {
+                    Sniff::Undecided => return self.keep(bytes, rest),
+                    Sniff::Found(encoding) => {
+                        self.source = Source::new(encoding, self.target.encoding(), self.switches)
+                    }
+                    Sniff::Absent => {}
+                }
+                self.sniffing = false;
+            }
+            let item = match self.source.read(bytes) {
+                Item::Unfinished if last => self.source.read_last(bytes),
+                item => item,
+            };
+            match self.take(item, bytes, room) {
+                Taken::Unfinished => return self.keep(bytes, rest),
+                Taken::Full => return Status::OutputFull,
+                Taken::Bytes(len) => self.advance(len, rest),
+                Taken::Error(error, len) => {
+                    self.advance(len, rest);
+                    return Status::IllFormed(error);
+                }
+            }
+        }
+    }
+
+    /// The error of a stream that ended empty, if it is one.
+    pub(super) fn missing_bom(&mut self) -> Option<Utf8Error> {
+        let error = self.error(ErrorKind::MissingBom, 0);
+        self.policies.misses_bom().then(|| self.policies.reject(error))
+    }
+
+    /// Takes what no policy changes with the kernels.
+    #[inline]
+    fn run_in_bulk(&mut self, rest: &mut &[u8], room: &mut Room<'_>) {
+        let is_bom_text = self.policies.bom == BomPolicy::Keep || !self.policies.is_at_start();
+        if self.policies.subset.is_some() || !is_bom_text {
+            return;
+        }
+        let (read, written) = bulk::copy(&self.source, &self.target, rest, room.left());
+        room.advance(written);
+        self.offset = self.offset.wrapping_add(read as u64);
+        *rest = &rest[read..];
+        if read > 0 {
+            self.policies.pass_start();
+        }
+    }
+
+    /// Keeps `bytes`, which are the carry and all that is left of the chunk.
+    fn keep(&mut self, bytes: &[u8], rest: &mut &[u8]) -> Status {
+        self.offset = self.offset.wrapping_add(rest.len() as u64);
+        *rest = &[];
+        self.carry.set(bytes);
+        Status::InputEmpty
+    }
+
+    /// Goes past `len` bytes, those of the carry first.
+    fn advance(&mut self, len: usize, rest: &mut &[u8]) {
+        let taken = len - self.carry.drop_first(len);
+        *rest = &rest[taken..];
+        self.offset = self.offset.wrapping_add(taken as u64);
+    }
+
+    /// Applies the policies to an item, with which `bytes` start, and writes it.
+    fn take(&mut self, item: Item, bytes: &[u8], room: &mut Room<'_>) -> Taken {
+        let (value, len) = match item {
+            Item::Unfinished => return Taken::Unfinished,
+            Item::CodePoint { value, len } => (value, len),
+            Item::IllFormed { kind, len } => return self.repair(kind, &bytes[..len], room),
+        };
+        if self.policies.is_at_start() {
+            let (kind, len) = match self.policies.first(value == BOM) {
+                First::Strip => return Taken::Bytes(len),
+                First::UnexpectedBom => (Some(ErrorKind::UnexpectedBom), len),
+                First::MissingBom => (Some(ErrorKind::MissingBom), 0),
+                First::Text => (None, 0),
+            };
+            if let Some(kind) = kind {
+                let error = self.error(kind, len);
+                return Taken::Error(self.policies.reject(error), len);
+            }
+        }
+        if self.policies.subset.is_some_and(|subset| !subset.contains(value)) {
+            return self.repair(ErrorKind::OutsideSubset, &bytes[..len], room);
+        }
+        match self.target.encode(value) {
+            None => self.repair(ErrorKind::Unmappable, &bytes[..len], room),
+            Some(sequence) if room.push(sequence.as_slice()) => Taken::Bytes(len),
+            Some(_) => Taken::Full,
+        }
+    }
+
+    /// Applies the error policy to the next bytes of input.
+    fn repair(&mut self, kind: ErrorKind, bytes: &[u8], room: &mut Room<'_>) -> Taken {
+        let error = self.error(kind, bytes.len());
+        match self.policies.repair(error, bytes) {
+            Err(error) => Taken::Error(error, bytes.len()),
+            Ok(text) => {
+                self.repair = Repair::new(text);
+                self.repair.write(&self.target, room);
+                Taken::Bytes(bytes.len())
+            }
+        }
+    }
+
+    /// An error at the next bytes of input.
+    pub(super) fn error(&self, kind: ErrorKind, len: usize) -> Utf8Error {
+        let offset = self.offset.wrapping_sub(u64::from(self.carry.len()));
+        Utf8Error::new(offset, kind, len as u8).between(self.source.encoding(), self.target.encoding())
+    }
+}
