@@ -148,4 +148,6 @@ pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr};
 #[doc(hidden)]
 pub use scan::Kernel;
 pub use subset::Subset;
+#[cfg(feature = "alloc")]
+pub use text::from_utf8_lossy;
 pub use text::{TextDecoder, TextPiece, TextPieces};

@@ -4,8 +4,12 @@
 
 mod support;
 
+use std::borrow::Cow;
+
 use support::{Rng, policies};
-use utf8_codec::{BomPolicy, Counters, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error};
+use utf8_codec::{
+    BomPolicy, Counters, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error, from_utf8_lossy,
+};
 
 /// The text, the errors that the policy did not repair, and the counters: by collecting, from each error on what is left
 /// of the chunk.
@@ -90,4 +94,45 @@ fn collecting_is_the_same_for_every_short_sequence_after_an_error() {
         }
         assert_eq!(collected(decoder, &[&input]), lent(decoder, &[&input]), "{input:02X?}");
     }
+}
+
+#[test]
+fn whole_text_is_what_a_stream_of_it_gives() {
+    let mut rng = Rng::new(13);
+    let mut borrowed = 0;
+    for round in 0..3_000 {
+        let mut input = if round % 4 == 0 {
+            "naïve 🦀 ".repeat(rng.below(8)).into_bytes()
+        } else {
+            rng.dirty_text(round % 150)
+        };
+        if round % 3 == 0 {
+            input.splice(..0, *b"\xEF\xBB\xBF");
+        }
+        for policy in policies() {
+            for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
+                for subset in [None, Some(Subset::BMP)] {
+                    let decoder = TextDecoder::new().on_error(policy).bom(bom);
+                    let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
+                    let (text, errors, counters) = lent(decoder, &[&input]);
+                    // Whatever the decoder was used for before.
+                    let mut used = decoder;
+                    used.feed(b"x\xE2").for_each(drop);
+                    for decoder in [decoder, used] {
+                        let decoded = decoder.decode_to_string(&input);
+                        let expected = errors.first().map_or(Ok(text.as_str()), |error| Err(*error));
+                        assert_eq!(decoded.as_deref().map_err(|error| *error), expected, "{input:02X?}");
+                        if let Ok(Cow::Borrowed(_)) = decoded {
+                            assert_eq!(counters.total(), 0);
+                            borrowed += 1;
+                        } else if let Ok(Cow::Owned(_)) = decoded {
+                            assert!(counters.total() > 0 || text.is_empty(), "{input:02X?} was copied");
+                        }
+                    }
+                }
+            }
+        }
+        assert_eq!(from_utf8_lossy(&input), String::from_utf8_lossy(&input));
+    }
+    assert!(borrowed > 1_000, "{borrowed}");
 }

@@ -28,6 +28,9 @@ use crate::subset::Subset;
 /// assert_eq!(decoder.counters().total(), 1);
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
+///
+/// Bytes that are all there at once are decoded with [`decode_to_string`](Self::decode_to_string), a stream into a
+/// `String` with [`decode_into`](Self::decode_into).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextDecoder {
     pub(super) decoder: Utf8Decoder,

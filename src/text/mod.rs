@@ -4,6 +4,8 @@
 mod append;
 mod decoder;
 mod pieces;
+#[cfg(feature = "alloc")]
+mod whole;
 
 #[cfg(any(feature = "codec", feature = "proxy"))]
 pub(crate) use crate::policy::Counters;
@@ -11,3 +13,5 @@ pub(crate) use crate::policy::Counters;
 pub(crate) use append::{Sink, put};
 pub use decoder::TextDecoder;
 pub use pieces::{TextPiece, TextPieces};
+#[cfg(feature = "alloc")]
+pub use whole::from_utf8_lossy;

@@ -1,0 +1,70 @@
+//! Text that is all there at once.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+
+use super::decoder::TextDecoder;
+use super::pieces::TextPiece;
+use crate::error::Utf8Error;
+use crate::policy::ErrorPolicy;
+
+/// Bytes that are all there at once, as text with U+FFFD for each ill-formed sequence: [`String::from_utf8_lossy`] with
+/// the kernels of this crate. Well-formed bytes are borrowed.
+///
+/// The result is that of the standard library, byte for byte. Other policies are those of
+/// [`TextDecoder::decode_to_string`]; [`from_utf8`](crate::from_utf8) returns an error instead.
+///
+/// ```
+/// use utf8_codec::from_utf8_lossy;
+///
+/// assert_eq!(from_utf8_lossy(b"caf\xC3\xA9"), "café");
+/// assert_eq!(from_utf8_lossy(b"caf\xE9 \xE2\x82"), "caf\u{FFFD} \u{FFFD}");
+/// ```
+pub fn from_utf8_lossy(bytes: &[u8]) -> Cow<'_, str> {
+    // Never an error: the policy repairs all of them.
+    TextDecoder::new().on_error(ErrorPolicy::Replace).decode_to_string(bytes).unwrap_or_default()
+}
+
+impl TextDecoder {
+    /// Decodes bytes that are all there at once, under the policies of this decoder. It is not changed: offsets count from
+    /// the start of `bytes`, and neither its position nor its [`counters`](Self::counters) take part.
+    ///
+    /// Well-formed bytes are borrowed, also if a BOM before them is left out. Where something is repaired, the text is
+    /// written to a new `String`; at most [`ErrorPolicy::max_output_len`] bytes of it.
+    ///
+    /// # Errors
+    ///
+    /// The first error that the policies do not repair.
+    ///
+    /// ```
+    /// use std::borrow::Cow;
+    /// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
+    ///
+    /// let decoder = TextDecoder::new().on_error(ErrorPolicy::Windows1252).bom(BomPolicy::Strip);
+    /// assert!(matches!(decoder.decode_to_string(b"\xEF\xBB\xBFcaf\xC3\xA9")?, Cow::Borrowed("café")));
+    /// assert_eq!(decoder.decode_to_string(b"caf\xE9, 5 \x80")?, "café, 5 €");
+    ///
+    /// let error = TextDecoder::new().decode_to_string(b"caf\xE9").unwrap_err();
+    /// assert_eq!(error.offset, 3);
+    /// # Ok::<(), utf8_codec::Utf8Error>(())
+    /// ```
+    pub fn decode_to_string<'b>(&self, bytes: &'b [u8]) -> Result<Cow<'b, str>, Utf8Error> {
+        let mut decoder = self.at(0);
+        let first = decoder.feed(bytes).next();
+        if let Some(TextPiece::Text(text)) = first
+            && decoder.offset() == bytes.len() as u64
+            && decoder.pending().is_empty()
+        {
+            return Ok(Cow::Borrowed(text));
+        }
+        let mut text = String::with_capacity(bytes.len());
+        if let Some(piece) = first {
+            text.push_str(piece.text()?);
+        }
+        decoder.decode_into(&bytes[decoder.offset() as usize..], &mut text)?;
+        if let Some(end) = decoder.finish() {
+            text.push_str(end.text()?);
+        }
+        Ok(Cow::Owned(text))
+    }
+}
