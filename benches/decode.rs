@@ -103,7 +103,7 @@ fn frames(c: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("lines in batches", name), |b| {
             b.iter(|| {
-                let codec = Utf8LinesCodec::new().batches();
+                let codec = Utf8LinesCodec::new().into_batches();
                 runtime.block_on(FramedRead::with_capacity(data, codec, CAPACITY).count())
             });
         });

@@ -64,9 +64,9 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
         [
             "7 characters",
             "3 characters",
-            "ill-formed UTF-8 at byte 15 (InvalidLead, 1 byte)",
+            "line 3, column 2: ill-formed UTF-8 at byte 15 (InvalidLead, 1 byte)",
             "10 characters",
-            "ill-formed UTF-8 at byte 37 (Truncated, 2 bytes)",
+            "line 5, column 9: ill-formed UTF-8 at byte 37 (Truncated, 2 bytes)",
         ]
     );
     print!("{answers}");

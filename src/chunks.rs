@@ -1,4 +1,4 @@
-//! Text out of a stream of `Bytes`: the sentence that streams, bodies and filters have in common.
+//! Text from a stream of `Bytes`: what streams, bodies and codecs for fragments have in common.
 
 use bytes::Bytes;
 use bytestring::ByteString;
@@ -6,11 +6,11 @@ use bytestring::ByteString;
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// A decoder and what it has not yet taken of the chunk that it was given.
+/// A decoder, and the part of the current chunk that it has not taken.
 ///
-/// As an iterator it gives the text of the chunk, never empty: well-formed spans are slices of the chunk, only seams
-/// and repairs are copies. `None` asks for the next chunk. What is kept between two chunks is the decoder alone; a
-/// chunk that was taken is not held any more.
+/// As an iterator it returns the text of the chunk. Well-formed spans are slices of the chunk; only seams and repairs
+/// are copies. An item is never empty. `None` means that the next chunk is needed. Between two chunks only the decoder
+/// has state: a chunk is released as soon as it is taken.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextChunks {
     decoder: TextDecoder,
@@ -22,21 +22,22 @@ impl TextChunks {
         Self { decoder, rest: Bytes::new() }
     }
 
-    /// Gives it the next chunk, once the one before it has been taken.
+    /// Sets the next chunk. The chunk before must have been taken.
     pub(crate) fn feed(&mut self, chunk: Bytes) -> &mut Self {
         debug_assert!(self.rest.is_empty(), "the chunk before has not been taken");
         self.rest = chunk;
         self
     }
 
-    /// Ends the stream, once the last chunk has been taken: what becomes of a sequence that it cut short.
+    /// Ends the stream after the last chunk has been taken. Returns what the policy makes of a sequence that is cut
+    /// short.
     pub(crate) fn finish(&mut self) -> Option<Result<ByteString, Utf8Error>> {
         let end = copy(self.decoder.finish()?);
         (end != Ok(ByteString::new())).then_some(end)
     }
 
-    /// Whether it has taken all that it was given.
-    #[cfg(feature = "http")]
+    /// Whether the chunk has been taken.
+    #[cfg(any(feature = "http", feature = "stream"))]
     pub(crate) const fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
@@ -44,36 +45,77 @@ impl TextChunks {
     pub(crate) const fn decoder(&self) -> &TextDecoder {
         &self.decoder
     }
-}
 
-impl Iterator for TextChunks {
-    type Item = Result<ByteString, Utf8Error>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while !self.rest.is_empty() {
+    /// As `next`, but returns `None` after `pieces` pieces without text, too. The number is counted down.
+    pub(crate) fn next_within(&mut self, pieces: &mut usize) -> Option<Result<ByteString, Utf8Error>> {
+        while !self.rest.is_empty() && *pieces > 0 {
             let (piece, taken) = self.decoder.take_piece(&self.rest);
             let text = match piece {
-                // The whole chunk, or all but an unfinished character: it is handed on, and no reference is counted.
+                // The whole chunk, or all of it but an unfinished character: no reference is counted.
                 Some(TextPiece::Text(text))
                     if taken == self.rest.len() && text.as_ptr() == self.rest.as_ptr() =>
                 {
                     let len = text.len();
                     let mut chunk = core::mem::take(&mut self.rest);
                     chunk.truncate(len);
-                    return Some(Ok(checked(chunk)));
+                    // SAFETY: `text` was a `str` of `len` bytes at the start of the chunk.
+                    #[allow(unsafe_code)]
+                    return Some(Ok(unsafe { text_of(chunk) }));
                 }
-                Some(TextPiece::Text(text)) => Some(Ok(slice(&self.rest, text))),
+                Some(TextPiece::Text(text)) => {
+                    let text = self.rest.slice_ref(text.as_bytes());
+                    // SAFETY: these are the bytes of a `str`.
+                    #[allow(unsafe_code)]
+                    Some(Ok(unsafe { text_of(text) }))
+                }
                 Some(short) => Some(copy(short)),
                 None => None,
             };
             drop(self.rest.split_to(taken));
             match text {
                 None => {}
-                Some(Ok(text)) if text.is_empty() => {}
+                Some(Ok(text)) if text.is_empty() => *pieces -= 1,
                 text => return text,
             }
         }
         None
+    }
+
+    /// The rest of the chunk as one text: a slice of the chunk if it is one piece, else a copy. With `last` it ends the
+    /// stream, too.
+    ///
+    /// # Errors
+    ///
+    /// The first error that the policy does not repair.
+    #[cfg(feature = "codec")]
+    pub(crate) fn take_all(&mut self, last: bool) -> Result<ByteString, Utf8Error> {
+        let first = self.next().transpose()?.unwrap_or_default();
+        let mut copy = String::new();
+        if !self.rest.is_empty() {
+            copy.reserve(first.len() + self.rest.len());
+            copy.push_str(&first);
+            let before = self.decoder.offset();
+            let decoded = self.decoder.decode_into(&self.rest, &mut copy);
+            drop(self.rest.split_to(self.decoder.offset().wrapping_sub(before) as usize));
+            decoded?;
+        }
+        let end = if last { self.finish().transpose()? } else { None };
+        match (copy.is_empty(), end) {
+            (true, None) => Ok(first),
+            (true, Some(end)) if first.is_empty() => Ok(end),
+            (true, Some(end)) => Ok((String::from(first) + &end).into()),
+            (false, end) => Ok((copy + &end.unwrap_or_default()).into()),
+        }
+    }
+}
+
+impl Iterator for TextChunks {
+    type Item = Result<ByteString, Utf8Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        // A chunk has no more pieces than bytes.
+        let mut pieces = usize::MAX;
+        self.next_within(&mut pieces)
     }
 }
 
@@ -81,18 +123,16 @@ fn copy(piece: TextPiece<'_>) -> Result<ByteString, Utf8Error> {
     piece.text().map(ByteString::from)
 }
 
-/// The part of `chunk` that `text` borrows, without a copy.
-pub(crate) fn slice(chunk: &Bytes, text: &str) -> ByteString {
-    checked(chunk.slice_ref(text.as_bytes()))
-}
-
-/// Bytes that are known to be those of a `str`.
-fn checked(bytes: Bytes) -> ByteString {
-    // SAFETY: the caller has just seen them as a `str`; they are `Bytes`, so nobody can change them.
-    #[allow(unsafe_code)]
-    unsafe {
-        ByteString::from_bytes_unchecked(bytes)
-    }
+/// Bytes as text, without a look at them.
+///
+/// # Safety
+///
+/// - `bytes` must be well-formed UTF-8.
+#[allow(unsafe_code)]
+pub(crate) unsafe fn text_of(bytes: Bytes) -> ByteString {
+    debug_assert!(core::str::from_utf8(&bytes).is_ok());
+    // SAFETY: by the contract of this function.
+    unsafe { ByteString::from_bytes_unchecked(bytes) }
 }
 
 #[cfg(test)]
@@ -154,5 +194,36 @@ mod tests {
         assert_eq!(chunks.next(), Some(Ok("cd".into())));
         assert_eq!(chunks.next(), None);
         assert_eq!(chunks.finish(), error(5, ErrorKind::Truncated, 1));
+    }
+
+    #[cfg(feature = "codec")]
+    #[test]
+    fn a_chunk_as_one_text_is_a_slice_or_a_copy_and_the_same_text() {
+        let mut chunks = TextChunks::new(TextDecoder::new().on_error(ErrorPolicy::Replace));
+        let mut all = |chunk: &Bytes, last| chunks.feed(chunk.clone()).take_all(last).unwrap();
+        let good = Bytes::from_static(b"caf\xC3");
+        let text = all(&good, false);
+        assert_eq!((&*text, text.as_ptr()), ("caf", good.as_ptr()));
+        assert_eq!(all(&Bytes::from_static(b"\xA9 \xFF!\xE2"), false), "\u{E9} \u{FFFD}!");
+        assert_eq!(all(&Bytes::from_static(b"\x82"), false), "");
+        assert_eq!(all(&Bytes::from_static(b"\xAC\xFF"), false), "\u{20AC}\u{FFFD}");
+        assert_eq!(all(&Bytes::from_static(b"\xE2"), true), "\u{FFFD}");
+        assert_eq!(all(&Bytes::from_static(b"ab\xE2"), true), "ab\u{FFFD}");
+        assert_eq!(all(&Bytes::new(), true), "");
+
+        let mut strict = TextChunks::new(TextDecoder::new());
+        let error = strict.feed(Bytes::from_static(b"a\xFFbc")).take_all(true).unwrap_err();
+        assert_eq!(error.offset, 1);
+        assert_eq!(strict.take_all(true).unwrap(), "bc", "the rest can be taken");
+    }
+
+    #[test]
+    fn pieces_without_text_are_bounded() {
+        let mut chunks = TextChunks::new(TextDecoder::new().on_error(ErrorPolicy::Skip));
+        chunks.feed(Bytes::from_static(b"\xFF\xFF\xFFa"));
+        assert_eq!(chunks.next_within(&mut 2), None);
+        let mut pieces = 2;
+        assert_eq!(chunks.next_within(&mut pieces), Some(Ok("a".into())));
+        assert_eq!(pieces, 1);
     }
 }

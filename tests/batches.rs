@@ -88,7 +88,11 @@ fn batches_hold_the_same_lines_as_one_by_one_for_every_partition() {
                 let codec = Utf8LinesCodec::with_decoder(text).ending(ending).max_length(3);
                 every_partition(&input, |chunks| {
                     let expected = one_by_one(codec, chunks);
-                    assert_eq!(in_batches(codec.batches(), chunks).0, expected, "{ending:?} {chunks:02X?}");
+                    assert_eq!(
+                        in_batches(codec.into_batches(), chunks).0,
+                        expected,
+                        "{ending:?} {chunks:02X?}"
+                    );
                 });
             }
         }
@@ -117,7 +121,7 @@ fn long_buffers_with_few_bad_lines_come_in_few_batches() {
         }
         let codec = Utf8LinesCodec::new().ending(ending).max_length(64);
         let expected = one_by_one(codec, &[&input]);
-        let (got, batches) = in_batches(codec.batches(), &[&input]);
+        let (got, batches) = in_batches(codec.into_batches(), &[&input]);
         assert_eq!(got, expected);
         assert_eq!((expected.len(), batches), (2_000, 3), "{ending:?}");
         assert_eq!(expected.iter().filter(|line| line.is_err()).count(), 2);
@@ -128,7 +132,7 @@ fn long_buffers_with_few_bad_lines_come_in_few_batches() {
 fn a_batch_is_one_region_of_the_read_buffer() {
     let mut buffer = BytesMut::from("eins\nzw\u{F6}lf\r\n\nrest");
     let place = buffer.as_ptr();
-    let mut codec = Utf8LinesCodec::new().batches();
+    let mut codec = Utf8LinesCodec::new().into_batches();
     let lines = codec.decode(&mut buffer).unwrap().unwrap();
     assert_eq!(lines.as_text(), "eins\nzw\u{F6}lf\r\n\n");
     assert_eq!(lines.as_text().as_ptr(), place);
@@ -141,7 +145,7 @@ fn a_batch_is_one_region_of_the_read_buffer() {
 fn a_repair_that_looks_like_a_terminator_does_not_make_a_line() {
     let text = TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('\n'));
     let codec = Utf8LinesCodec::with_decoder(text);
-    let (got, _) = in_batches(codec.batches(), &[b"a\xFFb\nc\n"]);
+    let (got, _) = in_batches(codec.into_batches(), &[b"a\xFFb\nc\n"]);
     assert_eq!(got, [Ok("a\nb".into()), Ok("c".into())]);
 }
 
@@ -149,11 +153,11 @@ fn a_repair_that_looks_like_a_terminator_does_not_make_a_line() {
 fn texts_between_ascii_delimiters_are_lines_too() {
     let codec = Utf8LinesCodec::new().ending(LineEnding::Ascii(Ascii::RECORD_SEPARATOR));
     let bytes = b"\x1E{\"a\":1}\n\x1E{\"b\":\"\xC3\xA9\"}\n";
-    assert_eq!(one_by_one(codec, &[bytes]), in_batches(codec.batches(), &[bytes]).0);
+    assert_eq!(one_by_one(codec, &[bytes]), in_batches(codec.into_batches(), &[bytes]).0);
     let texts: Vec<_> = one_by_one(codec, &[bytes]).into_iter().map(Result::unwrap).collect();
     assert_eq!(texts, ["", "{\"a\":1}\n", "{\"b\":\"\u{E9}\"}\n"]);
 
-    let mut codec = Utf8LinesCodec::new().ending(LineEnding::Ascii(Ascii::NUL)).batches();
+    let mut codec = Utf8LinesCodec::new().ending(LineEnding::Ascii(Ascii::NUL)).into_batches();
     let mut buffer = BytesMut::new();
     codec.encode("two\nlines", &mut buffer).unwrap();
     assert_eq!(&buffer[..], b"two\nlines\0");
@@ -177,7 +181,7 @@ fn bad_lines_in_a_large_buffer_cost_no_more_than_good_ones() {
     for input in inputs {
         for ending in [LineEnding::LfOrCrLf, LineEnding::CrLf] {
             let codec = Utf8LinesCodec::new().ending(ending).max_length(16);
-            let (out, _) = in_batches(codec.batches(), &[&input]);
+            let (out, _) = in_batches(codec.into_batches(), &[&input]);
             assert_eq!(out, one_by_one(codec, &[&input]));
         }
     }

@@ -11,7 +11,7 @@ use support::{Rng, every_partition, oracle, some_partitions};
 use tokio_test::io::Builder;
 use tokio_util::codec::{Decoder, Encoder, Framed, FramedRead};
 use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8Codec, Utf8LinesCodec};
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 
 /// An item as something that can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,13 +24,13 @@ enum Item {
 fn item(decoded: Result<ByteString, CodecError>) -> Item {
     match decoded {
         Ok(text) => Item::Text(text.to_string()),
-        Err(CodecError::IllFormed { error, rejected }) => Item::IllFormed {
+        Err(CodecError::IllFormed { error, rejected, .. }) => Item::IllFormed {
             offset: error.offset,
             kind: error.kind,
             len: error.len,
             rejected: rejected.to_vec(),
         },
-        Err(CodecError::LineTooLong { offset, .. }) => Item::TooLong { offset },
+        Err(CodecError::LineTooLong { line, .. }) => Item::TooLong { offset: line.offset },
         Err(error) => panic!("{error:?}"),
     }
 }
@@ -253,7 +253,9 @@ fn a_line_that_never_ends_is_one_error_in_constant_memory() {
     for _ in 0..10_000 {
         buffer.extend_from_slice(&[b'x'; 700]);
         while let Some(decoded) = codec.decode(&mut buffer).unwrap() {
-            assert!(matches!(decoded, Err(CodecError::LineTooLong { offset: 0, limit: 1_000 })));
+            assert!(
+                matches!(decoded, Err(CodecError::LineTooLong { line, limit: 1_000, .. }) if line.offset == 0)
+            );
             errors += 1;
         }
         assert!(buffer.len() <= 1_000 && buffer.capacity() <= 16 * 1024);
@@ -444,6 +446,107 @@ fn the_encoder_finds_a_terminator_at_every_place_of_a_line_of_every_length() {
             assert!(out.is_empty());
         }
     }
+}
+
+#[test]
+fn a_line_of_nothing_but_terminators_is_not_encoded() {
+    for ending in every_ending() {
+        for len in 1..=300 {
+            for byte in ["\n", "\r"] {
+                let line = byte.repeat(len);
+                let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
+                let first = match (ending, byte) {
+                    (LineEnding::Lf, "\r") => None,
+                    // Only the last CR would be read as part of the terminator.
+                    (LineEnding::LfOrCrLf, "\r") => Some(len - 1),
+                    _ => Some(0),
+                };
+                match (codec.encode(&line, &mut out), first) {
+                    (Err(CodecError::EmbeddedTerminator { at }), Some(first)) => {
+                        assert_eq!((at, out.len()), (first, 0), "{ending:?} {len}");
+                    }
+                    (Ok(()), None) => assert_eq!(codec.decode(&mut out).unwrap().unwrap(), line),
+                    (other, _) => panic!("{ending:?} {len}: {other:?}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_of_lines_have_the_start_of_the_line_and_the_column() {
+    // Each line: its bytes, and what is wrong with it.
+    let lines: [(&[u8], Option<Option<u64>>); 6] = [
+        (b"good", None),
+        (b"b\xFFd", Some(Some(2))),
+        (b"", None),
+        (b"far too long a line", Some(None)),
+        (b"\xE2\x82", Some(Some(1))),
+        (b"end\xC3", Some(Some(4))),
+    ];
+    for (ending, terminator) in [
+        (LineEnding::LfOrCrLf, &b"\r\n"[..]),
+        (LineEnding::LfOrCrLf, b"\n"),
+        (LineEnding::Lf, b"\n"),
+        (LineEnding::CrLf, b"\r\n"),
+        (LineEnding::Any, b"\r"),
+        (LineEnding::Any, b"\r\n"),
+        (LineEnding::Ascii(Ascii::NUL), b"\0"),
+    ] {
+        let (mut input, mut expected) = (Vec::new(), Vec::new());
+        for (i, (line, error)) in lines.iter().enumerate() {
+            if let Some(column) = *error {
+                expected.push((i as u64 + 1, input.len() as u64, column));
+            }
+            input.extend_from_slice(line);
+            if i + 1 < lines.len() {
+                input.extend_from_slice(terminator);
+            }
+        }
+        let codec = Utf8LinesCodec::new().ending(ending).max_length(10);
+        some_partitions(&input, 20, |chunks| {
+            let place = |error: CodecError| {
+                let line = error.line().expect("a codec for lines");
+                if let (Some(column), Some(error)) = (error.column(), error.utf8_error()) {
+                    assert_eq!(line.offset + column - 1, error.offset);
+                }
+                (line.number, line.offset, error.column())
+            };
+            assert_eq!(errors(codec, chunks, place), expected, "{ending:?} {chunks:02X?}");
+            assert_eq!(errors(codec.into_batches(), chunks, place), expected, "{ending:?} {chunks:02X?}");
+        });
+    }
+    let mut buffer = BytesMut::from(&b"ok\nb\xFFd\nfar too long a line"[..]);
+    let mut codec = Utf8LinesCodec::new().max_length(10);
+    codec.decode(&mut buffer).unwrap();
+    let shown = |error: CodecError| error.to_string();
+    assert_eq!(
+        codec.decode(&mut buffer).map_err(shown).unwrap_err(),
+        "line 2, column 2: ill-formed UTF-8 at byte 4 (InvalidLead, 1 byte)"
+    );
+    assert_eq!(
+        codec.decode(&mut buffer).map_err(shown).unwrap_err(),
+        "line 3 at byte 7 is longer than 10 bytes"
+    );
+}
+
+/// What `of` makes of each error of a codec.
+fn errors<C: Decoder<Error = CodecError>, T>(
+    mut codec: C,
+    chunks: &[&[u8]],
+    of: impl Fn(CodecError) -> T,
+) -> Vec<T> {
+    let (mut errors, mut buffer) = (Vec::new(), BytesMut::new());
+    for chunk in chunks {
+        buffer.extend_from_slice(chunk);
+        while let Some(item) = codec.decode(&mut buffer).transpose() {
+            errors.extend(item.err().map(&of));
+        }
+    }
+    while let Some(item) = codec.decode_eof(&mut buffer).transpose() {
+        errors.extend(item.err().map(&of));
+    }
+    errors
 }
 
 #[tokio::test]

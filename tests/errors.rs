@@ -18,7 +18,7 @@ fn every_error_is_invalid_data_with_the_utf8_error_inside() {
     let rejected = Bytes::from_static(b"\xED");
     let errors: [io::Error; 5] = [
         ERROR.into(),
-        CodecError::IllFormed { error: ERROR, rejected: rejected.clone() }.into(),
+        CodecError::IllFormed { error: ERROR, rejected: rejected.clone(), line: None }.into(),
         FrameError::<io::Error>::IllFormed { frame: 3, error: ERROR, rejected }.into(),
         StreamError::<io::Error>::Utf8(ERROR).into(),
         Utf8BodyError::IllFormed(ERROR).into(),
@@ -50,7 +50,7 @@ fn an_error_of_the_inner_side_stays_what_it_was() {
 #[test]
 fn one_method_returns_the_utf8_error() {
     let rejected = Bytes::new();
-    assert_eq!(CodecError::IllFormed { error: ERROR, rejected }.utf8_error(), Some(ERROR));
+    assert_eq!(CodecError::IllFormed { error: ERROR, rejected, line: None }.utf8_error(), Some(ERROR));
     assert_eq!(CodecError::EmbeddedTerminator { at: 0 }.utf8_error(), None);
     assert_eq!(StreamError::<()>::Utf8(ERROR).utf8_error(), Some(ERROR));
     assert_eq!(StreamError::Inner(()).utf8_error(), None);

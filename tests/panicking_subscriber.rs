@@ -296,7 +296,7 @@ mod codecs {
             for ending in [LineEnding::LfOrCrLf, LineEnding::CrLf, LineEnding::Any] {
                 let lines = Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(60);
                 every_item(&input, || lines);
-                every_item(&input, || lines.batches());
+                every_item(&input, || lines.into_batches());
             }
             every_item(&framed, || Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), decoder));
         }

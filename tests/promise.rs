@@ -136,10 +136,10 @@ fn run(
     let mut note = |decoded: Result<ByteString, CodecError>| match (decoded, items.last_mut()) {
         (Ok(more), Some(Item::Text(text))) if joins => text.push_str(&more),
         (Ok(text), _) => items.push(Item::Text(text.into())),
-        (Err(CodecError::IllFormed { error, rejected }), _) => {
+        (Err(CodecError::IllFormed { error, rejected, .. }), _) => {
             items.push(Item::IllFormed(error, rejected.into()));
         }
-        (Err(CodecError::LineTooLong { offset, .. }), _) => items.push(Item::TooLong(offset)),
+        (Err(CodecError::LineTooLong { line, .. }), _) => items.push(Item::TooLong(line.offset)),
         (Err(error), _) => panic!("{error:?}"),
     };
     for part in parts {
@@ -243,7 +243,7 @@ fn what_comes_out_is_text_whatever_a_caller_does_to_the_buffer_and_the_decoder()
             let lines = Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(limit);
             abuse(&mut rng, Utf8Codec::with_decoder(decoder), |text| text);
             abuse(&mut rng, lines, |line| line);
-            abuse(&mut rng, lines.batches(), |lines: Lines| {
+            abuse(&mut rng, lines.into_batches(), |lines: Lines| {
                 assert!(lines.iter().count() > 0);
                 lines.as_text().clone()
             });

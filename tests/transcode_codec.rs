@@ -30,7 +30,7 @@ async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Told>) {
                 assert!(!part.is_empty());
                 text.push_str(&part);
             }
-            Err(CodecError::IllFormed { error, rejected }) => {
+            Err(CodecError::IllFormed { error, rejected, .. }) => {
                 assert_eq!(usize::from(error.len), rejected.len());
                 errors.push((error.offset, error.kind, rejected.to_vec()));
             }

@@ -6,18 +6,20 @@ use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::checked;
+use super::ending::{LineEnding, MAX_TERMINATOR};
 use super::error::CodecError;
-use super::lines::{LineEnding, MAX_TERMINATOR, Utf8LinesCodec};
+use super::line_reader::LineReader;
+use super::lines::Utf8LinesCodec;
+use crate::chunks::text_of;
 use crate::scan::places::Places;
 use crate::text::Counters;
 
 /// A codec for lines of text whose item is every complete line that the read buffer holds, by
-/// [`Utf8LinesCodec::batches`].
+/// [`Utf8LinesCodec::into_batches`].
 ///
-/// The bytes of a batch are validated in one go, and one reference count is taken for all of its lines: for many
-/// short lines (logs, NDJSON, metrics) that is most of the cost of a line. Everything else is as with
-/// [`Utf8LinesCodec`]: the limit, the terminators, the errors, which are told between batches, each for its line.
+/// The bytes of a batch are validated in one go, and all of its lines share one reference count. For many short lines
+/// (logs, NDJSON, metrics) that saves most of the cost of a line. Everything else is as with [`Utf8LinesCodec`]: the
+/// limit, the terminators, and the errors, which come between batches, one for each rejected line.
 ///
 /// How many lines come together depends on how much was read. The lines themselves do not.
 ///
@@ -28,7 +30,7 @@ use crate::text::Counters;
 ///
 /// # tokio_test::block_on(async {
 /// let socket = &b"one\ntwo\r\nth\xFFree\nfour\nfive"[..];
-/// let mut batches = FramedRead::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new().batches()));
+/// let mut batches = FramedRead::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new().into_batches()));
 /// let (mut good, mut bad) = (Vec::new(), 0);
 /// while let Some(batch) = batches.next().await {
 ///     match batch? {
@@ -41,29 +43,38 @@ use crate::text::Counters;
 /// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// # }).unwrap();
 /// ```
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Utf8LineBatchesCodec {
-    lines: Utf8LinesCodec,
+    reader: LineReader,
+}
+
+impl Utf8LinesCodec {
+    /// Returns all complete lines of the buffer as one item from now on: [`Utf8LineBatchesCodec`].
+    pub const fn into_batches(self) -> Utf8LineBatchesCodec {
+        Utf8LineBatchesCodec { reader: self.reader }
+    }
+}
+
+impl Default for Utf8LineBatchesCodec {
+    fn default() -> Self {
+        Utf8LinesCodec::new().into_batches()
+    }
 }
 
 impl Utf8LineBatchesCodec {
-    pub(super) const fn new(lines: Utf8LinesCodec) -> Self {
-        Self { lines }
-    }
-
     /// As [`Utf8LinesCodec::offset`].
     pub const fn offset(&self) -> u64 {
-        self.lines.offset()
+        self.reader.text.offset()
     }
 
     /// As [`Utf8LinesCodec::counters`].
     pub const fn counters(&self) -> Counters {
-        self.lines.counters()
+        self.reader.text.counters()
     }
 
-    /// Gives line by line, from here on.
+    /// Returns line by line from now on.
     pub const fn into_lines(self) -> Utf8LinesCodec {
-        self.lines
+        Utf8LinesCodec { reader: self.reader }
     }
 
     /// The length of the lines at the front of `src` that can be returned as they are. 0 if the first line is
@@ -72,13 +83,13 @@ impl Utf8LineBatchesCodec {
     /// It searches a window that doubles as long as everything in it is good. So a call looks at no more than a few
     /// times what it returns, whatever comes after that.
     fn good_lines(&mut self, src: &[u8]) -> usize {
-        if !self.lines.text.is_past_start() {
+        if !self.reader.text.is_past_start() {
             return 0;
         }
         let (mut good, mut window) = (0, FIRST_WINDOW);
         while good < src.len() {
             let rest = &src[good..];
-            if let Some(end) = self.lines.ending.find_last(&rest[..rest.len().min(window)]) {
+            if let Some(end) = self.reader.ending.find_last(&rest[..rest.len().min(window)]) {
                 let taken = self.good_lines_of(&rest[..end]);
                 good += taken;
                 if taken < end {
@@ -94,14 +105,14 @@ impl Utf8LineBatchesCodec {
 
     /// The same for `lines`, which ends with a terminator, without a window.
     fn good_lines_of(&mut self, lines: &[u8]) -> usize {
-        let (text, ending) = (&mut self.lines.text, self.lines.ending);
+        let (text, ending) = (&mut self.reader.text, self.reader.ending);
         let start = text.offset();
         text.seek(start);
         let good = match text.validate(lines) {
             Ok(()) => lines.len(),
             Err(error) => ending.find_last(&lines[..error.offset.wrapping_sub(start) as usize]).unwrap_or(0),
         };
-        let good = within_limit(&lines[..good], ending, self.lines.max_length.0);
+        let good = within_limit(&lines[..good], ending, self.reader.max_length);
         text.seek(start.wrapping_add(good as u64));
         good
     }
@@ -130,27 +141,31 @@ impl Decoder for Utf8LineBatchesCodec {
     type Error = CodecError;
 
     fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Lines>, CodecError> {
-        if !self.lines.start_line(src) {
+        if !self.reader.start_line(src) {
             return Ok(None);
         }
         // Forward from where the last search ended: from the back, all that was read would be searched for every line.
-        let Some((length, terminator)) = self.lines.ending.find(src, self.lines.searched) else {
-            return self.lines.await_terminator(src).map(|()| None);
+        let Some((length, terminator)) = self.reader.ending.find(src, self.reader.searched) else {
+            return self.reader.await_terminator(src).map(|()| None);
         };
         let good = self.good_lines(src);
         if good == 0 {
-            return Ok(self.lines.take(src, length, terminator)?.map(Lines::one));
+            return Ok(self.reader.take(src, length, terminator)?.map(Lines::one));
         }
         let text = src.split_to(good).freeze();
         trace!(offset = self.offset(), length = good, "decoding lines");
-        self.lines.lines_end(&text);
-        Ok(Some(Lines { text: checked(text), ending: Some(self.lines.ending) }))
+        let ending = self.reader.ending;
+        self.reader.end_lines(&text, ending.count(&text));
+        // SAFETY: `good_lines` has found these bytes well-formed, up to the end of a line.
+        #[allow(unsafe_code)]
+        let text = unsafe { text_of(text) };
+        Ok(Some(Lines { text, ending: Some(ending) }))
     }
 
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Lines>, CodecError> {
         match self.decode(src)? {
             Some(lines) => Ok(Some(lines)),
-            None => Ok(self.lines.decode_eof(src)?.map(Lines::one)),
+            None => Ok(self.reader.decode_eof(src)?.map(Lines::one)),
         }
     }
 }
@@ -158,17 +173,18 @@ impl Decoder for Utf8LineBatchesCodec {
 impl<T: AsRef<str>> Encoder<T> for Utf8LineBatchesCodec {
     type Error = CodecError;
 
-    /// As [`Utf8LinesCodec`]: one line.
+    /// Writes one line, as [`Utf8LinesCodec`].
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
-        self.lines.encode(line, dst)
+        let line = line.as_ref().as_bytes();
+        self.reader.ending.write(line, dst).map_err(|at| CodecError::EmbeddedTerminator { at })
     }
 }
 
-/// One line or more, in one piece of memory: an item of [`Utf8LineBatchesCodec`].
+/// One or more lines in one piece of memory: an item of [`Utf8LineBatchesCodec`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
     text: ByteString,
-    /// What ends each line; `None`: the text is one line, whatever is in it, without its terminator.
+    /// What ends each line. If `None`, the text is one line without its terminator.
     ending: Option<LineEnding>,
 }
 
@@ -182,7 +198,7 @@ impl Lines {
         LinesIter { text: &self.text, start: 0, ends: Ends::of(self.ending), places: Places::NONE }
     }
 
-    /// The lines as they came: with their terminators, but for a line that was repaired or ended the stream.
+    /// The lines with their terminators. A line that was repaired, or that ended the stream, has none.
     pub const fn as_text(&self) -> &ByteString {
         &self.text
     }
@@ -201,23 +217,23 @@ impl<'l> IntoIterator for &'l Lines {
 #[derive(Clone, Debug)]
 pub struct LinesIter<'l> {
     text: &'l str,
-    /// Of the next line; after the end of the text there is none.
+    /// Position of the next line. After the end of the text there is none.
     start: usize,
     ends: Ends,
-    /// Of what every terminator ends with, unless that depends on what follows.
+    /// Positions of the last byte of a terminator, except under `Ends::Any`.
     places: Places,
 }
 
-/// How lines end, as far as the iterator asks.
+/// What the iterator looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
-    /// With this byte.
+    /// A line ends with this byte.
     Byte(u8),
-    /// With LF, and a CR before it is no part of the line.
+    /// A line ends with LF. A CR before it is not part of the line.
     Lf,
-    /// With CRLF: an LF after anything else is part of the line.
+    /// A line ends with CRLF. An LF after anything else is part of the line.
     CrLf,
-    /// With LF, CRLF or CR.
+    /// A line ends with LF, CRLF or CR.
     Any,
     /// The text is one line.
     Nowhere,
@@ -236,7 +252,7 @@ impl Ends {
 }
 
 impl<'l> LinesIter<'l> {
-    /// The bytes up to the next terminator, which ends with `byte` and of which `is_whole` knows the rest.
+    /// The bytes up to the next `byte` for which `is_whole`, called with the bytes before it, is true.
     #[inline]
     fn up_to(&mut self, byte: u8, is_whole: impl Fn(&[u8]) -> bool) -> Option<&'l [u8]> {
         let bytes = self.text.as_bytes();
@@ -250,7 +266,7 @@ impl<'l> LinesIter<'l> {
         }
     }
 
-    /// A line whose end is not known by its last byte.
+    /// The next line where `byte` alone does not show its end.
     #[inline(never)]
     fn other(&mut self) -> Option<&'l str> {
         // After the last line there is nothing.
@@ -279,7 +295,8 @@ impl<'l> Iterator for LinesIter<'l> {
             Ends::Any | Ends::Nowhere => return self.other(),
         };
         debug_assert!(core::str::from_utf8(line).is_ok());
-        // SAFETY: a piece of a text between its ends or bytes that are ASCII, of which none is inside a character.
+        // SAFETY: the line is a part of a `str`. It starts and ends at an end of that `str` or next to an ASCII byte, and no
+        // ASCII byte is inside a character.
         #[allow(unsafe_code)]
         Some(unsafe { core::str::from_utf8_unchecked(line) })
     }

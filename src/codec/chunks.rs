@@ -4,8 +4,8 @@ use bytes::BytesMut;
 use bytestring::ByteString;
 use tokio_util::codec::{Decoder, Encoder};
 
-use super::checked;
 use super::error::CodecError;
+use crate::chunks::text_of;
 use crate::text::{Counters, TextDecoder};
 
 /// A codec for text without frames: every read gives what it completed, whole characters only.
@@ -108,7 +108,7 @@ impl Utf8Codec {
             Some(error) => {
                 // What the policies left out before it, a BOM, is no part of it.
                 let before = taken.len().saturating_sub(usize::from(error.len));
-                Err(CodecError::IllFormed { error, rejected: taken.split_off(before).freeze() })
+                Err(CodecError::IllFormed { error, rejected: taken.split_off(before).freeze(), line: None })
             }
             None => Ok((!out.is_empty()).then(|| out.into())),
         }
@@ -123,7 +123,12 @@ impl Decoder for Utf8Codec {
         trace!(offset = self.offset(), buffered = src.len(), "decoding text");
         match self.validate(src) {
             Some(0) => Ok(None),
-            Some(good) => Ok(Some(checked(src.split_to(good).freeze()))),
+            Some(good) => {
+                let text = src.split_to(good).freeze();
+                // SAFETY: `validate` has found the first `good` bytes of `src` well-formed, whole characters.
+                #[allow(unsafe_code)]
+                Ok(Some(unsafe { text_of(text) }))
+            }
             None => self.judge(src),
         }
     }
@@ -137,7 +142,7 @@ impl Decoder for Utf8Codec {
         match end.text() {
             Ok("") => Ok(None),
             Ok(repaired) => Ok(Some(repaired.into())),
-            Err(error) => Err(CodecError::IllFormed { error, rejected }),
+            Err(error) => Err(CodecError::IllFormed { error, rejected, line: None }),
         }
     }
 }

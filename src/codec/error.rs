@@ -1,4 +1,4 @@
-//! What a codec refuses.
+//! Errors of the codecs.
 
 use core::fmt;
 use std::io;
@@ -7,26 +7,29 @@ use bytes::Bytes;
 
 use crate::error::{ByteCount, Utf8Error};
 
-/// An error of a codec. The codec has consumed what it reports, and goes on after it if it is asked.
+/// An error of a codec. The codec has consumed what it reports, and the next call goes on after it.
 ///
-/// Neither `Display` nor `Debug` shows payload bytes; whoever wants them takes `rejected`.
+/// Neither `Display` nor `Debug` shows payload bytes; `rejected` holds them.
 #[non_exhaustive]
 pub enum CodecError {
     /// Ill-formed text.
     IllFormed {
-        /// Where and why; for a frame or a line its first error.
+        /// What is ill-formed, and where. For a line, its first error.
         error: Utf8Error,
-        /// The bytes that left the stream with it: the ill-formed sequence, or the whole frame or line.
+        /// The bytes that were removed from the stream: the ill-formed sequence, or the whole line without its
+        /// terminator.
         rejected: Bytes,
+        /// The line that was rejected, from a codec for lines.
+        line: Option<LineStart>,
     },
-    /// A line with more bytes than the limit. It is told once for the line, whose bytes are not kept.
+    /// A line with more bytes than the limit. It is reported once; its bytes are discarded.
     LineTooLong {
-        /// Absolute position in the stream, in bytes, of the start of the line.
-        offset: u64,
-        /// Bytes that the line may have, its terminator not counted.
+        /// The line.
+        line: LineStart,
+        /// The limit in bytes, without the terminator.
         limit: usize,
     },
-    /// A text to encode as one line holds a terminator, and a peer would read two lines. Nothing was written.
+    /// A text to encode as one line holds a terminator, so that a peer would read two lines. Nothing was written.
     EmbeddedTerminator {
         /// Position in the text, in bytes.
         at: usize,
@@ -35,11 +38,40 @@ pub enum CodecError {
     Io(io::Error),
 }
 
+/// The start of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct LineStart {
+    /// The number of the line, counted from 1 since the codec was created.
+    pub number: u64,
+    /// Absolute offset in the stream, in bytes, of the first byte of the line.
+    pub offset: u64,
+}
+
 impl CodecError {
-    /// Where and why the text was ill-formed, if that is the error.
-    pub fn utf8_error(&self) -> Option<Utf8Error> {
+    /// The ill-formed sequence, if that is the error.
+    pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::IllFormed { error, .. } => Some(*error),
+            _ => None,
+        }
+    }
+
+    /// The line in which the error is, from a codec for lines.
+    pub const fn line(&self) -> Option<LineStart> {
+        match self {
+            Self::IllFormed { line, .. } => *line,
+            Self::LineTooLong { line, .. } => Some(*line),
+            _ => None,
+        }
+    }
+
+    /// The column of the ill-formed sequence in its line, in bytes, counted from 1.
+    pub const fn column(&self) -> Option<u64> {
+        match self {
+            Self::IllFormed { error, line: Some(line), .. } => {
+                Some(error.offset.wrapping_sub(line.offset).wrapping_add(1))
+            }
             _ => None,
         }
     }
@@ -47,10 +79,13 @@ impl CodecError {
 
 impl fmt::Display for CodecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Some(line), Some(column)) = (self.line(), self.column()) {
+            write!(f, "line {}, column {column}: ", line.number)?;
+        }
         match self {
             Self::IllFormed { error, .. } => error.fmt(f),
-            Self::LineTooLong { offset, limit } => {
-                write!(f, "line at byte {offset} is longer than {limit} bytes")
+            Self::LineTooLong { line: LineStart { number, offset }, limit } => {
+                write!(f, "line {number} at byte {offset} is longer than {}", ByteCount(*limit))
             }
             Self::EmbeddedTerminator { at } => write!(f, "line terminator inside the text at byte {at}"),
             Self::Io(error) => error.fmt(f),
@@ -61,15 +96,16 @@ impl fmt::Display for CodecError {
 impl fmt::Debug for CodecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::IllFormed { error, rejected } => {
+            Self::IllFormed { error, rejected, line } => {
                 let rejected = ByteCount(rejected.len());
                 f.debug_struct("IllFormed")
                     .field("error", error)
                     .field("rejected", &format_args!("{rejected}"))
+                    .field("line", line)
                     .finish()
             }
-            Self::LineTooLong { offset, limit } => {
-                f.debug_struct("LineTooLong").field("offset", offset).field("limit", limit).finish()
+            Self::LineTooLong { line, limit } => {
+                f.debug_struct("LineTooLong").field("line", line).field("limit", limit).finish()
             }
             Self::EmbeddedTerminator { at } => f.debug_struct("EmbeddedTerminator").field("at", at).finish(),
             Self::Io(error) => f.debug_tuple("Io").field(error).finish(),
@@ -93,8 +129,8 @@ impl From<io::Error> for CodecError {
     }
 }
 
-/// For readers over a codec, such as `StreamReader`: [`InvalidData`](io::ErrorKind::InvalidData) with the error inside, or
-/// the error of the transport as it was.
+/// For readers over a codec, such as `StreamReader`: [`InvalidData`](io::ErrorKind::InvalidData) with the error inside,
+/// or the error of the transport unchanged.
 impl From<CodecError> for io::Error {
     fn from(error: CodecError) -> Self {
         match error {
@@ -104,9 +140,9 @@ impl From<CodecError> for io::Error {
     }
 }
 
-/// An error that may leave its codec able to go on: what [`ErrorsAsItems`](crate::codec::ErrorsAsItems) asks.
+/// An error after which a codec may be able to go on. [`ErrorsAsItems`](crate::codec::ErrorsAsItems) needs it.
 pub trait Recoverable {
-    /// Whether the codec has consumed what it reports, and the next frame can be asked for.
+    /// Whether the codec has consumed what it reports and can decode the next frame.
     fn is_recoverable(&self) -> bool;
 }
 

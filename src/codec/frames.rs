@@ -7,8 +7,8 @@ use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 use tokio_util::codec::{AnyDelimiterCodecError, Decoder, Encoder};
 
-use super::decode_frame;
 use super::error::Recoverable;
+use super::frame::decode_frame;
 use crate::chunks::TextChunks;
 use crate::error::{ByteCount, Utf8Error};
 use crate::text::{Counters, TextDecoder};
@@ -248,8 +248,7 @@ impl<C> Utf8FragmentsCodec<C> {
             self.failed = !last;
             return Ok(None);
         }
-        self.text.feed(payload.clone());
-        let text = join(&mut self.text, last);
+        let text = self.text.feed(payload.clone()).take_all(last);
         if last || text.is_err() {
             self.end_message();
         }
@@ -264,16 +263,6 @@ impl<C> Utf8FragmentsCodec<C> {
         self.counters.add(self.text.decoder().counters());
         self.text = TextChunks::new(self.policies);
     }
-}
-
-/// What a frame adds to the text.
-fn join(text: &mut TextChunks, last: bool) -> Result<ByteString, Utf8Error> {
-    let mut parts = core::iter::from_fn(|| text.next().or_else(|| last.then(|| text.finish())?));
-    let Some(first) = parts.next().transpose()? else { return Ok(ByteString::new()) };
-    let Some(second) = parts.next().transpose()? else { return Ok(first) };
-    let mut joined = String::from(first) + &second;
-    parts.try_for_each(|part| part.map(|part| joined.push_str(&part)))?;
-    Ok(joined.into())
 }
 
 impl<C, B> Decoder for Utf8FragmentsCodec<C>

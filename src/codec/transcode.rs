@@ -140,7 +140,7 @@ impl TranscodeCodec {
         self.reading = reading;
         if let Err(error) = told {
             let rejected = taken.split_off(taken.len() - usize::from(error.len)).freeze();
-            let refused = CodecError::IllFormed { error, rejected };
+            let refused = CodecError::IllFormed { error, rejected, line: None };
             if text.is_empty() {
                 return Err(refused);
             }
@@ -189,7 +189,7 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeCodec {
                     dst.truncate(start);
                     let at = error.offset as usize;
                     let rejected = Bytes::copy_from_slice(&text[at..at + usize::from(error.len)]);
-                    return Err(CodecError::IllFormed { error, rejected });
+                    return Err(CodecError::IllFormed { error, rejected, line: None });
                 }
             }
         }

@@ -95,7 +95,7 @@ pub async fn lines_ours(source: impl AsyncRead + Unpin) -> u64 {
 
 /// All lines of the read buffer as one item.
 pub async fn lines_in_batches(source: impl AsyncRead + Unpin) -> u64 {
-    let codec = Utf8LinesCodec::new().batches();
+    let codec = Utf8LinesCodec::new().into_batches();
     frames(source, codec, |lines| lines.iter().map(|line| std::hint::black_box(line).len()).sum()).await.0
 }
 

@@ -1,0 +1,174 @@
+//! What ends a line, and the search for it.
+
+use bytes::{BufMut, BytesMut};
+use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memrchr, memrchr2};
+
+use crate::policy::Ascii;
+
+/// What ends a line. The Unicode separators U+0085, U+2028 and U+2029 never do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum LineEnding {
+    /// LF, and a CR before it is part of the terminator: as `str::lines` and tokio's `LinesCodec`. Written as LF.
+    #[default]
+    LfOrCrLf,
+    /// LF and nothing else. A CR before it belongs to the line.
+    Lf,
+    /// CRLF and nothing else, as in SMTP. A single CR or LF belongs to the line.
+    CrLf,
+    /// LF, CRLF or CR, as in server-sent events. A CR ends its line at once; an LF after it, in this read or in a
+    /// later one, is part of the same terminator. Written as LF.
+    Any,
+    /// This byte and no other: NUL-terminated text, JSON text sequences with record separators (RFC 7464). It is
+    /// ASCII, so it is never inside a character.
+    Ascii(Ascii),
+}
+
+/// Bytes of the longest terminator.
+pub(super) const MAX_TERMINATOR: usize = 2;
+
+impl LineEnding {
+    /// The position and the length of the first terminator in `src`. None starts in the first `searched` bytes.
+    #[inline]
+    pub(super) fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
+        let mut from = searched;
+        loop {
+            let rest = src.get(from..)?;
+            let at = from
+                + match self {
+                    Self::Any => memchr2(b'\n', b'\r', rest),
+                    _ => memchr(self.last_byte(), rest),
+                }?;
+            let after_cr = at > 0 && src[at - 1] == b'\r';
+            match self {
+                Self::LfOrCrLf | Self::CrLf if after_cr => return Some((at - 1, 2)),
+                Self::CrLf => from = at + 1,
+                Self::Any if src[at] == b'\r' && src.get(at + 1) == Some(&b'\n') => return Some((at, 2)),
+                _ => return Some((at, 1)),
+            }
+        }
+    }
+
+    /// The end of the last terminator in `src`.
+    pub(super) fn find_last(self, src: &[u8]) -> Option<usize> {
+        let at = match self {
+            Self::Any => memrchr2(b'\n', b'\r', src),
+            _ => memrchr(self.last_byte(), src),
+        }?;
+        if self != Self::CrLf || src[..at].ends_with(b"\r") {
+            return Some(at + 1);
+        }
+        // Byte by byte: a peer can send nothing but LFs, and a call of `memrchr` for each would take longer.
+        src[..at].windows(2).rposition(|pair| pair == b"\r\n").map(|at| at + 2)
+    }
+
+    /// The number of terminators in `lines`.
+    pub(super) fn count(self, lines: &[u8]) -> usize {
+        match self {
+            Self::Lf | Self::LfOrCrLf | Self::Ascii(_) => memchr_iter(self.last_byte(), lines).count(),
+            Self::CrLf => crlfs(lines),
+            Self::Any => memchr2_iter(b'\n', b'\r', lines).count() - crlfs(lines),
+        }
+    }
+
+    /// The last byte of every terminator, except of a CR under [`LineEnding::Any`].
+    pub(super) const fn last_byte(self) -> u8 {
+        match self {
+            Self::Ascii(byte) => byte.get(),
+            _ => b'\n',
+        }
+    }
+
+    /// The number of bytes at the end of `src` that may start a terminator. There is no whole one in `src`.
+    pub(super) fn may_start(self, src: &[u8]) -> usize {
+        match self {
+            Self::LfOrCrLf | Self::CrLf => usize::from(src.ends_with(b"\r")),
+            Self::Lf | Self::Any | Self::Ascii(_) => 0,
+        }
+    }
+
+    /// The position where a peer would read a terminator inside `line`, or one together with the terminator that
+    /// [`write`](Self::write) puts after it.
+    #[inline]
+    fn embedded(self, line: &[u8]) -> Option<usize> {
+        match self {
+            Self::Lf | Self::Ascii(_) => find(self.last_byte(), line),
+            Self::LfOrCrLf => find(b'\n', line).or_else(|| line.ends_with(b"\r").then(|| line.len() - 1)),
+            // A single CR or LF does not end the line, but peers disagree on that (SMTP smuggling).
+            Self::CrLf | Self::Any => memchr2(b'\n', b'\r', line),
+        }
+    }
+
+    /// Appends a line and its terminator. If a peer would read more than one line, it returns the position where the
+    /// first one would end, and appends nothing.
+    #[inline]
+    pub(super) fn write(self, line: &[u8], dst: &mut BytesMut) -> Result<(), usize> {
+        if let Some(at) = self.embedded(line) {
+            return Err(at);
+        }
+        dst.reserve(line.len() + MAX_TERMINATOR);
+        dst.extend_from_slice(line);
+        if self == Self::CrLf {
+            dst.put_u8(b'\r');
+        }
+        dst.put_u8(self.last_byte());
+        Ok(())
+    }
+}
+
+fn crlfs(lines: &[u8]) -> usize {
+    lines.windows(2).filter(|pair| *pair == b"\r\n").count()
+}
+
+/// `memchr` for a line that is encoded. Most lines are short and hold no terminator, and a few overlapping blocks show
+/// that sooner than a call. The number of blocks is the same for every length, so there is no branch to mispredict.
+#[inline]
+fn find(byte: u8, line: &[u8]) -> Option<usize> {
+    const BLOCK: usize = 16;
+    const BLOCKS: usize = 8;
+    let is_there = |at: usize| {
+        let block = line.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>());
+        block.is_none_or(|block| block.iter().fold(false, |any, &o| any | (o == byte)))
+    };
+    if (BLOCK..=BLOCKS * BLOCK).contains(&line.len()) {
+        let last = line.len() - BLOCK;
+        if !(0..BLOCKS).fold(false, |any, i| any | is_there(last.min(i * BLOCK))) {
+            return None;
+        }
+    }
+    memchr(byte, line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminators_are_counted_as_they_are_found() {
+        let endings = [
+            LineEnding::LfOrCrLf,
+            LineEnding::Lf,
+            LineEnding::CrLf,
+            LineEnding::Any,
+            LineEnding::Ascii(Ascii::NUL),
+        ];
+        let mut seed = 3_u32;
+        for len in 0..200 {
+            let bytes: Vec<u8> = (0..len)
+                .map(|_| {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    b"\r\n\0a"[(seed >> 16) as usize % 4]
+                })
+                .collect();
+            for ending in endings {
+                let (mut at, mut count) = (0, 0);
+                while let Some((start, terminator)) = ending.find(&bytes[at..], 0) {
+                    at += start + terminator;
+                    count += 1;
+                }
+                assert_eq!(ending.count(&bytes), count, "{ending:?} {bytes:?}");
+                assert_eq!(ending.find_last(&bytes).unwrap_or(0), at, "{ending:?} {bytes:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The text of a frame: a slice of it where that is possible, a copy where a policy changes it.
+
+use bytes::Bytes;
+use bytestring::ByteString;
+
+use crate::chunks::text_of;
+use crate::error::Utf8Error;
+use crate::text::{TextDecoder, TextPiece};
+
+/// Whether the frame is well-formed and no policy applies to it. If so, the decoder has taken it.
+#[inline]
+pub(super) fn is_good(text: &mut TextDecoder, frame: &[u8]) -> bool {
+    let start = text.offset();
+    // A frame starts between characters, whatever the decoder was fed before.
+    text.seek(start);
+    let is_good = text.is_past_start() && crate::from_utf8(frame).is_ok();
+    if is_good {
+        text.seek(start.wrapping_add(frame.len() as u64));
+    }
+    is_good
+}
+
+/// Decodes a frame that is a text of its own. Its last `terminator` bytes are ASCII. They are not part of the text, but
+/// they break off an unfinished sequence before them. Without a terminator the frame is the end of the text.
+///
+/// # Errors
+///
+/// The first error, and the frame without its terminator.
+pub(super) fn decode_frame(
+    text: &mut TextDecoder,
+    frame: Bytes,
+    terminator: usize,
+) -> Result<ByteString, (Utf8Error, Bytes)> {
+    let (start, end) = (text.offset(), text.offset().wrapping_add(frame.len() as u64));
+    let payload = frame.len() - terminator;
+    if is_good(text, &frame) {
+        let mut frame = frame;
+        frame.truncate(payload);
+        // SAFETY: `is_good` has validated the whole frame, and the terminator that was removed is ASCII.
+        #[allow(unsafe_code)]
+        return Ok(unsafe { text_of(frame) });
+    }
+    text.seek(start);
+    let mut out = String::with_capacity(frame.len());
+    let mut error = text.decode_into(&frame[..payload], &mut out).err();
+    let mut take = |piece: TextPiece<'_>| piece.text().map(|text| out.push_str(text));
+    if error.is_none() && !text.pending().is_empty() {
+        error = text.feed(&frame[payload..]).take(1).try_for_each(&mut take).err();
+    }
+    if error.is_none() {
+        error = text.finish().and_then(|piece| take(piece).err());
+    }
+    text.seek(end);
+    match error {
+        Some(error) => Err((error, frame.slice(..payload))),
+        None => Ok(out.into()),
+    }
+}

@@ -1,0 +1,194 @@
+//! Lines at the front of a read buffer: what the codec for lines and the codec for batches of lines have in common.
+
+use bytes::{Buf, BytesMut};
+use bytestring::ByteString;
+
+use super::ending::LineEnding;
+use super::error::{CodecError, LineStart};
+use super::frame::{decode_frame, is_good};
+use crate::chunks::text_of;
+use crate::text::TextDecoder;
+
+/// Default of the limit of a line, in bytes.
+pub(super) const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
+
+/// The position in the stream, and the settings.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LineReader {
+    pub(super) text: TextDecoder,
+    pub(super) ending: LineEnding,
+    pub(super) max_length: usize,
+    /// Bytes at the front of the buffer in which no terminator starts. If a caller exchanges the buffer, the number is
+    /// wrong: a line is then found late, but it is still validated.
+    pub(super) searched: usize,
+    /// Lines that have ended.
+    lines: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Line,
+    /// After a CR under [`LineEnding::Any`]: an LF here is the rest of the terminator.
+    AfterCr,
+    /// In the rest of a line that was reported as too long.
+    Discard,
+}
+
+impl LineReader {
+    pub(super) const fn new(text: TextDecoder) -> Self {
+        Self {
+            text,
+            ending: LineEnding::LfOrCrLf,
+            max_length: DEFAULT_MAX_LENGTH,
+            searched: 0,
+            lines: 0,
+            state: State::Line,
+        }
+    }
+
+    /// The start of the line at the front of the buffer.
+    fn line(&self) -> LineStart {
+        LineStart { number: self.lines.wrapping_add(1), offset: self.text.offset() }
+    }
+
+    /// The next line, if the buffer holds all of it.
+    pub(super) fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+        if !self.start_line(src) {
+            return Ok(None);
+        }
+        match self.ending.find(src, self.searched) {
+            Some((length, terminator)) => self.take(src, length, terminator),
+            None => self.await_terminator(src).map(|()| None),
+        }
+    }
+
+    /// The next line of a stream that has ended.
+    pub(super) fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+        if let Some(line) = self.decode(src)? {
+            return Ok(Some(line));
+        }
+        if self.state == State::Discard {
+            self.discard(src, src.len());
+            self.state = State::Line;
+        }
+        if src.is_empty() {
+            let line = Some(self.line());
+            return match self.text.finish().map(|end| end.text().map(drop)) {
+                Some(Err(error)) => {
+                    Err(CodecError::IllFormed { error, rejected: src.split().freeze(), line })
+                }
+                _ => Ok(None),
+            };
+        }
+        // A CR at the end of the stream is the first half of a CRLF.
+        let terminator = if self.ending == LineEnding::LfOrCrLf { self.ending.may_start(src) } else { 0 };
+        self.take(src, src.len() - terminator, terminator)
+    }
+
+    /// Discards what is left of an earlier line. Returns whether `src` then starts with a line.
+    #[inline]
+    pub(super) fn start_line(&mut self, src: &mut BytesMut) -> bool {
+        self.state == State::Line || self.end_earlier_line(src)
+    }
+
+    #[cold]
+    fn end_earlier_line(&mut self, src: &mut BytesMut) -> bool {
+        if self.state == State::AfterCr && !src.is_empty() {
+            self.state = State::Line;
+            if src.starts_with(b"\n") {
+                self.discard(src, 1);
+            }
+        }
+        if self.state == State::Discard {
+            let Some((length, terminator)) = self.ending.find(src, self.searched) else {
+                let kept = self.ending.may_start(src);
+                self.discard(src, src.len() - kept);
+                return false;
+            };
+            self.end_line(&src[..length + terminator]);
+            self.discard(src, length + terminator);
+        }
+        true
+    }
+
+    /// Takes the line at the front of `src`. The result is an `Option` because [`decode`](Self::decode) returns one:
+    /// to convert it there would copy it.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        src: &mut BytesMut,
+        length: usize,
+        terminator: usize,
+    ) -> Result<Option<ByteString>, CodecError> {
+        trace!(offset = self.text.offset(), length, terminator, "decoding line");
+        let start = self.line();
+        self.end_line(&src[..length + terminator]);
+        if length <= self.max_length && is_good(&mut self.text, &src[..length + terminator]) {
+            // `advance` does not count a reference, a second `split_to` would.
+            let line = src.split_to(length);
+            src.advance(terminator);
+            // SAFETY: `is_good` has validated the line with its terminator, which is ASCII.
+            #[allow(unsafe_code)]
+            return Ok(Some(unsafe { text_of(line.freeze()) }));
+        }
+        self.take_changed(src, length, terminator, start).map(Some)
+    }
+
+    /// A line that is too long, ill-formed, or subject to a policy.
+    #[cold]
+    fn take_changed(
+        &mut self,
+        src: &mut BytesMut,
+        length: usize,
+        terminator: usize,
+        line: LineStart,
+    ) -> Result<ByteString, CodecError> {
+        if length > self.max_length {
+            self.discard(src, length + terminator);
+            return Err(self.too_long(line));
+        }
+        decode_frame(&mut self.text, src.split_to(length + terminator).freeze(), terminator)
+            .map_err(|(error, rejected)| CodecError::IllFormed { error, rejected, line: Some(line) })
+    }
+
+    /// Called before `bytes` are taken, which end with the only terminator in them.
+    #[inline]
+    fn end_line(&mut self, bytes: &[u8]) {
+        self.end_lines(bytes, 1);
+    }
+
+    /// Called before `bytes` are taken, which are so many lines.
+    #[inline]
+    pub(super) fn end_lines(&mut self, bytes: &[u8], count: usize) {
+        self.searched = 0;
+        self.lines = self.lines.wrapping_add(count as u64);
+        let after_cr = self.ending == LineEnding::Any && bytes.ends_with(b"\r");
+        self.state = if after_cr { State::AfterCr } else { State::Line };
+    }
+
+    /// Called when there is no terminator in `src`.
+    pub(super) fn await_terminator(&mut self, src: &mut BytesMut) -> Result<(), CodecError> {
+        let length = src.len() - self.ending.may_start(src);
+        if length > self.max_length {
+            let error = self.too_long(self.line());
+            self.discard(src, length);
+            self.state = State::Discard;
+            return Err(error);
+        }
+        self.searched = length;
+        Ok(())
+    }
+
+    fn too_long(&self, line: LineStart) -> CodecError {
+        let limit = self.max_length;
+        debug!(offset = line.offset, limit, "line too long");
+        CodecError::LineTooLong { line, limit }
+    }
+
+    fn discard(&mut self, src: &mut BytesMut, bytes: usize) {
+        src.advance(bytes);
+        self.text.seek(self.text.offset().wrapping_add(bytes as u64));
+        self.searched = 0;
+    }
+}
