@@ -26,7 +26,7 @@ fn stream(encoding: TransferEncoding, body: &[u8]) -> usize {
     for chunk in body.chunks(CHUNK) {
         decoder.validate(chunk, |_| faults += 1);
     }
-    decoder.finish(|piece| faults += usize::from(matches!(piece, BodyPiece::Fault(_))));
+    decoder.finish(|piece| faults += usize::from(matches!(piece, BodyPiece::Error(_))));
     faults
 }
 

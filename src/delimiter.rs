@@ -80,23 +80,23 @@ pub(crate) enum LineBreak {
     CrLf,
 }
 
-/// How far a delimiter line has been read, after `--boundary`.
+/// The state of a delimiter line after `--boundary`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tail {
-    /// Nothing follows so far.
+    /// Nothing was read.
     Boundary,
-    /// One hyphen follows.
+    /// After one hyphen.
     Hyphen,
-    /// The second hyphen or padding follows: only padding and the line break may come.
+    /// After the second hyphen or padding: more padding or the line break may follow.
     Padding(Delimiter),
-    /// A CR follows: only LF may come.
+    /// After a CR: only LF may follow.
     Cr(Delimiter),
 }
 
-/// What a byte of the line leads to.
+/// The result of reading a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The line goes on.
+    /// The line continues.
     More(Tail),
     /// The byte is the last one of a delimiter line.
     Line(Delimiter, LineBreak),

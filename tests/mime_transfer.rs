@@ -31,7 +31,7 @@ fn decode(encoding: TransferEncoding, lenient: bool, chunks: &[&[u8]]) -> Decode
             out.bytes.extend_from_slice(decoded.bytes());
             out.places.extend((0..decoded.bytes().len()).map(|i| decoded.encoded_offset(i)));
         }
-        TransferPiece::Fault(error) => {
+        TransferPiece::Error(error) => {
             out.faults.push((error.offset, error.decoded_offset, error.kind, error.len));
         }
         _ => unreachable!(),
@@ -317,7 +317,7 @@ fn judge(encoding: TransferEncoding, chunks: &[&[u8]]) -> Judged {
     let mut keep = |piece: BodyPiece<'_>| match piece {
         BodyPiece::Text(text) => judged.0.push_str(text),
         BodyPiece::Seam(character) => judged.0.push(character),
-        BodyPiece::Fault(e) => judged.1.push((e.offset, e.decoded_offset, e.kind, e.len)),
+        BodyPiece::Error(e) => judged.1.push((e.offset, e.decoded_offset, e.kind, e.len)),
         _ => unreachable!(),
     };
     for chunk in chunks {
@@ -330,7 +330,7 @@ fn judge(encoding: TransferEncoding, chunks: &[&[u8]]) -> Judged {
         body.validate(chunk, |e| errors.push((e.offset, e.decoded_offset, e.kind, e.len)));
     }
     body.finish(|piece| {
-        if let BodyPiece::Fault(e) = piece {
+        if let BodyPiece::Error(e) = piece {
             errors.push((e.offset, e.decoded_offset, e.kind, e.len));
         }
     });
@@ -440,7 +440,7 @@ fn a_body_of_nothing_but_faults_takes_no_longer_than_another() {
     ] {
         let body = bytes.repeat(400_000);
         let (mut decoder, mut faults) = (TransferDecoder::new(encoding), 0);
-        decoder.feed(&body, |piece| faults += usize::from(matches!(piece, TransferPiece::Fault(_))));
+        decoder.feed(&body, |piece| faults += usize::from(matches!(piece, TransferPiece::Error(_))));
         assert!(faults >= 400_000, "{encoding}: {faults}");
     }
 }
@@ -456,7 +456,7 @@ fn the_longest_line_can_be_set() {
         let (mut decoder, mut faults) = (TransferDecoder::new(encoding).max_line(60), Vec::new());
         for _ in 0..50 {
             decoder.feed(b"abcd", |piece| {
-                if let TransferPiece::Fault(error) = piece {
+                if let TransferPiece::Error(error) = piece {
                     faults.push((error.offset, error.kind));
                 }
             });

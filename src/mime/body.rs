@@ -1,15 +1,15 @@
-//! An encoded body as text: a transfer decoder that feeds the UTF-8 decoder.
+//! The text of an encoded body: a transfer decoder, and the UTF-8 decoder after it.
 
 use super::error::{MimeError, MimeErrorKind};
 use super::transfer::{Decoded, TransferDecoder, TransferEncoding, TransferPiece};
 use crate::decoder::{Piece, Utf8Decoder};
 use crate::error::Utf8Error;
 
-/// The text of a body under a transfer encoding, which is taken in chunks of any size.
+/// Decodes the text of one body in a transfer encoding, in chunks of any size.
 ///
-/// A character whose bytes stand in two lines of base64, or around a soft line break, is whole. The faults of the
-/// transfer encoding and those of the text are told apart, and each has its place on the wire and in the decoded
-/// text. Memory is constant, as for [`TransferDecoder`].
+/// A character whose bytes are in two lines of base64, or on both sides of a soft line break, is one character. Errors of the
+/// transfer encoding and of the text are reported apart, each with its offset on the wire and in the decoded body. Memory is
+/// constant, as for [`TransferDecoder`].
 ///
 /// ```
 /// use utf8_codec::ErrorKind;
@@ -21,7 +21,7 @@ use crate::error::Utf8Error;
 /// let mut keep = |piece: BodyPiece<'_>| match piece {
 ///     BodyPiece::Text(good) => text.push_str(good),
 ///     BodyPiece::Seam(character) => text.push(character),
-///     BodyPiece::Fault(error) => errors.push(error),
+///     BodyPiece::Error(error) => errors.push(error),
 ///     _ => {}
 /// };
 /// // "na", "ï" over a line break, "ve", and a surrogate half.
@@ -39,16 +39,16 @@ pub struct BodyDecoder {
     text: Text,
 }
 
-/// What a body holds, in its order, by [`BodyDecoder::feed`].
+/// A piece of a body, in the order of the stream.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum BodyPiece<'p> {
     /// Well-formed text; never empty.
     Text(&'p str),
-    /// A character whose bytes were not decoded together.
+    /// A character whose bytes came in different chunks, or in different pieces of the transfer layer.
     Seam(char),
-    /// A fault of either layer. The decoder has gone past it.
-    Fault(MimeError),
+    /// An error of either layer. The decoder is positioned after it.
+    Error(MimeError),
 }
 
 impl BodyDecoder {
@@ -57,8 +57,8 @@ impl BodyDecoder {
         Self::at(encoding, 0)
     }
 
-    /// A strict decoder for a body that starts `offset` bytes into a stream, from which [`MimeError::offset`]
-    /// counts.
+    /// A strict decoder for a body that starts `offset` bytes into a stream. [`MimeError::offset`] is relative to the start of
+    /// the stream.
     pub fn at(encoding: TransferEncoding, offset: u64) -> Self {
         Self { transfer: TransferDecoder::at(encoding, offset), text: Text::default() }
     }
@@ -77,13 +77,13 @@ impl BodyDecoder {
         self
     }
 
-    /// Starts another body, `offset` bytes into the stream.
+    /// Starts another body in the same encoding, `offset` bytes into the stream, after the end of one.
     pub(super) fn restart(&mut self, offset: u64) {
         self.transfer.restart(offset);
         self.text = Text::default();
     }
 
-    /// Bytes of the body taken so far, and those before it.
+    /// Offset of the next byte of the encoded body.
     pub const fn offset(&self) -> u64 {
         self.transfer.offset()
     }
@@ -93,25 +93,25 @@ impl BodyDecoder {
         self.transfer.decoded_offset()
     }
 
-    /// Takes the next chunk and lends its pieces to `each`, in the order of the stream.
+    /// Decodes the next chunk and calls `each` with its pieces, in the order of the stream.
     pub fn feed(&mut self, chunk: &[u8], mut each: impl FnMut(BodyPiece<'_>)) {
         let Self { transfer, text } = self;
-        transfer.feed(chunk, |piece| text.lend(piece, &mut each));
+        transfer.feed(chunk, |piece| text.decode(piece, &mut each));
     }
 
-    /// Takes the next chunk without lending its text, and tells its faults to `each`.
+    /// Checks the next chunk and calls `each` with its errors only. Faster than [`feed`](Self::feed).
     pub fn validate(&mut self, chunk: &[u8], mut each: impl FnMut(MimeError)) {
         let Self { transfer, text } = self;
         transfer.feed(chunk, |piece| text.validate(piece, &mut each));
     }
 
-    /// Ends the body. A character that it cut short is a fault. The decoder is then as new, but for its offsets,
-    /// which go on counting.
+    /// Ends the body. A character that is not complete is an error. The decoder is then as new, except that its offsets
+    /// continue.
     pub fn finish(&mut self, mut each: impl FnMut(BodyPiece<'_>)) {
         let Self { transfer, text } = self;
-        transfer.finish(|piece| text.lend(piece, &mut each));
+        transfer.finish(|piece| text.decode(piece, &mut each));
         if let Err(error) = text.decoder.finish() {
-            each(BodyPiece::Fault(text.find(error, None)));
+            each(BodyPiece::Error(text.locate(error, None)));
         }
     }
 }
@@ -120,34 +120,34 @@ impl BodyDecoder {
 #[derive(Clone, Debug, Default)]
 struct Text {
     decoder: Utf8Decoder,
-    /// Where the pending bytes stood in the encoded body.
+    /// The offsets of the pending bytes in the encoded body.
     pending: [u64; 3],
 }
 
 impl Text {
-    fn lend(&mut self, piece: TransferPiece<'_>, each: &mut impl FnMut(BodyPiece<'_>)) {
+    fn decode(&mut self, piece: TransferPiece<'_>, each: &mut impl FnMut(BodyPiece<'_>)) {
         let decoded = match piece {
             TransferPiece::Bytes(decoded) => decoded,
-            TransferPiece::Fault(error) => return each(BodyPiece::Fault(error.into())),
+            TransferPiece::Error(error) => return each(BodyPiece::Error(error.into())),
         };
         let held = self.decoder.pending().len();
-        // A copy: the errors are found by what was pending before.
+        // A copy: `locate` needs the positions of what was pending before this piece.
         let mut decoder = self.decoder;
         for piece in decoder.feed(decoded.bytes()) {
             each(match piece {
                 Piece::Text(text) => BodyPiece::Text(text),
                 Piece::Seam(character) => BodyPiece::Seam(character),
-                Piece::IllFormed(error) => BodyPiece::Fault(self.find(error, Some(&decoded))),
+                Piece::IllFormed(error) => BodyPiece::Error(self.locate(error, Some(&decoded))),
             });
         }
         self.decoder = decoder;
-        self.remember(held, &decoded);
+        self.keep_offsets(held, &decoded);
     }
 
     fn validate(&mut self, piece: TransferPiece<'_>, each: &mut impl FnMut(MimeError)) {
         let decoded = match piece {
             TransferPiece::Bytes(decoded) => decoded,
-            TransferPiece::Fault(error) => return each(error.into()),
+            TransferPiece::Error(error) => return each(error.into()),
         };
         let held = self.decoder.pending().len();
         let mut decoder = self.decoder;
@@ -155,15 +155,15 @@ impl Text {
         while let before = decoder.offset()
             && let Err(error) = decoder.validate(rest)
         {
-            each(self.find(error, Some(&decoded)));
+            each(self.locate(error, Some(&decoded)));
             rest = &rest[(decoder.offset() - before) as usize..];
         }
         self.decoder = decoder;
-        self.remember(held, &decoded);
+        self.keep_offsets(held, &decoded);
     }
 
-    /// Finds an error on the wire. It starts in `decoded`, or in what is pending.
-    fn find(&self, error: Utf8Error, decoded: Option<&Decoded<'_>>) -> MimeError {
+    /// Adds the offset on the wire to an error that starts in `decoded` or in the pending bytes.
+    fn locate(&self, error: Utf8Error, decoded: Option<&Decoded<'_>>) -> MimeError {
         let offset = match decoded {
             Some(decoded) if error.offset >= decoded.offset() => {
                 decoded.encoded_offset((error.offset - decoded.offset()) as usize)
@@ -178,13 +178,13 @@ impl Text {
         }
     }
 
-    /// Notes where the pending bytes stood: those of `held` that still are, and the last of `decoded`.
-    fn remember(&mut self, held: usize, decoded: &Decoded<'_>) {
+    /// Keeps the offsets of the bytes that are pending now: some of the `held` ones, and the last of `decoded`.
+    fn keep_offsets(&mut self, held: usize, decoded: &Decoded<'_>) {
         let pending = self.decoder.pending().len();
         let len = decoded.bytes().len();
         let old = pending.saturating_sub(len).min(held);
-        for (i, place) in self.pending.iter_mut().enumerate().take(pending).skip(old) {
-            *place = decoded.encoded_offset(len - (pending - i));
+        for (i, offset) in self.pending.iter_mut().enumerate().take(pending).skip(old) {
+            *offset = decoded.encoded_offset(len - (pending - i));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Encoded words in headers (RFC 2047), each judged by itself.
+//! Encoded words in headers (RFC 2047), each checked on its own.
 //!
-//! A word must hold whole characters (§5): readers decode it alone. What is judged here is every `=?charset?q?text?=`
-//! of a field, also where RFC 2047 allows none (in quoted strings, say), because readers decode those, too.
+//! A word must contain whole characters (§5): readers decode it alone. Every `=?charset?q?text?=` of a field is checked, also
+//! where RFC 2047 does not allow one (in a quoted string, for example), because readers decode those too.
 
 use memchr::memmem;
 
@@ -13,17 +13,18 @@ use crate::decoder::Utf8Decoder;
 
 /// Longest encoded word (RFC 2047 §2).
 const MAX_WORD: usize = 75;
-/// Judges the words of one field after the other.
+
+/// Checks the words of one field after the other.
 #[derive(Clone, Debug)]
 pub(super) struct EncodedWords {
     base64: BodyDecoder,
 }
 
-/// A word, as places in its line.
+/// A word in its line.
 struct Word<'f> {
     charset: &'f [u8],
     base64: bool,
-    /// Where its text starts.
+    /// The position of its text.
     text_at: usize,
     text: &'f [u8],
 }
@@ -34,19 +35,19 @@ impl EncodedWords {
         Self { base64: if lenient { base64.lenient() } else { base64 } }
     }
 
-    /// Judges the words of a field that stands at `offset` of the message. A word does not go over the end of a line.
-    pub(super) fn judge(&mut self, field: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
+    /// Checks the words of a field at the offset `offset` of the message. A word ends in the line in which it starts.
+    pub(super) fn check(&mut self, field: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
         let mut line_at = offset;
         for line in field.split_inclusive(|&byte| byte == b'\n') {
-            // After the last end of a word none starts: a line of nothing but starts is read once.
+            // No word starts after the last `?=`. This keeps a line of nothing but `=?` linear.
             if let Some(last) = memmem::rfind(line, b"?=") {
-                self.judge_line(&line[..last + 2], line_at, each);
+                self.check_line(&line[..last + 2], line_at, each);
             }
             line_at += line.len() as u64;
         }
     }
 
-    fn judge_line(&mut self, line: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
+    fn check_line(&mut self, line: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
         let mut at = 0;
         while let Some(found) = memmem::find(&line[at..], b"=?") {
             let start = at + found;
@@ -64,27 +65,27 @@ impl EncodedWords {
             if is_utf8_label(charset) {
                 let text_at = offset + word.text_at as u64;
                 if word.base64 {
-                    self.judge_base64(word.text, text_at, each);
+                    self.check_base64(word.text, text_at, each);
                 } else {
-                    judge_quoted(word.text, text_at, each);
+                    check_quoted(word.text, text_at, each);
                 }
             }
         }
     }
 
-    fn judge_base64(&mut self, text: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
+    fn check_base64(&mut self, text: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
         self.base64.restart(offset);
-        let mut tell = |piece: BodyPiece<'_>| match piece {
-            BodyPiece::Fault(error) if !error.kind.is_warning() => each(error),
+        let mut report = |piece: BodyPiece<'_>| match piece {
+            BodyPiece::Error(error) if !error.kind.is_warning() => each(error),
             _ => {}
         };
-        self.base64.feed(text, &mut tell);
-        self.base64.finish(&mut tell);
+        self.base64.feed(text, &mut report);
+        self.base64.finish(&mut report);
     }
 }
 
 impl<'f> Word<'f> {
-    /// The word that starts at `start`, if one does.
+    /// The word that starts at the position `start`, if there is one.
     fn at(line: &'f [u8], start: usize) -> Option<Self> {
         let charset = line[start + 2..].split(|&byte| byte == b'?').next()?;
         if charset.is_empty() || !charset.iter().all(u8::is_ascii_graphic) {
@@ -104,43 +105,43 @@ impl<'f> Word<'f> {
 }
 
 /// The Q encoding (RFC 2047 §4.2): quoted-printable without lines, and `_` for a space.
-fn judge_quoted(text: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
+fn check_quoted(text: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let mut decoder = Utf8Decoder::new();
-    // Where the bytes stood that may still turn out to be ill-formed: what is pending, and the newest.
-    let mut places = [0_u64; 4];
+    // The offsets of the pending bytes and of the next one.
+    let mut offsets = [0_u64; 4];
     let mut at = 0;
     while let [first, after @ ..] = &text[at..] {
-        let place = offset + at as u64;
+        let byte_at = offset + at as u64;
         let (byte, len) = match (first, after) {
             (b'_', _) => (b' ', 1),
             (b'=', [high, low, ..]) if digit(*high).is_some() && digit(*low).is_some() => {
                 ((digit(*high).unwrap_or(0) << 4 | digit(*low).unwrap_or(0)) as u8, 3)
             }
             (b'=', _) => {
-                each(transfer(TransferErrorKind::InvalidEscape, place, decoder.offset()));
+                each(transfer(TransferErrorKind::InvalidEscape, byte_at, decoder.offset()));
                 (b'=', 1)
             }
             (byte, _) => {
                 if !byte.is_ascii() {
-                    each(transfer(TransferErrorKind::EightBit, place, decoder.offset()));
+                    each(transfer(TransferErrorKind::EightBit, byte_at, decoder.offset()));
                 }
                 (*byte, 1)
             }
         };
-        let mut judged = core::slice::from_ref(&byte);
-        while !judged.is_empty() {
+        let mut rest = core::slice::from_ref(&byte);
+        while !rest.is_empty() {
             let (before, pending) = (decoder.offset(), decoder.pending().len());
-            places[pending] = place;
-            if let Err(error) = decoder.validate(judged) {
-                each(text_error(error, places[0]));
+            offsets[pending] = byte_at;
+            if let Err(error) = decoder.validate(rest) {
+                each(text_error(error, offsets[0]));
             }
-            judged = &judged[(decoder.offset() - before) as usize..];
+            rest = &rest[(decoder.offset() - before) as usize..];
         }
         at += len;
     }
     if let Err(error) = decoder.finish() {
-        each(text_error(error, places[0]));
+        each(text_error(error, offsets[0]));
     }
 }
 

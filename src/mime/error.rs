@@ -1,17 +1,17 @@
-//! What can be wrong with a message, layer by layer.
+//! The errors of a message, by layer.
 
 use core::fmt;
 
 use super::transfer::{TransferError, TransferErrorKind};
 use crate::error::{ByteCount, ErrorKind, Utf8Error};
 
-/// The layers of a message, from the outside to the inside.
+/// The layers of a message, from the outside in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum MimeLayer {
-    /// Headers and boundaries: which parts there are.
+    /// Headers and delimiters: which parts there are.
     Structure,
-    /// The transfer encoding: which bytes they hold.
+    /// The transfer encoding: which bytes a part holds.
     Transfer,
     /// UTF-8: which text the bytes are.
     Text,
@@ -34,31 +34,33 @@ impl fmt::Display for MimeLayer {
     }
 }
 
-/// What is wrong with the headers and boundaries of a message.
+/// What is wrong with the headers and delimiters of a message.
+///
+/// Some kinds break a rule of the standards, the others are what readers of mail understand in different ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum StructureErrorKind {
-    /// A line of a header that is no field. The header ends before it, as it does for most readers.
+    /// A line of a header that is not a field. The header ends before it, as it does for most readers.
     MalformedHeader,
     /// A header with more bytes than [`MimeLimits::header_bytes`](crate::mime::MimeLimits). The rest of it is not read,
-    /// and its body is not judged.
+    /// and the text of its body is not checked.
     HeaderTooLarge,
-    /// A `Content-Type` that is not in the grammar. What stands before the fault is believed.
+    /// A `Content-Type` that is not in the grammar. What precedes the malformed byte is used.
     MalformedContentType,
-    /// `charset` parameters that do not agree: readers differ in whom they believe. The text is not judged.
+    /// `charset` parameters that differ: readers disagree about which of them counts. The text is not checked.
     ConflictingCharset,
     /// A `Content-Type` or `Content-Transfer-Encoding` that means something else to readers that do not know all of the
     /// grammar: with a comment, with white space within the type, or with a `boundary` or `charset` in pieces or in
     /// percent-encoding (RFC 2231). It is read by the whole grammar.
     AmbiguousHeader,
-    /// A second `Content-Type` or `Content-Transfer-Encoding` that says something else. The first one is believed.
+    /// A second `Content-Type` or `Content-Transfer-Encoding` with another value. The first one is used.
     ConflictingHeader,
     /// A `multipart` type without a boundary, with several that differ, or with one that is not 1 to 70 bytes of printable
-    /// ASCII, the last of them no space (RFC 2046 §5.1.1). Its body is not judged.
+    /// ASCII, the last of them not a space (RFC 2046 §5.1.1). Its body is not checked.
     BadBoundary,
-    /// A `multipart` body that ended without its first boundary: it has no parts.
+    /// A `multipart` body that ended before its first delimiter: it has no parts.
     MissingFirstBoundary,
-    /// A `multipart` body that ended without its final boundary: parts may be missing.
+    /// A `multipart` body that ended without its closing delimiter: parts may be missing.
     MissingFinalBoundary,
     /// The boundary of an open `multipart` where readers disagree about what it does: in the middle of a line, after a bare
     /// CR, before anything but padding, in the delimiter of another `multipart`, or with a line break other than that of the
@@ -68,19 +70,19 @@ pub enum StructureErrorKind {
     MissingHeaderEnd,
     /// A message that is the whole body of an attached message. Some readers lose the parts after it.
     NestedMessage,
-    /// A `multipart` or `message/rfc822` under a transfer encoding that changes bytes (RFC 2045 §6.4). It is read as
-    /// if it had none.
+    /// A `multipart` or `message/rfc822` in a transfer encoding that changes bytes (RFC 2045 §6.4). It is read as if
+    /// none were declared.
     EncodedStructure,
-    /// More parts within parts than [`MimeLimits::depth`](crate::mime::MimeLimits). The body is not judged.
+    /// More levels of parts than [`MimeLimits::depth`](crate::mime::MimeLimits). The body is not checked.
     TooDeep,
-    /// More parts than [`MimeLimits::parts`](crate::mime::MimeLimits). What follows is not judged.
+    /// More parts than [`MimeLimits::parts`](crate::mime::MimeLimits). What follows is not checked.
     TooManyParts,
     /// A line of a header with more bytes than [`MimeLimits::line_bytes`](crate::mime::MimeLimits).
     HeaderLineTooLong,
-    /// A NUL in a header, or a CR without LF (RFC 5322 §2.2), told once for each line. Some readers end the line or the
-    /// text there, and read fields that others do not see.
+    /// A NUL in a header, or a CR without LF (RFC 5322 §2.2); reported once for each line. Some readers end the line or
+    /// the text there, and find fields that others do not.
     HeaderControl,
-    /// A warning: text with bytes above `7F` where no transfer encoding is said, which means `7bit`.
+    /// A warning: text with bytes above `7F` and no declared transfer encoding, which means `7bit`.
     UndeclaredEightBit,
     /// A warning: an encoded word of more than 75 bytes (RFC 2047 §2).
     LongEncodedWord,
@@ -112,7 +114,7 @@ impl StructureErrorKind {
         }
     }
 
-    /// Whether it breaks a rule for writers that costs no reader its text.
+    /// Whether it is a warning: a rule for writers is broken, and all readers still see the same text.
     pub const fn is_warning(self) -> bool {
         matches!(self, Self::UndeclaredEightBit | Self::LongEncodedWord)
     }
@@ -124,11 +126,11 @@ impl fmt::Display for StructureErrorKind {
     }
 }
 
-/// What is wrong, in the vocabulary of its layer.
+/// What is wrong, by layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MimeErrorKind {
-    /// Headers and boundaries.
+    /// Headers and delimiters.
     Structure(StructureErrorKind),
     /// The transfer encoding.
     Transfer(TransferErrorKind),
@@ -155,7 +157,8 @@ impl MimeErrorKind {
         }
     }
 
-    /// Whether it breaks a rule for writers that costs no reader its text: a part with nothing but warnings is good.
+    /// Whether it is a warning: a rule for writers is broken, and all readers still see the same text. A part with nothing
+    /// but warnings is ok.
     pub const fn is_warning(self) -> bool {
         match self {
             Self::Structure(kind) => kind.is_warning(),
@@ -171,20 +174,20 @@ impl fmt::Display for MimeErrorKind {
     }
 }
 
-/// A fault of a message, in whatever layer. It never holds bytes of the message.
+/// An error in a message, of any layer. It holds no bytes of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct MimeError {
-    /// Position of its first byte on the wire: in the message, or in the stream that a [`BodyDecoder`] was given.
+    /// Offset of its first byte on the wire, in bytes: in the message, or in the stream of a [`BodyDecoder`].
     ///
     /// [`BodyDecoder`]: crate::mime::BodyDecoder
     pub offset: u64,
-    /// Position in the decoded body, or in the decoded bytes of an encoded word; `None` for what is not encoded:
-    /// headers and boundaries.
+    /// Offset in the decoded body, or in the decoded encoded word, in bytes; `None` for headers and delimiters, which are
+    /// not encoded.
     pub decoded_offset: Option<u64>,
     /// What is wrong.
     pub kind: MimeErrorKind,
-    /// Its bytes: decoded ones in the layer of the text, encoded ones in the others; `0` where something is missing.
+    /// Its length: in decoded bytes in the text layer, in encoded bytes in the others; `0` where something is missing.
     pub len: u8,
 }
 
@@ -215,7 +218,7 @@ impl fmt::Display for MimeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind.layer() {
             MimeLayer::Structure => "malformed message",
-            MimeLayer::Transfer => "bad transfer encoding",
+            MimeLayer::Transfer => "malformed transfer encoding",
             MimeLayer::Text => "ill-formed UTF-8",
         };
         write!(f, "{what} at byte {} (", self.offset)?;

@@ -1,4 +1,4 @@
-//! Header blocks (RFC 5322 §2.2, RFC 6532): fields as they come, and the few facts that a body needs.
+//! Headers (RFC 5322 §2.2, RFC 6532): each field is checked, and those that describe the body are kept.
 
 use alloc::vec::Vec;
 
@@ -7,38 +7,39 @@ use memchr::memchr2;
 use super::encoded_word::EncodedWords;
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::plain::trim_blanks;
-use super::verdict::{Findings, MimeLimits};
+use super::verdict::{MimeLimits, Reports};
 use crate::content_type::ContentType;
 use crate::decoder::Utf8Decoder;
 
-/// A field that a body needs, with its place in the message.
+/// A field that describes the body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Field {
-    /// As it stands, folds and all, without the last line break.
+    /// The value as written, with its folds, without the last line break.
     pub(super) value: Vec<u8>,
+    /// The offset of the value in the message.
     pub(super) offset: u64,
 }
 
-/// What a header says about its body.
+/// What a header declares about its body.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
+pub(super) struct Declared {
     pub(super) content_type: Option<Field>,
     pub(super) encoding: Option<Field>,
-    pub(super) findings: Findings,
-    /// The header was not read to its end.
+    pub(super) reports: Reports,
+    /// Whether the header was too large and not read to its end.
     pub(super) cut: bool,
 }
 
-/// What a line did.
+/// What became of a line.
 #[derive(Debug)]
 pub(super) enum Header {
-    /// There may be more.
+    /// The header may continue.
     Open,
-    /// It is over.
+    /// The header ended with this line.
     Ended,
-    /// It was over before this line, which belongs to the body.
+    /// The header ended before this line, which is part of the body.
     EndedBefore(Vec<u8>),
-    /// It is too large: so many of the bytes were taken, and nothing more is read of it.
+    /// The header is too large. So many of the bytes were taken; the rest is read as its body.
     Cut(usize),
 }
 
@@ -47,16 +48,16 @@ pub(super) enum Header {
 pub(super) struct HeaderReader {
     limits: MimeLimits,
     words: EncodedWords,
-    /// The field that is read, and the line after it.
+    /// The current field, and the line after it.
     field: Vec<u8>,
     field_at: u64,
-    /// Where in `field` the last line starts.
+    /// The position in `field` of the last line.
     line: usize,
     /// Bytes of the header so far.
     len: usize,
-    /// Whether a first line `From ...` is the envelope of an mbox.
+    /// Whether a first line `From ...` is the separator of an mbox.
     envelope: bool,
-    facts: Facts,
+    declared: Declared,
 }
 
 impl HeaderReader {
@@ -69,16 +70,16 @@ impl HeaderReader {
             line: 0,
             len: 0,
             envelope: true,
-            facts: Facts::default(),
+            declared: Declared::default(),
         }
     }
 
-    /// The header that is read is a part's, not a message's.
+    /// The next header is that of a part: `From ...` is not a separator.
     pub(super) const fn no_envelope(&mut self) {
         self.envelope = false;
     }
 
-    /// Takes bytes of one line, which stand at `offset` of the message.
+    /// Takes bytes of one line, at the offset `offset` of the message.
     pub(super) fn feed(&mut self, bytes: &[u8], offset: u64) -> Header {
         if self.field.is_empty() {
             self.field_at = offset;
@@ -88,7 +89,7 @@ impl HeaderReader {
             self.field.truncate(self.line);
             self.end_field();
             self.error(offset + room as u64, StructureErrorKind::HeaderTooLarge);
-            self.facts.cut = true;
+            self.declared.cut = true;
             return Header::Cut(room);
         }
         self.len += bytes.len();
@@ -96,31 +97,31 @@ impl HeaderReader {
         if bytes.ends_with(b"\n") { self.line() } else { Header::Open }
     }
 
-    /// A delimiter at `offset` ends the header.
+    /// Reports that the header ends at `offset` without an empty line.
     pub(super) fn missing_end(&mut self, offset: u64) {
         self.error(offset, StructureErrorKind::MissingHeaderEnd);
     }
 
-    /// Ends the header where the message or the part ends: as [`feed`](Self::feed), for a line that has no end.
+    /// Ends the header where the message or the part ends, after a last line that may have no line break.
     pub(super) fn end(&mut self) -> Header {
         let end = self.field_at + self.field.len() as u64;
         let ended = if self.line < self.field.len() { self.line() } else { Header::Ended };
         if matches!(ended, Header::Open) {
-            // Some readers do not see a field whose line has no end.
+            // Some readers ignore a field without a line break.
             self.missing_end(end);
         }
         self.end_field();
         ended
     }
 
-    /// What the header said. The reader is then as new.
-    pub(super) fn facts(&mut self) -> Facts {
+    /// What the header declared. The reader is then as new.
+    pub(super) fn declared(&mut self) -> Declared {
         (self.line, self.len, self.envelope) = (0, 0, true);
         self.field.clear();
-        core::mem::take(&mut self.facts)
+        core::mem::take(&mut self.declared)
     }
 
-    /// Judges the line at the end of the buffer, which is whole.
+    /// Reads the line at the end of the buffer.
     fn line(&mut self) -> Header {
         let line = &self.field[self.line..];
         let at = self.field_at + self.line as u64;
@@ -128,7 +129,7 @@ impl HeaderReader {
         let text = text.strip_suffix(b"\r").unwrap_or(text);
         let first = self.len == line.len();
         let too_long = (text.len() > self.limits.line_bytes).then_some(at + self.limits.line_bytes as u64);
-        let control = memchr2(b'\r', 0, text).map(|place| at + place as u64);
+        let control = memchr2(b'\r', 0, text).map(|position| at + position as u64);
         match text {
             [] => {
                 self.field.truncate(self.line);
@@ -137,7 +138,7 @@ impl HeaderReader {
             }
             [b' ' | b'\t', ..] if self.line > 0 => {}
             [b' ' | b'\t', ..] => {
-                // A continuation of nothing: readers skip it.
+                // A continuation without a field: readers skip it.
                 self.error(at, StructureErrorKind::MalformedHeader);
                 self.field.clear();
                 return Header::Open;
@@ -167,7 +168,7 @@ impl HeaderReader {
         Header::Open
     }
 
-    /// The last line starts a field: the one before it is whole.
+    /// The last line starts a field: the field before it is complete.
     fn start_field(&mut self) {
         if self.line > 0 {
             let next = self.field.split_off(self.line);
@@ -177,12 +178,12 @@ impl HeaderReader {
         }
     }
 
-    /// Judges the field in the buffer, and keeps what a body needs.
+    /// Checks the field in the buffer, and keeps it if it describes the body.
     fn end_field(&mut self) {
         self.line = 0;
         let field = core::mem::take(&mut self.field);
-        let Self { words, facts, field_at, .. } = self;
-        let findings = &mut facts.findings;
+        let Self { words, declared, field_at, .. } = self;
+        let reports = &mut declared.reports;
         let max = self.limits.errors;
         if !field.is_ascii() {
             let mut decoder = Utf8Decoder::at(*field_at);
@@ -190,11 +191,11 @@ impl HeaderReader {
             while let before = decoder.offset()
                 && let Err(error) = decoder.validate(rest)
             {
-                findings.push(raw(error), max);
+                reports.push(raw(error), max);
                 rest = &rest[(decoder.offset() - before) as usize..];
             }
         }
-        words.judge(&field, *field_at, &mut |error| findings.push(error, max));
+        words.check(&field, *field_at, &mut |error| reports.push(error, max));
 
         let Some(colon) = field.iter().position(|&byte| byte == b':') else {
             return;
@@ -202,28 +203,28 @@ impl HeaderReader {
         let (name, value) = (&field[..colon], &field[colon + 1..]);
         let value = value.strip_suffix(b"\n").unwrap_or(value);
         let value = value.strip_suffix(b"\r").unwrap_or(value);
-        let (place, is_same) = if name.eq_ignore_ascii_case(b"Content-Type") {
-            (&mut facts.content_type, is_same_type as Compare)
+        let (kept, is_same) = if name.eq_ignore_ascii_case(b"Content-Type") {
+            (&mut declared.content_type, is_same_type as Compare)
         } else if name.eq_ignore_ascii_case(b"Content-Transfer-Encoding") {
-            (&mut facts.encoding, <[u8]>::eq_ignore_ascii_case as Compare)
+            (&mut declared.encoding, <[u8]>::eq_ignore_ascii_case as Compare)
         } else {
             return;
         };
-        match place {
-            None => *place = Some(Field { value: value.to_vec(), offset: *field_at + colon as u64 + 1 }),
+        match kept {
+            None => *kept = Some(Field { value: value.to_vec(), offset: *field_at + colon as u64 + 1 }),
             Some(before) if is_same(trim_blanks(&before.value), trim_blanks(value)) => {}
             Some(_) => {
-                findings.push(MimeError::structure(*field_at, StructureErrorKind::ConflictingHeader), max);
+                reports.push(MimeError::structure(*field_at, StructureErrorKind::ConflictingHeader), max);
             }
         }
     }
 
     fn error(&mut self, offset: u64, kind: StructureErrorKind) {
-        self.facts.findings.push(MimeError::structure(offset, kind), self.limits.errors);
+        self.declared.reports.push(MimeError::structure(offset, kind), self.limits.errors);
     }
 }
 
-/// An error in bytes that stand for themselves.
+/// An error in text that is not encoded.
 fn raw(error: crate::error::Utf8Error) -> MimeError {
     MimeError {
         offset: error.offset,
@@ -233,11 +234,10 @@ fn raw(error: crate::error::Utf8Error) -> MimeError {
     }
 }
 
-/// Whether two values of a field say the same.
+/// Whether two values of a field are the same.
 type Compare = fn(&[u8], &[u8]) -> bool;
 
-/// Whether two types say the same, in any case but that of their boundaries: those that differ in nothing but case
-/// are two.
+/// Whether two types are the same in any case. Boundaries that differ in case differ.
 fn is_same_type(one: &[u8], two: &[u8]) -> bool {
     let boundary = |value| {
         let (content_type, _) = ContentType::parse_mail_prefix(value).ok()?;

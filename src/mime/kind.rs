@@ -1,25 +1,26 @@
-//! What a header makes of a part: what it is, and how its body is read.
+//! From the header of a part to its kind and to how its body is read.
 
 use alloc::string::{String, ToString};
 
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
-use super::headers::{Facts, Field};
+use super::headers::{Declared, Field};
 use super::plain::reads_alike;
 use super::transfer::{TransferEncoding, TransferErrorKind};
-use super::verdict::{Findings, MimeLimits, PartKind, PartPath, PartVerdict};
+use super::verdict::{MimeLimits, PartKind, PartPath, PartVerdict, Reports};
 use crate::content_type::{Charset, ContentType};
 use crate::delimiter::Boundary;
 
-/// Longest names that are kept: RFC 6838 §4.2 allows 127 bytes for either part of a type.
+/// The longest names that are kept: RFC 6838 §4.2 allows 127 bytes on each side of the `/`.
 const MAX_NAME: usize = 127;
 
-/// A message or a part of a multipart, whose header is read.
+/// A message, or a part of a multipart, whose header is being read.
 #[derive(Clone, Debug)]
 pub(super) struct Entity {
     path: PartPath,
-    /// A message: its path is that of the part that it is, and its body has a number of its own if it is no multipart.
+    /// Whether it is a message. The path is then that of the part that contains it; a body that is not a multipart is the
+    /// first part below that path.
     message: bool,
-    /// The part of a digest, which is a message unless it says otherwise (RFC 2046 §5.1.5).
+    /// Whether it is in a digest, where the default type is `message/rfc822` (RFC 2046 §5.1.5).
     digest: bool,
     pub(super) depth: usize,
 }
@@ -37,32 +38,32 @@ impl Entity {
         Self { path, message: false, digest, depth }
     }
 
-    /// The path of a body that is no multipart.
+    /// The path of a body that is not a multipart.
     fn leaf(self) -> PartPath {
         if self.message { self.path.child(1) } else { self.path }
     }
 }
 
-/// A part before its body.
+/// What is known about a part before its body.
 pub(super) struct Description {
     pub(super) verdict: PartVerdict,
-    /// Of a multipart.
+    /// The boundary of a multipart.
     pub(super) boundary: Option<Boundary>,
     pub(super) digest: bool,
 }
 
-/// Reads what the header says. What is wrong with that is added to its findings.
-pub(super) fn describe(entity: Entity, facts: &mut Facts, limits: &MimeLimits) -> Description {
-    let mut report = Report { findings: &mut facts.findings, max: limits.errors };
-    let value = facts.content_type.as_ref();
+/// Reads what the header declares, and adds the errors in it to those of the header.
+pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLimits) -> Description {
+    let mut report = Report { reports: &mut declared.reports, max: limits.errors };
+    let value = declared.content_type.as_ref();
     let content_type = value.and_then(|field| report.content_type(field));
     let (top, subtype) = match &content_type {
         Some(content_type) => (content_type.top(), content_type.subtype()),
         None if entity.digest && value.is_none() => ("message", "rfc822"),
         None => ("text", "plain"),
     };
-    let encoding = facts.encoding.as_ref().map_or(Some(TransferEncoding::default()), |field| {
-        // RFC 5322 allows comments where RFC 2045 has a name and nothing else.
+    let encoding = declared.encoding.as_ref().map_or(Some(TransferEncoding::default()), |field| {
+        // RFC 5322 allows a comment after the name. Readers that know only RFC 2045 do not.
         let name = field.value.split(|&byte| byte == b'(').next().unwrap_or_default();
         let encoding = TransferEncoding::of_name(name);
         if encoding.is_some() && name.len() < field.value.len() {
@@ -72,13 +73,13 @@ pub(super) fn describe(entity: Entity, facts: &mut Facts, limits: &MimeLimits) -
     });
     let type_at = value.map_or(0, |field| field.offset);
     let mut boundary = None;
-    let mut kind = if facts.cut {
+    let mut kind = if declared.cut {
         PartKind::Other
     } else if is_unknown_message(top, subtype) {
         report.structure(type_at, StructureErrorKind::AmbiguousHeader);
         PartKind::Other
-    } else if let Some(kind) = holder(top, subtype) {
-        if let Some(field) = &facts.encoding
+    } else if let Some(kind) = kind_with_parts(top, subtype) {
+        if let Some(field) = &declared.encoding
             && !encoding.is_some_and(TransferEncoding::is_identity)
         {
             report.structure(field.offset, StructureErrorKind::EncodedStructure);
@@ -100,7 +101,7 @@ pub(super) fn describe(entity: Entity, facts: &mut Facts, limits: &MimeLimits) -
     } else {
         PartKind::Other
     };
-    if let Some(field) = &facts.encoding
+    if let Some(field) = &declared.encoding
         && encoding.is_none()
         && matches!(kind, PartKind::Text | PartKind::OtherText)
     {
@@ -124,28 +125,28 @@ pub(super) fn describe(entity: Entity, facts: &mut Facts, limits: &MimeLimits) -
         decoded_bytes: 0,
         lines: 0,
         characters: (kind == PartKind::Text).then_some(0),
-        findings: Findings::default(),
+        reports: Reports::default(),
     };
     let digest = top.eq_ignore_ascii_case("multipart") && subtype.eq_ignore_ascii_case("digest");
     Description { verdict, boundary, digest }
 }
 
-/// Where faults of the header go.
+/// Adds errors to those of the header.
 struct Report<'f> {
-    findings: &'f mut Findings,
+    reports: &'f mut Reports,
     max: usize,
 }
 
 impl Report<'_> {
     fn push(&mut self, offset: u64, kind: MimeErrorKind) {
-        self.findings.push(MimeError { offset, decoded_offset: None, kind, len: 0 }, self.max);
+        self.reports.push(MimeError { offset, decoded_offset: None, kind, len: 0 }, self.max);
     }
 
     fn structure(&mut self, offset: u64, kind: StructureErrorKind) {
         self.push(offset, MimeErrorKind::Structure(kind));
     }
 
-    /// The type, as far as it can be read.
+    /// The type, up to the first byte that is malformed.
     fn content_type<'f>(&mut self, field: &'f Field) -> Option<ContentType<'f>> {
         let (content_type, error) = match ContentType::parse_mail_prefix(&field.value) {
             Ok((content_type, error)) => (Some(content_type), error),
@@ -160,7 +161,7 @@ impl Report<'_> {
         content_type
     }
 
-    /// The boundary of a multipart whose type stands at `offset`.
+    /// The boundary of a multipart whose `Content-Type` has the offset `offset`.
     fn boundary(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> Option<Boundary> {
         let boundary = content_type.and_then(Boundary::of);
         if boundary.is_none() {
@@ -169,7 +170,7 @@ impl Report<'_> {
         boundary
     }
 
-    /// Whether the charset of a text whose type stands at `offset` is judged.
+    /// The kind of a text, by its charset; its `Content-Type` has the offset `offset`.
     fn text_kind(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> PartKind {
         match content_type.map_or(Charset::Missing, ContentType::charset) {
             Charset::Utf8 | Charset::Missing => PartKind::Text,
@@ -205,14 +206,14 @@ fn is_one_of(subtype: &str, known: &[&str]) -> bool {
     known.iter().any(|known| subtype.eq_ignore_ascii_case(known))
 }
 
-/// Whether it is a subtype of `message` that nobody has registered: some readers open all of those.
+/// Whether it is a subtype of `message` that is not registered. Some readers take every subtype for a message.
 fn is_unknown_message(top: &str, subtype: &str) -> bool {
     top.eq_ignore_ascii_case("message")
         && ![&MESSAGES[..], &REPORTS, &NOT_MESSAGES].iter().any(|known| is_one_of(subtype, known))
 }
 
-/// What a type that holds parts is.
-fn holder(top: &str, subtype: &str) -> Option<PartKind> {
+/// The kind of a type with parts.
+fn kind_with_parts(top: &str, subtype: &str) -> Option<PartKind> {
     if top.eq_ignore_ascii_case("multipart") {
         Some(PartKind::Multipart)
     } else if top.eq_ignore_ascii_case("message") && is_one_of(subtype, &MESSAGES) {
@@ -233,7 +234,7 @@ fn is_text(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> 
         })
 }
 
-/// A name for a verdict: in lower case and of bounded length.
+/// A name in lower case and of bounded length, for a verdict.
 fn name(name: &str) -> String {
     name.chars().take(MAX_NAME).collect::<String>().to_ascii_lowercase()
 }

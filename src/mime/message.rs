@@ -1,10 +1,10 @@
-//! Whole messages.
+//! The validator for whole messages.
 //!
 //! ```text
 //!            empty line                      delimiter (a part)
 //!   Header ────────────> Body ───────────────────────────────────────> Header of the part
 //!     ^  └─ multipart ─> Between (preamble) ─────── delimiter ───────> Header of the first part
-//!     └──── message ───┘ Between (epilogue) <── final delimiter ────── Body
+//!     └──── message ───┘ Between (epilogue) <── closing delimiter ──── Body
 //! ```
 
 use alloc::boxed::Box;
@@ -14,22 +14,22 @@ use memchr::memchr_iter;
 
 use super::body::{BodyDecoder, BodyPiece};
 use super::error::{MimeError, MimeLayer, StructureErrorKind};
-use super::headers::{Facts, Header, HeaderReader};
+use super::headers::{Declared, Header, HeaderReader};
 use super::kind::{Entity, describe};
 use super::multipart::{Event, Mode, Splitter};
 use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
 use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};
 use crate::delimiter::Delimiter;
 
-/// Judges the text of a message (RFC 5322, RFC 2045 to 2049, RFC 6532), which is taken in chunks of any size.
+/// Checks the text of a message (RFC 5322, RFC 2045 to 2049, RFC 6532), in chunks of any size.
 ///
-/// It walks headers, multiparts in multiparts, and messages in messages, decodes the body of every part that is text,
-/// and says of each whether it is well-formed UTF-8; of headers, whether their raw bytes and their encoded words
-/// are. The same message gives the same verdict, however it is cut. Memory is constant but for the verdicts, whose
-/// number is bounded ([`MimeLimits`]). Nothing is repaired, and nothing panics.
+/// It reads headers, multiparts in multiparts and messages in messages, decodes the body of every part that is text, and
+/// reports for each whether it is well-formed UTF-8. The raw bytes of headers and their encoded words are checked too. The
+/// same message gives the same verdict, however it is cut into chunks. Memory is constant except for the verdicts, whose
+/// number is limited ([`MimeLimits`]). Nothing is repaired, and nothing panics.
 ///
-/// A message that readers understand in more than one way is refused for that ([`StructureErrorKind`]): what one of
-/// them shows is not what was judged. Line breaks may be CRLF, as on the wire, or LF, as in files.
+/// A message that readers understand in different ways has an error for that ([`StructureErrorKind`]), because what one of
+/// them shows is not what was checked. Line breaks may be CRLF, as on the wire, or LF, as in files.
 ///
 /// ```
 /// use utf8_codec::ErrorKind;
@@ -68,11 +68,11 @@ pub struct MessageValidator {
     /// The multiparts that are open, the outermost first.
     open: Vec<Open>,
     verdicts: Vec<PartVerdict>,
-    /// Held bytes on their way back to content.
+    /// An empty buffer, kept to be exchanged for the released bytes of the splitter.
     spare: Vec<u8>,
 }
 
-/// What the content is.
+/// What the next content is part of.
 #[derive(Clone, Debug)]
 enum Reading {
     Header(Entity),
@@ -83,13 +83,13 @@ enum Reading {
     Between,
 }
 
-/// Text that is judged.
+/// The body of a text that is checked.
 #[derive(Clone, Debug)]
 struct TextBody {
     decoder: BodyDecoder,
-    /// No transfer encoding was said.
+    /// Whether no transfer encoding was declared.
     undeclared: bool,
-    /// The last line has no end so far.
+    /// Whether the last line has no line break so far.
     open_line: bool,
 }
 
@@ -134,23 +134,23 @@ impl MessageValidator {
         Self::build(limits, self.lenient)
     }
 
-    /// Overlooks what [`TransferDecoder::lenient`] does. To be called before the first byte.
+    /// Accepts in `base64` what [`TransferDecoder::lenient`] accepts. To be called before the first byte.
     #[must_use]
     pub fn lenient(self) -> Self {
         Self::build(self.limits, true)
     }
 
-    /// Bytes taken so far.
+    /// Offset of the next byte of the message.
     pub const fn offset(&self) -> u64 {
         self.splitter.offset()
     }
 
-    /// Whether no error was found so far, in the parts whose header is complete.
+    /// Whether no error was found so far in the parts whose header is complete.
     pub fn is_ok(&self) -> bool {
         self.verdicts.iter().all(PartVerdict::is_ok)
     }
 
-    /// Takes the next chunk.
+    /// Checks the next chunk.
     pub fn feed(&mut self, chunk: &[u8]) {
         let mut rest = chunk;
         while let Some(event) = self.splitter.next(&mut rest, self.mode()) {
@@ -158,7 +158,7 @@ impl MessageValidator {
         }
     }
 
-    /// Ends the message: what is to be said about it. The validator is then as new.
+    /// Ends the message and returns the verdict. The validator is then as new.
     pub fn finish(&mut self) -> MessageVerdict {
         // More than once: the last line of a header may be a delimiter instead of a field, or the header may be that of a
         // message, whose own header follows.
@@ -212,7 +212,7 @@ impl MessageValidator {
                 Header::Ended => self.begin_body(offset + bytes.len() as u64),
                 Header::EndedBefore(line) => self.begin_body_with(&line),
                 Header::Cut(taken) => {
-                    // It was split by the rules of a header. What is left of it is split again, by those of a body.
+                    // The rest was split as a header. It is split again as a body.
                     let rest = &bytes[taken..];
                     self.splitter.rewind(rest, false);
                     self.begin_body(offset + taken as u64);
@@ -241,16 +241,16 @@ impl MessageValidator {
         }
     }
 
-    /// The delimiter of a multipart stands where readers disagree about it.
+    /// Reports the boundary of a multipart where readers disagree about it.
     fn ambiguous(&mut self, level: usize, offset: u64) {
         let max = self.limits.errors;
         if let Some(verdict) = self.open.get(level).and_then(|open| self.verdicts.get_mut(open.verdict)) {
-            verdict.findings.push(MimeError::structure(offset, StructureErrorKind::AmbiguousDelimiter), max);
+            verdict.reports.push(MimeError::structure(offset, StructureErrorKind::AmbiguousDelimiter), max);
         }
     }
 
     fn delimiter(&mut self, level: usize, delimiter: Delimiter, offset: u64) {
-        // The header of a message may be followed by that of the message in it, which is then empty.
+        // The body of a header may be a message, whose own header is then empty.
         while matches!(self.reading, Reading::Header(_)) {
             self.header.missing_end(offset);
             self.end_header();
@@ -259,10 +259,10 @@ impl MessageValidator {
         self.close(level + 1, offset);
         self.reading = Reading::Between;
         if delimiter == Delimiter::Close {
-            // It is whole, unless it never began.
-            let whole = self.open.pop_if(|open| open.children > 0);
+            // It is complete if it had a part.
+            let complete = self.open.pop_if(|open| open.children > 0);
             self.splitter.close(level);
-            if whole.is_none() {
+            if complete.is_none() {
                 self.close(level, offset);
             }
             return;
@@ -278,18 +278,18 @@ impl MessageValidator {
         }
     }
 
-    /// Nothing more is judged: the message says so once.
+    /// Stops checking, and reports that once, for the whole message.
     fn too_many_parts(&mut self, offset: u64) {
         let max = self.limits.errors;
         if let Some(message) = self.verdicts.first_mut() {
-            message.findings.push(MimeError::structure(offset, StructureErrorKind::TooManyParts), max);
+            message.reports.push(MimeError::structure(offset, StructureErrorKind::TooManyParts), max);
         }
         self.open.clear();
         self.splitter.close(0);
         self.reading = Reading::Between;
     }
 
-    /// The header is over, wherever it stands: the body begins, though it may be empty.
+    /// Ends the header, if one is being read. The body begins, and may be empty.
     fn end_header(&mut self) {
         if matches!(self.reading, Reading::Header(_)) {
             match self.header.end() {
@@ -299,27 +299,27 @@ impl MessageValidator {
         }
     }
 
-    /// The body begins with a line that was taken for one of the header.
+    /// Begins the body with a line that was read as one of the header.
     fn begin_body_with(&mut self, line: &[u8]) {
         self.splitter.rewind(line, true);
         self.begin_body(self.splitter.offset());
         self.feed(line);
     }
 
-    /// The header is over, and the body stands at `offset`.
+    /// Begins the body at the offset `offset`.
     fn begin_body(&mut self, offset: u64) {
-        let facts = self.header.facts();
+        let declared = self.header.declared();
         let Reading::Header(entity) = core::mem::replace(&mut self.reading, Reading::Other) else { return };
-        self.begin(entity, facts, offset);
+        self.begin(entity, declared, offset);
     }
 
-    fn begin(&mut self, entity: Entity, mut facts: Facts, offset: u64) {
+    fn begin(&mut self, entity: Entity, mut declared: Declared, offset: u64) {
         let depth = entity.depth;
-        let description = describe(entity, &mut facts, &self.limits);
+        let description = describe(entity, &mut declared, &self.limits);
         let boundary = description.boundary;
         let digest = description.digest;
-        let undeclared = facts.encoding.is_none();
-        let verdict = PartVerdict { offset, findings: facts.findings, ..description.verdict };
+        let undeclared = declared.encoding.is_none();
+        let verdict = PartVerdict { offset, reports: declared.reports, ..description.verdict };
         let (kind, path) = (verdict.kind, verdict.path.clone());
         let encoding = verdict.encoding.filter(|_| !undeclared).unwrap_or(TransferEncoding::EightBit);
         let known = verdict.encoding.is_some();
@@ -351,7 +351,7 @@ impl MessageValidator {
         };
     }
 
-    /// Ends the body of a part that holds no others.
+    /// Ends the body of a part without parts.
     fn end_body(&mut self) {
         let max = self.limits.errors;
         let reading = core::mem::replace(&mut self.reading, Reading::Between);
@@ -364,7 +364,7 @@ impl MessageValidator {
                 verdict.lines += u64::from(open_line);
                 if undeclared && verdict.characters != Some(verdict.decoded_bytes) {
                     let kind = StructureErrorKind::UndeclaredEightBit;
-                    verdict.findings.push(MimeError::structure(verdict.offset, kind), max);
+                    verdict.reports.push(MimeError::structure(verdict.offset, kind), max);
                 }
             }
             Reading::OtherText(mut body) => {
@@ -375,7 +375,7 @@ impl MessageValidator {
         }
     }
 
-    /// Closes all but the outermost `level` multiparts at `offset`, where their final boundaries are missing.
+    /// Closes all but the outermost `level` multiparts at `offset`, where their closing delimiters are missing.
     fn close(&mut self, level: usize, offset: u64) {
         let max = self.limits.errors;
         for open in self.open.drain(level.min(self.open.len())..) {
@@ -384,14 +384,14 @@ impl MessageValidator {
                 _ => StructureErrorKind::MissingFinalBoundary,
             };
             if let Some(verdict) = self.verdicts.get_mut(open.verdict) {
-                verdict.findings.push(MimeError::structure(offset, kind), max);
+                verdict.reports.push(MimeError::structure(offset, kind), max);
             }
         }
         self.splitter.close(level);
     }
 }
 
-/// Counts a piece of text.
+/// Counts the lines and characters of a piece of text.
 fn count(verdict: &mut PartVerdict, open_line: &mut bool, piece: BodyPiece<'_>, max: usize) {
     let characters = match piece {
         BodyPiece::Text(text) => {
@@ -403,21 +403,21 @@ fn count(verdict: &mut PartVerdict, open_line: &mut bool, piece: BodyPiece<'_>, 
             *open_line = true;
             1
         }
-        BodyPiece::Fault(error) => {
+        BodyPiece::Error(error) => {
             *open_line |= error.kind.layer() == MimeLayer::Text;
-            verdict.findings.push(error, max);
+            verdict.reports.push(error, max);
             0
         }
     };
     verdict.characters = verdict.characters.map(|before| before + characters);
 }
 
-/// Counts bytes of text that is not judged.
+/// Counts the lines of text that is not checked.
 fn count_bytes(verdict: &mut PartVerdict, piece: TransferPiece<'_>, max: usize) {
     match piece {
         TransferPiece::Bytes(decoded) => {
             verdict.lines += memchr_iter(b'\n', decoded.bytes()).count() as u64;
         }
-        TransferPiece::Fault(error) => verdict.findings.push(error.into(), max),
+        TransferPiece::Error(error) => verdict.reports.push(error.into(), max),
     }
 }

@@ -1,8 +1,54 @@
-//! MIME: the text of bodies and of whole messages, judged while they stream.
+//! Mail: the text of encoded bodies and of whole messages, checked while they stream. Feature `mime`.
 //!
-//! [`BodyDecoder`] takes one body under its transfer encoding, [`MessageValidator`](crate::mime::MessageValidator) a whole
-//! message (RFC 5322, RFC 2045 to 2049, RFC 6532). Neither does I/O, neither holds more than a header and a few
-//! kibibytes.
+//! For mail servers, milters, LMTP and SMTP filters, archives and test suites. Nothing here does I/O; the crate only needs an
+//! allocator (`no_std`). With the feature `io`, [`MessageValidator::read`] takes a message from an `AsyncRead` of tokio.
+//!
+//! | input | type | output |
+//! |---|---|---|
+//! | one body in a transfer encoding | [`TransferDecoder`] | its bytes, each with its offset on the wire, and errors |
+//! | one text body in a transfer encoding | [`BodyDecoder`] | `&str` pieces and errors |
+//! | a message | [`MessageValidator`] | a [`MessageVerdict`]: kind, size and errors of each part |
+//!
+//! ```
+//! use utf8_codec::mime::{MessageValidator, MimeLayer};
+//!
+//! let mail = b"Content-Type: text/plain; charset=utf-8\r\n\
+//!     Content-Transfer-Encoding: quoted-printable\r\n\r\ncaf=C3=A9 caf=C3\r\n";
+//! let mut validator = MessageValidator::new();
+//! for chunk in mail.chunks(16) {
+//!     validator.feed(chunk);
+//! }
+//! let verdict = validator.finish();
+//! let (part, error) = verdict.first_error().expect("half a character");
+//! assert_eq!((part.path.to_string().as_str(), error.kind.layer()), ("1", MimeLayer::Text));
+//! // On the wire, and in the decoded text.
+//! assert_eq!((error.offset, error.decoded_offset), (101, Some(9)));
+//! assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 101 (9 decoded, MissingContinuation, 1 byte)");
+//! ```
+//!
+//! # Errors
+//!
+//! A [`MimeError`] belongs to one of three layers: the structure (headers and delimiters), the transfer encoding, and the text.
+//! It has an absolute offset on the wire and, where the bytes are encoded, one in the decoded body. It holds no bytes of the
+//! message. Decoding continues after every error.
+//!
+//! What readers of mail understand in different ways is an error in the structure, even if RFC 2046 allows it: one of them
+//! would show text that was not checked. Such are a boundary in the middle of a line ([`StructureErrorKind::AmbiguousDelimiter`]),
+//! comments in a `Content-Type` ([`StructureErrorKind::AmbiguousHeader`]) or a header without an end
+//! ([`StructureErrorKind::MissingHeaderEnd`]). Generated messages are compared with Python's `email`, Go's `mime/multipart`,
+//! mail-parser and mailparse (`tests/mail_readers` in the repository).
+//!
+//! # Limits
+//!
+//! [`MimeLimits`] bounds the levels of parts, the parts, the bytes of a header and of a line, and the errors that are kept. Text in
+//! charsets other than UTF-8 and US-ASCII, images and other types are counted and not checked. A transfer encoding that RFC 2045
+//! does not define is an error. `message/rfc822`, `message/global` and `message/news` are opened, other subtypes of `message` are
+//! not.
+//!
+//! # Cost
+//!
+//! Every byte is decoded and checked once. Memory is constant: a header while it is read, 13 KiB for an encoded body, and the
+//! verdicts. Work is linear in the length of the message, whatever is in it.
 
 mod body;
 mod encoded_word;

@@ -11,8 +11,8 @@
 //! multipart is open everything is content, and nothing is held or searched.
 //!
 //! Readers disagree about delimiters: some look at the start of a line only, some find one in the middle of it; some end lines
-//! at a bare CR; some ignore what follows the boundary. So there is one rule: the bytes `--boundary` of an open multipart stand
-//! only in delimiter lines of that multipart, and in those there is nothing about which readers disagree. All else is
+//! at a bare CR; some ignore what follows the boundary. So there is one rule: the bytes `--boundary` of an open multipart occur
+//! in delimiter lines of that multipart only, and in those there is nothing about which readers disagree. Anything else is an
 //! [`Event::Ambiguous`].
 
 use alloc::vec::Vec;
@@ -22,15 +22,14 @@ use memchr::memmem;
 
 use crate::delimiter::{Boundary, Delimiter, LineBreak};
 
-/// The longest delimiter line, without its line break: padding counts as what a transport added only as far as a line may be
-/// long.
+/// The longest delimiter line, without its line break: no transport writes longer lines when it adds padding.
 const MAX_LINE: usize = 998;
 
 /// How content is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// A header: line by line, each with its line break. Delimiters are searched at the start of lines only: nobody searches
-    /// a field for them.
+    /// A header: line by line, each with its line break. Delimiters are searched at the start of lines only: no reader
+    /// searches a field for them.
     Lines,
     /// A body: as much as there is.
     Bulk,
@@ -44,7 +43,7 @@ pub(super) enum Event<'c> {
     Released,
     /// A delimiter of the multipart at `level`, the outermost being 0.
     Delimiter { level: usize, delimiter: Delimiter, offset: u64 },
-    /// The boundary of the multipart at `level` stands at `offset` where readers disagree about what it does.
+    /// The boundary of the multipart at `level` is at `offset`, and readers disagree about its meaning there.
     Ambiguous { level: usize, offset: u64 },
 }
 
@@ -83,7 +82,7 @@ pub(super) struct Splitter {
     held_break: usize,
     /// Whether the candidate is at the start of a line.
     is_line_start: bool,
-    /// The line break before that line where it was not held, but given out as the end of a header.
+    /// The line break before that line if it was not held because it ended a header.
     header_break: Option<LineBreak>,
     /// The last byte taken.
     last: u8,
@@ -117,7 +116,7 @@ impl Splitter {
         self.offset
     }
 
-    /// Takes back the last content, a line or the rest of one: it comes again.
+    /// Takes back the last content, a line or the rest of one, which is about to be fed again.
     pub(super) const fn rewind(&mut self, bytes: &[u8], whole_line: bool) {
         self.offset -= bytes.len() as u64;
         self.state = if whole_line { State::Start } else { State::Text };
@@ -144,7 +143,7 @@ impl Splitter {
         }
     }
 
-    /// Exchanges the released bytes for an empty buffer. They end where the held ones start.
+    /// Exchanges the released bytes for an empty buffer. Returns the offset of their end.
     pub(super) fn swap_released(&mut self, buffer: &mut Vec<u8>) -> u64 {
         core::mem::swap(&mut self.released, buffer);
         self.offset - self.held.len() as u64
@@ -179,7 +178,7 @@ impl Splitter {
         }
     }
 
-    /// What is still held at the end of the message.
+    /// The next event at the end of the message, from what is still held; `None` if nothing is.
     pub(super) fn finish(&mut self) -> Option<Event<'static>> {
         if let Some(due) = self.due.take() {
             return Some(due);
@@ -193,20 +192,20 @@ impl Splitter {
         event
     }
 
-    /// Looks at the first byte of a line.
+    /// Reads the first byte of a line.
     fn begin_line(&mut self, byte: u8) {
         (self.held_break, self.is_line_start) = (0, true);
         self.state = if byte == b'-' && !self.open.is_empty() { State::Candidate } else { State::Text };
     }
 
-    /// Looks at the byte after a line break, or after the CR of one.
+    /// Reads the byte after a line break, or after the CR of one.
     fn after_break(&mut self, byte: u8, rest: &mut &[u8]) -> Option<Event<'static>> {
-        let is_whole = self.held.ends_with(b"\n");
-        if !is_whole && byte == b'\n' {
+        let is_complete = self.held.ends_with(b"\n");
+        if !is_complete && byte == b'\n' {
             self.hold(rest, 1);
             return None;
         }
-        if is_whole && byte == b'-' {
+        if is_complete && byte == b'-' {
             (self.held_break, self.is_line_start) = (self.held.len(), true);
             self.state = State::Candidate;
             return None;
@@ -215,13 +214,13 @@ impl Splitter {
         self.release(self.held.len())
     }
 
-    /// Looks at the next byte of what may become `--boundary`.
+    /// Reads the next byte of what may become `--boundary`.
     fn candidate(&mut self, byte: u8, rest: &mut &[u8], mode: Mode) -> Option<Event<'static>> {
         let seen = &self.held[self.held_break..];
         if let Some(level) = self.level_with(seen, byte) {
-            let is_whole = self.open[level].boundary.dashed().len() == seen.len() + 1;
+            let is_complete = self.open[level].boundary.dashed().len() == seen.len() + 1;
             self.hold(rest, 1);
-            if !is_whole {
+            if !is_complete {
                 return None;
             }
             if self.is_line_start {
@@ -233,7 +232,7 @@ impl Splitter {
             self.due = self.release(self.held.len());
             return Some(Event::Ambiguous { level, offset });
         }
-        // A boundary may still start within what was held, but not at the start of a line.
+        // A boundary may still start within the held bytes, in the middle of the line.
         let next = match mode {
             Mode::Lines => None,
             Mode::Bulk => (1..seen.len()).find(|&at| self.level_with(&seen[at..], byte).is_some()),
@@ -247,16 +246,16 @@ impl Splitter {
         self.release(len)
     }
 
-    /// The multipart whose `--boundary` starts with these bytes: one of which they are all, if there is one.
+    /// The multipart whose `--boundary` starts with these bytes, preferably one whose `--boundary` they complete.
     fn level_with(&self, seen: &[u8], byte: u8) -> Option<usize> {
         let starts = |open: &Open| {
             let dashed = open.boundary.dashed();
             dashed.starts_with(seen) && dashed.get(seen.len()) == Some(&byte)
         };
-        let is_whole = |open: &Open| open.boundary.dashed().len() == seen.len() + 1;
+        let is_complete = |open: &Open| open.boundary.dashed().len() == seen.len() + 1;
         self.open
             .iter()
-            .position(|open| is_whole(open) && starts(open))
+            .position(|open| is_complete(open) && starts(open))
             .or_else(|| self.open.iter().position(starts))
     }
 
@@ -280,7 +279,7 @@ impl Splitter {
         }
     }
 
-    /// Decides what the held line is, which ends in this line break or with the message.
+    /// Decides about the held line, which ends with this line break or, without one, with the message.
     fn end_line(&mut self, line_break: Option<LineBreak>, mode: Mode) -> Event<'static> {
         let line = &self.held[self.held_break..];
         let text = if line_break == Some(LineBreak::CrLf) { &line[..line.len() - 1] } else { line };
@@ -316,8 +315,8 @@ impl Splitter {
         Event::Ambiguous { level, offset }
     }
 
-    /// The held line starts with a boundary and is not its delimiter: it is content, but for a CR that may be of its line
-    /// break.
+    /// Makes the held line, which starts with a boundary and is not a delimiter, content. A CR at its end stays held: it may
+    /// be part of the line break before a delimiter.
     fn not_a_delimiter(&mut self, mode: Mode) -> Event<'static> {
         let line = &self.held[self.held_break..];
         let level =
@@ -329,7 +328,7 @@ impl Splitter {
         event
     }
 
-    /// Where the line or the candidate that is held starts.
+    /// The offset of the held line or candidate.
     fn line_offset(&self) -> u64 {
         self.offset - (self.held.len() - self.held_break) as u64
     }
@@ -348,14 +347,14 @@ impl Splitter {
         self.take(rest, len)
     }
 
-    /// The content up to what may be a delimiter; of a line break before that, or at the end of the chunk, up to that.
+    /// The content up to what may be a delimiter, or up to the line break before that or at the end of the chunk.
     fn text<'c>(&mut self, rest: &mut &'c [u8]) -> &'c [u8] {
         if self.open.is_empty() {
             return self.take(rest, rest.len());
         }
         let bytes = *rest;
         let candidate = memmem::find(bytes, &self.common).or_else(|| {
-            // The chunk may end inside of one.
+            // The chunk may end inside it.
             let len = (1..self.common.len()).rev().find(|&len| bytes.ends_with(&self.common[..len]))?;
             Some(bytes.len() - len)
         });
@@ -390,7 +389,7 @@ impl Splitter {
         self.held.extend_from_slice(taken);
     }
 
-    /// Makes the first `len` held bytes content; what is left is no longer after a line break.
+    /// Makes the first `len` held bytes content, with the line break among them.
     fn release(&mut self, len: usize) -> Option<Event<'static>> {
         self.released.extend(self.held.drain(..len));
         self.held_break = 0;

@@ -1,14 +1,14 @@
-//! Fields as readers see them that know `;`, `=` and quotes, and nothing else of the grammar.
+//! `Content-Type` as simple readers read it: split at `;` and `=`, with quotes and nothing else of the grammar.
 //!
-//! There are many. Comments (RFC 5322 §3.2.2), white space within the type, and parameters in pieces or in percent-encoding
-//! (RFC 2231) mean something else to them than to a reader of the whole grammar.
+//! Many readers of mail do that. Comments (RFC 5322 §3.2.2), white space in the type, and parameters in pieces or in
+//! percent-encoding (RFC 2231) mean something else to them than to a reader of the full grammar.
 
 use alloc::vec::Vec;
 
 use crate::content_type::ContentType;
 
-/// Whether such a reader sees the same boundaries and charsets, and the same type: of a part that holds no others, the same
-/// before the `/`.
+/// Whether a simple reader finds the boundaries, the charsets and the type of `content_type` in `value`. A comment after a type
+/// without parts makes no difference.
 pub(super) fn reads_alike(value: &[u8], content_type: &ContentType<'_>) -> bool {
     let (top, subtype) = (content_type.top(), content_type.subtype());
     let holds_parts = ["multipart", "message"].iter().any(|holder| top.eq_ignore_ascii_case(holder));
@@ -26,7 +26,7 @@ pub(super) fn reads_alike(value: &[u8], content_type: &ContentType<'_>) -> bool 
         })
 }
 
-/// What is left without the white space and the line breaks of folds at both ends.
+/// Removes white space and the line breaks of folds at both ends.
 pub(super) fn trim_blanks(value: &[u8]) -> &[u8] {
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     let start = value.iter().take_while(|byte| is_blank(byte)).count();
@@ -34,7 +34,7 @@ pub(super) fn trim_blanks(value: &[u8]) -> &[u8] {
     &rest[..rest.len() - rest.iter().rev().take_while(|byte| is_blank(byte)).count()]
 }
 
-/// What stands between the semicolons that are not in quotes.
+/// The segments between semicolons that are not in quotes.
 struct Segments<'v> {
     rest: Option<&'v [u8]>,
 }
@@ -60,7 +60,7 @@ impl<'v> Iterator for Segments<'v> {
     }
 }
 
-/// The name and the value without its quotes.
+/// Splits a parameter into its name and its value without quotes.
 fn parameter(segment: &[u8]) -> Option<(&[u8], Vec<u8>)> {
     let equals = segment.iter().position(|&byte| byte == b'=')?;
     let (name, value) = (trim_blanks(&segment[..equals]), trim_blanks(&segment[equals + 1..]));
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_some_readers_know_is_not_alike() {
+    fn comments_and_rfc_2231_are_read_differently() {
         for (value, expected) in [
             (&b"text/plain"[..], true),
             (b" TEXT/plain ; Charset = \"utf-8\"; ", true),

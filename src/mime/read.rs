@@ -1,4 +1,4 @@
-//! A message out of a reader of tokio.
+//! A message from an `AsyncRead` of tokio.
 
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -9,11 +9,11 @@ use tokio::io::{AsyncRead, ReadBuf};
 use super::message::MessageValidator;
 use super::verdict::MessageVerdict;
 
-/// Bytes of one read.
+/// Bytes in one read.
 const CHUNK: usize = 16 * 1024;
 
 impl MessageValidator {
-    /// Takes a message from a reader, up to its end, and says what is to be said about it.
+    /// Reads a message from a reader up to its end, and returns the verdict.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -29,11 +29,11 @@ impl MessageValidator {
     ///
     /// # Errors
     ///
-    /// Those of the reader. What was read before is kept: the call can be repeated, and goes on.
+    /// Those of the reader. What was read before is kept: the call can be repeated and continues after it.
     ///
     /// # Cancel safety
     ///
-    /// It is cancel safe: all bytes that were read are in the validator, and the next call goes on after them.
+    /// Cancel safe: all bytes that were read are in the validator, and the next call continues after them.
     pub async fn read<R>(&mut self, reader: &mut R) -> io::Result<MessageVerdict>
     where
         R: AsyncRead + Unpin + ?Sized,

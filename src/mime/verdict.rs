@@ -1,4 +1,4 @@
-//! What is said about a message and its parts.
+//! The verdict on a message and on its parts.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,34 +7,34 @@ use core::fmt;
 use super::error::MimeError;
 use super::transfer::TransferEncoding;
 
-/// The bounds of a [`MessageValidator`](crate::mime::MessageValidator). Each of them stands against an attack.
+/// The limits of a [`MessageValidator`](crate::mime::MessageValidator). Each of them bounds the cost of an attack.
+///
+/// The type is `#[non_exhaustive]`: start from [`Default`] and assign the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MimeLimits {
-    /// Parts within parts; 32 unless said otherwise.
+    /// Levels of parts within parts. The default is 32.
     ///
-    /// Each level costs memory and a comparison for every line that may be a boundary: a message of nothing but
-    /// nested multiparts makes recursive readers run out of stack, and others out of time.
+    /// Each level costs memory, and a comparison wherever a delimiter may be. A message of nothing but nested multiparts
+    /// makes recursive readers run out of stack.
     pub depth: usize,
-    /// Parts of a message, those that hold others counted, too; 1,000 unless said otherwise.
+    /// Parts in a message, including those that contain others. The default is 1,000.
     ///
-    /// A part takes a few bytes on the wire and a few hundred in a verdict: a message of a million empty parts is
-    /// small to send and large to keep.
+    /// A part takes a few bytes on the wire and a few hundred in a verdict.
     pub parts: usize,
-    /// Bytes of one header; 256 KiB unless said otherwise.
+    /// Bytes in one header. The default is 256 KiB.
     ///
-    /// A header has no end but an empty line, and a field is held until it is whole: without a bound a peer that
-    /// never sends the empty line takes all memory.
+    /// A field is kept until it is complete: without a limit, a peer that never ends it could fill the memory.
     pub header_bytes: usize,
-    /// Bytes of one line, without its line break, in headers and in bodies other than `base64` and `binary`; 998
-    /// unless said otherwise (RFC 5322 §2.1.1).
+    /// Bytes in one line, without its line break, in headers and in bodies other than `base64` and `binary`. The default
+    /// is 998 (RFC 5322 §2.1.1).
     ///
-    /// Programs with buffers of that size split longer lines, and the rest of the line becomes a field or a boundary
-    /// that no one before them saw.
+    /// Programs with buffers of that size split longer lines, so the rest of a line becomes a field or a delimiter that no
+    /// earlier program saw.
     pub line_bytes: usize,
-    /// Errors, and as many warnings, that are kept for each part; 16 unless said otherwise. All are counted.
+    /// Errors kept for each part, and warnings as well. The default is 16. All of them are counted.
     ///
-    /// A body of nothing but ill-formed bytes has an error for each.
+    /// A body of nothing but ill-formed bytes has an error for each byte.
     pub errors: usize,
 }
 
@@ -44,16 +44,15 @@ impl Default for MimeLimits {
     }
 }
 
-/// Where a part stands in a message: `1.2` is the second part of the first one, counted as IMAP does (RFC 3501
-/// §6.4.5).
+/// The path of a part in a message: `1.2` is the second part of the first one, counted as in IMAP (RFC 3501 §6.4.5).
 ///
-/// A message that is not multipart has the one part `1`. The header and the boundaries of a message that is multipart
-/// are `0`, as no part has that number.
+/// A message that is not multipart has the one part `1`. `0` stands for the header and the delimiters of a multipart
+/// message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PartPath(pub(super) Vec<u32>);
 
 impl PartPath {
-    /// The numbers, the outermost first; none for the message itself.
+    /// The numbers, the outermost first; empty for the message itself.
     pub fn numbers(&self) -> &[u32] {
         &self.0
     }
@@ -75,32 +74,32 @@ impl fmt::Display for PartPath {
     }
 }
 
-/// What a part is to a validator.
+/// How a validator treats a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PartKind {
-    /// Text that was judged: UTF-8, by any of its labels, `us-ascii`, which is a part of it, or no charset at all.
+    /// Text that is checked: in UTF-8 by any of its labels, in `us-ascii`, or without a declared charset.
     Text,
-    /// Text in another charset, or in no known transfer encoding: its bytes were counted, its text was not judged.
+    /// Text in another charset, or in an unknown transfer encoding: its bytes are counted, the text is not checked.
     OtherText,
-    /// Anything else that holds no parts.
+    /// Anything else without parts.
     Other,
     /// `multipart/*`.
     Multipart,
-    /// `message/rfc822` and its like.
+    /// `message/rfc822`, `message/global` or `message/news`.
     Message,
 }
 
-/// The faults of a part: the first ones, and how many there were.
+/// The first errors and warnings of a part, and how many there are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Findings {
+pub(super) struct Reports {
     errors: Vec<MimeError>,
     warnings: Vec<MimeError>,
     error_count: u64,
     warning_count: u64,
 }
 
-impl Findings {
+impl Reports {
     pub(super) fn push(&mut self, error: MimeError, max: usize) {
         let (kept, count) = if error.kind.is_warning() {
             (&mut self.warnings, &mut self.warning_count)
@@ -114,72 +113,73 @@ impl Findings {
     }
 }
 
-/// What is said about one part.
+/// The verdict on one part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PartVerdict {
-    /// Where it stands.
+    /// Its path.
     pub path: PartPath,
-    /// What it is.
+    /// How it was treated.
     pub kind: PartKind,
     /// Its type in lower case, without parameters: `text/plain`.
     pub content_type: String,
-    /// Its charset in lower case, `utf-8` for every label of that; `None` where none is said.
+    /// Its charset in lower case, `utf-8` for every label of UTF-8; `None` if none is declared.
     pub charset: Option<String>,
-    /// Its transfer encoding; `7bit` where none is said, `None` for one that is not known.
+    /// Its transfer encoding: `7bit` if none is declared, `None` if the declared one is unknown.
     pub encoding: Option<TransferEncoding>,
-    /// Position of the first byte of its body in the message.
+    /// Offset of its body in the message, in bytes.
     pub offset: u64,
-    /// Bytes of its body, as they stand in the message.
+    /// Length of its body in the message, in bytes; `0` if it contains parts.
     pub bytes: u64,
-    /// Bytes of its text, decoded; `0` for what is not text.
+    /// Length of its decoded text, in bytes; `0` if it is not text.
     pub decoded_bytes: u64,
-    /// Lines of its text: line feeds, and, where it was judged, a last line without one.
+    /// Lines of its text: line feeds and, if the text was checked, a last line without one.
     pub lines: u64,
-    /// Characters of its text that are well-formed; `None` where it was not judged.
+    /// Well-formed characters of its text; `None` if it was not checked.
     pub characters: Option<u64>,
-    pub(super) findings: Findings,
+    pub(super) reports: Reports,
 }
 
 impl PartVerdict {
     /// Whether it has no error. Warnings do not count.
     pub const fn is_ok(&self) -> bool {
-        self.findings.error_count == 0
+        self.reports.error_count == 0
     }
 
-    /// Whether it is text, judged or not.
+    /// Whether it is text, checked or not.
     pub const fn is_text(&self) -> bool {
         matches!(self.kind, PartKind::Text | PartKind::OtherText)
     }
 
-    /// The first errors of its header and its body, in the order in which they were found.
+    /// The first errors of its header and its body, in the order in which they were found: at most
+    /// [`MimeLimits::errors`].
     pub fn errors(&self) -> &[MimeError] {
-        &self.findings.errors
+        &self.reports.errors
     }
 
     /// How many errors there are.
     pub const fn error_count(&self) -> u64 {
-        self.findings.error_count
+        self.reports.error_count
     }
 
-    /// The first warnings: rules for writers that were broken at no cost for readers.
+    /// The first warnings: broken rules for writers that cost no reader its text. At most [`MimeLimits::errors`].
     pub fn warnings(&self) -> &[MimeError] {
-        &self.findings.warnings
+        &self.reports.warnings
     }
 
     /// How many warnings there are.
     pub const fn warning_count(&self) -> u64 {
-        self.findings.warning_count
+        self.reports.warning_count
     }
 }
 
-/// What is said about a message, by [`MessageValidator::finish`](crate::mime::MessageValidator::finish).
+/// The verdict on a message, from [`MessageValidator::finish`](crate::mime::MessageValidator::finish).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MessageVerdict {
-    /// Every part, also those that are not text or hold others, in the order in which they start.
+    /// Every part in the order of the message, including those that are not text or that contain others.
     pub parts: Vec<PartVerdict>,
-    /// Bytes of the message.
+    /// Length of the message, in bytes.
     pub bytes: u64,
 }
 
@@ -189,14 +189,13 @@ impl MessageVerdict {
         self.parts.iter().all(PartVerdict::is_ok)
     }
 
-    /// The parts that are text, and of the others those with errors: what a reader of the text wants to know. The one
-    /// part of a message that has no others is always told.
+    /// The parts that are text or have errors; of a message with one part, that part.
     pub fn notable(&self) -> impl Iterator<Item = &PartVerdict> {
         let is_alone = self.parts.len() == 1;
         self.parts.iter().filter(move |part| part.is_text() || !part.is_ok() || is_alone)
     }
 
-    /// The first error, with the part that it is in.
+    /// The first error of the first part that has one, with that part.
     pub fn first_error(&self) -> Option<(&PartVerdict, &MimeError)> {
         self.parts.iter().find_map(|part| Some((part, part.errors().first()?)))
     }

@@ -8,62 +8,62 @@
 //!                                        Padding ── = ───> Ended ── symbol ──> Group(1)
 //! ```
 //!
-//! White space changes no state. A byte is given as soon as its eight bits are there.
+//! White space changes no state. A byte is decoded as soon as its eight bits are known.
 
 use super::block::Block;
+use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
-use super::{Fault, TransferErrorKind};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// So many symbols of a group were seen.
+    /// The number of symbols of the group that were read.
     Group(u8),
-    /// `xx=` was seen: one more is due.
+    /// `xx=` was read: one more `=` must follow.
     Padding,
-    /// A group was filled up.
+    /// A group ended with padding.
     Ended,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Base64 {
     state: State,
-    /// The symbols of the group, the last one lowest.
+    /// The bits of the symbols of the group, those of the last one lowest.
     bits: u32,
-    /// Where the last symbol stood.
+    /// The offset of the last symbol.
     last: u64,
     lenient: bool,
     lines: LineMeter,
 }
 
-/// A bit that no four symbols set.
+/// A bit that is in the value of no symbol.
 const BAD: u32 = 1 << 31;
 
-/// What a symbol is worth in each place of its group; [`BAD`] for what is no symbol.
-static PLACES: [[u32; 256]; 4] = {
+/// The value of a symbol at each position of a group; [`BAD`] for a byte that is not a symbol.
+static VALUES: [[u32; 256]; 4] = {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut places = [[BAD; 256]; 4];
+    let mut values = [[BAD; 256]; 4];
     let mut value = 0;
     while value < 64 {
-        let mut place = 0;
-        while place < 4 {
-            places[place][alphabet[value] as usize] = (value as u32) << (18 - 6 * place);
-            place += 1;
+        let mut position = 0;
+        while position < 4 {
+            values[position][alphabet[value] as usize] = (value as u32) << (18 - 6 * position);
+            position += 1;
         }
         value += 1;
     }
-    places
+    values
 };
 
-/// The 24 bits of a group, or [`BAD`] among them.
+/// The 24 bits of a group; with [`BAD`] if a byte is not a symbol.
 #[inline]
 fn group(symbols: &[u8]) -> u32 {
-    PLACES[0][usize::from(symbols[0])]
-        | PLACES[1][usize::from(symbols[1])]
-        | PLACES[2][usize::from(symbols[2])]
-        | PLACES[3][usize::from(symbols[3])]
+    VALUES[0][usize::from(symbols[0])]
+        | VALUES[1][usize::from(symbols[1])]
+        | VALUES[2][usize::from(symbols[2])]
+        | VALUES[3][usize::from(symbols[3])]
 }
 
-/// Decodes whole groups until one is none, or `out` is full: how many.
+/// Decodes groups until one has a byte that is not a symbol, or `out` is full. Returns how many were decoded.
 fn groups(symbols: &[u8], out: &mut [u8]) -> usize {
     let mut done = 0;
     for (symbols, out) in symbols.chunks_exact(8).zip(out.chunks_exact_mut(6)) {
@@ -95,7 +95,7 @@ impl Base64 {
         self.lenient = true;
     }
 
-    pub(super) fn decode(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<Fault>) {
+    pub(super) fn decode(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<WireError>) {
         let mut taken = 0;
         while taken < rest.len() && !block.is_full(3) {
             let offset = at + taken as u64;
@@ -111,18 +111,18 @@ impl Base64 {
             }
             let byte = rest[taken];
             if let Some(kind) = self.lines.check(byte) {
-                return (taken, Some(Fault { offset, kind, len: 1 }));
+                return (taken, Some(WireError { offset, kind, len: 1 }));
             }
             taken += 1;
             self.lines.take(1);
             if let Some(kind) = self.step(byte, offset, block) {
-                return (taken, Some(Fault { offset, kind, len: 1 }));
+                return (taken, Some(WireError { offset, kind, len: 1 }));
             }
         }
         (taken, None)
     }
 
-    /// One byte.
+    /// Reads one byte.
     fn step(&mut self, byte: u8, offset: u64, block: &mut Block) -> Option<TransferErrorKind> {
         match byte {
             b'\n' => {
@@ -132,7 +132,7 @@ impl Base64 {
             b'\r' | b' ' | b'\t' => None,
             b'=' => self.padding(),
             _ => {
-                let value = PLACES[3][usize::from(byte)];
+                let value = VALUES[3][usize::from(byte)];
                 if value != BAD {
                     self.symbol(value, offset, block)
                 } else if byte.is_ascii() {
@@ -145,7 +145,7 @@ impl Base64 {
     }
 
     fn symbol(&mut self, value: u32, offset: u64, block: &mut Block) -> Option<TransferErrorKind> {
-        let (seen, fault) = match self.state {
+        let (seen, error) = match self.state {
             State::Group(seen) => (seen, None),
             State::Padding => (0, self.unless_lenient(TransferErrorKind::MissingPadding)),
             State::Ended => (0, self.unless_lenient(TransferErrorKind::DataAfterPadding)),
@@ -153,11 +153,11 @@ impl Base64 {
         let last = core::mem::replace(&mut self.last, offset);
         self.bits = self.bits << 6 | value;
         if seen > 0 {
-            // After the second, third and fourth symbol 4, 2 and 0 bits wait for the next byte.
+            // After the second, third and fourth symbol, 4, 2 and 0 bits are left for the next byte.
             block.push(&[(self.bits >> (6 - 2 * seen)) as u8], last);
         }
         self.state = State::Group((seen + 1) % 4);
-        fault
+        error
     }
 
     fn padding(&mut self) -> Option<TransferErrorKind> {
@@ -175,7 +175,7 @@ impl Base64 {
         self.spare(spare)
     }
 
-    /// Looks at the bits of the last symbol that stand for nothing.
+    /// Checks the bits of the last symbol that are not used.
     fn spare(&self, mask: u32) -> Option<TransferErrorKind> {
         if self.bits & mask == 0 { None } else { self.unless_lenient(TransferErrorKind::NonZeroBits) }
     }
@@ -185,14 +185,16 @@ impl Base64 {
     }
 
     /// Ends the body at `end`.
-    pub(super) fn finish(&mut self, end: u64) -> Option<Fault> {
+    pub(super) fn finish(&mut self, end: u64) -> Option<WireError> {
         self.lines.line_break();
         match core::mem::replace(&mut self.state, State::Group(0)) {
             State::Group(0) | State::Ended => None,
-            State::Group(1) => Some(Fault { offset: self.last, kind: TransferErrorKind::Truncated, len: 1 }),
+            State::Group(1) => {
+                Some(WireError { offset: self.last, kind: TransferErrorKind::Truncated, len: 1 })
+            }
             State::Group(_) | State::Padding => self
                 .unless_lenient(TransferErrorKind::MissingPadding)
-                .map(|kind| Fault { offset: end, kind, len: 0 }),
+                .map(|kind| WireError { offset: end, kind, len: 0 }),
         }
     }
 }

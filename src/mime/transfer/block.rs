@@ -1,26 +1,27 @@
-//! Decoded bytes, and where each of them came from.
+//! Decoded bytes with the position of each in the encoded body.
 
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Bytes of a block: enough that what happens once for a block costs nothing, little enough for the nearest cache.
-const OCTETS: usize = 4096;
+/// Bytes in a block: enough to make the cost of each block small, and few enough for the first-level cache.
+const BYTES: usize = 4096;
+/// Runs in a block.
 const RUNS: usize = 512;
 
-/// How the bytes of a run stood in the encoded body.
+/// How the bytes of a run are written in the encoded body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stride {
-    /// One for one.
+    /// Each as itself.
     Verbatim,
     /// `=XX`, one after the other.
     Escapes,
-    /// Whole groups of four symbols.
+    /// Groups of four symbols for three bytes.
     Groups,
 }
 
 impl Stride {
-    /// How far after the start of its run the byte at `index` begins.
+    /// How many encoded bytes are before the byte at `index` of a run.
     const fn distance(self, index: usize) -> usize {
         match self {
             Self::Verbatim => index,
@@ -29,7 +30,7 @@ impl Stride {
         }
     }
 
-    /// How many bytes of a run begin in its first `distance` encoded ones.
+    /// How many bytes of a run begin within its first `distance` encoded bytes.
     const fn bytes(self, distance: usize) -> usize {
         match self {
             Self::Verbatim => distance,
@@ -41,17 +42,17 @@ impl Stride {
 
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// Where it starts in the encoded body.
+    /// Its offset in the encoded body.
     encoded: u64,
-    /// Where it starts in the block.
+    /// Its position in the block.
     start: u32,
     stride: Stride,
 }
 
-/// Where the bytes of a piece came from.
+/// The positions of the bytes of a piece in the encoded body.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Runs<'p> {
-    /// All of them are one run, whose place in the encoded body this is.
+    /// One run with this offset.
     Verbatim(u64),
     Listed(List<'p>),
 }
@@ -69,7 +70,7 @@ impl Runs<'_> {
             Self::Verbatim(encoded) => encoded + index as u64,
             Self::Listed(List(runs)) => {
                 let after = runs.partition_point(|run| run.start as usize <= index);
-                // The first run starts at 0, so one is found for every byte there is.
+                // The first run starts at 0, so every byte is in a run.
                 after.checked_sub(1).map_or(0, |i| {
                     let run = &runs[i];
                     run.encoded + run.stride.distance(index - run.start as usize) as u64
@@ -79,7 +80,7 @@ impl Runs<'_> {
     }
 }
 
-/// A buffer that is filled, lent and cleared.
+/// A buffer that is filled, flushed and cleared.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     bytes: Box<[u8]>,
@@ -88,13 +89,13 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// A block for a machine that needs none.
+    /// An empty block, for a machine that does not use it.
     pub(super) fn none() -> Self {
         Self { bytes: Box::default(), len: 0, runs: Vec::new() }
     }
 
     pub(super) fn new() -> Self {
-        Self { bytes: vec![0; OCTETS].into(), len: 0, runs: Vec::with_capacity(RUNS) }
+        Self { bytes: vec![0; BYTES].into(), len: 0, runs: Vec::with_capacity(RUNS) }
     }
 
     pub(super) fn clear(&mut self) {
@@ -110,7 +111,8 @@ impl Block {
         Runs::Listed(List(&self.runs))
     }
 
-    /// Which byte came from `encoded`, or is the first one from after it; as many as there are if none is.
+    /// The position of the byte written at the offset `encoded` or, if there is none, of the first byte after it; the
+    /// length of the block if there is none either.
     pub(super) fn index_of(&self, encoded: u64) -> usize {
         let after = self.runs.partition_point(|run| run.encoded <= encoded);
         let end = self.runs.get(after).map_or(self.len, |run| run.start as usize);
@@ -119,17 +121,17 @@ impl Block {
         end.min((run.start as usize).saturating_add(run.stride.bytes(distance)))
     }
 
-    /// Bytes that there is room for.
+    /// How many bytes fit.
     pub(super) fn room(&self) -> usize {
         self.bytes.len() - self.len
     }
 
-    /// Whether it should be lent before more is decoded into it, so that `bytes` in four runs have room.
+    /// Whether it must be flushed before `bytes` more bytes in four runs are pushed.
     pub(super) fn is_full(&self, bytes: usize) -> bool {
         self.room() < bytes || RUNS - self.runs.len() < 4
     }
 
-    /// Bytes that stood at `encoded` as they are. There is room for them.
+    /// Appends bytes that are written as themselves at the offset `encoded`. There must be room for them.
     #[inline]
     pub(super) fn push(&mut self, bytes: &[u8], encoded: u64) {
         self.begin(encoded, Stride::Verbatim);
@@ -138,7 +140,7 @@ impl Block {
         self.len = end;
     }
 
-    /// The byte of an escape that stood at `encoded`. There is room for it.
+    /// Appends the byte of an escape at the offset `encoded`. There must be room for it.
     #[inline]
     pub(super) fn push_escaped(&mut self, byte: u8, encoded: u64) {
         self.begin(encoded, Stride::Escapes);
@@ -146,20 +148,20 @@ impl Block {
         self.len += 1;
     }
 
-    /// Where the groups that stand at `encoded` may be decoded to; [`advance`](Self::advance) says how many were.
+    /// The free space, for whole groups; [`advance`](Self::advance) appends what was written to it.
     #[inline]
     pub(super) fn space(&mut self) -> &mut [u8] {
         &mut self.bytes[self.len..]
     }
 
-    /// Takes over `bytes` of the space as a run of whole groups.
+    /// Appends the first `bytes` bytes of the space, which are whole groups at the offset `encoded`.
     #[inline]
     pub(super) fn advance(&mut self, bytes: usize, encoded: u64) {
         self.begin(encoded, Stride::Groups);
         self.len += bytes;
     }
 
-    /// What is pushed next stood at `encoded`: it goes on with the last run, or starts one.
+    /// Continues the last run, or starts one, with bytes at the offset `encoded`.
     #[inline]
     fn begin(&mut self, encoded: u64, stride: Stride) {
         if let Some(run) = self.runs.last()

@@ -1,13 +1,14 @@
-//! `7bit`, `8bit`, `binary`: bytes that stand for themselves, under rules that differ.
+//! `7bit`, `8bit` and `binary`: each byte stands for itself; they differ in which bytes and lines are allowed.
 
 use memchr::memchr;
 
+use super::encoding::TransferEncoding;
+use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
-use super::{Fault, TransferEncoding, TransferErrorKind};
 
-/// How much is looked at before it is lent: what was read for the rules is still near when the text is judged.
+/// How many bytes are checked at once: still in the cache when the text layer reads them.
 const WINDOW: usize = 16 * 1024;
-/// How much is looked at after a fault: where one follows the other, little is looked at twice.
+/// The same after an error: where errors are dense, few bytes are checked twice.
 const NARROW: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -16,7 +17,7 @@ pub(super) struct Identity {
     /// `7bit` and `8bit` have lines and no NUL.
     text: bool,
     lines: LineMeter,
-    /// How much is looked at next.
+    /// How many bytes are checked next.
     window: usize,
 }
 
@@ -35,17 +36,17 @@ impl Identity {
         self.lines.set_max(max);
     }
 
-    /// How many bytes of `rest`, which stands at `at`, are taken, and the fault after them.
-    pub(super) fn decode(&mut self, rest: &[u8], at: u64) -> (usize, Option<Fault>) {
+    /// Returns how many bytes of `rest`, which has the offset `at`, are taken, and the error in the last of them.
+    pub(super) fn decode(&mut self, rest: &[u8], at: u64) -> (usize, Option<WireError>) {
         if !self.text {
             return (rest.len(), None);
         }
-        let (taken, fault) = self.look(rest, at);
-        self.window = if fault.is_some() { NARROW } else { WINDOW.min(self.window * 2) };
-        (taken, fault)
+        let (taken, error) = self.check(rest, at);
+        self.window = if error.is_some() { NARROW } else { WINDOW.min(self.window * 2) };
+        (taken, error)
     }
 
-    fn look(&mut self, rest: &[u8], at: u64) -> (usize, Option<Fault>) {
+    fn check(&mut self, rest: &[u8], at: u64) -> (usize, Option<WireError>) {
         let mut window = &rest[..rest.len().min(self.window)];
         let mut found = None;
         if self.ascii && !window.is_ascii() {
@@ -58,26 +59,26 @@ impl Identity {
             window = &window[..good];
         }
         if let Err((good, kind)) = self.measure(window) {
-            return (good, Some(Fault { offset: at + good as u64, kind, len: 1 }));
+            return (good, Some(WireError { offset: at + good as u64, kind, len: 1 }));
         }
         let good = window.len();
         let Some(kind) = found else {
             return (good, None);
         };
-        // The byte itself is text of a line, too: it may be the one too many.
+        // The byte counts as a byte of its line, which it may make too long.
         let offset = at + good as u64;
         if let Some(kind) = self.lines.check(rest[good]) {
-            return (good, Some(Fault { offset, kind, len: 1 }));
+            return (good, Some(WireError { offset, kind, len: 1 }));
         }
         self.lines.take(1);
-        (good + 1, Some(Fault { offset, kind, len: 1 }))
+        (good + 1, Some(WireError { offset, kind, len: 1 }))
     }
 
     pub(super) fn finish(&mut self) {
         self.lines.line_break();
     }
 
-    /// Measures the lines, up to the byte that is one too many.
+    /// Counts the bytes of the lines. Fails with the position of the first byte that exceeds a bound.
     fn measure(&mut self, window: &[u8]) -> Result<(), (usize, TransferErrorKind)> {
         let mut at = 0;
         while at < window.len() {

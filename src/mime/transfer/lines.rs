@@ -1,21 +1,21 @@
-//! How long the lines of an encoded body are.
+//! The length of the lines of an encoded body.
 
-use super::TransferErrorKind;
+use super::error::TransferErrorKind;
 
 /// The longest line of a message, without its line break (RFC 5322 §2.1.1, RFC 2045 §2.7).
 const MAX: usize = 998;
 /// The longest line that an encoder may write (RFC 2045 §6.7, §6.8).
 const MAX_ENCODED: usize = 76;
 
-/// Counts the bytes of a line, and tells each bound that it passes once.
+/// Counts the bytes of a line, and reports each bound that it exceeds, once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineMeter {
     len: usize,
-    /// The bound that was not passed yet.
+    /// The next bound.
     bound: usize,
-    /// The bound that a line meets first.
+    /// The first bound of each line.
     first: usize,
-    /// The bound after which a line is an error.
+    /// The bound above which a line is an error; above a smaller one there is a warning.
     max: usize,
 }
 
@@ -25,12 +25,12 @@ impl LineMeter {
         Self { len: 0, bound: MAX, first: MAX, max: MAX }
     }
 
-    /// For `quoted-printable`, where a line break that a transport puts in is text.
+    /// For `quoted-printable`, where a line break that a transport inserts becomes text.
     pub(super) const fn encoded() -> Self {
         Self { bound: MAX_ENCODED, first: MAX_ENCODED, ..Self::plain() }
     }
 
-    /// For `base64`, where it is nothing.
+    /// For `base64`, where such a line break changes nothing.
     pub(super) const fn any_break() -> Self {
         Self { max: usize::MAX, ..Self::encoded() }
     }
@@ -40,7 +40,7 @@ impl LineMeter {
         Self { bound: usize::MAX, first: usize::MAX, max: usize::MAX, ..Self::plain() }
     }
 
-    /// Sets the bound after which a line is an error, where there is one.
+    /// Sets the bound above which a line is an error, if the encoding has one.
     pub(super) fn set_max(&mut self, max: usize) {
         if self.max != usize::MAX {
             self.first = if self.first == self.max { max } else { self.first.min(max) };
@@ -48,13 +48,13 @@ impl LineMeter {
         }
     }
 
-    /// How many bytes, none of them a line break, can be taken without [`check`](Self::check).
+    /// How many bytes, none of them a line break, can be taken without calling [`check`](Self::check).
     #[inline]
     pub(super) const fn room(&self) -> usize {
         self.bound.saturating_sub(self.len)
     }
 
-    /// Whether this byte is the one too many. The CR of a line break may stand after the bound.
+    /// Reports whether this byte exceeds a bound. The CR of a line break may follow the last byte that is allowed.
     #[inline]
     pub(super) fn check(&mut self, byte: u8) -> Option<TransferErrorKind> {
         if self.len < self.bound || byte == b'\n' || (byte == b'\r' && self.len == self.bound) {

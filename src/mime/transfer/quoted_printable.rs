@@ -3,42 +3,42 @@
 //! ```text
 //!          ┌── text ──┐        ┌── space ─┐                    ┌─ space ─┐
 //!          v          │        v          │                    v         │
-//!   ┌──> Text ────────┴── space held ─────┴── CR ──> Cr        Soft ─────┴── CR ──> SoftCr
-//!   │      │ =                            LF: the space goes    ^ space, CR            │ LF
+//!   ┌──> Text ────────┴─ pending space ───┴── CR ──> Cr        Soft ─────┴── CR ──> SoftCr
+//!   │      │ =                            LF: no text           ^ space, CR            │ LF
 //!   │      v                                                    │                      │
 //!   │    Escape ────────────────────────────────────────────────┘                      │
 //!   │      │ hex ──> EscapeHex ── hex ──> a byte ──┐       LF: a soft break          │
 //!   └──────┴─────────────────────────────────────────┴─────────────────────────────────┘
 //! ```
 //!
-//! White space is held until it is known whether it ends a line: there a transport may have put it, and it is no text
-//! (rule 3). Anything else after a `=` breaks the escape off: it was text, and the byte is read again.
+//! White space is pending until it is known whether it ends a line: a transport may have added it there, so it is not text
+//! (rule 3). A byte that can follow a `=` neither in an escape nor in a soft break makes the `=` text, and is read again.
 
 use alloc::vec::Vec;
 
 use memchr::memchr2;
 
 use super::block::Block;
+use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
-use super::{Fault, TransferErrorKind};
 
-/// How much is looked at in bulk at first, and after a fault. It doubles as long as there is none, so that where one
-/// fault follows the other little is looked at twice.
-const FIRST_LOOK: usize = 64;
-const LAST_LOOK: usize = 4096;
+/// How many bytes are checked in bulk at first, and after an error. The number doubles while there are no errors: where
+/// errors are dense, few bytes are checked twice.
+const FIRST_WINDOW: usize = 64;
+const MAX_WINDOW: usize = 4096;
 
-/// White space beyond this is text even at the end of a line: no line that a transport may write is longer.
-const MAX_HELD: usize = 998;
+/// More white space than this is text even at the end of a line: no transport writes longer lines.
+const MAX_PENDING: usize = 998;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Text,
-    /// A CR, of a line break if LF follows.
+    /// After a CR: it is part of a line break if LF follows.
     Cr,
     Escape,
-    /// The first digit and its value.
+    /// After the first digit, with its value.
     EscapeHex(u8, u8),
-    /// `=` and white space: a soft break if the line ends.
+    /// After `=` and white space: a soft break if the line ends.
     Soft,
     /// The same, and CR.
     SoftCr,
@@ -47,25 +47,25 @@ enum State {
 #[derive(Clone, Debug)]
 pub(super) struct QuotedPrintable {
     state: State,
-    /// Where the `=` of the escape or of the soft break stood.
+    /// The offset of the `=` of the escape or of the soft break.
     escape: u64,
     /// White space that may end a line.
-    held: Vec<u8>,
-    /// Where it stood.
-    held_at: u64,
+    pending: Vec<u8>,
+    /// The offset of that white space.
+    pending_at: u64,
     lines: LineMeter,
-    /// How much is looked at next.
-    look: usize,
+    /// How many bytes are checked in bulk next.
+    window: usize,
 }
 
-/// What a byte came to.
+/// What became of a byte.
 enum Step {
     /// It was taken.
     Taken,
-    /// It was taken, and is a fault.
-    Fault(TransferErrorKind),
-    /// It was not taken and is to be read again: it shows that something before it is a fault.
-    Refused(Fault),
+    /// It was taken, and is an error.
+    Error(TransferErrorKind),
+    /// It was not taken and must be read again: it shows that there is an error before it.
+    ReadAgain(WireError),
 }
 
 impl QuotedPrintable {
@@ -73,10 +73,10 @@ impl QuotedPrintable {
         Self {
             state: State::Text,
             escape: 0,
-            held: Vec::new(),
-            held_at: 0,
+            pending: Vec::new(),
+            pending_at: 0,
             lines: LineMeter::encoded(),
-            look: FIRST_LOOK,
+            window: FIRST_WINDOW,
         }
     }
 
@@ -84,20 +84,20 @@ impl QuotedPrintable {
         self.lines.set_max(max);
     }
 
-    pub(super) fn decode(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<Fault>) {
-        let (taken, fault) = self.fill(rest, at, block);
-        if fault.is_some() {
-            self.look = FIRST_LOOK;
+    pub(super) fn decode(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<WireError>) {
+        let (taken, error) = self.fill(rest, at, block);
+        if error.is_some() {
+            self.window = FIRST_WINDOW;
         }
-        (taken, fault)
+        (taken, error)
     }
 
-    /// Decodes until the block is full or a fault is met.
-    fn fill(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<Fault>) {
+    /// Decodes until the block is full or there is an error.
+    fn fill(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<WireError>) {
         let mut taken = 0;
-        while taken < rest.len() && !block.is_full(MAX_HELD + 8) {
+        while taken < rest.len() && !block.is_full(MAX_PENDING + 8) {
             let offset = at + taken as u64;
-            if self.state == State::Text && self.held.is_empty() {
+            if self.state == State::Text && self.pending.is_empty() {
                 let bulk = self.bulk(&rest[taken..], offset, block);
                 if bulk > 0 {
                     taken += bulk;
@@ -106,14 +106,14 @@ impl QuotedPrintable {
             }
             let byte = rest[taken];
             if let Some(kind) = self.lines.check(byte) {
-                return (taken, Some(Fault { offset, kind, len: 1 }));
+                return (taken, Some(WireError { offset, kind, len: 1 }));
             }
             match self.step(byte, offset, block) {
-                Step::Refused(fault) => return (taken, Some(fault)),
+                Step::ReadAgain(error) => return (taken, Some(error)),
                 Step::Taken => {}
-                Step::Fault(kind) => {
+                Step::Error(kind) => {
                     self.lines.take(1);
-                    return (taken + 1, Some(Fault { offset, kind, len: 1 }));
+                    return (taken + 1, Some(WireError { offset, kind, len: 1 }));
                 }
             }
             taken += 1;
@@ -126,10 +126,11 @@ impl QuotedPrintable {
         (taken, None)
     }
 
-    /// Takes what needs no state: a run of text that is not followed by white space, or a row of escapes.
+    /// Takes what needs no state: text that no white space follows, or consecutive escapes.
     fn bulk(&mut self, rest: &[u8], offset: u64, block: &mut Block) -> usize {
-        let window = &rest[..rest.len().min(self.lines.room()).min(block.room()).min(self.look)];
-        self.look = LAST_LOOK.min(self.look * 2);
+        let len = rest.len().min(self.lines.room()).min(block.room()).min(self.window);
+        let window = &rest[..len];
+        self.window = MAX_WINDOW.min(self.window * 2);
         let stop = memchr2(b'=', b'\n', window);
         let run = &window[..stop.unwrap_or(window.len())];
         let text = if stop.is_some_and(|stop| window[stop] == b'=') {
@@ -157,18 +158,18 @@ impl QuotedPrintable {
         taken
     }
 
-    /// One byte.
+    /// Reads one byte.
     fn step(&mut self, byte: u8, offset: u64, block: &mut Block) -> Step {
         match self.state {
             State::Text => self.text(byte, offset, block),
             State::Cr => {
                 self.state = State::Text;
                 if byte == b'\n' {
-                    self.held.clear();
+                    self.pending.clear();
                     block.push(b"\r\n", offset - 1);
                     return Step::Taken;
                 }
-                Step::Refused(self.bare_cr(offset - 1, block))
+                Step::ReadAgain(self.bare_cr(offset - 1, block))
             }
             State::Escape => match (byte, digit(byte)) {
                 (_, Some(high)) => {
@@ -176,7 +177,7 @@ impl QuotedPrintable {
                     Step::Taken
                 }
                 (b'\n' | b'\r' | b' ' | b'\t', None) => self.soft(byte, offset),
-                _ => self.broken_off(b"=", block),
+                _ => self.not_an_escape(b"=", block),
             },
             State::EscapeHex(first, high) => match digit(byte) {
                 Some(low) => {
@@ -184,16 +185,16 @@ impl QuotedPrintable {
                     block.push_escaped(high << 4 | low, self.escape);
                     Step::Taken
                 }
-                None => self.broken_off(&[b'=', first], block),
+                None => self.not_an_escape(&[b'=', first], block),
             },
             State::Soft => match byte {
-                b'\n' | b'\r' | b' ' | b'\t' if self.held.len() < MAX_HELD => self.soft(byte, offset),
-                _ => self.broken_off(b"=", block),
+                b'\n' | b'\r' | b' ' | b'\t' if self.pending.len() < MAX_PENDING => self.soft(byte, offset),
+                _ => self.not_an_escape(b"=", block),
             },
             State::SoftCr => match byte {
                 b'\n' => self.soft(byte, offset),
                 _ => {
-                    let step = self.broken_off(b"=", block);
+                    let step = self.not_an_escape(b"=", block);
                     self.release(block);
                     block.push(b"\r", offset - 1);
                     step
@@ -204,10 +205,10 @@ impl QuotedPrintable {
 
     fn text(&mut self, byte: u8, offset: u64, block: &mut Block) -> Step {
         match byte {
-            b' ' | b'\t' if self.held.len() < MAX_HELD => self.hold(byte, offset),
+            b' ' | b'\t' if self.pending.len() < MAX_PENDING => self.hold(byte, offset),
             b'\r' => self.state = State::Cr,
             b'\n' => {
-                self.held.clear();
+                self.pending.clear();
                 block.push(b"\n", offset);
             }
             b'=' => {
@@ -219,21 +220,21 @@ impl QuotedPrintable {
                 self.release(block);
                 block.push(&[byte], offset);
                 if !byte.is_ascii() {
-                    return Step::Fault(TransferErrorKind::EightBit);
+                    return Step::Error(TransferErrorKind::EightBit);
                 }
                 if byte.is_ascii_control() && byte != b'\t' {
-                    return Step::Fault(TransferErrorKind::ControlCharacter);
+                    return Step::Error(TransferErrorKind::ControlCharacter);
                 }
             }
         }
         Step::Taken
     }
 
-    /// A byte that may belong to a soft break.
+    /// Reads a byte that may be part of a soft break.
     fn soft(&mut self, byte: u8, offset: u64) -> Step {
         self.state = match byte {
             b'\n' => {
-                self.held.clear();
+                self.pending.clear();
                 State::Text
             }
             b'\r' => State::SoftCr,
@@ -245,68 +246,67 @@ impl QuotedPrintable {
         Step::Taken
     }
 
-    /// The bytes of the escape were text after all. What is held after it stays held.
-    fn broken_off(&mut self, escape: &[u8], block: &mut Block) -> Step {
+    /// Makes the bytes of the escape text. The white space after it stays pending.
+    fn not_an_escape(&mut self, escape: &[u8], block: &mut Block) -> Step {
         block.push(escape, self.escape);
         self.state = State::Text;
         let (kind, len) = (TransferErrorKind::InvalidEscape, escape.len() as u8);
-        Step::Refused(Fault { offset: self.escape, kind, len })
+        Step::ReadAgain(WireError { offset: self.escape, kind, len })
     }
 
     /// A CR at `offset` that no LF followed.
-    fn bare_cr(&mut self, offset: u64, block: &mut Block) -> Fault {
+    fn bare_cr(&mut self, offset: u64, block: &mut Block) -> WireError {
         self.release(block);
         block.push(b"\r", offset);
-        Fault { offset, kind: TransferErrorKind::ControlCharacter, len: 1 }
+        WireError { offset, kind: TransferErrorKind::ControlCharacter, len: 1 }
     }
 
     fn hold(&mut self, byte: u8, offset: u64) {
-        if self.held.is_empty() {
-            self.held_at = offset;
+        if self.pending.is_empty() {
+            self.pending_at = offset;
         }
-        self.held.push(byte);
+        self.pending.push(byte);
     }
 
-    /// What was held is text.
+    /// Makes the pending white space text.
     fn release(&mut self, block: &mut Block) {
-        if !self.held.is_empty() {
-            block.push(&self.held, self.held_at);
-            self.held.clear();
+        if !self.pending.is_empty() {
+            block.push(&self.pending, self.pending_at);
+            self.pending.clear();
         }
     }
 
-    /// Ends the body at `end`. White space there ends a line, and so does a `=`: what follows a body, a boundary or
-    /// nothing, is no part of it.
-    pub(super) fn finish(&mut self, end: u64, block: &mut Block) -> Option<Fault> {
+    /// Ends the body at the offset `end`. White space there is at the end of a line, and a `=` is a soft break.
+    pub(super) fn finish(&mut self, end: u64, block: &mut Block) -> Option<WireError> {
         self.lines.line_break();
         let state = core::mem::replace(&mut self.state, State::Text);
-        let fault = match state {
+        let error = match state {
             State::Cr => Some(self.bare_cr(end - 1, block)),
             State::EscapeHex(first, _) => {
                 block.push(&[b'=', first], self.escape);
-                Some(Fault { offset: self.escape, kind: TransferErrorKind::Truncated, len: 2 })
+                Some(WireError { offset: self.escape, kind: TransferErrorKind::Truncated, len: 2 })
             }
             State::SoftCr => {
                 block.push(b"=", self.escape);
                 self.release(block);
                 block.push(b"\r", end - 1);
-                Some(Fault { offset: self.escape, kind: TransferErrorKind::InvalidEscape, len: 1 })
+                Some(WireError { offset: self.escape, kind: TransferErrorKind::InvalidEscape, len: 1 })
             }
             State::Text | State::Escape | State::Soft => None,
         };
-        self.held.clear();
-        fault
+        self.pending.clear();
+        error
     }
 }
 
-/// Whether bytes may stand for themselves (rules 2 and 3).
+/// Whether all bytes may stand for themselves (rules 2 and 3).
 #[inline]
 fn is_printable(bytes: &[u8]) -> bool {
-    // No early end: it is done for many bytes at a time.
+    // Without an early exit the compiler makes vector code of it.
     bytes.iter().fold(true, |good, &byte| good & (matches!(byte, b' '..=b'~') | (byte == b'\t')))
 }
 
-/// The value of a hexadecimal digit, in upper case as RFC 2045 wants it or in lower case.
+/// The value of a hexadecimal digit, in upper case as RFC 2045 requires, or in lower case.
 #[inline]
 fn digit(byte: u8) -> Option<u8> {
     const DIGITS: [u8; 256] = {

@@ -1,0 +1,54 @@
+//! The names of the transfer encodings.
+
+use core::fmt;
+
+use crate::mime::plain::trim_blanks;
+
+/// The transfer encodings of RFC 2045 §6.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TransferEncoding {
+    /// Lines of at most 998 ASCII bytes (§2.7). The default where no encoding is declared (§6.1).
+    #[default]
+    SevenBit,
+    /// Lines of at most 998 bytes (§2.8).
+    EightBit,
+    /// Any bytes (§2.9).
+    Binary,
+    /// §6.7.
+    QuotedPrintable,
+    /// §6.8.
+    Base64,
+}
+
+impl TransferEncoding {
+    /// The encoding with this name, in any case and with white space and folds around it; `None` for any other name.
+    pub fn of_name(name: &[u8]) -> Option<Self> {
+        let name = trim_blanks(name);
+        [Self::SevenBit, Self::EightBit, Self::Binary, Self::QuotedPrintable, Self::Base64]
+            .into_iter()
+            .find(|encoding| name.eq_ignore_ascii_case(encoding.as_str().as_bytes()))
+    }
+
+    /// Whether each byte stands for itself. Only such a body may contain parts (RFC 2045 §6.4).
+    pub const fn is_identity(self) -> bool {
+        matches!(self, Self::SevenBit | Self::EightBit | Self::Binary)
+    }
+
+    /// The name, as it is written in a header.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SevenBit => "7bit",
+            Self::EightBit => "8bit",
+            Self::Binary => "binary",
+            Self::QuotedPrintable => "quoted-printable",
+            Self::Base64 => "base64",
+        }
+    }
+}
+
+impl fmt::Display for TransferEncoding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,115 @@
+//! The errors of the transfer layer.
+
+use core::fmt;
+
+use crate::error::ByteCount;
+
+/// What is wrong with an encoded body, whatever text it decodes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum TransferErrorKind {
+    /// A byte above `7F` in `7bit`, `quoted-printable` or `base64`. It is decoded as itself; in base64 it is skipped.
+    EightBit,
+    /// A NUL in `7bit` or `8bit` (RFC 2045 §2.7, §2.8).
+    Nul,
+    /// A line of more than 998 bytes, without its line break (RFC 5322 §2.1.1), in `7bit`, `8bit` or
+    /// `quoted-printable`. A line break that a transport inserts there becomes part of the text.
+    LineTooLong,
+    /// A warning: a line of more than 76 bytes in `quoted-printable` or `base64`.
+    LongLine,
+    /// `quoted-printable`: a `=` that neither two hexadecimal digits nor a line break follow. It is decoded as itself.
+    InvalidEscape,
+    /// `quoted-printable`: a control character that is neither a tab nor part of a line break (RFC 2045 §6.7). It is
+    /// decoded as itself.
+    ControlCharacter,
+    /// `base64`: a byte that is neither in the alphabet nor white space. It is skipped (RFC 2045 §6.8).
+    InvalidSymbol,
+    /// `base64`: a group of two or three symbols that is not padded with `=`.
+    MissingPadding,
+    /// `base64`: a `=` where no group needs padding.
+    UnexpectedPadding,
+    /// `base64`: symbols after the padding that ends the data. They are decoded as new data. Some readers stop there.
+    DataAfterPadding,
+    /// `base64`: the unused bits of the last symbol are not zero (RFC 4648 §3.5).
+    NonZeroBits,
+    /// The body ended inside an escape or with a single symbol of a group.
+    Truncated,
+    /// The declared transfer encoding is not one of RFC 2045. The body is not decoded.
+    UnknownEncoding,
+}
+
+impl TransferErrorKind {
+    /// The name of the variant, for logs and protocols.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EightBit => "EightBit",
+            Self::Nul => "Nul",
+            Self::LineTooLong => "LineTooLong",
+            Self::LongLine => "LongLine",
+            Self::InvalidEscape => "InvalidEscape",
+            Self::ControlCharacter => "ControlCharacter",
+            Self::InvalidSymbol => "InvalidSymbol",
+            Self::MissingPadding => "MissingPadding",
+            Self::UnexpectedPadding => "UnexpectedPadding",
+            Self::DataAfterPadding => "DataAfterPadding",
+            Self::NonZeroBits => "NonZeroBits",
+            Self::Truncated => "Truncated",
+            Self::UnknownEncoding => "UnknownEncoding",
+        }
+    }
+
+    /// Whether it is a warning: a rule for writers is broken, and all readers still decode the same text.
+    pub const fn is_warning(self) -> bool {
+        matches!(self, Self::LongLine)
+    }
+}
+
+impl fmt::Display for TransferErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An error of the transfer layer. It holds no bytes of the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct TransferError {
+    /// Offset of its first byte in the encoded body, in bytes.
+    pub offset: u64,
+    /// Offset in the decoded body, in bytes: of what it was decoded as or, if it was skipped, of the next byte.
+    pub decoded_offset: u64,
+    /// What is wrong.
+    pub kind: TransferErrorKind,
+    /// Its length in encoded bytes; `0` where something is missing.
+    pub len: u8,
+}
+
+impl fmt::Display for TransferError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "malformed transfer encoding at byte {} ({}, {})",
+            self.offset,
+            self.kind,
+            ByteCount(self.len.into())
+        )
+    }
+}
+
+impl core::error::Error for TransferError {}
+
+/// An error with its offset on the wire only.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WireError {
+    pub(super) offset: u64,
+    pub(super) kind: TransferErrorKind,
+    pub(super) len: u8,
+}
+
+impl WireError {
+    /// Adds the offset in the decoded body.
+    pub(super) const fn at(self, decoded_offset: u64) -> TransferError {
+        let Self { offset, kind, len } = self;
+        TransferError { offset, decoded_offset, kind, len }
+    }
+}
