@@ -20,14 +20,14 @@ fn texts() -> [(&'static str, String); 3] {
     ]
 }
 
-/// Feeds the body in chunks, and counts its faults.
+/// Feeds the body in chunks, and counts its errors.
 fn stream(encoding: TransferEncoding, body: &[u8]) -> usize {
-    let (mut decoder, mut faults) = (BodyDecoder::new(encoding), 0);
+    let (mut decoder, mut errors) = (BodyDecoder::new(encoding), 0);
     for chunk in body.chunks(CHUNK) {
-        decoder.validate(chunk, |_| faults += 1);
+        decoder.validate(chunk, |_| errors += 1);
     }
-    decoder.finish(|piece| faults += usize::from(matches!(piece, BodyPiece::Error(_))));
-    faults
+    decoder.finish(|piece| errors += usize::from(matches!(piece, BodyPiece::Error(_))));
+    errors
 }
 
 fn base64(c: &mut Criterion) {

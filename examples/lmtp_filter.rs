@@ -1,9 +1,9 @@
 //! A mail filter: LMTP (RFC 2033) or SMTP (RFC 5321) on one side, the same on the other, and between them no text
 //! that is not UTF-8.
 //!
-//! Commands and replies pass. A message is judged while it passes, and its final dot is held back until it is known
-//! to be good; the connection on which a bad one was on its way is dropped instead, and the client is told the part
-//! and the place. Memory is constant, whatever the size of the message.
+//! Commands and replies pass. A message is checked while it passes. Its final dot is sent on only if there was no error;
+//! otherwise the upstream connection is dropped, and the client receives the part and the offset of each error. Memory is
+//! constant, whatever the size of the message.
 //!
 //! Without arguments it starts on a free port before an upstream of its own, drives itself with a client, and ends.
 //! With `--listen ADDR [--upstream ADDR]` it serves; without an upstream it accepts mail and forgets it.
@@ -24,7 +24,7 @@ const MAX_LINE: u64 = 4096;
 #[derive(Debug, Default)]
 pub struct Dots {
     state: At,
-    /// A CR or LF stood alone. Programs differ in what that ends: a second message may hide after it.
+    /// Whether a CR or LF was alone. Programs disagree about what that ends, so a second message may be hidden after it.
     pub bare: bool,
 }
 
@@ -72,7 +72,7 @@ impl Dots {
     }
 }
 
-/// Adds the dots again. What goes on is made of what was judged, so that no two programs see two messages.
+/// Adds the dots again. What is sent on is made from what was checked, so that the upstream sees the same message.
 fn stuff(text: &[u8], at_line_start: &mut bool) -> Vec<u8> {
     let mut wire = Vec::with_capacity(text.len() + 1);
     for &byte in text {
@@ -260,10 +260,10 @@ impl Session {
         if !self.hello.is_empty() {
             self.upstream.ask(&self.hello).await?;
         }
-        let refusal =
-            if dots.bare { vec![b"554 5.6.0 a CR or LF stands alone".to_vec()] } else { refusal(&verdict) };
+        let rejection =
+            if dots.bare { vec![b"554 5.6.0 a CR or LF is alone".to_vec()] } else { rejection(&verdict) };
         for _ in 0..replies {
-            self.answer(&refusal).await?;
+            self.answer(&rejection).await?;
         }
         Ok(())
     }
@@ -276,7 +276,7 @@ fn passes(line: &[u8]) -> bool {
 }
 
 /// The bad parts, then the good ones.
-fn refusal(verdict: &MessageVerdict) -> Vec<Vec<u8>> {
+fn rejection(verdict: &MessageVerdict) -> Vec<Vec<u8>> {
     let bad = verdict.parts.iter().filter_map(|part| {
         let error = part.errors().first()?;
         Some(format!("part {}: {error}", part.path))
@@ -422,9 +422,9 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
             if message == GOOD {
                 assert_eq!(lines, [b"250 2.0.0 taken"]);
             } else {
-                let place = bad.find("jtoIA=").expect("the symbol with the first bits of ED");
+                let offset = bad.find("jtoIA=").expect("the symbol with the first bits of ED");
                 let text = format!(
-                    "554-5.6.0 part 2: ill-formed UTF-8 at byte {place} (2 decoded, Surrogate, 1 byte)"
+                    "554-5.6.0 part 2: ill-formed UTF-8 at byte {offset} (2 decoded, Surrogate, 1 byte)"
                 );
                 assert_eq!(lines, [text.as_bytes(), b"554 5.6.0 part 1: good"]);
             }

@@ -60,7 +60,7 @@ fn one_method_returns_the_utf8_error() {
     let mut found = None;
     body.feed(b"b2jtoIA=", |piece| {
         found = found.or(match piece {
-            utf8_codec::mime::BodyPiece::Fault(error) => Some(error),
+            utf8_codec::mime::BodyPiece::Error(error) => Some(error),
             _ => None,
         });
     });

@@ -52,7 +52,7 @@ fn json_is_one_object_for_each_message() {
 
     let output = mail(&["--format", "json", "-"], BAD.as_bytes());
     assert_eq!(output.status.code(), Some(1));
-    let place = BAD.find("jtoIA").unwrap();
+    let offset = BAD.find("jtoIA").unwrap();
     assert_eq!(
         objects(&output),
         [json!({"file": "-", "ok": false, "parts": [
@@ -60,9 +60,9 @@ fn json_is_one_object_for_each_message() {
              "errors": []},
             {"path": "2", "type": "text/html", "charset": "utf-8", "encoding": "base64", "ok": false,
              "characters": 2, "errors": [
-                {"offset": place, "decoded_offset": 2, "kind": "Surrogate", "len": 1, "layer": "text"},
-                {"offset": place + 2, "decoded_offset": 3, "kind": "UnexpectedContinuation", "len": 1, "layer": "text"},
-                {"offset": place + 3, "decoded_offset": 4, "kind": "UnexpectedContinuation", "len": 1, "layer": "text"},
+                {"offset": offset, "decoded_offset": 2, "kind": "Surrogate", "len": 1, "layer": "text"},
+                {"offset": offset + 2, "decoded_offset": 3, "kind": "UnexpectedContinuation", "len": 1, "layer": "text"},
+                {"offset": offset + 3, "decoded_offset": 4, "kind": "UnexpectedContinuation", "len": 1, "layer": "text"},
             ]},
         ]})]
     );
@@ -84,7 +84,7 @@ fn the_tree_names_every_part_and_error() {
     let file = folder.join("bad.eml");
     std::fs::write(&file, BAD).unwrap();
     let name = file.display().to_string();
-    let place = BAD.find("jtoIA").unwrap();
+    let offset = BAD.find("jtoIA").unwrap();
 
     let output = mail(&[&name], b"");
     assert_eq!(output.status.code(), Some(1));
@@ -93,11 +93,11 @@ fn the_tree_names_every_part_and_error() {
         format!(
             "{name}: 3 errors\n  0 multipart/mixed\n  1 text/plain, no charset, 7bit: 1 line, 4 characters\n  \
              2 text/html, utf-8, base64: 1 line, 2 characters\n    \
-             error: byte {place}, 2 decoded: Surrogate (text)\n    \
+             error: byte {offset}, 2 decoded: Surrogate (text)\n    \
              error: byte {}, 3 decoded: UnexpectedContinuation (text)\n    \
              error: byte {}, 4 decoded: UnexpectedContinuation (text)\n  3 image/png\n",
-            place + 2,
-            place + 3
+            offset + 2,
+            offset + 3
         )
     );
 

@@ -8,23 +8,23 @@ mod support;
 use support::some_partitions;
 use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeErrorKind};
 
-fn judge(message: &str) -> MessageVerdict {
-    judge_bytes(message.as_bytes())
+fn validate(message: &str) -> MessageVerdict {
+    validate_bytes(message.as_bytes())
 }
 
 /// The verdict on a message, which does not depend on how it is cut.
-fn judge_bytes(message: &[u8]) -> MessageVerdict {
-    let judge = |chunks: &[&[u8]]| {
+fn validate_bytes(message: &[u8]) -> MessageVerdict {
+    let validate = |chunks: &[&[u8]]| {
         let mut validator = MessageValidator::new();
         chunks.iter().for_each(|chunk| validator.feed(chunk));
         validator.finish()
     };
-    let whole = judge(&[message]);
-    some_partitions(message, 20, |chunks| assert_eq!(judge(chunks), whole, "{}", message.escape_ascii()));
+    let whole = validate(&[message]);
+    some_partitions(message, 20, |chunks| assert_eq!(validate(chunks), whole, "{}", message.escape_ascii()));
     whole
 }
 
-/// The paths of the parts that hold no others.
+/// The paths of the text parts.
 fn leaves(verdict: &MessageVerdict) -> Vec<String> {
     let leaves = verdict.parts.iter().filter(|part| part.is_text());
     leaves.map(|part| part.path.to_string()).collect()
@@ -52,7 +52,7 @@ fn the_delimiter_of_an_outer_multipart_counts_at_any_level() {
     let message = multipart("a--", &format!("--a--\n{inner}\n--a--\n\n@\n--a----\n"));
     // The second `--a--` starts a part of the outer multipart and ends nothing.
     let bytes: Vec<_> = message.bytes().map(|byte| if byte == b'@' { 0xFF } else { byte }).collect();
-    let verdict = judge_bytes(&bytes);
+    let verdict = validate_bytes(&bytes);
     let at = message.find('@').unwrap() as u64;
     let bad: Vec<_> =
         verdict.parts.iter().flat_map(|part| part.errors()).filter(|error| error.offset == at).collect();
@@ -61,7 +61,7 @@ fn the_delimiter_of_an_outer_multipart_counts_at_any_level() {
 
     // Without anything that is ambiguous: the inner multipart is not ended, but the outer one is.
     let inner = multipart("inner", "--inner\n\none\n");
-    let verdict = judge(&multipart("outer", &format!("--outer\n{inner}--outer\n\ntwo\n--outer--\n")));
+    let verdict = validate(&multipart("outer", &format!("--outer\n{inner}--outer\n\ntwo\n--outer--\n")));
     assert_eq!(leaves(&verdict), ["1.1", "2"]);
     let [(path, kind, _)] = &structure(&verdict)[..] else { panic!("{verdict:#?}") };
     assert_eq!((path.as_str(), *kind), ("1", "MissingFinalBoundary"));
@@ -71,7 +71,7 @@ fn the_delimiter_of_an_outer_multipart_counts_at_any_level() {
 fn a_delimiter_is_the_whole_line_but_for_spaces_and_tabs_at_its_end() {
     for padding in ["", " ", "\t", " \t  "] {
         let verdict =
-            judge(&multipart("b", &format!("--b{padding}\n\none\n--b{padding}\n\ntwo\n--b--{padding}\n")));
+            validate(&multipart("b", &format!("--b{padding}\n\none\n--b{padding}\n\ntwo\n--b--{padding}\n")));
         assert_eq!(
             (leaves(&verdict), structure(&verdict)),
             (vec!["1".to_owned(), "2".to_owned()], vec![]),
@@ -82,13 +82,13 @@ fn a_delimiter_is_the_whole_line_but_for_spaces_and_tabs_at_its_end() {
     for after in
         ["\u{c}", "\u{b}", "\u{0}", "x", " x", "-", "--x", "---", "\r\r", "\u{1c}", "\u{85}", "\u{a0}"]
     {
-        let verdict = judge(&format!("{start}--b{after}\n\ntwo\n--b--\n"));
+        let verdict = validate(&format!("{start}--b{after}\n\ntwo\n--b--\n"));
         assert_eq!(leaves(&verdict), ["1"], "{after:?}: the line is content");
         let at = start.len() as u64;
         assert_eq!(structure(&verdict), [("0".to_owned(), "AmbiguousDelimiter", at)], "{after:?}");
     }
     // Longer than any line may be.
-    let verdict = judge(&format!("{start}--b{}\n\ntwo\n--b--\n", " ".repeat(1_000)));
+    let verdict = validate(&format!("{start}--b{}\n\ntwo\n--b--\n", " ".repeat(1_000)));
     assert_eq!(leaves(&verdict), ["1"]);
     assert_eq!(structure(&verdict)[0].1, "AmbiguousDelimiter");
 }
@@ -98,7 +98,7 @@ fn a_boundary_anywhere_but_in_its_delimiter_is_ambiguous() {
     let start = multipart("b", "--b\nContent-Type: image/png\n\none\n");
     for before in ["x", " ", "\r", "\n\r", "-", "\u{b}", "\u{c}", "> ", "one\r"] {
         for after in ["\n", "--\n", "x"] {
-            let verdict = judge(&format!("{start}{before}--b{after}\n--b--\n"));
+            let verdict = validate(&format!("{start}{before}--b{after}\n--b--\n"));
             let at = (start.len() + before.len()) as u64;
             assert_eq!(
                 structure(&verdict),
@@ -109,10 +109,10 @@ fn a_boundary_anywhere_but_in_its_delimiter_is_ambiguous() {
     }
     // The longest start of a boundary that is none of it.
     let start = multipart("--x", "----x\n\n");
-    let verdict = judge(&format!("{start}-----x\n----x--\n"));
+    let verdict = validate(&format!("{start}-----x\n----x--\n"));
     assert_eq!(structure(&verdict), [("0".to_owned(), "AmbiguousDelimiter", start.len() as u64 + 1)]);
     for good in ["--", "-----", "--x", "---x", "----", "----y", "\n----\n", "a ---x\r---x"] {
-        assert_eq!(structure(&judge(&format!("{start}{good}\n----x--\n"))), [], "{good:?}");
+        assert_eq!(structure(&validate(&format!("{start}{good}\n----x--\n"))), [], "{good:?}");
     }
 }
 
@@ -120,7 +120,7 @@ fn a_boundary_anywhere_but_in_its_delimiter_is_ambiguous() {
 fn no_delimiter_contains_the_boundary_of_another_multipart() {
     for (outer, inner) in [("b", "b"), ("b", "bb"), ("b", "x--b"), ("b--", "b"), ("b", "b--")] {
         let body = multipart(inner, &format!("--{inner}\n\ntext\n--{inner}--\n"));
-        let verdict = judge(&multipart(outer, &format!("--{outer}\n{body}\n--{outer}--\n")));
+        let verdict = validate(&multipart(outer, &format!("--{outer}\n{body}\n--{outer}--\n")));
         assert!(
             structure(&verdict).iter().any(|(_, kind, _)| *kind == "AmbiguousDelimiter"),
             "{outer:?} {inner:?}: {verdict:#?}"
@@ -134,7 +134,7 @@ fn no_delimiter_contains_the_boundary_of_another_multipart() {
         ("bb", "b"),
     ] {
         let body = multipart(inner, &format!("--{inner}\n\ntext\n--{inner}--\n"));
-        let verdict = judge(&multipart(outer, &format!("--{outer}\n{body}\n--{outer}--\n")));
+        let verdict = validate(&multipart(outer, &format!("--{outer}\n{body}\n--{outer}--\n")));
         assert_eq!(structure(&verdict), [], "{outer:?} {inner:?}");
     }
 }
@@ -154,7 +154,7 @@ fn the_line_breaks_of_the_delimiters_of_a_multipart_are_of_one_kind() {
         ("--b\r\nA: b\r\n\n--b--\r\n", Some("--b--")),
     ];
     for (body, expected) in cases {
-        let verdict = judge(&format!("{header}{body}"));
+        let verdict = validate(&format!("{header}{body}"));
         let at = expected.map(|line| (header.len() + body.rfind(line).unwrap()) as u64);
         let found: Vec<_> = structure(&verdict).into_iter().map(|(_, kind, at)| (kind, at)).collect();
         assert_eq!(found, Vec::from_iter(at.map(|at| ("AmbiguousDelimiter", at))), "{body:?}");
@@ -165,22 +165,25 @@ fn the_line_breaks_of_the_delimiters_of_a_multipart_are_of_one_kind() {
 fn a_header_that_a_delimiter_ends_has_its_parts_and_an_error() {
     // The message in part 1 is empty, and is there.
     let message = multipart("a", "--a\nContent-Type: message/rfc822\n--a--");
-    let verdict = judge(&message);
+    let verdict = validate(&message);
     assert_eq!(leaves(&verdict), ["1.1"]);
     let at = (message.len() - 5) as u64;
     let expected = |path: &str| (path.to_owned(), "MissingHeaderEnd", at);
     assert_eq!(structure(&verdict), [expected("1"), expected("1.1")]);
 
     let message = multipart("a", "--a\n--a\n\ntext\n--a--");
-    let verdict = judge(&message);
+    let verdict = validate(&message);
     assert_eq!(leaves(&verdict), ["1", "2"]);
     let at = message.find("--a\n\n").unwrap() as u64;
     assert_eq!(structure(&verdict), [("1".to_owned(), "MissingHeaderEnd", at)]);
 
     // A message may be nothing but a header, but not in another one, and not with half of a line.
-    assert_eq!(structure(&judge("Subject: x\n")), []);
+    assert_eq!(structure(&validate("Subject: x\n")), []);
     for (message, path) in [("Subject: x", "1"), ("Content-Type: message/rfc822\n\nSubject: x\n", "1.1")] {
-        assert_eq!(structure(&judge(message)), [(path.to_owned(), "MissingHeaderEnd", message.len() as u64)]);
+        assert_eq!(
+            structure(&validate(message)),
+            [(path.to_owned(), "MissingHeaderEnd", message.len() as u64)]
+        );
     }
 }
 
@@ -200,7 +203,7 @@ fn fields_that_only_some_readers_understand_are_ambiguous() {
         ("multipart/mixed; boundary=b; boundary=c", Some("BadBoundary")),
         ("multipart/mixed; boundary=b\u{c}", Some("MalformedContentType")),
     ] {
-        let verdict = judge(&format!("Content-Type: {value}\n\n--b\n\ntext\n--b--\n"));
+        let verdict = validate(&format!("Content-Type: {value}\n\n--b\n\ntext\n--b--\n"));
         let kinds: Vec<_> = structure(&verdict).into_iter().map(|(_, kind, _)| kind).collect();
         assert_eq!(kinds, Vec::from_iter(expected), "{value}");
     }
@@ -215,14 +218,14 @@ fn fields_that_only_some_readers_understand_are_ambiguous() {
         (": no name", Some("MalformedHeader")),
     ] {
         let kinds: Vec<_> =
-            structure(&judge(&format!("{header}\n\n"))).into_iter().map(|(_, kind, _)| kind).collect();
+            structure(&validate(&format!("{header}\n\n"))).into_iter().map(|(_, kind, _)| kind).collect();
         assert_eq!(kinds, Vec::from_iter(expected), "{header}");
     }
     // A message that is the whole of another one, in a third.
     let inner = "Content-Type: message/rfc822\n\nSubject: x\n\ntext\n";
-    assert_eq!(structure(&judge(inner)), []);
+    assert_eq!(structure(&validate(inner)), []);
     assert_eq!(
-        structure(&judge(&format!("Content-Type: message/rfc822\n\n{inner}"))),
+        structure(&validate(&format!("Content-Type: message/rfc822\n\n{inner}"))),
         [("1.1".to_owned(), "NestedMessage", 43)]
     );
 }

@@ -12,7 +12,7 @@ use utf8_codec::mime::{
     MessageValidator, MessageVerdict, MimeLayer, TransferDecoder, TransferEncoding, TransferPiece,
 };
 
-/// What Python made, and what it thinks of it; `None`, said aloud, where there is no Python.
+/// What Python generated, and how it reads that; `None`, with a message, where there is no Python.
 fn made_by_python() -> Option<Vec<Value>> {
     let output = match Command::new("python3").args(["-c", include_str!("support/mail.py")]).output() {
         Ok(output) => output,
@@ -26,7 +26,7 @@ fn made_by_python() -> Option<Vec<Value>> {
     Some(lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
 }
 
-fn judge(chunks: &[&[u8]]) -> MessageVerdict {
+fn validate(chunks: &[&[u8]]) -> MessageVerdict {
     let mut validator = MessageValidator::new();
     for chunk in chunks {
         validator.feed(chunk);
@@ -35,8 +35,8 @@ fn judge(chunks: &[&[u8]]) -> MessageVerdict {
 }
 
 fn check_message(message: &[u8], expected: &[Value]) {
-    let verdict = judge(&[message]);
-    some_partitions(message, 5, |chunks| assert_eq!(judge(chunks), verdict));
+    let verdict = validate(&[message]);
+    some_partitions(message, 5, |chunks| assert_eq!(validate(chunks), verdict));
 
     let shown = String::from_utf8_lossy(message);
     let parts: Vec<_> = verdict.notable().collect();

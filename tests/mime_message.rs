@@ -6,7 +6,7 @@ mod support;
 use support::{Rng, conformance, some_partitions};
 use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeLimits, PartKind, PartVerdict};
 
-fn judge_with(validator: &MessageValidator, chunks: &[&[u8]]) -> MessageVerdict {
+fn validate_chunks(validator: &MessageValidator, chunks: &[&[u8]]) -> MessageVerdict {
     let mut validator = validator.clone();
     for chunk in chunks {
         validator.feed(chunk);
@@ -15,17 +15,17 @@ fn judge_with(validator: &MessageValidator, chunks: &[&[u8]]) -> MessageVerdict 
 }
 
 /// The verdict on a message, on which every way of cutting agrees.
-fn judge_by(validator: &MessageValidator, message: &[u8]) -> MessageVerdict {
-    let whole = judge_with(validator, &[message]);
+fn validate_with(validator: &MessageValidator, message: &[u8]) -> MessageVerdict {
+    let whole = validate_chunks(validator, &[message]);
     some_partitions(message, 30, |chunks| {
-        assert_eq!(judge_with(validator, chunks), whole, "{:?}", String::from_utf8_lossy(message));
+        assert_eq!(validate_chunks(validator, chunks), whole, "{:?}", String::from_utf8_lossy(message));
     });
     assert_eq!(whole.bytes, message.len() as u64);
     whole
 }
 
-fn judge(message: impl AsRef<[u8]>) -> MessageVerdict {
-    judge_by(&MessageValidator::new(), message.as_ref())
+fn validate(message: impl AsRef<[u8]>) -> MessageVerdict {
+    validate_with(&MessageValidator::new(), message.as_ref())
 }
 
 /// `path type kind@offset kind@offset`, a line for each part that is notable.
@@ -47,18 +47,18 @@ fn crlf(message: &str) -> String {
 
 #[test]
 fn a_message_that_is_not_multipart_has_the_one_part_1() {
-    let verdict = judge("Subject: x\r\n\r\ncaf\u{e9}\r\n\r\nend");
+    let verdict = validate("Subject: x\r\n\r\ncaf\u{e9}\r\n\r\nend");
     let [part] = &verdict.parts[..] else { panic!("{verdict:?}") };
     assert_eq!((part.path.to_string().as_str(), part.content_type.as_str()), ("1", "text/plain"));
     assert_eq!((part.charset.as_deref(), part.encoding.unwrap().as_str()), (None, "7bit"));
     assert_eq!((part.offset, part.bytes, part.decoded_bytes), (14, 12, 12));
     assert_eq!((part.lines, part.characters, part.kind), (3, Some(11), PartKind::Text));
     assert!(part.is_ok());
-    // Nothing said that there would be bytes above 7F.
+    // Bytes above 7F were not declared.
     assert_eq!(summary(&verdict), "1 text/plain UndeclaredEightBit@14");
-    assert_eq!(summary(&judge("")), "1 text/plain");
-    assert_eq!(summary(&judge("\r\n")), "1 text/plain");
-    assert_eq!(judge(b"Content-Type: image/png\r\n\r\n\xFF").parts[0].kind, PartKind::Other);
+    assert_eq!(summary(&validate("")), "1 text/plain");
+    assert_eq!(summary(&validate("\r\n")), "1 text/plain");
+    assert_eq!(validate(b"Content-Type: image/png\r\n\r\n\xFF").parts[0].kind, PartKind::Other);
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn parts_are_numbered_as_imap_does() {
         Content-Type: message/rfc822\n\nContent-Type: multipart/digest; boundary=c\n\n--c\n\n\
         Subject: digest\n\nfour.one.one\n--c--\n--a--\nepilogue\n";
     for message in [message.to_owned(), crlf(message)] {
-        let verdict = judge(&message);
+        let verdict = validate(&message);
         assert!(verdict.is_ok(), "{}", summary(&verdict));
         let paths: Vec<_> =
             verdict.parts.iter().map(|part| format!("{} {}", part.path, part.content_type)).collect();
@@ -96,12 +96,12 @@ fn parts_are_numbered_as_imap_does() {
 }
 
 #[test]
-fn the_line_break_before_a_delimiter_is_no_text() {
+fn the_line_break_before_a_delimiter_is_not_text() {
     for line_break in ["\n", "\r\n"] {
         let message =
             "Content-Type: multipart/mixed; boundary=b\n\n--b\n\n\n--x\n\n--b\n\n--b\n\n\n--b\nA: b\n\n--b--"
                 .replace('\n', line_break);
-        let verdict = judge(&message);
+        let verdict = validate(&message);
         assert!(verdict.is_ok(), "{}", summary(&verdict));
         let bytes: Vec<_> = verdict.notable().map(|part| part.bytes as usize).collect();
         let end = line_break.len();
@@ -117,19 +117,19 @@ fn errors_have_their_part_and_both_offsets() {
          Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n\
          caf=C3=A9 =C3=\n=28 =ZZ\n--b\nContent-Type: text/plain\nContent-Transfer-Encoding: 8bit\n\ngood\n--b--\n",
     );
-    let verdict = judge(&message);
-    let place = |needle: &str| message.find(needle).unwrap();
+    let verdict = validate(&message);
+    let offset = |needle: &str| message.find(needle).unwrap();
     // `ED A0 80` is three maximal subparts.
     assert_eq!(
         summary(&verdict),
         format!(
             "1 text/plain Surrogate@{} UnexpectedContinuation@{} UnexpectedContinuation@{}\n\
              2 text/plain MissingContinuation@{} InvalidEscape@{}\n3 text/plain",
-            place("7a\r\n"),
-            place("a\r\nCA"),
-            place("CA\r\n--b"),
-            place("=C3=\r\n"),
-            place("=ZZ")
+            offset("7a\r\n"),
+            offset("a\r\nCA"),
+            offset("CA\r\n--b"),
+            offset("=C3=\r\n"),
+            offset("=ZZ")
         )
     );
     let first = &verdict.parts[1].errors()[0];
@@ -139,25 +139,25 @@ fn errors_have_their_part_and_both_offsets() {
 }
 
 #[test]
-fn other_charsets_are_counted_and_not_judged() {
+fn other_charsets_are_counted_and_not_checked() {
     let message =
         b"Content-Type: text/plain; charset=ISO-8859-1\nContent-Transfer-Encoding: quoted-printable\n\n\
         caf=E9\n=FF=Z";
-    let verdict = judge(message);
+    let verdict = validate(message);
     let part = &verdict.parts[0];
     assert_eq!((part.kind, part.charset.as_deref()), (PartKind::OtherText, Some("iso-8859-1")));
     assert_eq!((part.decoded_bytes, part.lines, part.characters), (8, 1, None));
-    // The transfer encoding is judged all the same.
+    // The transfer encoding is checked all the same.
     assert_eq!(summary(&verdict), "1 text/plain InvalidEscape@100");
     for (label, ok) in [("unicode-1-1-utf-8", false), ("us-ascii", false), ("utf-16", true)] {
         let message =
             format!("Content-Type: text/plain; charset={label}\nContent-Transfer-Encoding: base64\n\n/w==");
-        assert_eq!(judge(message).is_ok(), ok, "{label}");
+        assert_eq!(validate(message).is_ok(), ok, "{label}");
     }
 }
 
 #[test]
-fn what_readers_understand_differently_is_refused() {
+fn what_readers_understand_differently_is_an_error() {
     for (header, expected) in [
         ("Content-Type: text/plain; charset=utf-8; charset=latin1\n", "ConflictingCharset@13"),
         ("Content-Type: text/plain; charset*=''utf-8; charset=latin1\n", "ConflictingCharset@13"),
@@ -188,13 +188,13 @@ fn what_readers_understand_differently_is_refused() {
             let offset = if header.matches('\n').count() > 1 && ending == "\r\n" { 1 } else { 0 };
             let (name, at) = expected.split_once('@').unwrap();
             let expected = format!("{name}@{}", at.parse::<usize>().unwrap() + offset);
-            let verdict = judge(&message);
+            let verdict = validate(&message);
             assert!(summary(&verdict).contains(&expected), "{message:?}: {}", summary(&verdict));
         }
     }
-    // Said twice, and the same: no harm.
-    assert!(judge("Content-Type: text/plain\nContent-Type: Text/plain \n\nx").is_ok());
-    assert!(judge("Content-Type: text/plain (really); charset=utf-8; charset=UTF8\n\nx").is_ok());
+    // The same value twice is not an error.
+    assert!(validate("Content-Type: text/plain\nContent-Type: Text/plain \n\nx").is_ok());
+    assert!(validate("Content-Type: text/plain (really); charset=utf-8; charset=UTF8\n\nx").is_ok());
 }
 
 #[test]
@@ -203,12 +203,12 @@ fn boundaries_that_are_missing_are_reported() {
     let inner = "--a\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\ntext\n";
     let message = format!("{open}text");
     assert_eq!(
-        summary(&judge(&message)),
+        summary(&validate(&message)),
         format!("0 multipart/mixed MissingFirstBoundary@{}", message.len())
     );
     let message = format!("{open}--a\n\ntext\n--a-\n--ab\n");
     assert_eq!(
-        summary(&judge(&message)),
+        summary(&validate(&message)),
         format!(
             "0 multipart/mixed AmbiguousDelimiter@{} AmbiguousDelimiter@{} MissingFinalBoundary@{}\n1 text/plain",
             message.len() - 10,
@@ -216,27 +216,27 @@ fn boundaries_that_are_missing_are_reported() {
             message.len()
         )
     );
-    assert_eq!(judge(&message).parts[1].bytes, 15, "lines that only look like delimiters are text");
+    assert_eq!(validate(&message).parts[1].bytes, 15, "lines that only look like delimiters are text");
     let message = format!("{open}{inner}--a--");
     assert_eq!(
-        summary(&judge(&message)),
+        summary(&validate(&message)),
         format!("1 multipart/mixed MissingFinalBoundary@{}\n1.1 text/plain", message.len() - 5)
     );
-    assert!(judge(format!("{open}--a\n\ntext\n--a--")).is_ok());
-    // A header without an empty line, which is the delimiter of its own body.
+    assert!(validate(format!("{open}--a\n\ntext\n--a--")).is_ok());
+    // A header without an empty line, ended by the delimiter of its own body.
     let message = "Content-Type: multipart/mixed; boundary=a\n--a\n\ntext\n--a--\n";
-    assert_eq!(summary(&judge(message)), "0 multipart/mixed MalformedHeader@42\n1 text/plain");
+    assert_eq!(summary(&validate(message)), "0 multipart/mixed MalformedHeader@42\n1 text/plain");
     assert_eq!(
-        summary(&judge("Content-Type: multipart/mixed; boundary=a\n--a--")),
+        summary(&validate("Content-Type: multipart/mixed; boundary=a\n--a--")),
         "0 multipart/mixed MalformedHeader@42 MissingFirstBoundary@42"
     );
 }
 
 #[test]
-fn the_last_line_is_judged_however_many_headers_it_is_none_of() {
+fn the_last_line_is_checked_even_if_it_ends_several_headers() {
     let open = "Content-Type: multipart/mixed; boundary=a\n\n--a\nContent-Type: message/rfc822\n";
     for line in ["--x", "no field", "--", "--a\n--x", "--a\nContent-Type: message/rfc822\n--x"] {
-        let verdict = judge([open.as_bytes(), line.as_bytes(), b"\xFF"].concat());
+        let verdict = validate([open.as_bytes(), line.as_bytes(), b"\xFF"].concat());
         let end = open.len() + line.len();
         assert!(summary(&verdict).contains(&format!("InvalidLead@{end}")), "{line}: {}", summary(&verdict));
     }
@@ -244,31 +244,31 @@ fn the_last_line_is_judged_however_many_headers_it_is_none_of() {
 
 #[test]
 fn headers_are_text_too() {
-    let judge = |field: &str| summary(&judge(format!("{field}\n\nx")));
-    assert_eq!(judge("Subject: caf\u{e9}, =?utf-8?q?caf=C3=A9_?= =?UTF-8*fr?B?w6k=?="), "1 text/plain");
-    assert_eq!(judge("Subject: =?iso-8859-1?q?caf=E9?= =?utf-8?x?=FF?= =?utf-8?q?=FF"), "1 text/plain");
+    let validate = |field: &str| summary(&validate(format!("{field}\n\nx")));
+    assert_eq!(validate("Subject: caf\u{e9}, =?utf-8?q?caf=C3=A9_?= =?UTF-8*fr?B?w6k=?="), "1 text/plain");
+    assert_eq!(validate("Subject: =?iso-8859-1?q?caf=E9?= =?utf-8?x?=FF?= =?utf-8?q?=FF"), "1 text/plain");
     // Each word is whole characters by itself.
     assert_eq!(
-        judge("Subject: =?utf-8?q?=C3?=\n =?utf-8?b?qQ==?="),
+        validate("Subject: =?utf-8?q?=C3?=\n =?utf-8?b?qQ==?="),
         "1 text/plain Truncated@19 UnexpectedContinuation@36"
     );
     assert_eq!(
-        judge("Subject: =?utf-8?q?caf=ED=A0=80?="),
+        validate("Subject: =?utf-8?q?caf=ED=A0=80?="),
         format!("1 text/plain Surrogate@22 UnexpectedContinuation@25 UnexpectedContinuation@28")
     );
-    assert_eq!(judge("Subject: =?utf-8?q?=C3=28?="), "1 text/plain MissingContinuation@19");
-    assert_eq!(judge("Subject: =?utf-8?q?a=zz?="), "1 text/plain InvalidEscape@20");
-    assert_eq!(judge("Subject: =?utf-8?b?*w6k=?="), "1 text/plain InvalidSymbol@19");
+    assert_eq!(validate("Subject: =?utf-8?q?=C3=28?="), "1 text/plain MissingContinuation@19");
+    assert_eq!(validate("Subject: =?utf-8?q?a=zz?="), "1 text/plain InvalidEscape@20");
+    assert_eq!(validate("Subject: =?utf-8?b?*w6k=?="), "1 text/plain InvalidSymbol@19");
     let long = format!("Subject: =?utf-8?q?{}?=", "a".repeat(70));
-    assert_eq!(judge(&long), "1 text/plain LongEncodedWord@9");
+    assert_eq!(validate(&long), "1 text/plain LongEncodedWord@9");
 
-    let verdict = judge_by(&MessageValidator::new(), b"A: b\nSubject: \xFF\n c\xED\xA0\n\nx");
+    let verdict = validate_with(&MessageValidator::new(), b"A: b\nSubject: \xFF\n c\xED\xA0\n\nx");
     assert_eq!(summary(&verdict), "1 text/plain InvalidLead@14 Surrogate@18 UnexpectedContinuation@19");
     assert_eq!(verdict.parts[0].errors()[0].decoded_offset, None);
 }
 
 #[test]
-fn limits_hold_and_say_so() {
+fn limits_hold_and_are_reported() {
     let with = |change: fn(&mut MimeLimits)| {
         let mut limits = MimeLimits::default();
         change(&mut limits);
@@ -277,34 +277,34 @@ fn limits_hold_and_say_so() {
     let level = |i: usize| format!("Content-Type: multipart/mixed; boundary={i}\n\n--{i}\n");
     let nested: String = (0..5).map(level).collect();
     assert_eq!(
-        summary(&judge_by(&with(|limits| limits.depth = 2), nested.as_bytes())).lines().last().unwrap(),
+        summary(&validate_with(&with(|limits| limits.depth = 2), nested.as_bytes())).lines().last().unwrap(),
         format!("1.1 multipart/mixed TooDeep@{}", 2 * level(0).len() + 13)
     );
     let many = format!("Content-Type: multipart/mixed; boundary=b\n\n{}--b--", "--b\n\n\n".repeat(5));
     assert_eq!(
-        summary(&judge_by(&with(|limits| limits.parts = 3), many.as_bytes())),
+        summary(&validate_with(&with(|limits| limits.parts = 3), many.as_bytes())),
         format!("0 multipart/mixed TooManyParts@{}\n1 text/plain\n2 text/plain", 43 + 2 * 6)
     );
     let large = format!("A: {}\nSubject: \u{e9}\n\n{}\n", "x".repeat(90), "y".repeat(100));
-    let verdict = judge_by(&with(|limits| limits.header_bytes = 100), large.as_bytes());
+    let verdict = validate_with(&with(|limits| limits.header_bytes = 100), large.as_bytes());
     assert_eq!(summary(&verdict), "1 text/plain HeaderTooLarge@100");
     assert_eq!(verdict.parts[0].bytes, large.len() as u64 - 100);
     // The line break after what was cut off belongs to the delimiter, however the message is cut.
     let large = format!("Content-Type: multipart/mixed; boundary=b\n\n--b\nA: {}\n--b--\n", "x".repeat(44));
-    let verdict = judge_by(&with(|limits| limits.header_bytes = 43), large.as_bytes());
+    let verdict = validate_with(&with(|limits| limits.header_bytes = 43), large.as_bytes());
     assert_eq!((summary(&verdict).as_str(), verdict.parts[1].bytes), ("1 text/plain HeaderTooLarge@90", 4));
     let line = format!("A: b\nB: {}\n\n\n", "x".repeat(96));
     assert_eq!(
-        summary(&judge_by(&with(|limits| limits.line_bytes = 98), line.as_bytes())),
+        summary(&validate_with(&with(|limits| limits.line_bytes = 98), line.as_bytes())),
         "1 text/plain HeaderLineTooLong@103"
     );
     let line = "Content-Transfer-Encoding: 8bit\n\n12345678901234567890123456789012345\n";
     assert_eq!(
-        summary(&judge_by(&with(|limits| limits.line_bytes = 33), line.as_bytes())),
+        summary(&validate_with(&with(|limits| limits.line_bytes = 33), line.as_bytes())),
         "1 text/plain LineTooLong@66"
     );
     let flood = [&b"Content-Type: text/plain; charset=utf-8\n\n"[..], &[0xFF; 900]].concat();
-    let verdict = judge_with(&with(|limits| limits.errors = 3), &[&flood]);
+    let verdict = validate_chunks(&with(|limits| limits.errors = 3), &[&flood]);
     assert_eq!((verdict.parts[0].errors().len(), verdict.parts[0].error_count()), (3, 900));
 }
 
@@ -366,11 +366,11 @@ fn any_bytes_give_one_verdict_however_they_are_cut() {
                 message.extend(rng.dirty_text(3));
             }
         }
-        judge(&message);
+        validate(&message);
         let mut limits = MimeLimits::default();
         (limits.header_bytes, limits.line_bytes) = (rng.below(150), rng.below(80));
         (limits.parts, limits.depth) = (rng.below(6), rng.below(6));
-        judge_by(&MessageValidator::new().limits(limits), &message);
+        validate_with(&MessageValidator::new().limits(limits), &message);
     }
 }
 
@@ -380,10 +380,10 @@ fn the_mails_of_the_published_suite_have_their_verdicts() {
     let mut seen = 0;
     for case in cases.iter().filter(|case| case.id.contains("/mail/")) {
         let message = case.chunks.concat();
-        let verdict = judge(&message);
-        assert_eq!(judge_with(&MessageValidator::new(), &case.slices()), verdict, "{}", case.id);
+        let verdict = validate(&message);
+        assert_eq!(validate_chunks(&MessageValidator::new(), &case.slices()), verdict, "{}", case.id);
         let chess: Vec<_> = verdict.parts.iter().filter_map(|part| part.characters).collect();
-        // The four mails are old friends of every parser: what is odd about them is reported, the text is whole.
+        // Mails that test parsers: what is malformed is reported, and the text is complete.
         if case.id.contains("thirdparty/003") {
             assert!(verdict.is_ok(), "{}", summary(&verdict));
             assert_eq!(chess, [34, 16, 16, 16, 16]);
@@ -392,10 +392,10 @@ fn the_mails_of_the_published_suite_have_their_verdicts() {
             assert_eq!((unknown, verdict.parts.len()), (6, 7), "none of these encodings exists");
         } else if case.id.contains("thirdparty/010") {
             // A parameter without the semicolon before it.
-            let place = String::from_utf8_lossy(&message).rfind("comment=").unwrap();
+            let offset = String::from_utf8_lossy(&message).rfind("comment=").unwrap();
             assert_eq!(
                 summary(&verdict),
-                format!("0 multipart/mixed MalformedContentType@{place}\n1 text/plain")
+                format!("0 multipart/mixed MalformedContentType@{offset}\n1 text/plain")
             );
             assert_eq!(chess, [6]);
         } else if case.id.contains("malformed/021") {
@@ -404,7 +404,7 @@ fn the_mails_of_the_published_suite_have_their_verdicts() {
             assert_eq!(kinds[0], "ConflictingHeader");
             assert!(verdict.parts.iter().any(|part| part.content_type == "text/html" && part.is_ok()));
         } else {
-            panic!("a case that nobody looked at: {}", case.id);
+            panic!("a case without an expectation: {}", case.id);
         }
         seen += 1;
     }

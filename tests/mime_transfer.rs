@@ -1,4 +1,4 @@
-//! `TransferDecoder` and `BodyDecoder`: the same bytes, faults and places, for every way of cutting.
+//! `TransferDecoder` and `BodyDecoder`: the same bytes, errors and offsets for every way of cutting.
 #![allow(missing_docs)]
 
 mod support;
@@ -11,12 +11,12 @@ use utf8_codec::mime::{
     TransferPiece,
 };
 
-/// Every byte with its place on the wire, and every fault with both of its places.
+/// Every byte with its offset on the wire, and every error with both offsets.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Decoded {
     bytes: Vec<u8>,
-    places: Vec<u64>,
-    faults: Vec<(u64, u64, TransferErrorKind, u8)>,
+    offsets: Vec<u64>,
+    errors: Vec<(u64, u64, TransferErrorKind, u8)>,
 }
 
 fn decode(encoding: TransferEncoding, lenient: bool, chunks: &[&[u8]]) -> Decoded {
@@ -29,10 +29,10 @@ fn decode(encoding: TransferEncoding, lenient: bool, chunks: &[&[u8]]) -> Decode
         TransferPiece::Bytes(decoded) => {
             assert_eq!(decoded.offset(), out.bytes.len() as u64);
             out.bytes.extend_from_slice(decoded.bytes());
-            out.places.extend((0..decoded.bytes().len()).map(|i| decoded.encoded_offset(i)));
+            out.offsets.extend((0..decoded.bytes().len()).map(|i| decoded.encoded_offset(i)));
         }
         TransferPiece::Error(error) => {
-            out.faults.push((error.offset, error.decoded_offset, error.kind, error.len));
+            out.errors.push((error.offset, error.decoded_offset, error.kind, error.len));
         }
         _ => unreachable!(),
     };
@@ -45,8 +45,8 @@ fn decode(encoding: TransferEncoding, lenient: bool, chunks: &[&[u8]]) -> Decode
     out
 }
 
-/// The kinds of the faults of a body, whose every partition agrees.
-fn faults(encoding: TransferEncoding, lenient: bool, body: &[u8]) -> Vec<(u64, TransferErrorKind, u8)> {
+/// The errors of a body, the same for every partition.
+fn errors(encoding: TransferEncoding, lenient: bool, body: &[u8]) -> Vec<(u64, TransferErrorKind, u8)> {
     let whole = decode(encoding, lenient, &[body]);
     let check = |chunks: &[&[u8]]| assert_eq!(decode(encoding, lenient, chunks), whole, "{chunks:02X?}");
     if body.len() <= 10 {
@@ -54,33 +54,33 @@ fn faults(encoding: TransferEncoding, lenient: bool, body: &[u8]) -> Vec<(u64, T
     } else {
         some_partitions(body, 20, check)
     }
-    whole.faults.into_iter().map(|(offset, _, kind, len)| (offset, kind, len)).collect()
+    whole.errors.into_iter().map(|(offset, _, kind, len)| (offset, kind, len)).collect()
 }
 
 fn bytes(encoding: TransferEncoding, body: &[u8]) -> Vec<u8> {
     decode(encoding, false, &[body]).bytes
 }
 
-/// The naive oracle for base64 without padding faults: symbols with their places, then six bits at a time.
+/// The naive oracle for base64 without padding errors: symbols with their offsets, then six bits at a time.
 fn naive_base64(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
     let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let (mut bytes, mut places, mut bits, mut count, mut last) = (Vec::new(), Vec::new(), 0_u32, 0, 0);
-    for (place, &symbol) in body.iter().enumerate() {
+    let (mut bytes, mut offsets, mut bits, mut count, mut last) = (Vec::new(), Vec::new(), 0_u32, 0, 0);
+    for (position, &symbol) in body.iter().enumerate() {
         let Some(value) = alphabet.find(char::from(symbol)) else { continue };
         (bits, count) = (bits << 6 | value as u32, count + 6);
         if count >= 8 {
             count -= 8;
             bytes.push((bits >> count) as u8);
-            places.push(last);
+            offsets.push(last);
         }
-        last = place as u64;
+        last = position as u64;
     }
-    (bytes, places)
+    (bytes, offsets)
 }
 
 /// The naive oracle for good quoted-printable: line by line.
 fn naive_quoted_printable(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
-    let (mut bytes, mut places, mut start) = (Vec::new(), Vec::new(), 0);
+    let (mut bytes, mut offsets, mut start) = (Vec::new(), Vec::new(), 0);
     for line in body.split_inclusive(|&byte| byte == b'\n') {
         let ending = line.len() - line.iter().rev().take_while(|byte| b"\r\n".contains(byte)).count();
         let text = line[..ending].trim_ascii_end();
@@ -94,16 +94,16 @@ fn naive_quoted_printable(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
                 _ => (text[at], 1),
             };
             bytes.push(byte);
-            places.push((start + at) as u64);
+            offsets.push((start + at) as u64);
             at += len;
         }
         if at == text.len() {
             bytes.extend_from_slice(&line[ending..]);
-            places.extend((ending..line.len()).map(|i| (start + i) as u64));
+            offsets.extend((ending..line.len()).map(|i| (start + i) as u64));
         }
         start += line.len();
     }
-    (bytes, places)
+    (bytes, offsets)
 }
 
 /// One to eight bytes of an alphabet.
@@ -115,7 +115,7 @@ fn has_bare_lf(body: &[u8]) -> bool {
     body.iter().enumerate().any(|(i, &byte)| byte == b'\n' && (i == 0 || body[i - 1] != b'\r'))
 }
 
-/// base64 with line breaks of every kind at every place.
+/// base64 with line breaks of every kind at every position.
 fn fold(rng: &mut Rng, encoded: &str) -> Vec<u8> {
     let width = 1 + rng.below(80);
     let mut body = Vec::new();
@@ -149,15 +149,15 @@ fn quoted(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn base64_agrees_with_data_encoding_and_knows_where_every_byte_stood() {
+fn base64_agrees_with_data_encoding_and_with_the_naive_oracle_on_offsets() {
     let mut rng = Rng::new(2045);
     for round in 0..400 {
         let text = rng.dirty_text(1 + round * 7 % 300);
         let body = fold(&mut rng, &data_encoding::BASE64.encode(&text));
         let whole = decode(Base64, false, &[&body]);
         assert_eq!(whole.bytes, text);
-        assert_eq!((whole.bytes.clone(), whole.places.clone()), naive_base64(&body));
-        assert!(whole.faults.iter().all(|fault| fault.2.is_warning()), "{:?}", whole.faults);
+        assert_eq!((whole.bytes.clone(), whole.offsets.clone()), naive_base64(&body));
+        assert!(whole.errors.iter().all(|error| error.2.is_warning()), "{:?}", whole.errors);
         for _ in 0..20 {
             let cut = rng.below(body.len() + 1);
             assert_eq!(decode(Base64, false, &[&body[..cut], &body[cut..]]), whole);
@@ -173,8 +173,8 @@ fn quoted_printable_agrees_with_the_naive_oracle_and_with_the_strict_crate() {
         let text = rng.dirty_text(1 + round * 7 % 300);
         let body = quoted(&mut rng, &text);
         let whole = decode(QuotedPrintable, false, &[&body]);
-        assert_eq!((whole.bytes.clone(), whole.places.clone()), naive_quoted_printable(&body));
-        assert_eq!(whole.faults, []);
+        assert_eq!((whole.bytes.clone(), whole.offsets.clone()), naive_quoted_printable(&body));
+        assert_eq!(whole.errors, []);
         assert_eq!(decode(QuotedPrintable, false, &body.chunks(1).collect::<Vec<_>>()), whole);
         for cut in 0..body.len().min(100) {
             assert_eq!(decode(QuotedPrintable, false, &[&body[..cut], &body[cut..]]), whole);
@@ -189,34 +189,34 @@ fn quoted_printable_agrees_with_the_naive_oracle_and_with_the_strict_crate() {
 }
 
 #[test]
-fn what_the_strict_crates_refuse_is_a_fault() {
+fn what_the_strict_crates_reject_is_an_error() {
     let mut rng = Rng::new(2047);
-    let mut refused = 0;
+    let mut rejected = 0;
     for _ in 0..20_000 {
         let body = any_of(&mut rng, b"=ABab09 \tzZ\x01\x80\r\n");
         let strict = quoted_printable::decode(&body, quoted_printable::ParseMode::Strict);
         let ours = decode(QuotedPrintable, false, &[&body]);
         match strict {
-            Ok(bytes) => assert_eq!((ours.bytes, ours.faults), (bytes, vec![]), "{body:02X?}"),
+            Ok(bytes) => assert_eq!((ours.bytes, ours.errors), (bytes, vec![]), "{body:02X?}"),
             // Lower case is RFC 2045's advice to readers.
             Err(quoted_printable::QuotedPrintableError::LowercaseHexOctet) => {}
             // Bare LF is how files keep lines, and what follows a body may end its last soft break.
             Err(_) if has_bare_lf(&body) || body.trim_ascii_end().ends_with(b"=") => {}
             Err(error) => {
-                refused += 1;
-                assert_ne!(ours.faults, [], "{error:?} {body:02X?}");
+                rejected += 1;
+                assert_ne!(ours.errors, [], "{error:?} {body:02X?}");
             }
         }
     }
-    assert!(refused > 1_000);
+    assert!(rejected > 1_000);
 
     for _ in 0..20_000 {
         let body = any_of(&mut rng, b"AQgw/+9==");
         let ours = decode(Base64, false, &[&body]);
         match data_encoding::BASE64.decode(&body) {
-            // Concatenated data is a fault of ours alone.
+            // Only this crate reports concatenated data.
             Ok(bytes) => assert_eq!(ours.bytes, bytes),
-            Err(_) => assert_ne!(ours.faults, [], "{}", String::from_utf8_lossy(&body)),
+            Err(_) => assert_ne!(ours.errors, [], "{}", String::from_utf8_lossy(&body)),
         }
     }
 }
@@ -228,46 +228,46 @@ fn every_partition_of_short_bodies_agrees() {
         let encoding = [SevenBit, EightBit, Binary, QuotedPrintable, Base64][round % 5];
         let body = any_of(&mut rng, b"=Cc3 \t\r\n=QUzK\x00\x80\xC3\xA9");
         for lenient in [false, true] {
-            faults(encoding, lenient, &body);
+            errors(encoding, lenient, &body);
         }
     }
 }
 
 #[test]
-fn faults_of_quoted_printable() {
+fn errors_of_quoted_printable() {
     use TransferErrorKind::*;
-    let faults = |body: &[u8]| faults(QuotedPrintable, false, body);
-    assert_eq!(faults(b"a=C3=a9=\r\n=\n= \t\r\nb="), []);
-    assert_eq!(faults(b"a=Z"), [(1, InvalidEscape, 1)]);
-    assert_eq!(faults(b"a=CZ"), [(1, InvalidEscape, 2)]);
-    assert_eq!(faults(b"a= z"), [(1, InvalidEscape, 1)]);
-    assert_eq!(faults(b"a=\rz"), [(1, InvalidEscape, 1)]);
-    assert_eq!(faults(b"a=C"), [(1, Truncated, 2)]);
+    let errors = |body: &[u8]| errors(QuotedPrintable, false, body);
+    assert_eq!(errors(b"a=C3=a9=\r\n=\n= \t\r\nb="), []);
+    assert_eq!(errors(b"a=Z"), [(1, InvalidEscape, 1)]);
+    assert_eq!(errors(b"a=CZ"), [(1, InvalidEscape, 2)]);
+    assert_eq!(errors(b"a= z"), [(1, InvalidEscape, 1)]);
+    assert_eq!(errors(b"a=\rz"), [(1, InvalidEscape, 1)]);
+    assert_eq!(errors(b"a=C"), [(1, Truncated, 2)]);
     // A CR that no LF follows, at the end of the body as in the middle.
-    assert_eq!(faults(b"a\r"), [(1, ControlCharacter, 1)]);
-    assert_eq!(faults(b"a=\r"), [(1, InvalidEscape, 1)]);
-    assert_eq!(faults(b"a= \t\r"), [(1, InvalidEscape, 1)]);
+    assert_eq!(errors(b"a\r"), [(1, ControlCharacter, 1)]);
+    assert_eq!(errors(b"a=\r"), [(1, InvalidEscape, 1)]);
+    assert_eq!(errors(b"a= \t\r"), [(1, InvalidEscape, 1)]);
     assert_eq!(bytes(QuotedPrintable, b"a= \r"), b"a= \r");
-    assert_eq!(faults(b"a\xC3\xA9"), [(1, EightBit, 1), (2, EightBit, 1)]);
-    assert_eq!(faults(b"=\xC3"), [(0, InvalidEscape, 1), (1, EightBit, 1)]);
-    assert_eq!(faults(b"a\x00b \rc"), [(1, ControlCharacter, 1), (4, ControlCharacter, 1)]);
+    assert_eq!(errors(b"a\xC3\xA9"), [(1, EightBit, 1), (2, EightBit, 1)]);
+    assert_eq!(errors(b"=\xC3"), [(0, InvalidEscape, 1), (1, EightBit, 1)]);
+    assert_eq!(errors(b"a\x00b \rc"), [(1, ControlCharacter, 1), (4, ControlCharacter, 1)]);
     assert_eq!(bytes(QuotedPrintable, b"a=Zb=CZ \x80= z \rc \t\r\nd \t"), b"a=Zb=CZ \x80= z \rc\r\nd");
     for ending in [&b"\r\n"[..], b"\n", b""] {
         let line = |len: usize| [vec![b'x'; len], ending.to_vec(), b"y".to_vec()].concat();
         let after = if ending.is_empty() { 1 } else { 0 };
-        assert_eq!(faults(&line(76 - after)), []);
-        assert_eq!(faults(&line(77 - after)), [(76, LongLine, 1)]);
-        assert_eq!(faults(&line(999 - after)), [(76, LongLine, 1), (998, LineTooLong, 1)]);
+        assert_eq!(errors(&line(76 - after)), []);
+        assert_eq!(errors(&line(77 - after)), [(76, LongLine, 1)]);
+        assert_eq!(errors(&line(999 - after)), [(76, LongLine, 1), (998, LineTooLong, 1)]);
     }
     let spaces = [b"x".to_vec(), vec![b' '; 5_000], b"\n".to_vec()].concat();
     assert!(bytes(QuotedPrintable, &spaces).len() < 5_002, "a line's worth of white space is held");
 }
 
 #[test]
-fn faults_of_base64() {
+fn errors_of_base64() {
     use TransferErrorKind::*;
-    let strict = |body: &[u8]| faults(Base64, false, body);
-    let lenient = |body: &[u8]| faults(Base64, true, body);
+    let strict = |body: &[u8]| errors(Base64, false, body);
+    let lenient = |body: &[u8]| errors(Base64, true, body);
     assert_eq!(strict(b"Q U\r\nJD\tRA=\n=\n"), []);
     assert_eq!(strict(b"QUJDRA"), [(6, MissingPadding, 0)]);
     assert_eq!(strict(b"QUJDRA="), [(7, MissingPadding, 0)]);
@@ -286,38 +286,38 @@ fn faults_of_base64() {
     assert_eq!(bytes(Base64, b"RA==RA=="), b"DD");
     assert_eq!(bytes(Base64, b"QU-JDRA"), b"ABCD");
     assert_eq!(strict(&[b'A'; 80]), [(76, LongLine, 1)]);
-    // A line break that a transport puts in is nothing.
+    // A line break that a transport inserts changes nothing.
     assert_eq!(strict(&[b'A'; 1_000]), [(76, LongLine, 1)]);
 }
 
 #[test]
-fn faults_of_the_identities() {
+fn errors_of_the_identities() {
     use TransferErrorKind::{LineTooLong, Nul};
     let body = b"caf\xC3\xA9\0\r\n";
     assert_eq!(
-        faults(SevenBit, false, body),
+        errors(SevenBit, false, body),
         [(3, TransferErrorKind::EightBit, 1), (4, TransferErrorKind::EightBit, 1), (5, Nul, 1)]
     );
-    assert_eq!(faults(EightBit, false, body), [(5, Nul, 1)]);
-    assert_eq!(faults(Binary, false, body), []);
+    assert_eq!(errors(EightBit, false, body), [(5, Nul, 1)]);
+    assert_eq!(errors(Binary, false, body), []);
     for encoding in [SevenBit, EightBit, Binary] {
         assert_eq!(bytes(encoding, body), body);
     }
     let lines = [vec![b'a'; 998], b"\r\n".to_vec(), vec![b'b'; 999], b"\n".to_vec()].concat();
-    assert_eq!(faults(EightBit, false, &lines), [(1998, LineTooLong, 1)]);
-    assert_eq!(faults(Binary, false, &lines), []);
+    assert_eq!(errors(EightBit, false, &lines), [(1998, LineTooLong, 1)]);
+    assert_eq!(errors(Binary, false, &lines), []);
     let nul_beyond = [vec![b'a'; 998], b"\0".to_vec()].concat();
-    assert_eq!(faults(EightBit, false, &nul_beyond), [(998, LineTooLong, 1), (998, Nul, 1)]);
+    assert_eq!(errors(EightBit, false, &nul_beyond), [(998, LineTooLong, 1), (998, Nul, 1)]);
 }
 
-type Judged = (String, Vec<(u64, Option<u64>, MimeErrorKind, u8)>);
+type Text = (String, Vec<(u64, Option<u64>, MimeErrorKind, u8)>);
 
-fn judge(encoding: TransferEncoding, chunks: &[&[u8]]) -> Judged {
-    let (mut body, mut judged) = (BodyDecoder::new(encoding), Judged::default());
+fn decode_text(encoding: TransferEncoding, chunks: &[&[u8]]) -> Text {
+    let (mut body, mut out) = (BodyDecoder::new(encoding), Text::default());
     let mut keep = |piece: BodyPiece<'_>| match piece {
-        BodyPiece::Text(text) => judged.0.push_str(text),
-        BodyPiece::Seam(character) => judged.0.push(character),
-        BodyPiece::Error(e) => judged.1.push((e.offset, e.decoded_offset, e.kind, e.len)),
+        BodyPiece::Text(text) => out.0.push_str(text),
+        BodyPiece::Seam(character) => out.0.push(character),
+        BodyPiece::Error(e) => out.1.push((e.offset, e.decoded_offset, e.kind, e.len)),
         _ => unreachable!(),
     };
     for chunk in chunks {
@@ -334,8 +334,8 @@ fn judge(encoding: TransferEncoding, chunks: &[&[u8]]) -> Judged {
             errors.push((e.offset, e.decoded_offset, e.kind, e.len));
         }
     });
-    assert_eq!(errors, judged.1, "validate says what feed says");
-    judged
+    assert_eq!(errors, out.1, "validate reports what feed reports");
+    out
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn text_errors_are_found_on_the_wire_and_in_the_text() {
             (Base64, fold(&mut rng, &data_encoding::BASE64.encode(&text))),
             (QuotedPrintable, quoted_printable::encode(&text)),
         ] {
-            let places = decode(encoding, false, &[&body]).places;
+            let offsets = decode(encoding, false, &[&body]).offsets;
             let decoded = bytes(encoding, &body);
             let (good, expected) = if encoding == QuotedPrintable {
                 oracle::decode(&decoded)
@@ -359,10 +359,10 @@ fn text_errors_are_found_on_the_wire_and_in_the_text() {
             };
             let expected: Vec<_> = expected
                 .into_iter()
-                .map(|(at, kind, len)| (places[at as usize], Some(at), MimeErrorKind::Text(kind), len))
+                .map(|(at, kind, len)| (offsets[at as usize], Some(at), MimeErrorKind::Text(kind), len))
                 .collect();
             let check = |chunks: &[&[u8]]| {
-                let (text, errors) = judge(encoding, chunks);
+                let (text, errors) = decode_text(encoding, chunks);
                 assert_eq!(text, good);
                 let errors: Vec<_> = errors.into_iter().filter(|error| !error.2.is_warning()).collect();
                 assert_eq!(errors, expected, "{encoding}");
@@ -377,13 +377,15 @@ fn text_errors_are_found_on_the_wire_and_in_the_text() {
 #[test]
 fn a_character_over_a_line_break_is_whole() {
     // "né" in base64 with the break inside the character, and in quoted-printable with a soft one.
-    some_partitions(b"bsO\r\np\r\n", 50, |chunks| assert_eq!(judge(Base64, chunks), ("né".into(), vec![])));
+    some_partitions(b"bsO\r\np\r\n", 50, |chunks| {
+        assert_eq!(decode_text(Base64, chunks), ("né".into(), vec![]))
+    });
     some_partitions(b"n=C3=\r\n=A9", 50, |chunks| {
-        assert_eq!(judge(QuotedPrintable, chunks), ("né".into(), vec![]));
+        assert_eq!(decode_text(QuotedPrintable, chunks), ("né".into(), vec![]));
     });
     // A hard one breaks it.
     some_partitions(b"n=C3\r\n=A9", 50, |chunks| {
-        let (text, errors) = judge(QuotedPrintable, chunks);
+        let (text, errors) = decode_text(QuotedPrintable, chunks);
         assert_eq!(text, "n\r\n");
         let kinds =
             [ErrorKind::MissingContinuation, ErrorKind::UnexpectedContinuation].map(MimeErrorKind::Text);
@@ -409,25 +411,25 @@ fn a_decoder_can_be_fed_again_after_its_end() {
 }
 
 #[test]
-fn a_fault_has_its_place_in_what_was_decoded() {
+fn an_error_has_an_offset_in_the_decoded_body() {
     for (encoding, body, expected) in [
         (EightBit, &b"ab\0c\0"[..], &[(2, 2), (4, 4)][..]),
         (SevenBit, b"a\xC3\0", &[(1, 1), (2, 2)]),
         (QuotedPrintable, b"=41=\n=42\xFFa=Z=4", &[(8, 2), (10, 4), (12, 6)]),
         (QuotedPrintable, b"= \rx a\rb", &[(0, 0), (6, 6)]),
-        // What is skipped has the place of what comes next.
+        // What is skipped has the offset of the next byte.
         (Base64, b"QU*JD-REVG\n*Q=Q=", &[(2, 1), (5, 3), (11, 6), (13, 6), (14, 6), (15, 6)]),
     ] {
-        let places = decode(encoding, false, &[body]).faults;
-        let places: Vec<_> = places.iter().map(|&(offset, decoded, ..)| (offset, decoded)).collect();
-        assert_eq!(places, expected, "{encoding} {}", body.escape_ascii());
-        faults(encoding, false, body);
+        let offsets = decode(encoding, false, &[body]).errors;
+        let offsets: Vec<_> = offsets.iter().map(|&(offset, decoded, ..)| (offset, decoded)).collect();
+        assert_eq!(offsets, expected, "{encoding} {}", body.escape_ascii());
+        errors(encoding, false, body);
     }
 }
 
 #[test]
-fn a_body_of_nothing_but_faults_takes_no_longer_than_another() {
-    // It took minutes for the 20 MB of a mail as long as kibibytes were looked at for each of them.
+fn a_body_of_nothing_but_errors_takes_no_longer_than_another() {
+    // Reading kibibytes again after each error would take minutes for a mail of 20 MB.
     for (encoding, bytes) in [
         (QuotedPrintable, &b"\xFF"[..]),
         (QuotedPrintable, b"\0"),
@@ -439,9 +441,9 @@ fn a_body_of_nothing_but_faults_takes_no_longer_than_another() {
         (Base64, b"*"),
     ] {
         let body = bytes.repeat(400_000);
-        let (mut decoder, mut faults) = (TransferDecoder::new(encoding), 0);
-        decoder.feed(&body, |piece| faults += usize::from(matches!(piece, TransferPiece::Error(_))));
-        assert!(faults >= 400_000, "{encoding}: {faults}");
+        let (mut decoder, mut errors) = (TransferDecoder::new(encoding), 0);
+        decoder.feed(&body, |piece| errors += usize::from(matches!(piece, TransferPiece::Error(_))));
+        assert!(errors >= 400_000, "{encoding}: {errors}");
     }
 }
 
@@ -453,15 +455,15 @@ fn the_longest_line_can_be_set() {
         (Base64, vec![(76, TransferErrorKind::LongLine)]),
         (Binary, vec![]),
     ] {
-        let (mut decoder, mut faults) = (TransferDecoder::new(encoding).max_line(60), Vec::new());
+        let (mut decoder, mut errors) = (TransferDecoder::new(encoding).max_line(60), Vec::new());
         for _ in 0..50 {
             decoder.feed(b"abcd", |piece| {
                 if let TransferPiece::Error(error) = piece {
-                    faults.push((error.offset, error.kind));
+                    errors.push((error.offset, error.kind));
                 }
             });
         }
-        assert_eq!(faults, expected, "{encoding}");
+        assert_eq!(errors, expected, "{encoding}");
     }
 }
 

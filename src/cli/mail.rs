@@ -1,4 +1,4 @@
-//! `utf8-codec mail`: is the text of messages UTF-8, part by part.
+//! `utf8-codec mail`: whether the text of messages is UTF-8, part by part.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::files::{BUFFER, Failed, for_each, name_of, open, read};
 use super::log::Verbosity;
 use super::outcome::Outcome;
 
-/// Say whether the text of mail is UTF-8, part by part, and where it is not
+/// Report whether the text of mail is UTF-8, part by part, and where it is not
 ///
 /// Reads messages (.eml) and mailboxes (mbox: the first line starts with `From `).
 ///
@@ -25,10 +25,10 @@ pub(super) struct Args {
     /// text is a tree for people; json is one object per message and line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
-    /// Overlook base64 without padding, with odd bits at its end, or put together from several encodings
+    /// Accept base64 without padding, with unused bits that are not zero, or concatenated from several bodies
     #[arg(long)]
     lenient: bool,
-    /// Tell nothing: only the exit status
+    /// Print nothing; the exit status is the result
     #[arg(long, short)]
     quiet: bool,
     #[command(flatten)]
@@ -44,11 +44,11 @@ enum Format {
 impl Args {
     pub(super) fn run(self) -> Outcome {
         self.verbosity.start()?;
-        for_each(&self.files, |file, out| self.judge(file, out))
+        for_each(&self.files, |file, out| self.check(file, out))
     }
 
-    /// Whether all messages of a file are good.
-    fn judge(&self, file: &Path, out: &mut dyn Write) -> Result<bool, Failed> {
+    /// Checks a file. Returns whether all its messages are without errors.
+    fn check(&self, file: &Path, out: &mut dyn Write) -> Result<bool, Failed> {
         let mut input = open(file).map_err(Failed::Read)?;
         let validator = MessageValidator::new();
         let validator = if self.lenient { validator.lenient() } else { validator };
@@ -60,7 +60,7 @@ impl Args {
             let (len, end) = (kept + read, read == 0);
             let taken = mailbox.feed(&buffer[..len], end, |number, verdict| {
                 good &= verdict.is_ok();
-                self.tell(file, number, &verdict, out).map_err(Failed::Write)
+                self.write(file, number, &verdict, out).map_err(Failed::Write)
             })?;
             if end {
                 return Ok(good);
@@ -70,7 +70,7 @@ impl Args {
         }
     }
 
-    fn tell(
+    fn write(
         &self,
         file: &Path,
         number: Option<u64>,
@@ -98,11 +98,12 @@ struct Mailbox {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It is not known what the file is.
+    /// Before the first line: the kind of file is not known.
     New,
     Message,
-    /// An mbox, at the start of a line or within one.
+    /// In an mbox, at the start of a line.
     LineStart,
+    /// In an mbox, within a line.
     Line,
 }
 
@@ -111,13 +112,14 @@ impl Mailbox {
         Self { validator, state: State::New, number: 0 }
     }
 
-    /// Takes bytes of the file, and tells every message that ends in them, with its number in an mbox. Returns how
-    /// many bytes were taken; the rest, a few at most, comes again with more, unless it is the `end`.
+    /// Takes bytes of the file, and calls `each` with the verdict on every message that ends in them and, in an mbox, its
+    /// number. Returns how many bytes were taken. The rest, a few bytes at most, must be passed again with more, unless this
+    /// is the `end`.
     fn feed<E>(
         &mut self,
         data: &[u8],
         end: bool,
-        mut tell: impl FnMut(Option<u64>, MessageVerdict) -> Result<(), E>,
+        mut each: impl FnMut(Option<u64>, MessageVerdict) -> Result<(), E>,
     ) -> Result<usize, E> {
         if self.state == State::New {
             if data.len() < SEPARATOR.len() && SEPARATOR.starts_with(data) && !end {
@@ -140,7 +142,7 @@ impl Mailbox {
             let next = &rest[blank.len()..];
             if next.starts_with(SEPARATOR) {
                 self.validator.feed(&data[from..at]);
-                tell(Some(self.number), self.validator.finish())?;
+                each(Some(self.number), self.validator.finish())?;
                 self.number += 1;
                 at += blank.len();
                 from = at;
@@ -153,7 +155,7 @@ impl Mailbox {
         self.validator.feed(&data[from..taken]);
         if end {
             let number = (self.state != State::Message).then_some(self.number);
-            tell(number, self.validator.finish())?;
+            each(number, self.validator.finish())?;
         }
         Ok(taken)
     }
@@ -210,7 +212,7 @@ fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut dy
             (_, Some(characters)) => {
                 write!(out, ": {}, {}", counted(part.lines, "line"), counted(characters, "character"))?;
             }
-            (PartKind::OtherText, None) => write!(out, ": {}, not judged", counted(part.bytes, "byte"))?,
+            (PartKind::OtherText, None) => write!(out, ": {}, not checked", counted(part.bytes, "byte"))?,
             _ => {}
         }
         writeln!(out)?;
@@ -223,8 +225,8 @@ fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut dy
             }
             writeln!(out, ": {} ({})", error.kind, error.kind.layer())?;
         }
-        let told = part.errors().len() + part.warnings().len();
-        let more = part.error_count() + part.warning_count() - told as u64;
+        let shown = part.errors().len() + part.warnings().len();
+        let more = part.error_count() + part.warning_count() - shown as u64;
         if more > 0 {
             writeln!(out, "{:indent$}and {more} more", "")?;
         }
@@ -247,18 +249,18 @@ mod tests {
     fn messages(file: &[u8]) -> Vec<(Option<u64>, u64)> {
         let split = |size: usize| {
             let mut mailbox = Mailbox::new(MessageValidator::new());
-            let (mut told, mut data, mut chunks) = (Vec::new(), Vec::new(), file.chunks(size));
+            let (mut messages, mut data, mut chunks) = (Vec::new(), Vec::new(), file.chunks(size));
             loop {
                 let chunk = chunks.next();
                 data.extend_from_slice(chunk.unwrap_or_default());
                 let taken = mailbox.feed(&data, chunk.is_none(), |number, verdict| {
-                    told.push((number, verdict.bytes));
+                    messages.push((number, verdict.bytes));
                     Ok::<_, Infallible>(())
                 });
                 data.drain(..taken.unwrap_or_else(|never| match never {}));
                 assert!(data.len() < 8, "only what may be a separator is kept");
                 if chunk.is_none() {
-                    return told;
+                    return messages;
                 }
             }
         };
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_messages_of_an_mbox_are_told_apart() {
+    fn the_messages_of_an_mbox_are_separated() {
         assert_eq!(messages(b""), [(None, 0)]);
         assert_eq!(messages(b"Fro"), [(None, 3)]);
         assert_eq!(messages(b"From: me\n\nhi\n\nFrom you\n"), [(None, 23)]);

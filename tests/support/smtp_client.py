@@ -1,4 +1,4 @@
-"""Talks to a filter as a mailer does: `smtp_client.py PORT`. What it asserts is what the filter promises."""
+"""Talks to a filter as a mailer does: `smtp_client.py PORT`. It asserts what the filter promises."""
 
 import base64, re, smtplib, sys
 from email.message import Message
@@ -29,7 +29,7 @@ def mail(hidden):
 
 good, bad = mail("\ud7ff".encode()), mail(b"\xed\xa0\x80")
 # 120 bytes are 160 symbols, which stand in three lines: 76 + CRLF + 76 + CRLF + 8.
-place = bad.index(base64.b64encode(b"0123456789")[:8]) + 160 + 4
+offset = bad.index(base64.b64encode(b"0123456789")[:8]) + 160 + 4
 
 for client in (smtplib.LMTP("127.0.0.1", PORT), smtplib.SMTP("127.0.0.1", PORT)):
     options = ["BODY=8BITMIME", "SMTPUTF8"]
@@ -40,10 +40,10 @@ for client in (smtplib.LMTP("127.0.0.1", PORT), smtplib.SMTP("127.0.0.1", PORT))
         try:
             client.sendmail("b@example.org", ["a@example.org"], bad, options)
             raise SystemExit("the bad message was taken")
-        except smtplib.SMTPDataError as refusal:
-            lines = refusal.smtp_error.decode().split("\n")
-            assert refusal.smtp_code == 554, refusal
-            assert lines[0] == f"5.6.0 part 1.2: ill-formed UTF-8 at byte {place} (120 decoded, Surrogate, 1 byte)", lines
+        except smtplib.SMTPDataError as rejection:
+            lines = rejection.smtp_error.decode().split("\n")
+            assert rejection.smtp_code == 554, rejection
+            assert lines[0] == f"5.6.0 part 1.2: ill-formed UTF-8 at byte {offset} (120 decoded, Surrogate, 1 byte)", lines
             assert lines[1:] == ["5.6.0 part 1.1: good", "5.6.0 part 2: good"], lines
     client.quit()
 
