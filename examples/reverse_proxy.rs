@@ -31,8 +31,8 @@ use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tower::{ServiceBuilder, service_fn};
-use utf8_codec::http::{BodyRules, BoxError, CheckedBody, HttpCounters, Utf8BodyError};
-use utf8_codec::tower::{ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
+use utf8_codec::http::{BodyRules, BoxError, HttpCounters, Utf8BodyError};
+use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 
 /// A client whose requests have been checked.
 type Upstream = Client<HttpConnector, CheckedBody<Incoming>>;

@@ -105,10 +105,8 @@ mod delimiter;
 pub mod detect;
 mod encoding;
 mod error;
-// Whoever applies the rules by hand needs a part of it, the layers need all.
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
-#[cfg_attr(not(feature = "tower"), allow(dead_code))]
 pub mod http;
 #[cfg(any(feature = "io", feature = "futures-io"))]
 #[cfg_attr(docsrs, doc(cfg(any(feature = "io", feature = "futures-io"))))]

@@ -1,114 +1,23 @@
-//! The layers: what they check, what they refuse, and what they make true afterwards.
+//! The layer for requests: what it checks, what it rejects, and what it makes true afterwards.
 #![cfg(feature = "tower")]
 #![allow(missing_docs)]
 
 mod support;
 
 use core::convert::Infallible;
-use core::sync::atomic::{AtomicUsize, Ordering};
-use core::time::Duration;
-use std::alloc::{GlobalAlloc, Layout, System};
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Request, Response, StatusCode};
-use http_body::Body;
+use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use serde_json::Value;
 use support::bodies::{Script, Telling};
-use tower::{Layer, Service, ServiceExt, service_fn};
+use support::layers::{BAD, post, send, through};
+use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::http::{
-    BodyRules, CheckedBody, HttpCounters, Message, MissingCharset, MissingContentType, OtherCharset, Reason,
-    Refusal, Uncheckable, Utf8BodyError,
+    BodyRules, HttpCounters, MissingCharset, MissingContentType, OtherCharset, Reason, Refusal, Uncheckable,
+    Utf8BodyError,
 };
-use utf8_codec::tower::{ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
-use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
-
-/// The allocator of the system, and how much each thread has of it.
-struct Counting;
-
-thread_local! {
-    static ALLOCATED: core::cell::Cell<isize> = const { core::cell::Cell::new(0) };
-}
-
-fn count(bytes: isize) {
-    // A thread that ends has no count any more.
-    let _ = ALLOCATED.try_with(|allocated| allocated.set(allocated.get() + bytes));
-}
-
-/// Bytes that this thread has allocated and not freed.
-fn allocated() -> isize {
-    ALLOCATED.get()
-}
-
-#[allow(unsafe_code)]
-// SAFETY: every call goes to the allocator of the system as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size() as isize);
-        // SAFETY: the caller keeps the contract of the same method.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        count(-(layout.size() as isize));
-        // SAFETY: the caller keeps the contract of the same method.
-        unsafe { System.dealloc(ptr, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-const BAD: &[u8] = b"{\"a\": \"\xED\xA0\x80\"}";
-
-/// What a client gets of a service that echoes, and how often the handler ran.
-struct Seen {
-    status: StatusCode,
-    headers: HeaderMap,
-    text: Bytes,
-    handled: usize,
-}
-
-impl Seen {
-    fn problem(&self) -> Value {
-        assert_eq!(self.headers["content-type"], "application/problem+json");
-        serde_json::from_slice(&self.text).expect("JSON")
-    }
-}
-
-fn post(fields: &[(&str, &str)]) -> http::request::Builder {
-    fields.iter().fold(Request::post("/"), |request, (name, value)| request.header(*name, *value))
-}
-
-/// Sends a request through the layer to a handler that answers with the body and the header fields that it got.
-async fn through<B>(layer: &ValidateUtf8RequestLayer, request: Request<B>) -> Seen
-where
-    B: Body<Data = Bytes> + 'static,
-    B::Error: Into<utf8_codec::http::BoxError>,
-{
-    let handled = AtomicUsize::new(0);
-    let mut service = layer.layer(service_fn(|request: Request<CheckedBody<B>>| {
-        handled.fetch_add(1, Ordering::Relaxed);
-        async move {
-            let (parts, body) = request.into_parts();
-            let response = match body.collect().await {
-                Ok(text) => Response::new(Full::new(text.to_bytes())),
-                Err(_) => Response::builder().status(StatusCode::IM_A_TEAPOT).body(Full::default()).unwrap(),
-            };
-            let (mut answer, text) = response.into_parts();
-            answer.headers = parts.headers;
-            Ok::<_, Infallible>(Response::from_parts(answer, text))
-        }
-    }));
-    let response = service.ready().await.unwrap().call(request).await.unwrap();
-    let (parts, body) = response.into_parts();
-    let text = body.collect().await.unwrap().to_bytes();
-    Seen { status: parts.status, headers: parts.headers, text, handled: handled.load(Ordering::Relaxed) }
-}
-
-async fn send(layer: &ValidateUtf8RequestLayer, fields: &[(&str, &str)], text: &'static [u8]) -> Seen {
-    through(layer, post(fields).body(Full::new(Bytes::from_static(text))).unwrap()).await
-}
+use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 
 #[tokio::test]
 async fn text_is_checked_by_its_media_type_and_nothing_else_is() {
@@ -325,6 +234,10 @@ async fn charsets_follow_the_rules() {
 #[cfg(feature = "encoding_rs")]
 #[tokio::test]
 async fn another_charset_becomes_utf_8_and_says_so() {
+    use http_body::Body as _;
+    use tower::Service as _;
+    use utf8_codec::http::Message;
+
     let rules = BodyRules::new().other_charset(OtherCharset::Transcode);
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
         let layer = layer.rules(rules.clone());
@@ -416,121 +329,6 @@ async fn while_streaming_the_handler_sees_the_good_text_and_the_client_the_refus
     }
 }
 
-/// What is left of a body after a layer has rejected it, and whether the response closes the connection.
-async fn drained(
-    layer: &ValidateUtf8RequestLayer,
-    request: http::request::Builder,
-    body: Script,
-) -> (usize, bool) {
-    let rest = std::sync::Arc::new(std::sync::Mutex::new(body));
-    let seen = through(layer, request.body(Shared(rest.clone())).unwrap()).await;
-    assert!(seen.status.is_client_error());
-    let left = rest.lock().unwrap().frames.len();
-    (left, seen.headers.get("connection").is_some_and(|value| value == "close"))
-}
-
-fn two_seconds() -> tokio::time::Sleep {
-    tokio::time::sleep(Duration::from_secs(2))
-}
-
-#[tokio::test(start_paused = true)]
-async fn the_rest_of_a_rejected_body_is_read_up_to_a_bound() {
-    let json = [("content-type", "application/json")];
-    let body = || Script::of(&[b"\xFF", b"abc", b"def", b"ghi"], Telling::Nothing);
-    for layer in [ValidateUtf8RequestLayer::streaming(), ValidateUtf8RequestLayer::new()] {
-        for (drain, expected) in [(1_000, (0, false)), (3, (2, true)), (0, (3, true))] {
-            let layer = layer.clone().drain(drain).drain_timer(two_seconds);
-            assert_eq!(drained(&layer, post(&json), body()).await, expected, "drain {drain}");
-        }
-        // Each frame of this body is pending once, so without a timer none of the rest is awaited.
-        assert_eq!(drained(&layer, post(&json), body()).await, (3, true));
-        let timed = layer.clone().drain_timer(two_seconds);
-        let http2 = post(&json).version(http::Version::HTTP_2);
-        assert_eq!(drained(&timed, http2, body()).await, (3, false), "a stream of its own");
-        let latin1 = [("content-type", "text/plain; charset=latin1")];
-        assert_eq!(drained(&timed, post(&latin1), body()).await, (0, false), "rejected by its head");
-        assert_eq!(drained(&timed, post(&latin1).header("expect", "100-continue"), body()).await, (4, true));
-    }
-    let short = ValidateUtf8RequestLayer::new().hold(4).drain_timer(two_seconds);
-    let long = || Script::of(&[b"abc", b"def", b"ghi"], Telling::Nothing);
-    assert_eq!(drained(&short, post(&json), long()).await, (0, false), "too long");
-    assert_eq!(drained(&short.drain(3), post(&json), long()).await, (0, true), "the end is not read");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_client_that_stops_sending_delays_no_response_beyond_the_timer() {
-    let start = tokio::time::Instant::now();
-    let json = [("content-type", "application/json")];
-    let stalling = || Script::of(&[b"\xFF", b"abc"], Telling::Size).that_stalls(1_000);
-    for layer in [ValidateUtf8RequestLayer::streaming(), ValidateUtf8RequestLayer::new()] {
-        assert_eq!(drained(&layer, post(&json), stalling()).await, (1, true));
-        assert_eq!(start.elapsed(), Duration::ZERO, "nothing is awaited without a timer");
-    }
-    let mut waited = Duration::ZERO;
-    for layer in [ValidateUtf8RequestLayer::streaming(), ValidateUtf8RequestLayer::new()] {
-        let layer = layer.drain_timer(two_seconds);
-        let latin1 = [("content-type", "text/plain; charset=latin1")];
-        for fields in [json, latin1] {
-            assert_eq!(drained(&layer, post(&fields), stalling()).await, (0, true));
-            waited += Duration::from_secs(2);
-            // The clock of tokio has a resolution of a millisecond.
-            assert_eq!(start.elapsed().as_secs(), waited.as_secs());
-        }
-    }
-    // A client that sends a byte now and then.
-    let dripping = futures::stream::unfold((), |()| async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        Some((Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(b"\xFF"))), ()))
-    });
-    let body = http_body_util::StreamBody::new(Box::pin(dripping));
-    let layer = ValidateUtf8RequestLayer::new().drain_timer(two_seconds);
-    let before = tokio::time::Instant::now();
-    let seen = through(&layer, post(&json).body(body).unwrap()).await;
-    assert_eq!(
-        (seen.status, seen.headers["connection"].as_bytes()),
-        (StatusCode::BAD_REQUEST, &b"close"[..])
-    );
-    let elapsed = before.elapsed();
-    assert!((Duration::from_millis(2_300)..Duration::from_millis(2_400)).contains(&elapsed), "{elapsed:?}");
-}
-
-#[tokio::test]
-async fn a_body_reserves_no_more_than_it_sends() {
-    let layer = ValidateUtf8RequestLayer::new();
-    let service = layer.layer(service_fn(async |_: Request<CheckedBody<Script>>| {
-        Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
-    }));
-    let announced = (2 << 20) - 6;
-    let body = Script::of(&[b"abc", b"def"], Telling::Size).that_stalls(announced);
-    let request = post(&[("content-type", "text/plain")]).body(body).unwrap();
-    let before = allocated();
-    let mut future = Box::pin(service.oneshot(request));
-    for _ in 0..8 {
-        assert!(futures::poll!(&mut future).is_pending());
-    }
-    let after = allocated();
-    assert!(after - before < 8 * 1024, "{} bytes are allocated for 6", after - before);
-}
-
-/// A body that a test can look into while another owns it.
-struct Shared(std::sync::Arc<std::sync::Mutex<Script>>);
-
-impl Body for Shared {
-    type Data = Bytes;
-    type Error = &'static str;
-
-    fn poll_frame(
-        self: core::pin::Pin<&mut Self>,
-        cx: &mut core::task::Context<'_>,
-    ) -> core::task::Poll<Option<Result<http_body::Frame<Bytes>, &'static str>>> {
-        core::pin::Pin::new(&mut *self.0.lock().unwrap()).poll_frame(cx)
-    }
-
-    fn size_hint(&self) -> http_body::SizeHint {
-        self.0.lock().unwrap().size_hint()
-    }
-}
-
 #[tokio::test]
 async fn a_handler_finds_the_refusal_behind_the_error() {
     let layer = ValidateUtf8RequestLayer::streaming();
@@ -540,7 +338,7 @@ async fn a_handler_finds_the_refusal_behind_the_error() {
         let wrapped = std::io::Error::other(error);
         let refusal = Refusal::from_error(&wrapped).expect("a refusal");
         assert_eq!(refusal.reason.kind(), "Surrogate");
-        Ok::<_, Infallible>(refusal.to_response().map(Full::new))
+        Ok::<_, Infallible>(refusal.to_response().map(|body| Full::new(Bytes::from(body))))
     }));
     let request = post(&[("content-type", "text/plain")]).body(Full::from(BAD)).unwrap();
     assert_eq!(service.oneshot(request).await.unwrap().status(), StatusCode::BAD_REQUEST);
@@ -645,117 +443,4 @@ async fn counters_count_for_all_clones_of_a_layer() {
     let now = counters.snapshot();
     assert_eq!((now.bodies, now.bytes), (4, 2 * (BAD.len() + 4) as u64));
     assert_eq!((now.refused(ErrorKind::Surrogate), now.refused_otherwise, now.refused_total()), (2, 2, 4));
-}
-
-/// What comes through the layer of a response.
-async fn answer(
-    layer: &ValidateUtf8ResponseLayer,
-    method: Method,
-    response: http::response::Builder,
-    text: &'static [u8],
-) -> (http::response::Parts, Result<Bytes, Utf8BodyError>) {
-    let response = response.body(Full::new(Bytes::from_static(text))).unwrap();
-    let response = std::sync::Mutex::new(Some(response));
-    let service = layer.layer(service_fn(|_: Request<()>| {
-        let response = response.lock().unwrap().take().unwrap();
-        async { Ok::<_, Infallible>(response) }
-    }));
-    let request = Request::builder().method(method).body(()).unwrap();
-    let (parts, body) = service.oneshot(request).await.unwrap().into_parts();
-    (parts, body.collect().await.map(|text| text.to_bytes()))
-}
-
-fn text_response() -> http::response::Builder {
-    Response::builder()
-        .header("content-type", "text/plain")
-        .header("content-length", "4")
-        .header("etag", "\"strong\"")
-        .header("accept-ranges", "bytes")
-        .header("content-digest", "sha-256=:AAAA:")
-        .header("repr-digest", "sha-256=:AAAA:")
-}
-
-#[tokio::test]
-async fn a_bad_response_is_cut_off_or_refused() {
-    let (parts, text) =
-        answer(&ValidateUtf8ResponseLayer::new(), Method::GET, text_response(), b"ab\xE2\x82").await;
-    assert_eq!(parts.status, StatusCode::OK);
-    assert_eq!(parts.headers["content-length"], "4", "what is true of good text stays");
-    assert!(parts.headers.contains_key("etag"));
-    assert_eq!(text.unwrap_err().utf8_error().unwrap().offset, 2);
-
-    let holding = ValidateUtf8ResponseLayer::new().hold(100);
-    let (parts, text) = answer(&holding, Method::GET, text_response(), b"ab\xE2\x82").await;
-    assert_eq!(parts.status, StatusCode::BAD_GATEWAY);
-    assert!(!parts.headers.contains_key("etag"), "it is another response");
-    assert!(text.unwrap().ends_with(br#""kind":"Truncated","offset":2,"len":2}"#));
-    let (parts, text) = answer(&holding, Method::GET, text_response(), b"good").await;
-    assert_eq!((parts.headers.len(), &text.unwrap()[..]), (6, &b"good"[..]));
-    let (parts, _) =
-        answer(&ValidateUtf8ResponseLayer::new().hold(3), Method::GET, text_response(), b"good").await;
-    assert_eq!(parts.status, StatusCode::BAD_GATEWAY);
-
-    let checking = ValidateUtf8ResponseLayer::new().check_headers();
-    let name = http::HeaderValue::from_bytes(b"\xE9").unwrap();
-    let (parts, _) = answer(&checking, Method::GET, text_response().header("x-name", name), b"good").await;
-    assert_eq!(parts.status, StatusCode::BAD_GATEWAY);
-}
-
-#[tokio::test]
-async fn a_repair_removes_what_it_makes_untrue() {
-    let repairing = |policy| {
-        let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
-        ValidateUtf8ResponseLayer::new().rules(rules)
-    };
-    let gone = ["content-digest", "repr-digest", "etag", "accept-ranges"];
-    let (parts, text) =
-        answer(&repairing(ErrorPolicy::Replace), Method::GET, text_response(), b"ab\xE2\x82").await;
-    assert_eq!(text.unwrap(), "ab\u{FFFD}");
-    assert!(
-        gone.iter().chain(&["content-length"]).all(|name| !parts.headers.contains_key(*name)),
-        "{parts:?}"
-    );
-
-    let question_mark = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
-    let (parts, text) = answer(&repairing(question_mark), Method::GET, text_response(), b"ab\xE2\x82").await;
-    assert_eq!(
-        (text.unwrap(), &parts.headers["content-length"]),
-        ("ab??".into(), &http::HeaderValue::from(4))
-    );
-    assert!(gone.iter().all(|name| !parts.headers.contains_key(*name)), "{parts:?}");
-
-    let weak = Response::builder().header("content-type", "text/plain").header("etag", "W/\"weak\"");
-    let (parts, _) = answer(&repairing(ErrorPolicy::Replace), Method::GET, weak, b"ab\xFF").await;
-    assert!(parts.headers.contains_key("etag"), "a weak tag does not promise bytes");
-
-    // A body that is held is known: what was not changed keeps its fields.
-    let holding = repairing(ErrorPolicy::Replace).hold(100);
-    let (parts, _) = answer(&holding, Method::GET, text_response(), b"good").await;
-    assert_eq!(parts.headers.len(), 6);
-    let (parts, text) = answer(&holding, Method::GET, text_response(), b"ab\xE2\x82").await;
-    assert_eq!((text.unwrap().len(), &parts.headers["content-length"]), (5, &http::HeaderValue::from(5)));
-    assert!(gone.iter().all(|name| !parts.headers.contains_key(*name)), "{parts:?}");
-}
-
-#[tokio::test]
-async fn responses_without_a_whole_body_are_not_looked_at() {
-    let layer =
-        ValidateUtf8ResponseLayer::new().rules(BodyRules::for_responses().text_types(|_| true)).hold(100);
-    for (method, status) in [(Method::HEAD, 200), (Method::GET, 204), (Method::GET, 206), (Method::GET, 304)]
-    {
-        let (parts, text) = answer(&layer, method, text_response().status(status), b"\xBF\xFF").await;
-        assert_eq!((parts.status.as_u16(), &text.unwrap()[..]), (status, &b"\xBF\xFF"[..]));
-        assert_eq!(parts.headers.len(), 6);
-    }
-    let other = Response::builder().header("content-type", "text/plain; charset=latin1");
-    let (parts, text) = answer(&ValidateUtf8ResponseLayer::new(), Method::GET, other, b"\xE9").await;
-    assert_eq!((parts.status, &text.unwrap()[..]), (StatusCode::OK, &b"\xE9"[..]), "the client can read it");
-    for (name, value) in [("content-encoding", "gzip"), ("content-range", "bytes 1-2/3"), ("x-no-type", "")] {
-        let mut response = Response::builder().header(name, value);
-        if name != "x-no-type" {
-            response = response.header("content-type", "text/plain");
-        }
-        let (parts, text) = answer(&ValidateUtf8ResponseLayer::new(), Method::GET, response, b"\xE9").await;
-        assert_eq!((parts.status, &text.unwrap()[..]), (StatusCode::OK, &b"\xE9"[..]), "{name}");
-    }
 }

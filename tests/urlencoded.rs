@@ -9,14 +9,14 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use support::bodies::{Script, Telling, drain};
 use support::{Rng, every_partition, oracle, policies, some_partitions};
-use utf8_codec::http::{BodyRules, CheckedBody, Message, Utf8BodyError};
+use utf8_codec::http::{BodyRules, Message, Utf8Body, Utf8BodyError};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 fn rules(decoder: TextDecoder) -> BodyRules {
     BodyRules::new().decoder(decoder)
 }
 
-fn form(chunks: &[&[u8]], telling: Telling, rules: &BodyRules) -> CheckedBody<Script> {
+fn form(chunks: &[&[u8]], telling: Telling, rules: &BodyRules) -> Utf8Body<Script> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
     rules.apply(Message::Request, &mut headers, Script::of(chunks, telling)).expect("a form is text")

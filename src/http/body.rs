@@ -1,9 +1,9 @@
-//! A body that is certainly text.
+//! A body whose text is checked as it streams.
 
+use core::fmt;
+use core::mem;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
-use core::{fmt, mem};
-use std::collections::VecDeque;
 
 use bytes::{Buf, Bytes};
 use http::HeaderMap;
@@ -11,42 +11,38 @@ use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
 use super::counters::HttpCounters;
-use super::drain::Drain;
-use super::error::{BoxError, Utf8BodyError};
+use super::error::{BoxError, MultipartError, Utf8BodyError};
 use super::fields::check_values;
-use super::filter::Filter;
-use super::integrity;
-use super::multipart::{Multipart, MultipartError};
-use super::refusal::Message;
+use super::filter::BodyFilter;
+use super::integrity::remove_digests;
+use super::observer::Observer;
 use super::rules::BodyRules;
-use super::watch::Watch;
 use crate::text::TextDecoder;
 
 pin_project! {
     /// A [`Body`] whose data are whole characters of checked text.
     ///
-    /// Around any body with `Data: Buf`. The frames of a `Bytes` body are handed on as they are, or as slices of
-    /// themselves: only the character that straddles two frames is copied. The bytes of an unfinished character are
-    /// held back until the next frame, `0..=3` of them, and nothing else is ever held.
+    /// Around any body with `Data: Buf`. The frames of a `Bytes` body pass as they are, or as slices of themselves; only
+    /// a character whose bytes are in two frames is copied. An unfinished character, `0..=3` bytes, is held back until
+    /// the next frame; of a form, an unfinished escape, delimiter or header of a part as well.
     ///
-    /// The end of the inner body is noticed with its last frame, by its `is_end_stream` or an exact `size_hint` of 0,
-    /// and not by asking for another frame: a server that counts to `Content-Length` never asks. A body that ends
-    /// inside a character is an error there too. Trailers are handed on after a clean end only. After an error or the
-    /// end there is nothing more, however often the body is asked.
+    /// The body decides with the last frame of the inner body, which it recognizes by `is_end_stream` or an exact
+    /// `size_hint` of 0, without asking for another frame: a server that counts to `Content-Length` never does. So a body
+    /// that ends inside a character is an error there too. Trailers are returned after an end without an error only.
+    /// After an error or the end there is nothing more.
     ///
-    /// Under a policy that repairs (see [`with_decoder`](Self::with_decoder)) the length of the body may change, so
-    /// a `Content-Length`, a strong `ETag` or a digest of the message is no longer true. The layers remove them;
-    /// whoever uses the body by itself has to. Digests in the trailers are removed here once something was repaired,
-    /// and where a BOM is taken off or the text comes from another charset.
+    /// Under a policy that repairs (see [`with_decoder`](Self::with_decoder)) the length of the body may change. Then
+    /// `Content-Length`, a strong `ETag` and digests are untrue: [`BodyRules::apply`] and the layers remove them. Digests
+    /// in the trailers of a changed body are removed here.
     ///
     /// # Errors
     ///
-    /// [`Utf8BodyError::IllFormed`] with the offset in the body, after all the good text before it was handed on;
-    /// [`Utf8BodyError::Inner`] if the inner body fails.
+    /// [`Utf8BodyError::IllFormed`] with the offset in the body, after all good text before it was returned; the other
+    /// kinds of [`Utf8BodyError`] likewise.
     ///
     /// # Cancel safety
     ///
-    /// All state is in the body: a frame that was not awaited to its end is not lost.
+    /// Cancel safe: all state is in the body, and a frame that is not awaited to its end is not lost.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -67,40 +63,30 @@ pin_project! {
     pub struct Utf8Body<B> {
         #[pin]
         inner: B,
-        filter: Filter,
-        // The other chunks of a frame that has several.
-        waiting: VecDeque<Bytes>,
-        fed: u64,
-        // What the watch was told.
-        repaired: u64,
+        filter: BodyFilter,
         state: State,
-        watch: Watch,
-        drain: Drain,
+        observer: Observer,
         check_trailers: bool,
     }
 }
 
-/// How far a body is, apart from what the filter still gives.
+/// What the inner body still has.
 #[derive(Debug)]
 enum State {
     /// More data may come.
-    Flowing,
-    /// The data are over, and the filter has to be told.
-    Over(Then),
-    /// The filter has been told.
-    Finished(Then),
-    /// The text is ill-formed; the rest is taken and dropped before that is told.
-    Draining(Utf8BodyError),
+    Data,
+    /// The data have ended.
+    After(Rest),
     /// Nothing comes any more.
     Done,
 }
 
-/// What follows the data.
+/// What follows the data of the inner body.
 #[derive(Debug)]
-enum Then {
-    /// Only the inner body knows.
-    Ask,
-    // In a box: few bodies have any, and each would be as large as if it had.
+enum Rest {
+    /// Trailers or nothing: it has to be asked.
+    Unknown,
+    // In a box, because few bodies have any, and each would be as large as if it had.
     Trailers(Box<HeaderMap>),
     Nothing,
 }
@@ -113,40 +99,30 @@ impl<B> Utf8Body<B> {
 
     /// Checks or repairs `inner` by the policies of a decoder.
     pub const fn with_decoder(inner: B, decoder: TextDecoder) -> Self {
-        Self::with_filter(inner, Filter::text(decoder))
+        Self::with_filter(inner, BodyFilter::text(decoder))
     }
 
-    /// Checks the text fields of a `multipart/form-data` body (RFC 7578), whose files pass untouched.
+    /// Checks the text fields of a `multipart/form-data` body (RFC 7578), whose files pass without a check.
     ///
-    /// `boundary` is the parameter of the `Content-Type`. The rules say which fields are text, and what becomes of
+    /// `boundary` is the parameter of the `Content-Type`. The rules say which fields are text, and what happens to
     /// ill-formed text in them.
     ///
     /// # Errors
     ///
-    /// [`MultipartError::Boundary`] if it is no boundary in the sense of RFC 2046 §5.1.1.
+    /// [`MultipartError::Boundary`] if it is not in the grammar of RFC 2046 §5.1.1.
     pub fn form_data(inner: B, boundary: &[u8], rules: &BodyRules) -> Result<Self, MultipartError> {
-        let multipart = Multipart::new(boundary, rules.clone())?;
-        Ok(Self::with_filter(inner, Filter::Multipart(Box::new(multipart))))
+        Ok(Self::with_filter(inner, BodyFilter::form_data(boundary, rules)?))
     }
 
-    pub(crate) const fn with_filter(inner: B, filter: Filter) -> Self {
-        Self {
-            inner,
-            filter,
-            waiting: VecDeque::new(),
-            fed: 0,
-            repaired: 0,
-            state: State::Flowing,
-            watch: Watch::none(),
-            drain: Drain::NONE,
-            check_trailers: false,
-        }
+    /// Checks `inner` by a filter that nothing was fed to.
+    pub const fn with_filter(inner: B, filter: BodyFilter) -> Self {
+        Self { inner, filter, state: State::Data, observer: Observer::NONE, check_trailers: false }
     }
 
-    /// Counts it.
+    /// Counts the body, its bytes, its repairs and its error.
     #[must_use]
     pub fn counters(self, counters: &HttpCounters) -> Self {
-        self.watched(Watch::new(Message::Request, None, counters.clone()))
+        self.observed(Observer::new(counters.clone(), None))
     }
 
     /// Sets whether the values of trailer fields are checked; by default they are not.
@@ -155,23 +131,11 @@ impl<B> Utf8Body<B> {
         Self { check_trailers: check, ..self }
     }
 
-    pub(crate) fn watched(self, watch: Watch) -> Self {
-        watch.body();
-        Self { watch, ..self }
-    }
-
-    /// Drains the inner body before an error is returned.
-    pub(crate) fn draining(self, drain: Drain) -> Self {
-        Self { drain, ..self }
-    }
-
-    /// Drains the inner body.
-    pub(crate) fn poll_drain(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()>
-    where
-        B: Body,
-    {
-        let this = self.project();
-        this.drain.poll(this.inner, cx).map(|has_ended| this.watch.drained(has_ended))
+    pub(crate) fn observed(self, observer: Observer) -> Self {
+        if !self.filter.is_passing() {
+            observer.started();
+        }
+        Self { observer, ..self }
     }
 
     /// The inner body.
@@ -184,24 +148,29 @@ impl<B> Utf8Body<B> {
         &mut self.inner
     }
 
-    /// The inner body, without the bytes of an unfinished character.
+    /// The inner body. Bytes that are taken from it are not checked and not counted.
+    pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut B> {
+        self.project().inner
+    }
+
+    /// The inner body, without the bytes that are held back.
     pub fn into_inner(self) -> B {
         self.inner
     }
 
     /// Bytes taken from the inner body so far.
     pub const fn offset(&self) -> u64 {
-        self.fed
-    }
-
-    /// Whether the inner body is in another charset.
-    pub(crate) const fn is_transcoding(&self) -> bool {
-        self.filter.is_transcoding()
+        self.filter.offset()
     }
 
     /// Ill-formed sequences that were repaired so far.
     pub fn repaired(&self) -> u64 {
         self.filter.repaired()
+    }
+
+    /// Whether the data of this body differ from those of the inner body. It counts after the end.
+    pub fn has_changed(&self) -> bool {
+        self.filter.has_changed()
     }
 }
 
@@ -219,135 +188,101 @@ where
     ) -> Poll<Option<Result<Frame<Bytes>, Utf8BodyError>>> {
         let mut this = self.project();
         loop {
-            match this.state {
-                State::Done => return Poll::Ready(None),
-                State::Draining(_) => {
-                    let has_ended = ready!(this.drain.poll(this.inner, cx));
-                    this.watch.drained(has_ended);
-                    return Poll::Ready(match mem::replace(this.state, State::Done) {
-                        State::Draining(error) => Some(Err(error)),
-                        _ => None,
-                    });
-                }
-                _ => {}
+            if matches!(this.state, State::Done) {
+                return Poll::Ready(None);
             }
             match this.filter.next() {
                 Some(Ok(data)) => return Poll::Ready(Some(Ok(Frame::data(data)))),
                 Some(Err(error)) => {
-                    this.watch.refuse(&error);
-                    *this.state = State::Draining(error);
-                    continue;
+                    *this.state = State::Done;
+                    this.observer.failed(&error);
+                    return Poll::Ready(Some(Err(error)));
                 }
-                None => {}
+                None => this.observer.repaired(this.filter.repaired()),
             }
-            if let Some(chunk) = this.waiting.pop_front() {
-                this.filter.feed(chunk);
-                continue;
-            }
-            this.watch.repaired(this.repaired, this.filter.repaired());
-            if !matches!(this.state, State::Flowing | State::Finished(Then::Ask)) {
-                match mem::replace(this.state, State::Done) {
-                    State::Finished(Then::Trailers(mut trailers)) => {
-                        if *this.check_trailers
-                            && let Err((name, error)) = check_values(&trailers)
-                        {
-                            let error = Utf8BodyError::Trailer { name, error };
-                            this.watch.refuse(&error);
-                            // Nothing comes after trailers.
-                            this.watch.drained(true);
-                            return Poll::Ready(Some(Err(error)));
-                        }
-                        if this.filter.has_changed() {
-                            integrity::remove_digests(&mut trailers);
-                        }
-                        return Poll::Ready(Some(Ok(Frame::trailers(*trailers))));
-                    }
-                    State::Over(then) => {
-                        this.filter.finish();
-                        *this.state = State::Finished(then);
-                        continue;
-                    }
-                    _ => return Poll::Ready(None),
+            if let State::After(Rest::Trailers(_) | Rest::Nothing) = this.state {
+                let State::After(Rest::Trailers(mut trailers)) = mem::replace(this.state, State::Done) else {
+                    return Poll::Ready(None);
+                };
+                if *this.check_trailers
+                    && let Err((name, error)) = check_values(&trailers)
+                {
+                    let error = Utf8BodyError::Trailer { name, error };
+                    this.observer.failed(&error);
+                    return Poll::Ready(Some(Err(error)));
                 }
+                if this.filter.has_changed() {
+                    remove_digests(&mut trailers);
+                }
+                return Poll::Ready(Some(Ok(Frame::trailers(*trailers))));
             }
-            let over = match ready!(this.inner.as_mut().poll_frame(cx)) {
-                None => Some(Then::Nothing),
+            let rest = match ready!(this.inner.as_mut().poll_frame(cx)) {
+                None => Rest::Nothing,
                 Some(Err(error)) => {
                     *this.state = State::Done;
                     return Poll::Ready(Some(Err(Utf8BodyError::inner(error))));
                 }
                 Some(Ok(frame)) => match frame.into_data().map_err(Frame::into_trailers) {
                     Ok(data) => {
-                        if !matches!(this.state, State::Flowing) {
-                            *this.state = State::Flowing;
+                        if !this.filter.is_passing() {
+                            this.observer.received(data.remaining() as u64);
                         }
-                        let bytes = data.remaining() as u64;
-                        *this.fed += bytes;
-                        this.watch.took(bytes);
-                        feed(this.filter, this.waiting, data);
-                        // Whoever counts to `Content-Length` may not ask again: decide now.
+                        feed(this.filter, data);
+                        // A reader that counts to `Content-Length` may not ask again.
                         let is_last = this.inner.is_end_stream() || this.inner.size_hint().exact() == Some(0);
-                        is_last.then_some(Then::Ask)
+                        *this.state = State::Data;
+                        if !is_last {
+                            continue;
+                        }
+                        Rest::Unknown
                     }
-                    Err(Ok(trailers)) => Some(Then::Trailers(Box::new(trailers))),
-                    // A kind of frame that is not invented yet.
-                    Err(Err(_)) => None,
+                    Err(Ok(trailers)) => Rest::Trailers(Box::new(trailers)),
+                    // A kind of frame that does not exist yet.
+                    Err(Err(_)) => continue,
                 },
             };
-            if let Some(then) = over {
-                *this.state = match this.state {
-                    State::Finished(_) => State::Finished(then),
-                    _ => State::Over(then),
-                };
+            if matches!(this.state, State::Data) {
+                this.filter.finish();
             }
+            *this.state = State::After(rest);
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self.state {
             State::Done => true,
-            State::Finished(Then::Nothing) => self.filter.is_idle(),
-            // What the filter holds, or the error that it will give, is still to come.
-            State::Flowing | State::Over(Then::Ask | Then::Nothing) | State::Finished(Then::Ask) => {
-                self.untaken() == 0 && self.filter.is_clean() && self.inner.is_end_stream()
-            }
-            State::Draining(_) | State::Over(Then::Trailers(_)) | State::Finished(Then::Trailers(_)) => false,
+            State::After(Rest::Nothing) => self.filter.is_done(),
+            State::Data | State::After(Rest::Unknown) => self.filter.is_done() && self.inner.is_end_stream(),
+            State::After(Rest::Trailers(_)) => false,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         let coming = match self.state {
             State::Done => return SizeHint::with_exact(0),
-            State::Draining(_) => return SizeHint::new(),
-            State::Flowing | State::Over(Then::Ask) | State::Finished(Then::Ask) => self.inner.size_hint(),
-            _ => SizeHint::with_exact(0),
+            State::Data | State::After(Rest::Unknown) => self.inner.size_hint(),
+            State::After(_) => SizeHint::with_exact(0),
         };
-        self.filter.size_hint(self.untaken(), &coming)
+        let (least, most) = self.filter.bounds(coming.lower(), coming.upper());
+        let mut hint = SizeHint::new();
+        hint.set_lower(least);
+        if let Some(most) = most {
+            hint.set_upper(most);
+        }
+        hint
     }
 }
 
-impl<B> Utf8Body<B> {
-    /// Bytes that the inner body has given and the filter has not looked at.
-    fn untaken(&self) -> u64 {
-        self.fed - self.filter.offset()
-    }
-}
-
-/// Feeds the first chunk of a frame and keeps the others. `Bytes` are not copied.
-fn feed(filter: &mut Filter, waiting: &mut VecDeque<Bytes>, mut data: impl Buf) {
-    let take = |data: &mut dyn Buf| data.copy_to_bytes(data.chunk().len());
-    filter.feed(take(&mut data));
+/// Feeds the chunks of a frame. `Bytes` are not copied.
+fn feed(filter: &mut BodyFilter, mut data: impl Buf) {
     while !data.chunk().is_empty() {
-        waiting.push_back(take(&mut data));
+        filter.feed(data.copy_to_bytes(data.chunk().len()));
     }
 }
 
-impl<B: fmt::Debug> fmt::Debug for Utf8Body<B> {
+impl<B> fmt::Debug for Utf8Body<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The filter may hold bytes of the body.
-        f.debug_struct("Utf8Body")
-            .field("inner", &self.inner)
-            .field("offset", &self.fed)
-            .finish_non_exhaustive()
+        // Without the inner body, which may show its bytes.
+        f.debug_struct("Utf8Body").field("offset", &self.offset()).finish_non_exhaustive()
     }
 }

@@ -1,28 +1,27 @@
-//! What ends a body.
+//! The errors of a body.
 
 use core::error::Error;
 use core::fmt;
 
 use http::HeaderName;
 
-use super::multipart::MultipartError;
 use crate::error::{ByteCount, Utf8Error, chain};
 
 /// The error of any inner body or service.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The error of a body that is checked.
+/// The error of a checked body.
 ///
-/// `Display` is short and shows no byte of the body, because frameworks put it into replies: axum's extractors
-/// answer `400` with it. It is found again after the errors that wrap it with [`Utf8BodyError::find`].
+/// `Display` is short and shows no byte of the body, because frameworks put it into responses: the extractors of axum
+/// answer `400` with it. [`find`](Self::find) returns it from inside the errors that wrap it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Utf8BodyError {
-    /// The text is not well-formed; the offset counts from the start of the body.
+    /// The text is not well-formed. The offset counts from the start of the body.
     IllFormed(Utf8Error),
-    /// The bytes stand for nothing in the charset that the message declared.
+    /// The bytes are no text in the charset that the message declares.
     Undecodable(Undecodable),
-    /// The `multipart/form-data` cannot be taken apart.
+    /// The `multipart/form-data` cannot be parsed.
     Multipart(MultipartError),
     /// The value of a trailer field is not well-formed.
     Trailer {
@@ -31,11 +30,11 @@ pub enum Utf8BodyError {
         /// The error. Its offset counts from the start of the value.
         error: Utf8Error,
     },
-    /// The inner body failed. An inner body that is checked too is not such a one: its error is handed on as it is.
+    /// The inner body failed. The error of an inner body that is checked too is not wrapped again.
     Inner(BoxError),
 }
 
-/// Bytes that stand for nothing in their charset, where that is not UTF-8.
+/// Bytes that are no text in their charset, which is not UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Undecodable {
@@ -43,13 +42,44 @@ pub struct Undecodable {
     pub offset: u64,
     /// Their number.
     pub len: u8,
-    /// The charset, by its name in the WHATWG Encoding Standard.
+    /// The name of the charset in the WHATWG Encoding Standard.
     pub charset: &'static str,
 }
 
+/// Why a `multipart/form-data` cannot be parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MultipartError {
+    /// The `boundary` parameter is missing, contradicts another one, or is not in the grammar of RFC 2046 §5.1.1.
+    Boundary,
+    /// Bytes outside the grammar: after a delimiter, or in the header fields of a part.
+    Malformed {
+        /// Absolute position in the body, in bytes.
+        offset: u64,
+    },
+    /// The header fields of a part are longer than 16 KiB.
+    HeadersTooLong {
+        /// Absolute position in the body, in bytes, of the first field.
+        offset: u64,
+    },
+    /// A part is text in a charset that is not accepted, or its `charset` parameters contradict each other.
+    Charset {
+        /// Absolute position in the body, in bytes, of the content of the part.
+        offset: u64,
+    },
+    /// The body ends before its closing delimiter.
+    Unterminated {
+        /// The length of the body, in bytes.
+        offset: u64,
+    },
+}
+
+/// The most bytes that the header fields of one part may have.
+pub(crate) const HEADER_LIMIT: usize = 16 * 1024;
+
 impl Utf8BodyError {
-    /// Where and why the text was ill-formed, if that is the error. The offset counts from the start of the body, or of
-    /// the value of a [trailer field](Self::Trailer).
+    /// The error of ill-formed UTF-8, if it is one. Its offset counts from the start of the body, or of the value of a
+    /// [trailer field](Self::Trailer).
     pub fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::IllFormed(error) | Self::Trailer { error, .. } => Some(*error),
@@ -65,7 +95,7 @@ impl Utf8BodyError {
         }
     }
 
-    /// The error of a checked body after whatever a framework wrapped around it.
+    /// Finds the error of a checked body inside the errors that a framework wrapped around it.
     ///
     /// ```
     /// use utf8_codec::{ErrorKind, Utf8Error};
@@ -81,6 +111,18 @@ impl Utf8BodyError {
         let first = found.next()?;
         // The error of an inner body may have that of another checked body below it.
         Some(if matches!(first, Self::Inner(_)) { found.last().unwrap_or(first) } else { first })
+    }
+}
+
+impl MultipartError {
+    pub(crate) const fn offset_and_len(&self) -> Option<(u64, u64)> {
+        match *self {
+            Self::Boundary => None,
+            Self::Malformed { offset }
+            | Self::HeadersTooLong { offset }
+            | Self::Charset { offset }
+            | Self::Unterminated { offset } => Some((offset, 0)),
+        }
     }
 }
 
@@ -140,3 +182,19 @@ impl fmt::Display for Undecodable {
 }
 
 impl Error for Undecodable {}
+
+impl fmt::Display for MultipartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Boundary => f.write_str("no multipart boundary"),
+            Self::Malformed { offset } => write!(f, "malformed multipart at byte {offset}"),
+            Self::HeadersTooLong { offset } => {
+                write!(f, "multipart headers at byte {offset} are longer than {HEADER_LIMIT} bytes")
+            }
+            Self::Charset { offset } => write!(f, "multipart field at byte {offset} is not in UTF-8"),
+            Self::Unterminated { offset } => write!(f, "multipart ends at byte {offset} without its end"),
+        }
+    }
+}
+
+impl Error for MultipartError {}

@@ -1,29 +1,44 @@
-//! Fields that are not true any more once the body was changed.
+//! Header fields that are no longer true once a body is changed.
 
-use http::HeaderMap;
-use http::header::{ACCEPT_RANGES, CONTENT_LENGTH, ETAG};
+use http::{HeaderMap, HeaderName};
 
-/// Digests of the body: RFC 9530, its forerunner RFC 3230, and RFC 1864.
+/// How a body may differ from the one that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Nothing,
+    /// Bytes of it, but not their number.
+    Bytes,
+    Length,
+}
+
+/// Digests of the body: RFC 9530, its predecessor RFC 3230, and RFC 1864.
 const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
-pub(crate) fn remove_digests(fields: &mut HeaderMap) {
-    for name in DIGESTS {
-        fields.remove(name);
+/// Whether the change makes a field untrue: digests, a strong `ETag` (RFC 9110 §8.8.1), `Accept-Ranges`, because ranges of
+/// the changed body are not those of the original, and `Content-Length`.
+pub(crate) fn is_untrue(name: &str, value: &[u8], change: Change) -> bool {
+    let is = |other: &str| name.eq_ignore_ascii_case(other);
+    match change {
+        Change::Nothing => false,
+        Change::Length if is("content-length") => true,
+        Change::Bytes | Change::Length => {
+            DIGESTS.into_iter().any(is) || is("accept-ranges") || is("etag") && !value.starts_with(b"W/")
+        }
     }
 }
 
-/// Removes what a change of the bytes makes untrue: digests, a strong `ETag` (RFC 9110 §8.8.1), and the offer of
-/// ranges, whose bytes would be counted otherwise than here.
-pub(crate) fn bytes_change(headers: &mut HeaderMap) {
-    remove_digests(headers);
-    headers.remove(ACCEPT_RANGES);
-    if headers.get(ETAG).is_some_and(|tag| !tag.as_bytes().starts_with(b"W/")) {
-        headers.remove(ETAG);
+/// Removes the fields that the change makes untrue.
+pub(crate) fn remove_untrue(headers: &mut HeaderMap, change: Change) {
+    let untrue = |(name, value): (&HeaderName, &http::HeaderValue)| {
+        is_untrue(name.as_str(), value.as_bytes(), change).then(|| name.clone())
+    };
+    if change != Change::Nothing {
+        let names: Vec<_> = headers.iter().filter_map(untrue).collect();
+        names.into_iter().for_each(|name| drop(headers.remove(name)));
     }
 }
 
-/// Removes the length too.
-pub(crate) fn length_changes(headers: &mut HeaderMap) {
-    bytes_change(headers);
-    headers.remove(CONTENT_LENGTH);
+/// Removes the digests in the trailers of a changed body.
+pub(crate) fn remove_digests(trailers: &mut HeaderMap) {
+    DIGESTS.into_iter().for_each(|name| drop(trailers.remove(name)));
 }

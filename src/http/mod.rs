@@ -1,47 +1,77 @@
-//! HTTP bodies that are certainly text.
+//! HTTP bodies whose text is checked while they stream.
 //!
-//! A gateway that reads a body with a lossy decoder stores U+FFFD where its client sent something else; one that does
-//! not look hands the bytes on to a database, a log or another parser, which may. Here they are looked at once, as
-//! they come, and refused with their offset, or repaired as told.
+//! For servers, clients and gateways on `http_body::Body`: hyper, axum, tonic, reqwest. A program that decodes a body
+//! with replacement stores U+FFFD where its client sent something else; a program that does not decode it passes the
+//! bytes to a database, a log or another parser, which may. Here each body is checked once, as it arrives, and rejected
+//! with the offset of the first error, or repaired.
 //!
-//! - [`Utf8Body`] is a `http_body::Body` around another: for whoever has a body in hand.
-//! - [`BodyRules`] say which bodies are text and in which charset; `BodyRules::apply` wraps a body by them.
-//! - `ValidateUtf8RequestLayer` and `ValidateUtf8ResponseLayer` do that for every message of a tower service.
-//! - [`Refusal`] is why a message was refused, and the problem document (RFC 9457) that says so.
+//! - [`Utf8Body`] is a body around another body.
+//! - [`BodyRules`] say which bodies are text and in which charset; [`BodyRules::apply`] wraps a body by them. Whatever
+//!   cannot be checked is rejected by default, and every exception has a name.
+//! - [`Refusal`] is why a message is rejected, with its problem document (RFC 9457).
+//! - [`BodyRules::decide`], [`BodyFilter`] and [`Refusal::problem_json`] are the same without a body type, for other
+//!   engines.
 //!
-//! What is not done: a body in a content coding is not decompressed (put the layer inside decompression), what is
-//! percent-encoded inside a form body is not decoded, and text inside of files, archives or images is not text here.
+//! The layers of [`tower`](crate::tower) do all of it for every message of a service.
 //!
-//! The rooms, from the inside out: `filter` is what happens to bytes (`TextChunks`, `multipart`, `transcode`), `body`
-//! drives it by `poll_frame`, `gather` takes a body whole, `rules` choose a filter, `config` is what both layers do,
-//! `request` and `response` are the layers. `watch` tells the news of a body to counters, log and layer.
+//! ```
+//! use bytes::Bytes;
+//! use http_body_util::{BodyExt, Full};
+//! use utf8_codec::http::{BodyRules, Message, Refusal};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let request = http::Request::post("/").header("content-type", "application/json");
+//! let (mut head, body) = request.body(Full::<Bytes>::from(&b"\"caf\xE9\""[..]))?.into_parts();
+//!
+//! let body = BodyRules::new().apply(Message::Request, &mut head.headers, body)?;
+//! let error = body.collect().await.unwrap_err();
+//! let response = Refusal::from_error(&error).expect("the text is ill-formed").to_response();
+//! assert_eq!(response.status(), http::StatusCode::BAD_REQUEST);
+//! let problem = response.into_body().collect().await?.to_bytes();
+//! assert!(problem.ends_with(br#""kind":"MissingContinuation","offset":4,"len":1}"#));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Limits
+//!
+//! Content codings are not decoded: put the check inside decompression. Text inside files, archives and images is not
+//! checked, nor are the files of a form. A body has no limit on its length here.
+//!
+//! # Cost
+//!
+//! One pass over the text. A frame is not copied, but for characters that are cut by its ends. Between two frames a body
+//! keeps at most 3 bytes; a form keeps up to 16 KiB of the header of one part, and up to 11 bytes of an escaped
+//! character. Forms, transcoded bodies and trailers need one allocation for a body, plain text none.
+//!
+//! # Features
+//!
+//! `http`; `encoding_rs` for other charsets ([`OtherCharset`]); `tower` for the layers; `tracing` for an event with
+//! offset, kind and length of each error.
 
+mod apply;
 pub(crate) mod body;
-pub(crate) mod checked;
+mod charset;
+mod content_fields;
 pub(crate) mod counters;
-pub(crate) mod drain;
+mod delimiter;
 pub(crate) mod error;
 pub(crate) mod fields;
 pub(crate) mod filter;
-pub(crate) mod gather;
 pub(crate) mod integrity;
-mod joint;
-mod multipart;
-mod part;
+pub(crate) mod observer;
+pub(crate) mod plan;
 pub(crate) mod refusal;
+pub(crate) mod response;
 pub(crate) mod rules;
-#[cfg(feature = "encoding_rs")]
-mod transcode;
-#[cfg(not(feature = "encoding_rs"))]
-#[path = "transcode_none.rs"]
-mod transcode;
-pub(crate) mod urlencoded;
-pub(crate) mod watch;
 
 pub use body::Utf8Body;
-pub use checked::CheckedBody;
+pub use content_fields::ContentFields;
 pub use counters::{HttpCounters, HttpCounts};
-pub use error::{BoxError, Undecodable, Utf8BodyError};
-pub use multipart::MultipartError;
+pub use error::{BoxError, MultipartError, Undecodable, Utf8BodyError};
+pub use filter::BodyFilter;
+pub use plan::{BodyKind, BodyPlan};
 pub use refusal::{Message, Reason, Refusal};
+pub use response::ProblemBody;
 pub use rules::{BodyRules, MissingCharset, MissingContentType, OtherCharset, Uncheckable, is_text_type};

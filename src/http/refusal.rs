@@ -1,46 +1,44 @@
-//! Why a message is refused, and what its sender is told.
+//! Why a message is rejected, and the problem document for its sender.
 
 use core::fmt::{self, Write as _};
 
-use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderName};
-use http::{HeaderValue, Response, StatusCode};
+use http::header::HeaderName;
+use http::{HeaderValue, StatusCode};
 
-use super::error::{Undecodable, Utf8BodyError};
-use super::multipart::MultipartError;
+use super::error::{MultipartError, Undecodable, Utf8BodyError};
 use crate::content_type::ContentTypeError;
 use crate::error::Utf8Error;
 
-/// Which half of an exchange a layer checks.
+/// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
-    /// The request: its sender is to blame, and gets a `4xx`.
+    /// A request. A bad one is the client's error, a `4xx`.
     Request,
-    /// The response: the service after the layer is to blame, and the client gets a `502`.
+    /// A response. A bad one is the error of the service behind, a `502`.
     Response,
 }
 
-/// A message that was refused.
+/// A message that is rejected. It is an error whose `Display` shows no byte of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
-    /// What was refused.
+    /// The kind of the message.
     pub message: Message,
-    /// Why.
+    /// Why it is rejected.
     pub reason: Reason,
-    /// The `Content-Type` of the message as its sender wrote it: do not trust it.
+    /// The `Content-Type` of the message, as its sender wrote it. Do not trust it.
     pub content_type: Option<HeaderValue>,
 }
 
-/// Why a message is refused.
+/// Why a message is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
     /// The body is not well-formed. The offset counts from its start.
     Body(Utf8Error),
-    /// The body stands for nothing in the charset that the message declares.
+    /// The body is no text in the charset that the message declares.
     Undecodable(Undecodable),
-    /// The `multipart/form-data` cannot be taken apart.
+    /// The `multipart/form-data` cannot be parsed.
     Multipart(MultipartError),
     /// The value of a header field is not well-formed. The offset counts from its start.
     Header(HeaderName, Utf8Error),
@@ -56,23 +54,23 @@ pub enum Reason {
     MissingContentType,
     /// Several `Content-Type` fields, or several `charset` parameters, that do not agree.
     ConflictingCharset,
-    /// Text without a `charset`, where one is asked for.
+    /// Text without a `charset`, where one is demanded.
     MissingCharset,
     /// Text in a charset that is not accepted.
     UnsupportedCharset,
-    /// Text in a content coding, such as gzip, that cannot be checked.
+    /// Text in a content coding, such as gzip, which cannot be checked.
     ContentCoding,
-    /// A part of a text (`Content-Range`), which cannot be checked by itself.
+    /// A range of a text (`Content-Range`), which cannot be checked without the rest.
     ContentRange,
-    /// A body that is longer than what is held before the handler runs.
+    /// A body that is longer than the limit up to which bodies are held.
     TooLong {
-        /// Bytes that are held at most.
+        /// The limit, in bytes.
         limit: usize,
     },
 }
 
 impl Reason {
-    /// What is ill-formed, if that is the reason.
+    /// The error of ill-formed UTF-8, if that is the reason.
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::Body(error)
@@ -84,7 +82,7 @@ impl Reason {
         }
     }
 
-    /// One word for logs and replies: the name of an [`ErrorKind`](crate::ErrorKind), or of the reason.
+    /// One word for logs and responses: the name of an [`ErrorKind`](crate::ErrorKind) or of the reason.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Body(error)
@@ -105,8 +103,8 @@ impl Reason {
         }
     }
 
-    /// Where the fault starts and how many bytes it has, if it is at a place.
-    pub const fn place(&self) -> Option<(u64, u64)> {
+    /// The offset of the error and its length in bytes, for a reason that has a position.
+    pub const fn offset_and_len(&self) -> Option<(u64, u64)> {
         match self {
             Self::Body(error)
             | Self::Header(_, error)
@@ -117,6 +115,17 @@ impl Reason {
             Self::Multipart(error) => error.offset_and_len(),
             Self::ContentType(error) => Some((error.offset as u64, 0)),
             _ => None,
+        }
+    }
+
+    /// The reason to reject a message whose body returned this error; `None` for the error of an inner body.
+    pub fn of_body(error: &Utf8BodyError) -> Option<Self> {
+        match error {
+            Utf8BodyError::IllFormed(error) => Some(Self::Body(*error)),
+            Utf8BodyError::Undecodable(error) => Some(Self::Undecodable(*error)),
+            Utf8BodyError::Multipart(error) => Some(Self::Multipart(*error)),
+            Utf8BodyError::Trailer { name, error } => Some(Self::Trailer(name.clone(), *error)),
+            Utf8BodyError::Inner(_) => None,
         }
     }
 }
@@ -137,39 +146,39 @@ impl fmt::Display for Reason {
             Self::MissingCharset => f.write_str("the charset is not declared"),
             Self::UnsupportedCharset => f.write_str("the charset is not UTF-8"),
             Self::ContentCoding => f.write_str("text in this content coding is not accepted"),
-            Self::ContentRange => f.write_str("a part of a text is not accepted"),
+            Self::ContentRange => f.write_str("a range of a text is not accepted"),
             Self::TooLong { limit } => write!(f, "the body is longer than {limit} bytes"),
         }
     }
 }
 
+impl core::error::Error for Reason {}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reason.fmt(f)
+    }
+}
+
+impl core::error::Error for Refusal {}
+
 impl Refusal {
-    /// A refusal of a message of which no more is known.
+    /// A refusal without the `Content-Type` of the message.
     pub const fn new(message: Message, reason: Reason) -> Self {
         Self { message, reason, content_type: None }
     }
 
-    /// The refusal after an error that a handler got from a checked request body, however it is wrapped; `None` if
-    /// the body failed for another reason.
+    /// The refusal for an error that a handler got from a checked request body, however it is wrapped; `None` if the body
+    /// failed for another reason.
     ///
-    /// For handlers that read the body themselves and want to answer as the layer does:
+    /// For handlers that read the body themselves and answer as the layer does:
     /// `Refusal::from_error(&error).map(|refusal| refusal.to_response())`.
     pub fn from_error(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
-        let reason = Self::reason_of(Utf8BodyError::find(error)?)?;
+        let reason = Reason::of_body(Utf8BodyError::find(error)?)?;
         Some(Self::new(Message::Request, reason))
     }
 
-    pub(crate) fn reason_of(error: &Utf8BodyError) -> Option<Reason> {
-        match error {
-            Utf8BodyError::IllFormed(error) => Some(Reason::Body(*error)),
-            Utf8BodyError::Undecodable(error) => Some(Reason::Undecodable(*error)),
-            Utf8BodyError::Multipart(error) => Some(Reason::Multipart(*error)),
-            Utf8BodyError::Trailer { name, error } => Some(Reason::Trailer(name.clone(), *error)),
-            Utf8BodyError::Inner(_) => None,
-        }
-    }
-
-    /// The status that fits: `400`, `413` or `415` for a request, `502` for a response.
+    /// The status for it: `400`, `413` or `415` for a request, `502` for a response.
     pub const fn status(&self) -> StatusCode {
         match (self.message, &self.reason) {
             (Message::Response, _) => StatusCode::BAD_GATEWAY,
@@ -186,12 +195,19 @@ impl Refusal {
         }
     }
 
-    /// The problem document (RFC 9457), `application/problem+json`.
+    /// The problem document (RFC 9457), of the type `application/problem+json`.
     ///
-    /// Its members are `type` (`about:blank`), `title` (what the status means), `status`, `detail` (a sentence),
-    /// `kind` ([`Reason::kind`]) and, where the fault is at a place, `offset` and `len` in bytes. No byte of the
-    /// message is in it, but for the name of a header field.
-    pub fn to_response(&self) -> Response<Bytes> {
+    /// Its members are `type` (`about:blank`), `title` (the phrase of the status), `status`, `detail` (a sentence),
+    /// `kind` ([`Reason::kind`]) and, for an error with a position, `offset` and `len` in bytes. It has no byte of the
+    /// message but the name of a header field.
+    ///
+    /// ```
+    /// use utf8_codec::http::{Message, Reason, Refusal};
+    ///
+    /// let refusal = Refusal::new(Message::Request, Reason::ContentCoding);
+    /// assert!(refusal.problem_json().starts_with(r#"{"type":"about:blank","title":"Unsupported Media Type""#));
+    /// ```
+    pub fn problem_json(&self) -> String {
         let status = self.status();
         let mut json = format!(
             r#"{{"type":"about:blank","title":"{}","status":{},"detail":"{}","kind":"{}""#,
@@ -200,14 +216,11 @@ impl Refusal {
             self.reason,
             self.reason.kind(),
         );
-        if let Some((offset, len)) = self.reason.place() {
+        if let Some((offset, len)) = self.reason.offset_and_len() {
             // Writing to a `String` does not fail.
             let _ = write!(json, r#","offset":{offset},"len":{len}"#);
         }
         json.push('}');
-        let mut response = Response::new(Bytes::from(json));
-        *response.status_mut() = status;
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        response
+        json
     }
 }

@@ -1,24 +1,18 @@
-//! Which bodies are text, and in which charset.
+//! Which bodies are text, in which charset, and what to do with them. The rules decide by header fields; they touch no
+//! body.
 
 use core::fmt;
 use std::sync::Arc;
 
-use http::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue};
-use http_body::Body;
+use http::HeaderValue;
 
-use super::body::Utf8Body;
-use super::checked::CheckedBody;
-use super::error::BoxError;
-use super::filter::{Filter, keeps_bytes, keeps_length};
-use super::integrity;
-use super::multipart::{Multipart, MultipartError};
-use super::refusal::{Message, Reason, Refusal};
-use super::transcode::Transcoder;
-use super::urlencoded::UrlEncoded;
-use super::watch::Watch;
+use super::charset::SourceCharset;
+use super::content_fields::ContentFields;
+use super::delimiter::is_boundary;
+use super::error::MultipartError;
+use super::plan::{BodyPlan, Check};
+use super::refusal::Reason;
 use crate::content_type::{Charset, ContentType, is_or_extends};
-use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 
 /// Which bodies are checked, and what happens to the others.
@@ -257,120 +251,65 @@ impl BodyRules {
         self
     }
 
-    /// Applies the rules by hand, where there is no tower: what the layers do while streaming.
+    /// Decides what to do with the body of a message, by its header fields alone.
     ///
-    /// The header fields are made true for the body that comes back: under a policy that repairs, `Content-Length`,
-    /// strong `ETag` and digests go.
+    /// A message without a body needs no decision: its missing type is no error.
     ///
     /// # Errors
     ///
-    /// Why the message is refused before its body is asked for. What is found later is an error of the body.
+    /// Why the message is rejected.
     ///
     /// ```
-    /// use http_body_util::Full;
-    /// use utf8_codec::http::{BodyRules, Message};
+    /// use utf8_codec::http::{BodyKind, BodyRules, ContentFields, Reason};
     ///
-    /// let request = http::Request::post("/").header("content-type", "text/plain; charset=latin1");
-    /// let (mut parts, body) = request.body(Full::<bytes::Bytes>::from("caf")).unwrap().into_parts();
-    /// let refusal = BodyRules::new().apply(Message::Request, &mut parts.headers, body).unwrap_err();
-    /// assert_eq!(refusal.status(), http::StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    /// let mut fields = ContentFields::new();
+    /// fields.add("content-type", b"application/json");
+    /// assert_eq!(BodyRules::new().decide(&fields)?.kind(), BodyKind::Text);
+    /// fields.add("content-encoding", b"gzip");
+    /// assert_eq!(BodyRules::new().decide(&fields).unwrap_err(), Reason::ContentCoding);
+    /// # Ok::<(), Reason>(())
     /// ```
-    pub fn apply<B>(
-        &self,
-        message: Message,
-        headers: &mut HeaderMap,
-        body: B,
-    ) -> Result<CheckedBody<B>, Box<Refusal>>
-    where
-        B: Body,
-        B::Error: Into<BoxError>,
-    {
-        let refuse = |reason, headers: &HeaderMap| {
-            let content_type = headers.get(CONTENT_TYPE).cloned();
-            Box::new(Refusal { message, reason, content_type })
+    pub fn decide(&self, fields: &ContentFields<'_>) -> Result<BodyPlan, Reason> {
+        let content_type = match content_type(fields) {
+            Ok(content_type) => content_type,
+            Err(_) if self.malformed_type == Uncheckable::Pass => return Ok(self.plan(Check::Pass)),
+            Err(reason) => return Err(reason),
         };
-        let plan = if is_empty(headers, &body) { Ok(Plan::Pass) } else { self.judge(headers) };
-        let filter = match plan.map_err(|reason| refuse(reason, headers))? {
-            Plan::Pass if self.trailers => return Ok(CheckedBody::only_trailers(body, Watch::none())),
-            Plan::Pass => return Ok(CheckedBody::unchecked(body)),
-            Plan::Text => {
-                self.adapt(headers);
-                Filter::text(self.decoder)
-            }
-            Plan::FormData(multipart) => {
-                self.adapt(headers);
-                Filter::Multipart(multipart)
-            }
-            Plan::UrlEncoded => {
-                self.adapt_urlencoded(headers);
-                Filter::UrlEncoded(Box::new(UrlEncoded::new(self.decoder)))
-            }
-            Plan::Transcode(transcoder, content_type) => {
-                transcoded(headers, content_type);
-                Filter::Transcode(transcoder)
-            }
+        let is_form = match &content_type {
+            Some(given) if self.form_data && given.is("multipart", "form-data") => true,
+            Some(given) if self.is_text(given) => false,
+            Some(_) => return Ok(self.plan(Check::Pass)),
+            None => match self.missing_type {
+                MissingContentType::Check => false,
+                MissingContentType::Pass => return Ok(self.plan(Check::Pass)),
+                MissingContentType::Refuse => return Err(Reason::MissingContentType),
+            },
         };
-        let body = Utf8Body::with_filter(body, filter).check_trailers(self.trailers);
-        Ok(CheckedBody::streaming(Box::pin(body)))
+        if fields.is_coded() && self.codings == Uncheckable::Refuse {
+            return Err(Reason::ContentCoding);
+        }
+        if fields.is_range() && self.ranges == Uncheckable::Refuse {
+            return Err(Reason::ContentRange);
+        }
+        if fields.is_coded() || fields.is_range() {
+            return Ok(self.plan(Check::Pass));
+        }
+        Ok(self.plan(match &content_type {
+            Some(form) if is_form => {
+                Check::FormData { boundary: boundary(form).map_err(Reason::Multipart)?.to_vec() }
+            }
+            Some(text) => self.check_of_text(text)?,
+            None => Check::Text,
+        }))
     }
 
-    pub(crate) const fn checks_trailers(&self) -> bool {
+    /// Whether the values of trailer fields are checked.
+    pub const fn checks_trailers(&self) -> bool {
         self.trailers
     }
 
     pub(crate) const fn text_decoder(&self) -> &TextDecoder {
         &self.decoder
-    }
-
-    /// What to do with the body of a message, unless it [is empty](is_empty).
-    pub(crate) fn judge(&self, headers: &HeaderMap) -> Result<Plan, Reason> {
-        let content_type = match content_type(headers) {
-            Ok(content_type) => content_type,
-            Err(_) if self.malformed_type == Uncheckable::Pass => return Ok(Plan::Pass),
-            Err(reason) => return Err(reason),
-        };
-        if let Some(given) = &content_type {
-            if self.form_data && given.is("multipart", "form-data") {
-                if self.passes_uncheckable(headers)? {
-                    return Ok(Plan::Pass);
-                }
-                let multipart = boundary(given).and_then(|boundary| Multipart::new(boundary, self.clone()));
-                return Ok(Plan::FormData(Box::new(multipart.map_err(Reason::Multipart)?)));
-            }
-            if !self.is_text(given) {
-                return Ok(Plan::Pass);
-            }
-        } else {
-            match self.missing_type {
-                MissingContentType::Check => {}
-                MissingContentType::Pass => return Ok(Plan::Pass),
-                MissingContentType::Refuse => return Err(Reason::MissingContentType),
-            }
-        }
-        if self.passes_uncheckable(headers)? {
-            return Ok(Plan::Pass);
-        }
-        let Some(content_type) = content_type else { return Ok(Plan::Text) };
-        match self.judge_charset(&content_type)? {
-            Verdict::Utf8 if is_url_encoded(&content_type) => Ok(Plan::UrlEncoded),
-            Verdict::Utf8 => Ok(Plan::Text),
-            Verdict::Pass => Ok(Plan::Pass),
-            // The other charset is in the escapes.
-            Verdict::Transcode(_) if is_url_encoded(&content_type) => Err(Reason::UnsupportedCharset),
-            Verdict::Transcode(transcoder) => Ok(Plan::Transcode(transcoder, in_utf8(&content_type))),
-        }
-    }
-
-    /// Whether the header fields hide the text of the body, and the rules let it pass.
-    fn passes_uncheckable(&self, headers: &HeaderMap) -> Result<bool, Reason> {
-        let (is_coded, is_range) = (is_coded(headers), is_range(headers));
-        if is_coded && self.codings == Uncheckable::Refuse {
-            return Err(Reason::ContentCoding);
-        }
-        if is_range && self.ranges == Uncheckable::Refuse {
-            return Err(Reason::ContentRange);
-        }
-        Ok(is_coded || is_range)
     }
 
     pub(crate) fn is_text(&self, content_type: &ContentType<'_>) -> bool {
@@ -380,49 +319,43 @@ impl BodyRules {
         }
     }
 
-    fn judge_charset(&self, content_type: &ContentType<'_>) -> Result<Verdict, Reason> {
+    const fn plan(&self, check: Check) -> BodyPlan {
+        BodyPlan::new(check, self.decoder)
+    }
+
+    /// What to do with text in the charset of its type.
+    fn check_of_text(&self, content_type: &ContentType<'_>) -> Result<Check, Reason> {
+        let is_url_encoded = is_url_encoded(content_type);
+        let utf8 = if is_url_encoded { Check::UrlEncoded } else { Check::Text };
         match content_type.charset() {
-            Charset::Utf8 => Ok(Verdict::Utf8),
+            Charset::Utf8 => Ok(utf8),
             Charset::Missing => match self.missing {
-                MissingCharset::Utf8 => Ok(Verdict::Utf8),
-                MissingCharset::Pass => Ok(Verdict::Pass),
-                MissingCharset::Refuse if has_no_charset(content_type) => Ok(Verdict::Utf8),
+                MissingCharset::Utf8 => Ok(utf8),
+                MissingCharset::Pass => Ok(Check::Pass),
+                MissingCharset::Refuse if has_no_charset(content_type) => Ok(utf8),
                 MissingCharset::Refuse => Err(Reason::MissingCharset),
             },
-            Charset::Other(_) if self.other == OtherCharset::Pass => Ok(Verdict::Pass),
-            Charset::Other(label) => match Transcoder::choose(self.other, label, self.decoder.error_policy())
-            {
-                Some(transcoder) => Ok(Verdict::Transcode(Box::new(transcoder))),
+            Charset::Other(_) if self.other == OtherCharset::Pass => Ok(Check::Pass),
+            // The escapes of a form would stay in the other charset.
+            Charset::Other(_) if self.other == OtherCharset::Refuse || is_url_encoded => {
+                Err(Reason::UnsupportedCharset)
+            }
+            Charset::Other(label) => match SourceCharset::for_label(label) {
+                Some(charset) => Ok(Check::Transcode { charset, content_type: in_utf8(content_type) }),
                 None => Err(Reason::UnsupportedCharset),
             },
             Charset::Conflicting => Err(Reason::ConflictingCharset),
         }
     }
 
-    /// Whether a field of a form is checked, whose part or `_charset_` says this; `None` if it is refused.
+    /// Whether a form field is checked, by the charset of its part or of the field `_charset_`; `None` if it is rejected.
     pub(crate) fn checks_field(&self, charset: Charset<'_>) -> Option<bool> {
         match charset {
             Charset::Utf8 => Some(true),
-            // RFC 7578 §5.1.2: what a form does not say is UTF-8. No browser says it.
+            // RFC 7578 §5.1.2: UTF-8. No browser declares it.
             Charset::Missing => Some(self.missing != MissingCharset::Pass),
             Charset::Other(_) => (self.other == OtherCharset::Pass).then_some(false),
             Charset::Conflicting => None,
-        }
-    }
-
-    /// Makes the header fields true for a body that will be changed on its way, or may be.
-    pub(crate) fn adapt(&self, headers: &mut HeaderMap) {
-        if !keeps_length(&self.decoder) {
-            integrity::length_changes(headers);
-        } else if !keeps_bytes(&self.decoder) {
-            integrity::bytes_change(headers);
-        }
-    }
-
-    /// The same for a percent-encoded body, in which every repair may change the length.
-    pub(crate) fn adapt_urlencoded(&self, headers: &mut HeaderMap) {
-        if self.decoder.error_policy() != ErrorPolicy::Strict {
-            integrity::length_changes(headers);
         }
     }
 }
@@ -449,65 +382,25 @@ impl fmt::Debug for BodyRules {
     }
 }
 
-/// What to do with a body.
-#[derive(Debug)]
-pub(crate) enum Plan {
-    Pass,
-    Text,
-    FormData(Box<Multipart>),
-    UrlEncoded,
-    /// With the `Content-Type` that is true afterwards.
-    Transcode(Box<Transcoder>, HeaderValue),
-}
-
-enum Verdict {
-    Utf8,
-    Pass,
-    Transcode(Box<Transcoder>),
-}
-
-fn is_coded(headers: &HeaderMap) -> bool {
-    headers.get_all(CONTENT_ENCODING).iter().any(|value| {
-        let mut codings = value.as_bytes().split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
-        codings.any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
-    })
-}
-
-/// Whether a message has no body and no type. Such a message, a `GET` for example, is not asked for a type.
-pub(crate) fn is_empty(headers: &HeaderMap, body: &impl Body) -> bool {
-    body.is_end_stream() && !headers.contains_key(CONTENT_TYPE)
-}
-
-fn is_range(headers: &HeaderMap) -> bool {
-    headers.get_all(CONTENT_RANGE).iter().any(|value| !is_unsatisfied(value.as_bytes()))
-}
-
-/// Whether a `Content-Range` says that there is no range, as `bytes */9` with `416` does (RFC 9110 §14.4): then the
-/// body is whole.
-fn is_unsatisfied(value: &[u8]) -> bool {
-    value.splitn(2, |byte| *byte == b' ').nth(1).is_some_and(|range| range.starts_with(b"*/"))
-}
-
-/// The one boundary of a form. Programs differ in which of several they believe.
+/// The boundary of a form. Programs differ in which of several `boundary` parameters they use.
 fn boundary<'t>(form: &'t ContentType<'_>) -> Result<&'t [u8], MultipartError> {
     let mut boundaries = form
         .parameters()
         .filter(|(name, _)| is_or_extends(name, "boundary"))
         .map(|(name, value)| if name.contains('*') { &[][..] } else { value });
     let first = boundaries.next().ok_or(MultipartError::Boundary)?;
-    if boundaries.all(|other| other == first) { Ok(first) } else { Err(MultipartError::Boundary) }
+    let is_only = boundaries.all(|other| other == first);
+    if is_only && is_boundary(first) { Ok(first) } else { Err(MultipartError::Boundary) }
 }
 
-fn content_type(headers: &HeaderMap) -> Result<Option<ContentType<'_>>, Reason> {
-    let mut values = headers.get_all(CONTENT_TYPE).iter();
-    let first = values.next();
-    if values.any(|value| Some(value) != first) {
+fn content_type<'h>(fields: &ContentFields<'h>) -> Result<Option<ContentType<'h>>, Reason> {
+    if fields.has_conflicting_types() {
         return Err(Reason::ConflictingCharset);
     }
-    first.map(|value| ContentType::parse(value.as_bytes())).transpose().map_err(Reason::ContentType)
+    fields.content_type().map(ContentType::parse).transpose().map_err(Reason::ContentType)
 }
 
-/// The types whose standard has no `charset` parameter, because they are UTF-8.
+/// Types whose standards define no `charset` parameter: they are UTF-8.
 fn has_no_charset(content_type: &ContentType<'_>) -> bool {
     let json = |name: &str| ["json", "json-seq", "x-ndjson", "ndjson", "jsonl"].contains(&name);
     json(&content_type.subtype().to_ascii_lowercase())
@@ -520,13 +413,7 @@ fn is_url_encoded(content_type: &ContentType<'_>) -> bool {
     content_type.is("application", "x-www-form-urlencoded")
 }
 
-/// Makes the header fields true for a body that becomes UTF-8 on its way.
-pub(crate) fn transcoded(headers: &mut HeaderMap, content_type: HeaderValue) {
-    integrity::length_changes(headers);
-    headers.insert(CONTENT_TYPE, content_type);
-}
-
-/// The same type, in UTF-8.
+/// The type with `charset=utf-8` in place of its charset.
 fn in_utf8(content_type: &ContentType<'_>) -> HeaderValue {
     let mut value = format!("{}/{}", content_type.top(), content_type.subtype()).into_bytes();
     for (name, text) in content_type.parameters().filter(|(name, _)| !name.eq_ignore_ascii_case("charset")) {

@@ -8,27 +8,28 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Response};
 use http_body::Body;
 
+use super::body::CheckedBody;
+use super::drain::{Drain, DrainingBody, Timer};
+use super::fields::Fields;
+use super::gather::{Gather, Gathered, Interrupted};
+use super::report::Report;
 use crate::http::body::Utf8Body;
-use crate::http::checked::CheckedBody;
 use crate::http::counters::HttpCounters;
-use crate::http::drain::{Drain, Timer};
 use crate::http::error::BoxError;
-use crate::http::fields::Fields;
-use crate::http::filter::Filter;
-use crate::http::gather::{Gather, Gathered};
-use crate::http::integrity;
+use crate::http::filter::BodyFilter;
+use crate::http::integrity::{Change, remove_digests, remove_untrue};
+use crate::http::observer::{Observer, note};
+use crate::http::plan::BodyKind;
 use crate::http::refusal::{Message, Reason, Refusal};
-use crate::http::rules::{BodyRules, Plan, is_empty, transcoded};
-use crate::http::urlencoded::UrlEncoded;
-use crate::http::watch::{Watch, note};
+use crate::http::rules::BodyRules;
 
-/// The choices of a layer.
+/// The settings of a layer.
 #[derive(Clone)]
 pub(crate) struct Config {
     pub(crate) message: Message,
     pub(crate) rules: BodyRules,
     pub(crate) fields: Fields,
-    /// Bytes to hold before the body is handed on; `None` hands it on as it streams.
+    /// The most bytes of a body that is held until it is complete; `None` forwards it as it streams.
     pub(crate) hold: Option<usize>,
     /// The most bytes to drain of a rejected body, and how long to wait for them.
     pub(crate) drain: u64,
@@ -39,108 +40,123 @@ pub(crate) struct Config {
 
 pub(crate) type OnRefusal = dyn Fn(&Refusal) -> Response<Bytes> + Send + Sync;
 
-/// What becomes of a body now.
+/// What happens to a body first.
 pub(crate) enum Start<B> {
-    /// Hand it on. A refusal may come to the watch while it streams.
-    HandOn(CheckedBody<B>, Watch),
-    /// Take it whole first.
-    Hold(Gather<B>, Watch),
+    /// It is forwarded. Its error, if it has one, is reported.
+    Forward(CheckedBody<B>, Report),
+    /// It is held until it is complete.
+    Hold(Gather<B>, Report),
     Refuse(Reason, B),
 }
 
+/// What happens to a message whose body was held.
+pub(crate) enum Release<B, R> {
+    Forward(CheckedBody<B>),
+    Respond(Response<CheckedBody<R>>),
+}
+
 impl Config {
-    pub(crate) fn new(message: Message, rules: BodyRules, hold: Option<usize>) -> Self {
-        let fields = Fields::default();
-        let (counters, on_refusal) = (HttpCounters::new(), None);
-        Self { message, rules, fields, hold, drain: 0, drain_timer: None, counters, on_refusal }
+    pub(crate) fn new(message: Message, rules: BodyRules) -> Self {
+        Self {
+            message,
+            rules,
+            fields: Fields::default(),
+            hold: None,
+            drain: 0,
+            drain_timer: None,
+            counters: HttpCounters::new(),
+            on_refusal: None,
+        }
     }
 
-    /// Decides about a body, and makes the header fields true for what comes of it.
+    /// Decides about a body, and makes the header fields true for the body that is forwarded.
     pub(crate) fn start<B>(&self, headers: &mut HeaderMap, body: B, drain: Drain) -> Start<B>
     where
         B: Body,
         B::Error: Into<BoxError>,
     {
-        if is_empty(headers, &body) {
-            return Start::HandOn(CheckedBody::unchecked(body), Watch::none());
-        }
-        let plan = match self.rules.judge(headers) {
+        let plan = match self.rules.plan_for(headers, &body) {
             Ok(plan) => plan,
             Err(reason) => return Start::Refuse(reason, body),
         };
         let checks_trailers = self.rules.checks_trailers() || self.fields.headers;
-        let (filter, content_type) = match plan {
-            Plan::Pass if checks_trailers && !body.is_end_stream() => {
-                let watch = self.watch(headers);
-                return Start::HandOn(CheckedBody::only_trailers(body, watch.clone()), watch);
-            }
-            Plan::Pass => return Start::HandOn(CheckedBody::unchecked(body), Watch::none()),
-            Plan::Text => (Filter::text(*self.rules.text_decoder()), None),
-            Plan::UrlEncoded => {
-                let filter = UrlEncoded::new(*self.rules.text_decoder());
-                (Filter::UrlEncoded(Box::new(filter)), None)
-            }
-            Plan::FormData(multipart) => (Filter::Multipart(multipart), None),
-            Plan::Transcode(transcoder, content_type) => (Filter::Transcode(transcoder), Some(content_type)),
-        };
-        let is_urlencoded = matches!(filter, Filter::UrlEncoded(_));
-        if let Some(limit) = self.hold
+        let is_passing = plan.kind() == BodyKind::Pass;
+        if is_passing && (!checks_trailers || body.is_end_stream()) {
+            return Start::Forward(CheckedBody::unchecked(body), Report::NONE);
+        }
+        let hold = self.hold.filter(|_| !is_passing);
+        if let Some(limit) = hold
             && body.size_hint().lower() > limit as u64
         {
             return Start::Refuse(Reason::TooLong { limit }, body);
         }
-        let watch = self.watch(headers);
+        let filter = match BodyFilter::new(&plan, &self.rules) {
+            Ok(filter) => filter,
+            Err(error) => return Start::Refuse(Reason::Multipart(error), body),
+        };
+        let content_type = headers.get(CONTENT_TYPE).cloned();
+        let report = Report::new(self.message, content_type.clone());
         let body = Utf8Body::with_filter(body, filter)
             .check_trailers(checks_trailers)
-            .watched(watch.clone())
-            .draining(drain);
-        // The services and futures around it are moved often, and are small without it.
-        let body = Box::pin(body);
-        match content_type {
-            None if self.hold.is_none() && is_urlencoded => self.rules.adapt_urlencoded(headers),
-            None if self.hold.is_none() => self.rules.adapt(headers),
-            None => {}
-            Some(content_type) => transcoded(headers, content_type),
-        }
-        match self.hold {
-            None => Start::HandOn(CheckedBody::streaming(body), watch),
-            Some(limit) => Start::Hold(Gather::new(body, limit), watch),
+            .observed(Observer::new(self.counters.clone(), content_type));
+        match hold {
+            None => {
+                plan.adapt(headers);
+                Start::Forward(CheckedBody::streaming(body, drain, report.clone()), report)
+            }
+            Some(limit) => {
+                plan.set_content_type(headers);
+                let body = Box::pin(DrainingBody::new(body, drain, report.clone()));
+                Start::Hold(Gather::new(body, limit), report)
+            }
         }
     }
 
-    fn watch(&self, headers: &HeaderMap) -> Watch {
-        Watch::new(self.message, headers.get(CONTENT_TYPE).cloned(), self.counters.clone())
-    }
-
-    /// A body that was held and is good, and its header fields.
-    pub(crate) fn release<B>(headers: &mut HeaderMap, gathered: Gathered) -> CheckedBody<B> {
-        let Gathered { data, mut trailers, is_unchanged } = gathered;
-        if !is_unchanged {
+    /// Forwards a body that was held, with header fields that are true for it, or responds in place of its message.
+    pub(crate) fn release<B, R>(
+        &self,
+        held: Result<Gathered, Interrupted>,
+        report: &Report,
+        headers: &mut HeaderMap,
+    ) -> Release<B, R> {
+        let Gathered { data, mut trailers, has_changed } = match held {
+            Ok(gathered) => gathered,
+            Err(Interrupted::TooLong) => {
+                let limit = self.hold.unwrap_or_default();
+                return Release::Respond(self.refuse(Reason::TooLong { limit }, headers));
+            }
+            Err(Interrupted::Body(error)) => {
+                return match report.refusal() {
+                    Some(refusal) => Release::Respond(self.answer(refusal)),
+                    None => Release::Forward(CheckedBody::failed(error)),
+                };
+            }
+        };
+        if has_changed {
             let had_length = headers.contains_key(CONTENT_LENGTH);
-            integrity::length_changes(headers);
+            remove_untrue(headers, Change::Length);
             if had_length {
                 headers.insert(CONTENT_LENGTH, HeaderValue::from(data.len()));
             }
-            trailers.iter_mut().for_each(|trailers| integrity::remove_digests(trailers));
+            trailers.iter_mut().for_each(|trailers| remove_digests(trailers));
         }
-        CheckedBody::held(data, trailers)
+        Release::Forward(CheckedBody::held(data, trailers))
     }
 
-    /// Refuses a message whose body was not watched.
+    /// The response in place of a message whose body did not fail.
     pub(crate) fn refuse<B>(&self, reason: Reason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
         let content_type = headers.get(CONTENT_TYPE).cloned();
-        let refusal = Refusal { message: self.message, reason, content_type };
-        note(&refusal, &self.counters);
-        self.answer(&refusal)
+        note(&reason, content_type.as_ref(), Some(&self.counters));
+        self.answer(&Refusal { message: self.message, reason, content_type })
     }
 
-    /// What the client gets.
+    /// The response in place of a message.
     pub(crate) fn answer<B>(&self, refusal: &Refusal) -> Response<CheckedBody<B>> {
         let response = match &self.on_refusal {
             Some(respond) => respond(refusal),
-            None => refusal.to_response(),
+            None => refusal.to_response().map(Bytes::from),
         };
-        response.map(|text| CheckedBody::held(text, None))
+        response.map(CheckedBody::from)
     }
 }
 
@@ -150,6 +166,7 @@ impl fmt::Debug for Config {
             .field("rules", &self.rules)
             .field("fields", &self.fields)
             .field("hold", &self.hold)
+            .field("drain", &self.drain)
             .field("counters", &self.counters)
             .finish_non_exhaustive()
     }

@@ -9,6 +9,8 @@ pub mod encodings;
 #[cfg(feature = "tower")]
 pub mod example_server;
 pub mod hostile;
+#[cfg(feature = "tower")]
+pub mod layers;
 pub mod oracle;
 #[cfg(feature = "cli")]
 pub mod program;

@@ -1,18 +1,26 @@
-//! In the place of `transcode` without the feature `encoding_rs`: nothing can be transcoded, so there is no transcoder.
+//! Without the feature `encoding_rs` no charset is known, so neither type has a value.
 
 use bytes::Bytes;
 
-use super::error::Utf8BodyError;
-use super::rules::OtherCharset;
+use super::super::error::Utf8BodyError;
 use crate::policy::ErrorPolicy;
 
-#[derive(Debug)]
-pub(crate) enum Transcoder {}
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SourceCharset {}
 
-#[expect(clippy::needless_pass_by_ref_mut, reason = "the other one needs it")]
-impl Transcoder {
-    pub(crate) const fn choose(_: OtherCharset, _: &[u8], _: ErrorPolicy) -> Option<Self> {
+#[derive(Debug)]
+pub(crate) enum CharsetDecoder {}
+
+impl SourceCharset {
+    pub(crate) const fn for_label(_: &[u8]) -> Option<Self> {
         None
+    }
+}
+
+#[expect(clippy::needless_pass_by_ref_mut, reason = "the same methods as with the feature")]
+impl CharsetDecoder {
+    pub(crate) const fn boxed(charset: &SourceCharset, _: ErrorPolicy) -> Box<Self> {
+        match *charset {}
     }
 
     pub(crate) fn feed(&mut self, _: Bytes) {

@@ -1,4 +1,4 @@
-//! A body that is taken whole before anybody sees it.
+//! A body that is held until it is complete.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -7,16 +7,16 @@ use bytes::{Bytes, BytesMut};
 use http::HeaderMap;
 use http_body::Body;
 
-use super::body::Utf8Body;
-use super::error::{BoxError, Utf8BodyError};
+use super::drain::DrainingBody;
+use crate::http::error::{BoxError, Utf8BodyError};
 
-/// Takes a checked body up to its end, in at most `limit` bytes.
+/// Collects a checked body up to its end, at most `limit` bytes.
 ///
-/// What comes in one frame is not copied. More frames are copied into one piece of memory: kept as they are, tiny
-/// frames would cost many times the limit.
+/// A single frame is not copied. Several are copied into one buffer: kept as they are, tiny frames would need many times
+/// the limit.
 #[derive(Debug)]
 pub(crate) struct Gather<B> {
-    body: Pin<Box<Utf8Body<B>>>,
+    body: Pin<Box<DrainingBody<B>>>,
     limit: usize,
     first: Bytes,
     all: BytesMut,
@@ -29,13 +29,14 @@ pub(crate) struct Gather<B> {
 pub(crate) struct Gathered {
     pub(crate) data: Bytes,
     pub(crate) trailers: Option<Box<HeaderMap>>,
-    /// Whether its bytes are those of the inner body.
-    pub(crate) is_unchanged: bool,
+    /// Whether its data differ from those of the inner body.
+    pub(crate) has_changed: bool,
 }
 
-/// Why there is no whole body.
+/// Why a body is not complete.
 #[derive(Debug)]
 pub(crate) enum Interrupted {
+    /// It is longer than the limit. Its rest is drained.
     TooLong,
     Body(Utf8BodyError),
 }
@@ -44,11 +45,11 @@ impl<B: Body> Gather<B>
 where
     B::Error: Into<BoxError>,
 {
-    pub(crate) fn new(body: Pin<Box<Utf8Body<B>>>, limit: usize) -> Self {
+    pub(crate) fn new(body: Pin<Box<DrainingBody<B>>>, limit: usize) -> Self {
         Self { body, limit, first: Bytes::new(), all: BytesMut::new(), trailers: None, is_too_long: false }
     }
 
-    /// Asks the body until it ends. After that it is not asked again.
+    /// Polls the body until it ends. It must not be called again after that.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Gathered, Interrupted>> {
         loop {
             if self.is_too_long {
@@ -88,10 +89,10 @@ where
         } else {
             core::mem::take(&mut self.all).freeze()
         };
-        // UTF-16 may have as many bytes as UTF-8, and none of them the same.
-        let is_unchanged = self.body.repaired() == 0
-            && !self.body.is_transcoding()
-            && self.body.offset() == data.len() as u64;
-        Poll::Ready(Ok(Gathered { data, trailers: self.trailers.take(), is_unchanged }))
+        Poll::Ready(Ok(Gathered {
+            data,
+            trailers: self.trailers.take(),
+            has_changed: self.body.has_changed(),
+        }))
     }
 }

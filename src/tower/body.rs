@@ -1,4 +1,4 @@
-//! The body that a layer hands on.
+//! The body that a layer forwards.
 
 use core::fmt;
 use core::pin::Pin;
@@ -9,16 +9,16 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::body::Utf8Body;
-use super::error::{BoxError, Utf8BodyError};
-use super::fields::check_values;
-use super::watch::Watch;
+use super::drain::{Drain, DrainingBody};
+use super::report::Report;
+use crate::http::body::Utf8Body;
+use crate::http::error::{BoxError, Utf8BodyError};
 
 pin_project! {
-    /// The body that a layer hands on: as it came, checked as it streams, or checked before.
+    /// The body that a layer forwards: without a check, checked while it streams, or checked before.
     ///
-    /// Its data are `Bytes` whatever the inner body has. Its error is [`Utf8BodyError`], in which an error of the
-    /// inner body is [`Utf8BodyError::Inner`].
+    /// Its data are `Bytes`, whatever those of the inner body are. Its error is [`Utf8BodyError`]; an error of the inner
+    /// body is in [`Utf8BodyError::Inner`].
     pub struct CheckedBody<B> {
         #[pin]
         kind: Kind<B>,
@@ -28,9 +28,9 @@ pin_project! {
 pin_project! {
     #[project = KindProj]
     enum Kind<B> {
-        Unchecked { #[pin] inner: B, trailers: Option<Watch> },
-        // In a box: what is handed on moves often, from service to service, into frameworks that box it.
-        Streaming { body: Pin<Box<Utf8Body<B>>> },
+        Unchecked { #[pin] inner: B },
+        // In a box, because it is moved often: from service to service, and into frameworks that box it.
+        Streaming { body: Pin<Box<DrainingBody<B>>> },
         Held { data: Option<Bytes>, trailers: Option<Box<HeaderMap>> },
         Failed { error: Option<Utf8BodyError> },
     }
@@ -38,26 +38,28 @@ pin_project! {
 
 impl<B> CheckedBody<B> {
     pub(crate) const fn unchecked(inner: B) -> Self {
-        Self { kind: Kind::Unchecked { inner, trailers: None } }
+        Self { kind: Kind::Unchecked { inner } }
     }
 
-    /// A body of which nothing but the trailer fields is checked.
-    pub(crate) const fn only_trailers(inner: B, watch: Watch) -> Self {
-        Self { kind: Kind::Unchecked { inner, trailers: Some(watch) } }
+    pub(crate) fn streaming(body: Utf8Body<B>, drain: Drain, report: Report) -> Self {
+        Self { kind: Kind::Streaming { body: Box::pin(DrainingBody::new(body, drain, report)) } }
     }
 
-    pub(crate) const fn streaming(body: Pin<Box<Utf8Body<B>>>) -> Self {
-        Self { kind: Kind::Streaming { body } }
-    }
-
-    /// A body that is known as a whole.
+    /// A complete body.
     pub(crate) fn held(data: Bytes, trailers: Option<Box<HeaderMap>>) -> Self {
         Self { kind: Kind::Held { data: (!data.is_empty()).then_some(data), trailers } }
     }
 
-    /// A body whose inner body failed before anything of it was handed on.
+    /// A body whose inner body failed while it was held.
     pub(crate) const fn failed(error: Utf8BodyError) -> Self {
         Self { kind: Kind::Failed { error: Some(error) } }
+    }
+}
+
+/// A body that is not checked again, for tests of services that take a `CheckedBody`.
+impl<B> From<Bytes> for CheckedBody<B> {
+    fn from(data: Bytes) -> Self {
+        Self::held(data, None)
     }
 }
 
@@ -73,26 +75,11 @@ where
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Utf8BodyError>>> {
-        let mut this = self.project();
-        match this.kind.as_mut().project() {
-            KindProj::Unchecked { inner, trailers } => {
-                let frame = ready!(inner.poll_frame(cx));
-                if let (Some(watch), Some(Ok(frame))) = (trailers, &frame)
-                    && let Some(fields) = frame.trailers_ref()
-                    && let Err((name, error)) = check_values(fields)
-                {
-                    let error = Utf8BodyError::Trailer { name, error };
-                    watch.refuse(&error);
-                    // Nothing comes after trailers.
-                    watch.drained(true);
-                    this.kind.set(Kind::Failed { error: None });
-                    return Poll::Ready(Some(Err(error)));
-                }
-                Poll::Ready(frame.map(|frame| {
-                    let to_bytes = |mut data: B::Data| data.copy_to_bytes(data.remaining());
-                    frame.map(|frame| frame.map_data(to_bytes)).map_err(Utf8BodyError::inner)
-                }))
-            }
+        match self.project().kind.project() {
+            KindProj::Unchecked { inner } => Poll::Ready(ready!(inner.poll_frame(cx)).map(|frame| {
+                let to_bytes = |mut data: B::Data| data.copy_to_bytes(data.remaining());
+                frame.map(|frame| frame.map_data(to_bytes)).map_err(Utf8BodyError::inner)
+            })),
             KindProj::Streaming { body } => body.as_mut().poll_frame(cx),
             KindProj::Held { data, trailers } => {
                 let trailers = || trailers.take().map(|trailers| Frame::trailers(*trailers));

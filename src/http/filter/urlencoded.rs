@@ -4,9 +4,9 @@ use core::ops::Range;
 
 use bytes::Bytes;
 
-use super::error::Utf8BodyError;
-use super::joint::Joint;
+use super::frames::FrameQueue;
 use crate::error::Utf8Error;
+use crate::http::error::Utf8BodyError;
 use crate::percent;
 use crate::policy::BomPolicy;
 use crate::text::{TextDecoder, TextPiece};
@@ -25,7 +25,7 @@ const BLOCK: usize = 512;
 /// An error is positioned in the body as it was sent, at the first byte of the sequence or at its `%`. Its length
 /// counts decoded bytes.
 #[derive(Debug)]
-pub(crate) struct UrlEncoded {
+pub(super) struct UrlEncodedFilter {
     decoder: TextDecoder,
     /// An unfinished character, as it was sent.
     carry: Vec<u8>,
@@ -33,7 +33,7 @@ pub(crate) struct UrlEncoded {
     escape: Vec<u8>,
     /// Bytes taken, but for those in `escape`.
     offset: u64,
-    out: Joint,
+    out: FrameQueue,
     error: Option<Utf8BodyError>,
 }
 
@@ -46,19 +46,19 @@ enum Sent<'s> {
     Copied(&'s [u8]),
 }
 
-impl UrlEncoded {
-    pub(crate) fn new(decoder: TextDecoder) -> Self {
+impl UrlEncodedFilter {
+    pub(super) fn new(decoder: TextDecoder) -> Self {
         Self {
             decoder: decoder.bom(BomPolicy::Keep),
             carry: Vec::new(),
             escape: Vec::new(),
             offset: 0,
-            out: Joint::default(),
+            out: FrameQueue::default(),
             error: None,
         }
     }
 
-    pub(crate) fn feed(&mut self, chunk: &Bytes) {
+    pub(super) fn feed(&mut self, chunk: &Bytes) {
         let mut at = self.feed_escape(chunk);
         while at < chunk.len() && self.error.is_none() {
             at += self.feed_block(chunk, at);
@@ -68,11 +68,11 @@ impl UrlEncoded {
         self.out.end_chunk(chunk);
     }
 
-    pub(crate) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+    pub(super) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
         self.out.pop().map(Ok).or_else(|| self.error.take().map(Err))
     }
 
-    pub(crate) fn finish(&mut self) {
+    pub(super) fn finish(&mut self) {
         if self.error.is_some() {
             return;
         }
@@ -86,30 +86,26 @@ impl UrlEncoded {
         self.out.end_chunk(&none);
     }
 
-    /// Whether nothing waits to be taken.
-    pub(crate) fn is_idle(&self) -> bool {
-        self.out.is_empty() && self.error.is_none()
+    /// Whether nothing waits to be taken, and the end of the body would add nothing.
+    pub(super) fn is_clean(&self) -> bool {
+        self.out.is_empty() && self.error.is_none() && self.held() == 0
     }
 
-    pub(crate) fn is_clean(&self) -> bool {
-        self.is_idle() && self.held() == 0
-    }
-
-    pub(crate) fn offset(&self) -> u64 {
+    pub(super) fn offset(&self) -> u64 {
         self.offset + self.escape.len() as u64
     }
 
-    pub(crate) const fn decoder(&self) -> &TextDecoder {
+    pub(super) const fn decoder(&self) -> &TextDecoder {
         &self.decoder
     }
 
     /// Bytes that were taken and are neither queued nor part of an error.
-    pub(crate) fn held(&self) -> u64 {
+    pub(super) fn held(&self) -> u64 {
         (self.carry.len() + self.escape.len()) as u64
     }
 
     /// Bytes that wait to be taken, and whether an error waits after them.
-    pub(crate) fn queued(&self) -> (u64, bool) {
+    pub(super) fn queued(&self) -> (u64, bool) {
         (self.out.queued(), self.error.is_some())
     }
 

@@ -1,34 +1,34 @@
-//! A part of a form: what its header fields say.
+//! The parts of a form and their header fields.
 
 use http::HeaderName;
 
-use super::filter::repaired;
+use super::text::repaired;
 use crate::content_type::{ContentType, token_and_parameters};
 use crate::text::TextDecoder;
 
-/// Bytes of a `_charset_` field that are looked at. No charset has a longer name.
-pub(crate) const LABEL_LIMIT: usize = 64;
+/// The most bytes of a `_charset_` field that are kept. No charset has a longer label.
+pub(super) const LABEL_LIMIT: usize = 64;
 
-/// What becomes of the bytes of a part.
+/// How the content of a part is checked.
 #[derive(Debug)]
-pub(crate) enum Part {
+pub(super) enum FormPart {
     Untouched,
     Text {
         decoder: TextDecoder,
-        /// Where the part is in the body.
+        /// The offset of its first byte in the body.
         start: u64,
-        /// What it says, if it is the field `_charset_`.
+        /// Its text, if it is the field `_charset_`.
         label: Option<Vec<u8>>,
     },
 }
 
-impl Part {
-    pub(crate) fn text(decoder: TextDecoder, start: u64, is_charset: bool) -> Self {
+impl FormPart {
+    pub(super) fn text(decoder: TextDecoder, start: u64, is_charset: bool) -> Self {
         Self::Text { decoder, start, label: is_charset.then(Vec::new) }
     }
 
     /// Bytes of an unfinished character.
-    pub(crate) fn pending(&self) -> usize {
+    pub(super) fn pending(&self) -> usize {
         match self {
             Self::Text { decoder, .. } => decoder.pending().len(),
             Self::Untouched => 0,
@@ -36,7 +36,7 @@ impl Part {
     }
 
     /// Sequences repaired so far.
-    pub(crate) fn repaired(&self) -> u64 {
+    pub(super) fn repaired(&self) -> u64 {
         match self {
             Self::Text { decoder, .. } => repaired(decoder),
             Self::Untouched => 0,
@@ -44,25 +44,24 @@ impl Part {
     }
 }
 
-/// What the header fields of a part say.
+/// What is needed of the header fields of a part.
 #[derive(Debug, Default)]
-pub(crate) struct PartHeaders<'f> {
-    pub(crate) content_type: Option<ContentType<'f>>,
-    /// Whether its `Content-Disposition` has a `filename`. By RFC 7578 §4.2 there must be no `filename*`, and there are
-    /// readers that find no file after it.
-    pub(crate) is_file: bool,
+pub(super) struct PartHeaders<'f> {
+    pub(super) content_type: Option<ContentType<'f>>,
+    /// Whether its `Content-Disposition` has a `filename`. A `filename*`, which RFC 7578 §4.2 forbids and some readers
+    /// ignore, does not make it a file.
+    pub(super) is_file: bool,
     /// Whether it is the field `_charset_`.
-    pub(crate) is_charset: bool,
+    pub(super) is_charset: bool,
 }
 
 impl<'f> PartHeaders<'f> {
-    /// Reads the fields, each of which ends with CRLF, up to an empty line.
+    /// Parses the fields, each of which ends with CRLF, up to an empty line.
     ///
     /// # Errors
     ///
-    /// Where a line starts that is not a field, is folded, holds a bare CR or LF, or says again what one before it
-    /// said.
-    pub(crate) fn parse(fields: &'f [u8]) -> Result<Self, usize> {
+    /// The position of a line that is not a field, is folded, has a bare CR or LF, or repeats a field or a parameter.
+    pub(super) fn parse(fields: &'f [u8]) -> Result<Self, usize> {
         let mut headers = Self::default();
         let mut has_disposition = false;
         let mut start = 0;

@@ -1,22 +1,32 @@
-//! Text in another charset becomes UTF-8, through the tables of the WHATWG Encoding Standard.
+//! Decodes text in other charsets by the tables of the WHATWG Encoding Standard.
 
 use core::fmt;
 
 use bytes::{Buf, Bytes};
 use encoding_rs::{Decoder, DecoderResult, Encoding};
 
-use super::error::{Undecodable, Utf8BodyError};
-use super::rules::OtherCharset;
+use super::super::error::{Undecodable, Utf8BodyError};
 use crate::policy::ErrorPolicy;
 
-/// Bytes that come out at a time, at most.
+/// The most bytes of text that are made at a time.
 const CHUNK: usize = 16 * 1024;
 
-/// Bytes that have room for any one character.
+/// Bytes of output that are enough for one step of the decoder.
 const ROOM: usize = 16;
 
+/// A charset of the standard.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SourceCharset(&'static Encoding);
+
+impl SourceCharset {
+    /// The charset of a label, if the standard has one that can be decoded.
+    pub(crate) fn for_label(label: &[u8]) -> Option<Self> {
+        Encoding::for_label_no_replacement(label).map(Self)
+    }
+}
+
 /// A resumable decoder of one charset, whose output is UTF-8.
-pub(crate) struct Transcoder {
+pub(crate) struct CharsetDecoder {
     decoder: Decoder,
     charset: &'static Encoding,
     on_error: ErrorPolicy,
@@ -24,36 +34,30 @@ pub(crate) struct Transcoder {
     offset: u64,
     repaired: u64,
     end: End,
-    /// Found after the last text, not yet told.
-    fault: Option<Undecodable>,
+    /// The error that follows the text made so far.
+    error: Option<Undecodable>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     /// More may come.
     Open,
-    /// The decoder has to be told.
+    /// The input is complete, and the decoder does not know yet.
     Coming,
-    /// The decoder has been told.
-    Told,
+    /// The decoder has finished.
+    Reached,
 }
 
-impl Transcoder {
-    /// The transcoder of a charset, if one was chosen and the standard knows the label.
-    pub(crate) fn choose(other: OtherCharset, label: &[u8], on_error: ErrorPolicy) -> Option<Self> {
-        if other != OtherCharset::Transcode {
-            return None;
-        }
-        let charset = Encoding::for_label_no_replacement(label)?;
+impl CharsetDecoder {
+    pub(crate) fn boxed(&SourceCharset(charset): &SourceCharset, on_error: ErrorPolicy) -> Box<Self> {
         let decoder = charset.new_decoder_with_bom_removal();
-        let rest = Bytes::new();
-        let end = End::Open;
-        Some(Self { decoder, charset, on_error, rest, offset: 0, repaired: 0, end, fault: None })
+        let (rest, end) = (Bytes::new(), End::Open);
+        Box::new(Self { decoder, charset, on_error, rest, offset: 0, repaired: 0, end, error: None })
     }
 
     pub(crate) fn feed(&mut self, chunk: Bytes) {
-        if self.end == End::Told {
-            // A body that goes on after its end. The decoder may not.
+        if self.end == End::Reached {
+            // The body goes on after its end, which the decoder does not allow.
             self.decoder = self.charset.new_decoder_without_bom_handling();
             self.end = End::Open;
         }
@@ -67,14 +71,14 @@ impl Transcoder {
     }
 
     pub(crate) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
-        if let Some(fault) = self.fault.take() {
-            return Some(Err(Utf8BodyError::Undecodable(fault)));
+        if let Some(error) = self.error.take() {
+            return Some(Err(Utf8BodyError::Undecodable(error)));
         }
-        // Zeroed once: anew for every malformed sequence, that would cost thousands of bytes for each.
+        // The buffer grows and is kept over many ill-formed sequences: its bytes are zeroed once.
         let (mut text, mut filled) = (Vec::new(), 0);
-        while self.fault.is_none() && filled < CHUNK && (!self.rest.is_empty() || self.end == End::Coming) {
+        while self.error.is_none() && filled < CHUNK && (!self.rest.is_empty() || self.end == End::Coming) {
             if text.len() < filled + ROOM {
-                // And for what this chunk is likely to become.
+                // Room for what is left of the chunk, as a guess: two bytes for each.
                 let likely = self.rest.len().saturating_mul(2).min(CHUNK);
                 text.resize(CHUNK.min(filled + likely).max(filled + ROOM), 0);
             }
@@ -86,32 +90,32 @@ impl Transcoder {
             self.offset += read as u64;
             match result {
                 DecoderResult::OutputFull => {}
-                DecoderResult::InputEmpty if last => self.end = End::Told,
+                DecoderResult::InputEmpty if last => self.end = End::Reached,
                 DecoderResult::InputEmpty => {}
                 DecoderResult::Malformed(len, after) => match self.replacement() {
-                    Some(text_of_it) => {
+                    Some(replacement) => {
                         self.repaired += 1;
                         text.resize(text.len().max(filled + 4), 0);
-                        filled += text_of_it.encode_utf8(&mut text[filled..]).len();
+                        filled += replacement.encode_utf8(&mut text[filled..]).len();
                     }
                     None if self.on_error == ErrorPolicy::Skip => self.repaired += 1,
                     None => {
                         let offset = self.offset - u64::from(after) - u64::from(len);
                         let charset = self.charset.name();
-                        self.fault = Some(Undecodable { offset, len, charset });
+                        self.error = Some(Undecodable { offset, len, charset });
                     }
                 },
             }
         }
         text.truncate(filled);
         if text.is_empty() {
-            return self.fault.take().map(|fault| Err(Utf8BodyError::Undecodable(fault)));
+            return self.error.take().map(|error| Err(Utf8BodyError::Undecodable(error)));
         }
         Some(Ok(text.into()))
     }
 
-    /// What takes the place of bytes that stand for nothing. They are not UTF-8, so what is made of single bytes
-    /// of UTF-8 elsewhere is U+FFFD here.
+    /// The character in place of undecodable bytes. A policy that makes text of single bytes of UTF-8 cannot be applied to
+    /// another charset: it is U+FFFD.
     const fn replacement(&self) -> Option<char> {
         match self.on_error {
             ErrorPolicy::Strict | ErrorPolicy::Skip => None,
@@ -120,12 +124,12 @@ impl Transcoder {
         }
     }
 
-    /// Whether nothing more can come out of it.
+    /// Whether the end was reached and nothing waits to be taken.
     pub(crate) fn is_clean(&self) -> bool {
-        self.end == End::Told && self.fault.is_none()
+        self.end == End::Reached && self.error.is_none()
     }
 
-    /// The most bytes of an unfinished character or escape sequence.
+    /// The most bytes that an unfinished character or escape sequence may have.
     pub(crate) fn held(&self) -> u64 {
         if self.is_clean() { 0 } else { 4 }
     }
@@ -139,12 +143,12 @@ impl Transcoder {
     }
 
     pub(crate) const fn queued(&self) -> (u64, bool) {
-        (0, self.fault.is_some())
+        (0, self.error.is_some())
     }
 }
 
-impl fmt::Debug for Transcoder {
+impl fmt::Debug for CharsetDecoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Transcoder").field("charset", &self.charset.name()).finish_non_exhaustive()
+        f.debug_struct("CharsetDecoder").field("charset", &self.charset.name()).finish_non_exhaustive()
     }
 }

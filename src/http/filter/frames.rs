@@ -1,25 +1,26 @@
-//! Bytes that come out in small pieces, joined to few frames.
+//! Small pieces of output, joined to few frames.
 
 use core::ops::Range;
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-use super::filter::SHORT;
+/// Spans shorter than this are copied together with their neighbors: that costs less than a frame of their own.
+pub(super) const SHORT: usize = 256;
 
-/// A queue of frames. Neighbouring spans of a chunk are one frame of it, without a copy; short pieces that are no
-/// spans are copied together with the short spans around them.
+/// A queue of frames. Neighboring spans of a chunk are one frame, a slice of the chunk. Short pieces from elsewhere are
+/// copied, with the short spans around them.
 #[derive(Debug, Default)]
-pub(crate) struct Joint {
+pub(super) struct FrameQueue {
     queue: VecDeque<Bytes>,
-    /// Of the chunk, not yet queued. Either this or `short` is empty.
+    /// A span of the chunk that is not queued yet. This or `short` is empty.
     span: Range<usize>,
     short: BytesMut,
 }
 
-impl Joint {
+impl FrameQueue {
     /// Adds a span of the chunk.
-    pub(crate) fn span(&mut self, chunk: &Bytes, span: Range<usize>) {
+    pub(super) fn span(&mut self, chunk: &Bytes, span: Range<usize>) {
         if span.is_empty() {
             return;
         }
@@ -33,8 +34,8 @@ impl Joint {
         }
     }
 
-    /// Adds bytes that are not of the chunk.
-    pub(crate) fn copy(&mut self, chunk: &Bytes, bytes: &[u8]) {
+    /// Adds bytes from outside the chunk.
+    pub(super) fn copy(&mut self, chunk: &Bytes, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
@@ -47,8 +48,8 @@ impl Joint {
         self.short.extend_from_slice(bytes);
     }
 
-    /// Queues what is left of a chunk.
-    pub(crate) fn end_chunk(&mut self, chunk: &Bytes) {
+    /// Queues the rest of a chunk.
+    pub(super) fn end_chunk(&mut self, chunk: &Bytes) {
         if !self.span.is_empty() {
             self.queue.push_back(chunk.slice(core::mem::take(&mut self.span)));
         }
@@ -57,16 +58,16 @@ impl Joint {
         }
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Bytes> {
+    pub(super) fn pop(&mut self) -> Option<Bytes> {
         self.queue.pop_front()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
     /// Bytes in the queue.
-    pub(crate) fn queued(&self) -> u64 {
+    pub(super) fn queued(&self) -> u64 {
         self.queue.iter().map(|frame| frame.len() as u64).sum()
     }
 }

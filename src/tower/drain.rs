@@ -2,11 +2,16 @@
 
 use core::fmt;
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, ready};
 use std::sync::Arc;
 
-use bytes::Buf;
-use http_body::Body;
+use bytes::{Buf, Bytes};
+use http_body::{Body, Frame, SizeHint};
+use pin_project_lite::pin_project;
+
+use super::report::Report;
+use crate::http::body::Utf8Body;
+use crate::http::error::{BoxError, Utf8BodyError};
 
 /// A future that ends when a time is over.
 pub(crate) type Sleep = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
@@ -63,5 +68,76 @@ impl Drain {
 impl fmt::Debug for Drain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Drain").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+pin_project! {
+    /// A checked body whose error is returned once the rest of the inner body is drained.
+    #[derive(Debug)]
+    pub(crate) struct DrainingBody<B> {
+        #[pin]
+        body: Utf8Body<B>,
+        drain: Drain,
+        report: Report,
+        error: Option<Utf8BodyError>,
+    }
+}
+
+impl<B> DrainingBody<B> {
+    pub(crate) const fn new(body: Utf8Body<B>, drain: Drain, report: Report) -> Self {
+        Self { body, drain, report, error: None }
+    }
+
+    /// Whether the data differ from those of the inner body. It counts after the end.
+    pub(crate) fn has_changed(&self) -> bool {
+        self.body.has_changed()
+    }
+
+    /// Drains the inner body.
+    pub(crate) fn poll_drain(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()>
+    where
+        B: Body,
+    {
+        let this = self.project();
+        this.drain.poll(this.body.get_pin_mut(), cx).map(|has_ended| this.report.drained(has_ended))
+    }
+}
+
+impl<B> Body for DrainingBody<B>
+where
+    B: Body,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = Utf8BodyError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Utf8BodyError>>> {
+        if self.error.is_none() {
+            let this = self.as_mut().project();
+            match ready!(this.body.poll_frame(cx)) {
+                Some(Err(error)) if this.report.failed(&error) => {
+                    if matches!(error, Utf8BodyError::Trailer { .. }) {
+                        // Nothing comes after trailers.
+                        this.report.drained(true);
+                        return Poll::Ready(Some(Err(error)));
+                    }
+                    *this.error = Some(error);
+                }
+                frame => return Poll::Ready(frame),
+            }
+        }
+        ready!(self.as_mut().poll_drain(cx));
+        Poll::Ready(self.project().error.take().map(Err))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.error.is_none() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.error.is_none() { self.body.size_hint() } else { SizeHint::new() }
     }
 }

@@ -1,0 +1,59 @@
+//! The rules, applied to a message.
+
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use http_body::Body;
+
+use super::body::Utf8Body;
+use super::content_fields::ContentFields;
+use super::filter::BodyFilter;
+use super::plan::{BodyPlan, Check};
+use super::refusal::{Message, Reason, Refusal};
+use super::rules::BodyRules;
+
+impl BodyRules {
+    /// Applies the rules to a message, where there is no tower: what the layers do with a body that streams.
+    ///
+    /// The header fields are made true for the body that is returned: under a policy that repairs, `Content-Length`, a
+    /// strong `ETag` and digests are removed. A body that passes is returned unchecked, in the same type.
+    ///
+    /// # Errors
+    ///
+    /// Why the message is rejected by its header fields. What is found later is an error of the body.
+    ///
+    /// ```
+    /// use http_body_util::Full;
+    /// use utf8_codec::http::{BodyRules, Message};
+    ///
+    /// let request = http::Request::post("/").header("content-type", "text/plain; charset=latin1");
+    /// let (mut parts, body) = request.body(Full::<bytes::Bytes>::from("caf")).unwrap().into_parts();
+    /// let refusal = BodyRules::new().apply(Message::Request, &mut parts.headers, body).unwrap_err();
+    /// assert_eq!(refusal.status(), http::StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    /// ```
+    pub fn apply<B: Body>(
+        &self,
+        message: Message,
+        headers: &mut HeaderMap,
+        body: B,
+    ) -> Result<Utf8Body<B>, Box<Refusal>> {
+        let plan = self.plan_for(headers, &body);
+        match plan.and_then(|plan| Ok((BodyFilter::new(&plan, self).map_err(Reason::Multipart)?, plan))) {
+            Ok((filter, plan)) => {
+                plan.adapt(headers);
+                Ok(Utf8Body::with_filter(body, filter).check_trailers(self.checks_trailers()))
+            }
+            Err(reason) => {
+                let content_type = headers.get(CONTENT_TYPE).cloned();
+                Err(Box::new(Refusal { message, reason, content_type }))
+            }
+        }
+    }
+
+    /// What to do with the body of a message. A message without a body, a `GET` for example, needs no type.
+    pub(crate) fn plan_for(&self, headers: &HeaderMap, body: &impl Body) -> Result<BodyPlan, Reason> {
+        if body.is_end_stream() && !headers.contains_key(CONTENT_TYPE) {
+            return Ok(BodyPlan::new(Check::Pass, *self.text_decoder()));
+        }
+        self.decide(&ContentFields::from(headers))
+    }
+}

@@ -1,0 +1,11 @@
+//! Charsets other than UTF-8: known with the feature `encoding_rs`, none without it.
+
+#[cfg(feature = "encoding_rs")]
+mod known;
+#[cfg(not(feature = "encoding_rs"))]
+mod none;
+
+#[cfg(feature = "encoding_rs")]
+pub(crate) use known::{CharsetDecoder, SourceCharset};
+#[cfg(not(feature = "encoding_rs"))]
+pub(crate) use none::{CharsetDecoder, SourceCharset};

@@ -1,0 +1,79 @@
+//! The header fields that decide what a body is.
+
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE};
+
+/// The header fields by which [`BodyRules`](super::BodyRules) decide: `Content-Type`, `Content-Encoding` and
+/// `Content-Range`, each as often as the message has it.
+///
+/// It is made from a `HeaderMap`, or field by field in an engine that has none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ContentFields<'h> {
+    content_type: Option<&'h [u8]>,
+    has_conflicting_types: bool,
+    is_coded: bool,
+    is_range: bool,
+}
+
+impl<'h> ContentFields<'h> {
+    /// The fields of a message that has none of them.
+    pub const fn new() -> Self {
+        Self { content_type: None, has_conflicting_types: false, is_coded: false, is_range: false }
+    }
+
+    /// Adds a field of the message. Fields of another name are ignored.
+    pub fn add(&mut self, name: &str, value: &'h [u8]) {
+        if name.eq_ignore_ascii_case("content-type") {
+            self.add_type(value);
+        } else if name.eq_ignore_ascii_case("content-encoding") {
+            self.is_coded |= is_coded(value);
+        } else if name.eq_ignore_ascii_case("content-range") {
+            self.is_range |= is_range(value);
+        }
+    }
+
+    fn add_type(&mut self, value: &'h [u8]) {
+        self.has_conflicting_types |= self.content_type.is_some_and(|before| before != value);
+        self.content_type.get_or_insert(value);
+    }
+
+    /// The value of the first `Content-Type`.
+    pub(crate) const fn content_type(&self) -> Option<&'h [u8]> {
+        self.content_type
+    }
+
+    /// Whether there are several `Content-Type` fields that differ.
+    pub(crate) const fn has_conflicting_types(&self) -> bool {
+        self.has_conflicting_types
+    }
+
+    /// Whether there is a content coding other than `identity`, known or not.
+    pub(crate) const fn is_coded(&self) -> bool {
+        self.is_coded
+    }
+
+    /// Whether the body is a range of a representation, or says so in a way that cannot be read.
+    pub(crate) const fn is_range(&self) -> bool {
+        self.is_range
+    }
+}
+
+impl<'h> From<&'h HeaderMap> for ContentFields<'h> {
+    fn from(headers: &'h HeaderMap) -> Self {
+        let mut fields = Self::new();
+        headers.get_all(CONTENT_TYPE).iter().for_each(|value| fields.add_type(value.as_bytes()));
+        fields.is_coded = headers.get_all(CONTENT_ENCODING).iter().any(|value| is_coded(value.as_bytes()));
+        fields.is_range = headers.get_all(CONTENT_RANGE).iter().any(|value| is_range(value.as_bytes()));
+        fields
+    }
+}
+
+fn is_coded(value: &[u8]) -> bool {
+    let mut codings = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+    codings.any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
+}
+
+/// `bytes */9` says that there is no range (RFC 9110 §14.4): the body is whole.
+fn is_range(value: &[u8]) -> bool {
+    value.splitn(2, |byte| *byte == b' ').nth(1).is_none_or(|range| !range.starts_with(b"*/"))
+}

@@ -1,0 +1,360 @@
+//! The check of the bytes of a body, without I/O.
+
+mod frames;
+mod multipart;
+mod part;
+mod text;
+mod urlencoded;
+
+use core::fmt;
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+
+use self::multipart::FormFilter;
+use self::text::{TextFilter, repaired};
+use self::urlencoded::UrlEncodedFilter;
+use super::charset::CharsetDecoder;
+use super::error::{MultipartError, Utf8BodyError};
+use super::plan::{BodyPlan, Check};
+use super::rules::BodyRules;
+use crate::policy::{BomPolicy, ErrorPolicy};
+use crate::text::TextDecoder;
+
+/// The check of one body, without I/O: for engines that have chunks of a body and no [`Utf8Body`](super::Utf8Body).
+///
+/// [`feed`](Self::feed) takes a chunk, [`next`](Self::next) returns what comes out of it until there is nothing more, and
+/// [`finish`](Self::finish) ends the body. What comes out are slices of the chunks; only short pieces are copied.
+///
+/// ```
+/// use bytes::Bytes;
+/// use utf8_codec::http::{BodyFilter, BodyRules, ContentFields, Utf8BodyError};
+///
+/// let rules = BodyRules::new();
+/// let mut fields = ContentFields::new();
+/// fields.add("content-type", b"application/x-www-form-urlencoded");
+/// let plan = rules.decide(&fields).expect("a form is text");
+///
+/// let mut filter = BodyFilter::new(&plan, &rules)?;
+/// let mut passed = Vec::new();
+/// for chunk in ["name=caf%C", "3%A9"] {
+///     filter.feed(Bytes::from(chunk));
+///     while let Some(data) = filter.next() {
+///         passed.extend_from_slice(&data?);
+///     }
+/// }
+/// filter.finish();
+/// assert!(filter.next().is_none());
+/// assert_eq!(passed, b"name=caf%C3%A9");
+/// # Ok::<(), Utf8BodyError>(())
+/// ```
+pub struct BodyFilter {
+    kind: Kind,
+    /// What `kind` takes next.
+    next: Option<Step>,
+    /// What it takes after that.
+    waiting: VecDeque<Step>,
+    fed: u64,
+    returned: u64,
+    has_failed: bool,
+}
+
+enum Step {
+    Chunk(Bytes),
+    End,
+}
+
+// The common filter is not boxed.
+enum Kind {
+    Pass { chunk: Bytes, offset: u64 },
+    Text(TextFilter),
+    Form(Box<FormFilter>),
+    UrlEncoded(Box<UrlEncodedFilter>),
+    Charset(Box<CharsetDecoder>),
+}
+
+impl BodyFilter {
+    /// The check that a plan demands. `rules`, by which the plan was made, decide about the fields of a form.
+    ///
+    /// # Errors
+    ///
+    /// [`MultipartError::Boundary`] if the boundary of a form is not in the grammar; never for a plan of
+    /// [`BodyRules::decide`].
+    pub fn new(plan: &BodyPlan, rules: &BodyRules) -> Result<Self, MultipartError> {
+        let decoder = *plan.decoder();
+        Ok(match plan.check() {
+            Check::Pass => Self::of(Kind::Pass { chunk: Bytes::new(), offset: 0 }),
+            Check::Text => Self::text(decoder),
+            Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
+            Check::FormData { boundary } => return Self::form_data(boundary, rules),
+            Check::Transcode { charset, .. } => {
+                Self::of(Kind::Charset(CharsetDecoder::boxed(charset, decoder.error_policy())))
+            }
+        })
+    }
+
+    /// The check of text in UTF-8.
+    pub const fn text(decoder: TextDecoder) -> Self {
+        Self::of(Kind::Text(TextFilter::new(decoder)))
+    }
+
+    /// The check of the text fields of `multipart/form-data` (RFC 7578), by its boundary and the rules for its fields.
+    ///
+    /// # Errors
+    ///
+    /// [`MultipartError::Boundary`] if it is not in the grammar of RFC 2046 §5.1.1.
+    pub fn form_data(boundary: &[u8], rules: &BodyRules) -> Result<Self, MultipartError> {
+        Ok(Self::of(Kind::Form(Box::new(FormFilter::new(boundary, rules.clone())?))))
+    }
+
+    const fn of(kind: Kind) -> Self {
+        Self { kind, next: None, waiting: VecDeque::new(), fed: 0, returned: 0, has_failed: false }
+    }
+
+    /// Takes the next chunk. What comes out of it is returned by [`next`](Self::next).
+    #[inline]
+    pub fn feed(&mut self, chunk: Bytes) {
+        self.fed += chunk.len() as u64;
+        if !chunk.is_empty() {
+            self.push(Step::Chunk(chunk));
+        }
+    }
+
+    /// Ends the body. What comes out of that, for example the error of a cut character, is returned by
+    /// [`next`](Self::next). A body that goes on is a new one, whose offsets count on.
+    pub fn finish(&mut self) {
+        self.push(Step::End);
+    }
+
+    #[inline]
+    fn push(&mut self, step: Step) {
+        if self.has_failed {
+            return;
+        }
+        if self.next.is_none() && self.waiting.is_empty() {
+            self.next = Some(step);
+        } else {
+            self.waiting.push_back(step);
+        }
+    }
+
+    /// The next bytes that have passed the check, never empty; `None` if there are none without another chunk.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the body, after all good text before it was returned. After that there is nothing more.
+    #[inline]
+    #[expect(clippy::should_implement_trait, reason = "it goes on after `None`")]
+    pub fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        if self.has_failed {
+            return None;
+        }
+        loop {
+            match self.kind.next() {
+                Some(Ok(data)) => {
+                    self.returned += data.len() as u64;
+                    return Some(Ok(data));
+                }
+                Some(Err(error)) => {
+                    self.has_failed = true;
+                    (self.next, self.waiting) = (None, VecDeque::new());
+                    return Some(Err(error));
+                }
+                None => {}
+            }
+            match self.next.take().or_else(|| self.waiting.pop_front())? {
+                Step::Chunk(chunk) => self.kind.feed(chunk),
+                Step::End => self.kind.finish(),
+            }
+        }
+    }
+
+    /// Bytes fed so far.
+    pub const fn offset(&self) -> u64 {
+        self.fed
+    }
+
+    /// Ill-formed sequences that were repaired so far.
+    #[inline]
+    pub fn repaired(&self) -> u64 {
+        self.kind.repaired()
+    }
+
+    /// Whether the bytes that were returned differ from those that were fed. It counts after the end of the body.
+    pub fn has_changed(&self) -> bool {
+        self.repaired() > 0 || self.returned != self.fed || matches!(self.kind, Kind::Charset(_))
+    }
+
+    /// Whether the body passes without a check.
+    pub(crate) const fn is_passing(&self) -> bool {
+        matches!(self.kind, Kind::Pass { .. })
+    }
+
+    /// Whether nothing comes out any more, neither now nor at the end of the body.
+    pub(crate) fn is_done(&self) -> bool {
+        self.has_failed || self.untaken() == 0 && self.kind.is_clean()
+    }
+
+    /// Bytes that were fed and not taken.
+    fn untaken(&self) -> u64 {
+        self.fed - self.kind.offset()
+    }
+
+    /// The least and the most bytes that come out, where so many are still fed.
+    pub(crate) fn bounds(&self, least: u64, most: Option<u64>) -> (u64, Option<u64>) {
+        let (queued, is_failing) = self.kind.queued();
+        if is_failing {
+            return (0, None);
+        }
+        let held = self.kind.held() + self.untaken();
+        let least = self.kind.least(least.saturating_add(held)).saturating_add(queued);
+        let most = most.and_then(|most| self.kind.most(most.checked_add(held)?)?.checked_add(queued));
+        // Nothing but an error may come. A body that is known to be empty would not be asked for it.
+        (least, most.filter(|most| *most > 0 || self.is_done()))
+    }
+}
+
+impl Kind {
+    fn feed(&mut self, next: Bytes) {
+        match self {
+            Self::Pass { chunk, offset } => {
+                *offset += next.len() as u64;
+                *chunk = next;
+            }
+            Self::Text(filter) => filter.feed(next),
+            Self::Form(filter) => filter.feed(&next),
+            Self::UrlEncoded(filter) => filter.feed(&next),
+            Self::Charset(decoder) => decoder.feed(next),
+        }
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        match self {
+            Self::Pass { chunk, .. } => {
+                let chunk = core::mem::take(chunk);
+                (!chunk.is_empty()).then_some(Ok(chunk))
+            }
+            Self::Text(filter) => filter.next(),
+            Self::Form(filter) => filter.next(),
+            Self::UrlEncoded(filter) => filter.next(),
+            Self::Charset(decoder) => decoder.next(),
+        }
+    }
+
+    fn finish(&mut self) {
+        match self {
+            Self::Pass { .. } => {}
+            Self::Text(filter) => filter.finish(),
+            Self::Form(filter) => filter.finish(),
+            Self::UrlEncoded(filter) => filter.finish(),
+            Self::Charset(decoder) => decoder.finish(),
+        }
+    }
+
+    /// Whether nothing waits to be taken, and the end of the body would add nothing.
+    fn is_clean(&self) -> bool {
+        match self {
+            Self::Pass { chunk, .. } => chunk.is_empty(),
+            Self::Text(filter) => filter.is_clean(),
+            Self::Form(filter) => filter.is_clean(),
+            Self::UrlEncoded(filter) => filter.is_clean(),
+            Self::Charset(decoder) => decoder.is_clean(),
+        }
+    }
+
+    /// Bytes taken so far.
+    fn offset(&self) -> u64 {
+        match self {
+            Self::Pass { offset, .. } => *offset,
+            Self::Text(filter) => filter.decoder().offset(),
+            Self::Form(filter) => filter.offset(),
+            Self::UrlEncoded(filter) => filter.offset(),
+            Self::Charset(decoder) => decoder.offset(),
+        }
+    }
+
+    #[inline]
+    fn repaired(&self) -> u64 {
+        match self {
+            Self::Pass { .. } => 0,
+            Self::Text(filter) => repaired(filter.decoder()),
+            Self::Form(filter) => filter.repaired(),
+            Self::UrlEncoded(filter) => repaired(filter.decoder()),
+            Self::Charset(decoder) => decoder.repaired(),
+        }
+    }
+
+    /// Bytes that were taken and are neither queued nor part of an error; of another charset, the most there may be.
+    fn held(&self) -> u64 {
+        match self {
+            Self::Pass { .. } => 0,
+            Self::Text(filter) => filter.held(),
+            Self::Form(filter) => filter.held(),
+            Self::UrlEncoded(filter) => filter.held(),
+            Self::Charset(decoder) => decoder.held(),
+        }
+    }
+
+    /// Bytes that wait to be taken, and whether an error waits after them.
+    fn queued(&self) -> (u64, bool) {
+        match self {
+            Self::Pass { chunk, .. } => (chunk.len() as u64, false),
+            Self::Text(filter) => filter.queued(),
+            Self::Form(filter) => filter.queued(),
+            Self::UrlEncoded(filter) => filter.queued(),
+            Self::Charset(decoder) => decoder.queued(),
+        }
+    }
+
+    /// The decoder whose policies apply; none if nothing is checked or another charset is decoded.
+    fn decoder(&self) -> Option<&TextDecoder> {
+        match self {
+            Self::Pass { .. } | Self::Charset(_) => None,
+            Self::Text(filter) => Some(filter.decoder()),
+            Self::Form(filter) => Some(filter.decoder()),
+            Self::UrlEncoded(filter) => Some(filter.decoder()),
+        }
+    }
+
+    /// The least bytes that so many become.
+    fn least(&self, bytes: u64) -> u64 {
+        let Some(decoder) = self.decoder() else {
+            return if matches!(self, Self::Pass { .. }) { bytes } else { 0 };
+        };
+        let text = match (decoder.bom_policy(), self) {
+            // Every field may have a BOM.
+            (BomPolicy::Strip | BomPolicy::Require, Self::Form(_)) => 0,
+            (BomPolicy::Strip | BomPolicy::Require, _) => bytes.saturating_sub(3),
+            _ => bytes,
+        };
+        match decoder.error_policy() {
+            // A repair may be shorter than the escapes in its place.
+            policy if matches!(self, Self::UrlEncoded(_)) && policy != ErrorPolicy::Strict => 0,
+            policy => policy.min_output_len(text),
+        }
+    }
+
+    /// The most bytes that so many become.
+    fn most(&self, bytes: u64) -> Option<u64> {
+        match self {
+            Self::Pass { .. } => Some(bytes),
+            // One byte of another charset becomes at most one character.
+            Self::Charset(_) => bytes.checked_mul(4),
+            Self::Text(filter) => filter.decoder().error_policy().max_output_len(bytes),
+            Self::Form(filter) => filter.decoder().error_policy().max_output_len(bytes),
+            Self::UrlEncoded(filter) => match filter.decoder().error_policy() {
+                ErrorPolicy::Strict => Some(bytes),
+                // Every byte of a repair may be escaped.
+                policy => policy.max_output_len(bytes)?.checked_mul(3),
+            },
+        }
+    }
+}
+
+impl fmt::Debug for BodyFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The rest may hold bytes of the body.
+        f.debug_struct("BodyFilter").field("offset", &self.fed).finish_non_exhaustive()
+    }
+}

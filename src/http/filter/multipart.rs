@@ -1,0 +1,382 @@
+//! `multipart/form-data` (RFC 7578): its text fields are checked, its files pass.
+
+use core::ops::Range;
+
+use bytes::Bytes;
+
+use super::frames::FrameQueue;
+use super::part::{FormPart, LABEL_LIMIT, PartHeaders};
+use crate::content_type::{Charset, ContentType};
+use crate::error::Utf8Error;
+use crate::http::delimiter::is_boundary;
+use crate::http::error::{HEADER_LIMIT, MultipartError, Utf8BodyError};
+use crate::http::rules::BodyRules;
+use crate::policy::BomPolicy;
+use crate::text::{TextDecoder, TextPiece};
+
+/// Parses a form as it streams.
+///
+/// What may be the start of a delimiter is held back until it is known. Its bytes are those of the delimiter, so only
+/// their number is kept.
+///
+/// Every ambiguity that could make the next parser see a field where this one sees a file is an error: a delimiter with
+/// something else after it, a delimiter where a content has to start, bare line ends or a repeated field in the header of
+/// a part. The bytes before the first delimiter and after the last one are checked as text: readers ignore them by RFC
+/// 2046 §5.1.1, but some find a delimiter in the middle of a line there. A bare CR or LF before the hyphens inside a file
+/// is no delimiter by the RFC. Whoever forwards forms to a reader that takes it for one has to check the files too.
+#[derive(Debug)]
+pub(super) struct FormFilter {
+    /// `CRLF -- boundary`.
+    delimiter: Bytes,
+    rules: BodyRules,
+    /// The text of the field `_charset_`, for the fields after it (RFC 7578 §4.6).
+    default_charset: Option<Vec<u8>>,
+    position: Position,
+    /// The part of the next byte.
+    part: FormPart,
+    /// Bytes taken.
+    offset: u64,
+    out: FrameQueue,
+    error: Option<Utf8BodyError>,
+    repaired: u64,
+}
+
+/// The position of the next byte in the form.
+#[derive(Debug)]
+enum Position {
+    /// Before the first delimiter or in the content of a part, after `matched` bytes of a delimiter. At the start of either
+    /// the CRLF of the delimiter is not in the body: it is `imagined`.
+    Content { matched: usize, imagined: bool },
+    /// After a delimiter and these bytes.
+    Delimiter(After),
+    /// In the header fields of a part, after these bytes.
+    Headers(Vec<u8>),
+    /// After the closing delimiter.
+    Epilogue,
+}
+
+/// The bytes after a delimiter.
+#[derive(Clone, Copy, Debug)]
+enum After {
+    Nothing,
+    Hyphen,
+    WhiteSpace,
+    Cr,
+}
+
+/// Bytes to check: a span of the chunk, which need not be copied, or others.
+enum Run<'o> {
+    Span(Range<usize>),
+    Others(&'o [u8]),
+}
+
+impl FormFilter {
+    pub(super) fn new(boundary: &[u8], rules: BodyRules) -> Result<Self, MultipartError> {
+        if !is_boundary(boundary) {
+            return Err(MultipartError::Boundary);
+        }
+        let part = frame(&rules, 0);
+        Ok(Self {
+            delimiter: [b"\r\n--", boundary].concat().into(),
+            rules,
+            default_charset: None,
+            position: Position::Content { matched: 2, imagined: true },
+            part,
+            offset: 0,
+            out: FrameQueue::default(),
+            error: None,
+            repaired: 0,
+        })
+    }
+
+    pub(super) fn feed(&mut self, chunk: &Bytes) {
+        let mut at = 0;
+        while at < chunk.len() && self.error.is_none() {
+            let next = match &mut self.position {
+                Position::Content { matched, imagined } => {
+                    let (matched, imagined) = (*matched, *imagined);
+                    self.content(chunk, at, matched, imagined)
+                }
+                Position::Delimiter(after) => {
+                    let after = *after;
+                    self.after_delimiter(chunk, at, after)
+                }
+                Position::Headers(_) => self.headers(chunk, at),
+                Position::Epilogue => {
+                    self.check(chunk, Run::Span(at..chunk.len()));
+                    chunk.len()
+                }
+            };
+            self.offset += (next - at) as u64;
+            at = next;
+        }
+        // Nothing is checked after an error.
+        self.offset += (chunk.len() - at) as u64;
+        self.out.end_chunk(chunk);
+    }
+
+    pub(super) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        self.out.pop().map(Ok).or_else(|| self.error.take().map(Err))
+    }
+
+    pub(super) fn finish(&mut self) {
+        if self.error.is_some() || self.is_clean() {
+            return;
+        }
+        let none = Bytes::new();
+        if let Position::Content { matched, imagined } = self.position {
+            self.check_matched(&none, matched, imagined);
+        }
+        self.end_part(&none);
+        if matches!(self.position, Position::Epilogue) {
+            // In case that the body goes on after its end.
+            self.part = frame(&self.rules, self.offset);
+        } else {
+            self.fail(MultipartError::Unterminated { offset: self.offset });
+        }
+        self.out.end_chunk(&none);
+    }
+
+    pub(super) fn is_clean(&self) -> bool {
+        let is_idle = self.out.is_empty() && self.error.is_none();
+        matches!(self.position, Position::Epilogue) && is_idle && self.part.pending() == 0
+    }
+
+    pub(super) const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn repaired(&self) -> u64 {
+        self.repaired + self.part.repaired()
+    }
+
+    /// Bytes that were taken and are neither queued nor part of an error.
+    pub(super) fn held(&self) -> u64 {
+        let held = match &self.position {
+            Position::Content { matched, imagined } => matched - imaginary(*imagined) + self.part.pending(),
+            Position::Headers(bytes) => bytes.len(),
+            Position::Delimiter(_) => 0,
+            Position::Epilogue => self.part.pending(),
+        };
+        held as u64
+    }
+
+    /// Bytes that wait to be taken, and whether an error waits after them.
+    pub(super) fn queued(&self) -> (u64, bool) {
+        (self.out.queued(), self.error.is_some())
+    }
+
+    pub(super) const fn decoder(&self) -> &TextDecoder {
+        self.rules.text_decoder()
+    }
+
+    /// Takes content from `chunk[at..]`, up to a delimiter or the end. Returns the position after it.
+    fn content(&mut self, chunk: &Bytes, at: usize, matched: usize, imagined: bool) -> usize {
+        let delimiter = self.delimiter.clone();
+        let mut next = at;
+        if matched > 0 {
+            let more = common_prefix(&delimiter[matched..], &chunk[at..]);
+            next += more;
+            if matched + more == delimiter.len() {
+                let offset = self.offset + more as u64 - (delimiter.len() - imaginary(imagined)) as u64;
+                if imagined && offset > 0 {
+                    self.fail(MultipartError::Malformed { offset });
+                    return next;
+                }
+                self.end_part(chunk);
+                if self.error.is_none() {
+                    self.out.copy(chunk, &delimiter[imaginary(imagined)..]);
+                    self.position = Position::Delimiter(After::Nothing);
+                }
+                return next;
+            }
+            if next == chunk.len() {
+                self.position = Position::Content { matched: matched + more, imagined };
+                return next;
+            }
+            // It is no delimiter. The bytes of it in this chunk are checked with those after them.
+            self.check_matched(chunk, matched, imagined);
+            if self.error.is_some() {
+                return next;
+            }
+        }
+        self.position = Position::Content { matched: 0, imagined: false };
+        loop {
+            let Some(distance) = memchr::memchr(b'\r', &chunk[next..]) else {
+                self.check(chunk, Run::Span(at..chunk.len()));
+                return chunk.len();
+            };
+            let candidate = next + distance;
+            // A delimiter has a CR at its start only, so no candidate starts inside another.
+            let len = common_prefix(&delimiter, &chunk[candidate..]);
+            next = candidate + len;
+            if len == delimiter.len() {
+                self.check(chunk, Run::Span(at..candidate));
+                self.end_part(chunk);
+                if self.error.is_none() {
+                    self.out.span(chunk, candidate..next);
+                    self.position = Position::Delimiter(After::Nothing);
+                }
+                return next;
+            }
+            if next == chunk.len() {
+                self.check(chunk, Run::Span(at..candidate));
+                self.position = Position::Content { matched: len, imagined: false };
+                return next;
+            }
+        }
+    }
+
+    /// Checks as content what looked like the start of a delimiter at the end of the chunks before.
+    fn check_matched(&mut self, chunk: &Bytes, matched: usize, imagined: bool) {
+        let bytes = self.delimiter.slice(imaginary(imagined)..matched);
+        self.check(chunk, Run::Others(&bytes));
+    }
+
+    /// Takes a byte after a delimiter: of `--` after the last one, of white space and CRLF after others.
+    fn after_delimiter(&mut self, chunk: &Bytes, at: usize, after: After) -> usize {
+        self.position = match (after, chunk[at]) {
+            (After::Nothing, b'-') => Position::Delimiter(After::Hyphen),
+            (After::Hyphen, b'-') => {
+                self.part = frame(&self.rules, self.offset + 1);
+                Position::Epilogue
+            }
+            (After::Nothing | After::WhiteSpace, b' ' | b'\t') => Position::Delimiter(After::WhiteSpace),
+            (After::Nothing | After::WhiteSpace, b'\r') => Position::Delimiter(After::Cr),
+            (After::Cr, b'\n') => Position::Headers(Vec::new()),
+            _ => {
+                self.fail(MultipartError::Malformed { offset: self.offset });
+                return at;
+            }
+        };
+        self.out.span(chunk, at..at + 1);
+        at + 1
+    }
+
+    /// Takes the header fields of a part, up to the empty line after them.
+    fn headers(&mut self, chunk: &Bytes, at: usize) -> usize {
+        let Position::Headers(seen) = &mut self.position else { return at };
+        let start = self.offset - seen.len() as u64;
+        for (taken, &byte) in chunk[at..].iter().enumerate() {
+            seen.push(byte);
+            if seen.ends_with(b"\r\n\r\n") || seen == b"\r\n" {
+                let bytes = core::mem::take(seen);
+                let next = at + taken + 1;
+                self.start_part(chunk, &bytes, start);
+                return next;
+            }
+            if seen.len() == HEADER_LIMIT {
+                self.fail(MultipartError::HeadersTooLong { offset: start });
+                return at + taken + 1;
+            }
+        }
+        chunk.len()
+    }
+
+    /// Checks the header fields at the offset `start`, and decides by them how the content is checked.
+    fn start_part(&mut self, chunk: &Bytes, fields: &[u8], start: u64) {
+        let content = start + fields.len() as u64;
+        self.part = frame(&self.rules, start);
+        self.check(chunk, Run::Others(fields));
+        self.end_part(chunk);
+        if self.error.is_some() {
+            return;
+        }
+        let fields = match PartHeaders::parse(fields) {
+            Ok(fields) => fields,
+            Err(at) => return self.fail(MultipartError::Malformed { offset: start + at as u64 }),
+        };
+        let is_text = fields.content_type.as_ref().is_none_or(|given| self.rules.is_text(given));
+        self.part = FormPart::Untouched;
+        self.position = Position::Content { matched: 2, imagined: true };
+        if is_text && !fields.is_file {
+            let default = self.default_charset.as_deref().map_or(Charset::Missing, Charset::of_label);
+            let charset = match fields.content_type.as_ref().map_or(Charset::Missing, ContentType::charset) {
+                Charset::Missing => default,
+                given => given,
+            };
+            match self.rules.checks_field(charset) {
+                Some(true) => self.part = FormPart::text(*self.decoder(), content, fields.is_charset),
+                Some(false) => {}
+                None => self.fail(MultipartError::Charset { offset: content }),
+            }
+        }
+    }
+
+    /// Checks bytes as those of the current part, and queues them.
+    fn check(&mut self, chunk: &Bytes, bytes: Run<'_>) {
+        let (bytes, span) = match bytes {
+            Run::Span(span) => (&chunk[span.clone()], Some(span)),
+            Run::Others(bytes) => (bytes, None),
+        };
+        let out = &mut self.out;
+        let mut put = |good: &[u8], is_borrowed: bool| match &span {
+            Some(span) if is_borrowed => {
+                let start = span.start + (good.as_ptr() as usize - bytes.as_ptr() as usize);
+                out.span(chunk, start..start + good.len());
+            }
+            _ => out.copy(chunk, good),
+        };
+        let FormPart::Text { decoder, start, label } = &mut self.part else {
+            return put(bytes, true);
+        };
+        for piece in decoder.feed(bytes) {
+            match piece.text() {
+                Ok(text) => {
+                    put(text.as_bytes(), matches!(piece, TextPiece::Text(_)));
+                    if let Some(label) = label {
+                        label.extend_from_slice(text.as_bytes());
+                        label.truncate(LABEL_LIMIT);
+                    }
+                }
+                Err(error) => {
+                    self.error = Some(Utf8Error { offset: *start + error.offset, ..error }.into());
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Ends the part: an unfinished character is an error, and the text of `_charset_` is kept.
+    fn end_part(&mut self, chunk: &Bytes) {
+        self.repaired += self.part.repaired();
+        let FormPart::Text { mut decoder, start, label } =
+            core::mem::replace(&mut self.part, FormPart::Untouched)
+        else {
+            return;
+        };
+        if let Some(label) = label {
+            self.default_charset = Some(label);
+        }
+        let before = decoder.counters().total();
+        match decoder.finish().map(|end| end.text().map(str::to_owned)) {
+            Some(Err(error)) if self.error.is_none() => {
+                self.error = Some(Utf8Error { offset: start + error.offset, ..error }.into());
+            }
+            Some(Ok(text)) => {
+                self.repaired += decoder.counters().total() - before;
+                self.out.copy(chunk, text.as_bytes());
+            }
+            Some(Err(_)) | None => {}
+        }
+    }
+
+    fn fail(&mut self, error: MultipartError) {
+        self.error.get_or_insert(error.into());
+    }
+}
+
+/// The text around the contents: header fields, and what is before and after the parts. It has no BOM.
+fn frame(rules: &BodyRules, start: u64) -> FormPart {
+    FormPart::text(rules.text_decoder().bom(BomPolicy::Keep), start, false)
+}
+
+/// How many bytes of a delimiter are not in the body.
+const fn imaginary(imagined: bool) -> usize {
+    if imagined { 2 } else { 0 }
+}
+
+/// The length of the common prefix.
+fn common_prefix(one: &[u8], two: &[u8]) -> usize {
+    one.iter().zip(two).take_while(|(a, b)| a == b).count()
+}

@@ -1,0 +1,106 @@
+//! Text in UTF-8.
+
+use bytes::{Bytes, BytesMut};
+
+use super::frames::SHORT;
+use crate::chunks::TextChunks;
+use crate::http::error::Utf8BodyError;
+use crate::policy::ErrorPolicy;
+use crate::text::TextDecoder;
+
+/// Sequences that a decoder repaired so far.
+pub(super) fn repaired(decoder: &TextDecoder) -> u64 {
+    match decoder.error_policy() {
+        ErrorPolicy::Strict => 0,
+        _ => decoder.counters().total(),
+    }
+}
+
+/// Text through a [`TextDecoder`].
+#[derive(Debug)]
+pub(super) struct TextFilter {
+    chunks: TextChunks,
+    /// Taken from the chunk, and not yet returned.
+    next: Option<Result<Bytes, Utf8BodyError>>,
+}
+
+impl TextFilter {
+    pub(super) const fn new(decoder: TextDecoder) -> Self {
+        Self { chunks: TextChunks::new(decoder), next: None }
+    }
+
+    /// Takes the next chunk, once nothing of the one before is left.
+    #[inline]
+    pub(super) fn feed(&mut self, chunk: Bytes) {
+        self.chunks.feed(chunk);
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.next = self.chunks.finish().map(|end| Ok(end?.into_bytes()));
+    }
+
+    pub(super) const fn is_idle(&self) -> bool {
+        self.next.is_none()
+    }
+
+    pub(super) fn is_clean(&self) -> bool {
+        let mut probe = *self.decoder();
+        self.is_idle() && probe.finish().is_none()
+    }
+
+    pub(super) const fn decoder(&self) -> &TextDecoder {
+        self.chunks.decoder()
+    }
+
+    /// Bytes that were taken and are neither queued nor part of an error.
+    pub(super) fn held(&self) -> u64 {
+        self.decoder().pending().len() as u64
+    }
+
+    /// Bytes that wait to be taken, and whether an error waits after them.
+    pub(super) fn queued(&self) -> (u64, bool) {
+        match &self.next {
+            Some(Ok(text)) => (text.len() as u64, false),
+            next => (0, next.is_some()),
+        }
+    }
+
+    fn take(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        self.next.take().or_else(|| self.chunks.next().map(|text| Ok(text?.into_bytes())))
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        // The common case between two chunks, inlined.
+        if self.next.is_none() && self.chunks.is_empty() { None } else { self.next_of_chunk() }
+    }
+
+    fn next_of_chunk(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
+        let first = match self.take()? {
+            Ok(text) if text.len() < SHORT => text,
+            other => return Some(other),
+        };
+        // A short chunk without errors, the common case, is not copied.
+        let mut joined = match self.take() {
+            Some(Ok(text)) if text.len() < SHORT => {
+                let mut joined = BytesMut::with_capacity(2 * SHORT);
+                joined.extend_from_slice(&first);
+                joined.extend_from_slice(&text);
+                joined
+            }
+            other => {
+                self.next = other;
+                return Some(Ok(first));
+            }
+        };
+        loop {
+            match self.take() {
+                Some(Ok(text)) if text.len() < SHORT => joined.extend_from_slice(&text),
+                other => {
+                    self.next = other;
+                    return Some(Ok(joined.freeze()));
+                }
+            }
+        }
+    }
+}

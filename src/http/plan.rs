@@ -1,0 +1,110 @@
+//! What to do with a body, and with the header fields that describe it.
+
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue};
+
+use super::charset::SourceCharset;
+use super::integrity::{Change, is_untrue, remove_untrue};
+use crate::policy::{BomPolicy, ErrorPolicy};
+use crate::text::TextDecoder;
+
+/// What to do with a body, by [`BodyRules::decide`](super::BodyRules::decide).
+///
+/// [`BodyFilter::new`](super::BodyFilter::new) makes the check of it. An engine that has no `HeaderMap` changes the header
+/// fields of the message by [`content_type`](Self::content_type) and [`is_untrue`](Self::is_untrue).
+#[derive(Clone, Debug)]
+pub struct BodyPlan {
+    check: Check,
+    decoder: TextDecoder,
+}
+
+/// How a body is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BodyKind {
+    /// Not at all: it is not text, or a rule lets it pass.
+    Pass,
+    /// As UTF-8.
+    Text,
+    /// As UTF-8 after percent-decoding: `application/x-www-form-urlencoded`.
+    UrlEncoded,
+    /// In its text fields: `multipart/form-data`.
+    FormData,
+    /// As text in another charset, which becomes UTF-8.
+    Transcode,
+}
+
+/// A [`BodyKind`] with what its check needs.
+#[derive(Clone, Debug)]
+pub(crate) enum Check {
+    Pass,
+    Text,
+    UrlEncoded,
+    FormData { boundary: Vec<u8> },
+    Transcode { charset: SourceCharset, content_type: HeaderValue },
+}
+
+impl BodyPlan {
+    pub(crate) const fn new(check: Check, decoder: TextDecoder) -> Self {
+        Self { check, decoder }
+    }
+
+    pub(crate) const fn check(&self) -> &Check {
+        &self.check
+    }
+
+    /// How the body is checked.
+    pub const fn kind(&self) -> BodyKind {
+        match self.check {
+            Check::Pass => BodyKind::Pass,
+            Check::Text => BodyKind::Text,
+            Check::UrlEncoded => BodyKind::UrlEncoded,
+            Check::FormData { .. } => BodyKind::FormData,
+            Check::Transcode { .. } => BodyKind::Transcode,
+        }
+    }
+
+    /// The policies for ill-formed text and for the BOM.
+    pub const fn decoder(&self) -> &TextDecoder {
+        &self.decoder
+    }
+
+    /// The `Content-Type` of the body that comes out, if it is another one.
+    pub const fn content_type(&self) -> Option<&HeaderValue> {
+        match &self.check {
+            Check::Transcode { content_type, .. } => Some(content_type),
+            _ => None,
+        }
+    }
+
+    /// Whether a header field of the message may be untrue for the body that comes out, and has to be removed: the length,
+    /// a strong `ETag` and digests of a body that is repaired or transcoded.
+    pub fn is_untrue(&self, name: &str, value: &[u8]) -> bool {
+        is_untrue(name, value, self.change())
+    }
+
+    /// Sets the `Content-Type` of the body that comes out.
+    pub(crate) fn set_content_type(&self, headers: &mut HeaderMap) {
+        if let Some(content_type) = self.content_type() {
+            headers.insert(CONTENT_TYPE, content_type.clone());
+        }
+    }
+
+    /// Makes the header fields true for the body that comes out.
+    pub(crate) fn adapt(&self, headers: &mut HeaderMap) {
+        self.set_content_type(headers);
+        remove_untrue(headers, self.change());
+    }
+
+    fn change(&self) -> Change {
+        let policy = self.decoder.error_policy();
+        let keeps_bom = matches!(self.decoder.bom_policy(), BomPolicy::Keep | BomPolicy::Reject);
+        match &self.check {
+            Check::Pass => Change::Nothing,
+            Check::UrlEncoded if policy == ErrorPolicy::Strict => Change::Nothing,
+            Check::Text | Check::FormData { .. } if keeps_bom && policy == ErrorPolicy::Strict => Change::Nothing,
+            Check::Text | Check::FormData { .. } if keeps_bom && policy.keeps_len() => Change::Bytes,
+            _ => Change::Length,
+        }
+    }
+}

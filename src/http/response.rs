@@ -1,0 +1,82 @@
+//! The response to a rejected message.
+
+use core::convert::Infallible;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::header::{ACCEPT_ENCODING, CONTENT_TYPE};
+use http::{HeaderValue, Response};
+use http_body::{Body, Frame, SizeHint};
+
+use super::refusal::{Message, Reason, Refusal};
+
+/// The body of a [response](Refusal::to_response) to a rejected message: bytes in memory.
+///
+/// Frameworks that return any `http_body::Body`, such as axum, return it as it is.
+#[derive(Clone, Debug, Default)]
+pub struct ProblemBody(Bytes);
+
+impl From<ProblemBody> for Bytes {
+    fn from(body: ProblemBody) -> Self {
+        body.0
+    }
+}
+
+impl From<Bytes> for ProblemBody {
+    fn from(bytes: Bytes) -> Self {
+        Self(bytes)
+    }
+}
+
+impl Body for ProblemBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let data = core::mem::take(&mut self.0);
+        Poll::Ready((!data.is_empty()).then(|| Ok(Frame::data(data))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.len() as u64)
+    }
+}
+
+impl Refusal {
+    /// The response to the message: the [status](Self::status) and the [problem document](Self::problem_json).
+    ///
+    /// ```
+    /// use axum::body::Bytes;
+    /// use http::Response;
+    /// use utf8_codec::http::{Message, ProblemBody, Reason, Refusal};
+    ///
+    /// /// A handler of axum.
+    /// async fn length(body: Bytes) -> Result<String, Response<ProblemBody>> {
+    ///     match utf8_codec::from_utf8(&body) {
+    ///         Ok(text) => Ok(text.chars().count().to_string()),
+    ///         Err(error) => Err(Refusal::new(Message::Request, Reason::Body(error)).to_response()),
+    ///     }
+    /// }
+    /// let router: axum::Router = axum::Router::new().route("/", axum::routing::post(length));
+    /// # drop(router);
+    /// ```
+    pub fn to_response(&self) -> Response<ProblemBody> {
+        let mut response = Response::new(ProblemBody(self.problem_json().into()));
+        *response.status_mut() = self.status();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if self.message == Message::Request && self.reason == Reason::ContentCoding {
+            // RFC 9110 §15.5.16: the codings that would have been accepted.
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        }
+        response
+    }
+}

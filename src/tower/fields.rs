@@ -1,0 +1,53 @@
+//! Text outside the body: header values, the path and the query.
+
+use http::request::Parts;
+use http::{HeaderMap, Uri};
+
+use crate::decoder::Utf8Decoder;
+use crate::error::Utf8Error;
+use crate::http::fields::check_values;
+use crate::http::refusal::Reason;
+use crate::percent;
+
+/// Which text outside the body is checked; by default none.
+///
+/// HTTP does not say that it is UTF-8: a header value may have any byte above `7F`, and `%FF` is a valid URI. A program
+/// that makes a `str` of it either fails or puts U+FFFD in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Fields {
+    pub(crate) headers: bool,
+    pub(crate) path: bool,
+    pub(crate) query: bool,
+}
+
+impl Fields {
+    pub(crate) fn check_request(self, request: &Parts) -> Result<(), Reason> {
+        self.check_uri(&request.uri)?;
+        self.check_headers(&request.headers)
+    }
+
+    pub(crate) fn check_headers(self, headers: &HeaderMap) -> Result<(), Reason> {
+        if self.headers {
+            check_values(headers).map_err(|(name, error)| Reason::Header(name, error))?;
+        }
+        Ok(())
+    }
+
+    fn check_uri(self, uri: &Uri) -> Result<(), Reason> {
+        if self.path {
+            check_decoded(uri.path()).map_err(Reason::Path)?;
+        }
+        if self.query {
+            check_decoded(uri.query().unwrap_or_default()).map_err(Reason::Query)?;
+        }
+        Ok(())
+    }
+}
+
+fn check_decoded(text: &str) -> Result<(), Utf8Error> {
+    let mut decoder = Utf8Decoder::new();
+    for byte in percent::decoded(text.as_bytes()) {
+        decoder.validate(&[byte])?;
+    }
+    decoder.finish()
+}

@@ -1,0 +1,62 @@
+//! What the layers and services of both kinds have, written once.
+
+/// The settings that both layers have, for a struct with `config: Arc<Config>`.
+macro_rules! shared_settings {
+    (rules: $rules:literal, on_refusal: $on_refusal:literal) => {
+        fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
+            change(Arc::make_mut(&mut self.config));
+            self
+        }
+
+        /// Sets which bodies are checked and how.
+        #[doc = $rules]
+        #[must_use]
+        pub fn rules(self, rules: BodyRules) -> Self {
+            self.with(|config| config.rules = rules)
+        }
+
+        /// Checks the values of all header fields, and of trailer fields whatever the [rules](Self::rules) say of them.
+        #[must_use]
+        pub fn check_headers(self) -> Self {
+            self.with(|config| config.fields.headers = true)
+        }
+
+        /// Counts into `counters`.
+        #[must_use]
+        pub fn counters(self, counters: &HttpCounters) -> Self {
+            self.with(|config| config.counters = counters.clone())
+        }
+
+        #[doc = $on_refusal]
+        #[must_use]
+        pub fn on_refusal<F, T>(self, respond: F) -> Self
+        where
+            F: Fn(&Refusal) -> Response<T> + Send + Sync + 'static,
+            T: Into<Bytes>,
+        {
+            self.with(|config| {
+                config.on_refusal = Some(Arc::new(move |refusal| respond(refusal).map(Into::into)))
+            })
+        }
+    };
+}
+
+/// The accessors of a service with `inner`.
+macro_rules! inner_service_accessors {
+    () => {
+        /// The inner service.
+        pub const fn get_ref(&self) -> &S {
+            &self.inner
+        }
+
+        /// The inner service.
+        pub const fn get_mut(&mut self) -> &mut S {
+            &mut self.inner
+        }
+
+        /// The inner service.
+        pub fn into_inner(self) -> S {
+            self.inner
+        }
+    };
+}

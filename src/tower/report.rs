@@ -1,0 +1,59 @@
+//! What a layer learns from the body that it has forwarded.
+
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
+
+use http::HeaderValue;
+
+use crate::http::error::Utf8BodyError;
+use crate::http::refusal::{Message, Reason, Refusal};
+
+/// Shared by a body and the layer that answers for it.
+#[derive(Clone, Debug)]
+pub(crate) struct Report(Option<Arc<Shared>>);
+
+#[derive(Debug)]
+struct Shared {
+    message: Message,
+    content_type: Option<HeaderValue>,
+    refusal: OnceLock<Refusal>,
+    is_drained: AtomicBool,
+}
+
+impl Report {
+    /// The report of a body that is not checked while it is read.
+    pub(crate) const NONE: Self = Self(None);
+
+    pub(crate) fn new(message: Message, content_type: Option<HeaderValue>) -> Self {
+        let (refusal, is_drained) = (OnceLock::new(), AtomicBool::new(false));
+        Self(Some(Arc::new(Shared { message, content_type, refusal, is_drained })))
+    }
+
+    /// The body has failed. Returns whether the message is rejected for it, which it is not if the inner body has failed.
+    pub(crate) fn failed(&self, error: &Utf8BodyError) -> bool {
+        let reason = Reason::of_body(error);
+        if let (Some(shared), Some(reason)) = (&self.0, reason.clone()) {
+            let content_type = shared.content_type.clone();
+            // A body fails once.
+            let _ = shared.refusal.set(Refusal { message: shared.message, reason, content_type });
+        }
+        reason.is_some()
+    }
+
+    /// The rest of a rejected body was read, to its end or not.
+    pub(crate) fn drained(&self, has_ended: bool) {
+        if let Some(shared) = &self.0 {
+            shared.is_drained.store(has_ended, Relaxed);
+        }
+    }
+
+    /// Whether a rejected body was read to its end.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.0.as_ref().is_some_and(|shared| shared.is_drained.load(Relaxed))
+    }
+
+    /// Why the message is rejected, if its body has failed.
+    pub(crate) fn refusal(&self) -> Option<&Refusal> {
+        self.0.as_deref()?.refusal.get()
+    }
+}

@@ -1,0 +1,147 @@
+//! The settings of the middleware for requests.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+use tower_layer::Layer;
+
+use super::service::ValidateUtf8Request;
+use crate::http::counters::HttpCounters;
+use crate::http::refusal::{Message, Refusal};
+use crate::http::rules::BodyRules;
+use crate::tower::config::Config;
+
+/// The most bytes of a request that are held by default, as many as the extractors of axum take.
+const HOLD: usize = 2 * 1024 * 1024;
+
+/// Rejects requests whose text is ill-formed: [`ValidateUtf8Request`] as a layer.
+///
+/// | | [`new`](Self::new) | [`streaming`](Self::streaming) |
+/// |---|---|---|
+/// | the handler is called | when the whole body is well-formed | at once |
+/// | the handler has read of a bad body | nothing | all the good text before the error |
+/// | memory for a body | what has arrived of it, up to a limit | the bytes of one character |
+/// | the response to a bad body | the refusal | the refusal, unless the handler has responded before |
+/// | a body over the limit | `413` | no limit |
+///
+/// ```
+/// use bytes::Bytes;
+/// use http::{Request, Response, StatusCode};
+/// use http_body_util::{BodyExt, Full};
+/// use tower::{ServiceBuilder, ServiceExt, service_fn};
+/// use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let service = ServiceBuilder::new()
+///     .layer(ValidateUtf8RequestLayer::new())
+///     .service(service_fn(async |request: Request<CheckedBody<Full<Bytes>>>| {
+///         let text = request.into_body().collect().await?.to_bytes();
+///         Ok::<_, utf8_codec::http::BoxError>(Response::new(Full::<Bytes>::from(text)))
+///     }));
+///
+/// let request = Request::post("/").header("content-type", "application/json");
+/// let request = request.body(Full::from(&b"{\"name\": \"Ren\xE9\"}"[..])).unwrap();
+/// let response = service.oneshot(request).await.unwrap();
+/// assert_eq!(response.status(), StatusCode::BAD_REQUEST);
+/// assert_eq!(response.headers()["content-type"], "application/problem+json");
+/// let problem = response.into_body().collect().await.unwrap().to_bytes();
+/// assert!(problem.ends_with(br#""kind":"MissingContinuation","offset":13,"len":1}"#));
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ValidateUtf8RequestLayer {
+    config: Arc<Config>,
+}
+
+impl ValidateUtf8RequestLayer {
+    /// Holds the whole body, up to 2 MiB, before the handler is called.
+    pub fn new() -> Self {
+        Self::streaming().hold(HOLD)
+    }
+
+    /// Checks the body while the handler reads it.
+    ///
+    /// A handler that reaches ill-formed text gets an error from the body. Its response is then replaced by the refusal,
+    /// whatever it is. If it responded before, its response stands.
+    pub fn streaming() -> Self {
+        let config = Config::new(Message::Request, BodyRules::new());
+        Self { config: Arc::new(config) }.drain(HOLD as u64)
+    }
+
+    /// Holds the whole body, up to `limit` bytes, before the handler is called. A longer body is rejected with `413`.
+    ///
+    /// The limit is for one request, so limit the number of concurrent requests too. A body reserves no more memory than
+    /// twice what has arrived of it.
+    #[must_use]
+    pub fn hold(self, limit: usize) -> Self {
+        self.with(|config| config.hold = Some(limit))
+    }
+
+    /// Sets how many bytes of the rest of a rejected HTTP/1 body are read and dropped before the response; by default
+    /// 2 MiB.
+    ///
+    /// A server that closes a connection with unread bytes resets it, and a client that is still sending may lose the
+    /// response. So what has arrived is read first. What has not arrived is awaited if there is a
+    /// [timer](Self::drain_timer), unless it is announced to be longer than this. If the body is not read to its end, the
+    /// response has `Connection: close`. With `drain(0)` nothing is read: for clients that wait for a response while they
+    /// send. In HTTP/2 nothing is read in any case, because a stream ends by itself.
+    #[must_use]
+    pub fn drain(self, bytes: u64) -> Self {
+        self.with(|config| config.drain = bytes)
+    }
+
+    /// Sets how long the rest of a rejected body is awaited: until the future that `timer` returns is ready. By default it
+    /// is not awaited, so that no client can delay the response.
+    ///
+    /// The timer is started once for a request, when no more bytes have arrived.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    ///
+    /// use utf8_codec::tower::ValidateUtf8RequestLayer;
+    ///
+    /// let layer = ValidateUtf8RequestLayer::new().drain_timer(|| tokio::time::sleep(Duration::from_secs(2)));
+    /// # drop(layer);
+    /// ```
+    #[must_use]
+    pub fn drain_timer<F, T>(self, timer: F) -> Self
+    where
+        F: Fn() -> T + Send + Sync + 'static,
+        T: Future<Output = ()> + Send + Sync + 'static,
+    {
+        self.with(|config| config.drain_timer = Some(Arc::new(move || Box::pin(timer()))))
+    }
+
+    /// Checks the percent-decoded path.
+    #[must_use]
+    pub fn check_path(self) -> Self {
+        self.with(|config| config.fields.path = true)
+    }
+
+    /// Checks the percent-decoded query.
+    #[must_use]
+    pub fn check_query(self) -> Self {
+        self.with(|config| config.fields.query = true)
+    }
+
+    shared_settings! {
+        rules: "The default is [`BodyRules::new`].",
+        on_refusal: "Sets the response to a rejected request, in place of [`Refusal::to_response`]."
+    }
+}
+
+impl Default for ValidateUtf8RequestLayer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S> Layer<S> for ValidateUtf8RequestLayer {
+    type Service = ValidateUtf8Request<S>;
+
+    fn layer(&self, inner: S) -> ValidateUtf8Request<S> {
+        ValidateUtf8Request::with_config(inner, Arc::clone(&self.config))
+    }
+}

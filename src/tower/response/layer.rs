@@ -1,0 +1,90 @@
+//! The settings of the middleware for responses.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+use tower_layer::Layer;
+
+use super::service::ValidateUtf8Response;
+use crate::http::counters::HttpCounters;
+use crate::http::refusal::{Message, Refusal};
+use crate::http::rules::BodyRules;
+use crate::tower::config::Config;
+
+/// Keeps ill-formed text of a service from its clients: [`ValidateUtf8Response`] as a layer.
+///
+/// | | [`new`](Self::new) | [`hold`](Self::hold) |
+/// |---|---|---|
+/// | the client of a bad response receives | its head and the good text before the error, then the connection (HTTP/1.1) is closed or the stream (HTTP/2) reset | `502` |
+/// | memory for a body | the bytes of one character | what has arrived of it, up to a limit |
+/// | a body over the limit | no limit | `502` |
+///
+/// Text in another charset passes, unless the [rules](Self::rules) say otherwise: the client can read it. The bodies of
+/// responses to `HEAD` and `CONNECT`, and of `1xx`, `204`, `206` and `304`, are not checked.
+///
+/// A repair makes `Content-Length`, a strong `ETag`, `Accept-Ranges` and digests untrue: they are removed. Under
+/// [`ErrorPolicy::Substitute`](crate::ErrorPolicy) the length stays.
+///
+/// ```
+/// use bytes::Bytes;
+/// use http::{Request, Response};
+/// use http_body_util::{BodyExt, Empty, Full};
+/// use tower::{ServiceBuilder, ServiceExt, service_fn};
+/// use utf8_codec::{ErrorPolicy, TextDecoder};
+/// use utf8_codec::http::BodyRules;
+/// use utf8_codec::tower::ValidateUtf8ResponseLayer;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), utf8_codec::http::BoxError> {
+/// let repair = BodyRules::for_responses().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+/// let service = ServiceBuilder::new()
+///     .layer(ValidateUtf8ResponseLayer::new().rules(repair))
+///     .service(service_fn(async |_: Request<Empty<&[u8]>>| {
+///         let response = Response::builder().header("content-type", "text/plain").header("content-length", 6);
+///         response.body(Full::<Bytes>::from(&b"na\xEFve\n"[..]))
+///     }));
+///
+/// let response = service.oneshot(Request::new(Empty::new())).await?;
+/// assert!(!response.headers().contains_key("content-length"));
+/// assert_eq!(response.into_body().collect().await?.to_bytes(), "na\u{FFFD}ve\n");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct ValidateUtf8ResponseLayer {
+    config: Arc<Config>,
+}
+
+impl ValidateUtf8ResponseLayer {
+    /// Checks bodies while they stream.
+    pub fn new() -> Self {
+        Self { config: Arc::new(Config::new(Message::Response, BodyRules::for_responses())) }
+    }
+
+    /// Holds the whole body, up to `limit` bytes, before the client receives its head. Do not use it for bodies that never
+    /// end, such as `text/event-stream`: nothing of them would arrive.
+    #[must_use]
+    pub fn hold(self, limit: usize) -> Self {
+        self.with(|config| config.hold = Some(limit))
+    }
+
+    shared_settings! {
+        rules: "The default is [`BodyRules::for_responses`].",
+        on_refusal: "Sets what the client receives in place of a rejected response, instead of [`Refusal::to_response`]."
+    }
+}
+
+impl Default for ValidateUtf8ResponseLayer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<S> Layer<S> for ValidateUtf8ResponseLayer {
+    type Service = ValidateUtf8Response<S>;
+
+    fn layer(&self, inner: S) -> ValidateUtf8Response<S> {
+        ValidateUtf8Response::with_config(inner, Arc::clone(&self.config))
+    }
+}

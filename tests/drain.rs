@@ -1,0 +1,170 @@
+//! The rest of a rejected body, and the memory of a held one.
+#![cfg(feature = "tower")]
+#![allow(missing_docs)]
+
+mod support;
+
+use core::alloc::{GlobalAlloc, Layout};
+use core::convert::Infallible;
+use core::time::Duration;
+use std::alloc::System;
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body::Body;
+use http_body_util::Full;
+use support::bodies::{Script, Telling};
+use support::layers::{post, through};
+use tower::{Layer, ServiceExt, service_fn};
+use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
+
+/// The allocator of the system, and how much each thread has of it.
+struct Counting;
+
+thread_local! {
+    static ALLOCATED: core::cell::Cell<isize> = const { core::cell::Cell::new(0) };
+}
+
+fn count(bytes: isize) {
+    // A thread that ends has no count any more.
+    let _ = ALLOCATED.try_with(|allocated| allocated.set(allocated.get() + bytes));
+}
+
+/// Bytes that this thread has allocated and not freed.
+fn allocated() -> isize {
+    ALLOCATED.get()
+}
+
+#[allow(unsafe_code)]
+// SAFETY: every call goes to the allocator of the system as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as isize);
+        // SAFETY: the caller keeps the contract of the same method.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        count(-(layout.size() as isize));
+        // SAFETY: the caller keeps the contract of the same method.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A body that a test can look into while another owns it.
+struct Shared(std::sync::Arc<std::sync::Mutex<Script>>);
+
+impl Body for Shared {
+    type Data = Bytes;
+    type Error = &'static str;
+
+    fn poll_frame(
+        self: core::pin::Pin<&mut Self>,
+        cx: &mut core::task::Context<'_>,
+    ) -> core::task::Poll<Option<Result<http_body::Frame<Bytes>, &'static str>>> {
+        core::pin::Pin::new(&mut *self.0.lock().unwrap()).poll_frame(cx)
+    }
+
+    fn size_hint(&self) -> http_body::SizeHint {
+        self.0.lock().unwrap().size_hint()
+    }
+}
+
+/// What is left of a body after a layer has rejected it, and whether the response closes the connection.
+async fn drained(
+    layer: &ValidateUtf8RequestLayer,
+    request: http::request::Builder,
+    body: Script,
+) -> (usize, bool) {
+    let rest = std::sync::Arc::new(std::sync::Mutex::new(body));
+    let seen = through(layer, request.body(Shared(rest.clone())).unwrap()).await;
+    assert!(seen.status.is_client_error());
+    let left = rest.lock().unwrap().frames.len();
+    (left, seen.headers.get("connection").is_some_and(|value| value == "close"))
+}
+
+fn two_seconds() -> tokio::time::Sleep {
+    tokio::time::sleep(Duration::from_secs(2))
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_a_rejected_body_is_read_up_to_a_bound() {
+    let json = [("content-type", "application/json")];
+    let body = || Script::of(&[b"\xFF", b"abc", b"def", b"ghi"], Telling::Nothing);
+    for layer in [ValidateUtf8RequestLayer::streaming(), ValidateUtf8RequestLayer::new()] {
+        for (drain, expected) in [(1_000, (0, false)), (3, (2, true)), (0, (3, true))] {
+            let layer = layer.clone().drain(drain).drain_timer(two_seconds);
+            assert_eq!(drained(&layer, post(&json), body()).await, expected, "drain {drain}");
+        }
+        // Each frame of this body is pending once, so without a timer none of the rest is awaited.
+        assert_eq!(drained(&layer, post(&json), body()).await, (3, true));
+        let timed = layer.clone().drain_timer(two_seconds);
+        let http2 = post(&json).version(http::Version::HTTP_2);
+        assert_eq!(drained(&timed, http2, body()).await, (3, false), "a stream of its own");
+        let latin1 = [("content-type", "text/plain; charset=latin1")];
+        assert_eq!(drained(&timed, post(&latin1), body()).await, (0, false), "rejected by its head");
+        assert_eq!(drained(&timed, post(&latin1).header("expect", "100-continue"), body()).await, (4, true));
+    }
+    let short = ValidateUtf8RequestLayer::new().hold(4).drain_timer(two_seconds);
+    let long = || Script::of(&[b"abc", b"def", b"ghi"], Telling::Nothing);
+    assert_eq!(drained(&short, post(&json), long()).await, (0, false), "too long");
+    assert_eq!(drained(&short.drain(3), post(&json), long()).await, (0, true), "the end is not read");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_stops_sending_delays_no_response_beyond_the_timer() {
+    let start = tokio::time::Instant::now();
+    let json = [("content-type", "application/json")];
+    let stalling = || Script::of(&[b"\xFF", b"abc"], Telling::Size).that_stalls(1_000);
+    for layer in [ValidateUtf8RequestLayer::streaming(), ValidateUtf8RequestLayer::new()] {
+        assert_eq!(drained(&layer, post(&json), stalling()).await, (1, true));
+        assert_eq!(start.elapsed(), Duration::ZERO, "nothing is awaited without a timer");
+    }
+    let mut waited = Duration::ZERO;
+    for layer in [ValidateUtf8RequestLayer::streaming(), ValidateUtf8RequestLayer::new()] {
+        let layer = layer.drain_timer(two_seconds);
+        let latin1 = [("content-type", "text/plain; charset=latin1")];
+        for fields in [json, latin1] {
+            assert_eq!(drained(&layer, post(&fields), stalling()).await, (0, true));
+            waited += Duration::from_secs(2);
+            // The clock of tokio has a resolution of a millisecond.
+            assert_eq!(start.elapsed().as_secs(), waited.as_secs());
+        }
+    }
+    // A client that sends a byte now and then.
+    let dripping = futures::stream::unfold((), |()| async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        Some((Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(b"\xFF"))), ()))
+    });
+    let body = http_body_util::StreamBody::new(Box::pin(dripping));
+    let layer = ValidateUtf8RequestLayer::new().drain_timer(two_seconds);
+    let before = tokio::time::Instant::now();
+    let seen = through(&layer, post(&json).body(body).unwrap()).await;
+    assert_eq!(
+        (seen.status, seen.headers["connection"].as_bytes()),
+        (StatusCode::BAD_REQUEST, &b"close"[..])
+    );
+    let elapsed = before.elapsed();
+    assert!((Duration::from_millis(2_300)..Duration::from_millis(2_400)).contains(&elapsed), "{elapsed:?}");
+}
+
+#[tokio::test]
+async fn a_body_reserves_no_more_than_it_sends() {
+    let layer = ValidateUtf8RequestLayer::new();
+    let service = layer.layer(service_fn(async |_: Request<CheckedBody<Script>>| {
+        Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
+    }));
+    let announced = (2 << 20) - 6;
+    let body = Script::of(&[b"abc", b"def"], Telling::Size).that_stalls(announced);
+    let request = post(&[("content-type", "text/plain")]).body(body).unwrap();
+    let before = allocated();
+    let mut future = Box::pin(service.oneshot(request));
+    for _ in 0..8 {
+        assert!(futures::poll!(&mut future).is_pending());
+    }
+    let after = allocated();
+    assert!(after - before < 8 * 1024, "{} bytes are allocated for 6", after - before);
+}

@@ -1,0 +1,197 @@
+//! Refusals: what a handler and an engine without bodies can make of them.
+#![cfg(feature = "tower")]
+#![allow(missing_docs)]
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::routing::post;
+use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tower::ServiceExt;
+use utf8_codec::content_type::ContentType;
+use utf8_codec::http::{
+    BodyFilter, BodyKind, BodyRules, ContentFields, Message, MultipartError, ProblemBody, Reason, Refusal,
+    Utf8Body, Utf8BodyError,
+};
+use utf8_codec::tower::ValidateUtf8RequestLayer;
+use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
+
+async fn problem<B: http_body::Body>(response: Response<B>) -> (StatusCode, Value)
+where
+    B::Error: core::fmt::Debug,
+{
+    assert_eq!(response.headers()["content-type"], "application/problem+json");
+    let status = response.status();
+    let text = response.into_body().collect().await.expect("a body").to_bytes();
+    let problem: Value = serde_json::from_slice(&text).expect("JSON");
+    assert_eq!((&problem["type"], &problem["status"]), (&"about:blank".into(), &status.as_u16().into()));
+    assert_eq!(problem["title"], status.canonical_reason().expect("a phrase"));
+    (status, problem)
+}
+
+#[tokio::test]
+async fn every_refusal_is_a_problem_document() {
+    let error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
+    let name = http::HeaderName::from_static("x-name");
+    for (reason, status, kind, offset) in [
+        (Reason::Body(error), 400, "Surrogate", Some(7)),
+        (Reason::Header(name.clone(), error), 400, "Surrogate", Some(7)),
+        (Reason::Trailer(name, error), 400, "Surrogate", Some(7)),
+        (Reason::Path(error), 400, "Surrogate", Some(7)),
+        (Reason::Query(error), 400, "Surrogate", Some(7)),
+        (Reason::Multipart(MultipartError::Boundary), 400, "Multipart", None),
+        (Reason::ContentType(ContentType::parse(b"a").unwrap_err()), 400, "ContentType", Some(1)),
+        (Reason::ConflictingCharset, 400, "ConflictingCharset", None),
+        (Reason::ContentRange, 400, "ContentRange", None),
+        (Reason::MissingContentType, 415, "MissingContentType", None),
+        (Reason::MissingCharset, 415, "MissingCharset", None),
+        (Reason::UnsupportedCharset, 415, "UnsupportedCharset", None),
+        (Reason::ContentCoding, 415, "ContentCoding", None),
+        (Reason::TooLong { limit: 9 }, 413, "TooLong", None),
+    ] {
+        let accepts = (reason == Reason::ContentCoding).then_some("identity");
+        let request = Refusal::new(Message::Request, reason.clone()).to_response();
+        let accepted = request.headers().get("accept-encoding").map(|value| value.to_str().unwrap());
+        assert_eq!(accepted, accepts, "{kind}");
+        let (seen, document) = problem(request).await;
+        assert_eq!((seen.as_u16(), &document["kind"]), (status, &kind.into()));
+        assert_eq!(document["offset"].as_u64(), offset, "{kind}");
+        assert_eq!(document["detail"], reason.to_string());
+        let (seen, _) = problem(Refusal::new(Message::Response, reason).to_response()).await;
+        assert_eq!(seen, StatusCode::BAD_GATEWAY);
+    }
+}
+
+/// A handler that checks by hand, and returns the refusal as it is.
+async fn by_hand(request: Request<Body>) -> Result<String, Response<ProblemBody>> {
+    let (mut parts, body) = request.into_parts();
+    let body = BodyRules::new()
+        .apply(Message::Request, &mut parts.headers, body)
+        .map_err(|refusal| refusal.to_response())?;
+    match body.collect().await {
+        Ok(text) => Ok(text.to_bytes().len().to_string()),
+        Err(error) => Err(Refusal::from_error(&error).expect("the text is bad").to_response()),
+    }
+}
+
+/// A handler that gets the error of a checked body out of the error of axum.
+async fn behind_a_layer(body: Body) -> Result<String, Response<ProblemBody>> {
+    match axum::body::to_bytes(body, usize::MAX).await {
+        Ok(text) => Ok(text.len().to_string()),
+        Err(error) => Err(Refusal::from_error(&error).expect("the text is bad").to_response()),
+    }
+}
+
+#[tokio::test]
+async fn axum_returns_a_refusal_from_a_handler_as_from_a_layer() {
+    let layer = ValidateUtf8RequestLayer::streaming().on_refusal(|refusal| {
+        let mut response = refusal.to_response();
+        response.headers_mut().insert("x-from", http::HeaderValue::from_static("layer"));
+        response
+    });
+    let app: Router = Router::new()
+        .route("/hand", post(by_hand))
+        .route("/layer", post(behind_a_layer).layer(layer))
+        .route("/wrapped", post(async |body: Body| behind_a_layer(Body::new(Utf8Body::new(body))).await));
+    for (path, content_type, text, status, kind) in [
+        ("/hand", "text/plain", &b"a\xFF"[..], 400, "InvalidLead"),
+        ("/hand", "text/plain; charset=latin1", b"a", 415, "UnsupportedCharset"),
+        ("/layer", "text/plain", b"a\xFF", 400, "InvalidLead"),
+        ("/layer", "text/plain; charset=latin1", b"a", 415, "UnsupportedCharset"),
+        ("/wrapped", "text/plain", b"a\xFF", 400, "InvalidLead"),
+    ] {
+        let request =
+            Request::post(path).header("content-type", content_type).body(Body::from(text)).unwrap();
+        let response = app.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.headers().contains_key("x-from"), path == "/layer");
+        let (seen, document) = problem(response).await;
+        assert_eq!((seen.as_u16(), &document["kind"]), (status, &kind.into()), "{path}");
+    }
+    for path in ["/hand", "/layer", "/wrapped"] {
+        let request =
+            Request::post(path).header("content-type", "text/plain").body(Body::from("good")).unwrap();
+        assert_eq!(app.clone().oneshot(request).await.unwrap().status(), StatusCode::OK);
+    }
+}
+
+/// What an engine does that has header fields and chunks, and no body type.
+fn engine(
+    rules: &BodyRules,
+    fields: &[(&str, &[u8])],
+    chunks: &[&'static [u8]],
+) -> Result<(BodyKind, Vec<u8>), Reason> {
+    let mut content = ContentFields::new();
+    fields.iter().for_each(|(name, value)| content.add(name, value));
+    let plan = rules.decide(&content)?;
+    let mut filter = BodyFilter::new(&plan, rules).map_err(Reason::Multipart)?;
+    let mut passed = Vec::new();
+    // Everything is fed first: what waits is not lost.
+    chunks.iter().for_each(|chunk| filter.feed(Bytes::from_static(chunk)));
+    filter.finish();
+    while let Some(data) = filter.next() {
+        passed.extend_from_slice(
+            &data.map_err(|error| Reason::of_body(&error).expect("it is not an inner body"))?,
+        );
+    }
+    assert!(filter.next().is_none());
+    assert_eq!(filter.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
+    Ok((plan.kind(), passed))
+}
+
+#[test]
+fn an_engine_without_bodies_decides_and_filters() {
+    let rules = BodyRules::new().form_data(true);
+    let form = b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\ncaf\xC3\xA9\r\n--x--\r\n";
+    for (content_type, kind, chunks) in [
+        ("image/png", BodyKind::Pass, &[&b"\xFF\xFE"[..], b"\x80"][..]),
+        ("application/json", BodyKind::Text, &[b"\"caf\xC3", b"\xA9\""]),
+        ("application/x-www-form-urlencoded", BodyKind::UrlEncoded, &[b"a=caf%C", b"3%A9"]),
+        ("multipart/form-data; boundary=x", BodyKind::FormData, &[form]),
+    ] {
+        let fields = [("Content-Type", content_type.as_bytes()), ("x-other", b"\xFF")];
+        assert_eq!(engine(&rules, &fields, chunks), Ok((kind, chunks.concat())), "{content_type}");
+    }
+    let json = ("content-type", &b"application/json"[..]);
+    let bad = Reason::Body(Utf8Error::new(1, ErrorKind::MissingContinuation, 1));
+    assert_eq!(engine(&rules, &[json], &[b"a\xC3", b"b"]), Err(bad));
+    for (field, reason) in [
+        (("CONTENT-ENCODING", &b"gzip"[..]), Reason::ContentCoding),
+        (("Content-Range", b"x"), Reason::ContentRange),
+        (("content-type", b"text/plain"), Reason::ConflictingCharset),
+    ] {
+        assert_eq!(engine(&rules, &[json, field], &[]), Err(reason));
+    }
+    let twice = [json, json];
+    assert!(engine(&rules, &twice, &[b"{}"]).is_ok(), "the same type twice is one type");
+
+    let repair = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let mut content = ContentFields::new();
+    content.add("content-type", b"text/plain");
+    let plan = repair.decide(&content).expect("text");
+    for (name, value, is_untrue) in [
+        ("Content-Length", "3", true),
+        ("content-digest", "sha-256=:AAAA:", true),
+        ("etag", "\"strong\"", true),
+        ("etag", "W/\"weak\"", false),
+        ("content-type", "text/plain", false),
+    ] {
+        assert_eq!(plan.is_untrue(name, value.as_bytes()), is_untrue, "{name}");
+        assert!(
+            !rules.decide(&content).expect("text").is_untrue(name, value.as_bytes()),
+            "nothing is repaired"
+        );
+    }
+}
+
+#[test]
+fn a_filter_ends_with_its_error() {
+    let mut filter = BodyFilter::text(TextDecoder::new());
+    filter.feed(Bytes::from_static(b"a\xFFb"));
+    assert_eq!(filter.next().unwrap().unwrap(), "a");
+    assert!(matches!(filter.next(), Some(Err(Utf8BodyError::IllFormed(error))) if error.offset == 1));
+    filter.feed(Bytes::from_static(b"more"));
+    filter.finish();
+    assert!(filter.next().is_none());
+    assert_eq!(format!("{filter:?}"), "BodyFilter { offset: 7, .. }");
+}
