@@ -124,7 +124,7 @@ fn engine(
     let mut content = ContentFields::new();
     fields.iter().for_each(|(name, value)| content.add(name, value));
     let plan = rules.decide(&content)?;
-    let mut filter = BodyFilter::new(&plan, rules).map_err(Reason::Multipart)?;
+    let mut filter = BodyFilter::new(&plan, rules);
     let mut passed = Vec::new();
     // Everything is fed first: what waits is not lost.
     chunks.iter().for_each(|chunk| filter.feed(Bytes::from_static(chunk)));

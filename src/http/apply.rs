@@ -36,10 +36,10 @@ impl BodyRules {
         headers: &mut HeaderMap,
         body: B,
     ) -> Result<Utf8Body<B>, Box<Refusal>> {
-        let plan = self.plan_for(headers, &body);
-        match plan.and_then(|plan| Ok((BodyFilter::new(&plan, self).map_err(Reason::Multipart)?, plan))) {
-            Ok((filter, plan)) => {
+        match self.plan_for(headers, &body) {
+            Ok(plan) => {
                 plan.adapt(headers);
+                let filter = BodyFilter::new(&plan, self);
                 Ok(Utf8Body::with_filter(body, filter).check_trailers(self.checks_trailers()))
             }
             Err(reason) => {

@@ -55,7 +55,6 @@ pub(crate) mod body;
 mod charset;
 mod content_fields;
 pub(crate) mod counters;
-mod delimiter;
 pub(crate) mod error;
 pub(crate) mod fields;
 pub(crate) mod filter;

@@ -5,6 +5,7 @@ use http::{HeaderMap, HeaderValue};
 
 use super::charset::SourceCharset;
 use super::integrity::{Change, is_untrue, remove_untrue};
+use crate::delimiter::Boundary;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextDecoder;
 
@@ -40,7 +41,7 @@ pub(crate) enum Check {
     Pass,
     Text,
     UrlEncoded,
-    FormData { boundary: Vec<u8> },
+    FormData { boundary: Boundary },
     Transcode { charset: SourceCharset, content_type: HeaderValue },
 }
 
@@ -102,7 +103,9 @@ impl BodyPlan {
         match &self.check {
             Check::Pass => Change::Nothing,
             Check::UrlEncoded if policy == ErrorPolicy::Strict => Change::Nothing,
-            Check::Text | Check::FormData { .. } if keeps_bom && policy == ErrorPolicy::Strict => Change::Nothing,
+            Check::Text | Check::FormData { .. } if keeps_bom && policy == ErrorPolicy::Strict => {
+                Change::Nothing
+            }
             Check::Text | Check::FormData { .. } if keeps_bom && policy.keeps_len() => Change::Bytes,
             _ => Change::Length,
         }

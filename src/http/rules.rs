@@ -8,11 +8,11 @@ use http::HeaderValue;
 
 use super::charset::SourceCharset;
 use super::content_fields::ContentFields;
-use super::delimiter::is_boundary;
 use super::error::MultipartError;
 use super::plan::{BodyPlan, Check};
 use super::refusal::Reason;
 use crate::content_type::{Charset, ContentType, is_or_extends};
+use crate::delimiter::Boundary;
 use crate::text::TextDecoder;
 
 /// Which bodies are checked, and what happens to the others.
@@ -295,9 +295,7 @@ impl BodyRules {
             return Ok(self.plan(Check::Pass));
         }
         Ok(self.plan(match &content_type {
-            Some(form) if is_form => {
-                Check::FormData { boundary: boundary(form).map_err(Reason::Multipart)?.to_vec() }
-            }
+            Some(form) if is_form => Check::FormData { boundary: boundary(form).map_err(Reason::Multipart)? },
             Some(text) => self.check_of_text(text)?,
             None => Check::Text,
         }))
@@ -382,15 +380,13 @@ impl fmt::Debug for BodyRules {
     }
 }
 
-/// The boundary of a form. Programs differ in which of several `boundary` parameters they use.
-fn boundary<'t>(form: &'t ContentType<'_>) -> Result<&'t [u8], MultipartError> {
-    let mut boundaries = form
-        .parameters()
-        .filter(|(name, _)| is_or_extends(name, "boundary"))
-        .map(|(name, value)| if name.contains('*') { &[][..] } else { value });
-    let first = boundaries.next().ok_or(MultipartError::Boundary)?;
-    let is_only = boundaries.all(|other| other == first);
-    if is_only && is_boundary(first) { Ok(first) } else { Err(MultipartError::Boundary) }
+/// The boundary of a form. A `boundary*=` (RFC 2231) is a mail parameter, which some HTTP libraries read too.
+fn boundary(form: &ContentType<'_>) -> Result<Boundary, MultipartError> {
+    let is_mail = |(name, _): (&str, _)| name.contains('*') && is_or_extends(name, "boundary");
+    if form.parameters().any(is_mail) {
+        return Err(MultipartError::Boundary);
+    }
+    Boundary::of(form).ok_or(MultipartError::Boundary)
 }
 
 fn content_type<'h>(fields: &ContentFields<'h>) -> Result<Option<ContentType<'h>>, Reason> {

@@ -90,13 +90,9 @@ impl Config {
         {
             return Start::Refuse(Reason::TooLong { limit }, body);
         }
-        let filter = match BodyFilter::new(&plan, &self.rules) {
-            Ok(filter) => filter,
-            Err(error) => return Start::Refuse(Reason::Multipart(error), body),
-        };
         let content_type = headers.get(CONTENT_TYPE).cloned();
         let report = Report::new(self.message, content_type.clone());
-        let body = Utf8Body::with_filter(body, filter)
+        let body = Utf8Body::with_filter(body, BodyFilter::new(&plan, &self.rules))
             .check_trailers(checks_trailers)
             .observed(Observer::new(self.counters.clone(), content_type));
         match hold {

@@ -18,6 +18,7 @@ use super::charset::CharsetDecoder;
 use super::error::{MultipartError, Utf8BodyError};
 use super::plan::{BodyPlan, Check};
 use super::rules::BodyRules;
+use crate::delimiter::Boundary;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextDecoder;
 
@@ -35,7 +36,7 @@ use crate::text::TextDecoder;
 /// fields.add("content-type", b"application/x-www-form-urlencoded");
 /// let plan = rules.decide(&fields).expect("a form is text");
 ///
-/// let mut filter = BodyFilter::new(&plan, &rules)?;
+/// let mut filter = BodyFilter::new(&plan, &rules);
 /// let mut passed = Vec::new();
 /// for chunk in ["name=caf%C", "3%A9"] {
 ///     filter.feed(Bytes::from(chunk));
@@ -75,22 +76,17 @@ enum Kind {
 
 impl BodyFilter {
     /// The check that a plan demands. `rules`, by which the plan was made, decide about the fields of a form.
-    ///
-    /// # Errors
-    ///
-    /// [`MultipartError::Boundary`] if the boundary of a form is not in the grammar; never for a plan of
-    /// [`BodyRules::decide`].
-    pub fn new(plan: &BodyPlan, rules: &BodyRules) -> Result<Self, MultipartError> {
+    pub fn new(plan: &BodyPlan, rules: &BodyRules) -> Self {
         let decoder = *plan.decoder();
-        Ok(match plan.check() {
+        match plan.check() {
             Check::Pass => Self::of(Kind::Pass { chunk: Bytes::new(), offset: 0 }),
             Check::Text => Self::text(decoder),
             Check::UrlEncoded => Self::of(Kind::UrlEncoded(Box::new(UrlEncodedFilter::new(decoder)))),
-            Check::FormData { boundary } => return Self::form_data(boundary, rules),
+            Check::FormData { boundary } => Self::of_form(boundary, rules),
             Check::Transcode { charset, .. } => {
                 Self::of(Kind::Charset(CharsetDecoder::boxed(charset, decoder.error_policy())))
             }
-        })
+        }
     }
 
     /// The check of text in UTF-8.
@@ -104,7 +100,12 @@ impl BodyFilter {
     ///
     /// [`MultipartError::Boundary`] if it is not in the grammar of RFC 2046 §5.1.1.
     pub fn form_data(boundary: &[u8], rules: &BodyRules) -> Result<Self, MultipartError> {
-        Ok(Self::of(Kind::Form(Box::new(FormFilter::new(boundary, rules.clone())?))))
+        let boundary = Boundary::new(boundary).ok_or(MultipartError::Boundary)?;
+        Ok(Self::of_form(&boundary, rules))
+    }
+
+    fn of_form(boundary: &Boundary, rules: &BodyRules) -> Self {
+        Self::of(Kind::Form(Box::new(FormFilter::new(boundary, rules.clone()))))
     }
 
     const fn of(kind: Kind) -> Self {

@@ -7,8 +7,8 @@ use bytes::Bytes;
 use super::frames::FrameQueue;
 use super::part::{FormPart, LABEL_LIMIT, PartHeaders};
 use crate::content_type::{Charset, ContentType};
+use crate::delimiter::{Boundary, Delimiter, LineBreak, Step, Tail};
 use crate::error::Utf8Error;
-use crate::http::delimiter::is_boundary;
 use crate::http::error::{HEADER_LIMIT, MultipartError, Utf8BodyError};
 use crate::http::rules::BodyRules;
 use crate::policy::BomPolicy;
@@ -47,21 +47,12 @@ enum Position {
     /// Before the first delimiter or in the content of a part, after `matched` bytes of a delimiter. At the start of either
     /// the CRLF of the delimiter is not in the body: it is `imagined`.
     Content { matched: usize, imagined: bool },
-    /// After a delimiter and these bytes.
-    Delimiter(After),
+    /// In a delimiter line, after the boundary.
+    Delimiter(Tail),
     /// In the header fields of a part, after these bytes.
     Headers(Vec<u8>),
     /// After the closing delimiter.
     Epilogue,
-}
-
-/// The bytes after a delimiter.
-#[derive(Clone, Copy, Debug)]
-enum After {
-    Nothing,
-    Hyphen,
-    WhiteSpace,
-    Cr,
 }
 
 /// Bytes to check: a span of the chunk, which need not be copied, or others.
@@ -71,13 +62,10 @@ enum Run<'o> {
 }
 
 impl FormFilter {
-    pub(super) fn new(boundary: &[u8], rules: BodyRules) -> Result<Self, MultipartError> {
-        if !is_boundary(boundary) {
-            return Err(MultipartError::Boundary);
-        }
+    pub(super) fn new(boundary: &Boundary, rules: BodyRules) -> Self {
         let part = frame(&rules, 0);
-        Ok(Self {
-            delimiter: [b"\r\n--", boundary].concat().into(),
+        Self {
+            delimiter: [b"\r\n", boundary.dashed()].concat().into(),
             rules,
             default_charset: None,
             position: Position::Content { matched: 2, imagined: true },
@@ -86,7 +74,7 @@ impl FormFilter {
             out: FrameQueue::default(),
             error: None,
             repaired: 0,
-        })
+        }
     }
 
     pub(super) fn feed(&mut self, chunk: &Bytes) {
@@ -97,9 +85,9 @@ impl FormFilter {
                     let (matched, imagined) = (*matched, *imagined);
                     self.content(chunk, at, matched, imagined)
                 }
-                Position::Delimiter(after) => {
-                    let after = *after;
-                    self.after_delimiter(chunk, at, after)
+                Position::Delimiter(tail) => {
+                    let tail = *tail;
+                    self.rest_of_delimiter(chunk, at, tail)
                 }
                 Position::Headers(_) => self.headers(chunk, at),
                 Position::Epilogue => {
@@ -128,7 +116,7 @@ impl FormFilter {
             self.check_matched(&none, matched, imagined);
         }
         self.end_part(&none);
-        if matches!(self.position, Position::Epilogue) {
+        if self.is_closed() {
             // In case that the body goes on after its end.
             self.part = frame(&self.rules, self.offset);
         } else {
@@ -139,7 +127,16 @@ impl FormFilter {
 
     pub(super) fn is_clean(&self) -> bool {
         let is_idle = self.out.is_empty() && self.error.is_none();
-        matches!(self.position, Position::Epilogue) && is_idle && self.part.pending() == 0
+        self.is_closed() && is_idle && self.part.pending() == 0
+    }
+
+    /// Whether the closing delimiter was read. Its line break may be missing at the end of the body.
+    const fn is_closed(&self) -> bool {
+        matches!(
+            self.position,
+            Position::Epilogue
+                | Position::Delimiter(Tail::Padding(Delimiter::Close) | Tail::Cr(Delimiter::Close))
+        )
     }
 
     pub(super) const fn offset(&self) -> u64 {
@@ -186,7 +183,7 @@ impl FormFilter {
                 self.end_part(chunk);
                 if self.error.is_none() {
                     self.out.copy(chunk, &delimiter[imaginary(imagined)..]);
-                    self.position = Position::Delimiter(After::Nothing);
+                    self.position = Position::Delimiter(Tail::Boundary);
                 }
                 return next;
             }
@@ -215,7 +212,7 @@ impl FormFilter {
                 self.end_part(chunk);
                 if self.error.is_none() {
                     self.out.span(chunk, candidate..next);
-                    self.position = Position::Delimiter(After::Nothing);
+                    self.position = Position::Delimiter(Tail::Boundary);
                 }
                 return next;
             }
@@ -233,18 +230,16 @@ impl FormFilter {
         self.check(chunk, Run::Others(&bytes));
     }
 
-    /// Takes a byte after a delimiter: of `--` after the last one, of white space and CRLF after others.
-    fn after_delimiter(&mut self, chunk: &Bytes, at: usize, after: After) -> usize {
-        self.position = match (after, chunk[at]) {
-            (After::Nothing, b'-') => Position::Delimiter(After::Hyphen),
-            (After::Hyphen, b'-') => {
+    /// Takes a byte of a delimiter line, after the boundary. A line that ends in a bare LF starts no part.
+    fn rest_of_delimiter(&mut self, chunk: &Bytes, at: usize, tail: Tail) -> usize {
+        self.position = match tail.step(chunk[at]) {
+            Step::More(next) => Position::Delimiter(next),
+            Step::Line(Delimiter::Part, LineBreak::CrLf) => Position::Headers(Vec::new()),
+            Step::Line(Delimiter::Close, _) => {
                 self.part = frame(&self.rules, self.offset + 1);
                 Position::Epilogue
             }
-            (After::Nothing | After::WhiteSpace, b' ' | b'\t') => Position::Delimiter(After::WhiteSpace),
-            (After::Nothing | After::WhiteSpace, b'\r') => Position::Delimiter(After::Cr),
-            (After::Cr, b'\n') => Position::Headers(Vec::new()),
-            _ => {
+            Step::Line(Delimiter::Part, LineBreak::Lf) | Step::Malformed => {
                 self.fail(MultipartError::Malformed { offset: self.offset });
                 return at;
             }
