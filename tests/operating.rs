@@ -4,9 +4,17 @@
 
 mod support;
 
-use std::io::Write;
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::net::UnixDatagram;
+use std::process::{Command, Stdio};
+use std::thread::{self, sleep};
+use std::time::Instant;
 
-use support::server::{Server, read_line};
+use support::program::{Directory, PROGRAM, program, run, stderr};
+use support::server::{Server, read_all, read_line, read_to_reset};
 
 #[test]
 fn a_stderr_that_nobody_reads_stops_neither_traffic_nor_signals() {
@@ -21,4 +29,233 @@ fn a_stderr_that_nobody_reads_stops_neither_traffic_nor_signals() {
         server.signal("TERM");
         assert_eq!(server.wait_for_exit().code(), Some(0), "{command}");
     }
+}
+
+/// An upstream server that reads one connection to its end: what it read, and whether that was reset.
+fn ledger() -> (String, thread::JoinHandle<(String, bool)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let server = thread::spawn(move || {
+        let (mut peer, _) = listener.accept().unwrap();
+        peer.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut bytes = Vec::new();
+        let reset = peer.read_to_end(&mut bytes).is_err();
+        (String::from_utf8(bytes).unwrap(), reset)
+    });
+    (address, server)
+}
+
+#[test]
+fn a_refused_stream_reaches_the_server_as_a_reset() {
+    for (flags, read, reset) in [
+        (&[][..], "ls\nrm /home", true),
+        (&["--on-refusal", "close"], "ls\nrm /home", false),
+        (&["--hold", "lines"], "ls\n", true),
+        (&["--hold", "lines", "--on-refusal", "close"], "ls\n", false),
+    ] {
+        let (address, server) = ledger();
+        let proxy = Server::start(&[&["proxy", "--upstream", &address, "--linger", "0.1"], flags].concat());
+        let mut client = proxy.connect();
+        client.write_all(b"ls\nrm /home\xFF/b\n").unwrap();
+        assert_eq!(server.join().unwrap(), (read.to_owned(), reset), "{flags:?}");
+    }
+}
+
+#[test]
+fn a_client_that_resets_is_a_reset_at_the_server_and_a_half_close_is_not() {
+    let (address, server) = ledger();
+    let proxy = Server::start(&["proxy", "--upstream", &address]);
+    let mut client = proxy.connect();
+    client.write_all(b"DELETE FROM t").unwrap();
+    sleep(Duration::from_millis(200));
+    socket2::SockRef::from(&client).set_linger(Some(Duration::ZERO)).unwrap();
+    drop(client);
+    assert_eq!(server.join().unwrap(), ("DELETE FROM t".to_owned(), true));
+
+    let (address, server) = ledger();
+    let proxy = Server::start(&["proxy", "--upstream", &address]);
+    assert_eq!(proxy.ask(&[b"DELETE FROM t WHERE a = 1"]), "");
+    assert_eq!(server.join().unwrap(), ("DELETE FROM t WHERE a = 1".to_owned(), false));
+}
+
+#[test]
+fn a_slow_server_gets_all_good_bytes_before_the_reset() {
+    const GOOD: usize = 3_000_000;
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let proxy = Server::start(&["proxy", "--upstream", &address, "--linger", "0"]);
+    let mut client = proxy.connect();
+    let writer = thread::spawn(move || {
+        let _ = client.write_all(&[&[b'g'; GOOD][..], b"\xFF"].concat());
+        client
+    });
+    let (mut peer, _) = listener.accept().unwrap();
+    peer.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let (mut read, mut bytes) = (0, vec![0; 100_000]);
+    // The linger of zero has passed long before the server has read.
+    while let Ok(1..) = peer.read(&mut bytes).inspect(|now| read += now) {
+        sleep(Duration::from_millis(20));
+    }
+    assert_eq!(read, GOOD);
+    drop(writer.join().unwrap());
+}
+
+#[test]
+fn a_bad_line_costs_only_the_line() {
+    let answer = "{\"error\":\"line {line}, byte {offset}: {kind}\"}";
+    let proxy = Server::start(&["proxy", "--framing", "lines", "--max-line", "30", "--answer", answer]);
+    let mut client = proxy.connect();
+    client.write_all(b"one\ntw\xFFo\n").unwrap();
+    // The answer may come before what the server sends.
+    let mut lines = [read_line(&mut client), read_line(&mut client)];
+    lines.sort();
+    assert_eq!(lines, ["line 1: 3 characters: one\n", "{\"error\":\"line 2, byte 6: InvalidLead\"}\n"]);
+    client.write_all(&[b'x'; 40]).unwrap();
+    assert_eq!(read_line(&mut client), "{\"error\":\"line 3, byte : TooLong\"}\n");
+    client.write_all(b"\nfour\n").unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(read_all(&mut client), "line 2: 4 characters: four\n");
+    let output = run(&mut program(&["proxy", "--answer", "x"]), b"");
+    assert_eq!(
+        (output.status.code(), stderr(&output).as_str()),
+        (Some(2), "utf8-codec: --answer needs --framing lines\n")
+    );
+}
+
+#[test]
+fn a_proxy_that_only_reports_delivers_every_byte() {
+    let proxy = Server::start(&["proxy", "--mode", "report"]);
+    let answer = proxy.ask(&[b"a\xFFb\n", b"good\n"]);
+    assert_eq!(
+        answer,
+        "line 1: ill-formed UTF-8 at byte 1 (InvalidLead, 1 byte)\nline 2: 4 characters: good\n"
+    );
+    proxy.signal("TERM");
+    let (_, log) = proxy.wait();
+    assert!(log.iter().any(|line| line["message"] == "the connection would have been refused"), "{log:?}");
+    assert!(log.iter().any(|line| line["end"] == "closed"), "{log:?}");
+}
+
+#[test]
+fn a_burst_of_connections_waits_in_the_listen_queue() {
+    let proxy = Server::start(&["proxy", "--max-connections", "1"]);
+    let mut first = proxy.connect();
+    first.write_all(b"one\n").unwrap();
+    read_line(&mut first);
+    // None of these is accepted. Beyond the queue, the kernel drops the SYN, and a connect waits for a second.
+    let address: SocketAddr = proxy.address.parse().unwrap();
+    let burst: Vec<_> = (0..600)
+        .map(|n| {
+            TcpStream::connect_timeout(&address, Duration::from_millis(700)).unwrap_or_else(|_| panic!("{n}"))
+        })
+        .collect();
+    assert_eq!(burst.len(), 600);
+}
+
+#[test]
+fn one_address_gets_so_many_connections() {
+    let proxy = Server::start(&["proxy", "--max-connections-per-source", "2"]);
+    let mut clients = [(); 2].map(|()| proxy.connect());
+    for client in &mut clients {
+        client.write_all(b"x\n").unwrap();
+        read_line(client);
+    }
+    assert_eq!(read_to_reset(&mut proxy.connect()), "");
+    let [first, _second] = clients;
+    drop(first);
+    sleep(Duration::from_millis(300));
+    assert_eq!(proxy.ask(&[b"y\n"]), "line 1: 1 characters: y\n");
+}
+
+#[test]
+fn the_log_is_limited_for_one_address_and_counts_what_it_holds_back() {
+    let proxy = Server::start(&["proxy", "--on-error", "skip", "--log-rate", "10"]);
+    for _ in 0..30 {
+        assert_eq!(proxy.ask(&[&b"\xFF".repeat(200), b"\n"]), "line 1: 0 characters: \n");
+    }
+    proxy.signal("TERM");
+    let (_, log) = proxy.wait();
+    // Ten seconds of one line a second; 30 connections had 3,060 lines to log.
+    let lines = log.iter().filter(|line| line.get("connection").is_some()).count();
+    assert!((10..40).contains(&lines), "{lines}");
+    let held_back: u64 = log.iter().filter_map(|line| line["lines"].as_u64()).sum();
+    assert!(held_back > 2_900, "{held_back}: {log:?}");
+}
+
+#[test]
+fn a_proxy_that_is_its_own_upstream_does_not_start() {
+    let free = TcpListener::bind("0.0.0.0:0").unwrap().local_addr().unwrap().port();
+    for (listen, upstream) in
+        [("0.0.0.0", "127.0.0.1"), ("0.0.0.0", "127.0.0.2"), ("[::]", "127.0.0.1"), ("[::]", "[::1]")]
+    {
+        let (listen, upstream) = (format!("{listen}:{free}"), format!("{upstream}:{free}"));
+        let output = run(&mut program(&["proxy", "--listen", &listen, "--upstream", &upstream]), b"");
+        assert_eq!(output.status.code(), Some(2), "{listen} {upstream}");
+        assert!(stderr(&output).contains("is this proxy"), "{}", stderr(&output));
+    }
+}
+
+/// `COMMAND` in a shell with limits on open files.
+fn limited(limits: &str, flags: &str) -> String {
+    let command =
+        format!("{limits}; exec timeout -s TERM 1 {PROGRAM} proxy --listen 127.0.0.1:0 --log json {flags}");
+    let output = Command::new("bash").args(["-c", &command]).stdout(Stdio::null()).output().unwrap();
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn the_limit_of_open_files_is_raised_or_fewer_connections_are_served() {
+    assert!(!limited("ulimit -S -n 256", "--max-connections 1024").contains("fewer connections"));
+    let log = limited("ulimit -n 1024", "--max-connections 1024");
+    assert!(log.contains("\"max_connections\":320") && log.contains("\"asked\":1024"), "{log}");
+}
+
+#[test]
+fn a_hang_up_does_not_end_the_program_and_a_service_manager_is_notified() {
+    let directory = Directory::new();
+    let path = directory.path("notify");
+    let manager = UnixDatagram::bind(&path).unwrap();
+    manager.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut command = program(&["proxy"]);
+    command.env("NOTIFY_SOCKET", &path);
+    let proxy = Server::start_command(command);
+    let state = || {
+        let mut state = [0; 64];
+        let len = manager.recv(&mut state).unwrap();
+        String::from_utf8(state[..len].to_vec()).unwrap()
+    };
+    assert_eq!(state(), "READY=1");
+    proxy.signal("HUP");
+    sleep(Duration::from_millis(100));
+    assert_eq!(proxy.ask(&[b"alive\n"]), "line 1: 5 characters: alive\n");
+    proxy.signal("TERM");
+    assert_eq!(state(), "STOPPING=1");
+    assert_eq!(proxy.wait().0.code(), Some(0));
+}
+
+#[test]
+fn serve_ends_a_silent_connection_and_not_one_that_sends_a_line_slowly() {
+    let server = Server::start(&["serve", "--idle-timeout", "1"]);
+    let mut client = server.connect();
+    // Longer than the timeout, but never silent for so long.
+    for _ in 0..8 {
+        client.write_all(b"x").unwrap();
+        sleep(Duration::from_millis(250));
+    }
+    client.write_all(b"\n").unwrap();
+    assert_eq!(read_line(&mut client), "line 1: 8 characters: xxxxxxxx\n");
+    let start = Instant::now();
+    assert_eq!(read_all(&mut client), "");
+    assert!(start.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn sessions_that_are_too_long_or_too_slow_are_reset() {
+    let proxy = Server::start(&["proxy", "--max-session", "0.3"]);
+    let mut client = proxy.connect();
+    client.write_all(b"one\n").unwrap();
+    assert_eq!(read_to_reset(&mut client), "line 1: 3 characters: one\n");
+    proxy.signal("TERM");
+    let (_, log) = proxy.wait();
+    assert!(log.iter().any(|line| line["end"] == "too long"), "{log:?}");
 }

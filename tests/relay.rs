@@ -4,15 +4,19 @@
 
 mod support;
 
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
 use support::every_partition;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
-use utf8_codec::proxy::{Direction, End, Outcome, Relay};
+use utf8_codec::proxy::{
+    Direction, End, LineError, LineFilter, Observer, OnRefusal, Outcome, RejectedLine, Relay,
+};
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 type Reports = Arc<Mutex<Vec<(Direction, Utf8Error)>>>;
@@ -91,7 +95,8 @@ async fn a_relay_delivers_and_reports_the_same_for_every_partition() {
     let mut partitions = Vec::new();
     every_partition(input, |chunks| partitions.push(chunks.iter().map(|c| c.to_vec()).collect::<Vec<_>>()));
     for chunks in partitions {
-        let (mut client, mut server, reports, relayed) = piped(Relay::new(), 64);
+        let relay = Relay::new().linger(Duration::from_millis(10));
+        let (mut client, mut server, reports, relayed) = piped(relay, 64);
         for chunk in &chunks {
             // The other side may be closed by now.
             let _ = client.write_all(chunk).await;
@@ -133,7 +138,8 @@ async fn half_close_is_kept_in_each_direction() {
 #[tokio::test]
 async fn the_answers_to_what_was_good_arrive_before_a_refused_connection_closes() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (mut client, mut server, reports, relayed) = accept_and_relay(Relay::new(), &upstream).await;
+    let relay = Relay::new().on_refusal(OnRefusal::Close);
+    let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
     client.write_all(b"good\n\xFF").await.unwrap();
     // Much more follows the error; closing on it without reading would reset the connection.
     client.write_all(&[b'x'; 300_000]).await.unwrap();
@@ -149,7 +155,7 @@ async fn the_answers_to_what_was_good_arrive_before_a_refused_connection_closes(
 #[tokio::test]
 async fn a_refused_connection_closes_though_neither_peer_does() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let relay = Relay::new().linger(Duration::from_millis(50));
+    let relay = Relay::new().linger(Duration::from_millis(50)).on_refusal(OnRefusal::Close);
     let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
     server.write_all(b"good \xED\xA0\x80").await.unwrap();
     assert_eq!(read_all(&mut client).await, b"good ");
@@ -180,7 +186,7 @@ async fn an_end_inside_a_character_is_reported_and_its_repair_is_written_before_
     let cut = (Direction::Requests, Utf8Error::new(3, ErrorKind::Truncated, 2));
     let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     for (relay, expected) in [(Relay::new(), "end"), (replace, "end\u{FFFD}")] {
-        let (mut client, mut server, reports, relayed) = piped(relay, 64);
+        let (mut client, mut server, reports, relayed) = piped(relay.on_refusal(OnRefusal::Close), 64);
         client.write_all(b"end\xE2\x82").await.unwrap();
         client.shutdown().await.unwrap();
         assert_eq!(read_all(&mut server).await, expected.as_bytes());
@@ -214,7 +220,7 @@ async fn whoever_does_not_read_is_not_read_from_either() {
     while let Ok(written) = timeout(Duration::from_millis(100), client.write(&[0xFF; 1000])).await {
         sent += written.unwrap();
     }
-    assert!(sent <= 1024 + 16 * 1024, "{sent} bytes were taken from a client whose server reads nothing");
+    assert!(sent <= 1024 + 64 * 1024, "{sent} bytes were taken from a client whose server reads nothing");
     drop(client);
     assert_eq!(read_all(&mut server).await, br"\xff".repeat(sent));
     drop(server);
@@ -324,4 +330,261 @@ async fn a_cancelled_relay_has_the_grace_that_its_caller_gives_it() {
         assert_eq!(start.elapsed().as_secs(), talks_for.min(10));
         peers.abort();
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_is_no_end_in_order() {
+    let (mut client, mut server, _, relayed) = piped(Relay::new(), 64);
+    client.write_all(b"rm /home\xFF/b").await.unwrap();
+    assert_eq!(read_some(&mut server, 8).await, b"rm /home");
+    let early = timeout(Duration::from_millis(900), server.read_u8()).await;
+    assert!(early.is_err(), "no end is passed on: {early:?}");
+    // What the server answers to what was good still arrives.
+    server.write_all(b"answer").await.unwrap();
+    assert_eq!(read_some(&mut client, 6).await, b"answer");
+    let outcome = relayed.await.unwrap();
+    assert!(matches!(outcome.end, End::IllFormed(Direction::Requests, _)));
+    assert!(outcome.reset);
+
+    let (mut client, mut server, _, relayed) = piped(Relay::new().on_refusal(OnRefusal::Close), 64);
+    client.write_all(b"rm /home\xFF/b").await.unwrap();
+    assert_eq!(read_all(&mut server).await, b"rm /home");
+    drop(server);
+    assert!(!relayed.await.unwrap().reset);
+}
+
+#[tokio::test]
+async fn only_an_end_in_order_is_not_a_reset() {
+    let (client, server, _, relayed) = piped(Relay::new(), 64);
+    drop((client, server));
+    assert!(!relayed.await.unwrap().reset);
+
+    let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (mut client, mut server, _, relayed) = accept_and_relay(Relay::new(), &upstream).await;
+    client.write_all(b"DELETE FROM t").await.unwrap();
+    assert_eq!(read_some(&mut server, 13).await, b"DELETE FROM t");
+    // Closing a socket with unread bytes resets the connection.
+    server.write_all(b"unread").await.unwrap();
+    sleep(Duration::from_millis(50)).await;
+    drop(client);
+    let outcome = relayed.await.unwrap();
+    assert!(matches!(outcome.end, End::Failed(Direction::Requests, _)), "{outcome:?}");
+    assert!(outcome.reset);
+}
+
+#[tokio::test]
+async fn held_lines_are_delivered_whole_or_not_at_all() {
+    let relay = Relay::new().hold_lines(LineFilter::new()).linger(Duration::from_millis(10));
+    let (mut client, mut server, _, relayed) = piped(relay.clone(), 64);
+    client.write_all(b"ls\nrm /home").await.unwrap();
+    assert_eq!(read_some(&mut server, 3).await, b"ls\n");
+    client.write_all(b"\xFF/b\n").await.unwrap();
+    assert_eq!(read_all(&mut server).await, b"");
+    let outcome = relayed.await.unwrap();
+    assert!(matches!(outcome.end, End::RejectedLine(Direction::Requests, RejectedLine { line: 2, .. })));
+    assert!(outcome.reset);
+
+    let (mut client, mut server, _, relayed) = piped(relay, 64);
+    client.write_all("ends without ä".as_bytes()).await.unwrap();
+    client.shutdown().await.unwrap();
+    assert_eq!(read_all(&mut server).await, "ends without ä".as_bytes());
+    drop(server);
+    assert!(!relayed.await.unwrap().reset);
+}
+
+/// Answers every rejected line.
+#[derive(Clone, Default)]
+struct Answering(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Answering {
+    fn rejected_line(&mut self, direction: Direction, line: RejectedLine) -> Option<Vec<u8>> {
+        self.0.lock().unwrap().push(format!("{direction}: {line}"));
+        let reason = match line.reason {
+            LineError::IllFormed(error) => error.kind.as_str(),
+            _ => "too long",
+        };
+        Some(format!("bad line {}: {reason}\n", line.line).into_bytes())
+    }
+}
+
+#[tokio::test]
+async fn a_bad_line_is_answered_between_two_lines_and_the_session_lives() {
+    for only_requests in [false, true] {
+        let mut relay = Relay::new().lines(LineFilter::new().max_length(20));
+        if only_requests {
+            relay = relay.only(Direction::Requests);
+        }
+        let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
+        let answering = Answering::default();
+        let observer = answering.clone();
+        let relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
+
+        // The server is in the middle of a line: the answer waits.
+        server.write_all(b"half a ").await.unwrap();
+        client.write_all(b"good\nb\xFFd\n").await.unwrap();
+        assert_eq!(read_some(&mut server, 5).await, b"good\n");
+        sleep(Duration::from_millis(20)).await;
+        server.write_all(b"line\nnext\n").await.unwrap();
+        let expected = b"half a line\nnext\nbad line 2: InvalidLead\n";
+        assert_eq!(
+            String::from_utf8(read_some(&mut client, expected.len()).await).unwrap().lines().count(),
+            3
+        );
+
+        // Nothing else is on its way: it comes at once.
+        client.write_all(&[b'x'; 30]).await.unwrap();
+        client.write_all(b"\nstill here\n").await.unwrap();
+        assert_eq!(read_some(&mut server, 11).await, b"still here\n");
+        assert_eq!(read_some(&mut client, 21).await, b"bad line 3: too long\n");
+        drop((client, server));
+        let outcome = relayed.await.unwrap();
+        assert!(matches!(outcome.end, End::Closed));
+        assert_eq!(outcome.requests.rejected_lines, 2);
+        let told = answering.0.lock().unwrap();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].starts_with("requests: line 2: ill-formed UTF-8 at byte 6"), "{told:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_does_not_read_its_answers_is_not_read_from() {
+    let ((mut client, mut near), (mut far, _server)) = (duplex(1024), duplex(1024));
+    let relay = Relay::new().lines(LineFilter::new());
+    let answering = Answering::default();
+    let observer = answering.clone();
+    let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
+    let mut sent = 0;
+    while let Ok(written) = timeout(Duration::from_millis(100), client.write(&b"\xFF\n".repeat(500))).await {
+        sent += written.unwrap();
+    }
+    // Some 30 bytes of answer for each 2 bytes sent.
+    assert!(sent < 40_000, "{sent} bytes were taken");
+}
+
+#[tokio::test]
+async fn a_relay_that_only_reports_delivers_every_byte() {
+    for lines in [false, true] {
+        let mut relay = Relay::new().report_only();
+        if lines {
+            relay = relay.lines(LineFilter::new());
+        }
+        let (mut client, mut server, reports, relayed) = piped(relay, 64);
+        client.write_all(b"a\xFFb\xC3").await.unwrap();
+        assert_eq!(read_some(&mut server, 4).await, b"a\xFFb\xC3", "nothing is held");
+        client.shutdown().await.unwrap();
+        assert_eq!(read_all(&mut server).await, b"");
+        drop(server);
+        let outcome = relayed.await.unwrap();
+        assert!(matches!(outcome.end, End::Closed) && !outcome.reset);
+        assert_eq!(
+            reports.lock().unwrap()[0],
+            (Direction::Requests, Utf8Error::new(1, ErrorKind::InvalidLead, 1))
+        );
+    }
+}
+
+/// Reads without end and writes without end, always at once.
+struct AlwaysReady {
+    moved: Arc<Mutex<u64>>,
+    byte: u8,
+}
+
+impl AsyncRead for AlwaysReady {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let room = to.remaining();
+        to.initialize_unfilled().fill(self.byte);
+        to.advance(room);
+        *self.moved.lock().unwrap() += room as u64;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for AlwaysReady {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, from: &[u8]) -> Poll<std::io::Result<usize>> {
+        Poll::Ready(Ok(from.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Two peers that are always ready, and how much was read from each.
+fn always_ready(byte: u8) -> ([AlwaysReady; 2], [Arc<Mutex<u64>>; 2]) {
+    let moved = [(); 2].map(|()| Arc::default());
+    (moved.clone().map(|moved| AlwaysReady { moved, byte }), moved)
+}
+
+#[tokio::test(start_paused = true)]
+async fn neither_timers_nor_a_direction_nor_a_neighbor_starve_while_both_sides_are_always_ready() {
+    // The dearest case is a byte that is ill-formed by itself.
+    for (byte, most) in [(b'a', 1 << 20), (0xFF, 128 * 1024)] {
+        let relay = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+        let relay = relay.max_duration(Duration::from_millis(50));
+        let ([mut client, mut upstream], moved) = always_ready(byte);
+        let relayed = tokio::spawn(async move { relay.run(&mut client, &mut upstream, |_, _| {}).await });
+        let neighbor = tokio::spawn(async move {
+            let (mut before, mut turns) = (0, 0);
+            while !relayed.is_finished() {
+                // The clock only goes on here.
+                tokio::time::advance(Duration::from_millis(1)).await;
+                let [requests, responses] = moved.each_ref().map(|moved| *moved.lock().unwrap());
+                let now = requests + responses;
+                assert!(now - before <= most, "{} bytes before a neighbor had its turn", now - before);
+                assert!(requests.abs_diff(responses) <= 256 * 1024, "{requests} and {responses}");
+                (before, turns) = (now, turns + 1);
+                assert!(turns < 200, "the timer starves");
+            }
+            assert!(before > 0);
+            relayed.await.unwrap()
+        });
+        let outcome = neighbor.await.unwrap();
+        assert!(matches!(outcome.end, End::TooLong), "{:?}", outcome.end);
+        assert!(outcome.reset);
+    }
+}
+
+#[tokio::test]
+async fn a_cancelled_relay_ends_in_the_same_poll_however_much_there_is_to_read() {
+    let ([mut client, mut upstream], moved) = always_ready(b'a');
+    let cancelled = {
+        let moved = moved.clone();
+        core::future::poll_fn(move |_| match *moved[0].lock().unwrap() {
+            0..1_000_000 => Poll::Pending,
+            _ => Poll::Ready(()),
+        })
+    };
+    let outcome = Relay::new().run_until(&mut client, &mut upstream, |_, _| {}, cancelled).await;
+    assert!(matches!(outcome.end, End::Cancelled));
+    assert!(outcome.requests.read < 2_000_000, "{}", outcome.requests.read);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_is_too_slow_or_too_long_ends() {
+    let relay = Relay::new().min_rate(10);
+    let (mut client, mut server, _, relayed) = piped(relay, 64);
+    let start = Instant::now();
+    // 10 bytes a second, read and written: twice as many as asked for. Then one.
+    let peers = tokio::spawn(async move {
+        for round in 0_u32.. {
+            sleep(Duration::from_secs(1)).await;
+            let bytes = if round < 20 { &b"1234567890"[..] } else { b"1" };
+            if client.write_all(bytes).await.is_err() {
+                break;
+            }
+            let _ = server.read(&mut [0; 64]).await;
+        }
+    });
+    let outcome = relayed.await.unwrap();
+    assert!(matches!(outcome.end, End::TooSlow) && outcome.reset);
+    assert!((20..=30).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
+    peers.abort();
 }

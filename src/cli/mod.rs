@@ -9,6 +9,7 @@ mod check;
 mod convert;
 mod detect;
 mod files;
+mod limits;
 mod log;
 mod mail;
 mod outcome;
@@ -20,6 +21,7 @@ mod signals;
 #[cfg(not(unix))]
 #[path = "signals_elsewhere.rs"]
 mod signals;
+mod sockets;
 
 use std::process::ExitCode;
 

@@ -2,6 +2,8 @@
 
 use core::error::Error;
 use core::future::pending;
+use core::net::SocketAddr;
+use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::io;
 use std::sync::Arc;
@@ -11,23 +13,23 @@ use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use utf8_codec::TextDecoder;
 use utf8_codec::codec::Utf8LinesCodec;
-use utf8_codec::proxy::{Direction, End, Outcome as Relayed, Relay};
+use utf8_codec::proxy::{
+    Direction, End, LineError, LineFilter, Observer, OnRefusal, Outcome as Relayed, RejectedLine, Relay,
+};
+use utf8_codec::{TextDecoder, Utf8Error};
 
-use super::args::{Policies, host_port};
+use super::args::{Policies, at_least_one, host_port, seconds};
 use super::outcome::Outcome;
 use super::serve::LineServer;
-use super::server::{Connection, Reports, Service, announce, bind, close};
+use super::server::{Capacity, Connection, Reports, Service, announce};
 use super::signals::Signals;
-
-/// How long the upstream server may take to accept a connection.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+use super::sockets::{delivered, is_own, reset};
 
 /// Pass TCP connections on to a server, well-formed UTF-8 only
 ///
 /// Bytes pass as they arrive, whole characters only. Under `--on-error strict` all good bytes before an ill-formed
-/// sequence are delivered, then both sides are closed, and the log says where and why.
+/// sequence are delivered, then both sides are reset, and the log says where and why.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Where to accept connections; port 0 picks one
@@ -41,6 +43,37 @@ pub(super) struct Args {
     direction: Directions,
     #[command(flatten)]
     policies: Policies,
+    /// Whether the policies are enforced, or every byte passes and the log says what would have been done
+    #[arg(long, value_name = "MODE", default_value = "enforce")]
+    mode: Mode,
+    /// What a rejection costs: with `stream` the connection, with `lines` only the line
+    #[arg(long, value_name = "UNIT", default_value = "stream")]
+    framing: Framing,
+    /// What is held back until it is complete; with `--framing lines`, always lines
+    #[arg(long, value_name = "UNIT", default_value = "characters")]
+    hold: Hold,
+    /// Bytes that a line may have, if lines are held; a longer one is rejected
+    #[arg(long, value_name = "N", default_value_t = LineFilter::DEFAULT_MAX_LENGTH, value_parser = whole_number)]
+    max_line: usize,
+    /// A line sent to whoever sent a rejected one; {line}, {offset}, {kind} and {len} are filled in. Needs
+    /// `--framing lines`
+    #[arg(long, value_name = "TEXT")]
+    answer: Option<String>,
+    /// How both sides end after a rejection
+    #[arg(long, value_name = "END", default_value = "reset")]
+    on_refusal: Refusal,
+    /// How long the other direction may go on after a rejection, so that answers to what was good arrive
+    #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds)]
+    linger: Duration,
+    /// How long the upstream server may take to accept a connection
+    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
+    connect_timeout: Duration,
+    /// End a connection that moves fewer bytes a second, on the average of ten seconds; 0 is no limit
+    #[arg(long, value_name = "BYTES", default_value = "0")]
+    min_rate: u64,
+    /// End a connection after this time; 0 never does
+    #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds)]
+    max_session: Duration,
     #[command(flatten)]
     service: Service,
 }
@@ -52,24 +85,59 @@ enum Directions {
     Responses,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    Enforce,
+    Report,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Framing {
+    Stream,
+    Lines,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Hold {
+    Characters,
+    Lines,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Refusal {
+    /// Both sides are reset: no peer takes what it read for all there was
+    Reset,
+    /// The side is closed in order after the good bytes
+    Close,
+}
+
+fn whole_number(value: &str) -> Result<usize, &'static str> {
+    at_least_one(value).map(NonZeroUsize::get)
+}
+
 impl Args {
     pub(super) fn run(self) -> Outcome {
+        if self.answer.is_some() && self.framing == Framing::Stream {
+            return Err("--answer needs --framing lines".into());
+        }
         self.service.run(self.serve())
     }
 
     async fn serve(&self) -> Result<(), Box<dyn Error>> {
         let mut signals = Signals::new()?;
-        let listener = bind(&self.listen).await?;
+        let listener = self.service.bind(&self.listen).await?;
         let (upstream, embedded) = match &self.upstream {
             Some(upstream) => {
                 check_upstream(upstream, &listener).await?;
                 (upstream.clone(), None)
             }
             None => {
-                let embedded = bind("127.0.0.1:0").await?;
+                let embedded = self.service.bind("127.0.0.1:0").await?;
                 (embedded.local_addr()?.to_string(), Some(embedded))
             }
         };
+        let capacity = self.service.capacity(if embedded.is_some() { 3 } else { 2 });
+        let own = listener.local_addr()?;
         announce(&listener)?;
         info!(upstream, embedded = embedded.is_some(), "accepting connections");
 
@@ -80,25 +148,53 @@ impl Args {
                     max_line: Utf8LinesCodec::DEFAULT_MAX_LENGTH,
                     logs_connections: false,
                 };
-                server.run(&self.service, embedded, pending).await;
+                // The proxy is its only client.
+                let capacity = Capacity { from_one_source: 0, ..capacity };
+                server.run(&self.service, embedded, capacity, pending).await;
             }
             pending::<()>().await
         };
         let cut = CancellationToken::new();
-        let filter = Arc::new(FilterProxy { relay: self.relay(), upstream, cut: cut.clone() });
+        let filter = Arc::new(FilterProxy {
+            relay: self.relay(),
+            upstream,
+            own,
+            answer: self.answer.clone(),
+            report_only: self.mode == Mode::Report,
+            connect_timeout: self.connect_timeout,
+            patience: self.service.idle_timeout().unwrap_or(Duration::MAX),
+            cut: cut.clone(),
+        });
         let session = |connection| Arc::clone(&filter).session(connection);
         tokio::select! {
-            () = self.service.accept(listener, async || signals.next().await, cut, session) => {}
+            () = self.service.accept(listener, capacity, async || signals.next().await, cut, session) => {}
             () = line_server => {}
         }
         Ok(())
     }
 
     fn relay(&self) -> Relay {
-        let mut relay = Relay::with_decoder(self.policies.decoder());
+        let mut relay =
+            Relay::with_decoder(self.policies.decoder()).linger(self.linger).min_rate(self.min_rate);
+        let lines = LineFilter::with_decoder(self.policies.decoder()).max_length(self.max_line);
+        relay = match (self.framing, self.hold) {
+            (Framing::Lines, _) => relay.lines(lines),
+            (Framing::Stream, Hold::Lines) => relay.hold_lines(lines),
+            (Framing::Stream, Hold::Characters) => relay,
+        };
         if let Some(idle_timeout) = self.service.idle_timeout() {
             relay = relay.idle_timeout(idle_timeout);
         }
+        if !self.max_session.is_zero() {
+            relay = relay.max_duration(self.max_session);
+        }
+        if self.mode == Mode::Report {
+            relay = relay.report_only();
+        }
+        relay = relay.on_refusal(match self.on_refusal {
+            Refusal::Reset => OnRefusal::Reset,
+            Refusal::Close => OnRefusal::Close,
+        });
         match self.direction {
             Directions::Both => relay,
             Directions::Requests => relay.only(Direction::Requests),
@@ -107,15 +203,22 @@ impl Args {
     }
 }
 
-/// A name that means nothing is better told at the start than at every connection, and so is a proxy that is its own
-/// upstream: each connection would open the next one.
+/// A name that means nothing is reported at the start rather than at every connection, and so is a proxy that is its
+/// own upstream: each connection would open the next one.
 async fn check_upstream(upstream: &str, listener: &TcpListener) -> Result<(), Box<dyn Error>> {
     let own = listener.local_addr()?;
     let found = lookup_host(upstream)
         .await
         .map_err(|error| format!("cannot resolve the upstream {upstream}: {error}"))?
-        .any(|address| address == own);
+        .any(|address| is_this_proxy(own, address));
     if found { Err(format!("the upstream {upstream} is this proxy").into()) } else { Ok(()) }
+}
+
+/// Whether a connection to this address comes to the listener at `own`.
+fn is_this_proxy(own: SocketAddr, address: SocketAddr) -> bool {
+    address.port() == own.port()
+        && (address.ip().to_canonical() == own.ip().to_canonical()
+            || own.ip().is_unspecified() && (address.is_ipv4() || own.is_ipv6()) && is_own(address))
 }
 
 /// What is the same for all connections.
@@ -123,50 +226,150 @@ async fn check_upstream(upstream: &str, listener: &TcpListener) -> Result<(), Bo
 struct FilterProxy {
     relay: Relay,
     upstream: String,
+    own: SocketAddr,
+    answer: Option<String>,
+    report_only: bool,
+    connect_timeout: Duration,
+    /// How long a reset waits for a peer that does not take what was written.
+    patience: Duration,
     cut: CancellationToken,
 }
 
 impl FilterProxy {
     async fn session(self: Arc<Self>, connection: Connection) {
-        let mut reports = Reports::of(&connection);
-        let Connection { stream: mut client, peer, number: connection } = connection;
+        let reports = Reports::of(&connection);
+        let Connection { stream: mut client, peer, number: connection, .. } = connection;
+        // What it needs is freed before the relay starts.
         let connected = tokio::select! {
-            connected = self.connect() => connected,
-            () = self.cut.cancelled() => return,
+            connected = Box::pin(self.connect()) => connected,
+            () = self.cut.cancelled() => return reset(&client),
         };
         let mut upstream = match connected {
             Ok(upstream) => upstream,
             Err(error) => {
-                warn!(connection, %peer, upstream = self.upstream, %error, "cannot reach the upstream");
-                return close(client).await;
+                let upstream = &self.upstream;
+                reports.line(|held_back| {
+                    warn!(connection, %peer, upstream, %error, held_back, "cannot reach the upstream");
+                });
+                return reset(&client);
             }
         };
         // Bytes are forwarded as they arrive. A socket that refuses the option is one that is gone already.
         let _ = client.set_nodelay(true).and(upstream.set_nodelay(true));
-        let report = |direction, error| reports.tell(direction, error);
-        let relayed = self.relay.run_until(&mut client, &mut upstream, report, self.cut.cancelled()).await;
-        let Relayed { requests, responses, end, .. } = relayed;
-        let end = match end {
-            End::Closed => "closed".to_owned(),
-            // Its report says the rest.
-            End::IllFormed(..) => "refused".to_owned(),
-            End::Failed(direction, error) => format!("{direction}: {error}"),
-            End::Idle => "idle".to_owned(),
-            End::Cancelled => "cut".to_owned(),
-            end => format!("{end:?}"),
-        };
-        info!(
-            connection,
-            %peer,
-            request_bytes = requests.read,
-            response_bytes = responses.read,
-            ill_formed = requests.ill_formed + responses.ill_formed,
-            end,
-            "connection closed"
-        );
+        let mut session = Session { proxy: &self, reports, connection, peer };
+        let relayed =
+            self.relay.run_until(&mut client, &mut upstream, &mut session, self.cut.cancelled()).await;
+        session.closed(&relayed);
+        // Whoever was too slow is not waited for.
+        let waits = matches!(relayed.end, End::IllFormed(..) | End::RejectedLine(..) | End::Failed(..));
+        if relayed.reset && waits {
+            let sides = async {
+                tokio::join!(delivered(&client, self.patience), delivered(&upstream, self.patience))
+            };
+            tokio::select! {
+                _ = sides => {}
+                () = self.cut.cancelled() => {}
+            }
+        }
+        if relayed.reset {
+            reset(&client);
+            reset(&upstream);
+        }
     }
 
     async fn connect(&self) -> io::Result<TcpStream> {
-        timeout(CONNECT_TIMEOUT, TcpStream::connect(&self.upstream)).await?
+        let connect = async {
+            let mut last = io::ErrorKind::NotFound.into();
+            for address in lookup_host(&self.upstream).await? {
+                if is_this_proxy(self.own, address) {
+                    last = io::Error::other("the upstream is this proxy");
+                    continue;
+                }
+                match TcpStream::connect(address).await {
+                    Ok(stream) => return Ok(stream),
+                    Err(error) => last = error,
+                }
+            }
+            Err(last)
+        };
+        timeout(self.connect_timeout, connect).await?
+    }
+
+    /// The line that is sent for a rejected one.
+    fn answer(&self, rejected: RejectedLine) -> Option<Vec<u8>> {
+        let mut answer = self.answer.as_ref()?.replace("{line}", &rejected.line.to_string());
+        let (offset, kind, len) = match rejected.reason {
+            LineError::IllFormed(error) => {
+                (error.offset.to_string(), error.kind.as_str(), error.len.to_string())
+            }
+            _ => (String::new(), "TooLong", String::new()),
+        };
+        answer = answer.replace("{offset}", &offset).replace("{kind}", kind).replace("{len}", &len);
+        answer.push('\n');
+        Some(answer.into_bytes())
+    }
+}
+
+/// What is reported about one connection.
+struct Session<'p> {
+    proxy: &'p FilterProxy,
+    reports: Reports,
+    connection: u64,
+    peer: SocketAddr,
+}
+
+impl Observer for &mut Session<'_> {
+    fn ill_formed(&mut self, direction: Direction, error: Utf8Error) {
+        self.reports.ill_formed(direction, error);
+    }
+
+    fn rejected(&mut self, direction: Direction) {
+        if self.proxy.report_only {
+            let Session { reports, connection, peer, .. } = &**self;
+            reports.line(|held_back| {
+                info!(connection, %peer, %direction, held_back, "the connection would have been refused");
+            });
+        }
+    }
+
+    fn rejected_line(&mut self, direction: Direction, line: RejectedLine) -> Option<Vec<u8>> {
+        if let LineError::TooLong(limit) = line.reason {
+            let Session { reports, connection, peer, .. } = &**self;
+            reports.line(|held_back| {
+                warn!(connection, %peer, %direction, line = line.line, limit, held_back, "line too long");
+            });
+        }
+        self.proxy.answer(line)
+    }
+}
+
+impl Session<'_> {
+    fn closed(&self, relayed: &Relayed) {
+        let Self { reports, connection, peer, .. } = self;
+        let Relayed { requests, responses, end, .. } = relayed;
+        let end = match end {
+            End::Closed => "closed".to_owned(),
+            // Their reports say the rest.
+            End::IllFormed(..) | End::RejectedLine(..) => "refused".to_owned(),
+            End::Failed(direction, error) => format!("{direction}: {error}"),
+            End::Idle => "idle".to_owned(),
+            End::TooSlow => "too slow".to_owned(),
+            End::TooLong => "too long".to_owned(),
+            End::Cancelled => "cut".to_owned(),
+            end => format!("{end:?}"),
+        };
+        reports.line(|held_back| {
+            info!(
+                connection,
+                %peer,
+                request_bytes = requests.read,
+                response_bytes = responses.read,
+                ill_formed = requests.ill_formed + responses.ill_formed,
+                rejected_lines = requests.rejected_lines + responses.rejected_lines,
+                end,
+                held_back,
+                "connection closed"
+            );
+        });
     }
 }

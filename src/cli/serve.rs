@@ -1,11 +1,15 @@
 //! `utf8-codec serve`: a line server that says what it got.
 
+use core::pin::Pin;
+use core::task::{Context, Poll};
 use core::time::Duration;
 use std::io;
+use std::sync::Arc;
 
 use futures::{FutureExt, SinkExt, StreamExt};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpListener;
-use tokio::time::timeout;
+use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_util::codec::{FramedRead, FramedWrite};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
@@ -15,7 +19,7 @@ use utf8_codec::proxy::Direction;
 
 use super::args::{Policies, host_port};
 use super::outcome::Outcome;
-use super::server::{Connection, Reports, Service, announce, bind, close};
+use super::server::{Capacity, Connection, Reports, Service, announce, close};
 use super::signals::Signals;
 
 /// Answer every line over TCP with what it is
@@ -40,11 +44,12 @@ impl Args {
     pub(super) fn run(self) -> Outcome {
         self.service.run(async {
             let mut signals = Signals::new()?;
-            let listener = bind(&self.listen).await?;
+            let listener = self.service.bind(&self.listen).await?;
             announce(&listener)?;
             let (decoder, max_line) = (self.policies.decoder(), self.max_line);
             let server = LineServer { decoder, max_line, logs_connections: true };
-            server.run(&self.service, listener, async || signals.next().await).await;
+            let capacity = self.service.capacity(1);
+            server.run(&self.service, listener, capacity, async || signals.next().await).await;
             Ok(())
         })
     }
@@ -60,14 +65,20 @@ pub(super) struct LineServer {
 }
 
 impl LineServer {
-    pub(super) async fn run(self, service: &Service, listener: TcpListener, signal: impl AsyncFnMut()) {
+    pub(super) async fn run(
+        self,
+        service: &Service,
+        listener: TcpListener,
+        capacity: Capacity,
+        signal: impl AsyncFnMut(),
+    ) {
         let cut = CancellationToken::new();
         // A timeout that long never comes.
         let idle_timeout = service.idle_timeout().unwrap_or(Duration::MAX);
         let session = |connection: Connection| {
             let cut = cut.clone();
             async move {
-                let (number, peer) = (connection.number, connection.peer);
+                let (number, peer, log) = (connection.number, connection.peer, Arc::clone(&connection.log));
                 let end = tokio::select! {
                     ended = self.session(connection, idle_timeout) => match ended {
                         Ok(()) => "closed".to_owned(),
@@ -76,11 +87,13 @@ impl LineServer {
                     () = cut.cancelled() => "cut".to_owned(),
                 };
                 if self.logs_connections {
-                    info!(connection = number, %peer, end, "connection closed");
+                    log.line(peer.ip(), |held_back| {
+                        info!(connection = number, %peer, end, held_back, "connection closed");
+                    });
                 }
             }
         };
-        service.accept(listener, signal, cut.clone(), session).await;
+        service.accept(listener, capacity, signal, cut.clone(), session).await;
     }
 
     /// Answers until the peer has no more lines. A peer that does not read the answers is not read from.
@@ -89,6 +102,7 @@ impl LineServer {
         let mut stream = connection.stream;
         stream.set_nodelay(true)?;
         let (requests, answers) = stream.split();
+        let requests = NotSilent::new(requests, idle_timeout);
         let codec = Utf8LinesCodec::with_decoder(self.decoder).max_length(self.max_line);
         let mut lines = FramedRead::new(requests, ErrorsAsItems::new(codec));
         // A line may end with a CR of its own, and so do answers.
@@ -99,14 +113,14 @@ impl LineServer {
                 // Nothing more has arrived: what was answered so far goes out before more is waited for.
                 None => {
                     within(idle_timeout, SinkExt::<String>::flush(&mut answers)).await??;
-                    within(idle_timeout, lines.next()).await?
+                    lines.next().await
                 }
             };
             let answer = match line.transpose()? {
                 None => break,
                 Some(Ok(text)) => format!("line {number}: {} characters: {text}", text.chars().count()),
                 Some(Err(CodecError::IllFormed { error, .. })) => {
-                    reports.tell(Direction::Requests, error);
+                    reports.ill_formed(Direction::Requests, error);
                     format!("line {number}: {error}")
                 }
                 Some(Err(CodecError::LineTooLong { limit, .. })) => {
@@ -119,6 +133,35 @@ impl LineServer {
         within(idle_timeout, SinkExt::<String>::flush(&mut answers)).await??;
         close(stream).await;
         Ok(())
+    }
+}
+
+/// A reader on which a read fails that brings nothing for so long.
+struct NotSilent<R> {
+    inner: R,
+    timeout: Duration,
+    deadline: Pin<Box<Sleep>>,
+}
+
+impl<R> NotSilent<R> {
+    fn new(inner: R, timeout: Duration) -> Self {
+        Self { inner, timeout, deadline: Box::pin(sleep(timeout)) }
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for NotSilent<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let Poll::Ready(read) = Pin::new(&mut self.inner).poll_read(cx, buffer) else {
+            return self.deadline.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()));
+        };
+        if let Some(deadline) = Instant::now().checked_add(self.timeout) {
+            self.deadline.as_mut().reset(deadline);
+        }
+        Poll::Ready(read)
     }
 }
 

@@ -5,19 +5,22 @@ use core::net::SocketAddr;
 use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::task::{JoinError, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::time::{interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 use utf8_codec::Utf8Error;
 use utf8_codec::proxy::Direction;
 
 use super::args::{at_least_one, seconds};
+use super::limits::{HELD_BACK_INTERVAL, LogLimit, Sources};
 use super::log::LogArgs;
 use super::outcome::{Outcome, Status};
+use super::sockets::{descriptor_limit, listen, notify, reset};
 
 /// How long a connection that is over is read from, so that its peer finds an end in order and not a reset.
 const LINGER: Duration = Duration::from_secs(1);
@@ -26,18 +29,30 @@ const LINGER: Duration = Duration::from_secs(1);
 /// sends nothing else does not fill the log.
 const MAX_REPORTS: u64 = 100;
 
+/// Descriptors that are not those of connections.
+const RESERVED: usize = 64;
+
 /// Flags of every command that accepts connections.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Service {
     /// Connections at a time; while there are so many, the next ones wait in the listen queue
     #[arg(long, value_name = "N", default_value = "1024", value_parser = at_least_one)]
     max_connections: NonZeroUsize,
+    /// Connections at a time from one address (of IPv6, from one /64); 0 is no limit. The next ones are reset
+    #[arg(long, value_name = "N", default_value = "0")]
+    max_connections_per_source: usize,
+    /// Connections that may wait in the listen queue; the kernel may allow fewer
+    #[arg(long, value_name = "N", default_value = "4096")]
+    backlog: u32,
     /// End a connection on which nothing moved for this long; 0 never does
     #[arg(long, value_name = "SECS", default_value = "300", value_parser = seconds)]
     idle_timeout: Duration,
     /// How long open connections may go on after SIGTERM or SIGINT; a second signal ends them at once
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     grace: Duration,
+    /// Log lines a second about connections, and a tenth of it for each address; the rest is counted
+    #[arg(long, value_name = "N", default_value = "200", value_parser = at_least_one)]
+    log_rate: NonZeroUsize,
     #[command(flatten)]
     log: LogArgs,
 }
@@ -59,11 +74,41 @@ impl Service {
         Some(self.idle_timeout).filter(|timeout| !timeout.is_zero())
     }
 
+    /// Binds a listener.
+    pub(super) async fn bind(&self, address: &str) -> Result<TcpListener, Box<dyn Error>> {
+        let cannot = |error: io::Error| format!("cannot listen on {address}: {error}");
+        let mut last = None;
+        for address in lookup_host(address).await.map_err(cannot)? {
+            match listen(address, self.backlog) {
+                Ok(listener) => return Ok(listener),
+                Err(error) => last = Some(error),
+            }
+        }
+        Err(cannot(last.unwrap_or_else(|| io::ErrorKind::NotFound.into())).into())
+    }
+
+    /// How many connections are served at a time, each with so many descriptors: fewer than asked for if the process
+    /// may not open as many.
+    pub(super) fn capacity(&self, descriptors: usize) -> Capacity {
+        let wanted = self.max_connections.get();
+        let possible = descriptor_limit(wanted.saturating_mul(descriptors).saturating_add(RESERVED))
+            .map_or(usize::MAX, |limit| (limit.saturating_sub(RESERVED) / descriptors).max(1));
+        if possible < wanted {
+            warn!(
+                max_connections = possible,
+                asked = wanted,
+                "fewer connections are served at a time: the limit of open files is too low (ulimit -n)"
+            );
+        }
+        Capacity { connections: possible.min(wanted), from_one_source: self.max_connections_per_source }
+    }
+
     /// Accepts connections and runs `session` on each until a signal comes, then lets them end within the grace
     /// period. At its end, or when a second signal comes, `cut` is cancelled: then the sessions have to end.
     pub(super) async fn accept<S>(
         &self,
         listener: TcpListener,
+        capacity: Capacity,
         mut signal: impl AsyncFnMut(),
         cut: CancellationToken,
         session: impl Fn(Connection) -> S,
@@ -72,17 +117,34 @@ impl Service {
     {
         let mut sessions = JoinSet::new();
         let mut number = 0;
+        let sources = Sources::new(capacity.from_one_source);
+        let log = LogLimit::new(self.log_rate.get());
+        let mut held_back = interval(HELD_BACK_INTERVAL);
         loop {
             tokio::select! {
                 () = signal() => break,
                 Some(ended) = sessions.join_next() => log_panic(ended),
-                (stream, peer) = next_connection(&listener), if sessions.len() < self.max_connections.get() => {
+                (stream, peer) = next_connection(&listener), if sessions.len() < capacity.connections => {
                     number += 1;
-                    sessions.spawn(session(Connection { stream, peer, number }));
+                    let Some(source) = sources.enter(peer.ip()) else {
+                        log.line(peer.ip(), |held_back| {
+                            warn!(connection = number, %peer, held_back, "too many connections from one address");
+                        });
+                        reset(&stream);
+                        continue;
+                    };
+                    let log = Arc::clone(&log);
+                    let session = session(Connection { stream, peer, number, log });
+                    sessions.spawn(async move {
+                        session.await;
+                        drop(source);
+                    });
                 }
+                _ = held_back.tick() => log.report(),
             }
         }
         drop(listener);
+        notify("STOPPING=1");
         if !sessions.is_empty() {
             info!(connections = sessions.len(), grace = self.grace.as_secs_f64(), "draining");
         }
@@ -91,14 +153,25 @@ impl Service {
                 log_panic(ended);
             }
         };
-        tokio::select! {
-            () = drained => return,
-            () = sleep(self.grace) => {}
-            () = signal() => {}
+        let all_ended = tokio::select! {
+            () = drained => true,
+            () = sleep(self.grace) => false,
+            () = signal() => false,
+        };
+        if !all_ended {
+            cut.cancel();
+            let _ = timeout(LINGER, async { while sessions.join_next().await.is_some() {} }).await;
         }
-        cut.cancel();
-        let _ = timeout(LINGER, async { while sessions.join_next().await.is_some() {} }).await;
+        log.report();
     }
+}
+
+/// How many connections are served at a time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Capacity {
+    pub(super) connections: usize,
+    /// 0 is no limit.
+    pub(super) from_one_source: usize,
 }
 
 fn log_panic(ended: Result<(), JoinError>) {
@@ -114,6 +187,7 @@ pub(super) struct Connection {
     pub(super) peer: SocketAddr,
     /// Counts from 1; `connection` in the log.
     pub(super) number: u64,
+    pub(super) log: Arc<LogLimit>,
 }
 
 /// The next connection. What goes wrong here concerns a connection that is gone, or passes (no descriptor is free):
@@ -133,16 +207,13 @@ async fn next_connection(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
-/// Binds a listener.
-pub(super) async fn bind(address: &str) -> Result<TcpListener, Box<dyn Error>> {
-    TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}").into())
-}
-
 /// Says on stdout where connections are accepted.
 pub(super) fn announce(listener: &TcpListener) -> io::Result<()> {
     let mut stdout = io::stdout();
     writeln!(stdout, "listening on {}", listener.local_addr()?)?;
-    stdout.flush()
+    stdout.flush()?;
+    notify("READY=1");
+    Ok(())
 }
 
 /// Ends a connection in order: half-close, then read what still comes. A socket that is closed with unread bytes is
@@ -160,24 +231,35 @@ pub(super) async fn close(mut stream: TcpStream) {
 pub(super) struct Reports {
     connection: u64,
     peer: SocketAddr,
-    told: [u64; 2],
+    log: Arc<LogLimit>,
+    reported: [u64; 2],
 }
 
 impl Reports {
     pub(super) fn of(connection: &Connection) -> Self {
-        Self { connection: connection.number, peer: connection.peer, told: [0; 2] }
+        let Connection { peer, number, log, .. } = connection;
+        Self { connection: *number, peer: *peer, log: Arc::clone(log), reported: [0; 2] }
     }
 
-    pub(super) fn tell(&mut self, direction: Direction, error: Utf8Error) {
+    pub(super) fn ill_formed(&mut self, direction: Direction, error: Utf8Error) {
         let Utf8Error { offset, kind, len, .. } = error;
-        let Self { connection, peer, told } = self;
-        let told = &mut told[direction as usize];
-        *told += 1;
-        if *told <= MAX_REPORTS {
-            warn!(connection, %peer, %direction, offset, %kind, len, "{error}");
+        let Self { connection, peer, log, reported } = self;
+        let reported = &mut reported[direction as usize];
+        *reported += 1;
+        if *reported <= MAX_REPORTS {
+            log.line(peer.ip(), |held_back| {
+                warn!(connection, %peer, %direction, offset, %kind, len, held_back, "{error}");
+            });
         }
-        if *told == MAX_REPORTS {
-            warn!(connection, %peer, %direction, "further ill-formed bytes are only counted");
+        if *reported == MAX_REPORTS {
+            log.line(peer.ip(), |held_back| {
+                warn!(connection, %peer, %direction, held_back, "further ill-formed bytes are only counted");
+            });
         }
+    }
+
+    /// A line about the connection.
+    pub(super) fn line(&self, write: impl FnOnce(Option<u64>)) {
+        self.log.line(self.peer.ip(), write);
     }
 }

@@ -1,6 +1,10 @@
 //! Filters between two peers: [`Filter`] without I/O, for any proxy that has body hooks, and [`Relay`], the TCP pump
 //! around two of them.
 
+#[cfg(feature = "relay")]
+mod buffer;
+#[cfg(feature = "relay")]
+mod deadline;
 mod edit;
 mod filter;
 mod lines;
@@ -10,13 +14,15 @@ mod outcome;
 mod pump;
 #[cfg(feature = "relay")]
 mod relay;
+#[cfg(feature = "relay")]
+mod stage;
 
 pub use edit::{Edit, LineError, RejectedLine};
 pub use filter::{Filter, Verdict};
 pub use lines::LineFilter;
 #[cfg(feature = "relay")]
 #[cfg_attr(docsrs, doc(cfg(feature = "relay")))]
-pub use outcome::{Direction, End, Flow, Outcome};
+pub use outcome::{Direction, End, Flow, Observer, Outcome};
 #[cfg(feature = "relay")]
 #[cfg_attr(docsrs, doc(cfg(feature = "relay")))]
-pub use relay::Relay;
+pub use relay::{OnRefusal, Relay};

@@ -1,9 +1,10 @@
-//! What a relay tells.
+//! What a relay reports: while it runs, and at its end.
 
 use core::fmt;
 use std::io;
 
 use crate::error::Utf8Error;
+use crate::proxy::edit::RejectedLine;
 
 /// A direction of a relayed connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -30,16 +31,48 @@ impl fmt::Display for Direction {
     }
 }
 
+/// Receives what happens on a relayed connection, while it happens. Every method has a default that does nothing.
+///
+/// A closure `FnMut(Direction, Utf8Error)` is an observer of ill-formed sequences. The methods are called between
+/// system calls and must not block.
+pub trait Observer {
+    /// So many bytes were read. What is read and dropped after a rejection is not reported.
+    fn read(&mut self, _: Direction, _bytes: usize) {}
+
+    /// So many bytes were written.
+    fn written(&mut self, _: Direction, _bytes: usize) {}
+
+    /// An ill-formed sequence, repaired or not; its offset counts the bytes of its own direction.
+    fn ill_formed(&mut self, _: Direction, _: Utf8Error) {}
+
+    /// The stream is rejected; under [`report_only`](crate::proxy::Relay::report_only), it would have been.
+    fn rejected(&mut self, _: Direction) {}
+
+    /// A line does not pass; under [`report_only`](crate::proxy::Relay::report_only), it would not have passed. What
+    /// is returned is sent to whoever sent the line, between two lines of the other direction.
+    fn rejected_line(&mut self, _: Direction, _: RejectedLine) -> Option<Vec<u8>> {
+        None
+    }
+}
+
+impl<F: FnMut(Direction, Utf8Error)> Observer for F {
+    fn ill_formed(&mut self, direction: Direction, error: Utf8Error) {
+        self(direction, error);
+    }
+}
+
 /// What one direction did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Flow {
-    /// Bytes read; what is read and dropped after a refusal is not counted.
+    /// Bytes read; what is read and dropped after a rejection is not counted.
     pub read: u64,
     /// Bytes written.
     pub written: u64,
-    /// Ill-formed sequences met, repaired or not.
+    /// Ill-formed sequences, repaired or not.
     pub ill_formed: u64,
+    /// Lines that did not pass.
+    pub rejected_lines: u64,
 }
 
 /// What became of a relayed connection.
@@ -52,6 +85,9 @@ pub struct Outcome {
     pub responses: Flow,
     /// Why it ended.
     pub end: End,
+    /// The connection did not end in order: reset both sockets (`SO_LINGER` with a time of zero, then drop), so that
+    /// neither peer takes what it has read for all there was.
+    pub reset: bool,
 }
 
 /// Why a relayed connection ended.
@@ -60,12 +96,18 @@ pub struct Outcome {
 pub enum End {
     /// Both directions came to their end.
     Closed,
-    /// A direction was refused.
+    /// A direction was rejected.
     IllFormed(Direction, Utf8Error),
+    /// A direction was rejected for a line that is ill-formed or too long.
+    RejectedLine(Direction, RejectedLine),
     /// A direction could not be read or written, as when a peer resets the connection.
     Failed(Direction, io::Error),
     /// No byte was read or written in either direction for the [`idle_timeout`](crate::proxy::Relay::idle_timeout).
     Idle,
-    /// It was cut by [`run_until`](crate::proxy::Relay::run_until).
+    /// Fewer bytes moved than [`min_rate`](crate::proxy::Relay::min_rate) asks for.
+    TooSlow,
+    /// It lasted longer than [`max_duration`](crate::proxy::Relay::max_duration).
+    TooLong,
+    /// It was ended by [`run_until`](crate::proxy::Relay::run_until).
     Cancelled,
 }

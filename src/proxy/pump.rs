@@ -1,71 +1,103 @@
 //! One direction of a relay: read, filter, write, and only then read again.
 
-use core::pin::{Pin, pin};
+use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use std::io;
 
-use bytes::{Buf, Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::error::Utf8Error;
-use crate::proxy::filter::{Filter, Verdict};
-use crate::proxy::outcome::{Direction, End, Flow};
+use crate::proxy::buffer::{Buffer, HEADROOM, Size};
+use crate::proxy::edit::Edit;
+use crate::proxy::outcome::{Direction, End, Flow, Observer};
+use crate::proxy::stage::{Pending, Rejection, Stage};
 
-/// How much one direction reads at a time; its one buffer.
-const BUFFER: usize = 16 * 1024;
+/// What an ill-formed sequence costs, in bytes of good text.
+const ERROR_COST: usize = 16;
+
+/// The least that a read and a write cost, in bytes.
+const LEAST_COST: usize = 1024;
+
+/// While so many bytes of answers wait, the lines that they answer are not read.
+pub(super) const ANSWERS: usize = 64 * 1024;
+
+/// How much is read at a time from a peer whose lines are answered.
+const ANSWERED_READ: usize = 4 * 1024;
 
 /// ```text
 ///        +----------------------------------+
 ///        v                                  |
 /// ---> Read ---> Write ---> Flush ----------+
-///        |         |          |  end, refused
-///  error |         | error    +-------------> Shutdown ---> Done
-///        |         |                           ^   | refused   ^ end
-///        |         +--------> Discard <--------|---+           |
-///        |                       +-------------|---------------+
-///        +-------------------------------------+
+///        |         |          |  end
+///        |         |          +-------------> Shutdown ----> Done
+///        |         | error    |  rejected        | close      ^ end
+///        |         v          v                  v            |
+///        |       Discard <----+---------------Discard --------+
+///        | error                                              |
+///        +----------------------------------------------------+
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Read,
     Write,
     Flush,
-    /// Nothing more will be written: the half-close is handed on.
+    /// Nothing more will be written: the half-close is passed on.
     Shutdown,
-    /// What still arrives is read and dropped: closing a socket with unread bytes resets it, and a reset takes away
-    /// what its peer has not yet read of the other direction.
+    /// What still arrives is read and dropped, until the peer ends.
     Discard,
     Done,
 }
 
-/// One direction. It holds one buffer, and reads only when all of it is written: whoever does not read is not read
-/// from either.
+/// What a direction is set up with.
+#[derive(Clone, Debug)]
+pub(super) struct Setup {
+    pub(super) stage: Stage,
+    /// The bytes pass as they are, and what the stage would have done is only reported.
+    pub(super) report_only: bool,
+    /// A direction that is rejected is shut down in order.
+    pub(super) closes: bool,
+}
+
+/// One direction. It has one buffer while bytes are in flight, and none while it waits for some. It reads only when
+/// all of it is written: a peer that does not read stops the one that sends.
 #[derive(Debug)]
 pub(super) struct Pump {
     direction: Direction,
-    filter: Option<Filter>,
-    buffer: BytesMut,
-    /// What of the buffer is to be written.
-    text: Bytes,
+    setup: Setup,
+    size: Size,
+    buffer: Option<Buffer>,
+    pending: Pending,
     state: State,
     ended: bool,
+    /// The peer that is read from failed.
+    broken: bool,
     flow: Flow,
-    /// Why it stopped before its end.
     stop: Option<End>,
+    /// Answers for the peer that is written to.
+    answers: Vec<u8>,
+    /// Answers for the peer that is read from.
+    replies: Vec<u8>,
+    replied: bool,
+    /// The last byte that was taken ended a line.
+    between_lines: bool,
 }
 
 impl Pump {
-    /// Without a filter the bytes pass untouched.
-    pub(super) fn new(direction: Direction, filter: Option<Filter>) -> Self {
+    pub(super) fn new(direction: Direction, setup: Setup) -> Self {
         Self {
             direction,
-            filter,
-            buffer: BytesMut::new(),
-            text: Bytes::new(),
+            setup,
+            size: Size::Small,
+            buffer: None,
+            pending: Pending::default(),
             state: State::Read,
             ended: false,
+            broken: false,
             flow: Flow::default(),
             stop: None,
+            answers: Vec::new(),
+            replies: Vec::new(),
+            replied: false,
+            between_lines: true,
         }
     }
 
@@ -86,102 +118,220 @@ impl Pump {
         self.stop.is_some() && matches!(self.state, State::Discard | State::Done)
     }
 
+    /// Whether the peer that it reads from failed, so that the other direction cannot be delivered.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
     /// Why it stopped before its end.
     pub(super) fn into_stop(self) -> Option<End> {
         self.stop
     }
 
-    /// Goes as far as the two sides let it.
-    pub(super) fn poll<R, W>(
+    /// Moves answers to rejected lines from one direction to the other.
+    pub(super) fn collect_replies(&mut self, other: &mut Self) -> bool {
+        let some = !self.replies.is_empty();
+        if other.ended || other.stop.is_some() {
+            self.replies = Vec::new();
+        } else {
+            other.answers.append(&mut self.replies);
+        }
+        some
+    }
+
+    /// How many bytes of answers wait.
+    pub(super) fn waiting_answers(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// Goes from one read to the next. Ready with what that cost, in bytes.
+    pub(super) fn poll_cycle<R, W>(
         &mut self,
         cx: &mut Context<'_>,
         from: &mut R,
         to: &mut W,
-        report: &mut impl FnMut(Direction, Utf8Error),
-    ) -> Poll<()>
+        observer: &mut impl Observer,
+    ) -> Poll<usize>
     where
         R: AsyncRead + Unpin,
         W: AsyncWrite + Unpin,
     {
+        let (read, ill_formed) = (self.flow.read, self.flow.ill_formed);
         loop {
             self.state = match self.state {
-                State::Read => ready!(self.poll_read(cx, from, report)),
-                State::Write => ready!(self.poll_write(cx, to)),
-                State::Flush => ready!(self.poll_flush(cx, to)),
+                State::Read => ready!(self.poll_read(cx, from, observer)),
+                State::Write => ready!(self.poll_write(cx, to, observer)),
+                State::Flush => {
+                    let next = ready!(self.poll_flush(cx, to));
+                    if next == State::Read {
+                        self.state = next;
+                        break;
+                    }
+                    next
+                }
                 State::Shutdown => ready!(self.poll_shutdown(cx, to)),
-                State::Discard => ready!(self.poll_discard(cx, from)),
-                State::Done => return Poll::Ready(()),
+                State::Discard => {
+                    self.state = ready!(self.poll_discard(cx, from));
+                    break;
+                }
+                State::Done => return Poll::Pending,
             };
         }
+        let cost =
+            (self.flow.read - read) as usize + (self.flow.ill_formed - ill_formed) as usize * ERROR_COST;
+        Poll::Ready(cost.max(LEAST_COST))
+    }
+
+    /// Reads into a buffer, which is returned if there is nothing to read.
+    fn poll_into_buffer<R: AsyncRead + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        from: &mut R,
+    ) -> Poll<io::Result<usize>> {
+        let mut buffer = self.buffer.take().unwrap_or_else(|| Buffer::take(self.size));
+        let end = if self.replied { HEADROOM + ANSWERED_READ } else { buffer.len() };
+        let mut room = ReadBuf::new(&mut buffer[HEADROOM..end]);
+        let Poll::Ready(result) = Pin::new(from).poll_read(cx, &mut room) else {
+            self.pending.release();
+            return Poll::Pending;
+        };
+        let read = room.filled().len();
+        self.buffer = Some(buffer);
+        Poll::Ready(result.map(|()| read))
     }
 
     fn poll_read<R: AsyncRead + Unpin>(
         &mut self,
         cx: &mut Context<'_>,
         from: &mut R,
-        report: &mut impl FnMut(Direction, Utf8Error),
+        observer: &mut impl Observer,
     ) -> Poll<State> {
-        // The text that was split off has been dropped: this takes the same memory again.
-        self.buffer.reserve(BUFFER);
-        match ready!(pin!(from.read_buf(&mut self.buffer)).poll(cx)) {
+        if !self.answers.is_empty() && self.pending.answer(&[], &mut self.answers, self.between_lines) {
+            return Poll::Ready(State::Write);
+        }
+        match ready!(self.poll_into_buffer(cx, from)) {
             Ok(read) => {
                 self.flow.read += read as u64;
+                observer.read(self.direction, read);
                 self.ended = read == 0;
-                self.take_chunk(report);
+                let ill_formed = self.flow.ill_formed;
+                self.take_chunk(read, observer);
+                let dense = (self.flow.ill_formed - ill_formed) as usize * ERROR_COST > read;
+                // The buffer in use is returned when it is written.
+                self.size = match self.size {
+                    Size::Small if read == Size::Small.bytes() && !dense => Size::Big,
+                    Size::Big if read < Size::Small.bytes() || dense => Size::Small,
+                    size => size,
+                };
                 Poll::Ready(State::Write)
             }
             Err(error) => {
-                // A stream that breaks off inside a character is told like one that ends there. Its repair is not
+                // A stream that breaks off inside a character is reported like one that ends there. Its repair is not
                 // delivered: the other side must not take this for an end in order.
                 self.ended = true;
-                self.take_chunk(report);
-                self.text = Bytes::new();
+                self.take_chunk(0, observer);
+                self.pending.clear();
+                self.buffer = None;
+                self.broken = true;
                 self.stop = Some(End::Failed(self.direction, error));
-                Poll::Ready(State::Shutdown)
+                Poll::Ready(State::Done)
             }
         }
     }
 
     /// Filters what was read.
-    fn take_chunk(&mut self, report: &mut impl FnMut(Direction, Utf8Error)) {
-        let mut body = Some(self.buffer.split().freeze());
-        if let Some(filter) = &mut self.filter {
-            let ill_formed = &mut self.flow.ill_formed;
-            let verdict = filter.filter_with(&mut body, self.ended, |error| {
-                *ill_formed += 1;
-                report(self.direction, error);
-            });
-            if let Verdict::Reject(error) = verdict {
-                self.stop = Some(End::IllFormed(self.direction, error));
+    fn take_chunk(&mut self, read: usize, observer: &mut impl Observer) {
+        let Self { direction, setup, pending, flow, replies, .. } = self;
+        let direction = *direction;
+        let mut buffer = self.buffer.take();
+        let bytes: &mut [u8] = buffer.as_deref_mut().unwrap_or_default();
+        let (head, slice) = bytes.split_at_mut(HEADROOM.min(bytes.len()));
+        let slice = &slice[..read];
+        let result = setup.stage.take(slice, self.ended, |edit| match edit {
+            Edit::Pass(_) | Edit::Insert(_) if setup.report_only => {}
+            Edit::Pass(range) => pending.pass(head, slice, range),
+            Edit::Insert(bytes) => pending.insert(head, slice, bytes),
+            Edit::IllFormed(error) => {
+                flow.ill_formed += 1;
+                observer.ill_formed(direction, error);
+            }
+            Edit::LineRejected(line) => {
+                flow.rejected_lines += 1;
+                if let Some(reply) = observer.rejected_line(direction, line)
+                    && !setup.report_only
+                {
+                    replies.extend_from_slice(&reply);
+                }
+            }
+        });
+        if setup.report_only && read > 0 {
+            pending.pass(head, slice, 0..read);
+        }
+        self.replied |= !self.replies.is_empty();
+        if let Err(rejection) = result {
+            observer.rejected(direction);
+            if self.setup.report_only {
+                self.setup.stage = Stage::Untouched;
+            } else {
+                self.stop = Some(match rejection {
+                    Rejection::IllFormed(error) => End::IllFormed(direction, error),
+                    Rejection::Line(line) => End::RejectedLine(direction, line),
+                });
             }
         }
-        self.text = body.unwrap_or_default();
+        let bytes: &[u8] = buffer.as_deref().unwrap_or_default();
+        if !self.answers.is_empty() {
+            self.pending.answer(bytes, &mut self.answers, self.between_lines);
+        }
+        if let Some(&last) = self.pending.bytes(bytes).last() {
+            self.between_lines = last == b'\n';
+        }
+        self.buffer = buffer;
     }
 
-    fn poll_write<W: AsyncWrite + Unpin>(&mut self, cx: &mut Context<'_>, to: &mut W) -> Poll<State> {
-        while !self.text.is_empty() {
-            match ready!(Pin::new(&mut *to).poll_write(cx, &self.text)) {
+    fn poll_write<W: AsyncWrite + Unpin>(
+        &mut self,
+        cx: &mut Context<'_>,
+        to: &mut W,
+        observer: &mut impl Observer,
+    ) -> Poll<State> {
+        while !self.pending.is_empty() {
+            let text = self.pending.bytes(self.buffer.as_deref().unwrap_or_default());
+            match ready!(Pin::new(&mut *to).poll_write(cx, text)) {
                 Ok(0) => return Poll::Ready(self.fail(io::ErrorKind::WriteZero.into(), State::Discard)),
                 Ok(written) => {
                     self.flow.written += written as u64;
-                    self.text.advance(written);
+                    observer.written(self.direction, written);
+                    self.pending.advance(written);
                 }
                 Err(error) => return Poll::Ready(self.fail(error, State::Discard)),
             }
         }
-        self.text = Bytes::new();
+        self.pending.clear();
+        if self.buffer.as_ref().is_some_and(|buffer| buffer.len() != HEADROOM + self.size.bytes()) {
+            self.buffer = None;
+        }
         Poll::Ready(State::Flush)
     }
 
     fn poll_flush<W: AsyncWrite + Unpin>(&mut self, cx: &mut Context<'_>, to: &mut W) -> Poll<State> {
         Poll::Ready(match ready!(Pin::new(to).poll_flush(cx)) {
             Err(error) => self.fail(error, State::Discard),
+            Ok(()) if self.stop.is_some() && !self.setup.closes => {
+                if self.ended {
+                    State::Done
+                } else {
+                    State::Discard
+                }
+            }
             Ok(()) if self.ended || self.stop.is_some() => State::Shutdown,
             Ok(()) => State::Read,
         })
     }
 
     fn poll_shutdown<W: AsyncWrite + Unpin>(&mut self, cx: &mut Context<'_>, to: &mut W) -> Poll<State> {
+        self.buffer = None;
+        self.pending.release();
         let next = if self.ended { State::Done } else { State::Discard };
         Poll::Ready(match ready!(Pin::new(to).poll_shutdown(cx)) {
             // It is closed already.
@@ -192,17 +342,19 @@ impl Pump {
     }
 
     fn poll_discard<R: AsyncRead + Unpin>(&mut self, cx: &mut Context<'_>, from: &mut R) -> Poll<State> {
-        self.buffer.clear();
-        self.buffer.reserve(BUFFER);
-        match ready!(pin!(from.read_buf(&mut self.buffer)).poll(cx)) {
-            Ok(0) | Err(_) => Poll::Ready(State::Done),
-            Ok(_) => Poll::Ready(State::Discard),
-        }
+        Poll::Ready(match ready!(self.poll_into_buffer(cx, from)) {
+            Ok(0) => State::Done,
+            Ok(_) => State::Discard,
+            Err(_) => {
+                self.broken = true;
+                State::Done
+            }
+        })
     }
 
     /// The first reason counts.
     fn fail(&mut self, error: io::Error, next: State) -> State {
-        self.text = Bytes::new();
+        self.pending.clear();
         self.stop.get_or_insert(End::Failed(self.direction, error));
         next
     }

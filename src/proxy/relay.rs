@@ -2,28 +2,38 @@
 
 use core::future::{Future, pending, poll_fn};
 use core::pin::pin;
-use core::task::Poll;
+use core::task::{Context, Poll};
 use core::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until};
 
-use crate::error::Utf8Error;
+use crate::proxy::deadline::{Deadline, Limits};
 use crate::proxy::filter::Filter;
-use crate::proxy::outcome::{Direction, End, Flow, Outcome};
-use crate::proxy::pump::Pump;
+use crate::proxy::lines::LineFilter;
+use crate::proxy::outcome::{Direction, End, Observer, Outcome};
+use crate::proxy::pump::{ANSWERS, Pump, Setup};
+use crate::proxy::stage::Stage;
 use crate::text::TextDecoder;
+
+/// The work of one poll, in bytes; then other tasks have their turn.
+const TURN: usize = 256 * 1024;
 
 /// Relays bytes between a client and an upstream server, through a [`Filter`] for each direction.
 ///
-/// - Bytes are forwarded as they arrive, whole characters only.
-/// - The end of one direction is handed on as a half-close; the other direction goes on.
-/// - Back-pressure is kept: a direction has one buffer of 16 KiB, and reads again only when all of it was written.
-///   A repair can make the text of one buffer at most four times as long; nothing else is buffered.
-/// - A direction that is refused ([`ErrorPolicy::Strict`](crate::ErrorPolicy)) delivers all good bytes before the
-///   ill-formed sequence, flushes, and shuts its side down in order. The other direction then has the time of
-///   [`linger`](Self::linger) to end by itself, so that the answers to what was good arrive.
-/// - A direction that breaks off (a reset) ends in the same way.
+/// - Bytes are forwarded as they arrive, whole characters only; with [`hold_lines`](Self::hold_lines) or
+///   [`lines`](Self::lines), whole lines only.
+/// - The end of one direction is passed on as a half-close; the other direction goes on.
+/// - Back-pressure is kept: a direction has one buffer of 16 KiB, or of 64 KiB while a peer fills it, and reads again
+///   only when all of it was written. A repair can make the text of one buffer at most four times as long. While a
+///   connection waits for bytes it has no buffer.
+/// - A direction that is rejected ([`ErrorPolicy::Strict`](crate::ErrorPolicy)) delivers all good bytes before the
+///   ill-formed sequence. The other direction then has the time of [`linger`](Self::linger) to end by itself, so that
+///   the answers to what was good arrive. Then both sockets are to be reset ([`Outcome::reset`]), unless
+///   [`on_refusal`](Self::on_refusal) is set to [`OnRefusal::Close`].
+/// - A peer that fails (a reset) ends both directions, and the other peer is to be reset.
+/// - A poll does a bounded amount of work, in bytes, and both directions get turns.
 ///
 /// One `Relay` serves any number of connections.
 ///
@@ -52,10 +62,22 @@ use crate::text::TextDecoder;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Relay {
-    requests: Option<Filter>,
-    responses: Option<Filter>,
-    idle_timeout: Option<Duration>,
+    requests: Setup,
+    responses: Setup,
+    limits: Limits,
     linger: Duration,
+}
+
+/// How a connection ends of which a direction was rejected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnRefusal {
+    /// Both peers are reset: nobody takes what was delivered for all there was.
+    #[default]
+    Reset,
+    /// The direction is shut down in order after its good bytes: a peer that acts on the end of its input acts on a part
+    /// of it.
+    Close,
 }
 
 impl Default for Relay {
@@ -65,62 +87,114 @@ impl Default for Relay {
 }
 
 impl Relay {
-    /// Refuses ill-formed text in both directions and keeps the BOM.
+    /// Rejects ill-formed text in both directions and keeps the BOM.
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new())
     }
 
     /// Filters both directions with the policies of this decoder.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
+        const fn setup(decoder: TextDecoder) -> Setup {
+            Setup { stage: Stage::Text(Filter::with_decoder(decoder)), report_only: false, closes: false }
+        }
         Self {
-            requests: Some(Filter::with_decoder(decoder)),
-            responses: Some(Filter::with_decoder(decoder)),
-            idle_timeout: None,
+            requests: setup(decoder),
+            responses: setup(decoder),
+            limits: Limits { idle_timeout: None, min_rate: 0, max_duration: None },
             linger: Duration::from_secs(1),
         }
     }
 
-    /// Filters only this direction: the bytes of the other one pass untouched.
+    /// Filters both directions with this filter: only whole lines pass, and a line that is ill-formed or too long is left
+    /// out. What [`Observer::rejected_line`] returns is sent to whoever sent the line.
     #[must_use]
-    pub fn only(self, direction: Direction) -> Self {
+    pub fn lines(mut self, filter: LineFilter) -> Self {
+        self.requests.stage = Stage::Lines(filter.clone());
+        self.responses.stage = Stage::Lines(filter);
+        self
+    }
+
+    /// [`lines`](Self::lines) with a filter that ends the stream at the first such line: nothing of the line is
+    /// delivered, so that no server acts on a part of it.
+    #[must_use]
+    pub fn hold_lines(self, filter: LineFilter) -> Self {
+        self.lines(filter.stop())
+    }
+
+    /// Filters only this direction, after all other settings: the bytes of the other one pass untouched.
+    #[must_use]
+    pub fn only(mut self, direction: Direction) -> Self {
         match direction {
-            Direction::Requests => Self { responses: None, ..self },
-            Direction::Responses => Self { requests: None, ..self },
+            Direction::Requests => self.responses.stage = Stage::Untouched,
+            Direction::Responses => self.requests.stage = Stage::Untouched,
         }
+        self
+    }
+
+    /// Lets all bytes pass as they are, and reports what would have been done. A direction that would have been
+    /// rejected is not looked at any more.
+    #[must_use]
+    pub const fn report_only(mut self) -> Self {
+        self.requests.report_only = true;
+        self.responses.report_only = true;
+        self
+    }
+
+    /// Sets how a connection ends of which a direction was rejected.
+    #[must_use]
+    pub fn on_refusal(mut self, on_refusal: OnRefusal) -> Self {
+        let closes = on_refusal == OnRefusal::Close;
+        self.requests.closes = closes;
+        self.responses.closes = closes;
+        self
     }
 
     /// Ends a connection on which nothing moved for this time. A peer that does not read moves nothing. Unlimited
     /// unless it is set.
     #[must_use]
-    pub const fn idle_timeout(self, idle_timeout: Duration) -> Self {
-        Self { idle_timeout: Some(idle_timeout), ..self }
+    pub const fn idle_timeout(mut self, idle_timeout: Duration) -> Self {
+        self.limits.idle_timeout = Some(idle_timeout);
+        self
     }
 
-    /// How long a connection goes on after the refusal or the failure of one direction; a second unless it is set.
+    /// Ends a connection on which fewer bytes per second are read and written, in both directions together and on the
+    /// average of ten seconds. Unlimited unless it is set.
     #[must_use]
-    pub const fn linger(self, linger: Duration) -> Self {
-        Self { linger, ..self }
+    pub const fn min_rate(mut self, bytes_per_second: u64) -> Self {
+        self.limits.min_rate = bytes_per_second;
+        self
     }
 
-    /// Relays until both directions have ended. Every ill-formed sequence, repaired or not, goes to `report` when it
-    /// is met; its offset counts the bytes of its own direction.
+    /// Ends a connection after this time. Unlimited unless it is set.
+    #[must_use]
+    pub const fn max_duration(mut self, max_duration: Duration) -> Self {
+        self.limits.max_duration = Some(max_duration);
+        self
+    }
+
+    /// How long a connection goes on after the rejection of one direction, or after a peer that takes no more bytes; a
+    /// second unless it is set.
+    #[must_use]
+    pub const fn linger(mut self, linger: Duration) -> Self {
+        self.linger = linger;
+        self
+    }
+
+    /// Relays until both directions have ended. What happens is reported to the observer, which may be a closure that
+    /// takes each ill-formed sequence, repaired or not.
     ///
-    /// Whatever the end is, the connection is over: the caller closes both streams by dropping them.
+    /// Whatever the end is, the connection is over: the caller closes both streams by dropping them, and resets them
+    /// before if [`Outcome::reset`] says so.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future cuts the connection: bytes that were read and not yet written are lost.
-    pub async fn run<C, U>(
-        &self,
-        client: &mut C,
-        upstream: &mut U,
-        report: impl FnMut(Direction, Utf8Error),
-    ) -> Outcome
+    pub async fn run<C, U>(&self, client: &mut C, upstream: &mut U, observer: impl Observer) -> Outcome
     where
         C: AsyncRead + AsyncWrite + Unpin,
         U: AsyncRead + AsyncWrite + Unpin,
     {
-        self.run_until(client, upstream, report, pending()).await
+        self.run_until(client, upstream, observer, pending()).await
     }
 
     /// [`run`](Self::run) that is cut, wherever it stands, when `cancelled` completes.
@@ -134,7 +208,7 @@ impl Relay {
         &self,
         client: &mut C,
         upstream: &mut U,
-        mut report: impl FnMut(Direction, Utf8Error),
+        mut observer: impl Observer,
         cancelled: impl Future<Output = ()>,
     ) -> Outcome
     where
@@ -144,37 +218,47 @@ impl Relay {
         let mut requests = Pump::new(Direction::Requests, self.requests.clone());
         let mut responses = Pump::new(Direction::Responses, self.responses.clone());
         let mut first = None;
-        let mut deadline = Deadline::new(self.idle_timeout);
+        let start = Instant::now();
+        let mut deadline = Deadline::new(self.limits, start);
         let mut cancelled = pin!(cancelled);
-        let mut timer = pin!(sleep_until(deadline.wake));
+        let mut timer = pin!(sleep_until(start + FAR));
 
         let end = poll_fn(|cx| {
-            let _ = requests.poll(cx, client, upstream, &mut report);
-            let _ = responses.poll(cx, upstream, client, &mut report);
-
+            // What ends a connection comes first, so that no traffic can hold it up.
+            if cancelled.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(End::Cancelled);
+            }
+            if let Some(end) = deadline.check(moved(&requests, &responses), Instant::now()) {
+                return Poll::Ready(end);
+            }
+            let used_up = poll_turns(cx, &mut requests, &mut responses, client, upstream, &mut observer);
             if first.is_none() {
                 first =
                     [&requests, &responses].into_iter().find(|pump| pump.has_stopped()).map(Pump::direction);
                 if first.is_some() {
-                    deadline.linger(self.linger);
+                    deadline.linger(self.linger, Instant::now());
                 }
             }
-            if requests.is_done() && responses.is_done() {
+            let broken = requests.is_broken() || responses.is_broken();
+            if broken || (requests.is_done() && responses.is_done()) {
                 return Poll::Ready(End::Closed);
             }
-            if cancelled.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(End::Cancelled);
+            if used_up {
+                // Unlike a plain wake-up, this lets the runtime look for what happened on other sockets.
+                let _ = pin!(yield_now()).poll(cx);
+                return Poll::Pending;
             }
-            let moved = |flow: Flow| flow.read + flow.written;
-            deadline.see(moved(requests.flow()) + moved(responses.flow()));
-            if deadline.wake < timer.deadline() {
-                timer.as_mut().reset(deadline.wake);
+            let now = Instant::now();
+            if let Some(end) = deadline.check(moved(&requests, &responses), now) {
+                return Poll::Ready(end);
+            }
+            let wake = deadline.next().unwrap_or(start + FAR);
+            // A timer that fires early is set again; most never fire.
+            if wake < timer.deadline() || timer.deadline() <= now {
+                timer.as_mut().reset(wake);
             }
             while timer.as_mut().poll(cx).is_ready() {
-                if deadline.wake <= timer.deadline() {
-                    return Poll::Ready(End::Idle);
-                }
-                timer.as_mut().reset(deadline.wake);
+                timer.as_mut().reset(wake.max(now + Duration::from_millis(1)));
             }
             Poll::Pending
         })
@@ -186,41 +270,59 @@ impl Relay {
             _ => [requests, responses],
         };
         let end = first.into_stop().or(second.into_stop()).unwrap_or(end);
-        Outcome { requests: requested, responses: responded, end }
+        let reset = match end {
+            End::Closed => false,
+            End::IllFormed(..) | End::RejectedLine(..) => !self.requests.closes,
+            _ => true,
+        };
+        Outcome { requests: requested, responses: responded, end, reset }
     }
 }
 
-/// When a connection is over though nothing ended it.
-struct Deadline {
-    idle_timeout: Option<Duration>,
-    moved: u64,
-    lingers: bool,
-    wake: Instant,
+/// Bytes read and written.
+fn moved(requests: &Pump, responses: &Pump) -> u64 {
+    [requests.flow(), responses.flow()].iter().map(|flow| flow.read + flow.written).sum()
 }
 
-impl Deadline {
-    fn new(idle_timeout: Option<Duration>) -> Self {
-        Self { idle_timeout, moved: 0, lingers: false, wake: after(idle_timeout) }
-    }
+/// A time that nobody lives to see.
+const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 
-    /// How much has moved so far.
-    fn see(&mut self, moved: u64) {
-        if moved != self.moved && !self.lingers {
-            self.moved = moved;
-            self.wake = after(self.idle_timeout);
+/// Lets both directions take turns until neither can go on, or the work of one poll is done.
+fn poll_turns<C, U>(
+    cx: &mut Context<'_>,
+    requests: &mut Pump,
+    responses: &mut Pump,
+    client: &mut C,
+    upstream: &mut U,
+    observer: &mut impl Observer,
+) -> bool
+where
+    C: AsyncRead + AsyncWrite + Unpin,
+    U: AsyncRead + AsyncWrite + Unpin,
+{
+    let mut budget = TURN;
+    let (mut request_ready, mut response_ready) = (true, true);
+    while request_ready || response_ready {
+        if request_ready {
+            match requests.poll_cycle(cx, client, upstream, observer) {
+                Poll::Ready(cost) => budget = budget.saturating_sub(cost),
+                Poll::Pending => request_ready = false,
+            }
+            response_ready |= requests.collect_replies(responses);
+        }
+        if response_ready {
+            match responses.poll_cycle(cx, upstream, client, observer) {
+                Poll::Ready(cost) => budget = budget.saturating_sub(cost),
+                Poll::Pending => response_ready = false,
+            }
+            request_ready |= responses.collect_replies(requests);
+        }
+        // Whoever does not read the answers is not read from.
+        request_ready &= responses.waiting_answers() < ANSWERS;
+        response_ready &= requests.waiting_answers() < ANSWERS;
+        if budget == 0 {
+            return true;
         }
     }
-
-    /// The connection has this long to end, and no longer than it may be idle.
-    fn linger(&mut self, linger: Duration) {
-        self.lingers = true;
-        self.wake = self.wake.min(after(Some(linger)));
-    }
-}
-
-/// Now and this much more; a time that nobody sees if there is none, or if the clock does not reach that far.
-fn after(duration: Option<Duration>) -> Instant {
-    const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
-    let now = Instant::now();
-    duration.and_then(|duration| now.checked_add(duration)).unwrap_or_else(|| now + FAR)
+    false
 }

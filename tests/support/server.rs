@@ -1,7 +1,7 @@
 //! `proxy` and `serve` as a socket sees them: their start, their answers, their end.
 
 use core::time::Duration;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle, sleep};
@@ -26,7 +26,12 @@ enum Stderr {
 impl Server {
     /// Starts it on a free port, with logs as JSON.
     pub fn start(args: &[&str]) -> Self {
-        Self::launch(program(args), |mut stderr| {
+        Self::start_command(program(args))
+    }
+
+    /// [`start`](Self::start), for a command with an environment of its own.
+    pub fn start_command(command: Command) -> Self {
+        Self::launch(command, |mut stderr| {
             Stderr::Collected(thread::spawn(move || {
                 let mut log = String::new();
                 stderr.read_to_string(&mut log).unwrap();
@@ -64,13 +69,22 @@ impl Server {
 
     /// What it answers to these writes and a half-close.
     pub fn ask(&self, chunks: &[&[u8]]) -> String {
+        read_all(&mut self.tell(chunks))
+    }
+
+    /// What it answers before it resets the connection.
+    pub fn ask_and_be_reset(&self, chunks: &[&[u8]]) -> String {
+        read_to_reset(&mut self.tell(chunks))
+    }
+
+    fn tell(&self, chunks: &[&[u8]]) -> TcpStream {
         let mut client = self.connect();
         for chunk in chunks {
             client.write_all(chunk).unwrap();
             sleep(Duration::from_millis(2));
         }
         client.shutdown(Shutdown::Write).unwrap();
-        read_all(&mut client)
+        client
     }
 
     pub fn signal(&self, name: &str) {
@@ -124,6 +138,14 @@ impl Drop for Server {
 pub fn read_all(client: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     client.read_to_end(&mut answer).expect("an end in order, in time");
+    String::from_utf8(answer).unwrap()
+}
+
+/// What comes before a reset.
+pub fn read_to_reset(client: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    let end = client.read_to_end(&mut answer).expect_err("a reset, not an end in order");
+    assert_eq!(end.kind(), ErrorKind::ConnectionReset);
     String::from_utf8(answer).unwrap()
 }
 

@@ -1,0 +1,202 @@
+//! How much one address, and all of them, may have: connections, and lines of the log.
+
+use core::net::{IpAddr, Ipv6Addr};
+use core::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use tracing::warn;
+
+/// How often the lines that were held back are counted in the log.
+pub(super) const HELD_BACK_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Addresses whose lines are counted; the others share what is left of the global rate.
+const MAX_ADDRESSES: usize = 4096;
+
+/// Lines that an address may have at once, in seconds of its rate.
+const BURST: f64 = 10.0;
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Who an address is: of IPv6, its /64 network.
+fn source(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+        address => address,
+    }
+}
+
+/// Open connections by address.
+#[derive(Clone, Debug)]
+pub(super) struct Sources {
+    most: usize,
+    open: Arc<Mutex<HashMap<IpAddr, usize>>>,
+}
+
+impl Sources {
+    /// So many from each address; 0 is no limit.
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, open: Arc::default() }
+    }
+
+    /// A place for one more connection, if there is one. Dropping it frees the place.
+    pub(super) fn enter(&self, address: IpAddr) -> Option<Source> {
+        let address = source(address);
+        if self.most > 0 {
+            let mut open = lock(&self.open);
+            let count = open.entry(address).or_default();
+            if *count >= self.most {
+                return None;
+            }
+            *count += 1;
+        }
+        Some(Source { sources: self.clone(), address })
+    }
+}
+
+/// A place of an open connection.
+#[derive(Debug)]
+pub(super) struct Source {
+    sources: Sources,
+    address: IpAddr,
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        let mut open = lock(&self.sources.open);
+        if let Some(count) = open.get_mut(&self.address) {
+            *count -= 1;
+            if *count == 0 {
+                open.remove(&self.address);
+            }
+        }
+    }
+}
+
+/// Tokens that come at a rate, up to a burst.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    tokens: f64,
+    filled: Instant,
+    held_back: u64,
+}
+
+impl Bucket {
+    fn new(rate: f64, now: Instant) -> Self {
+        Self { tokens: rate * BURST, filled: now, held_back: 0 }
+    }
+
+    fn fill(&mut self, rate: f64, now: Instant) {
+        let passed = now.saturating_duration_since(self.filled).as_secs_f64();
+        self.tokens = (self.tokens + passed * rate).min(rate * BURST);
+        self.filled = now;
+    }
+}
+
+/// Limits the lines about connections: for each address, and for all of them.
+#[derive(Debug)]
+pub(super) struct LogLimit {
+    rate: f64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    all: Bucket,
+    addresses: HashMap<IpAddr, Bucket>,
+    /// Since the last report.
+    held_back: u64,
+}
+
+impl LogLimit {
+    /// So many lines a second, and a tenth of it for each address.
+    pub(super) fn new(rate: usize) -> Arc<Self> {
+        let rate = rate as f64;
+        let state = State { all: Bucket::new(rate, Instant::now()), addresses: HashMap::new(), held_back: 0 };
+        Arc::new(Self { rate, state: Mutex::new(state) })
+    }
+
+    /// Writes a line about this address, or counts it. `write` takes how many were held back since the last line
+    /// about the address.
+    pub(super) fn line(&self, address: IpAddr, write: impl FnOnce(Option<u64>)) {
+        if let Ok(held_back) = self.take(source(address), Instant::now()) {
+            write((held_back > 0).then_some(held_back));
+        }
+    }
+
+    fn take(&self, address: IpAddr, now: Instant) -> Result<u64, ()> {
+        let (all_rate, one_rate) = (self.rate, self.rate / 10.0);
+        let State { all, addresses, held_back } = &mut *lock(&self.state);
+        all.fill(all_rate, now);
+        if addresses.len() >= MAX_ADDRESSES && !addresses.contains_key(&address) {
+            // A full bucket says nothing that a new one does not.
+            addresses.retain(|_, bucket| {
+                bucket.fill(one_rate, now);
+                bucket.tokens < one_rate * BURST || bucket.held_back > 0
+            });
+            if addresses.len() >= MAX_ADDRESSES {
+                addresses.clear();
+            }
+        }
+        let one = addresses.entry(address).or_insert_with(|| Bucket::new(one_rate, now));
+        one.fill(one_rate, now);
+        if one.tokens < 1.0 || all.tokens < 1.0 {
+            one.held_back += 1;
+            *held_back += 1;
+            return Err(());
+        }
+        one.tokens -= 1.0;
+        all.tokens -= 1.0;
+        Ok(core::mem::take(&mut one.held_back))
+    }
+
+    /// Counts in the log what was held back since the last time.
+    pub(super) fn report(&self) {
+        let lines = core::mem::take(&mut lock(&self.state).held_back);
+        if lines > 0 {
+            warn!(lines, "log lines about connections were held back");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xDB8, 0, 1, 0, 0, 0, 1));
+    const B: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xDB8, 0, 1, 2, 2, 2, 2));
+    const C: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xDB8, 0, 2, 0, 0, 0, 1));
+
+    #[test]
+    fn an_address_has_so_many_connections_and_its_network_no_more() {
+        let sources = Sources::new(2);
+        let first = sources.enter(A).unwrap();
+        let _second = sources.enter(B).unwrap();
+        assert!(sources.enter(A).is_none() && sources.enter(C).is_some());
+        drop(first);
+        assert!(sources.enter(A).is_some());
+        assert!((0..100).all(|_| Sources::new(0).enter(A).is_some()));
+        assert_eq!(lock(&sources.open).len(), 1, "who is gone is forgotten");
+    }
+
+    #[test]
+    fn one_address_cannot_use_up_the_log_and_all_of_them_are_limited() {
+        let limit = LogLimit::new(200);
+        let start = Instant::now();
+        let address = |n: u64| IpAddr::V6(Ipv6Addr::from(u128::from(n) << 64));
+        let passed = (0..10_000).filter(|_| limit.take(source(A), start).is_ok()).count();
+        assert_eq!(passed, 200, "ten seconds of a tenth of the rate");
+        assert_eq!(limit.take(source(C), start), Ok(0), "another address still has its lines");
+        let later = start + Duration::from_secs(1);
+        assert_eq!(limit.take(source(A), later), Ok(9_800), "the next line counts what was held back");
+        let passed = (0..100_000).filter(|&n| limit.take(address(n), later).is_ok()).count();
+        assert!((1_700..=2_000).contains(&passed), "{passed}");
+        assert!(lock(&limit.state).addresses.len() <= MAX_ADDRESSES);
+    }
+}

@@ -1,0 +1,110 @@
+//! What the operating system is asked for: sockets, descriptors, the service manager.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+use std::io;
+
+use socket2::SockRef;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+
+/// A listener with a queue of this length.
+pub(super) fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // Elsewhere it would let two programs share a port.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(backlog)
+}
+
+/// Lets the socket be reset when it is dropped: its peer learns that the connection did not end in order.
+pub(super) fn reset(stream: &TcpStream) {
+    // A socket that does not take the option is one that is gone already.
+    let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+}
+
+/// Raises the soft limit of open files as far as the hard one lets it, up to `wanted`. The limit then, if there is one.
+#[cfg(unix)]
+pub(super) fn descriptor_limit(wanted: usize) -> Option<usize> {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    let limit = getrlimit(Resource::Nofile);
+    let now = limit.current?;
+    let wanted = (wanted as u64).min(limit.maximum.unwrap_or(u64::MAX));
+    if wanted <= now {
+        return Some(now as usize);
+    }
+    let raised = Rlimit { current: Some(wanted), maximum: limit.maximum };
+    let limit = if setrlimit(Resource::Nofile, raised).is_ok() { wanted } else { now };
+    Some(limit as usize)
+}
+
+/// Elsewhere there is no such limit.
+#[cfg(not(unix))]
+pub(super) fn descriptor_limit(_: usize) -> Option<usize> {
+    None
+}
+
+/// Sends a state to the service manager that started the program, if one did (`sd_notify(3)`).
+#[cfg(unix)]
+pub(super) fn notify(state: &str) {
+    use std::os::unix::net::UnixDatagram;
+
+    let Some(path) = std::env::var_os("NOTIFY_SOCKET").filter(|path| !path.is_empty()) else { return };
+    let sent = UnixDatagram::unbound().and_then(|socket| {
+        #[cfg(target_os = "linux")]
+        if let Some(name) = path.as_encoded_bytes().strip_prefix(b"@") {
+            use std::os::linux::net::SocketAddrExt;
+            let address = std::os::unix::net::SocketAddr::from_abstract_name(name)?;
+            return socket.send_to_addr(state.as_bytes(), &address);
+        }
+        socket.send_to(state.as_bytes(), path)
+    });
+    if let Err(error) = sent {
+        tracing::warn!(%error, "cannot notify the service manager");
+    }
+}
+
+/// Elsewhere there is no such manager.
+#[cfg(not(unix))]
+pub(super) fn notify(_: &str) {}
+
+/// Whether this is an address of this machine.
+pub(super) fn is_own(address: SocketAddr) -> bool {
+    std::net::UdpSocket::bind((address.ip(), 0)).is_ok()
+}
+
+/// Waits until the peer's kernel has all that was written: a reset discards what was not sent. Gives up if nothing moves
+/// for `patience`.
+pub(super) async fn delivered(stream: &TcpStream, patience: Duration) {
+    const STEP: Duration = Duration::from_millis(5);
+    let (mut waited, mut before) = (Duration::ZERO, None);
+    while let Some(unsent) = unsent(stream).filter(|unsent| *unsent != (0, 0)) {
+        if before != Some(unsent) {
+            (waited, before) = (Duration::ZERO, Some(unsent));
+        }
+        if waited >= patience {
+            return;
+        }
+        tokio::time::sleep(STEP).await;
+        waited += STEP;
+    }
+}
+
+/// Segments that are not acknowledged and bytes that are not sent, if that can be asked for.
+#[cfg(target_os = "linux")]
+fn unsent(stream: &TcpStream) -> Option<(u32, u32)> {
+    // The macros expect these names in scope.
+    use nix::{getsockopt_impl, libc, sockopt_impl};
+
+    // `struct tcp_info` of linux/tcp.h: tcpi_unacked, and since Linux 4.6 tcpi_notsent_bytes.
+    sockopt_impl!(TcpInfo, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; 37]);
+    let info = nix::sys::socket::getsockopt(stream, TcpInfo).ok()?;
+    Some((info[6], info[36]))
+}
+
+/// Elsewhere it cannot.
+#[cfg(not(target_os = "linux"))]
+fn unsent(_: &TcpStream) -> Option<(u32, u32)> {
+    None
+}

@@ -1,0 +1,98 @@
+//! Memory for bytes in flight, shared by the connections of a thread.
+//!
+//! A connection that waits holds no buffer: it takes one when it reads, and returns it when all of it is written.
+
+use core::cell::RefCell;
+use core::ops::{Deref, DerefMut};
+
+/// Room before the bytes that are read, for the held bytes of a character: they are written together.
+pub(super) const HEADROOM: usize = 4;
+
+/// How much is read at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Size {
+    /// 16 KiB.
+    Small,
+    /// 64 KiB, for a flow that fills small ones.
+    Big,
+}
+
+impl Size {
+    pub(super) const fn bytes(self) -> usize {
+        match self {
+            Self::Small => 16 * 1024,
+            Self::Big => 64 * 1024,
+        }
+    }
+
+    /// Buffers that a thread keeps, half a MiB of each size.
+    const fn kept(self) -> usize {
+        512 * 1024 / self.bytes()
+    }
+}
+
+thread_local! {
+    static FREE: [RefCell<Vec<Box<[u8]>>>; 2] = const { [RefCell::new(Vec::new()), RefCell::new(Vec::new())] };
+}
+
+/// [`HEADROOM`] bytes and as many more as the size says. Dropping it returns it.
+#[derive(Debug)]
+pub(super) struct Buffer {
+    bytes: Box<[u8]>,
+    size: Size,
+}
+
+impl Buffer {
+    pub(super) fn take(size: Size) -> Self {
+        let free = FREE.try_with(|free| free[size as usize].borrow_mut().pop());
+        let bytes = match free {
+            Ok(Some(bytes)) => bytes,
+            _ => vec![0; HEADROOM + size.bytes()].into(),
+        };
+        Self { bytes, size }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        let bytes = core::mem::take(&mut self.bytes);
+        // While the thread ends, they are freed.
+        let _ = FREE.try_with(|free| {
+            let mut free = free[self.size as usize].borrow_mut();
+            if free.len() < self.size.kept() {
+                free.push(bytes);
+            }
+        });
+    }
+}
+
+impl Deref for Buffer {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl DerefMut for Buffer {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_returned_buffer_is_taken_again_and_only_so_many_are_kept() {
+        let taken: Vec<_> = (0..100).map(|_| Buffer::take(Size::Big)).collect();
+        let addresses: Vec<_> = taken.iter().map(|buffer| buffer.as_ptr()).collect();
+        assert!(taken.iter().all(|buffer| buffer.len() == HEADROOM + 64 * 1024));
+        drop(taken);
+        FREE.with(|free| assert_eq!(free[Size::Big as usize].borrow().len(), 8));
+        let again = Buffer::take(Size::Big);
+        assert!(addresses.contains(&again.as_ptr()));
+        assert_eq!(Buffer::take(Size::Small).len(), HEADROOM + 16 * 1024);
+    }
+}

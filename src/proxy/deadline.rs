@@ -1,0 +1,88 @@
+//! When a connection is over though nothing ended it.
+
+use core::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::proxy::outcome::End;
+
+/// Over so long a time the rate of a connection is measured.
+const RATE_WINDOW: Duration = Duration::from_secs(10);
+
+/// What limits a connection in time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Limits {
+    pub(super) idle_timeout: Option<Duration>,
+    /// In bytes per second; 0 is no limit.
+    pub(super) min_rate: u64,
+    pub(super) max_duration: Option<Duration>,
+}
+
+/// The limits of a running connection.
+///
+/// They are compared with the clock at every poll, which no budget of the runtime can hold up; a timer is only needed
+/// for the next wake-up.
+#[derive(Debug)]
+pub(super) struct Deadline {
+    limits: Limits,
+    moved: u64,
+    idle: Option<Instant>,
+    over: Option<Instant>,
+    window: Option<Window>,
+    linger: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    end: Instant,
+    moved_before: u64,
+}
+
+impl Deadline {
+    pub(super) fn new(limits: Limits, now: Instant) -> Self {
+        Self {
+            limits,
+            moved: 0,
+            idle: limits.idle_timeout.and_then(|time| now.checked_add(time)),
+            over: limits.max_duration.and_then(|time| now.checked_add(time)),
+            window: (limits.min_rate > 0).then(|| Window { end: now + RATE_WINDOW, moved_before: 0 }),
+            linger: None,
+        }
+    }
+
+    /// The connection has this long to end.
+    pub(super) fn linger(&mut self, linger: Duration, now: Instant) {
+        self.linger = now.checked_add(linger);
+        self.window = None;
+    }
+
+    /// Why the connection is over now, on which so many bytes have moved.
+    pub(super) fn check(&mut self, moved: u64, now: Instant) -> Option<End> {
+        if moved != self.moved {
+            self.moved = moved;
+            self.idle = self.limits.idle_timeout.and_then(|time| now.checked_add(time));
+        }
+        if let Some(window) = &mut self.window
+            && window.end <= now
+        {
+            if moved - window.moved_before < self.limits.min_rate.saturating_mul(RATE_WINDOW.as_secs()) {
+                return Some(End::TooSlow);
+            }
+            *window = Window { end: now + RATE_WINDOW, moved_before: moved };
+        }
+        let passed = |time: Option<Instant>| time.is_some_and(|time| time <= now);
+        if passed(self.over) {
+            Some(End::TooLong)
+        } else if passed(self.idle) || passed(self.linger) {
+            Some(End::Idle)
+        } else {
+            None
+        }
+    }
+
+    /// When to check again, if nothing moves.
+    pub(super) fn next(&self) -> Option<Instant> {
+        let window = self.window.map(|window| window.end);
+        [self.idle, self.over, window, self.linger].into_iter().flatten().min()
+    }
+}

@@ -1,0 +1,138 @@
+//! Between a read and a write: the filter of a direction, applied to the buffer of its pump.
+
+use core::ops::Range;
+
+use crate::error::Utf8Error;
+use crate::proxy::buffer::HEADROOM;
+use crate::proxy::edit::{Edit, RejectedLine};
+use crate::proxy::filter::{Filter, Verdict};
+use crate::proxy::lines::LineFilter;
+
+/// What is done to the bytes of a direction.
+#[derive(Clone, Debug)]
+pub(super) enum Stage {
+    Untouched,
+    Text(Filter),
+    Lines(LineFilter),
+}
+
+/// Why a direction is rejected.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rejection {
+    IllFormed(Utf8Error),
+    Line(RejectedLine),
+}
+
+impl Stage {
+    /// Takes what was read, or the end of the stream.
+    pub(super) fn take(
+        &mut self,
+        slice: &[u8],
+        end: bool,
+        mut edit: impl FnMut(Edit<'_>),
+    ) -> Result<(), Rejection> {
+        match self {
+            Self::Untouched if slice.is_empty() => Ok(()),
+            Self::Untouched => {
+                edit(Edit::Pass(0..slice.len()));
+                Ok(())
+            }
+            Self::Text(filter) => match if end { filter.finish(edit) } else { filter.feed(slice, edit) } {
+                Verdict::Reject(error) => Err(Rejection::IllFormed(error)),
+                Verdict::Pass | Verdict::Repaired(_) => Ok(()),
+            },
+            Self::Lines(filter) => {
+                if end { filter.finish(edit) } else { filter.feed(slice, edit) }.map_err(Rejection::Line)
+            }
+        }
+    }
+}
+
+/// What is to be written: a part of the buffer as long as that is possible, then a copy.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// In the buffer, [`HEADROOM`] included.
+    range: Range<usize>,
+    /// Repaired text; if it is not empty, all of it is here.
+    copy: Vec<u8>,
+    written: usize,
+}
+
+impl Pending {
+    pub(super) fn bytes<'b>(&'b self, buffer: &'b [u8]) -> &'b [u8] {
+        let all = if self.copy.is_empty() { &buffer[self.range.clone()] } else { &self.copy };
+        &all[self.written..]
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.range.len().max(self.copy.len()) - self.written
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(super) fn advance(&mut self, written: usize) {
+        self.written += written;
+    }
+
+    /// Nothing is to be written; the memory of the copy stays.
+    pub(super) fn clear(&mut self) {
+        self.range = 0..0;
+        self.copy.clear();
+        self.written = 0;
+    }
+
+    /// Frees the memory of the copy.
+    pub(super) fn release(&mut self) {
+        if self.copy.capacity() > 0 {
+            self.copy = Vec::new();
+        }
+    }
+
+    /// Bytes of the slice that stands in the buffer after its headroom.
+    pub(super) fn pass(&mut self, head: &[u8], slice: &[u8], range: Range<usize>) {
+        let place = range.start + HEADROOM..range.end + HEADROOM;
+        if self.copy.is_empty() && self.range.is_empty() {
+            self.range = place;
+        } else if self.copy.is_empty() && self.range.end == place.start {
+            self.range.end = place.end;
+        } else {
+            self.copy(head, slice, &slice[range]);
+        }
+    }
+
+    /// Other bytes. A few, before all others, are put into the headroom.
+    pub(super) fn insert(&mut self, head: &mut [u8], slice: &[u8], bytes: &[u8]) {
+        if bytes.len() <= head.len() && self.range.is_empty() && self.copy.is_empty() {
+            self.range = HEADROOM - bytes.len()..HEADROOM;
+            head[self.range.clone()].copy_from_slice(bytes);
+        } else {
+            self.copy(head, slice, bytes);
+        }
+    }
+
+    fn copy(&mut self, head: &[u8], slice: &[u8], bytes: &[u8]) {
+        let Range { start, end } = core::mem::take(&mut self.range);
+        if start < end {
+            self.copy.extend_from_slice(&head[start.min(HEADROOM)..end.min(HEADROOM)]);
+            self.copy.extend_from_slice(&slice[start.max(HEADROOM) - HEADROOM..end.max(HEADROOM) - HEADROOM]);
+        }
+        self.copy.extend_from_slice(bytes);
+    }
+
+    /// Puts `answer` after the last line, or in front if the stream is between lines; returns whether it did.
+    pub(super) fn answer(&mut self, buffer: &[u8], answer: &mut Vec<u8>, between_lines: bool) -> bool {
+        let text = self.bytes(buffer);
+        let at = match memchr::memrchr(b'\n', text) {
+            Some(end) => end + 1,
+            None if between_lines => 0,
+            None => return false,
+        };
+        let copy = [&text[..at], answer, &text[at..]].concat();
+        answer.clear();
+        self.clear();
+        self.copy = copy;
+        true
+    }
+}
