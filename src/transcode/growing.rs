@@ -125,6 +125,9 @@ mod sealed {
 /// What the output grows by at a time: short enough to stay in the nearest cache.
 const STEP: usize = 8 * 1024;
 
+/// What it grows by first. Room is zeroed, and an error may come after the first byte.
+const FIRST_STEP: usize = 256;
+
 impl Transcoder {
     /// Takes the next chunk and appends to `out` what it completes.
     ///
@@ -167,13 +170,13 @@ impl Transcoder {
             return Err(self.conversion.error(ErrorKind::Unmappable, 0));
         };
         let mut transcoder = *self;
-        let mut step = STEP.min(input.max(Self::MIN_OUTPUT * 4));
+        let mut step = FIRST_STEP.min(input.max(Self::MIN_OUTPUT * 4));
         let result = loop {
             let (status, written) = write(&mut transcoder, out.room(step));
             out.keep(written);
             match status {
                 Status::InputEmpty => break Ok(()),
-                Status::OutputFull => step = STEP,
+                Status::OutputFull => step = STEP.min(8 * step),
                 Status::IllFormed(error) => break Err(error),
             }
         };

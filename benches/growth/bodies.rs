@@ -1,0 +1,93 @@
+//! Streams, readers, writers, bodies and filters.
+
+use core::convert::Infallible;
+use core::hint::black_box;
+
+use bytes::Bytes;
+use futures::executor::block_on;
+use futures::{StreamExt, stream};
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::Frame;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
+use tokio_util::io::StreamReader;
+use utf8_codec::http::{BodyRules, Utf8Body};
+use utf8_codec::io::{Utf8Reader, Utf8Writer};
+use utf8_codec::proxy::Filter;
+use utf8_codec::stream::Utf8StreamExt;
+use utf8_codec::{ErrorPolicy, TextDecoder};
+
+use crate::inputs::*;
+use crate::text::policies;
+use crate::{Row, sink};
+
+fn chunks(bytes: &[u8], chunk: usize) -> Vec<Bytes> {
+    bytes.chunks(chunk).map(Bytes::copy_from_slice).collect()
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (name, text) in policies() {
+        rows.push(Row::new(format!("Utf8Stream, {name}"), TEXT, move |bytes, chunk| {
+            let chunks = stream::iter(chunks(bytes, chunk)).map(Ok::<_, Infallible>);
+            block_on(chunks.utf8_with(text).for_each(|part| {
+                sink(part);
+                core::future::ready(())
+            }));
+        }));
+        rows.push(Row::new(format!("Filter, {name}"), TEXT, move |bytes, chunk| {
+            let mut filter = Filter::with_decoder(text);
+            for chunk in chunks(bytes, chunk) {
+                let mut body = Some(chunk);
+                let _ = black_box(filter.filter(&mut body, false));
+            }
+        }));
+        rows.push(Row::new(format!("Utf8Body, {name}"), TEXT, move |bytes, chunk| {
+            let chunks =
+                chunks(bytes, chunk).into_iter().map(|chunk| Ok::<_, Infallible>(Frame::data(chunk)));
+            let body = Utf8Body::with_decoder(StreamBody::new(stream::iter(chunks)), text);
+            black_box(block_on(body.collect()).is_ok());
+        }));
+        rows.push(Row::new(format!("Utf8Reader, {name}"), TEXT, move |bytes, chunk| {
+            let inner = || StreamReader::new(stream::iter(chunks(bytes, chunk)).map(Ok::<_, std::io::Error>));
+            block_on(async {
+                let mut reader = Utf8Reader::with_decoder(inner(), text);
+                while let Ok(filled) = reader.fill_buf().await
+                    && !filled.is_empty()
+                {
+                    // Less than was lent: what is left is lent again.
+                    let taken = filled.len().min(16);
+                    reader.consume(taken);
+                }
+                let mut reader = Utf8Reader::with_decoder(inner(), text);
+                let mut room = [0; 16];
+                while reader.read(&mut room).await.is_ok_and(|read| read > 0) {}
+            });
+        }));
+        rows.push(Row::new(format!("Utf8Writer, {name}"), TEXT, move |bytes, chunk| {
+            block_on(async {
+                let mut writer = Utf8Writer::with_decoder(Vec::new(), text);
+                for chunk in bytes.chunks(chunk) {
+                    black_box(writer.write_all(chunk).await.is_ok());
+                }
+                black_box(writer.shutdown().await.is_ok());
+            });
+        }));
+    }
+    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    let inputs = [ASCII, FF, CRLF, CR, DELIMITERS, DELIMITER_LINES, DASHES, FIELDS, FOLDS, COLONS];
+    for (name, rules) in [("Strict", BodyRules::new()), ("Replace", BodyRules::new().decoder(replace))] {
+        rows.push(Row::new(format!("Utf8Body::form_data, {name}"), inputs, move |bytes, chunk| {
+            // In the preamble, in a header, and in a text field.
+            let field = b"--b\r\ncontent-disposition: form-data; name=a\r\n\r\n";
+            for start in [&b""[..], b"--b\r\n", field] {
+                let bytes = [start, bytes].concat();
+                let chunks =
+                    chunks(&bytes, chunk).into_iter().map(|chunk| Ok::<_, Infallible>(Frame::data(chunk)));
+                let body = Utf8Body::form_data(StreamBody::new(stream::iter(chunks)), b"b", &rules)
+                    .expect("a boundary");
+                black_box(block_on(body.collect()).is_ok());
+            }
+        }));
+    }
+    rows
+}

@@ -1,0 +1,129 @@
+//! The codecs of tokio-util.
+
+use core::hint::black_box;
+
+use bytes::BytesMut;
+use tokio_util::codec::{AnyDelimiterCodec, Decoder, Encoder, LengthDelimitedCodec};
+use utf8_codec::codec::{
+    Fragment, LineEnding, Lines, Recoverable, TranscodeCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec,
+};
+use utf8_codec::transcode::Encoding;
+use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
+
+use crate::Row;
+use crate::inputs::*;
+use crate::text::policies;
+
+/// Drives a codec as `FramedRead` does over `ErrorsAsItems`: after each read every item, and at the end the rest.
+fn drive<C: Decoder<Error: Recoverable>>(
+    mut codec: C,
+    bytes: &[u8],
+    chunk: usize,
+    mut each: impl FnMut(C::Item),
+) {
+    let mut buffer = BytesMut::new();
+    let mut take = |decoded: Result<Option<C::Item>, C::Error>| match decoded {
+        Ok(Some(item)) => {
+            each(item);
+            true
+        }
+        Ok(None) => false,
+        Err(error) => black_box(error).is_recoverable(),
+    };
+    for chunk in bytes.chunks(chunk) {
+        buffer.extend_from_slice(chunk);
+        while take(codec.decode(&mut buffer)) {}
+    }
+    while take(codec.decode_eof(&mut buffer)) {}
+}
+
+fn lines_of(lines: Lines) {
+    for line in &lines {
+        black_box(line);
+    }
+}
+
+const ENDINGS: [LineEnding; 5] =
+    [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any, LineEnding::Ascii(Ascii::NUL)];
+
+pub(crate) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (name, text) in policies() {
+        rows.push(Row::new(format!("Utf8Codec, {name}"), TEXT, move |bytes, chunk| {
+            drive(Utf8Codec::with_decoder(text), bytes, chunk, drop);
+        }));
+    }
+    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    for ending in ENDINGS {
+        let variants = [
+            ("Strict, lines of at most 16 bytes", TextDecoder::new(), 16),
+            ("Replace, no limit", replace, usize::MAX),
+        ];
+        for (name, text, limit) in variants {
+            let codec = Utf8LinesCodec::with_decoder(text).ending(ending).max_length(limit);
+            let name = format!("{ending:?}, {name}");
+            let inputs = LINES_OF_ALL_SORTS;
+            rows.push(Row::new(format!("Utf8LinesCodec, {name}"), inputs, move |bytes, chunk| {
+                drive(codec, bytes, chunk, drop);
+            }));
+            rows.push(Row::new(format!("Utf8LineBatchesCodec, {name}"), inputs, move |bytes, chunk| {
+                drive(codec.into_batches(), bytes, chunk, lines_of);
+            }));
+        }
+        rows.push(
+            Row::new(format!("encoder of lines, {ending:?}"), [ASCII, CR, CYRILLIC], move |bytes, _| {
+                let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
+                let text = str::from_utf8(bytes).unwrap_or_default();
+                black_box(codec.encode(text, &mut out).is_ok());
+            })
+            .whole_only(),
+        );
+    }
+    for (name, text) in [("Strict", TextDecoder::new()), ("Replace", replace)] {
+        let inputs = [FRAMES, EMPTY_FRAMES];
+        rows.push(Row::new(format!("Utf8FramesCodec, {name}"), inputs, move |bytes, chunk| {
+            drive(Utf8FramesCodec::with_decoder(LengthDelimitedCodec::new(), text), bytes, chunk, drop);
+        }));
+        rows.push(Row::new(
+            format!("Utf8FramesCodec over delimiters, {name}"),
+            LINES_OF_ALL_SORTS,
+            move |bytes, chunk| {
+                let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), b"\n".to_vec(), 1 << 20);
+                drive(Utf8FramesCodec::with_decoder(codec, text), bytes, chunk, drop);
+            },
+        ));
+        rows.push(Row::new(format!("Utf8FragmentsCodec, {name}"), TEXT, move |bytes, chunk| {
+            drive(Utf8FramesCodec::with_decoder(Reads, text).over_fragments(), bytes, chunk, drop);
+        }));
+    }
+    for encoding in Encoding::ALL {
+        for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace] {
+            let inputs = [ASCII, FF, THREE_BYTE_LEADS, SURROGATES];
+            rows.push(Row::new(
+                format!("TranscodeCodec, {encoding}, {policy:?}"),
+                inputs,
+                move |bytes, chunk| {
+                    drive(TranscodeCodec::new(encoding).on_error(policy), bytes, chunk, drop);
+                },
+            ));
+        }
+    }
+    rows
+}
+
+/// Every read is a fragment; a message ends with each that ends in `a`.
+struct Reads;
+
+impl Decoder for Reads {
+    type Item = Fragment<BytesMut>;
+    type Error = std::io::Error;
+
+    fn decode(&mut self, src: &mut BytesMut) -> std::io::Result<Option<Fragment<BytesMut>>> {
+        let payload = src.split_to(src.len().min(64));
+        Ok(match payload.last() {
+            None => None,
+            Some(b'a') => Some(Fragment::Last(payload)),
+            Some(_) => Some(Fragment::More(payload)),
+        })
+    }
+}

@@ -1,0 +1,102 @@
+//! What an attacker would send.
+
+/// Bytes of a shape, as many as are asked for, or a few less.
+#[derive(Clone, Copy)]
+pub(crate) struct Input {
+    pub(crate) name: &'static str,
+    pub(crate) bytes: fn(usize) -> Vec<u8>,
+}
+
+/// A pattern, over and over.
+macro_rules! repeated {
+    ($($input:ident: $name:literal = $pattern:expr;)*) => {
+        $(pub(crate) const $input: Input = Input {
+            name: $name,
+            bytes: |size| {
+                let pattern: &[u8] = $pattern;
+                pattern.repeat(size / pattern.len())
+            },
+        };)*
+    };
+}
+
+/// One pattern in the first half, another in the second.
+macro_rules! halves {
+    ($($input:ident: $name:literal = $first:expr, $second:expr;)*) => {
+        $(pub(crate) const $input: Input = Input {
+            name: $name,
+            bytes: |size| {
+                let (first, second): (&[u8], &[u8]) = ($first, $second);
+                let mut bytes = first.repeat(size / 2 / first.len());
+                bytes.extend(second.repeat(size / 2 / second.len()));
+                bytes
+            },
+        };)*
+    };
+}
+
+repeated! {
+    ASCII: "a" = b"a";
+    LINES: "lines" = b"a line of text\r\n";
+    LF: "LF" = b"\n";
+    CR: "CR" = b"\r";
+    CRLF: "CRLF" = b"\r\n";
+    FF: "FF" = b"\xFF";
+    FF_CRLF: "FF CRLF" = b"\xFF\r\n";
+    GOOD_AND_BAD_LINES: "a CRLF FF CRLF" = b"a\r\n\xFF\r\n";
+    THREE_BYTE_LEADS: "E2 82" = b"\xE2\x82";
+    FOUR_BYTE_LEADS: "F0 9F 98" = b"\xF0\x9F\x98";
+    CYRILLIC: "cyrillic" = "\u{431}".as_bytes();
+    CRABS: "crabs" = "\u{1F980}".as_bytes();
+    BOMS: "BOM" = b"\xEF\xBB\xBF";
+    SURROGATES: "D8 00" = b"\xD8\x00";
+    ZEROS: "00" = b"\0";
+    ESCAPES: "ESC %" = b"\x1B%";
+    FRAMES: "frames of 3 bytes" = b"\0\0\0\x03a\xFFb";
+    EMPTY_FRAMES: "empty frames" = b"\0\0\0\0";
+    QP_ESCAPES: "=FF" = b"=FF";
+    EQUALS: "=" = b"=";
+    SOFT_BREAKS: "= CRLF" = b"=\r\n";
+    SPACES: "SP" = b" ";
+    SPACES_LF: "SP LF" = b" \n";
+    DELIMITERS: "CRLF --b" = b"\r\n--b";
+    DELIMITER_LINES: "--b CRLF" = b"--b\r\n";
+    FINAL_DELIMITERS: "--b-- CRLF" = b"--b--\r\n";
+    DASHES: "-" = b"-";
+    DASH_LINES: "-- CRLF" = b"--\r\n";
+    FIELDS: "fields" = b"A: b\r\n";
+    FOLDS: "folds" = b" a\r\n";
+    COLONS: ":" = b":";
+    COMMENTS: "(" = b"(";
+    SEMICOLONS: ";" = b";";
+    PARAMETERS: "; a=b" = b"; a=b";
+    CONTINUED_PARAMETERS: "; a*1=b" = b"; a*1=b";
+    QUOTES: "\" \\" = b"\"\\";
+    ENCODED_WORDS: "encoded words" = b" =?utf-8?q?=FF?=";
+    ENCODED_WORD_STARTS: "=?" = b"=?";
+}
+
+halves! {
+    FF_CRLF_THEN_LF: "FF CRLF ... LF ..." = b"\xFF\r\n", b"\n";
+    FF_LF_THEN_CR: "FF LF ... CR ..." = b"\xFF\n", b"\r";
+    FF_LF_THEN_ASCII: "FF LF ... a ..." = b"\xFF\n", b"a";
+    LINES_THEN_ASCII: "lines ... a ..." = b"a\r\n", b"a";
+    SPACES_THEN_A: "SP ... a ..." = b" ", b"a";
+}
+
+/// Text, ill-formed and not.
+pub(crate) const TEXT: [Input; 7] =
+    [ASCII, CRABS, FF, THREE_BYTE_LEADS, FOUR_BYTE_LEADS, BOMS, GOOD_AND_BAD_LINES];
+
+/// Lines, ill-formed and not.
+pub(crate) const LINES_OF_ALL_SORTS: [Input; 9] = [
+    ASCII,
+    LF,
+    CR,
+    FF_CRLF,
+    GOOD_AND_BAD_LINES,
+    FF_CRLF_THEN_LF,
+    FF_LF_THEN_CR,
+    FF_LF_THEN_ASCII,
+    LINES_THEN_ASCII,
+];

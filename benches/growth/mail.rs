@@ -1,0 +1,125 @@
+//! Mail: transfer encodings and whole messages.
+
+use core::hint::black_box;
+
+use utf8_codec::mime::{BodyDecoder, MessageValidator, MimeLimits, TransferDecoder, TransferEncoding};
+
+use crate::inputs::*;
+use crate::{Row, sink};
+
+const ENCODINGS: [TransferEncoding; 5] = [
+    TransferEncoding::SevenBit,
+    TransferEncoding::EightBit,
+    TransferEncoding::Binary,
+    TransferEncoding::QuotedPrintable,
+    TransferEncoding::Base64,
+];
+
+const BODIES: [Input; 15] = [
+    ASCII,
+    FF,
+    LF,
+    CR,
+    CRLF,
+    FF_CRLF,
+    THREE_BYTE_LEADS,
+    QP_ESCAPES,
+    EQUALS,
+    SOFT_BREAKS,
+    SPACES,
+    SPACES_LF,
+    SPACES_THEN_A,
+    ZEROS,
+    CYRILLIC,
+];
+
+const MESSAGES: [Input; 20] = [
+    ASCII,
+    FF,
+    LF,
+    CR,
+    CRLF,
+    LINES,
+    DELIMITERS,
+    DELIMITER_LINES,
+    FINAL_DELIMITERS,
+    DASHES,
+    DASH_LINES,
+    FIELDS,
+    FOLDS,
+    COLONS,
+    COMMENTS,
+    SEMICOLONS,
+    CONTINUED_PARAMETERS,
+    ENCODED_WORDS,
+    ENCODED_WORD_STARTS,
+    SPACES,
+];
+
+/// What comes before the input.
+const STARTS: [(&str, &str); 8] = [
+    ("header", ""),
+    ("Subject", "Subject:"),
+    ("Content-Type", "Content-Type: text/plain"),
+    ("text", "Content-Type: text/plain; charset=utf-8\r\n\r\n"),
+    ("base64", "Content-Type: text/plain\r\nContent-Transfer-Encoding: base64\r\n\r\n"),
+    ("quoted-printable", "Content-Type: text/plain\r\nContent-Transfer-Encoding: quoted-printable\r\n\r\n"),
+    ("multipart", "Content-Type: multipart/mixed; boundary=b\r\n\r\n"),
+    ("part", "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n"),
+];
+
+/// Multiparts in multiparts, each with a boundary that is the start of the next one.
+const NESTED: Input = Input {
+    name: "nested multiparts",
+    bytes: |size| {
+        let mut message = Vec::new();
+        for depth in 1.. {
+            let boundary = "b".repeat(1 + depth % 60);
+            message.extend(
+                format!("Content-Type: multipart/mixed; boundary={boundary}\r\n\r\n--{boundary}\r\n").bytes(),
+            );
+            if message.len() >= size {
+                break;
+            }
+        }
+        message
+    },
+};
+
+pub(crate) fn rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for encoding in ENCODINGS {
+        rows.push(Row::new(
+            format!("TransferDecoder, {encoding:?}, lenient"),
+            BODIES,
+            move |bytes, chunk| {
+                let mut decoder = TransferDecoder::new(encoding).lenient();
+                bytes.chunks(chunk).for_each(|chunk| decoder.feed(chunk, |piece| sink(piece)));
+                decoder.finish(|piece| sink(piece));
+            },
+        ));
+        rows.push(Row::new(format!("BodyDecoder, {encoding:?}"), BODIES, move |bytes, chunk| {
+            let mut decoder = BodyDecoder::new(encoding);
+            bytes.chunks(chunk).for_each(|chunk| decoder.feed(chunk, |piece| sink(piece)));
+            decoder.finish(|piece| sink(piece));
+        }));
+    }
+    for (name, start) in STARTS {
+        rows.push(Row::new(format!("MessageValidator, {name}"), MESSAGES, move |bytes, chunk| {
+            validate(&[start.as_bytes(), bytes].concat(), chunk);
+        }));
+    }
+    rows.push(Row::new("MessageValidator", [NESTED], validate));
+    rows
+}
+
+fn validate(message: &[u8], chunk: usize) {
+    // Limits end the work early, which hides how it grows.
+    let mut limits = MimeLimits::default();
+    limits.parts = usize::MAX;
+    limits.header_bytes = usize::MAX;
+    limits.line_bytes = usize::MAX;
+    let mut validator = MessageValidator::new().limits(limits);
+    message.chunks(chunk).for_each(|chunk| validator.feed(chunk));
+    black_box(validator.finish());
+}

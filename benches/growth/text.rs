@@ -1,0 +1,157 @@
+//! Decoders without I/O: text, encodings, detection.
+
+use core::hint::black_box;
+
+use utf8_codec::boundary::{Splitter, Truncator};
+use utf8_codec::content_type::ContentType;
+use utf8_codec::detect::{
+    BomSniffer, DesignationRecogniser, Detector, FallbackDecoder, Legacy, Padding, Scope,
+};
+use utf8_codec::transcode::{Encoding, Status, Transcoder};
+use utf8_codec::validator::{Mask, Utf8Validator};
+use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder};
+
+use crate::inputs::*;
+use crate::{Row, sink};
+
+/// Everything but `a`: each is an error of its own in the middle of well-formed text.
+const NOT_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
+
+/// Policies that take ways of their own through the decoders.
+pub(crate) fn policies() -> Vec<(&'static str, TextDecoder)> {
+    let text = TextDecoder::new();
+    let replace = text.on_error(ErrorPolicy::Replace);
+    vec![
+        ("Strict", text),
+        ("Replace", replace),
+        ("Skip", text.on_error(ErrorPolicy::Skip)),
+        ("Require", text.bom(BomPolicy::Require)),
+        ("subset, Replace", replace.subset(NOT_A)),
+    ]
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    let mut rows = vec![
+        Row::new("Utf8Decoder::feed", TEXT, |bytes, chunk| {
+            let mut decoder = Utf8Decoder::new();
+            for chunk in bytes.chunks(chunk) {
+                decoder.feed(chunk).for_each(sink);
+            }
+        }),
+        Row::new("Utf8Decoder::feed, one piece of a chunk at a time", TEXT, |bytes, chunk| {
+            let mut decoder = Utf8Decoder::new();
+            for mut chunk in bytes.chunks(chunk) {
+                while !chunk.is_empty() {
+                    let before = decoder.offset();
+                    black_box(decoder.feed(chunk).next());
+                    chunk = &chunk[(decoder.offset() - before) as usize..];
+                }
+            }
+        }),
+        Row::new("Utf8Decoder::validate", TEXT, |bytes, chunk| {
+            let mut decoder = Utf8Decoder::new();
+            for mut chunk in bytes.chunks(chunk) {
+                let mut before = decoder.offset();
+                while decoder.validate(chunk).is_err() {
+                    chunk = &chunk[(decoder.offset() - before) as usize..];
+                    before = decoder.offset();
+                }
+            }
+        }),
+        Row::new("Utf8Validator", TEXT, |bytes, chunk| {
+            let (mut validator, mut mask) = (Utf8Validator::new(), Mask::new([1, 2, 3, 4]));
+            for chunk in bytes.chunks(chunk) {
+                black_box(validator.feed(chunk).is_ok());
+                black_box(validator.feed_masked(chunk, &mut mask).is_ok());
+            }
+        }),
+        Row::new("Detector", TEXT.into_iter().chain([ZEROS, SURROGATES]), |bytes, chunk| {
+            let mut detector = Detector::new();
+            bytes.chunks(chunk).for_each(|chunk| sink(detector.feed(chunk)));
+            black_box(detector.finish());
+        }),
+        Row::new("BomSniffer", [BOMS, ZEROS], |bytes, chunk| {
+            let mut sniffer = BomSniffer::default();
+            bytes.chunks(chunk).for_each(|chunk| sink(sniffer.feed(chunk)));
+        }),
+        Row::new("DesignationRecogniser", [ESCAPES, ASCII], |bytes, chunk| {
+            let mut recogniser = DesignationRecogniser::padded(Padding::None);
+            bytes.chunks(chunk).for_each(|chunk| sink(recogniser.feed(chunk).count()));
+        }),
+        Row::new("Splitter and Truncator", [ASCII, CRABS], |bytes, _| {
+            let text = str::from_utf8(bytes).unwrap_or_default();
+            let mut splitter = Splitter::new(7).expect("room for a character");
+            black_box(splitter.feed(text).count());
+            black_box(Truncator::new(bytes.len() / 2).feed(text));
+        })
+        .whole_only(),
+        Row::new("ContentType", CONTENT_TYPES, |bytes, _| {
+            let value = [b"text/plain", bytes].concat();
+            black_box(ContentType::parse(&value).is_ok());
+            black_box(ContentType::parse_mail(&value).is_ok());
+        })
+        .whole_only(),
+    ];
+    for scope in [Scope::Line, Scope::Frame, Scope::Sequence] {
+        let inputs = LINES_OF_ALL_SORTS;
+        rows.push(Row::new(format!("FallbackDecoder, {scope:?}"), inputs, move |bytes, chunk| {
+            let (mut decoder, mut text) = (FallbackDecoder::new(Legacy::Windows1252, scope), String::new());
+            bytes.chunks(chunk).for_each(|chunk| decoder.feed(chunk, &mut text));
+            decoder.finish(&mut text);
+        }));
+    }
+    for (name, decoder) in policies() {
+        rows.push(Row::new(format!("TextDecoder::feed, {name}"), TEXT, move |bytes, chunk| {
+            let mut decoder = decoder;
+            for chunk in bytes.chunks(chunk) {
+                decoder.feed(chunk).for_each(sink);
+            }
+        }));
+        rows.push(Row::new(format!("TextDecoder::decode_into, {name}"), TEXT, move |bytes, chunk| {
+            let (mut decoder, mut text) = (decoder, String::new());
+            for mut chunk in bytes.chunks(chunk) {
+                let mut before = decoder.offset();
+                while decoder.decode_into(chunk, &mut text).is_err() {
+                    chunk = &chunk[(decoder.offset() - before) as usize..];
+                    before = decoder.offset();
+                }
+            }
+        }));
+    }
+    for (i, from) in Encoding::ALL.into_iter().enumerate() {
+        let (to, policy) =
+            [(Encoding::Utf8, ErrorPolicy::Strict), (Encoding::Utf16Be, ErrorPolicy::Escape)][i % 2];
+        for (to, policy) in [(to, policy), (Encoding::Utf8, ErrorPolicy::Replace)] {
+            let name = format!("Transcoder, {from} to {to}, {policy:?}");
+            let inputs = [ASCII, CYRILLIC, FF, THREE_BYTE_LEADS, SURROGATES];
+            rows.push(Row::new(name, inputs, move |bytes, chunk| {
+                transcode(Transcoder::new(from, to).on_error(policy), bytes, chunk);
+            }));
+        }
+    }
+    rows
+}
+
+const CONTENT_TYPES: [Input; 6] = [SEMICOLONS, PARAMETERS, CONTINUED_PARAMETERS, COMMENTS, QUOTES, SPACES];
+
+/// Into an output that grows, and into a short one.
+fn transcode(transcoder: Transcoder, bytes: &[u8], chunk: usize) {
+    let (mut growing, mut out) = (transcoder, Vec::new());
+    for mut chunk in bytes.chunks(chunk) {
+        let mut before = growing.offset();
+        while growing.feed(chunk, &mut out).is_err() {
+            chunk = &chunk[(growing.offset() - before) as usize..];
+            before = growing.offset();
+        }
+    }
+    let (mut bounded, mut room) = (transcoder, [0; 64]);
+    for mut chunk in bytes.chunks(chunk) {
+        loop {
+            let progress = bounded.feed_into(chunk, &mut room);
+            chunk = &chunk[progress.read..];
+            if progress.status == Status::InputEmpty {
+                break;
+            }
+        }
+    }
+}
