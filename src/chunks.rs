@@ -37,7 +37,7 @@ impl TextChunks {
     }
 
     /// Whether the chunk has been taken.
-    #[cfg(any(feature = "http", feature = "stream"))]
+    #[cfg(feature = "http")]
     pub(crate) const fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }

@@ -88,6 +88,8 @@ mod readme {}
 mod trace;
 
 pub mod boundary;
+#[cfg(any(feature = "futures-io", feature = "io", feature = "stream"))]
+mod budget;
 #[cfg(any(feature = "codec", feature = "http", feature = "stream"))]
 mod chunks;
 #[cfg(feature = "codec")]

@@ -13,6 +13,7 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 use pin_project_lite::pin_project;
 
+use crate::budget::Budget;
 use crate::chunks::TextChunks;
 use crate::error::Utf8Error;
 use crate::text::TextDecoder;
@@ -61,7 +62,9 @@ pin_project! {
     ///
     /// # Limits
     ///
-    /// It holds one inner chunk while its text is being asked for, and at most three bytes between chunks.
+    /// It holds one inner chunk until its text is taken, and at most 3 bytes between chunks. One poll takes in at most
+    /// 64 KiB that have no text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)); then it wakes its task and returns
+    /// `Pending`, so that other tasks can run.
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
     pub struct Utf8Stream<S> {
@@ -142,13 +145,16 @@ where
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
+        let mut budget = Budget::new();
         while *this.state != State::Done {
-            if let Some(text) = this.chunks.next() {
+            if let Some(text) = this.chunks.next_within(budget.bytes_mut()) {
                 if text.is_err() {
                     *this.state = State::Done;
                 }
                 return Poll::Ready(Some(text.map_err(StreamError::Utf8)));
             }
+            // With `ErrorPolicy::Skip` any amount of input may have no text.
+            ready!(budget.spend(0, cx));
             match ready!(this.inner.as_mut().poll_next(cx)).map(Chunk::into_chunk) {
                 Some(Ok(chunk)) => {
                     *this.state = State::Open;

@@ -3,7 +3,12 @@
 
 mod support;
 
+use core::pin::Pin;
+use core::sync::atomic::{AtomicU64, Ordering};
+use core::task::{Context, Poll, Waker};
 use std::io;
+use std::sync::Arc;
+use std::task::Wake;
 
 use futures::executor::block_on;
 use support::hostile::{HostileReader, HostileWriter, Step, steps};
@@ -80,11 +85,10 @@ fn by_futures_read(inner: HostileReader, decoder: TextDecoder, rooms: &[usize]) 
     })
 }
 
-/// Takes what is lent in bites of at most `bite` bytes, of whole characters.
-fn by_tokio_fill(inner: HostileReader, decoder: TextDecoder, bite: usize) -> Outcome {
+/// Consumes what the buffer holds in steps of at most `bite` bytes, of whole characters.
+fn by_tokio_fill(mut reader: impl tokio::io::AsyncBufRead + Unpin, bite: usize) -> Outcome {
     use tokio::io::AsyncBufReadExt;
     block_on(async {
-        let mut reader = Utf8Reader::with_decoder(inner, decoder);
         let mut out = String::new();
         loop {
             let taken = match reader.fill_buf().await {
@@ -107,10 +111,9 @@ fn by_tokio_fill(inner: HostileReader, decoder: TextDecoder, bite: usize) -> Out
     })
 }
 
-fn by_futures_fill(inner: HostileReader, decoder: TextDecoder, bite: usize) -> Outcome {
+fn by_futures_fill(mut reader: impl futures::io::AsyncBufRead + Unpin, bite: usize) -> Outcome {
     use futures::io::AsyncBufReadExt;
     block_on(async {
-        let mut reader = Utf8Reader::with_decoder(inner, decoder);
         let mut out = String::new();
         loop {
             let taken = match reader.fill_buf().await {
@@ -129,12 +132,11 @@ fn by_futures_fill(inner: HostileReader, decoder: TextDecoder, bite: usize) -> O
     })
 }
 
-/// Goes from reading to lending and back, in a seeded way.
-fn by_both(inner: HostileReader, decoder: TextDecoder, seed: u64) -> Outcome {
+/// Changes between `read` and `fill_buf`, in a seeded way.
+fn by_both(mut reader: impl tokio::io::AsyncBufRead + Unpin, seed: u64) -> Outcome {
     use tokio::io::{AsyncBufReadExt, AsyncReadExt};
     block_on(async {
         let mut rng = Rng::new(seed);
-        let mut reader = Utf8Reader::with_decoder(inner, decoder);
         let (mut out, mut buffer) = (Vec::new(), [0; 64]);
         loop {
             let room = 1 + rng.below(9);
@@ -169,12 +171,18 @@ fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outco
         assert_eq!(by_tokio_read(inner(), decoder, rooms), *expected, "{rooms:?} {chunks:02X?}");
         assert_eq!(by_futures_read(inner().at_most(2), decoder, rooms), *expected, "{rooms:?} {chunks:02X?}");
     }
+    let own = || Utf8Reader::with_decoder(inner(), decoder);
+    let of_inner = || own().use_inner_buffer();
     for bite in [64, 4, 5] {
-        assert_eq!(by_tokio_fill(inner(), decoder, bite), *expected, "{bite} {chunks:02X?}");
-        assert_eq!(by_futures_fill(inner(), decoder, bite), *expected, "{bite} {chunks:02X?}");
+        assert_eq!(by_tokio_fill(own(), bite), *expected, "{bite} {chunks:02X?}");
+        assert_eq!(by_tokio_fill(of_inner(), bite), *expected, "{bite} {chunks:02X?}");
+        assert_eq!(by_futures_fill(own(), bite), *expected, "{bite} {chunks:02X?}");
+        assert_eq!(by_futures_fill(of_inner(), bite), *expected, "{bite} {chunks:02X?}");
     }
-    assert_eq!(by_both(inner(), decoder, seed), *expected, "{seed} {chunks:02X?}");
-    assert_eq!(by_both(inner().at_most(3), decoder, seed), *expected, "{seed} {chunks:02X?}");
+    assert_eq!(by_both(own(), seed), *expected, "{seed} {chunks:02X?}");
+    assert_eq!(by_both(of_inner(), seed), *expected, "{seed} {chunks:02X?}");
+    let short = Utf8Reader::with_decoder(inner().at_most(3), decoder).use_inner_buffer();
+    assert_eq!(by_both(short, seed), *expected, "{seed} {chunks:02X?}");
 }
 
 /// The text before the first error, and that error.
@@ -237,8 +245,10 @@ fn an_inner_error_at_every_position_disturbs_nothing() {
         let expected = (CRAB.to_owned(), None);
         assert_eq!(by_tokio_read(inner(), TextDecoder::new(), &[64]), expected);
         assert_eq!(by_futures_read(inner(), TextDecoder::new(), &[3]), expected);
-        assert_eq!(by_tokio_fill(inner(), TextDecoder::new(), 64), expected);
-        assert_eq!(by_futures_fill(inner(), TextDecoder::new(), 4), expected);
+        assert_eq!(by_tokio_fill(Utf8Reader::new(inner()), 64), expected);
+        assert_eq!(by_futures_fill(Utf8Reader::new(inner()), 4), expected);
+        assert_eq!(by_tokio_fill(Utf8Reader::new(inner()).use_inner_buffer(), 64), expected);
+        assert_eq!(by_futures_fill(Utf8Reader::new(inner()).use_inner_buffer(), 4), expected);
     }
 }
 
@@ -247,7 +257,8 @@ fn good_text_is_lent_from_the_inner_buffer() {
     use tokio::io::AsyncBufReadExt;
     block_on(async {
         let input = "\u{FEFF}gr\u{FC}n".as_bytes();
-        let mut reader = Utf8Reader::with_decoder(input, TextDecoder::new().bom(BomPolicy::Strip));
+        let decoder = TextDecoder::new().bom(BomPolicy::Strip);
+        let mut reader = Utf8Reader::with_decoder(input, decoder).use_inner_buffer();
         let lent = reader.fill_buf().await.unwrap();
         assert_eq!(lent, "gr\u{FC}n".as_bytes());
         assert_eq!(lent.as_ptr(), input[3..].as_ptr());
@@ -285,6 +296,96 @@ fn what_is_built_on_readers_works_on_top() {
         reader.read_to_string(&mut rest).await.unwrap();
         assert_eq!(line + &rest, long);
     });
+}
+
+/// An `AsyncRead` and nothing else, of so many bytes.
+struct Unbuffered(tokio::io::Take<tokio::io::Repeat>);
+
+impl tokio::io::AsyncRead for Unbuffered {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut tokio::io::ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(cx, buf)
+    }
+}
+
+fn unbuffered(byte: u8, count: u64) -> Unbuffered {
+    use tokio::io::AsyncReadExt;
+    Unbuffered(tokio::io::repeat(byte).take(count))
+}
+
+#[test]
+fn a_reader_without_a_buffer_becomes_one_with_a_buffer() {
+    use tokio::io::AsyncBufReadExt;
+    block_on(async {
+        let mut lines = Utf8Reader::new(unbuffered(b'\n', 20_000)).lines();
+        let mut count = 0;
+        while let Some(line) = lines.next_line().await.unwrap() {
+            assert_eq!(line, "");
+            count += 1;
+        }
+        assert_eq!(count, 20_000);
+    });
+}
+
+/// Polls until there is a result, and returns it with the number of polls. Every poll that is not ready wakes.
+fn polls<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> (T, u64) {
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    for count in 1.. {
+        match poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(result) => return (result, count),
+            Poll::Pending => assert_eq!(woken.0.load(Ordering::Relaxed), count, "a pending poll wakes"),
+        }
+    }
+    unreachable!()
+}
+
+#[derive(Default)]
+struct Woken(AtomicU64);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_poll_of_a_reader_ends_where_all_input_is_skipped() {
+    const COUNT: u64 = 1 << 20;
+    let skip = TextDecoder::new().on_error(ErrorPolicy::Skip);
+    let least = COUNT / (64 * 1024);
+
+    let mut reader = Utf8Reader::with_decoder(unbuffered(0xFF, COUNT), skip);
+    let (end, count) =
+        polls(|cx| tokio::io::AsyncBufRead::poll_fill_buf(Pin::new(&mut reader), cx).map_ok(<[u8]>::len));
+    assert_eq!(end.unwrap(), 0);
+    assert!(count > least, "{count}");
+
+    let mut reader = Utf8Reader::with_decoder(unbuffered(0xFF, COUNT), skip);
+    let mut room = [0; 64];
+    let (end, count) = polls(|cx| {
+        let mut room = tokio::io::ReadBuf::new(&mut room);
+        let read = tokio::io::AsyncRead::poll_read(Pin::new(&mut reader), cx, &mut room);
+        read.map_ok(|()| room.filled().len())
+    });
+    assert_eq!(end.unwrap(), 0);
+    assert!(count > least, "{count}");
+
+    let bytes = vec![0xFF; COUNT as usize];
+    let mut reader = Utf8Reader::with_decoder(&bytes[..], skip).use_inner_buffer();
+    let (end, count) =
+        polls(|cx| tokio::io::AsyncBufRead::poll_fill_buf(Pin::new(&mut reader), cx).map_ok(<[u8]>::len));
+    assert_eq!(end.unwrap(), 0);
+    assert!(count > least, "{count}");
+
+    let mut reader = Utf8Reader::with_decoder(futures::io::Cursor::new(&bytes), skip);
+    let (end, count) =
+        polls(|cx| futures::io::AsyncBufRead::poll_fill_buf(Pin::new(&mut reader), cx).map_ok(<[u8]>::len));
+    assert_eq!(end.unwrap(), 0);
+    assert!(count > least, "{count}");
 }
 
 #[test]

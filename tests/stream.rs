@@ -4,6 +4,7 @@
 mod support;
 
 use core::convert::Infallible;
+use core::task::{Context, Waker};
 use core::time::Duration;
 use std::io;
 use std::time::Instant;
@@ -225,6 +226,28 @@ fn a_million_chunks_of_one_byte_take_linear_time() {
     });
     assert_eq!(length.now_or_never(), Some(COUNT));
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_poll_ends_where_all_input_is_skipped() {
+    let skip = TextDecoder::new().on_error(ErrorPolicy::Skip);
+    let mut cx = Context::from_waker(Waker::noop());
+    // A stream that is always ready and never has text, in chunks of one byte and in large ones.
+    for size in [1, 100_000] {
+        let bad = Bytes::from(vec![0xFF; size]);
+        let inner = stream::repeat_with(move || Ok::<_, Infallible>(bad.clone()));
+        let mut text = inner.utf8_with(skip);
+        for poll in 1..20 {
+            assert!(text.poll_next_unpin(&mut cx).is_pending());
+            assert!(text.decoder().offset() <= poll * 64 * 1024, "a poll takes in so much at most");
+            assert!(text.decoder().offset() >= poll * 1000, "but it goes on");
+        }
+    }
+    // Nothing is lost, and each pending poll wakes.
+    let mut bytes = vec![0xFF; 200_000];
+    bytes.extend_from_slice(b"text");
+    let text = stream::iter([Ok::<_, Infallible>(bytes)]).utf8_with(skip);
+    assert_eq!(futures::executor::block_on(text.collect_string()).unwrap(), "text");
 }
 
 /// The sizes that the promise is about take too long for kernels that nobody optimised.

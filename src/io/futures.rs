@@ -6,30 +6,59 @@ use std::io;
 
 use futures_io::{AsyncBufRead, AsyncRead, AsyncWrite};
 
-use super::reading::Source;
-use super::{Utf8Reader, Utf8Writer};
+use super::reader::{InnerBuffer, OwnBuffer, Utf8Reader};
+use super::reading::{Reading, Source};
+use super::writer::Utf8Writer;
+use crate::budget::Budget;
 
-impl<R: AsyncRead> AsyncRead for Utf8Reader<R> {
+/// Reads from `inner` into the buffer of `text`.
+fn fill<R: AsyncRead>(
+    text: &mut Reading,
+    inner: Pin<&mut R>,
+    cx: &mut Context<'_>,
+    budget: &mut Budget,
+) -> Poll<io::Result<()>> {
+    let bytes = ready!(inner.poll_read(cx, text.space()))?;
+    text.filled(bytes);
+    budget.spend(bytes, cx).map(Ok)
+}
+
+impl<R: AsyncRead, B> AsyncRead for Utf8Reader<R, B> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         let mut this = self.project();
         if buf.is_empty() {
             return Poll::Ready(Ok(0));
         }
-        let mut given = 0;
-        while !this.text.give(buf.len(), |text| {
-            given = text.len();
-            buf[..given].copy_from_slice(text);
+        let (mut read, mut budget) = (0, Budget::new());
+        while !this.text.read(buf.len(), |text| {
+            read = text.len();
+            buf[..read].copy_from_slice(text);
         })? {
-            let bytes = ready!(this.inner.as_mut().poll_read(cx, this.text.space()))?;
-            this.text.filled(bytes);
+            ready!(fill(this.text, this.inner.as_mut(), cx, &mut budget))?;
         }
-        Poll::Ready(Ok(given))
+        Poll::Ready(Ok(read))
     }
 }
 
-impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R> {
+impl<R: AsyncRead> AsyncBufRead for Utf8Reader<R, OwnBuffer> {
     fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
         let mut this = self.project();
+        let mut budget = Budget::new();
+        while !matches!(this.text.source()?, Source::Own) {
+            ready!(fill(this.text, this.inner.as_mut(), cx, &mut budget))?;
+        }
+        Poll::Ready(Ok(this.text.own()))
+    }
+
+    fn consume(self: Pin<&mut Self>, bytes: usize) {
+        self.project().text.consume(bytes);
+    }
+}
+
+impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R, InnerBuffer> {
+    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let mut this = self.project();
+        let mut budget = Budget::new();
         loop {
             match this.text.source()? {
                 Source::Own => return Poll::Ready(Ok(this.text.own())),
@@ -41,6 +70,7 @@ impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R> {
                     let available = ready!(this.inner.as_mut().poll_fill_buf(cx))?;
                     let seen = this.text.see(available);
                     this.inner.as_mut().consume(seen);
+                    ready!(budget.spend(seen, cx));
                 }
             }
         }

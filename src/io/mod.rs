@@ -1,9 +1,39 @@
-//! Text out of readers, and into writers, of any runtime.
+//! Readers and writers of text, for the traits of tokio and of futures-io.
 //!
-//! [`Utf8Reader`] and [`Utf8Writer`] are the same types everywhere: over an inner reader of tokio they are readers of
-//! tokio, over one of futures-io they are that. `reading` and `writing` drive both and know no runtime; the modules
-//! `tokio` and `futures` only lend them the traits.
+//! For whoever has a socket, a pipe or a file and wants text from it with `lines()`, `read_to_string()` or `copy()`, or
+//! must never write ill-formed text to one. [`Utf8Reader`] validates or repairs what it reads, [`Utf8Writer`] what it
+//! writes; the policies are those of a [`TextDecoder`](crate::TextDecoder). Errors are `io::Error`s with an absolute
+//! offset inside: [`Utf8Error::find`](crate::Utf8Error::find).
+//!
+//! ```
+//! use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
+//! use utf8_codec::io::{Utf8Reader, Utf8Writer};
+//! use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
+//!
+//! # tokio_test::block_on(async {
+//! // Without a `BufReader`: the reader has a buffer.
+//! let socket = &b"one\ntw\xFF\n"[..];
+//! let mut lines = Utf8Reader::new(socket).lines();
+//! assert_eq!(lines.next_line().await?.as_deref(), Some("one"));
+//! let error = lines.next_line().await.unwrap_err();
+//! assert_eq!(Utf8Error::find(&error).map(|error| error.offset), Some(6));
+//!
+//! let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+//! let mut out = Utf8Writer::with_decoder(Vec::new(), replace);
+//! out.write_all(b"tw\xFF").await?;
+//! out.shutdown().await?;
+//! assert_eq!(out.into_inner(), "tw\u{FFFD}".as_bytes());
+//! # std::io::Result::Ok(())
+//! # }).unwrap();
+//! ```
+//!
+//! - **Feature**: `io` for tokio, `futures-io` for futures-io. A type has the traits that its inner reader or writer has.
+//! - **Limits**: a reader holds 8 KiB, a writer 32 bytes. Lines have no limit here; the module `codec` has one.
+//! - **Cost**: one copy into the buffer of the reader, as with `BufReader`; none with
+//!   [`Utf8Reader::use_inner_buffer`], nor in the writer.
+//! - **Cancel safety**: all state is in the reader or writer.
 
+// `reading` and `writing` hold the state and the logic; `tokio` and `futures` implement the traits.
 #[cfg(feature = "futures-io")]
 mod futures;
 mod reader;
@@ -13,7 +43,7 @@ mod tokio;
 mod writer;
 mod writing;
 
-pub use reader::Utf8Reader;
+pub use reader::{InnerBuffer, OwnBuffer, Utf8Reader};
 pub use writer::Utf8Writer;
 
 use crate::policy::ShortStr;

@@ -1,5 +1,6 @@
 //! A reader of text.
 
+use core::marker::PhantomData;
 use core::pin::Pin;
 
 use pin_project_lite::pin_project;
@@ -7,28 +8,37 @@ use pin_project_lite::pin_project;
 use super::reading::Reading;
 use crate::text::TextDecoder;
 
+/// [`Utf8Reader`] has a buffer of its own: the inner reader is an `AsyncRead`.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnBuffer;
+
+/// [`Utf8Reader`] returns text from the buffer of the inner reader, which is an `AsyncBufRead`:
+/// [`Utf8Reader::use_inner_buffer`].
+#[derive(Clone, Copy, Debug)]
+pub struct InnerBuffer;
+
 pin_project! {
-    /// A reader that gives the bytes of another reader once they are certainly text.
+    /// A reader that returns the bytes of another reader after they have been found to be UTF-8, or have been repaired.
     ///
-    /// It has the traits that the inner reader has: `AsyncRead`, and `AsyncBufRead` over an `AsyncBufRead`, those of
-    /// tokio (feature `io`) or of futures-io (feature `futures-io`). `lines()`, `read_to_string()` and `copy()` work on
-    /// top of it as on any reader.
+    /// It is an `AsyncRead` and an `AsyncBufRead`, those of tokio (feature `io`) or of futures-io (feature
+    /// `futures-io`), as the inner reader is. `lines()`, `read_to_string()` and `copy()` work as on any reader.
     ///
-    /// - As an `AsyncBufRead` it lends well-formed text right from the inner buffer, without a copy; only the
-    ///   character that straddles two fillings of it, and what repairs an ill-formed sequence, are lent from here.
-    /// - As an `AsyncRead` it reads through a buffer of 8 KiB, as `BufReader` does.
+    /// - By itself it reads into a buffer of 8 KiB, as `BufReader` does: put no other one around the inner reader.
+    /// - Where the inner reader has a buffer already (a file in memory, a `StreamReader`),
+    ///   [`use_inner_buffer`](Self::use_inner_buffer) returns well-formed text from there without a copy. Only a character
+    ///   whose bytes come from two fillings of that buffer, and the replacement of an ill-formed sequence, are copied.
     ///
-    /// What one call lends or reads is well-formed by itself and never ends inside a character, whatever the cuts
-    /// before. There is one exception, which nobody can avoid: a read into fewer than four bytes may find no room for
-    /// the next character. Then that character comes in parts, since a read of nothing would mean the end.
+    /// What one call returns is well-formed and ends between characters. The exception is a read into fewer than 4
+    /// bytes, which may have no room for the next character. That character then comes in parts, because a read of 0
+    /// bytes means the end.
     ///
     /// ```
-    /// use tokio::io::{AsyncBufReadExt, BufReader};
+    /// use tokio::io::AsyncBufReadExt;
     /// use utf8_codec::io::Utf8Reader;
     ///
     /// # tokio_test::block_on(async {
     /// let socket = tokio_test::io::Builder::new().read(b"gr\xC3").read(b"\xBCn\nbl\xFFu\n").build();
-    /// let mut lines = Utf8Reader::new(BufReader::new(socket)).lines();
+    /// let mut lines = Utf8Reader::new(socket).lines();
     /// assert_eq!(lines.next_line().await?.as_deref(), Some("grün"));
     ///
     /// let error = lines.next_line().await.unwrap_err();
@@ -39,38 +49,64 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// [`InvalidData`](std::io::ErrorKind::InvalidData) with the [`Utf8Error`](crate::Utf8Error) inside, to be found by
-    /// `get_ref()` and `downcast_ref()`, for what the policy of the decoder does not repair, which by default is
-    /// everything ill-formed, a stream that ends inside a character included. All the text before it comes first, it
-    /// comes once, and then the reader is at its end: the inner reader is not read any more.
+    /// [`InvalidData`](std::io::ErrorKind::InvalidData) for what the policy of the decoder does not repair. By default
+    /// that is everything ill-formed, including a stream that ends inside a character.
+    /// [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside. All text before the
+    /// error comes first; the error comes once; then the reader is at its end, and the inner reader is not read any more.
     ///
-    /// Errors of the inner reader are handed on and disturb nothing: reading can go on after them, even inside a
-    /// character.
+    /// Errors of the inner reader are returned unchanged. Reading can go on after them, even inside a character.
+    ///
+    /// # Limits
+    ///
+    /// 8 KiB of memory, or 32 bytes with the buffer of the inner reader. `lines()` has no limit: a peer that never sends
+    /// LF makes a line grow until memory is exhausted. `Utf8LinesCodec` in the module `codec` has one. One poll takes in at
+    /// most 64 KiB that have no text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)); then it wakes its task and
+    /// returns `Pending`, so that other tasks can run.
     ///
     /// # Cancel safety
     ///
-    /// All state is in the reader. What its callers keep in their futures is theirs: `read_line()` is not cancel safe
-    /// on any reader, `lines().next_line()` is on this one.
+    /// All state is in the reader. `lines().next_line()` is cancel safe; `read_line()` is not, on any reader, because its
+    /// future holds a part of the line.
     #[derive(Debug)]
-    pub struct Utf8Reader<R> {
+    pub struct Utf8Reader<R, B = OwnBuffer> {
         #[pin]
         pub(super) inner: R,
         pub(super) text: Reading,
+        buffer: PhantomData<B>,
     }
 }
 
 impl<R> Utf8Reader<R> {
-    /// Reads `inner` as text, strictly; a BOM is text.
+    /// Reads `inner` strictly. A BOM is text.
     pub const fn new(inner: R) -> Self {
         Self::with_decoder(inner, TextDecoder::new())
     }
 
-    /// Reads `inner` as text with the policies of `decoder`.
+    /// Reads `inner` with the policies of `decoder`.
     pub const fn with_decoder(inner: R, decoder: TextDecoder) -> Self {
-        Self { inner, text: Reading::new(decoder) }
+        Self { inner, text: Reading::new(decoder), buffer: PhantomData }
     }
 
-    /// The decoder: how far it is, which may be ahead of what was read, and what it met.
+    /// Returns text from the buffer of the inner reader from now on. Bytes that were read before are returned first.
+    ///
+    /// ```
+    /// use tokio::io::AsyncBufReadExt;
+    /// use utf8_codec::io::Utf8Reader;
+    ///
+    /// # tokio_test::block_on(async {
+    /// let file = "in memory".as_bytes();
+    /// let mut reader = Utf8Reader::new(file).use_inner_buffer();
+    /// assert_eq!(reader.fill_buf().await?.as_ptr(), file.as_ptr());
+    /// # std::io::Result::Ok(())
+    /// # }).unwrap();
+    /// ```
+    pub fn use_inner_buffer(self) -> Utf8Reader<R, InnerBuffer> {
+        Utf8Reader { inner: self.inner, text: self.text, buffer: PhantomData }
+    }
+}
+
+impl<R, B> Utf8Reader<R, B> {
+    /// The decoder: its offset, which may be ahead of what was returned, and its counters.
     pub const fn decoder(&self) -> &TextDecoder {
         self.text.decoder()
     }
@@ -90,7 +126,7 @@ impl<R> Utf8Reader<R> {
         self.project().inner
     }
 
-    /// The inner reader, without what was read from it and not given out.
+    /// The inner reader. What was read from it and not returned is lost.
     pub fn into_inner(self) -> R {
         self.inner
     }

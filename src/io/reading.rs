@@ -1,4 +1,4 @@
-//! What drives a reader of text, whatever the runtime.
+//! The state of a reader of text, for the traits of every runtime.
 
 use std::io;
 
@@ -7,9 +7,8 @@ use crate::boundary::{floor_boundary, unfinished_len};
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Bytes come out of the inner reader in one of two ways: they are lent from its buffer (`AsyncBufRead`), or read
-/// into ours (`AsyncRead`). A caller may go from the one way to the other at any time, so there is an order: what is
-/// in our buffer came before what is in the inner one.
+/// Input is in one of two places: in the buffer of the inner reader (`AsyncBufRead`), or in ours (`AsyncRead`). A caller
+/// may change from one way to the other at any time. What is in our buffer then comes before what is in the inner one.
 #[derive(Debug)]
 pub(super) struct Reading {
     text: Text,
@@ -18,11 +17,11 @@ pub(super) struct Reading {
 
 /// Where the next text is.
 pub(super) enum Source {
-    /// Here; nothing is the end.
+    /// In our buffer. If there is none, the text has ended.
     Own,
-    /// At the front of the inner buffer: that many bytes.
+    /// The first bytes of the inner buffer, so many.
     Inner(usize),
-    /// The inner buffer has to be looked at first.
+    /// Not known before more input is read or decoded.
     Unseen,
 }
 
@@ -38,31 +37,31 @@ impl Reading {
         &self.text.decoder
     }
 
-    /// Gives text to a caller with `room`, which is not 0. `false` asks for more input; `true` without text is the
-    /// end.
-    pub(super) fn give(&mut self, room: usize, put: impl FnOnce(&[u8])) -> io::Result<bool> {
+    /// Calls `put` with text for a caller with `room` bytes, which is not 0. Returns `false` if more input is needed. At
+    /// the end it calls `put` without text.
+    pub(super) fn read(&mut self, room: usize, put: impl FnOnce(&[u8])) -> io::Result<bool> {
         Ok(match self.source()? {
             Source::Own => {
                 let text = self.own();
-                // Half a character only where there is no room for a whole one: nothing would mean the end.
-                let given = match floor_boundary(text, room) {
+                // Without room for a character it is split, because a read of 0 bytes means the end.
+                let read = match floor_boundary(text, room) {
                     0 => room.min(text.len()),
                     whole => whole,
                 };
-                put(&text[..given]);
-                self.take(given);
+                put(&text[..read]);
+                self.take(read);
                 true
             }
             Source::Inner(_) | Source::Unseen => false,
         })
     }
 
-    /// Where input goes that was asked for; never empty.
+    /// The free end of our buffer, never empty.
     pub(super) fn space(&mut self) -> &mut [u8] {
         self.input.space()
     }
 
-    /// So many bytes are there now; none is the end.
+    /// Counts bytes that were read into [`space`](Self::space). None means the end of the input.
     pub(super) fn filled(&mut self, bytes: usize) {
         self.input.to += bytes;
         if bytes == 0 {
@@ -87,7 +86,7 @@ impl Reading {
         }
     }
 
-    /// Text that is not in the inner buffer, whole characters.
+    /// The text in our buffer, whole characters.
     pub(super) fn own(&self) -> &[u8] {
         let short = self.text.short.left();
         if !short.is_empty() {
@@ -101,7 +100,7 @@ impl Reading {
         &bytes[..bytes.len() - unfinished_len(bytes)]
     }
 
-    /// Looks at what the inner buffer holds, which is empty at the end: how much of it is dealt with.
+    /// Decodes what the inner buffer holds. It is empty at the end of the input. Returns the number of bytes to consume.
     pub(super) fn see(&mut self, available: &[u8]) -> usize {
         if available.is_empty() {
             self.text.end();
@@ -110,12 +109,12 @@ impl Reading {
         if self.input.as_slice().is_empty() {
             return self.text.look(available);
         }
-        // Our buffer holds half a character of known text.
+        // Our buffer holds the first bytes of a character that is known to be well-formed.
         let missing = self.text.known.saturating_sub(self.input.as_slice().len());
         self.input.push(&available[..available.len().min(missing)])
     }
 
-    /// The caller has taken so many bytes of what it was lent: how many of them were in the inner buffer.
+    /// Counts bytes that the caller has consumed. Returns how many of them were in the inner buffer.
     pub(super) fn consume(&mut self, bytes: usize) -> usize {
         let own = self.own().len();
         if own > 0 || !self.input.as_slice().is_empty() {
@@ -127,7 +126,7 @@ impl Reading {
         bytes
     }
 
-    /// Bytes of [`own`](Self::own) are given out.
+    /// Removes the first bytes of [`own`](Self::own).
     fn take(&mut self, bytes: usize) {
         if self.text.short.left().is_empty() {
             self.input.from += bytes;
@@ -138,14 +137,13 @@ impl Reading {
     }
 }
 
-/// What is known of the bytes to come.
+/// What is known about the input that was not returned yet.
 #[derive(Debug)]
 struct Text {
     decoder: TextDecoder,
-    /// A seam, or a repair. It comes before everything else.
+    /// A seam or a repair. It comes first.
     short: Short,
-    /// Bytes, from the front of our buffer through the front of the inner one, which the decoder has found to be
-    /// text.
+    /// The number of bytes, in our buffer and then in the inner one, that the decoder has found well-formed.
     known: usize,
     state: State,
 }
@@ -153,19 +151,19 @@ struct Text {
 #[derive(Clone, Copy, Debug)]
 enum State {
     Open,
-    /// To be told once the text before it is given out.
+    /// To be returned after the text before it.
     Failed(Utf8Error),
-    /// The error was told, or the inner reader is at its end.
+    /// The error was returned, or the input has ended.
     Done,
 }
 
 impl Text {
-    /// Looks at bytes of which nothing is known: how many of them do not matter any more.
+    /// Decodes the next bytes. Returns how many of them are not needed any more.
     fn look(&mut self, bytes: &[u8]) -> usize {
         let (piece, taken) = self.decoder.take_piece(bytes);
         if let Some(TextPiece::Text(text)) = piece {
             self.known = text.len();
-            // What is unfinished after the text stays where it is until the text is gone.
+            // An unfinished sequence after the text stays in its buffer until the text is taken.
             let unfinished = self.decoder.pending().len();
             self.decoder.seek(self.decoder.valid_up_to());
             return taken - unfinished - text.len();
@@ -201,7 +199,7 @@ impl Text {
     }
 }
 
-/// The buffer for a reader that has none. It takes no memory before it is used.
+/// Our buffer. It is allocated when it is first used.
 #[derive(Debug)]
 struct Input {
     bytes: Vec<u8>,
@@ -210,14 +208,14 @@ struct Input {
 }
 
 impl Input {
-    /// As tokio's and std's own buffers.
+    /// As `BufReader` of tokio and std.
     const CAPACITY: usize = 8 * 1024;
 
     fn as_slice(&self) -> &[u8] {
         &self.bytes[self.from..self.to]
     }
 
-    /// The free end. What is left in the buffer, no more than half a character, moves to its front.
+    /// The free end. The rest of the buffer, less than a character, is moved to the front.
     fn space(&mut self) -> &mut [u8] {
         self.bytes.resize(Self::CAPACITY, 0);
         self.bytes.copy_within(self.from..self.to, 0);
@@ -225,7 +223,7 @@ impl Input {
         &mut self.bytes[self.to..]
     }
 
-    /// Appends what there is space for, at most.
+    /// Appends as much as there is space for.
     fn push(&mut self, bytes: &[u8]) -> usize {
         let space = self.space();
         let pushed = bytes.len().min(space.len());

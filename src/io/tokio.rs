@@ -6,28 +6,58 @@ use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 
-use super::reading::Source;
-use super::{Utf8Reader, Utf8Writer};
+use super::reader::{InnerBuffer, OwnBuffer, Utf8Reader};
+use super::reading::{Reading, Source};
+use super::writer::Utf8Writer;
+use crate::budget::Budget;
 
-impl<R: AsyncRead> AsyncRead for Utf8Reader<R> {
+/// Reads from `inner` into the buffer of `text`.
+fn fill<R: AsyncRead>(
+    text: &mut Reading,
+    inner: Pin<&mut R>,
+    cx: &mut Context<'_>,
+    budget: &mut Budget,
+) -> Poll<io::Result<()>> {
+    let mut space = ReadBuf::new(text.space());
+    ready!(inner.poll_read(cx, &mut space))?;
+    let bytes = space.filled().len();
+    text.filled(bytes);
+    budget.spend(bytes, cx).map(Ok)
+}
+
+impl<R: AsyncRead, B> AsyncRead for Utf8Reader<R, B> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let mut this = self.project();
         if buf.remaining() == 0 {
             return Poll::Ready(Ok(()));
         }
-        while !this.text.give(buf.remaining(), |text| buf.put_slice(text))? {
-            let mut space = ReadBuf::new(this.text.space());
-            ready!(this.inner.as_mut().poll_read(cx, &mut space))?;
-            let bytes = space.filled().len();
-            this.text.filled(bytes);
+        let mut budget = Budget::new();
+        while !this.text.read(buf.remaining(), |text| buf.put_slice(text))? {
+            ready!(fill(this.text, this.inner.as_mut(), cx, &mut budget))?;
         }
         Poll::Ready(Ok(()))
     }
 }
 
-impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R> {
+impl<R: AsyncRead> AsyncBufRead for Utf8Reader<R, OwnBuffer> {
     fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
         let mut this = self.project();
+        let mut budget = Budget::new();
+        while !matches!(this.text.source()?, Source::Own) {
+            ready!(fill(this.text, this.inner.as_mut(), cx, &mut budget))?;
+        }
+        Poll::Ready(Ok(this.text.own()))
+    }
+
+    fn consume(self: Pin<&mut Self>, bytes: usize) {
+        self.project().text.consume(bytes);
+    }
+}
+
+impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R, InnerBuffer> {
+    fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        let mut this = self.project();
+        let mut budget = Budget::new();
         loop {
             match this.text.source()? {
                 Source::Own => return Poll::Ready(Ok(this.text.own())),
@@ -39,6 +69,7 @@ impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R> {
                     let available = ready!(this.inner.as_mut().poll_fill_buf(cx))?;
                     let seen = this.text.see(available);
                     this.inner.as_mut().consume(seen);
+                    ready!(budget.spend(seen, cx));
                 }
             }
         }
