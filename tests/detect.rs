@@ -4,6 +4,7 @@
 
 mod support;
 
+use support::languages::LANGUAGES;
 use support::{Rng, every_partition, oracle};
 use utf8_codec::detect::{
     BomSniffer, Designation, DesignationRecogniser, Detection, Detector, FallbackDecoder, Legacy, Padding,
@@ -23,6 +24,7 @@ fn detect(chunks: &[&[u8]]) -> Detection {
 #[test]
 fn every_verdict_is_the_same_for_every_partition() {
     let not_utf_8 = |offset, kind, len| Detection::NotUtf8 { first: Utf8Error::new(offset, kind, len) };
+    let looks_like = |encoding, units, evidence| Detection::LooksLikeUtf16 { encoding, units, evidence };
     for (input, expected) in [
         (&b""[..], Detection::Ascii),
         (b"plain\n", Detection::Ascii),
@@ -30,6 +32,12 @@ fn every_verdict_is_the_same_for_every_partition() {
         (b"caf\xC3\xA9 \xE2\x82\xAC", Detection::Utf8 { sequences: 2 }),
         (b"\xEF\xBB\xBF", Detection::Utf8WithBom { sequences: 0 }),
         (b"\xEF\xBB\xBFa\xC3\xA9", Detection::Utf8WithBom { sequences: 1 }),
+        (b"a\0b\0c\0", looks_like(Encoding::Utf16Le, 3, 3)),
+        (b"\0a\0b\0c", looks_like(Encoding::Utf16Be, 3, 3)),
+        (b"\0a\x26\x3A\0b\0c\0", looks_like(Encoding::Utf16Be, 4, 3)),
+        // Too little, and what no text has.
+        (b"a\0b\0", Detection::Ascii),
+        (b"a\0b\0c\0\0\0", Detection::Ascii),
         (b"\xFF\xFEa\0", Detection::Utf16(Encoding::Utf16Le)),
         (b"\xFF\xFE", Detection::Utf16(Encoding::Utf16Le)),
         (b"\xFE\xFF\0a", Detection::Utf16(Encoding::Utf16Be)),
@@ -236,4 +244,133 @@ fn a_line_that_never_ends_is_decided_at_the_limit_however_it_was_cut() {
             assert_eq!(out, text, "{chunks:02X?}");
         });
     }
+}
+
+/// So many characters of a text that is repeated, the last of which is a newline.
+fn stretch(rng: &mut Rng, text: &str, characters: usize) -> String {
+    let start = rng.below(text.chars().count());
+    let mut out: String = text.chars().cycle().skip(start).take(characters - 1).collect();
+    out.push('\n');
+    out
+}
+
+fn utf_16(text: &str, encoding: Encoding) -> Vec<u8> {
+    let bytes = if encoding == Encoding::Utf16Le { u16::to_le_bytes } else { u16::to_be_bytes };
+    text.encode_utf16().flat_map(bytes).collect()
+}
+
+#[test]
+fn utf_16_without_a_bom_is_recognized_as_often_as_the_docs_say() {
+    const SAMPLES: usize = 300;
+    for (characters, percent) in [(20, 90), (50, 95), (200, 100), (1000, 100)] {
+        let mut rng = Rng::new(characters as u64);
+        let mut recognized = 0;
+        for (language, text) in LANGUAGES {
+            for sample in 0..SAMPLES {
+                let encoding = [Encoding::Utf16Le, Encoding::Utf16Be][sample % 2];
+                let text = stretch(&mut rng, text, characters);
+                let bytes = utf_16(&text, encoding);
+                let detection = detect(&[&bytes]);
+                let chunks: Vec<_> = bytes.chunks(1 + rng.below(7)).collect();
+                assert_eq!(detect(&chunks), detection, "{language}: {text}");
+                if let Detection::LooksLikeUtf16 { encoding: found, units, evidence } = detection {
+                    assert_eq!(found, encoding, "{language}: {text}");
+                    assert!(3 <= evidence && evidence <= units);
+                    recognized += 1;
+                }
+            }
+        }
+        let all = LANGUAGES.len() * SAMPLES;
+        eprintln!("{recognized} of {all} with {characters} characters");
+        assert!(recognized * 100 >= percent * all, "{recognized} of {all} with {characters} characters");
+    }
+}
+
+/// How many of the samples look like UTF-16, and how many there are.
+fn look_like_utf_16(samples: impl Iterator<Item = Vec<u8>>) -> (usize, usize) {
+    let found = samples.map(|sample| matches!(detect(&[&sample]), Detection::LooksLikeUtf16 { .. }));
+    found.fold((0, 0), |(wrong, all), is_wrong| (wrong + usize::from(is_wrong), all + 1))
+}
+
+#[test]
+fn what_is_not_utf_16_looks_like_it_as_seldom_as_the_docs_say() {
+    let labels = [
+        "utf-8",
+        "windows-1252",
+        "windows-1251",
+        "windows-1255",
+        "windows-1256",
+        "windows-874",
+        "iso-8859-7",
+        "koi8-r",
+        "shift_jis",
+        "euc-jp",
+        "iso-2022-jp",
+        "gbk",
+        "big5",
+        "euc-kr",
+    ];
+    let mut rng = Rng::new(77);
+    let mut texts = Vec::new();
+    for label in labels {
+        let encoding = encoding_rs::Encoding::for_label(label.as_bytes()).expect("a label of the web");
+        for (_, text) in LANGUAGES {
+            for _ in 0..20 {
+                let characters = 1 + rng.below(300);
+                texts.push(encoding.encode(&stretch(&mut rng, text, characters)).0.into_owned());
+            }
+        }
+    }
+    assert_eq!(look_like_utf_16(texts.iter().cloned()), (0, 5_040));
+
+    // As C keeps them: each word is ended by a NUL.
+    let words = texts.into_iter().map(|mut text| {
+        text.iter_mut().filter(|byte| matches!(byte, b' ' | b'\n')).for_each(|byte| *byte = 0);
+        text
+    });
+    let (wrong, all) = look_like_utf_16(words);
+    eprintln!("{wrong} of {all} with NUL");
+    assert!(wrong * 50 <= all, "{wrong} of {all} with NUL");
+
+    for len in [8, 32, 128, 512] {
+        let random = (0..20_000).map(|_| (0..len).map(|_| rng.next() as u8).collect());
+        assert_eq!(look_like_utf_16(random), (0, 20_000), "{len} random bytes");
+    }
+
+    let program = std::fs::read(std::env::current_exe().expect("this test")).expect("its file");
+    for len in [64, 256, 1024, 4096] {
+        let parts = (0..20_000).map(|_| {
+            let at = rng.below(program.len() - len);
+            program[at..at + len].to_vec()
+        });
+        let (wrong, all) = look_like_utf_16(parts);
+        eprintln!("{wrong} of {all} parts of a program");
+        assert!(wrong * 200 <= all, "{wrong} of {all} parts of a program");
+    }
+}
+
+#[test]
+fn only_the_first_bytes_count_for_utf_16_and_then_the_verdict_is_final() {
+    // Ill-formed UTF-8 settles nothing before 4 KiB were seen.
+    let text = utf_16("Smørrebrød på bordet. ", Encoding::Utf16Be);
+    let mut detector = Detector::new();
+    let mut fed = 0;
+    while fed < 4096 {
+        assert!(!detector.is_final());
+        detector.feed(&text);
+        fed += text.len();
+    }
+    assert!(detector.is_final());
+    let detection = detector.detection();
+    assert!(matches!(detection, Detection::LooksLikeUtf16 { encoding: Encoding::Utf16Be, units: 2048, .. }));
+    assert_eq!(detector.feed(&[0; 100]), detection);
+
+    let mut detector = Detector::new();
+    detector.feed(&b"a".repeat(4096));
+    assert_eq!(detector.feed(&utf_16(&"Grün ".repeat(2_000), Encoding::Utf16Le)).encoding(), None);
+    assert!(detector.is_final());
+    let mut detector = Detector::new();
+    assert!(!detector.is_final());
+    detector.feed(b"\xFE\xFFa");
+    assert!(detector.is_final());
 }

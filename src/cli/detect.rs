@@ -82,6 +82,11 @@ fn in_words(detection: Detection) -> String {
         Detection::Utf8 { sequences } => format!("utf-8, {}", count(sequences)),
         Detection::Utf8WithBom { sequences } => format!("utf-8 with BOM, {}", count(sequences)),
         Detection::Utf16(encoding) | Detection::Utf32(encoding) => format!("{encoding} with BOM"),
+        Detection::LooksLikeUtf16 { encoding, units, evidence } => {
+            format!(
+                "looks like {encoding} without BOM, {evidence} of {units} code units are ASCII or CJK punctuation"
+            )
+        }
         Detection::NotUtf8 { first } => format!("not utf-8: byte {}: {}", first.offset, first.kind),
         _ => "unknown".to_owned(),
     }
@@ -95,10 +100,12 @@ fn detect(file: &Path) -> io::Result<Detection> {
     loop {
         match read(&mut input, &mut buffer)? {
             0 => return Ok(detector.finish()),
-            read => match detector.feed(&buffer[..read]) {
-                Detection::Ascii | Detection::Utf8 { .. } | Detection::Utf8WithBom { .. } => {}
-                settled => return Ok(settled),
-            },
+            read => {
+                let detection = detector.feed(&buffer[..read]);
+                if detector.is_final() {
+                    return Ok(detection);
+                }
+            }
         }
     }
 }

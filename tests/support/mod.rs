@@ -9,6 +9,8 @@ pub mod encodings;
 #[cfg(feature = "tower")]
 pub mod example_server;
 pub mod hostile;
+#[cfg(feature = "transcode")]
+pub mod languages;
 #[cfg(feature = "tower")]
 pub mod layers;
 pub mod oracle;

@@ -1,0 +1,133 @@
+//! UTF-16 without a BOM.
+
+use crate::encoding::Encoding;
+
+/// Bytes at the start of a stream that are looked at as UTF-16.
+pub(super) const PREFIX: u64 = 4 * 1024;
+
+/// The first bytes of a stream, read as UTF-16 in both byte orders.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Prefix {
+    little: Units,
+    big: Units,
+    taken: u64,
+    /// The first byte of an unfinished code unit.
+    half: Option<u8>,
+}
+
+/// Code units in one byte order.
+#[derive(Clone, Copy, Debug)]
+struct Units {
+    count: u32,
+    /// Characters of which one byte is in no text of another encoding: TAB, LF, FF, CR and U+0020..=U+007E, which have a
+    /// NUL; the punctuation U+3001, U+3002 and U+FF0C, which has 01, 02 and 0C.
+    evidence: u32,
+    /// Units that are two printable characters of ASCII if they are read by byte. Not the kana and their punctuation, among
+    /// which every other byte would be `0`.
+    printable_pairs: u32,
+    /// Units below U+2000, whose upper byte is a control character if it is read by itself.
+    below_2000: u32,
+    /// Control characters, and characters of blocks that are seldom used.
+    unusual: u32,
+    /// Whether there is something that no text has: U+0000, a noncharacter, an unpaired surrogate.
+    impossible: bool,
+    /// Whether the last unit was a high surrogate.
+    high_surrogate: bool,
+}
+
+/// What speaks for UTF-16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Evidence {
+    pub(super) encoding: Encoding,
+    pub(super) units: u32,
+    pub(super) evidence: u32,
+}
+
+impl Prefix {
+    pub(super) const EMPTY: Self = Self { little: Units::NONE, big: Units::NONE, taken: 0, half: None };
+
+    pub(super) fn feed(&mut self, chunk: &[u8]) {
+        let left = usize::try_from(PREFIX - self.taken).unwrap_or(usize::MAX);
+        let chunk = &chunk[..chunk.len().min(left)];
+        self.taken += chunk.len() as u64;
+        for &byte in chunk {
+            match self.half.take() {
+                None => self.half = Some(byte),
+                Some(first) => {
+                    self.little.take(u16::from_le_bytes([first, byte]));
+                    self.big.take(u16::from_be_bytes([first, byte]));
+                }
+            }
+        }
+    }
+
+    /// Whether later bytes are not looked at.
+    pub(super) const fn is_full(&self) -> bool {
+        self.taken == PREFIX
+    }
+
+    /// `is_utf_8`: whether the bytes are well-formed UTF-8 as well.
+    pub(super) fn evidence(&self, is_utf_8: bool) -> Option<Evidence> {
+        let (little, big) = (&self.little, &self.big);
+        let (encoding, units) = match (little.are_text(is_utf_8), big.are_text(is_utf_8)) {
+            (true, true) if little.evidence == big.evidence => return None,
+            (true, true) if little.evidence > big.evidence => (Encoding::Utf16Le, little),
+            (true, false) => (Encoding::Utf16Le, little),
+            (_, true) => (Encoding::Utf16Be, big),
+            (false, false) => return None,
+        };
+        Some(Evidence { encoding, units: units.count, evidence: units.evidence })
+    }
+}
+
+impl Units {
+    const NONE: Self = Self {
+        count: 0,
+        evidence: 0,
+        printable_pairs: 0,
+        below_2000: 0,
+        unusual: 0,
+        impossible: false,
+        high_surrogate: false,
+    };
+
+    /// The rule that `Detection::LooksLikeUtf16` documents.
+    const fn are_text(&self, is_utf_8: bool) -> bool {
+        !self.impossible
+            && self.evidence >= 3
+            && self.unusual * 16 <= self.count
+            && self.printable_pairs * 2 <= self.count
+            && (!is_utf_8 || self.below_2000 * 4 >= self.count * 3)
+    }
+
+    fn take(&mut self, unit: u16) {
+        let after_high = core::mem::take(&mut self.high_surrogate);
+        self.count += 1;
+        self.impossible |= after_high != matches!(unit, 0xDC00..=0xDFFF);
+        match unit {
+            0x0000 | 0xFDD0..=0xFDEF | 0xFFFE..=0xFFFF => self.impossible = true,
+            0xD800..=0xDBFF => self.high_surrogate = true,
+            0x0009 | 0x000A | 0x000C | 0x000D | 0x0020..=0x007E | 0x3001 | 0x3002 | 0xFF0C => {
+                self.evidence += 1
+            }
+            _ if is_unusual(unit) => self.unusual += 1,
+            _ => {}
+        }
+        let is_printable = |byte: u8| matches!(byte, 0x20..=0x7E);
+        self.printable_pairs +=
+            u32::from(unit >> 8 != 0x30 && unit.to_be_bytes().into_iter().all(is_printable));
+        self.below_2000 += u32::from(unit < 0x2000);
+    }
+}
+
+const fn is_unusual(unit: u16) -> bool {
+    match unit {
+        0x0000..=0x001F | 0x007F..=0x009F => true,
+        // Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic; the scripts of South and South-East Asia; Georgian,
+        // Ethiopic, Khmer; more Latin and Greek; punctuation and symbols.
+        0x00A0..=0x06FF | 0x0900..=0x0EFF | 0x1000..=0x13FF | 0x1780..=0x17FF | 0x1E00..=0x27FF => false,
+        // Kana and CJK punctuation, CJK, Hangul, surrogates, presentation and full-width characters.
+        0x3000..=0x31FF | 0x4E00..=0x9FFF | 0xAC00..=0xDFFF | 0xFE00..=0xFFFF => false,
+        _ => true,
+    }
+}
