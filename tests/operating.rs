@@ -259,3 +259,70 @@ fn sessions_that_are_too_long_or_too_slow_are_reset() {
     let (_, log) = proxy.wait();
     assert!(log.iter().any(|line| line["end"] == "too long"), "{log:?}");
 }
+
+/// An HTTP response: its status, and what follows the head.
+fn get(address: &str, path: &str) -> (u16, String) {
+    let mut client = TcpStream::connect(address).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(client, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    let answer = read_all(&mut client);
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}
+
+#[test]
+fn the_admin_listener_counts_what_happens_and_shows_whether_the_proxy_drains() {
+    let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let proxy = Server::start(&["proxy", "--admin", &admin, "--linger", "0.1", "--grace", "20"]);
+    assert_eq!(get(&admin, "/healthz"), (200, "ok\n".to_owned()));
+    assert_eq!(get(&admin, "/readyz"), (200, "ready\n".to_owned()));
+    assert_eq!(proxy.ask(&[b"good\n"]), "line 1: 4 characters: good\n");
+    proxy.ask_and_be_reset(&[b"secret\n\xED\xA0\x80"]);
+    let mut open = proxy.connect();
+    open.write_all(b"open\n").unwrap();
+    read_line(&mut open);
+    sleep(Duration::from_millis(300));
+
+    let (status, metrics) = get(&admin, "/metrics");
+    assert_eq!(status, 200);
+    for line in [
+        "utf8_codec_connections_open 1",
+        "utf8_codec_connections_total{end=\"closed\"} 1",
+        "utf8_codec_connections_total{end=\"refused\"} 1",
+        "utf8_codec_bytes_read_total{direction=\"requests\"} 20",
+        "utf8_codec_bytes_written_total{direction=\"requests\"} 17",
+        "utf8_codec_ill_formed_total{direction=\"requests\",kind=\"Surrogate\"} 1",
+        "utf8_codec_refused_total{direction=\"requests\"} 1",
+        "utf8_codec_repaired_total{direction=\"requests\"} 0",
+        "utf8_codec_log_lines_dropped_total 0",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} in {metrics}");
+    }
+    let (_, refusals) = get(&admin, "/refusals");
+    let refusals: serde_json::Value = serde_json::from_str(&refusals).unwrap();
+    assert_eq!((&refusals[0]["offset"], &refusals[0]["kind"]), (&7.into(), &"Surrogate".into()));
+    assert!(!refusals.to_string().contains("secret"));
+    assert!(get(&admin, "/").1.contains("Last refusals"));
+    assert_eq!(get(&admin, "/nothing").0, 404);
+
+    proxy.signal("TERM");
+    sleep(Duration::from_millis(200));
+    assert_eq!(get(&admin, "/readyz"), (503, "draining\n".to_owned()));
+    assert_eq!(get(&admin, "/healthz").0, 200);
+}
+
+#[test]
+fn every_flag_has_its_row_in_the_reference() {
+    let output = run(&mut program(&["proxy", "--help"]), b"");
+    let help = String::from_utf8(output.stdout).unwrap();
+    let reference = include_str!("../docs/operating.md");
+    let mut flags = 0;
+    for word in help.split_whitespace().filter(|word| word.starts_with("--")) {
+        let flag: String = word.chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect();
+        if !["--help", "--verbose"].contains(&flag.as_str()) {
+            assert!(reference.contains(&format!("`{flag} ")), "{flag} is not in docs/operating.md");
+            flags += 1;
+        }
+    }
+    assert!(flags >= 20, "{flags}");
+}

@@ -154,6 +154,11 @@ pub(super) struct DroppedLines {
 }
 
 impl DroppedLines {
+    /// How many since the start.
+    pub(super) fn count(&self) -> usize {
+        self.counter.dropped_lines()
+    }
+
     /// Reports them in the log itself, from time to time; never returns.
     pub(super) async fn keep_reporting(mut self) {
         loop {

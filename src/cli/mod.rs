@@ -2,6 +2,7 @@
 //!
 //! A new subcommand is a `mod` line, a variant of [`Command`] and an arm of [`Command::run`].
 
+mod admin;
 mod args;
 mod atomic;
 mod charset;
@@ -12,6 +13,7 @@ mod files;
 mod limits;
 mod log;
 mod mail;
+mod metrics;
 mod outcome;
 mod proxy;
 mod serve;

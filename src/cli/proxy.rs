@@ -17,9 +17,12 @@ use utf8_codec::codec::Utf8LinesCodec;
 use utf8_codec::proxy::{
     Direction, End, LineError, LineFilter, Observer, OnRefusal, Outcome as Relayed, RejectedLine, Relay,
 };
-use utf8_codec::{TextDecoder, Utf8Error};
+use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
 
+use super::admin;
 use super::args::{Policies, at_least_one, host_port, seconds};
+use super::log::DroppedLines;
+use super::metrics::Metrics;
 use super::outcome::Outcome;
 use super::serve::LineServer;
 use super::server::{Capacity, Connection, Reports, Service, announce};
@@ -74,6 +77,9 @@ pub(super) struct Args {
     /// End a connection after this time; 0 never does
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds)]
     max_session: Duration,
+    /// Where to answer HTTP requests for /metrics, /healthz, /readyz and a page; whoever reaches it needs no password
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_port)]
+    admin: Option<String>,
     #[command(flatten)]
     service: Service,
 }
@@ -120,10 +126,10 @@ impl Args {
         if self.answer.is_some() && self.framing == Framing::Stream {
             return Err("--answer needs --framing lines".into());
         }
-        self.service.run(self.serve())
+        self.service.run(async |dropped| self.serve(dropped).await)
     }
 
-    async fn serve(&self) -> Result<(), Box<dyn Error>> {
+    async fn serve(&self, dropped: DroppedLines) -> Result<(), Box<dyn Error>> {
         let mut signals = Signals::new()?;
         let listener = self.service.bind(&self.listen).await?;
         let (upstream, embedded) = match &self.upstream {
@@ -138,6 +144,16 @@ impl Args {
         };
         let capacity = self.service.capacity(if embedded.is_some() { 3 } else { 2 });
         let own = listener.local_addr()?;
+        let repairs = self.policies.on_error() != ErrorPolicy::Strict && self.mode == Mode::Enforce;
+        let metrics = Arc::new(Metrics::new(dropped, repairs));
+        let admin = match &self.admin {
+            Some(address) => {
+                let admin = self.service.bind(address).await?;
+                info!(address = %admin.local_addr()?, "admin");
+                Some(tokio::spawn(admin::serve(admin, Arc::clone(&metrics))))
+            }
+            None => None,
+        };
         announce(&listener)?;
         info!(upstream, embedded = embedded.is_some(), "accepting connections");
 
@@ -163,6 +179,7 @@ impl Args {
             report_only: self.mode == Mode::Report,
             connect_timeout: self.connect_timeout,
             patience: self.service.idle_timeout().unwrap_or(Duration::MAX),
+            metrics,
             cut: cut.clone(),
         });
         let session = |connection| Arc::clone(&filter).session(connection);
@@ -170,6 +187,7 @@ impl Args {
             () = self.service.accept(listener, capacity, async || signals.next().await, cut, session) => {}
             () = line_server => {}
         }
+        drop(admin);
         Ok(())
     }
 
@@ -232,11 +250,14 @@ struct FilterProxy {
     connect_timeout: Duration,
     /// How long a reset waits for a peer that does not take what was written.
     patience: Duration,
+    metrics: Arc<Metrics>,
     cut: CancellationToken,
 }
 
 impl FilterProxy {
     async fn session(self: Arc<Self>, connection: Connection) {
+        let mut open = Open { metrics: &self.metrics, end: "cut" };
+        open.metrics.opened();
         let reports = Reports::of(&connection);
         let Connection { stream: mut client, peer, number: connection, .. } = connection;
         // What it needs is freed before the relay starts.
@@ -251,6 +272,7 @@ impl FilterProxy {
                 reports.line(|held_back| {
                     warn!(connection, %peer, upstream, %error, held_back, "cannot reach the upstream");
                 });
+                open.end = "unreachable";
                 return reset(&client);
             }
         };
@@ -260,6 +282,26 @@ impl FilterProxy {
         let relayed =
             self.relay.run_until(&mut client, &mut upstream, &mut session, self.cut.cancelled()).await;
         session.closed(&relayed);
+        open.end = match &relayed.end {
+            End::Closed => "closed",
+            End::IllFormed(direction, error) => {
+                self.metrics.refused(connection, peer, *direction, Some(*error));
+                "refused"
+            }
+            End::RejectedLine(direction, line) => {
+                let error = match line.reason {
+                    LineError::IllFormed(error) => Some(error),
+                    _ => None,
+                };
+                self.metrics.refused(connection, peer, *direction, error);
+                "refused"
+            }
+            End::Failed(..) => "failed",
+            End::Idle => "idle",
+            End::TooSlow => "too_slow",
+            End::TooLong => "too_long",
+            _ => "cut",
+        };
         // Whoever was too slow is not waited for.
         let waits = matches!(relayed.end, End::IllFormed(..) | End::RejectedLine(..) | End::Failed(..));
         if relayed.reset && waits {
@@ -310,6 +352,18 @@ impl FilterProxy {
     }
 }
 
+/// Counts a connection when it is over, however it ends.
+struct Open<'m> {
+    metrics: &'m Metrics,
+    end: &'static str,
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.metrics.closed(self.end);
+    }
+}
+
 /// What is reported about one connection.
 struct Session<'p> {
     proxy: &'p FilterProxy,
@@ -319,13 +373,23 @@ struct Session<'p> {
 }
 
 impl Observer for &mut Session<'_> {
+    fn read(&mut self, direction: Direction, bytes: usize) {
+        self.proxy.metrics.read(direction, bytes);
+    }
+
+    fn written(&mut self, direction: Direction, bytes: usize) {
+        self.proxy.metrics.written(direction, bytes);
+    }
+
     fn ill_formed(&mut self, direction: Direction, error: Utf8Error) {
+        self.proxy.metrics.ill_formed(direction, error);
         self.reports.ill_formed(direction, error);
     }
 
     fn rejected(&mut self, direction: Direction) {
         if self.proxy.report_only {
-            let Session { reports, connection, peer, .. } = &**self;
+            let Session { proxy, reports, connection, peer } = &**self;
+            proxy.metrics.refused(*connection, *peer, direction, None);
             reports.line(|held_back| {
                 info!(connection, %peer, %direction, held_back, "the connection would have been refused");
             });
@@ -333,6 +397,7 @@ impl Observer for &mut Session<'_> {
     }
 
     fn rejected_line(&mut self, direction: Direction, line: RejectedLine) -> Option<Vec<u8>> {
+        self.proxy.metrics.rejected_line(direction);
         if let LineError::TooLong(limit) = line.reason {
             let Session { reports, connection, peer, .. } = &**self;
             reports.line(|held_back| {

@@ -42,7 +42,7 @@ pub(super) struct Args {
 
 impl Args {
     pub(super) fn run(self) -> Outcome {
-        self.service.run(async {
+        self.service.run(async |_| {
             let mut signals = Signals::new()?;
             let listener = self.service.bind(&self.listen).await?;
             announce(&listener)?;

@@ -3,6 +3,7 @@
 use core::error::Error;
 use core::net::SocketAddr;
 use core::num::NonZeroUsize;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use utf8_codec::proxy::Direction;
 
 use super::args::{at_least_one, seconds};
 use super::limits::{HELD_BACK_INTERVAL, LogLimit, Sources};
-use super::log::LogArgs;
+use super::log::{DroppedLines, LogArgs};
 use super::outcome::{Outcome, Status};
 use super::sockets::{descriptor_limit, listen, notify, reset};
 
@@ -28,6 +29,9 @@ const LINGER: Duration = Duration::from_secs(1);
 /// Reports of ill-formed bytes for one direction of a connection; the rest is only counted, so that a peer who
 /// sends nothing else does not fill the log.
 const MAX_REPORTS: u64 = 100;
+
+/// No connection is accepted any more, and the open ones are waited for.
+pub(super) static DRAINING: AtomicBool = AtomicBool::new(false);
 
 /// Descriptors that are not those of connections.
 const RESERVED: usize = 64;
@@ -59,11 +63,14 @@ pub(super) struct Service {
 
 impl Service {
     /// Starts the log and a runtime, and runs `service` on it.
-    pub(super) fn run(&self, service: impl Future<Output = Result<(), Box<dyn Error>>>) -> Outcome {
+    pub(super) fn run(
+        &self,
+        service: impl AsyncFnOnce(DroppedLines) -> Result<(), Box<dyn Error>>,
+    ) -> Outcome {
         let log = self.log.start()?;
         let runtime = tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
         runtime.spawn(log.dropped().keep_reporting());
-        let ended = runtime.block_on(service);
+        let ended = runtime.block_on(service(log.dropped()));
         // A name that is still being looked up is not waited for.
         runtime.shutdown_background();
         ended.map(|()| Status::Success)
@@ -144,6 +151,7 @@ impl Service {
             }
         }
         drop(listener);
+        DRAINING.store(true, Ordering::Relaxed);
         notify("STOPPING=1");
         if !sessions.is_empty() {
             info!(connections = sessions.len(), grace = self.grace.as_secs_f64(), "draining");

@@ -1,0 +1,89 @@
+//! The admin listener of a proxy: metrics, health, and a page for people.
+
+use core::convert::Infallible;
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+use super::metrics::Metrics;
+use super::server::DRAINING;
+
+/// Connections at a time.
+const CONNECTIONS: usize = 32;
+
+/// How long a connection may last.
+const DURATION: Duration = Duration::from_secs(30);
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const PAGE: &str = include_str!("admin.html");
+
+/// Serves requests; never returns.
+pub(super) async fn serve(listener: TcpListener, metrics: Arc<Metrics>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    loop {
+        let place = Arc::clone(&places).acquire_owned().await;
+        let Ok((stream, _)) = listener.accept().await else {
+            sleep(Duration::from_millis(250)).await;
+            continue;
+        };
+        let metrics = Arc::clone(&metrics);
+        tokio::spawn(async move {
+            let answer = service_fn(|request| {
+                let response = answer(&request, &metrics);
+                async { Ok::<_, Infallible>(response) }
+            });
+            let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), answer);
+            // Whoever breaks off, or is too slow, is not served.
+            let _ = timeout(DURATION, connection).await;
+            drop(place);
+        });
+    }
+}
+
+fn answer<B>(request: &Request<B>, metrics: &Metrics) -> Response<Full<Bytes>> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let mut response = respond(StatusCode::METHOD_NOT_ALLOWED, TEXT, "GET and HEAD only\n");
+        response.headers_mut().insert(ALLOW, hyper::header::HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    match request.uri().path() {
+        "/" => respond(StatusCode::OK, "text/html; charset=utf-8", PAGE),
+        "/healthz" => respond(StatusCode::OK, TEXT, "ok\n"),
+        "/readyz" if DRAINING.load(Ordering::Relaxed) => {
+            respond(StatusCode::SERVICE_UNAVAILABLE, TEXT, "draining\n")
+        }
+        "/readyz" => respond(StatusCode::OK, TEXT, "ready\n"),
+        "/metrics" => respond(
+            StatusCode::OK,
+            "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            metrics.text(),
+        ),
+        "/refusals" => respond(StatusCode::OK, "application/json", metrics.refusals()),
+        _ => respond(StatusCode::NOT_FOUND, TEXT, "not found\n"),
+    }
+}
+
+fn respond(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let response = Response::builder()
+        .status(status)
+        .header(CONTENT_TYPE, content_type)
+        .header(CACHE_CONTROL, "no-store")
+        .header(
+            CONTENT_SECURITY_POLICY,
+            "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'",
+        )
+        .header("x-content-type-options", "nosniff");
+    // The parts are constants.
+    response.body(Full::new(body.into())).unwrap_or_default()
+}

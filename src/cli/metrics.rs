@@ -1,0 +1,151 @@
+//! What an operator sees of a running proxy: counters for Prometheus, and the last refusals.
+
+use core::net::SocketAddr;
+use core::sync::atomic::AtomicU64;
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+use utf8_codec::Utf8Error;
+use utf8_codec::proxy::Direction;
+
+use super::log::DroppedLines;
+
+/// Refusals that the page shows.
+const LAST_REFUSALS: usize = 20;
+
+const DIRECTIONS: [Direction; 2] = [Direction::Requests, Direction::Responses];
+
+type Labels<const N: usize> = [(&'static str, &'static str); N];
+
+/// The counters of a proxy.
+#[derive(Debug)]
+pub(super) struct Metrics {
+    registry: Registry,
+    open: Gauge,
+    connections: Family<Labels<1>, Counter>,
+    read: [Counter; 2],
+    written: [Counter; 2],
+    ill_formed: Family<Labels<2>, Counter>,
+    repaired: [Counter; 2],
+    refused: [Counter; 2],
+    rejected_lines: [Counter; 2],
+    dropped_lines: Counter<u64, AtomicU64>,
+    refusals: Mutex<VecDeque<Value>>,
+    dropped: DroppedLines,
+    repairs: bool,
+}
+
+impl Metrics {
+    /// `repairs` says whether an ill-formed sequence is repaired.
+    pub(super) fn new(dropped: DroppedLines, repairs: bool) -> Self {
+        let mut registry = Registry::with_prefix("utf8_codec");
+        let (open, connections, ill_formed) = (Gauge::default(), Family::default(), Family::default());
+        let dropped_lines = Counter::default();
+        registry.register("connections_open", "Connections that are open now", open.clone());
+        registry.register("connections", "Connections that ended, by how", connections.clone());
+        registry.register("ill_formed", "Ill-formed sequences, repaired or not", Family::clone(&ill_formed));
+        registry.register("log_lines_dropped", "Log lines that nobody read in time", dropped_lines.clone());
+        let mut by_direction = |name, help, labels: fn(&'static str) -> Labels<1>| {
+            let family = Family::<Labels<1>, Counter>::default();
+            registry.register(name, help, family.clone());
+            DIRECTIONS.map(|direction| family.get_or_create(&labels(direction.as_str())).clone())
+        };
+        let labels: fn(&'static str) -> Labels<1> = |direction| [("direction", direction)];
+        Self {
+            read: by_direction("bytes_read", "Bytes read", labels),
+            written: by_direction("bytes_written", "Bytes written", labels),
+            repaired: by_direction("repaired", "Ill-formed sequences that were repaired", labels),
+            refused: by_direction(
+                "refused",
+                "Streams that were refused; in report mode, would have been",
+                labels,
+            ),
+            rejected_lines: by_direction("rejected_lines", "Lines that did not pass", labels),
+            registry,
+            open,
+            connections,
+            ill_formed,
+            dropped_lines,
+            refusals: Mutex::default(),
+            dropped,
+            repairs,
+        }
+    }
+
+    pub(super) fn opened(&self) {
+        self.open.inc();
+    }
+
+    /// `end` is one of a few words.
+    pub(super) fn closed(&self, end: &'static str) {
+        self.open.dec();
+        self.connections.get_or_create(&[("end", end)]).inc();
+    }
+
+    pub(super) fn read(&self, direction: Direction, bytes: usize) {
+        self.read[direction as usize].inc_by(bytes as u64);
+    }
+
+    pub(super) fn written(&self, direction: Direction, bytes: usize) {
+        self.written[direction as usize].inc_by(bytes as u64);
+    }
+
+    pub(super) fn ill_formed(&self, direction: Direction, error: Utf8Error) {
+        let labels = [("direction", direction.as_str()), ("kind", error.kind.as_str())];
+        self.ill_formed.get_or_create(&labels).inc();
+        if self.repairs {
+            self.repaired[direction as usize].inc();
+        }
+    }
+
+    pub(super) fn rejected_line(&self, direction: Direction) {
+        self.rejected_lines[direction as usize].inc();
+    }
+
+    /// A refused stream, with the error if it is ill-formed; never what it held.
+    pub(super) fn refused(
+        &self,
+        connection: u64,
+        peer: SocketAddr,
+        direction: Direction,
+        error: Option<Utf8Error>,
+    ) {
+        self.refused[direction as usize].inc();
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+        let refusal = json!({
+            "time": time,
+            "connection": connection,
+            "peer": peer.to_string(),
+            "direction": direction.as_str(),
+            "offset": error.map(|error| error.offset),
+            "kind": error.map(|error| error.kind.as_str()),
+            "len": error.map(|error| error.len),
+        });
+        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        refusals.truncate(LAST_REFUSALS - 1);
+        refusals.push_front(refusal);
+    }
+
+    /// Everything in the text format of Prometheus.
+    pub(super) fn text(&self) -> String {
+        let dropped = self.dropped.count() as u64;
+        self.dropped_lines.inc_by(dropped.saturating_sub(self.dropped_lines.get()));
+        let mut text = String::new();
+        // A `String` takes everything.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+
+    /// The last refusals, the latest first, as JSON.
+    pub(super) fn refusals(&self) -> String {
+        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        Value::from_iter(refusals.iter().cloned()).to_string()
+    }
+}
