@@ -15,7 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::Limited;
 use utf8_codec::http::Utf8Body;
 
-/// A body whose frames are there already.
+/// A body whose frames are in memory.
 struct Frames(VecDeque<Bytes>);
 
 impl Body for Frames {
@@ -56,7 +56,7 @@ fn bodies(criterion: &mut Criterion) {
     ];
     for (name, text) in texts {
         let text = Bytes::from(text).slice(..1 << 20);
-        // The last character may be cut: it is not what is measured.
+        // Without a cut character at its end.
         let text = text.slice(..text.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len()));
         let mut group = criterion.benchmark_group(format!("http/{name}"));
         group.throughput(Throughput::Bytes(text.len() as u64));

@@ -1,10 +1,10 @@
-//! An axum server that lets no ill-formed text in.
+//! An axum server that rejects ill-formed text.
 //!
-//! `POST /text` streams: it answers with the number of characters of a body of any length, in constant memory.
-//! `POST /note` holds: its handler never sees a part of a bad body. Both refuse with `400` and a problem document
-//! that says where the text is ill-formed. `GET /counters` shows what the layers saw.
+//! `POST /text` streams: it responds with the number of characters of a body of any length, in constant memory.
+//! `POST /note` holds: its handler is not called for a bad body. Both respond to a bad body with `400` and a problem
+//! document with the offset of the error. `GET /counters` returns the counters of the layers.
 //!
-//! Without arguments it starts on a free port, talks to itself, and ends. `--listen ADDR` serves until it is
+//! Without arguments it starts on a free port, sends itself requests, and ends. `--listen ADDR` serves until it is
 //! interrupted:
 //!
 //! ```sh
@@ -55,9 +55,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 fn gateway() -> Router {
     let counters = HttpCounters::new();
-    // Everything that comes here is text, whatever it says of itself.
+    // Every body is text here, whatever its type.
     let rules = BodyRules::new().text_types(|_| true);
-    // A client that is still sending when its request is rejected has a second to read why.
+    // The rest of a rejected body is awaited for a second, so that a client that is still sending reads the response.
     let timer = || tokio::time::sleep(Duration::from_secs(1));
     let streaming =
         ValidateUtf8RequestLayer::streaming().rules(rules.clone()).counters(&counters).drain_timer(timer);
@@ -65,19 +65,19 @@ fn gateway() -> Router {
     Router::new()
         .route("/text", post(count_characters).layer(streaming))
         .route("/note", post(take_note).layer(holding.check_headers().check_query()))
-        // The check is inside decompression: what is compressed is not text yet.
+        // The check is inside decompression.
         .layer(RequestDecompressionLayer::new())
         .route("/counters", get(show_counters))
         .with_state(counters)
 }
 
-/// Reads a body frame by frame. What it answers to an error does not matter: the layer answers in its place.
+/// Reads a body frame by frame. The layer replaces the response to ill-formed text.
 async fn count_characters(mut body: Body) -> Result<String, (StatusCode, String)> {
     let mut characters = 0;
     while let Some(frame) = body.frame().await {
         let failed = |error: axum::Error| (StatusCode::BAD_REQUEST, error.to_string());
         if let Ok(data) = frame.map_err(failed)?.into_data() {
-            // Every frame holds whole characters, so each can be read by itself.
+            // Every frame has whole characters.
             let text = core::str::from_utf8(&data);
             characters += text.expect("the layer checked it").chars().count();
         }
@@ -85,7 +85,7 @@ async fn count_characters(mut body: Body) -> Result<String, (StatusCode, String)
     Ok(characters.to_string())
 }
 
-/// Gets a whole body, which is good, or is not called at all.
+/// Is called with a complete and well-formed body only.
 async fn take_note(note: String) -> String {
     format!("noted {} characters", note.chars().count())
 }
@@ -96,7 +96,7 @@ async fn show_counters(State(counters): State<HttpCounters>) -> String {
 }
 
 async fn demonstrate(address: SocketAddr) -> Result<(), Box<dyn Error>> {
-    // Characters are cut where no character ends: chunks are the network's business.
+    // The chunks end inside of characters.
     let (status, text) = send(address, "/text", &[b"caf\xC3", b"\xA9 \xF0", b"\x9F\xA6\x80"]).await?;
     assert_eq!((status, &text[..]), (StatusCode::OK, "6"));
 
@@ -117,7 +117,7 @@ async fn demonstrate(address: SocketAddr) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Sends chunks as `Transfer-Encoding: chunked`; gives the status and the text of the answer.
+/// Sends chunks with `Transfer-Encoding: chunked`. Returns the status and the text of the response.
 async fn send(
     address: SocketAddr,
     path: &str,

@@ -1,4 +1,4 @@
-//! A reverse proxy that checks both ways: what clients send to the upstream, and what the upstream answers.
+//! A reverse proxy that checks requests and responses.
 //!
 //! Ill-formed text in a request, in a form field, a trailer, the path or the query too, is rejected with `400` before
 //! the upstream receives anything. So is text that cannot be checked, because it is compressed, a range, or in another
@@ -7,7 +7,7 @@
 //! Ill-formed text in a response ends it there: its head and some good text may be with the client already, so the
 //! connection (HTTP/1.1) or the stream (HTTP/2) is closed before the body ends.
 //!
-//! Without arguments it starts an upstream of its own, talks to itself, and ends. Otherwise:
+//! Without arguments it starts an upstream of its own, sends itself requests, and ends. Otherwise:
 //!
 //! ```sh
 //! cargo run --example reverse_proxy --features tower -- --listen 127.0.0.1:8080 --upstream 127.0.0.1:3000
@@ -50,7 +50,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Proxies every connection that comes.
+/// Proxies every connection.
 async fn serve(listener: TcpListener, upstream: Authority) -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout();
     writeln!(out, "listening on {}", listener.local_addr()?)?;
@@ -153,7 +153,7 @@ async fn demonstrate() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The upstream: it gives back what it gets, or something that is not what it says.
+/// The upstream: it echoes, or responds with a type that its bytes are not.
 async fn echo_or_lie(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, BoxError> {
     let text = match request.uri().path() {
         "/echo" => request.into_body().collect().await?.to_bytes(),
@@ -162,7 +162,7 @@ async fn echo_or_lie(request: Request<Incoming>) -> Result<Response<Full<Bytes>>
     Ok(Response::builder().header("content-type", "text/plain").body(Full::new(text))?)
 }
 
-/// The status and the text of an answer.
+/// Sends a request. Returns the status and the text of the response.
 async fn send(
     address: SocketAddr,
     path: &str,

@@ -29,7 +29,7 @@ fn every_label_of_utf_8_counts_in_any_case_and_quoted_or_not() {
 }
 
 #[test]
-fn every_charset_parameter_has_a_say() {
+fn all_charset_parameters_count() {
     assert_eq!(charset("text/plain"), "Missing");
     assert_eq!(charset("text/plain; format=flowed"), "Missing");
     assert_eq!(charset("text/plain; charset=latin1"), "Other(latin1)");
@@ -47,7 +47,7 @@ fn every_charset_parameter_has_a_say() {
 }
 
 #[test]
-fn types_and_parameters_come_out_as_they_were_meant() {
+fn types_and_parameters_are_parsed() {
     let value = b" Multipart/Form-Data ;; boundary=\"a \\\"b\\\\c\xC3\xA9\"\t;\tx=y!; ";
     let form = ContentType::parse(value).expect("a media type");
     assert!(form.is("multipart", "form-data"));
@@ -61,7 +61,7 @@ fn types_and_parameters_come_out_as_they_were_meant() {
 }
 
 #[test]
-fn what_is_not_in_the_grammar_is_refused_where_it_leaves_it() {
+fn a_value_outside_the_grammar_is_an_error_at_its_position() {
     for (value, offset) in [
         (&b""[..], 0),
         (b"text", 4),

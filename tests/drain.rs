@@ -13,7 +13,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
 use http_body_util::Full;
-use support::bodies::{Script, Telling};
+use support::bodies::{EndHint, Script};
 use support::layers::{post, through};
 use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
@@ -93,7 +93,7 @@ fn two_seconds() -> tokio::time::Sleep {
 #[tokio::test(start_paused = true)]
 async fn the_rest_of_a_rejected_body_is_read_up_to_a_bound() {
     let json = [("content-type", "application/json")];
-    let body = || Script::of(&[b"\xFF", b"abc", b"def", b"ghi"], Telling::Nothing);
+    let body = || Script::of(&[b"\xFF", b"abc", b"def", b"ghi"], EndHint::Nothing);
     for layer in [ValidateUtf8RequestLayer::streaming(), ValidateUtf8RequestLayer::new()] {
         for (drain, expected) in [(1_000, (0, false)), (3, (2, true)), (0, (3, true))] {
             let layer = layer.clone().drain(drain).drain_timer(two_seconds);
@@ -109,7 +109,7 @@ async fn the_rest_of_a_rejected_body_is_read_up_to_a_bound() {
         assert_eq!(drained(&timed, post(&latin1).header("expect", "100-continue"), body()).await, (4, true));
     }
     let short = ValidateUtf8RequestLayer::new().hold(4).drain_timer(two_seconds);
-    let long = || Script::of(&[b"abc", b"def", b"ghi"], Telling::Nothing);
+    let long = || Script::of(&[b"abc", b"def", b"ghi"], EndHint::Nothing);
     assert_eq!(drained(&short, post(&json), long()).await, (0, false), "too long");
     assert_eq!(drained(&short.drain(3), post(&json), long()).await, (0, true), "the end is not read");
 }
@@ -118,7 +118,7 @@ async fn the_rest_of_a_rejected_body_is_read_up_to_a_bound() {
 async fn a_client_that_stops_sending_delays_no_response_beyond_the_timer() {
     let start = tokio::time::Instant::now();
     let json = [("content-type", "application/json")];
-    let stalling = || Script::of(&[b"\xFF", b"abc"], Telling::Size).that_stalls(1_000);
+    let stalling = || Script::of(&[b"\xFF", b"abc"], EndHint::Size).that_stalls(1_000);
     for layer in [ValidateUtf8RequestLayer::streaming(), ValidateUtf8RequestLayer::new()] {
         assert_eq!(drained(&layer, post(&json), stalling()).await, (1, true));
         assert_eq!(start.elapsed(), Duration::ZERO, "nothing is awaited without a timer");
@@ -158,7 +158,7 @@ async fn a_body_reserves_no_more_than_it_sends() {
         Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
     }));
     let announced = (2 << 20) - 6;
-    let body = Script::of(&[b"abc", b"def"], Telling::Size).that_stalls(announced);
+    let body = Script::of(&[b"abc", b"def"], EndHint::Size).that_stalls(announced);
     let request = post(&[("content-type", "text/plain")]).body(body).unwrap();
     let before = allocated();
     let mut future = Box::pin(service.oneshot(request));

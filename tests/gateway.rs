@@ -1,4 +1,4 @@
-//! The example `axum_gateway`, run as a program and talked to as strangers talk to it.
+//! The example `axum_gateway`, run as a program, with HTTP/1, HTTP/2, curl and Python as clients.
 #![cfg(feature = "tower")]
 #![allow(missing_docs)]
 
@@ -82,7 +82,7 @@ async fn send_all(gateway: &Server, version: Version, bodies: &[Vec<Vec<u8>>]) -
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_published_case_gets_its_verdict_as_a_chunked_body() {
+async fn every_published_case_has_its_verdict_as_a_chunked_body() {
     let Some(cases) = conformance::cases(|_| true) else { return };
     let cases: Vec<_> =
         cases.into_iter().filter(|case| case.dialect == "utf-8" && case.policy == "fatal").collect();
@@ -137,11 +137,11 @@ fn pipelined_requests_are_answered_in_their_order() {
     };
     assert_eq!((next(), next(), next()), (Ok(1), Ok(2), Ok(0)));
     assert_eq!(next(), Err((2, "Truncated".into(), 2)));
-    assert_eq!(next(), Ok(1), "the connection lives on");
+    assert_eq!(next(), Ok(1), "the connection stays open");
 }
 
 #[test]
-fn bytes_that_come_one_by_one_are_text_like_any_other() {
+fn bytes_that_arrive_one_by_one_are_joined() {
     let gateway = gateway();
     let stream = gateway.connect();
     let mut reader = BufReader::new(stream.try_clone().expect("a clone"));
@@ -161,7 +161,7 @@ fn bytes_that_come_one_by_one_are_text_like_any_other() {
 }
 
 #[test]
-fn a_charset_that_is_not_utf_8_is_refused_and_contradictions_too() {
+fn other_charsets_and_contradictions_are_rejected() {
     let gateway = gateway();
     let mut stream = gateway.connect();
     let mut reader = BufReader::new(stream.try_clone().expect("a clone"));
@@ -270,7 +270,7 @@ fn stream_through(gateway: &Server, bytes: usize) -> (Verdict, u64) {
 }
 
 #[test]
-fn a_gibibyte_takes_no_more_memory_than_a_short_body() {
+fn a_gibibyte_needs_no_more_memory_than_a_short_body() {
     let gateway = gateway();
     let short = stream_through(&gateway, 4 << 20).1;
     let long = stream_through(&gateway, 1 << 30).1;

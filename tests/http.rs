@@ -1,4 +1,4 @@
-//! `Utf8Body`: over bodies that do what they like, and through hyper.
+//! `Utf8Body`, over scripted bodies and through hyper.
 #![cfg(feature = "http")]
 #![allow(missing_docs)]
 
@@ -15,7 +15,7 @@ use http_body::{Body as _, Frame};
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use support::bodies::{Script, Telling, drain};
+use support::bodies::{EndHint, Script, drain};
 use support::{Rng, conformance, every_partition, oracle, some_partitions};
 use utf8_codec::http::{HttpCounters, Utf8Body, Utf8BodyError};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
@@ -29,9 +29,9 @@ fn facts(error: Option<Utf8BodyError>) -> Option<(u64, ErrorKind, u8)> {
 fn check_strict(input: &[u8], chunks: &[&[u8]]) {
     let first = oracle::decode(input).1.first().copied();
     let good = &input[..first.map_or(input.len(), |(offset, ..)| offset as usize)];
-    for telling in Telling::ALL {
-        let (data, _, error) = drain(Utf8Body::new(Script::of(chunks, telling)));
-        assert_eq!((&data[..], facts(error)), (good, first), "{chunks:02X?} {telling:?}");
+    for end_hint in EndHint::ALL {
+        let (data, _, error) = drain(Utf8Body::new(Script::of(chunks, end_hint)));
+        assert_eq!((&data[..], facts(error)), (good, first), "{chunks:02X?} {end_hint:?}");
     }
 }
 
@@ -43,10 +43,10 @@ fn check_repair(input: &[u8], chunks: &[&[u8]]) {
         let (mut whole, mut expected) = (decoder, String::new());
         whole.feed(input).for_each(|piece| expected.push_str(piece.text().unwrap()));
         whole.finish().iter().for_each(|piece| expected.push_str(piece.text().unwrap()));
-        for telling in Telling::ALL {
-            let (data, _, error) = drain(Utf8Body::with_decoder(Script::of(chunks, telling), decoder));
+        for end_hint in EndHint::ALL {
+            let (data, _, error) = drain(Utf8Body::with_decoder(Script::of(chunks, end_hint), decoder));
             assert!(error.is_none());
-            assert_eq!(String::from_utf8(data).unwrap(), expected, "{chunks:02X?} {telling:?} {policy:?}");
+            assert_eq!(String::from_utf8(data).unwrap(), expected, "{chunks:02X?} {end_hint:?} {policy:?}");
         }
     }
 }
@@ -73,7 +73,7 @@ fn the_published_suites_agree() {
     let Some(cases) = conformance::cases(|_| true) else { return };
     for case in cases.iter().filter(|case| case.dialect == "utf-8" && case.policy == "fatal") {
         let bom = if case.bom_strip { BomPolicy::Strip } else { BomPolicy::Keep };
-        let body = Script::of(&case.slices(), Telling::Nothing);
+        let body = Script::of(&case.slices(), EndHint::Nothing);
         let (data, _, error) = drain(Utf8Body::with_decoder(body, TextDecoder::new().bom(bom)));
         let error = facts(error);
         if let Some(ok) = case.expect()["ok"].as_bool() {
@@ -89,7 +89,7 @@ fn the_published_suites_agree() {
 }
 
 #[test]
-fn frames_are_handed_on_without_a_copy() {
+fn frames_pass_without_a_copy() {
     let frame = Bytes::from("sm\u{F6}rg\u{E5}s".repeat(50));
     let mut body = pin!(Utf8Body::new(Full::new(frame.clone())));
     let got = block_on(body.frame()).unwrap().unwrap().into_data().unwrap();
@@ -118,13 +118,13 @@ fn trailers(fields: &[(&'static str, &'static str)]) -> HeaderMap {
 #[test]
 fn trailers_come_after_a_clean_end_only() {
     let sums = trailers(&[("x-sum", "1"), ("content-digest", "sha-256=:AAAA:")]);
-    for telling in Telling::ALL {
-        let script = |chunks: &[&[u8]]| Script::of(chunks, telling).with_trailers(sums.clone());
+    for end_hint in EndHint::ALL {
+        let script = |chunks: &[&[u8]]| Script::of(chunks, end_hint).with_trailers(sums.clone());
         let (data, got, error) = drain(Utf8Body::new(script(&[b"caf\xC3", b"\xA9"])));
         assert_eq!((&data[..], got.as_ref(), error.is_none()), ("café".as_bytes(), Some(&sums), true));
 
         let (data, got, error) = drain(Utf8Body::new(script(&[b"caf\xC3"])));
-        assert_eq!((&data[..], got), (&b"caf"[..], None), "{telling:?}");
+        assert_eq!((&data[..], got), (&b"caf"[..], None), "{end_hint:?}");
         assert_eq!(facts(error), Some((3, ErrorKind::Truncated, 1)));
 
         let repair = TextDecoder::new().on_error(ErrorPolicy::Replace);
@@ -144,8 +144,8 @@ fn a_body_checks_its_trailers_if_it_is_asked_to() {
     let mut fields = trailers(&[("x-good", "1")]);
     fields.insert("x-bad", http::HeaderValue::from_bytes(b"ab\xFF").unwrap());
     // A body of a known size may end for its reader before its trailers.
-    for telling in [Telling::Nothing, Telling::EndStream] {
-        let body = || Utf8Body::new(Script::of(&[b"text"], telling).with_trailers(fields.clone()));
+    for end_hint in [EndHint::Nothing, EndHint::EndStream] {
+        let body = || Utf8Body::new(Script::of(&[b"text"], end_hint).with_trailers(fields.clone()));
         let (data, got, error) = drain(body());
         assert_eq!((&data[..], got.as_ref(), error.is_none()), (&b"text"[..], Some(&fields), true));
         let (data, got, error) = drain(body().check_trailers(true));
@@ -157,12 +157,12 @@ fn a_body_checks_its_trailers_if_it_is_asked_to() {
 }
 
 #[test]
-fn the_size_of_a_repaired_body_is_told_honestly_whatever_the_subset() {
+fn size_hints_of_a_repaired_body_are_true_for_every_subset() {
     let ascii = TextDecoder::new().subset(Subset::ASCII);
     for policy in [ErrorPolicy::ReplaceWith('?'), ErrorPolicy::ReplaceWith('\u{1F980}'), ErrorPolicy::Replace]
     {
         for text in ["\u{1F980}".repeat(9), "\u{E9}\u{20AC}".repeat(9), "a".repeat(9)] {
-            let script = Script::of(&[text.as_bytes()], Telling::Size);
+            let script = Script::of(&[text.as_bytes()], EndHint::Size);
             let (_, _, error) = drain(Utf8Body::with_decoder(script, ascii.on_error(policy)));
             assert!(error.is_none());
         }
@@ -170,9 +170,9 @@ fn the_size_of_a_repaired_body_is_told_honestly_whatever_the_subset() {
 }
 
 #[test]
-fn an_error_of_the_inner_body_is_told_as_it_is() {
+fn an_error_of_the_inner_body_is_returned_unchanged() {
     let (data, _, error) =
-        drain(Utf8Body::new(Script::of(&[b"ab\xE2"], Telling::Nothing).with_failure("reset")));
+        drain(Utf8Body::new(Script::of(&[b"ab\xE2"], EndHint::Nothing).with_failure("reset")));
     assert_eq!(data, b"ab");
     let error = error.expect("an error");
     assert!(matches!(&error, Utf8BodyError::Inner(inner) if inner.to_string() == "reset"), "{error:?}");
@@ -180,18 +180,18 @@ fn an_error_of_the_inner_body_is_told_as_it_is() {
 }
 
 #[test]
-fn a_required_bom_is_missed_in_an_empty_body_too() {
-    for telling in Telling::ALL {
+fn an_empty_body_has_no_required_bom() {
+    for end_hint in EndHint::ALL {
         let body =
-            Utf8Body::with_decoder(Script::of(&[], telling), TextDecoder::new().bom(BomPolicy::Require));
+            Utf8Body::with_decoder(Script::of(&[], end_hint), TextDecoder::new().bom(BomPolicy::Require));
         assert_eq!(facts(drain(body).2), Some((0, ErrorKind::MissingBom, 0)));
-        assert!(drain(Utf8Body::new(Script::of(&[], telling))).2.is_none());
+        assert!(drain(Utf8Body::new(Script::of(&[], end_hint))).2.is_none());
     }
 }
 
 #[test]
 fn neither_the_error_nor_the_body_shows_bytes() {
-    let body = Utf8Body::new(Script::of(&[b"secret\xFF"], Telling::Nothing));
+    let body = Utf8Body::new(Script::of(&[b"secret\xFF"], EndHint::Nothing));
     let (_, _, error) = drain(body);
     let error = error.expect("an error");
     assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 6 (InvalidLead, 1 byte)");
@@ -201,17 +201,17 @@ fn neither_the_error_nor_the_body_shows_bytes() {
 }
 
 #[test]
-fn counters_see_bodies_bytes_repairs_and_refusals() {
+fn counters_count_bodies_bytes_repairs_and_errors() {
     let counters = HttpCounters::new();
-    drain(Utf8Body::new(Script::of(&[b"ab\xED", b"\xA0"], Telling::Nothing)).counters(&counters));
+    drain(Utf8Body::new(Script::of(&[b"ab\xED", b"\xA0"], EndHint::Nothing)).counters(&counters));
     let repair = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    drain(Utf8Body::with_decoder(Script::of(&[b"a\xFF\xFF"], Telling::Nothing), repair).counters(&counters));
+    drain(Utf8Body::with_decoder(Script::of(&[b"a\xFF\xFF"], EndHint::Nothing), repair).counters(&counters));
     let now = counters.snapshot();
     assert_eq!((now.bodies, now.bytes, now.repaired), (2, 7, 2));
     assert_eq!((now.refused(ErrorKind::Surrogate), now.refused_total()), (1, 1));
 }
 
-/// Serves one connection with a body of a fixed length that is checked, and says how it ended.
+/// Serves one connection with a checked body of a fixed length. Returns what the client received and the error of the server.
 async fn serve_one(bytes: &'static [u8], version: http::Version) -> (Result<Bytes, String>, Option<String>) {
     let (client, server) = tokio::io::duplex(4096);
     let served = Arc::new(Mutex::new(None));
@@ -251,7 +251,7 @@ async fn serve_one(bytes: &'static [u8], version: http::Version) -> (Result<Byte
 }
 
 #[tokio::test]
-async fn hyper_does_not_send_a_truncated_end_under_content_length() {
+async fn hyper_does_not_send_a_cut_character_under_content_length() {
     for bytes in [&b"ab\xE2\x82"[..], b"\xE2\x82", b"ab\xFF", b"\xC3"] {
         let (got, served) = serve_one(bytes, http::Version::HTTP_11).await;
         assert!(got.is_err(), "the client sees that the body is cut off: {got:?}");

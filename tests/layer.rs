@@ -9,7 +9,7 @@ use core::convert::Infallible;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use support::bodies::{Script, Telling};
+use support::bodies::{EndHint, Script};
 use support::layers::{BAD, post, send, through};
 use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::http::{
@@ -259,7 +259,7 @@ async fn another_charset_becomes_utf_8_and_says_so() {
         .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
         let script =
-            Script::of(&[b"\0\xE9"], Telling::Nothing).with_trailers(HeaderMap::from_iter(sums.clone()));
+            Script::of(&[b"\0\xE9"], EndHint::Nothing).with_trailers(HeaderMap::from_iter(sums.clone()));
         let request = post(&[("content-type", "text/plain; charset=utf-16be")]).body(script).unwrap();
         let mut service =
             layer.rules(rules.clone()).layer(service_fn(async |request: Request<CheckedBody<_>>| {
@@ -274,7 +274,7 @@ async fn another_charset_becomes_utf_8_and_says_so() {
     let mut fields =
         post(&[("content-type", "text/plain; charset=iso-2022-jp")]).body(()).unwrap().into_parts().0.headers;
     let repair = rules.clone().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
-    let script = Script::of(&[b"\x1B$", b"a"], Telling::Size);
+    let script = Script::of(&[b"\x1B$", b"a"], EndHint::Size);
     let mut body = repair.apply(Message::Request, &mut fields, script).unwrap();
     let mut hints = vec![(body.size_hint(), 0)];
     while let Some(frame) = body.frame().await {
@@ -287,7 +287,7 @@ async fn another_charset_becomes_utf_8_and_says_so() {
     let long = "日本語".repeat(20_000);
     let (bytes, ..) = (b"\x93\xFA\x96\x7B\x8C\xEA".repeat(20_000), ());
     for cut in [0, 1, 4_001, bytes.len() - 1] {
-        let body = Script::of(&[&bytes[..cut], &bytes[cut..]], Telling::EndStream);
+        let body = Script::of(&[&bytes[..cut], &bytes[cut..]], EndHint::EndStream);
         let layer = ValidateUtf8RequestLayer::new().rules(rules.clone());
         let request = post(&[("content-type", "text/plain; charset=sjis")]).body(body).unwrap();
         let seen = through(&layer, request).await;
@@ -301,12 +301,12 @@ async fn a_body_is_held_up_to_a_limit() {
     let json = [("content-type", "application/json")];
     let layer = ValidateUtf8RequestLayer::new().hold(8);
     assert_eq!(send(&layer, &json, b"12345678").await.status, StatusCode::OK);
-    for telling in Telling::ALL {
-        let body = Script::of(&[b"1234", b"56789"], telling);
+    for end_hint in EndHint::ALL {
+        let body = Script::of(&[b"1234", b"56789"], end_hint);
         let seen = through(&layer, post(&json).body(body).unwrap()).await;
-        assert_eq!((seen.status, seen.handled), (StatusCode::PAYLOAD_TOO_LARGE, 0), "{telling:?}");
+        assert_eq!((seen.status, seen.handled), (StatusCode::PAYLOAD_TOO_LARGE, 0), "{end_hint:?}");
         assert_eq!(seen.problem()["kind"], "TooLong");
-        let body = Script::of(&[b"1234", b"", b"5678"], telling);
+        let body = Script::of(&[b"1234", b"", b"5678"], end_hint);
         assert_eq!(through(&layer, post(&json).body(body).unwrap()).await.text, "12345678");
     }
     let png = [("content-type", "image/png")];
@@ -315,7 +315,7 @@ async fn a_body_is_held_up_to_a_limit() {
 }
 
 #[tokio::test]
-async fn while_streaming_the_handler_sees_the_good_text_and_the_client_the_refusal() {
+async fn while_streaming_the_handler_reads_the_good_text_and_the_client_the_refusal() {
     let json = [("content-type", "application/json")];
     let layer = ValidateUtf8RequestLayer::streaming();
     let seen = send(&layer, &json, BAD).await;
@@ -323,14 +323,14 @@ async fn while_streaming_the_handler_sees_the_good_text_and_the_client_the_refus
     assert_eq!(seen.problem()["offset"], 7);
     // An error that is not about text is the business of the handler.
     for layer in [layer, ValidateUtf8RequestLayer::new()] {
-        let body = Script::of(&[b"ab\xE2"], Telling::Nothing).with_failure("reset");
+        let body = Script::of(&[b"ab\xE2"], EndHint::Nothing).with_failure("reset");
         let seen = through(&layer, post(&json).body(body).unwrap()).await;
         assert_eq!((seen.status, seen.handled), (StatusCode::IM_A_TEAPOT, 1));
     }
 }
 
 #[tokio::test]
-async fn a_handler_finds_the_refusal_behind_the_error() {
+async fn a_handler_finds_the_refusal_in_the_error() {
     let layer = ValidateUtf8RequestLayer::streaming();
     let service = layer.layer(service_fn(async |request: Request<CheckedBody<Full<Bytes>>>| {
         let error = request.into_body().collect().await.unwrap_err();
@@ -346,7 +346,7 @@ async fn a_handler_finds_the_refusal_behind_the_error() {
 }
 
 #[tokio::test]
-async fn header_values_paths_and_queries_are_checked_if_asked() {
+async fn header_values_paths_and_queries_are_checked_by_settings() {
     let request = |uri: &str, value: &[u8]| {
         let request = Request::get(uri).header("x-name", http::HeaderValue::from_bytes(value).unwrap());
         request.body(Full::<Bytes>::default()).unwrap()
@@ -391,16 +391,16 @@ fn trailers(value: &[u8]) -> HeaderMap {
 async fn trailers_of_every_body_are_checked() {
     let counters = HttpCounters::new();
     for content_type in ["text/plain", "image/png", "application/x-www-form-urlencoded"] {
-        for telling in [Telling::Nothing, Telling::EndStream] {
+        for end_hint in [EndHint::Nothing, EndHint::EndStream] {
             for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
                 let request = |value: &[u8]| {
-                    let body = Script::of(&[b"a=b"], telling).with_trailers(trailers(value));
+                    let body = Script::of(&[b"a=b"], end_hint).with_trailers(trailers(value));
                     post(&[("content-type", content_type)]).body(body).unwrap()
                 };
                 let layer = layer.counters(&counters);
                 let seen = through(&layer, request(b"caf\xE9!")).await;
                 let problem = seen.problem();
-                assert_eq!(seen.status, StatusCode::BAD_REQUEST, "{content_type} {telling:?}");
+                assert_eq!(seen.status, StatusCode::BAD_REQUEST, "{content_type} {end_hint:?}");
                 assert_eq!(
                     problem["detail"],
                     "trailer x-sum: ill-formed UTF-8 at byte 3 (MissingContinuation, 1 byte)"
@@ -420,7 +420,7 @@ async fn trailers_of_every_body_are_checked() {
 }
 
 #[tokio::test]
-async fn the_answer_to_a_bad_request_can_be_another_one() {
+async fn the_response_to_a_bad_request_can_be_replaced() {
     let layer = ValidateUtf8RequestLayer::new().on_refusal(|refusal: &Refusal| {
         assert!(matches!(refusal.reason, Reason::Body(error) if error.kind == ErrorKind::Surrogate));
         assert_eq!(refusal.content_type.as_ref().unwrap(), "text/plain");

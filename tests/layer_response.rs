@@ -41,7 +41,7 @@ fn text_response() -> http::response::Builder {
 }
 
 #[tokio::test]
-async fn a_bad_response_is_cut_off_or_refused() {
+async fn a_bad_response_is_cut_off_or_replaced() {
     let (parts, text) =
         answer(&ValidateUtf8ResponseLayer::new(), Method::GET, text_response(), b"ab\xE2\x82").await;
     assert_eq!(parts.status, StatusCode::OK);
@@ -103,7 +103,7 @@ async fn a_repair_removes_what_it_makes_untrue() {
 }
 
 #[tokio::test]
-async fn responses_without_a_whole_body_are_not_looked_at() {
+async fn responses_without_a_whole_body_are_not_checked() {
     let layer =
         ValidateUtf8ResponseLayer::new().rules(BodyRules::for_responses().text_types(|_| true)).hold(100);
     for (method, status) in [(Method::HEAD, 200), (Method::GET, 204), (Method::GET, 206), (Method::GET, 304)]

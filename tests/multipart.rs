@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures::executor::block_on;
 use http_body::Body as _;
 use http_body_util::BodyExt;
-use support::bodies::{Script, Telling};
+use support::bodies::{EndHint, Script};
 use support::{Rng, some_partitions};
 use utf8_codec::http::{BodyRules, MissingCharset, MultipartError, OtherCharset, Utf8Body, Utf8BodyError};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
@@ -33,8 +33,8 @@ fn form(parts: &[Part<'_>]) -> Vec<u8> {
 }
 
 /// What comes out before the end or the error, and the error.
-fn check(chunks: &[&[u8]], telling: Telling, rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
-    let mut body = Utf8Body::form_data(Script::of(chunks, telling), BOUNDARY, rules).expect("a boundary");
+fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
+    let mut body = Utf8Body::form_data(Script::of(chunks, end_hint), BOUNDARY, rules).expect("a boundary");
     let (mut out, hint) = (Vec::new(), body.size_hint());
     loop {
         let ended = body.is_end_stream();
@@ -55,12 +55,12 @@ fn check(chunks: &[&[u8]], telling: Telling, rules: &BodyRules) -> (Vec<u8>, Opt
 
 /// The same for every way of cutting.
 fn check_all(form: &[u8], rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
-    let whole = check(&[form], Telling::Nothing, rules);
-    let mut tellings = Telling::ALL.into_iter().cycle();
+    let whole = check(&[form], EndHint::Nothing, rules);
+    let mut end_hints = EndHint::ALL.into_iter().cycle();
     some_partitions(form, 10, |chunks| {
-        let telling = tellings.next().expect("there is always one more");
-        let cut = check(chunks, telling, rules);
-        let ways = || format!("{} chunks, the first of {}, {telling:?}", chunks.len(), chunks[0].len());
+        let end_hint = end_hints.next().expect("there is always one more");
+        let cut = check(chunks, end_hint, rules);
+        let ways = || format!("{} chunks, the first of {}, {end_hint:?}", chunks.len(), chunks[0].len());
         assert_eq!(format!("{:?}", cut.1), format!("{:?}", whole.1), "{}", ways());
         assert!(cut.0 == whole.0, "{}:\n{}\n{}", ways(), cut.0.escape_ascii(), whole.0.escape_ascii());
     });
@@ -173,7 +173,7 @@ fn a_repair_stays_inside_its_field() {
 }
 
 #[test]
-fn what_another_reader_might_take_apart_otherwise_is_refused() {
+fn what_another_reader_might_parse_otherwise_is_an_error() {
     let delimiter = |end: &str| [b"--", BOUNDARY, end.as_bytes()].concat();
     let head = [&delimiter("\r\n")[..], b"Content-Disposition: form-data; name=x\r\n"].concat();
     let end = delimiter("--\r\n");
@@ -213,16 +213,16 @@ fn what_another_reader_might_take_apart_otherwise_is_refused() {
         ("endless fields", [&head[..], &b"a: b\r\n".repeat(5_000)[..], b"\r\n\r\n", &end].concat()),
     ] {
         let chunks: [&[u8]; 1] = [&form];
-        for telling in Telling::ALL {
-            let whole = check(&chunks, telling, &BodyRules::new()).1.expect(what);
+        for end_hint in EndHint::ALL {
+            let whole = check(&chunks, end_hint, &BodyRules::new()).1.expect(what);
             assert!(matches!(whole, Utf8BodyError::Multipart(_)), "{what}: {whole:?}");
             let single: Vec<&[u8]> = form.chunks(1).collect();
-            let cut = check(&single, telling, &BodyRules::new()).1;
+            let cut = check(&single, end_hint, &BodyRules::new()).1;
             assert_eq!(format!("{cut:?}"), format!("{:?}", Some(whole)), "{what}");
         }
     }
     for boundary in [&b""[..], b"a\r\n", b"a ", "é".as_bytes(), &[b'a'; 71]] {
-        let body = Script::of(&[], Telling::Nothing);
+        let body = Script::of(&[], EndHint::Nothing);
         assert_eq!(
             Utf8Body::form_data(body, boundary, &BodyRules::new()).err(),
             Some(MultipartError::Boundary)
@@ -231,14 +231,14 @@ fn what_another_reader_might_take_apart_otherwise_is_refused() {
 }
 
 #[test]
-fn a_form_ends_behind_its_last_frame() {
+fn a_form_ends_with_its_last_frame() {
     let text = "\u{E9}".repeat(500);
     let field = ("; name=a", "", text.as_bytes());
     let form = form(&[field, field, field]);
-    for telling in Telling::ALL {
-        let (out, error) = check(&[&form], telling, &BodyRules::new());
+    for end_hint in EndHint::ALL {
+        let (out, error) = check(&[&form], end_hint, &BodyRules::new());
         assert!(error.is_none() && out == form);
-        let (_, error) = check(&[&form[..form.len() - 11]], telling, &BodyRules::new());
+        let (_, error) = check(&[&form[..form.len() - 11]], end_hint, &BodyRules::new());
         let Some(Utf8BodyError::Multipart(MultipartError::Unterminated { .. })) = error else { panic!() };
     }
 }
@@ -296,7 +296,7 @@ fn random_forms_cut_at_random_agree() {
 }
 
 #[test]
-fn a_file_is_handed_on_without_a_copy() {
+fn a_file_passes_without_a_copy() {
     let file = vec![0xFF; 100_000];
     let form = Bytes::from(form(&[("; name=f; filename=x", "", &file)]));
     let body = http_body_util::Full::new(form.clone());

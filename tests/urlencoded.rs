@@ -7,7 +7,7 @@ mod support;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
-use support::bodies::{Script, Telling, drain};
+use support::bodies::{EndHint, Script, drain};
 use support::{Rng, every_partition, oracle, policies, some_partitions};
 use utf8_codec::http::{BodyRules, Message, Utf8Body, Utf8BodyError};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
@@ -16,15 +16,15 @@ fn rules(decoder: TextDecoder) -> BodyRules {
     BodyRules::new().decoder(decoder)
 }
 
-fn form(chunks: &[&[u8]], telling: Telling, rules: &BodyRules) -> Utf8Body<Script> {
+fn form(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> Utf8Body<Script> {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
-    rules.apply(Message::Request, &mut headers, Script::of(chunks, telling)).expect("a form is text")
+    rules.apply(Message::Request, &mut headers, Script::of(chunks, end_hint)).expect("a form is text")
 }
 
 /// What comes out of a form, and its error: offset, kind and length.
-fn check(chunks: &[&[u8]], telling: Telling, rules: &BodyRules) -> (Vec<u8>, Option<(u64, ErrorKind, u8)>) {
-    let (data, _, error) = drain(form(chunks, telling, rules));
+fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Option<(u64, ErrorKind, u8)>) {
+    let (data, _, error) = drain(form(chunks, end_hint, rules));
     let error = error.map(|error| error.utf8_error().expect("ill-formed text"));
     (data, error.map(|error| (error.offset, error.kind, error.len)))
 }
@@ -54,9 +54,9 @@ fn check_strict(sent: &[u8], chunks: &[&[u8]]) {
     let first =
         oracle::decode(&bytes).1.first().map(|&(at, kind, len)| (ends[at as usize] as u64, kind, len));
     let good = &sent[..first.map_or(sent.len(), |(offset, ..)| offset as usize)];
-    for telling in Telling::ALL {
-        let (data, error) = check(chunks, telling, &BodyRules::new());
-        let what = || format!("{} {telling:?}", sent.escape_ascii());
+    for end_hint in EndHint::ALL {
+        let (data, error) = check(chunks, end_hint, &BodyRules::new());
+        let what = || format!("{} {end_hint:?}", sent.escape_ascii());
         assert_eq!(
             (data.escape_ascii().to_string(), error),
             (good.escape_ascii().to_string(), first),
@@ -72,8 +72,8 @@ fn check_repair(sent: &[u8], chunks: &[&[u8]], decoder: TextDecoder) {
     let (mut whole, mut expected) = (decoder, String::new());
     whole.feed(&bytes).for_each(|piece| expected.push_str(piece.text().unwrap()));
     whole.finish().iter().for_each(|piece| expected.push_str(piece.text().unwrap()));
-    for telling in Telling::ALL {
-        let (data, error) = check(chunks, telling, &rules(decoder));
+    for end_hint in EndHint::ALL {
+        let (data, error) = check(chunks, end_hint, &rules(decoder));
         assert_eq!(error, None);
         let text = String::from_utf8(decoded(&data).0);
         let what = || format!("{} {decoder:?}", sent.escape_ascii());
@@ -96,7 +96,7 @@ fn dirty_form(rng: &mut Rng, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn an_escape_that_is_no_text_is_an_error_where_it_stands() {
+fn an_escape_that_is_no_text_is_an_error_at_its_position() {
     for (sent, expected) in [
         (&b"a=%E9"[..], (2, ErrorKind::Truncated, 1)),
         (b"a=%e9&b=c", (2, ErrorKind::MissingContinuation, 1)),
@@ -109,13 +109,13 @@ fn an_escape_that_is_no_text_is_an_error_where_it_stands() {
         (b"a=%C3%", (2, ErrorKind::MissingContinuation, 1)),
     ] {
         some_partitions(sent, 5, |chunks| {
-            let (data, error) = check(chunks, Telling::EndStream, &BodyRules::new());
+            let (data, error) = check(chunks, EndHint::EndStream, &BodyRules::new());
             assert_eq!((&data[..], error), (&sent[..expected.0 as usize], Some(expected)));
         });
     }
     for good in ["", "a=%C3%A9&%e2%82%ac=+", "100%", "%", "%4", "%zz%", "é=%F0%9F%A6%80", "%EF%BB%BFa=b"] {
         some_partitions(good.as_bytes(), 5, |chunks| {
-            let (data, error) = check(chunks, Telling::Size, &BodyRules::new());
+            let (data, error) = check(chunks, EndHint::Size, &BodyRules::new());
             assert_eq!((&data[..], error), (good.as_bytes(), None));
         });
     }
@@ -177,12 +177,12 @@ fn every_partition_of_a_form_gives_the_same_bytes_and_the_same_error() {
 #[test]
 fn a_repair_is_data_whatever_it_is() {
     let ampersand = rules(TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('&')));
-    let (data, _) = check(&[b"a=%FF\xFF&b"], Telling::Nothing, &ampersand);
+    let (data, _) = check(&[b"a=%FF\xFF&b"], EndHint::Nothing, &ampersand);
     assert_eq!(data.escape_ascii().to_string(), "a=%26%26&b", "no new field");
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
     headers.insert(CONTENT_LENGTH, HeaderValue::from(3));
-    let body = Script::of(&[b"\xFF"], Telling::Size);
+    let body = Script::of(&[b"\xFF"], EndHint::Size);
     ampersand.apply(Message::Request, &mut headers, body).expect("text");
     assert!(!headers.contains_key(CONTENT_LENGTH), "one byte becomes three");
 }
@@ -192,7 +192,7 @@ fn a_form_has_no_bom_and_one_charset() {
     for bom in [BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
         let rules = rules(TextDecoder::new().bom(bom));
         for sent in [&b"%EF%BB%BFa=b"[..], b"\xEF\xBB\xBFa=b", b"a=b"] {
-            assert_eq!(check(&[sent], Telling::Nothing, &rules), (sent.to_vec(), None), "{bom:?}");
+            assert_eq!(check(&[sent], EndHint::Nothing, &rules), (sent.to_vec(), None), "{bom:?}");
         }
     }
     #[cfg(feature = "encoding_rs")]
@@ -202,7 +202,7 @@ fn a_form_has_no_bom_and_one_charset() {
         let mut headers = HeaderMap::new();
         let latin1 = HeaderValue::from_static("application/x-www-form-urlencoded; charset=latin1");
         headers.insert(CONTENT_TYPE, latin1);
-        let body = Script::of(&[b"a=%E9"], Telling::Nothing);
+        let body = Script::of(&[b"a=%E9"], EndHint::Nothing);
         let refusal = transcoding.apply(Message::Request, &mut headers, body).expect_err("a refusal");
         assert_eq!(refusal.reason, utf8_codec::http::Reason::UnsupportedCharset);
     }
@@ -231,9 +231,9 @@ fn a_form_without_escapes_is_not_copied() {
 
 #[test]
 fn the_error_of_a_form_shows_no_bytes() {
-    let (_, _, error) = drain(form(&[b"secret=%FF"], Telling::Nothing, &BodyRules::new()));
+    let (_, _, error) = drain(form(&[b"secret=%FF"], EndHint::Nothing, &BodyRules::new()));
     let Some(error @ Utf8BodyError::IllFormed(_)) = error else { panic!() };
     assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 7 (InvalidLead, 1 byte)");
-    let body = form(&[b"secret"], Telling::Nothing, &BodyRules::new());
+    let body = form(&[b"secret"], EndHint::Nothing, &BodyRules::new());
     assert!(!format!("{body:?}").contains("secret"));
 }

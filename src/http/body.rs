@@ -84,7 +84,7 @@ enum State {
 /// What follows the data of the inner body.
 #[derive(Debug)]
 enum Rest {
-    /// Trailers or nothing: it has to be asked.
+    /// Trailers or nothing, which the next frame decides.
     Unknown,
     // In a box, because few bodies have any, and each would be as large as if it had.
     Trailers(Box<HeaderMap>),

@@ -1,4 +1,4 @@
-//! What the layers have seen, for whoever exports it.
+//! Counters of bodies, bytes and errors.
 
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::refusal::Reason;
 use crate::error::ErrorKind;
 
-/// A handle on counters that layers and bodies share. A clone counts with it.
+/// Counters that layers and bodies share. A clone is a handle on the same counters.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -20,7 +20,7 @@ use crate::error::ErrorKind;
 /// let counters = HttpCounters::new();
 /// let body = Utf8Body::new(Full::<Bytes>::from(&b"caf\xC3"[..])).counters(&counters);
 /// assert!(body.collect().await.is_err());
-/// // … and wherever metrics are exported:
+/// // Where metrics are exported:
 /// let now = counters.snapshot();
 /// assert_eq!((now.bodies, now.bytes, now.repaired), (1, 4, 0));
 /// assert_eq!(now.refused(ErrorKind::Truncated), 1);
@@ -38,29 +38,28 @@ struct Cells {
     refused_otherwise: AtomicU64,
 }
 
-/// The counters at a moment. They only ever grow.
+/// The values of [`HttpCounters`] at one moment. They never decrease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpCounts {
-    /// Bodies that were checked, or are.
+    /// Bodies whose check has started.
     pub bodies: u64,
-    /// Bytes of them.
+    /// Bytes of these bodies.
     pub bytes: u64,
     /// Ill-formed sequences that were repaired.
     pub repaired: u64,
-    /// Messages that were refused for another reason than ill-formed text: their `Content-Type`, their length, their
-    /// `multipart/form-data`, their bytes in another charset.
+    /// Messages that were rejected for a reason other than ill-formed UTF-8, for example their charset or their length.
     pub refused_otherwise: u64,
     refused: [u64; ErrorKind::ALL.len()],
 }
 
 impl HttpCounts {
-    /// Messages that were refused because their first error was of this kind.
+    /// Messages that were rejected because of an error of this kind.
     pub const fn refused(&self, kind: ErrorKind) -> u64 {
         self.refused[kind as usize]
     }
 
-    /// Messages that were refused for whatever reason.
+    /// Messages that were rejected for any reason.
     pub fn refused_total(&self) -> u64 {
         self.refused.iter().sum::<u64>() + self.refused_otherwise
     }
@@ -72,7 +71,7 @@ impl HttpCounters {
         Self::default()
     }
 
-    /// Reads them. While messages are on their way the numbers may be of slightly different moments.
+    /// Reads the counters one after the other. Messages that arrive meanwhile may be in some of them and not in others.
     pub fn snapshot(&self) -> HttpCounts {
         let Cells { bodies, bytes, repaired, refused, refused_otherwise } = &*self.0;
         HttpCounts {

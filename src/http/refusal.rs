@@ -14,7 +14,7 @@ use crate::error::Utf8Error;
 pub enum Message {
     /// A request. A bad one is the client's error, a `4xx`.
     Request,
-    /// A response. A bad one is the error of the service behind, a `502`.
+    /// A response. A bad one is the error of the service that made it, a `502`.
     Response,
 }
 

@@ -79,30 +79,30 @@ pub enum MissingContentType {
     Refuse,
 }
 
-/// What text without a `charset` is.
+/// What happens to text without a `charset`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MissingCharset {
-    /// UTF-8, as the standards of JSON, XML, HTML forms and event streams say, and RFC 6657 for new text types.
+    /// It is checked as UTF-8: the default of JSON, XML, HTML forms and event streams, and of new text types (RFC 6657).
     #[default]
     Utf8,
-    /// Not checked.
+    /// It passes without a check.
     Pass,
-    /// Refused with `415`. JSON, which has no such parameter (RFC 8259 §11), is UTF-8 under this too.
+    /// It is rejected with `415`, but for types that have no such parameter, as JSON (RFC 8259 §11): they are UTF-8.
     Refuse,
 }
 
-/// What becomes of text in another charset than UTF-8.
+/// What happens to text in a charset other than UTF-8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OtherCharset {
-    /// It passes and is not checked: whoever reads it has to mind its charset.
+    /// It passes without a check. The program that reads it must decode its charset.
     Pass,
-    /// It is refused with `415`.
+    /// It is rejected with `415`.
     #[default]
     Refuse,
-    /// It becomes UTF-8, and its `Content-Type` says so. A label that the WHATWG Encoding Standard does not know is
-    /// refused, and so are fields of `multipart/form-data`.
+    /// It is transcoded to UTF-8, and its `Content-Type` is changed. Rejected are labels that the WHATWG Encoding Standard
+    /// does not have, urlencoded forms, and fields of `multipart/form-data`.
     #[cfg(feature = "encoding_rs")]
     Transcode,
 }
@@ -118,9 +118,8 @@ pub enum Uncheckable {
     Pass,
 }
 
-/// Whether a media type is text that has to be UTF-8, or is without a `charset`: JSON and `+json`, `text/*` (so
-/// `text/event-stream` too), `application/x-www-form-urlencoded`, XML and `+xml`, NDJSON and its relatives,
-/// JavaScript.
+/// Whether a media type is text by default: `text/*`, JSON, XML, types with the suffix `+json` or `+xml`, NDJSON and JSON
+/// sequences, `application/x-www-form-urlencoded`, JavaScript and GraphQL.
 pub fn is_text_type(content_type: &ContentType<'_>) -> bool {
     const TYPES: [&str; 9] = [
         "json",
@@ -196,14 +195,14 @@ impl BodyRules {
         self
     }
 
-    /// Sets what text without a `charset` is.
+    /// Sets what happens to text without a `charset`.
     #[must_use]
     pub const fn missing_charset(mut self, missing: MissingCharset) -> Self {
         self.missing = missing;
         self
     }
 
-    /// Sets what becomes of text in another charset.
+    /// Sets what happens to text in another charset.
     #[must_use]
     pub const fn other_charset(mut self, other: OtherCharset) -> Self {
         self.other = other;
@@ -228,8 +227,8 @@ impl BodyRules {
         self
     }
 
-    /// Sets whether the fields of `multipart/form-data` (RFC 7578) are checked. Files are not, and parts of other
-    /// multipart types neither.
+    /// Sets whether the text fields of `multipart/form-data` (RFC 7578) are checked. Files are not, nor the parts of other
+    /// multipart types.
     #[must_use]
     pub const fn form_data(mut self, check: bool) -> Self {
         self.form_data = check;
@@ -321,7 +320,7 @@ impl BodyRules {
         BodyPlan::new(check, self.decoder)
     }
 
-    /// What to do with text in the charset of its type.
+    /// How text is checked, by the charset of its type.
     fn check_of_text(&self, content_type: &ContentType<'_>) -> Result<Check, Reason> {
         let is_url_encoded = is_url_encoded(content_type);
         let utf8 = if is_url_encoded { Check::UrlEncoded } else { Check::Text };

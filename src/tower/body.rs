@@ -56,7 +56,7 @@ impl<B> CheckedBody<B> {
     }
 }
 
-/// A body that is not checked again, for tests of services that take a `CheckedBody`.
+/// A body that is not checked, for tests of services that take a `CheckedBody`.
 impl<B> From<Bytes> for CheckedBody<B> {
     fn from(data: Bytes) -> Self {
         Self::held(data, None)

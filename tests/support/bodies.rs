@@ -1,4 +1,4 @@
-//! A body that does what a test says.
+//! A body from a script.
 
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
@@ -11,35 +11,35 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use utf8_codec::http::Utf8BodyError;
 
-/// How a body tells that it ends.
+/// How a body announces its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Telling {
-    /// Only when it is asked once more.
+pub enum EndHint {
+    /// Not at all: it returns `None`.
     Nothing,
-    /// By `is_end_stream`, as a body of `Content-Length` that has come whole.
+    /// By `is_end_stream`, as a body with a `Content-Length` that is complete.
     EndStream,
     /// By an exact `size_hint`.
     Size,
 }
 
-impl Telling {
+impl EndHint {
     pub const ALL: [Self; 3] = [Self::Nothing, Self::EndStream, Self::Size];
 }
 
-/// One frame after the other, and `Pending` before each.
+/// Returns one frame after the other, and `Pending` before each.
 #[derive(Debug)]
 pub struct Script {
     pub frames: VecDeque<Result<Frame<Bytes>, &'static str>>,
-    pub telling: Telling,
-    /// Bytes that are announced and never come.
+    pub end_hint: EndHint,
+    /// Bytes that are announced and never arrive.
     pub missing: u64,
     pending: bool,
 }
 
 impl Script {
-    pub fn of(chunks: &[&[u8]], telling: Telling) -> Self {
+    pub fn of(chunks: &[&[u8]], end_hint: EndHint) -> Self {
         let frames = chunks.iter().map(|chunk| Ok(Frame::data(Bytes::copy_from_slice(chunk)))).collect();
-        Self { frames, telling, missing: 0, pending: false }
+        Self { frames, end_hint, missing: 0, pending: false }
     }
 
     pub fn with_trailers(mut self, trailers: HeaderMap) -> Self {
@@ -79,11 +79,11 @@ impl Body for Script {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.telling == Telling::EndStream && self.frames.is_empty() && self.missing == 0
+        self.end_hint == EndHint::EndStream && self.frames.is_empty() && self.missing == 0
     }
 
     fn size_hint(&self) -> SizeHint {
-        if self.telling != Telling::Size {
+        if self.end_hint != EndHint::Size {
             return SizeHint::new();
         }
         let data = self.frames.iter().flatten().filter_map(Frame::data_ref);
@@ -91,7 +91,7 @@ impl Body for Script {
     }
 }
 
-/// All that a body gives: its data, its trailers, its error. Everything that it says on its way has to be true.
+/// The data, the trailers and the error of a body. Its size hints and `is_end_stream` have to be true on the way.
 pub fn drain<B>(body: B) -> (Vec<u8>, Option<HeaderMap>, Option<Utf8BodyError>)
 where
     B: Body<Data = Bytes, Error = Utf8BodyError>,
@@ -112,7 +112,7 @@ where
                 assert!(!ended, "a frame came after the end");
                 match frame.into_data() {
                     Ok(frame) => {
-                        assert!(!frame.is_empty(), "an empty frame says nothing");
+                        assert!(!frame.is_empty(), "a frame is empty");
                         data.extend_from_slice(&frame);
                         hints.push((data.len(), body.size_hint()));
                     }
@@ -132,7 +132,7 @@ where
             assert!(hint.lower() <= rest, "{hint:?} for {rest}");
             assert!(hint.upper().is_none_or(|upper| rest <= upper), "{hint:?} for {rest}");
         } else {
-            assert_ne!(hint.exact(), Some(rest), "nobody would ask for the error");
+            assert_ne!(hint.exact(), Some(rest), "a reader that counts bytes would miss the error");
         }
     }
     (data, trailers, error)

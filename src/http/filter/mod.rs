@@ -210,7 +210,7 @@ impl BodyFilter {
         let held = self.kind.held() + self.untaken();
         let least = self.kind.least(least.saturating_add(held)).saturating_add(queued);
         let most = most.and_then(|most| self.kind.most(most.checked_add(held)?)?.checked_add(queued));
-        // Nothing but an error may come. A body that is known to be empty would not be asked for it.
+        // An error may come without data. A reader that knows the body to be empty would not poll for it.
         (least, most.filter(|most| *most > 0 || self.is_done()))
     }
 }
