@@ -65,8 +65,8 @@ fn gateway() -> Router {
     Router::new()
         .route("/text", post(count_characters).layer(streaming))
         .route("/note", post(take_note).layer(holding.check_headers().check_query()))
-        // The check is inside decompression.
-        .layer(RequestDecompressionLayer::new())
+        // The check is inside decompression. It rejects unknown codings too, with a problem document.
+        .layer(RequestDecompressionLayer::new().pass_through_unaccepted(true))
         .route("/counters", get(show_counters))
         .with_state(counters)
 }

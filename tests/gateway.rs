@@ -303,3 +303,28 @@ fn a_trailer_is_text_too() {
         assert_eq!(verdict(answer.status, &answer.text), Err((2, "InvalidLead".into(), 1)), "{path}");
     }
 }
+
+#[test]
+fn every_rejected_request_has_a_problem_document() {
+    let gateway = gateway();
+    let mut stream = gateway.connect();
+    let mut reader = BufReader::new(stream.try_clone().expect("a clone"));
+    for (fields, status, kind) in [
+        ("content-encoding: nonsense", 415, "ContentCoding"),
+        ("content-encoding: br", 415, "ContentCoding"),
+        ("content-type: text/plain; charset=latin1", 415, "UnsupportedCharset"),
+        ("content-range: x", 400, "ContentRange"),
+        ("content-type: text", 400, "ContentType"),
+        ("content-type: application/x-www-form-urlencoded", 400, "Truncated"),
+    ] {
+        for path in ["/text", "/note"] {
+            let head =
+                format!("POST {path} HTTP/1.1\r\nhost: x\r\n{fields}\r\ncontent-length: 5\r\n\r\na=%E9");
+            stream.write_all(head.as_bytes()).unwrap();
+            let answer = read_answer(&mut reader);
+            assert_eq!(answer.headers["content-type"], "application/problem+json", "{fields}");
+            let problem: Value = serde_json::from_slice(&answer.text).expect("JSON");
+            assert_eq!((answer.status.as_u16(), &problem["kind"]), (status, &kind.into()), "{path} {fields}");
+        }
+    }
+}

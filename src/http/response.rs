@@ -5,11 +5,11 @@ use core::pin::Pin;
 use core::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::header::{ACCEPT_ENCODING, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response};
 use http_body::{Body, Frame, SizeHint};
 
-use super::refusal::{Message, Reason, Refusal};
+use super::refusal::Refusal;
 
 /// The body of a [response](Refusal::to_response) to a rejected message: bytes in memory.
 ///
@@ -71,12 +71,7 @@ impl Refusal {
     pub fn to_response(&self) -> Response<ProblemBody> {
         let mut response = Response::new(ProblemBody(self.problem_json().into()));
         *response.status_mut() = self.status();
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if self.message == Message::Request && self.reason == Reason::ContentCoding {
-            // RFC 9110 §15.5.16: the codings that would have been accepted.
-            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        }
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         response
     }
 }
