@@ -2,64 +2,354 @@
 #![cfg(all(feature = "cli", unix))]
 #![allow(missing_docs)]
 
-use std::io::Write;
-use std::process::{Command, Output, Stdio};
+mod support;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Output;
 
 use serde_json::Value;
+use support::program::{Directory, program, run, stderr, stdout};
 
-/// Runs the program to its end.
-fn run(args: &[&str], stdin: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_utf8-codec"))
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let _ = child.stdin.take().unwrap().write_all(stdin);
-    child.wait_with_output().unwrap()
+/// Runs `check` in a directory.
+fn check(directory: &Directory, args: &[&str]) -> Output {
+    run(program(&["check"]).args(args).current_dir(directory.root()), b"")
+}
+
+/// Checks stdin.
+fn check_stdin(args: &[&str], input: &[u8]) -> (Option<i32>, String) {
+    let output = run(program(&["check"]).args(args), input);
+    (output.status.code(), stdout(&output))
+}
+
+fn objects(output: &str) -> Vec<Value> {
+    output.lines().map(|line| serde_json::from_str(line).expect("an object on each line")).collect()
 }
 
 #[test]
-fn check_says_where_input_is_ill_formed() {
+fn an_error_has_its_line_and_its_column_in_three_units() {
     let input = "é\nab\u{1F4A9}".bytes().chain(*b"\xFFc\xC3").collect::<Vec<_>>();
-    let check = |args: &[&str]| {
-        let Output { status, stdout, .. } = run(&[&["check"], args].concat(), &input);
-        (status.code(), String::from_utf8(stdout).unwrap())
-    };
-    assert_eq!(check(&[]), (Some(1), "-:2:4: byte 9: InvalidLead\n".to_owned()));
-    let all = "-:2:4: byte 9: InvalidLead\n-:2:6: byte 11: Truncated\n";
-    assert_eq!(check(&["--all", "-"]), (Some(1), all.to_owned()));
-    assert_eq!(check(&["--quiet"]), (Some(1), String::new()));
-    let (_, json) = check(&["--format", "json"]);
-    let finding: Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((&finding["line"], &finding["column"]), (&Value::from(2), &Value::from(4)));
-    assert_eq!(
-        (&finding["offset"], &finding["kind"], &finding["len"]),
-        (&Value::from(9), &Value::from("InvalidLead"), &Value::from(1))
-    );
+    let (status, short) = check_stdin(&["--format", "short"], &input);
+    assert_eq!(status, Some(1));
+    assert_eq!(short, "-:2:4: FF is no byte of UTF-8\n-:2:6: the input ends inside a character\n");
+    let (_, json) = check_stdin(&["--format", "json", "-"], &input);
+    let objects = objects(&json);
+    let members = ["offset", "len", "line", "column", "byte_column", "utf16_column"];
+    let numbers = |object: &Value| members.map(|name| object[name].as_u64().expect(name));
+    assert_eq!(numbers(&objects[0]), [9, 1, 2, 4, 7, 5]);
+    assert_eq!((&objects[0]["kind"], &objects[0]["type"]), (&"InvalidLead".into(), &"error".into()));
+    assert_eq!(numbers(&objects[1]), [11, 1, 2, 6, 9, 7]);
+    assert_eq!((&objects[2]["type"], &objects[2]["errors"]), (&"summary".into(), &2.into()));
+    assert_eq!(check_stdin(&["--quiet"], &input), (Some(1), String::new()));
+    assert_eq!(check_stdin(&["--quiet"], b"good"), (Some(0), String::new()));
 }
 
+/// Errors at the borders of the buffer, in text of characters of every length, with lines longer than the buffer.
 #[test]
-fn check_goes_on_behind_a_file_that_cannot_be_read() {
-    let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
-    let good = run(&["check", manifest], b"");
-    assert_eq!((good.status.code(), good.stdout.len()), (Some(0), 0));
-    let missing = run(&["check", "no such file", "-", manifest], b"\xFF");
-    assert_eq!(missing.status.code(), Some(2));
-    assert_eq!(missing.stdout, b"-:1:1: byte 0: InvalidLead\n");
-    assert_eq!(String::from_utf8(missing.stderr).unwrap().lines().count(), 1);
-}
-
-#[test]
-fn a_file_name_cannot_forge_a_line_of_the_report() {
-    let name =
-        std::env::temp_dir().join(format!("utf8-codec-check-{}\nforged:1:1: byte 0", std::process::id()));
-    std::fs::write(&name, b"\xFF").unwrap();
-    let name = name.to_str().unwrap();
-    for command in ["check", "detect"] {
-        let report = run(&[command, name], b"");
-        assert_eq!(String::from_utf8(report.stdout).unwrap().lines().count(), 1, "{command}");
+fn errors_in_a_long_input_are_where_they_were_planted() {
+    for line in ["plain text, and more of it\n", "žluťoučký kůň €🦀\n", "一二三四五六七"] {
+        let mut text = line.repeat((1 << 20) / line.len());
+        text.push_str("\nend\n");
+        let mut input = Vec::new();
+        let mut expected = Vec::new();
+        let (mut from, mut lines, mut column) = (0, 1, [1; 3]);
+        for at in [256 * 1024 - 2, 256 * 1024 + 40, 700_000, text.len() - 3] {
+            let at = (0..=at).rev().find(|&at| text.is_char_boundary(at)).expect("the start");
+            for character in text[from..at].chars() {
+                column = match character {
+                    '\n' => {
+                        lines += 1;
+                        [1; 3]
+                    }
+                    _ => [
+                        column[0] + 1,
+                        column[1] + character.len_utf8() as u64,
+                        column[2] + character.len_utf16() as u64,
+                    ],
+                };
+            }
+            input.extend_from_slice(&text.as_bytes()[from..at]);
+            expected.push((input.len() as u64, lines, column));
+            input.push(0xFF);
+            column = column.map(|units| units + 1);
+            from = at;
+        }
+        input.extend_from_slice(&text.as_bytes()[from..]);
+        let directory = Directory::new();
+        directory.write("file", &input);
+        directory.write("other", "x\n");
+        let outputs = ["1", "2"].map(|jobs| {
+            stdout(&check(&directory, &["--format", "json", "--jobs", jobs, "file", "other", "file"]))
+        });
+        assert_eq!(outputs[0], outputs[1]);
+        let found: Vec<_> = objects(&outputs[0])
+            .iter()
+            .filter(|object| object["type"] == "error")
+            .map(|object| {
+                let number = |name: &str| object[name].as_u64().expect(name);
+                let column = [number("column"), number("byte_column"), number("utf16_column")];
+                (number("offset"), number("line"), column)
+            })
+            .collect();
+        assert_eq!(found, [&expected[..], &expected].concat(), "{line}");
     }
-    std::fs::remove_file(name).unwrap();
+}
+
+#[test]
+fn a_report_for_people_shows_the_place_the_bytes_and_what_mends_it() {
+    let directory = Directory::new();
+    directory.write("menu.txt", b"tea\ncaf\xE9 \x93noir\x94\n");
+    let output = check(&directory, &["menu.txt"]);
+    assert_eq!(output.status.code(), Some(1));
+    let report = stdout(&output);
+    let expected = "\
+error: the second byte after E9 must be 80..BF, and is 20 [ill-formed]
+ --> menu.txt:2:4 (byte 7)
+  |
+2 | caf\\xE9 \\x93noir\\x94
+  |    ^^^^
+  = 000000: 74 65 61 0A 63 61 66[E9] 20 93 6E 6F 69 72 94 0A
+";
+    assert!(report.starts_with(expected), "{report}");
+    let end = "\
+menu.txt is probably windows-1252 text, or UTF-8 with some of it
+  to mend it: utf8-codec convert --on-error windows-1252 menu.txt -o menu.txt
+
+1 file checked: 3 errors in 1 file
+";
+    assert!(report.ends_with(end), "{report}");
+    // The command does what it says.
+    let mend = "\"$0\" convert --on-error windows-1252 menu.txt -o menu.txt";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", mend, support::program::PROGRAM]).current_dir(directory.root());
+    assert!(run(&mut shell, b"").status.success());
+    assert_eq!(directory.read("menu.txt"), "tea\ncafé “noir”\n".as_bytes());
+    assert_eq!(check(&directory, &["menu.txt"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_report_says_what_a_file_probably_is() {
+    for (input, guess) in [
+        (&b"\xFF\xFEh\0i\0"[..], "UTF-16LE with a BOM"),
+        (b"\0h\0i\0 \0\xE9\0\xE8\0a", "UTF-16BE without a BOM"),
+        (b"\xFF\xFE\0\0a\0\0\0", "UTF-32LE with a BOM"),
+        (b"a\xED\xA0\xBD\xED\xB2\xA9b", "CESU-8"),
+        (b"a\xC0\x80b", "Java's modified UTF-8"),
+        (b"cut \xE2\x82", "cut in the middle"),
+        (b"caf\xE9 \x80 5", "windows-1252"),
+        (b"caf\xE9 noir", "ISO 8859-1"),
+    ] {
+        let (status, report) = check_stdin(&[], input);
+        assert_eq!(status, Some(1));
+        assert!(report.contains(&format!("- is probably {guess}")) || report.contains(guess), "{report}");
+    }
+}
+
+#[test]
+fn a_directory_is_read_but_for_what_is_ignored_hidden_or_binary() {
+    let directory = Directory::new();
+    for (name, content) in [
+        ("b.txt", &b"\xFF"[..]),
+        ("a/c.rs", b"\xFE"),
+        ("a/good.rs", b"good"),
+        (".hidden", b"\xFF"),
+        ("target/out", b"\xFF"),
+        ("image", b"\x89PNG\0\xFF"),
+        (".gitignore", b"target\n"),
+    ] {
+        directory.write(name, content);
+    }
+    let files = |args: &[&str]| -> Vec<String> {
+        let report = stdout(&check(&directory, &[&["--format", "short"], args].concat()));
+        report.lines().map(|line| line.split(':').next().unwrap_or_default().to_owned()).collect()
+    };
+    assert_eq!(files(&["."]), ["./a/c.rs", "./b.txt"]);
+    assert_eq!(files(&[".", "--hidden"]), ["./.hidden", "./a/c.rs", "./b.txt"]);
+    assert_eq!(files(&[".", "--no-ignore", "--jobs", "2"]), ["./a/c.rs", "./b.txt", "./target/out"]);
+    assert_eq!(files(&[".", "--type", "rust"]), ["./a/c.rs"]);
+    // What is named is read whatever it is.
+    assert_eq!(files(&["target/out", "image"]), ["target/out", "image", "image"]);
+    let summary = stdout(&check(&directory, &["."]));
+    assert!(summary.ends_with("3 files checked: 2 errors in 2 files, 1 binary file skipped\n"), "{summary}");
+    let unknown = check(&directory, &[".", "--type", "nonsense"]);
+    assert_eq!(unknown.status.code(), Some(2));
+    for list in ["b.txt\na/c.rs\n", "b.txt\0a/c.rs\0"] {
+        directory.write("list", list);
+        assert_eq!(files(&["--files-from", "list"]), ["b.txt", "a/c.rs"]);
+        let mut command = program(&["check", "--format", "short", "--files-from", "-"]);
+        let output = run(command.current_dir(directory.root()), list.as_bytes());
+        assert_eq!(stdout(&output).lines().count(), 2);
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_reported_and_the_others_follow() {
+    let directory = Directory::new();
+    directory.write("bad", b"\xFF");
+    directory.write("good", "good");
+    for jobs in ["1", "2"] {
+        let output = check(&directory, &["--format", "short", "--jobs", jobs, "absent", "bad", "good"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(stdout(&output), "bad:1:1: FF is no byte of UTF-8\n");
+        assert_eq!(
+            stderr(&output),
+            "utf8-codec: cannot read absent: No such file or directory (os error 2)\n"
+        );
+    }
+    assert_eq!(check(&directory, &["good"]).status.code(), Some(0));
+}
+
+#[test]
+fn further_errors_are_counted() {
+    let input = b"\xFF\n".repeat(1000);
+    let (_, report) = check_stdin(&["--format", "short", "--max-errors", "2"], &input);
+    assert_eq!(report.lines().count(), 3);
+    assert!(report.ends_with("-: and 998 more errors\n"), "{report}");
+    let (_, all) = check_stdin(&["--format", "short"], &input);
+    assert_eq!(all.lines().count(), 1000);
+}
+
+#[test]
+fn other_encodings_and_boms_are_checked() {
+    let (status, report) =
+        check_stdin(&["--encoding", "utf-16", "--format", "short"], b"\xFE\xFF\0a\0\n\xDC\0\0b");
+    assert_eq!((status, report.as_str()), (Some(1), "-:2:1: ill-formed utf-16: UnpairedSurrogate\n"));
+    assert_eq!(check_stdin(&["--encoding", "utf-16le", "-q"], b"a\0b\0").0, Some(0));
+    assert_eq!(check_stdin(&["--encoding", "ascii", "-q"], "é".as_bytes()).0, Some(1));
+    assert_eq!(check_stdin(&["--encoding", "latin1", "-q"], b"caf\xE9").0, Some(0));
+    for (policy, input, status) in [
+        ("require", &b"a"[..], 1),
+        ("require", b"\xEF\xBB\xBFa", 0),
+        ("reject", b"\xEF\xBB\xBFa", 1),
+        ("reject", b"a", 0),
+        ("keep", b"\xEF\xBB\xBFa", 0),
+    ] {
+        assert_eq!(check_stdin(&["--bom", policy, "-q"], input).0, Some(status), "{policy}");
+    }
+}
+
+#[test]
+fn stats_count_what_was_read() {
+    let (_, report) = check_stdin(&["--stats", "--format", "json"], "é\nlonger\n\nlast".as_bytes());
+    let objects = objects(&report);
+    let stats = objects.last().expect("an object");
+    let number = |name: &str| stats[name].as_u64().expect(name);
+    assert_eq!(["bytes", "lines", "characters", "longest_line"].map(number), [15, 4, 14, 6]);
+}
+
+#[test]
+fn nothing_reaches_the_terminal_raw() {
+    let directory = Directory::new();
+    let name = OsStr::from_bytes(b"n\x1B[31m\xE2\x80\xAEx\ny\xFF");
+    std::fs::write(directory.root().join(name), b"a\x1B]0;owned\x07\xE2\x80\xAE\xFF\xC2\x9B\n")
+        .expect("a file");
+    for format in ["human", "short", "github"] {
+        let report =
+            stdout(&check(&directory, &["--format", format, "--rule", "bidi", "--rule", "control", "."]));
+        let is_raw = |c: char| (c.is_control() && c != '\n') || ('\u{202A}'..='\u{202E}').contains(&c);
+        assert!(format == "github" || !report.contains(is_raw), "{format}: {report:?}");
+    }
+    let short = stdout(&check(&directory, &["--format", "short", "."]));
+    assert_eq!(short, "./n<U+001B>[31m<U+202E>x<U+000A>y\\xFF:1:13: FF is no byte of UTF-8\n");
+    // The exact name is in the machine's formats.
+    let json = objects(&stdout(&check(&directory, &["--format", "json", "."])));
+    assert_eq!(json[0]["file_hex"], "2e2f6e1b5b33316de280ae780a79ff");
+    let sarif: Value =
+        serde_json::from_str(&stdout(&check(&directory, &["--format", "sarif", "."]))).expect("JSON");
+    let location = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(location["artifactLocation"]["uri"], "./n%1B%5B31m%E2%80%AEx%0Ay%FF");
+}
+
+#[test]
+fn colors_are_there_on_request_only() {
+    let (_, plain) = check_stdin(&[], b"\xFF");
+    let (_, colored) = check_stdin(&["--color", "always"], b"\xFF");
+    assert!(!plain.contains('\x1B') && colored.contains("\x1B[1;31merror"));
+}
+
+#[test]
+fn github_and_sarif_have_the_place() {
+    let directory = Directory::new();
+    directory.write("a,b", "x\n🦀\u{202E}\n");
+    let github = stdout(&check(&directory, &["--format", "github", "--rule", "bidi", "a,b"]));
+    assert_eq!(
+        github,
+        "::error file=a%2Cb,line=2,endLine=2,col=2,endColumn=3,title=bidi::U+202E changes the order of the text on a screen\n"
+    );
+    for files in [&["a,b"][..], &["a,b", "a,b"], &[]] {
+        let args = [&["--format", "sarif", "--rule", "bidi", "--files-from", "list"][..], files].concat();
+        directory.write("list", "");
+        let sarif: Value = serde_json::from_str(&stdout(&check(&directory, &args))).expect("JSON");
+        assert_eq!(
+            (&sarif["version"], &sarif["runs"][0]["columnKind"]),
+            (&"2.1.0".into(), &"utf16CodeUnits".into())
+        );
+        let results = sarif["runs"][0]["results"].as_array().expect("results");
+        assert_eq!(results.len(), files.len());
+        for result in results {
+            let region = &result["locations"][0]["physicalLocation"]["region"];
+            let number = |name: &str| region[name].as_u64().expect(name);
+            assert_eq!(["startLine", "startColumn", "endColumn", "byteOffset"].map(number), [2, 3, 4, 6]);
+        }
+    }
+}
+
+#[test]
+fn a_comment_switches_a_rule_off_for_its_line() {
+    let text = "a\u{202E} // utf8-codec: allow bidi\nb\u{202E}\nc\u{202E}\0 # utf8-codec: allow nul\n";
+    let (_, report) = check_stdin(&["--format", "short", "--rule", "bidi", "--rule", "nul"], text.as_bytes());
+    let places: Vec<_> = report.lines().map(|line| line.split(": ").next().unwrap_or_default()).collect();
+    assert_eq!(places, ["-:2:2", "-:3:2"]);
+}
+
+/// What users of editorconfig-checker reported: a question about bytes was answered by statistics.
+#[test]
+fn the_verdict_does_not_depend_on_statistics() {
+    for (input, status) in [
+        // Issue 597: ISO 8859-1 passed as UTF-8.
+        (&b"some\xA0text"[..], 1),
+        // Issue 627: escape sequences are ASCII.
+        (b"\x1b[32mHello World\x1b[0m\n", 0),
+        // Issue 591: a backspace makes no file binary.
+        (b"back\x08space\n", 0),
+        // Issue 517: one letter changed the verdict.
+        (b"{\n  \"type\": \"Feature\"\n}\n", 0),
+        (b"{\n  \"type\": \"Geature\"\n}\n", 0),
+        // Issue 505: ASCII is UTF-8.
+        (b"[*]\ninsert_final_newline = true\n", 0),
+    ] {
+        let directory = Directory::new();
+        directory.write("file", input);
+        let output = check(&directory, &["."]);
+        assert_eq!(output.status.code(), Some(status), "{}", stdout(&output));
+        assert!(stdout(&output).contains("1 file checked"));
+    }
+}
+
+#[test]
+fn text_that_was_encoded_twice_is_found() {
+    for (input, found) in [
+        ("BeyoncÃ©", 1),
+        ("âš™ï¸\u{8F} settings", 1),
+        ("â€” dash and â€œquotesâ€\u{9D}", 3),
+        ("Ø§Ù„Ø£Ø³Ø¹Ø§Ø±", 1),
+        ("café “quoted” — SÃO PAULO", 0),
+    ] {
+        let (status, report) = check_stdin(&["--rule", "mojibake", "--format", "short"], input.as_bytes());
+        assert_eq!(report.lines().count(), found, "{input}: {report}");
+        assert_eq!(status, Some(i32::from(found > 0)));
+    }
+}
+
+#[test]
+fn completions_and_manual_pages_are_printed() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let output = run(&mut program(&["completions", shell]), b"");
+        assert!(output.status.success() && stdout(&output).contains("max-errors"), "{shell}");
+    }
+    let page = stdout(&run(&mut program(&["man"]), b""));
+    assert!(page.contains(".TH utf8-codec 1") && page.contains("convert"));
+    let page = stdout(&run(&mut program(&["man", "check"]), b""));
+    assert!(page.contains(".TH utf8-codec-check 1") && page.contains("max\\-errors"));
+    assert_eq!(run(&mut program(&["man", "nothing"]), b"").status.code(), Some(2));
 }

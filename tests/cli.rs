@@ -357,7 +357,7 @@ fn every_bad_flag_is_one_clear_line() {
     );
     fails(&["proxy", "--upstream", "nowhere", "--listen", "127.0.0.1:0"], "HOST:PORT");
     fails(&["serve", "--max-line", "long"], "--max-line");
-    fails(&["check", "--format", "xml"], "possible values: text, json");
+    fails(&["check", "--format", "xml"], "possible values: human, short, json, sarif, github");
     fails(&["frobnicate"], "frobnicate");
     fails(&[], "subcommand");
 }

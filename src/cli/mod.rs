@@ -9,6 +9,7 @@ mod charset;
 mod check;
 mod convert;
 mod detect;
+mod escape;
 mod files;
 mod limits;
 mod log;
@@ -18,12 +19,14 @@ mod outcome;
 mod proxy;
 mod serve;
 mod server;
+mod shell;
 #[cfg(unix)]
 mod signals;
 #[cfg(not(unix))]
 #[path = "signals_elsewhere.rs"]
 mod signals;
 mod sockets;
+mod walk;
 
 use std::process::ExitCode;
 
@@ -35,10 +38,12 @@ use outcome::{ClosedPipe, Outcome, Status, cannot_write, complain};
 #[derive(Debug, Parser)]
 #[command(name = "utf8-codec", version, max_term_width = 110)]
 enum Command {
-    Check(check::Args),
+    Check(Box<check::Args>),
+    Completions(shell::CompletionsArgs),
     Convert(convert::Args),
     Detect(detect::Args),
     Mail(mail::Args),
+    Man(shell::ManArgs),
     Proxy(proxy::Args),
     Serve(serve::Args),
 }
@@ -47,9 +52,11 @@ impl Command {
     fn run(self) -> Outcome {
         match self {
             Self::Check(args) => args.run(),
+            Self::Completions(args) => args.run::<Self>(),
             Self::Convert(args) => args.run(),
             Self::Detect(args) => args.run(),
             Self::Mail(args) => args.run(),
+            Self::Man(args) => args.run::<Self>(),
             Self::Proxy(args) => args.run(),
             Self::Serve(args) => args.run(),
         }

@@ -1,0 +1,204 @@
+//! `utf8-codec check`: is it text, and if not, where and why.
+
+mod finding;
+mod mojibake;
+mod order;
+mod report;
+mod rules;
+mod scan;
+mod words;
+
+use core::num::NonZeroUsize;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::Path;
+use std::thread;
+
+use anstream::AutoStream;
+use clap::ValueEnum;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use utf8_codec::transcode::Encoding;
+
+use super::args::{Bom, at_least_one};
+use super::charset::Charset;
+use super::files::open;
+use super::log::Verbosity;
+use super::outcome::{Outcome, Status, cannot_write, complain};
+use super::walk::{Input, WalkArgs};
+use finding::{End, Finding, Summary};
+use order::{Receive, Turn};
+use report::{Format, Reporter, Totals};
+use rules::Rule;
+use scan::{Checks, scan};
+
+/// Report where files are not UTF-8, and what is wrong there
+///
+/// Lines and columns count from 1; a column counts characters, and an ill-formed sequence is one. A rule is switched off
+/// for a line by a comment on it: `utf8-codec: allow RULE`.
+///
+/// Exit status 0: no errors. 1: errors. 2: some files could not be read.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    walk: WalkArgs,
+    /// The encoding that the files should have
+    #[arg(long, value_name = "ENCODING", default_value = "utf-8")]
+    encoding: Charset,
+    /// Whether files must or must not start with a BOM
+    #[arg(long, value_name = "POLICY", default_value = "keep")]
+    bom: Bom,
+    /// Look for more than ill-formed text; can be repeated
+    #[arg(long = "rule", value_name = "RULE")]
+    rules: Vec<Rule>,
+    /// Report at most N errors of each file, and count the others [default: all]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    max_errors: Option<NonZeroUsize>,
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+    /// Count bytes, lines and characters, and measure the longest line
+    #[arg(long)]
+    stats: bool,
+    /// When to use colors; NO_COLOR and CLICOLOR_FORCE are obeyed
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    color: When,
+    /// When to draw a progress bar: on a terminal only
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    progress: Progress,
+    /// Report nothing: only the exit status
+    #[arg(long, short)]
+    quiet: bool,
+    #[command(flatten)]
+    verbosity: Verbosity,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Progress {
+    Auto,
+    Never,
+}
+
+/// What becomes known of a file.
+enum Event {
+    Finding(Finding),
+    End(Summary),
+}
+
+impl Args {
+    pub(super) fn run(self) -> Outcome {
+        self.verbosity.start()?;
+        if !self.rules.is_empty() && self.encoding != Encoding::Utf8.into() {
+            return Err("--rule looks at UTF-8 only, and --encoding is another encoding".into());
+        }
+        let mut is_complete = true;
+        let inputs = self.walk.collect(|error| {
+            is_complete = false;
+            complain(&error);
+        })?;
+        let checks = Checks {
+            encoding: self.encoding,
+            bom: self.bom.into(),
+            rules: self.rules.clone(),
+            max_errors: self.max_errors,
+            wants_context: self.format == Format::Human && !self.quiet,
+            wants_counts: self.stats,
+        };
+        let mut reporter = Reporter {
+            out: BufWriter::new(io::stdout()),
+            format: self.format,
+            is_quiet: self.quiet,
+            has_stats: self.stats,
+            has_color: self.has_color(),
+            max_errors: self.max_errors,
+            totals: Totals::default(),
+            has_result: false,
+        };
+        reporter.begin().map_err(cannot_write)?;
+        let progress = self.progress(inputs.len());
+        let turn = Turn::new(Receiver { inputs: &inputs, reporter, progress });
+        let (next, jobs) = (AtomicUsize::new(0), self.walk.jobs().get().min(inputs.len()));
+        let work = || {
+            while !turn.has_failed()
+                && let file = next.fetch_add(1, Ordering::Relaxed)
+                && let Some(input) = inputs.get(file)
+            {
+                let mut lane = turn.lane(file);
+                let summary = check(input, &checks, &mut |finding| lane.push(Event::Finding(finding)));
+                lane.push(Event::End(summary));
+                lane.end();
+            }
+        };
+        thread::scope(|scope| {
+            (1..jobs).for_each(|_| {
+                scope.spawn(work);
+            });
+            work();
+        });
+        let Receiver { mut reporter, progress, .. } = turn.into_receiver().map_err(cannot_write)?;
+        progress.finish_and_clear();
+        reporter.finish().map_err(cannot_write)?;
+        Ok(match reporter.totals {
+            Totals { unreadable: 1.., .. } => Status::Trouble,
+            _ if !is_complete => Status::Trouble,
+            Totals { errors: 1.., .. } => Status::IllFormed,
+            _ => Status::Success,
+        })
+    }
+
+    fn has_color(&self) -> bool {
+        match self.color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
+        }
+    }
+
+    fn progress(&self, files: usize) -> ProgressBar {
+        let is_shown =
+            self.progress == Progress::Auto && io::stderr().is_terminal() && !io::stdout().is_terminal();
+        if !is_shown {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(Some(files as u64), ProgressDrawTarget::stderr());
+        let style = ProgressStyle::with_template("{pos}/{len} files {wide_bar} {eta}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar
+    }
+}
+
+/// Looks at one file.
+fn check(input: &Input, checks: &Checks, report: &mut dyn FnMut(Finding)) -> Summary {
+    let summary = open(&input.path).and_then(|mut file| scan(&mut file, checks, !input.is_named, report));
+    summary.unwrap_or_else(|error| Summary { end: End::Unreadable(error.to_string()), ..Summary::default() })
+}
+
+struct Receiver<'i> {
+    inputs: &'i [Input],
+    reporter: Reporter<BufWriter<io::Stdout>>,
+    progress: ProgressBar,
+}
+
+impl Receive<Event> for Receiver<'_> {
+    fn receive(&mut self, file: usize, event: Event) -> io::Result<()> {
+        let path: &Path = self.inputs.get(file).map_or(Path::new(""), |input| &input.path);
+        match event {
+            Event::Finding(finding) => self.reporter.finding(path, &finding),
+            Event::End(summary) => {
+                if let End::Unreadable(error) = &summary.end {
+                    // In the order of the report.
+                    self.reporter.out.flush()?;
+                    complain(&format!("cannot read {}: {error}", path.display()));
+                }
+                self.progress.inc(1);
+                self.reporter.end_of_file(path, &summary)
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Text that was encoded twice: UTF-8 that was read as windows-1252 or ISO 8859-1 and written as UTF-8 again.
+//!
+//! It is found by reversal. A run of characters that are not ASCII is turned back into bytes; what is well-formed UTF-8
+//! in them is what the text was before. Sequences of three and four bytes do not occur in good text, and neither do
+//! two or more sequences side by side. One sequence of two bytes can: a capital letter before a quotation mark or a
+//! no-break space. There the letters around it decide.
+
+use core::ops::Range;
+
+use utf8_codec::transcode::{Encoding, Transcoder};
+
+/// Calls `found` with the position, the length and the original of each stretch of text that was encoded twice.
+pub(super) fn find(text: &str, mut found: impl FnMut(usize, usize, String)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(start) = bytes[at..].iter().position(|byte| !byte.is_ascii()).map(|skip| at + skip) {
+        let len = bytes[start..].iter().position(u8::is_ascii).unwrap_or(bytes.len() - start);
+        in_run(text, start..start + len, &mut found);
+        at = start + len;
+    }
+}
+
+/// The byte that was read as this character: in windows-1252, or in ISO 8859-1 where that has a control character.
+fn byte_of(character: char) -> Option<u8> {
+    if let Ok(byte @ 0x80..) = u8::try_from(u32::from(character)) {
+        return Some(byte);
+    }
+    let mut byte = Vec::new();
+    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Windows1252);
+    transcoder.feed(character.encode_utf8(&mut [0; 4]).as_bytes(), &mut byte).ok()?;
+    byte.first().copied()
+}
+
+fn in_run(text: &str, run: Range<usize>, found: &mut impl FnMut(usize, usize, String)) {
+    // Each character with its byte; a character without one ends a stretch.
+    let characters: Vec<(usize, char)> =
+        text[run.clone()].char_indices().map(|(at, c)| (run.start + at, c)).collect();
+    for stretch in characters.chunk_by(|&(_, a), &(_, b)| byte_of(a).is_some() && byte_of(b).is_some()) {
+        let bytes: Option<Vec<u8>> = stretch.iter().map(|&(_, character)| byte_of(character)).collect();
+        let Some(bytes) = bytes else { continue };
+        let end_of = |at: usize| {
+            stretch
+                .get(at)
+                .map_or_else(|| stretch.last().map_or(run.end, |&(at, c)| at + c.len_utf8()), |&(at, _)| at)
+        };
+        let mut at = 0;
+        for chunk in bytes.utf8_chunks() {
+            let (valid, from) = (chunk.valid(), at);
+            at += valid.len() + chunk.invalid().len();
+            if valid.is_empty() {
+                continue;
+            }
+            let place = end_of(from)..end_of(from + valid.len());
+            if is_original(valid, text, place.clone()) {
+                found(place.start, place.len(), valid.to_owned());
+            }
+        }
+    }
+}
+
+/// Whether this is what the text at a place was, before it was encoded a second time.
+fn is_original(original: &str, text: &str, place: Range<usize>) -> bool {
+    let mut characters = original.chars();
+    let (Some(first), None) = (characters.next(), characters.next()) else { return true };
+    if first.len_utf8() > 2 {
+        return true;
+    }
+    // Letters of Latin scripts and the signs of Latin-1.
+    if !matches!(first, '\u{A0}'..='\u{17F}') {
+        return false;
+    }
+    // What it was read as: a capital letter and a sign.
+    let sign = text[place.clone()].chars().nth(1).unwrap_or_default();
+    if !matches!(
+        sign,
+        '\u{2018}' | '\u{2019}' | '\u{201C}' | '\u{201D}' | '»' | '\u{A0}' | '…' | '–' | '—' | '™' | '®'
+    ) {
+        return true;
+    }
+    let before = text[..place.start].chars().next_back();
+    let after = text[place.end..].chars().next();
+    before.is_some_and(char::is_lowercase) || after.is_some_and(char::is_lowercase)
+}
+
+/// The text as it was before it was encoded twice, if any of it was. Text that was encoded more often is undone as
+/// often.
+#[cfg(test)]
+fn undo(text: &str) -> Option<String> {
+    let mut fixed: Option<String> = None;
+    for _ in 0..3 {
+        let source = fixed.as_deref().unwrap_or(text);
+        let (mut out, mut from) = (String::new(), 0);
+        find(source, |at, len, original| {
+            out.push_str(&source[from..at]);
+            out.push_str(&original);
+            from = at + len;
+        });
+        if from == 0 {
+            break;
+        }
+        out.push_str(&source[from..]);
+        fixed = Some(out);
+    }
+    fixed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// UTF-8 read as windows-1252.
+    fn encoded_twice(text: &str) -> String {
+        let mut out = String::new();
+        Transcoder::new(Encoding::Windows1252, Encoding::Utf8)
+            .feed(text.as_bytes(), &mut out)
+            .expect("any byte");
+        out
+    }
+
+    #[test]
+    fn text_that_was_encoded_twice_is_undone() {
+        for text in [
+            "café",
+            "naïve – déjà vu",
+            "Beyoncé",
+            "⚙️ ⚠️ warning",
+            "Привет, мир",
+            "żółć",
+            "日本語",
+            "a — b",
+            "“quoted”",
+            "the file’s name",
+            "NBSP\u{A0}here",
+            "ſ 5 µm ± 2 °C",
+            "الأسعار",
+            "─── box ───",
+            "À la carte",
+            "→ ↓ ≠",
+            "😀",
+        ] {
+            let twice = encoded_twice(text);
+            assert_eq!(undo(&twice).as_deref(), Some(text), "{twice}");
+            assert_eq!(undo(&encoded_twice(&twice)).as_deref(), Some(text), "{twice}");
+            assert_eq!(undo(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn good_text_is_left_alone() {
+        for text in [
+            "“MINHA IRMÔ",
+            "LIBERTÉ\u{A0}: QUALITÉ…",
+            "SÃO PAULO",
+            "Âge",
+            "CAFÉ’S",
+            "Spaß”",
+            "ÅNGSTRÖM—",
+            "Ü®",
+            "5 × 3 ÷ 2",
+            "«É»",
+            "ÄÖÜ äöü ß",
+            "naïve",
+            "Ñandú",
+            "IRMÃ\u{A0}É",
+            "ÅÄÖ",
+            "ПРИВЕТ",
+            "日本語",
+        ] {
+            assert_eq!(undo(text), None, "{text}");
+        }
+        // Both in one line.
+        assert_eq!(undo("café and cafÃ©").as_deref(), Some("café and café"));
+    }
+}

@@ -1,0 +1,137 @@
+//! Files are read side by side and reported in their order.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Events that a file may have ready before its turn; more wait for it.
+const MAX_READY: usize = 256;
+
+/// Takes the events of the files in the order of the files.
+pub(super) trait Receive<E>: Send {
+    fn receive(&mut self, file: usize, event: E) -> io::Result<()>;
+}
+
+/// Whose turn it is.
+pub(super) struct Turn<E, R> {
+    state: Mutex<State<E, R>>,
+    changed: Condvar,
+}
+
+struct State<E, R> {
+    next: usize,
+    /// Files that are done before their turn.
+    ready: BTreeMap<usize, Vec<E>>,
+    receiver: R,
+    failed: Option<io::Error>,
+}
+
+impl<E, R: Receive<E>> Turn<E, R> {
+    pub(super) fn new(receiver: R) -> Self {
+        let state = State { next: 0, ready: BTreeMap::new(), receiver, failed: None };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    /// Whether the receiver failed: nothing that is read now is reported.
+    pub(super) fn has_failed(&self) -> bool {
+        self.lock().failed.is_some()
+    }
+
+    /// The events of a file.
+    pub(super) fn lane(&self, file: usize) -> Lane<'_, E, R> {
+        Lane { turn: self, file, events: Vec::new() }
+    }
+
+    pub(super) fn into_receiver(self) -> io::Result<R> {
+        let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        state.failed.map_or(Ok(state.receiver), Err)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<E, R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<E, R: Receive<E>> State<E, R> {
+    fn receive(&mut self, file: usize, events: impl IntoIterator<Item = E>) {
+        for event in events {
+            if self.failed.is_none()
+                && let Err(error) = self.receiver.receive(file, event)
+            {
+                self.failed = Some(error);
+            }
+        }
+    }
+}
+
+/// The events of one file. The file whose turn it is never waits.
+pub(super) struct Lane<'t, E, R> {
+    turn: &'t Turn<E, R>,
+    file: usize,
+    events: Vec<E>,
+}
+
+impl<E, R: Receive<E>> Lane<'_, E, R> {
+    pub(super) fn push(&mut self, event: E) {
+        self.events.push(event);
+        if self.events.len() >= MAX_READY {
+            let mut state = self.turn.lock();
+            while state.next != self.file && state.failed.is_none() {
+                state = self.turn.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            }
+            state.receive(self.file, self.events.drain(..));
+        }
+    }
+
+    /// The file has no more events.
+    pub(super) fn end(self) {
+        let mut state = self.turn.lock();
+        state.ready.insert(self.file, self.events);
+        loop {
+            let file = state.next;
+            let Some(events) = state.ready.remove(&file) else { break };
+            state.receive(file, events);
+            state.next += 1;
+        }
+        self.turn.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    impl Receive<usize> for Vec<(usize, usize)> {
+        fn receive(&mut self, file: usize, event: usize) -> io::Result<()> {
+            self.push((file, event));
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn events_come_in_the_order_of_the_files() {
+        let count = |file: usize| if file.is_multiple_of(7) { 3 * MAX_READY } else { file % 3 };
+        let (turn, next) = (Turn::new(Vec::new()), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    loop {
+                        let file = next.fetch_add(1, Ordering::Relaxed);
+                        if file >= 50 {
+                            return;
+                        }
+                        let mut lane = turn.lane(file);
+                        (0..count(file)).for_each(|event| lane.push(event));
+                        lane.end();
+                    }
+                });
+            }
+        });
+        let expected: Vec<_> =
+            (0..50).flat_map(|file| (0..count(file)).map(move |event| (file, event))).collect();
+        assert_eq!(turn.into_receiver().expect("it takes everything"), expected);
+    }
+}

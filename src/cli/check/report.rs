@@ -1,0 +1,385 @@
+//! Reports on stdout, in every format.
+
+use core::fmt::Write as _;
+use core::num::NonZeroUsize;
+use std::io::{self, Write};
+use std::path::Path;
+
+use clap::ValueEnum;
+use serde_json::{Value, json};
+use utf8_codec::locate::Columns;
+
+use super::super::escape;
+use super::finding::{Context, End, Finding, Problem, Summary};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// For people: the line, the bytes, what the file probably is
+    Human,
+    /// `FILE:LINE:COLUMN: MESSAGE`, the column in characters
+    Short,
+    /// One object for each error and one for each file, each on a line of its own
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of GitHub Actions
+    Github,
+}
+
+/// All that was found in all files.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Totals {
+    pub(super) files: u64,
+    pub(super) bad_files: u64,
+    pub(super) binary: u64,
+    pub(super) unreadable: u64,
+    pub(super) errors: u64,
+    pub(super) bytes: u64,
+    pub(super) lines: u64,
+    pub(super) characters: u64,
+    pub(super) longest_line: u64,
+}
+
+impl Totals {
+    fn add(&mut self, summary: &Summary) {
+        match summary.end {
+            End::Checked => {
+                self.files += 1;
+                self.bad_files += u64::from(summary.errors > 0);
+                self.errors += summary.errors;
+                self.bytes += summary.bytes;
+                self.lines += summary.lines;
+                self.characters += summary.characters;
+                self.longest_line = self.longest_line.max(summary.longest_line);
+            }
+            End::Binary => self.binary += 1,
+            End::Unreadable(_) => self.unreadable += 1,
+        }
+    }
+}
+
+/// Writes reports.
+pub(super) struct Reporter<W> {
+    pub(super) out: W,
+    pub(super) format: Format,
+    pub(super) is_quiet: bool,
+    pub(super) has_stats: bool,
+    pub(super) has_color: bool,
+    pub(super) max_errors: Option<NonZeroUsize>,
+    pub(super) totals: Totals,
+    /// Whether SARIF has a result already.
+    pub(super) has_result: bool,
+}
+
+impl<W: Write> Reporter<W> {
+    pub(super) fn begin(&mut self) -> io::Result<()> {
+        if self.format != Format::Sarif || self.is_quiet {
+            return Ok(());
+        }
+        let driver = json!({
+            "name": "utf8-codec",
+            "version": env!("CARGO_PKG_VERSION"),
+            "informationUri": env!("CARGO_PKG_REPOSITORY"),
+        });
+        let driver = match env!("CARGO_PKG_REPOSITORY") {
+            "" => json!({"name": "utf8-codec", "version": env!("CARGO_PKG_VERSION")}),
+            _ => driver,
+        };
+        write!(
+            self.out,
+            "{{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{{\
+             \"tool\":{{\"driver\":{driver}}},\"columnKind\":\"utf16CodeUnits\",\"results\":["
+        )
+    }
+
+    pub(super) fn finding(&mut self, path: &Path, finding: &Finding) -> io::Result<()> {
+        match self.format {
+            _ if self.is_quiet => Ok(()),
+            Format::Human => self.human(path, finding),
+            Format::Short => {
+                let Columns { characters, .. } = finding.location.columns;
+                let (line, column) = (finding.location.line + 1, characters + 1);
+                writeln!(self.out, "{}:{line}:{column}: {}", name_of(path), escape::text(&finding.message))
+            }
+            Format::Json => writeln!(self.out, "{}", object(path, finding)),
+            Format::Sarif => {
+                let comma = if core::mem::replace(&mut self.has_result, true) { "," } else { "" };
+                write!(self.out, "{comma}\n{}", sarif_result(path, finding))
+            }
+            Format::Github => {
+                let columns = finding.location.columns;
+                let (line, column) = (finding.location.line + 1, columns.characters + 1);
+                writeln!(
+                    self.out,
+                    "::error file={},line={line},endLine={line},col={column},endColumn={},title={}::{}",
+                    github_value(&path.to_string_lossy(), true),
+                    column + finding.width.characters,
+                    finding.problem.name(),
+                    github_value(&escape::text(&finding.message), false),
+                )
+            }
+        }
+    }
+
+    pub(super) fn end_of_file(&mut self, path: &Path, summary: &Summary) -> io::Result<()> {
+        self.totals.add(summary);
+        let unreported = summary.unreported(self.max_errors);
+        match self.format {
+            _ if self.is_quiet => Ok(()),
+            Format::Human if summary.errors > 0 => {
+                if unreported > 0 {
+                    writeln!(self.out, "{}: and {unreported} more errors\n", name_of(path))?;
+                }
+                let Some(guess) = summary.guess else { return Ok(()) };
+                let (bold, end) = self.style("1");
+                writeln!(self.out, "{bold}{}{end} is probably {}", name_of(path), guess.in_words())?;
+                if let Some(options) = guess.conversion() {
+                    let file = match shell_word(path) {
+                        name if name == "-" => String::new(),
+                        name => format!(" {name} -o {name}"),
+                    };
+                    writeln!(self.out, "  to mend it: utf8-codec convert {options}{file}")?;
+                }
+                writeln!(self.out)
+            }
+            Format::Short if unreported > 0 => {
+                writeln!(self.out, "{}: and {unreported} more errors", name_of(path))
+            }
+            Format::Github if unreported > 0 => {
+                let file = github_value(&path.to_string_lossy(), true);
+                writeln!(self.out, "::notice file={file}::and {unreported} more errors")
+            }
+            Format::Json => writeln!(self.out, "{}", summary_object(path, summary, unreported)),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn finish(&mut self) -> io::Result<()> {
+        let Totals { files, bad_files, binary, unreadable, errors, bytes, lines, characters, longest_line } =
+            self.totals;
+        if self.is_quiet {
+            return self.out.flush();
+        }
+        match self.format {
+            Format::Human => {
+                let (green, red, end) = (self.style("32").0, self.style("31").0, self.style("0").1);
+                let mut line = format!("{} checked: ", counted(files, "file"));
+                match errors {
+                    0 => write!(line, "{green}no errors{end}"),
+                    _ => write!(
+                        line,
+                        "{red}{} in {}{end}",
+                        counted(errors, "error"),
+                        counted(bad_files, "file")
+                    ),
+                }
+                .map_err(io::Error::other)?;
+                if binary > 0 {
+                    line.push_str(&format!(", {} skipped", counted(binary, "binary file")));
+                }
+                if unreadable > 0 {
+                    line.push_str(&format!(", {} could not be read", counted(unreadable, "file")));
+                }
+                writeln!(self.out, "{line}")?;
+                if self.has_stats {
+                    writeln!(
+                        self.out,
+                        "bytes         {bytes}\nlines         {lines}\ncharacters    {characters}\nlongest line  {longest_line} characters"
+                    )?;
+                }
+            }
+            Format::Sarif => writeln!(self.out, "]}}]}}")?,
+            Format::Json if self.has_stats => {
+                let stats = json!({
+                    "type": "stats", "files": files, "bad_files": bad_files, "binary_files": binary,
+                    "unreadable_files": unreadable, "errors": errors, "bytes": bytes, "lines": lines,
+                    "characters": characters, "longest_line": longest_line,
+                });
+                writeln!(self.out, "{stats}")?;
+            }
+            Format::Json | Format::Short | Format::Github => {}
+        }
+        self.out.flush()
+    }
+
+    fn style(&self, code: &str) -> (String, &'static str) {
+        if self.has_color { (format!("\x1B[{code}m"), "\x1B[0m") } else { (String::new(), "") }
+    }
+
+    fn human(&mut self, path: &Path, finding: &Finding) -> io::Result<()> {
+        let ((red, end), (blue, _)) = (self.style("1;31"), self.style("34"));
+        let location = finding.location;
+        let (line, column) = (location.line + 1, location.columns.characters + 1);
+        writeln!(
+            self.out,
+            "{red}error{end}: {} [{}]",
+            escape::text(&finding.message),
+            finding.problem.name()
+        )?;
+        let number = line.to_string();
+        let indent = number.len();
+        writeln!(
+            self.out,
+            "{:indent$}{blue}-->{end} {}:{line}:{column} (byte {})",
+            "",
+            name_of(path),
+            location.offset
+        )?;
+        if let Some(context) = &finding.context {
+            if context.is_text {
+                let (shown, carets) = excerpt(context, finding.len);
+                writeln!(self.out, "{:indent$} {blue}|{end}", "")?;
+                writeln!(self.out, "{blue}{number} |{end} {shown}")?;
+                writeln!(self.out, "{:indent$} {blue}|{end} {red}{carets}{end}", "")?;
+            }
+            let from = (location.offset - context.row_offset) as usize;
+            writeln!(
+                self.out,
+                "{:indent$} {blue}={end} {}",
+                "",
+                hex_row(context, from, finding.len as usize)
+            )?;
+        }
+        writeln!(self.out)
+    }
+}
+
+/// The line with the carets under the finding.
+fn excerpt(context: &Context, len: u64) -> (String, String) {
+    let (before, rest) = context.line.split_at(context.at.min(context.line.len()));
+    let (covered, after) = rest.split_at((len as usize).min(rest.len()));
+    let dots = |is_cut: bool| if is_cut { "..." } else { "" };
+    let before = format!("{}{}", dots(context.is_cut.0), escape::bytes(before));
+    let covered = escape::bytes(covered);
+    let shown = format!("{before}{covered}{}{}", escape::bytes(after), dots(context.is_cut.1));
+    let (indent, width) = (before.chars().count(), covered.chars().count().max(1));
+    (shown, format!("{:indent$}{}", "", "^".repeat(width)))
+}
+
+/// `000010: 61 62 [C3] 28 ..`, brackets around the finding.
+fn hex_row(context: &Context, from: usize, len: usize) -> String {
+    let (mut row, mut is_open) = (format!("{:06X}:", context.row_offset), false);
+    for (at, byte) in context.row.iter().enumerate() {
+        let open = if at == from && len > 0 { '[' } else { ' ' };
+        let _ = write!(row, "{open}{byte:02X}");
+        is_open |= at == from && len > 0;
+        if is_open && at + 1 == (from + len).min(context.row.len()) {
+            row.push(']');
+            is_open = false;
+        }
+    }
+    row
+}
+
+fn counted(number: u64, noun: &str) -> String {
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn name_of(path: &Path) -> String {
+    escape::bytes(path.as_os_str().as_encoded_bytes())
+}
+
+/// A file name as a word for a shell. One that cannot be shown is not repeated.
+fn shell_word(path: &Path) -> String {
+    match path.to_str() {
+        Some(name) if name.chars().any(escape::is_hidden) => "FILE".to_owned(),
+        Some(name) if name.chars().all(|c| c.is_alphanumeric() || "./_-+@%:,=".contains(c)) => {
+            name.to_owned()
+        }
+        Some(name) => format!("'{}'", name.replace('\'', r"'\''")),
+        None => "FILE".to_owned(),
+    }
+}
+
+/// A value of a workflow command.
+fn github_value(value: &str, is_property: bool) -> String {
+    let value = value.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    if is_property { value.replace(':', "%3A").replace(',', "%2C") } else { value }
+}
+
+fn file_members(path: &Path) -> Value {
+    let mut members = json!({ "file": path.to_string_lossy() });
+    if path.to_str().is_none() {
+        let hex: String =
+            path.as_os_str().as_encoded_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        members["file_hex"] = json!(hex);
+    }
+    members
+}
+
+fn object(path: &Path, finding: &Finding) -> Value {
+    let (location, columns) = (finding.location, finding.location.columns);
+    let mut object = file_members(path);
+    object["type"] = json!("error");
+    object["rule"] = json!(finding.problem.name());
+    if let Problem::IllFormed(kind) = finding.problem {
+        object["kind"] = json!(kind.as_str());
+    }
+    object["message"] = json!(finding.message);
+    object["offset"] = json!(location.offset);
+    object["len"] = json!(finding.len);
+    object["line"] = json!(location.line + 1);
+    object["column"] = json!(columns.characters + 1);
+    object["byte_column"] = json!(columns.bytes + 1);
+    object["utf16_column"] = json!(columns.utf16 + 1);
+    object
+}
+
+fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
+    let mut object = file_members(path);
+    object["type"] = json!("summary");
+    match &summary.end {
+        End::Checked => {
+            object["ok"] = json!(summary.errors == 0);
+            object["errors"] = json!(summary.errors);
+            object["unreported"] = json!(unreported);
+            object["bytes"] = json!(summary.bytes);
+            object["lines"] = json!(summary.lines);
+            if let Some(guess) = summary.guess {
+                object["probably"] = json!(guess.in_words());
+            }
+        }
+        End::Binary => object["binary"] = json!(true),
+        End::Unreadable(error) => object["unreadable"] = json!(error),
+    }
+    object
+}
+
+/// The URI of a file: `/` and what needs no escape stay, everything else is percent-encoded.
+fn uri(path: &Path) -> String {
+    let mut uri = String::new();
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+                uri.push(byte.into())
+            }
+            b'\\' if cfg!(windows) => uri.push('/'),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    match path.is_absolute() {
+        true => format!("file://{}{uri}", if uri.starts_with('/') { "" } else { "/" }),
+        false => uri,
+    }
+}
+
+fn sarif_result(path: &Path, finding: &Finding) -> Value {
+    let (location, columns) = (finding.location, finding.location.columns);
+    let (line, column) = (location.line + 1, columns.utf16 + 1);
+    json!({
+        "ruleId": finding.problem.name(),
+        "level": "error",
+        "message": { "text": finding.message },
+        "locations": [{ "physicalLocation": {
+            "artifactLocation": { "uri": uri(path) },
+            "region": {
+                "startLine": line,
+                "startColumn": column,
+                "endLine": line,
+                "endColumn": column + finding.width.utf16,
+                "byteOffset": location.offset,
+                "byteLength": finding.len,
+            },
+        }}],
+    })
+}

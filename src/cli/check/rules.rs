@@ -1,0 +1,135 @@
+//! Rules beyond well-formedness. Each is on by name.
+
+use clap::ValueEnum;
+
+use super::mojibake;
+
+/// What a comment starts with that switches rules off for its line.
+pub(super) const ALLOW: &[u8] = b"utf8-codec: allow ";
+
+/// What text must not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Rule {
+    /// Text that was encoded twice: `C3 83 C2 A9` for U+00E9
+    Mojibake,
+    /// U+FFFD, which stands for what was lost
+    ReplacementCharacter,
+    /// Control characters but TAB, LF, CR and FF
+    Control,
+    /// Characters that change the order of the others on a screen (Trojan Source, CVE-2021-42574)
+    Bidi,
+    /// U+FDD0..U+FDEF and the last two of each plane
+    Noncharacter,
+    /// U+0000
+    Nul,
+    /// What an XML document cannot hold (RFC 9839, XML Characters)
+    Xml,
+    /// Legacy controls and noncharacters (RFC 9839, Unicode Assignables)
+    Assignable,
+}
+
+impl Rule {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Mojibake => "mojibake",
+            Self::ReplacementCharacter => "replacement-character",
+            Self::Control => "control",
+            Self::Bidi => "bidi",
+            Self::Noncharacter => "noncharacter",
+            Self::Nul => "nul",
+            Self::Xml => "xml",
+            Self::Assignable => "assignable",
+        }
+    }
+
+    /// Calls `found` with the position, the length and a message for each place that breaks the rule.
+    pub(super) fn check(self, text: &str, mut found: impl FnMut(usize, usize, String)) {
+        if self == Self::Mojibake {
+            mojibake::find(text, |at, len, original| {
+                found(at, len, format!("text that was encoded twice: it was {original}"));
+            });
+            return;
+        }
+        for (at, character) in text.char_indices().filter(|&(_, character)| self.forbids(character)) {
+            let number = format!("U+{:04X}", u32::from(character));
+            let message = match self {
+                Self::ReplacementCharacter => "replacement character: what was here is lost".to_owned(),
+                Self::Bidi => format!("{number} changes the order of the text on a screen"),
+                Self::Noncharacter => format!("{number} is a noncharacter"),
+                Self::Xml => format!("{number} cannot be in an XML document"),
+                Self::Assignable => format!("{number} is not a Unicode Assignable (RFC 9839)"),
+                Self::Nul => "NUL".to_owned(),
+                Self::Control | Self::Mojibake => format!("control character {number}"),
+            };
+            found(at, character.len_utf8(), message);
+        }
+    }
+
+    fn forbids(self, character: char) -> bool {
+        let is_noncharacter =
+            matches!(character, '\u{FDD0}'..='\u{FDEF}') || u32::from(character) & 0xFFFE == 0xFFFE;
+        match self {
+            Self::Mojibake => false,
+            Self::ReplacementCharacter => character == '\u{FFFD}',
+            Self::Control => character.is_control() && !matches!(character, '\t' | '\n' | '\r' | '\u{C}'),
+            Self::Bidi => matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'),
+            Self::Noncharacter => is_noncharacter,
+            Self::Nul => character == '\0',
+            // XML 1.0, production Char.
+            Self::Xml => {
+                matches!(character, '\0'..='\u{8}' | '\u{B}' | '\u{C}' | '\u{E}'..='\u{1F}' | '\u{FFFE}' | '\u{FFFF}')
+            }
+            Self::Assignable => {
+                (character.is_control() && !matches!(character, '\t' | '\n' | '\r')) || is_noncharacter
+            }
+        }
+    }
+
+    /// Whether a comment on the line switches the rule off: `utf8-codec: allow bidi, control`.
+    pub(super) fn is_allowed_by(self, line: &[u8]) -> bool {
+        memchr::memmem::find_iter(line, ALLOW).any(|at| {
+            let names = &line[at + ALLOW.len()..];
+            names.split(|&byte| byte == b',').any(|name| {
+                let name = name.trim_ascii_start();
+                let len = name.iter().take_while(|&&byte| byte.is_ascii_lowercase() || byte == b'-').count();
+                name[..len] == *self.name().as_bytes()
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_switches_off_what_it_names() {
+        let line = b"x = 1 // utf8-codec: allow bidi, nul */";
+        assert!(Rule::Bidi.is_allowed_by(line) && Rule::Nul.is_allowed_by(line));
+        assert!(
+            !Rule::Control.is_allowed_by(line)
+                && !Rule::Bidi.is_allowed_by(b"utf8-codec: allow bidirectional")
+        );
+    }
+
+    #[test]
+    fn each_rule_finds_its_characters() {
+        let text = "a\u{1B}\u{202E}\0\u{FFFE}\u{FFFD}\u{85}\u{7F}\t\r\n\u{10FFFF}";
+        for (rule, count) in [
+            (Rule::Control, 4),
+            (Rule::Bidi, 1),
+            (Rule::Nul, 1),
+            (Rule::Noncharacter, 2),
+            (Rule::ReplacementCharacter, 1),
+            (Rule::Xml, 3),
+            (Rule::Assignable, 6),
+        ] {
+            let mut found = 0;
+            rule.check(text, |at, len, _| {
+                assert!(text.is_char_boundary(at) && text.is_char_boundary(at + len));
+                found += 1;
+            });
+            assert_eq!(found, count, "{rule:?}");
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! One input from its first byte to its last: what is ill-formed in it, and which rules it breaks. In constant memory.
+
+use core::num::NonZeroUsize;
+use std::io::{self, Read};
+
+use utf8_codec::locate::{Columns, Location, Locator};
+use utf8_codec::transcode::{Encoding, Status, Transcoder};
+use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder, Utf8Error};
+
+use super::super::charset::Charset;
+use super::super::files::read;
+use super::finding::{Context, End, Finding, Problem, Summary};
+use super::rules::{ALLOW, Rule};
+use super::words::{Evidence, describe};
+
+/// Bytes in the buffer. Lines are looked at whole if they are not longer.
+const BUFFER: usize = 256 * 1024;
+
+/// Bytes that are kept of what was looked at, for the context of a finding.
+const HISTORY: usize = 256;
+
+/// Bytes of a line before and after a finding that are shown.
+const SHOWN: usize = 60;
+
+/// Bytes in which a NUL makes a file binary, as for git.
+const BINARY_PREFIX: usize = 8000;
+
+/// What is looked for.
+#[derive(Clone, Debug)]
+pub(super) struct Checks {
+    pub(super) encoding: Charset,
+    pub(super) bom: BomPolicy,
+    pub(super) rules: Vec<Rule>,
+    pub(super) max_errors: Option<NonZeroUsize>,
+    /// Whether the reports show the lines.
+    pub(super) wants_context: bool,
+    /// Whether all lines and characters are counted, and not only those before a finding.
+    pub(super) wants_counts: bool,
+}
+
+/// Looks at an input. `report` is called for each finding that is reported, in the order of the input.
+pub(super) fn scan(
+    input: &mut dyn Read,
+    checks: &Checks,
+    skip_binary: bool,
+    report: &mut dyn FnMut(Finding),
+) -> io::Result<Summary> {
+    let mut scan = Scan {
+        checks,
+        report,
+        buffer: vec![0; BUFFER],
+        base: 0,
+        filled: 0,
+        done: 0,
+        locator: Locator::new(),
+        evidence: Evidence::default(),
+        summary: Summary::default(),
+    };
+    scan.run(input, skip_binary)?;
+    let Scan { mut summary, locator, evidence, base, filled, .. } = scan;
+    let end = locator.location();
+    summary.bytes = base + filled as u64;
+    summary.lines = end.line + u64::from(end.columns.bytes > 0);
+    summary.longest_line = summary.longest_line.max(end.columns.characters);
+    summary.guess = evidence.guess().filter(|_| summary.kinds.iter().any(|(name, _)| *name == "ill-formed"));
+    Ok(summary)
+}
+
+struct Scan<'s> {
+    checks: &'s Checks,
+    report: &'s mut dyn FnMut(Finding),
+    buffer: Vec<u8>,
+    /// The offset of the first byte of the buffer.
+    base: u64,
+    filled: usize,
+    /// Bytes of the buffer that were looked at.
+    done: usize,
+    locator: Locator,
+    evidence: Evidence,
+    summary: Summary,
+}
+
+/// What reads the input.
+enum Decoder {
+    Utf8(Utf8Decoder),
+    Other(Box<Transcoder>),
+}
+
+impl Scan<'_> {
+    fn run(&mut self, input: &mut dyn Read, skip_binary: bool) -> io::Result<()> {
+        let mut is_at_end = false;
+        while self.filled < BINARY_PREFIX && !is_at_end {
+            let more = read(&mut &mut *input, &mut self.buffer[self.filled..])?;
+            self.filled += more;
+            is_at_end = more == 0;
+        }
+        let start = &self.buffer[..self.filled];
+        self.evidence.start(start);
+        let is_binary = memchr::memchr(0, &start[..start.len().min(BINARY_PREFIX)]).is_some();
+        if skip_binary && is_binary && !self.evidence.is_wide_text() {
+            self.summary.end = End::Binary;
+            return Ok(());
+        }
+        let start = self.buffer[..self.filled.min(4)].to_vec();
+        let encoding = self.checks.encoding.encoding_of(&start);
+        self.check_bom(&start, encoding);
+        let mut decoder = match encoding {
+            Encoding::Utf8 => Decoder::Utf8(Utf8Decoder::new()),
+            other => {
+                let transcoder = Transcoder::new(other, Encoding::Utf8);
+                Decoder::Other(Box::new(self.checks.encoding.restrict(transcoder)))
+            }
+        };
+        loop {
+            let limit = if is_at_end { self.filled } else { self.end_of_lines() };
+            self.look_at(&mut decoder, limit);
+            if is_at_end {
+                self.finish(&mut decoder);
+                return Ok(());
+            }
+            self.make_room();
+            let more = read(&mut &mut *input, &mut self.buffer[self.filled..])?;
+            self.filled += more;
+            is_at_end = more == 0;
+        }
+    }
+
+    /// The end of the last whole line, or of the buffer if a line is as long.
+    fn end_of_lines(&self) -> usize {
+        let bytes = &self.buffer[self.done..self.filled];
+        match memchr::memrchr(b'\n', bytes) {
+            Some(at) => self.done + at + 1,
+            None if self.filled == self.buffer.len() => self.filled.saturating_sub(HISTORY).max(self.done),
+            None => self.done,
+        }
+    }
+
+    fn make_room(&mut self) {
+        let keep = self.done.saturating_sub(HISTORY);
+        self.buffer.copy_within(keep..self.filled, 0);
+        self.base += keep as u64;
+        self.filled -= keep;
+        self.done -= keep;
+    }
+
+    fn check_bom(&mut self, start: &[u8], encoding: Encoding) {
+        let bom = encoding.bom().filter(|bom| start.starts_with(bom));
+        let error = match (self.checks.bom, bom) {
+            (BomPolicy::Require, None) => Utf8Error::new(0, ErrorKind::MissingBom, 0),
+            (BomPolicy::Reject, Some(bom)) => Utf8Error::new(0, ErrorKind::UnexpectedBom, bom.len() as u8),
+            _ => return,
+        };
+        self.ill_formed(error);
+    }
+
+    /// Looks at the buffer up to a position.
+    fn look_at(&mut self, decoder: &mut Decoder, limit: usize) {
+        // The findings read the buffer, too.
+        let buffer = core::mem::take(&mut self.buffer);
+        let chunk = &buffer[self.done..limit];
+        match decoder {
+            Decoder::Utf8(decoder) => {
+                let mut at = self.done;
+                for piece in decoder.feed(chunk) {
+                    match piece {
+                        Piece::Text(text) => {
+                            self.text(text, &buffer);
+                            at += text.len();
+                        }
+                        Piece::Seam(character) => self.text(character.encode_utf8(&mut [0; 4]), &buffer),
+                        Piece::IllFormed(error) => self.error(error, &buffer),
+                    }
+                }
+                debug_assert!(at <= limit);
+            }
+            Decoder::Other(transcoder) => self.transcode(transcoder, Some(chunk), &buffer),
+        }
+        self.done = limit;
+        self.buffer = buffer;
+    }
+
+    fn finish(&mut self, decoder: &mut Decoder) {
+        let buffer = core::mem::take(&mut self.buffer);
+        match decoder {
+            Decoder::Utf8(decoder) => {
+                if let Err(error) = decoder.finish() {
+                    self.error(error, &buffer);
+                }
+            }
+            Decoder::Other(transcoder) => self.transcode(transcoder, None, &buffer),
+        }
+        self.buffer = buffer;
+    }
+
+    /// Text of another encoding. Its locations are those in UTF-8 but for the offset, which the transcoder counts.
+    fn transcode(&mut self, transcoder: &mut Transcoder, chunk: Option<&[u8]>, buffer: &[u8]) {
+        let mut room = [0; 8 * 1024];
+        let mut rest = chunk.unwrap_or_default();
+        loop {
+            let progress = match chunk {
+                Some(_) => transcoder.feed_into(rest, &mut room),
+                None => transcoder.finish_into(&mut room),
+            };
+            rest = &rest[progress.read..];
+            if let Ok(text) = str::from_utf8(&room[..progress.written]) {
+                self.text(text, buffer);
+            }
+            match progress.status {
+                Status::InputEmpty => return,
+                Status::OutputFull => {}
+                Status::IllFormed(error) => self.error(error, buffer),
+            }
+        }
+    }
+
+    fn text(&mut self, text: &str, buffer: &[u8]) {
+        let mut found = Vec::new();
+        for &rule in &self.checks.rules {
+            rule.check(text, |at, len, message| found.push((at, rule, len, message)));
+        }
+        if !found.is_empty() {
+            found.sort_by_key(|&(at, ..)| at);
+            let may_be_allowed = memchr::memmem::find(&buffer[..self.filled], ALLOW).is_some();
+            let (mut locator, mut from) = (self.locator, 0);
+            for (at, rule, len, message) in found {
+                locator.feed(&text[from..at]);
+                from = at;
+                let location = locator.location();
+                let line = || line_around(&buffer[..self.filled], self.position(location.offset));
+                if may_be_allowed && rule.is_allowed_by(&buffer[line()]) {
+                    continue;
+                }
+                let width = Columns::of(&text[at..at + len]);
+                self.found(Problem::Rule(rule), location, len as u64, width, message, buffer);
+            }
+        }
+        if self.checks.wants_counts {
+            self.count(text);
+        }
+        self.locator.feed(text);
+    }
+
+    fn count(&mut self, text: &str) {
+        self.summary.characters += Columns::of(text).characters;
+        let mut column = self.locator.location().columns.characters;
+        let mut lines = text.split_inclusive('\n').peekable();
+        while let Some(line) = lines.next() {
+            column += Columns::of(line.trim_end_matches('\n')).characters;
+            if line.ends_with('\n') || lines.peek().is_some() {
+                self.summary.longest_line = self.summary.longest_line.max(column);
+                column = 0;
+            }
+        }
+    }
+
+    fn error(&mut self, error: Utf8Error, buffer: &[u8]) {
+        tracing::debug!(offset = error.offset, kind = %error.kind, len = error.len, "ill-formed");
+        let at = self.position(error.offset).min(buffer.len());
+        let following = &buffer[at..self.filled.max(at)];
+        self.evidence.error(error.kind, &following[..following.len().min(8)]);
+        self.summary.characters += 1;
+        self.ill_formed_in(error, following, buffer);
+        self.locator.feed_ill_formed(error.len.into());
+    }
+
+    fn ill_formed(&mut self, error: Utf8Error) {
+        let buffer = core::mem::take(&mut self.buffer);
+        self.ill_formed_in(error, &buffer[..self.filled.min(8)], &buffer);
+        self.buffer = buffer;
+    }
+
+    fn ill_formed_in(&mut self, error: Utf8Error, following: &[u8], buffer: &[u8]) {
+        let Utf8Error { offset, kind, len, .. } = error;
+        let is_utf_8 = self.checks.encoding == Encoding::Utf8.into();
+        let message = match kind {
+            ErrorKind::MissingBom | ErrorKind::UnexpectedBom => describe(kind, following, 0),
+            _ if is_utf_8 => describe(kind, &following[..following.len().min(8)], len.into()),
+            _ => format!("ill-formed {}: {kind}", self.checks.encoding),
+        };
+        let mut location = self.locator.location();
+        location.offset = offset;
+        let mut width = Columns::of(" ");
+        width.bytes = len.into();
+        self.found(Problem::IllFormed(kind), location, len.into(), width, message, buffer);
+    }
+
+    fn found(
+        &mut self,
+        problem: Problem,
+        location: Location,
+        len: u64,
+        width: Columns,
+        message: String,
+        buffer: &[u8],
+    ) {
+        self.summary.count(problem.name());
+        if self.summary.unreported(self.checks.max_errors) > 0 {
+            return;
+        }
+        let context = self.checks.wants_context.then(|| self.context(location.offset, buffer));
+        (self.report)(Finding { problem, location, len, width, message, context });
+    }
+
+    /// Where an offset is in the buffer.
+    fn position(&self, offset: u64) -> usize {
+        (offset.saturating_sub(self.base)).min(self.filled as u64) as usize
+    }
+
+    fn context(&self, offset: u64, buffer: &[u8]) -> Context {
+        let at = self.position(offset);
+        let buffer = &buffer[..self.filled];
+        // A line may be as long as the buffer, and may have as many findings.
+        let window = at.saturating_sub(SHOWN)..buffer.len().min(at + SHOWN);
+        let line = line_around(&buffer[window.clone()], at - window.start);
+        let is_cut =
+            (line.start == 0 && window.start > 0, line.end == window.len() && window.end < buffer.len());
+        let line = window.start + line.start..window.start + line.end;
+        let is_text = self.checks.encoding == Encoding::Utf8.into();
+        let start = match is_cut.0 {
+            true => utf8_codec::boundary::ceil_boundary(&buffer[..line.end], line.start).min(at),
+            false => line.start,
+        };
+        let row = at - (offset % 16).min(at as u64) as usize;
+        Context {
+            line: buffer[start..line.end].to_vec(),
+            at: at - start,
+            is_cut,
+            row: buffer[row..buffer.len().min(row + 16)].to_vec(),
+            row_offset: offset - offset % 16,
+            is_text,
+        }
+    }
+}
+
+/// The line that a position is in, as far as it is in the buffer, without what ends it.
+fn line_around(buffer: &[u8], at: usize) -> core::ops::Range<usize> {
+    let start = memchr::memrchr(b'\n', &buffer[..at]).map_or(0, |end| end + 1);
+    let end = memchr::memchr(b'\n', &buffer[at..]).map_or(buffer.len(), |end| at + end);
+    start..end
+}

@@ -1,0 +1,129 @@
+//! From the paths on the command line to the files that are read.
+
+use core::num::NonZeroUsize;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use ignore::types::TypesBuilder;
+use ignore::{WalkBuilder, WalkState};
+
+use super::args::at_least_one;
+use super::files::is_standard;
+
+/// Which files are read.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct WalkArgs {
+    /// Files and directories to read; `-` is stdin. Of a directory all files are read but those that .gitignore and
+    /// .ignore exclude, hidden ones, and binary ones
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Read the names of files from FILE (`-` is stdin), separated by NUL or, if there is none, by LF
+    #[arg(long, value_name = "FILE")]
+    files_from: Option<PathBuf>,
+    /// Do not obey .gitignore, .ignore and their like
+    #[arg(long)]
+    no_ignore: bool,
+    /// Read hidden files in directories, too
+    #[arg(long)]
+    hidden: bool,
+    /// Read only files of a type in directories, such as `rust` or `md`; can be repeated
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<String>,
+    /// Files that are read at the same time [default: the number of CPUs]
+    #[arg(long, short, value_name = "N", value_parser = at_least_one)]
+    jobs: Option<NonZeroUsize>,
+}
+
+/// A file to read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Input {
+    pub(super) path: PathBuf,
+    /// Whether it was named, and not found in a directory: then it is read whatever it is.
+    pub(super) is_named: bool,
+}
+
+impl WalkArgs {
+    pub(super) fn jobs(&self) -> NonZeroUsize {
+        self.jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+    }
+
+    /// The files in the order in which they are reported: as named, those of a directory sorted. `complain` is called
+    /// for each directory that cannot be read.
+    pub(super) fn collect(&self, mut complain: impl FnMut(String)) -> Result<Vec<Input>, String> {
+        let mut paths = self.paths.clone();
+        if let Some(list) = &self.files_from {
+            paths
+                .extend(read_list(list).map_err(|error| format!("cannot read {}: {error}", list.display()))?);
+        } else if paths.is_empty() {
+            paths.push("-".into());
+        }
+        let mut types = TypesBuilder::new();
+        types.add_defaults();
+        self.types.iter().for_each(|name| {
+            types.select(name);
+        });
+        let types = types.build().map_err(|error| error.to_string())?;
+        let mut inputs = Vec::new();
+        for path in paths {
+            if is_standard(&path) || !path.is_dir() {
+                inputs.push(Input { path, is_named: true });
+                continue;
+            }
+            let found = Mutex::new((Vec::new(), Vec::new()));
+            WalkBuilder::new(&path)
+                .standard_filters(!self.no_ignore)
+                .hidden(!self.hidden)
+                .require_git(false)
+                .types(types.clone())
+                .threads(self.jobs().get())
+                .build_parallel()
+                .run(|| {
+                    Box::new(|entry| {
+                        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                        match entry {
+                            Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_file()) => {
+                                found.0.push(Input { path: entry.into_path(), is_named: false });
+                            }
+                            Ok(_) => {}
+                            Err(error) => found.1.push(error.to_string()),
+                        }
+                        WalkState::Continue
+                    })
+                });
+            let (mut files, mut errors) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+            files.sort_unstable();
+            errors.sort_unstable();
+            inputs.append(&mut files);
+            errors.into_iter().for_each(&mut complain);
+        }
+        Ok(inputs)
+    }
+}
+
+fn read_list(list: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut bytes = Vec::new();
+    if is_standard(list) {
+        io::stdin().lock().read_to_end(&mut bytes)?;
+    } else {
+        bytes = fs::read(list)?;
+    }
+    let separator = if bytes.contains(&0) { 0 } else { b'\n' };
+    let names = bytes.split(|&byte| byte == separator).filter(|name| !name.is_empty());
+    names.map(path_of).collect()
+}
+
+#[cfg(unix)]
+fn path_of(name: &[u8]) -> io::Result<PathBuf> {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    Ok(OsStr::from_bytes(name).into())
+}
+
+#[cfg(not(unix))]
+fn path_of(name: &[u8]) -> io::Result<PathBuf> {
+    let name = name.strip_suffix(b"\r").unwrap_or(name);
+    str::from_utf8(name).map(Into::into).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
