@@ -33,6 +33,8 @@
     path = "no_arch.rs"
 )]
 mod arch;
+#[cfg(feature = "mime")]
+pub(crate) mod base64;
 #[cfg(any(
     all(target_arch = "x86_64", target_feature = "sse2"),
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little")

@@ -16,6 +16,7 @@ mod report;
 mod rows;
 mod rows_of_counts;
 mod rows_of_lines;
+mod rows_of_mail;
 mod streaming;
 
 use std::error::Error;

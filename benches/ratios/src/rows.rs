@@ -114,6 +114,7 @@ impl Bench {
         self.lines();
         self.encoder();
         self.counts();
+        self.mail();
     }
 
     fn streaming(&self, corpus: Corpus, len: usize, chunk: usize) -> (usize, Race) {

@@ -13,6 +13,7 @@
 use super::block::Block;
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
+use crate::scan::base64::{decode_groups, symbol};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -35,57 +36,6 @@ pub(super) struct Base64 {
     lines: LineMeter,
 }
 
-/// A bit that is in the value of no symbol.
-const BAD: u32 = 1 << 31;
-
-/// The value of a symbol at each position of a group; [`BAD`] for a byte that is not a symbol.
-static VALUES: [[u32; 256]; 4] = {
-    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut values = [[BAD; 256]; 4];
-    let mut value = 0;
-    while value < 64 {
-        let mut position = 0;
-        while position < 4 {
-            values[position][alphabet[value] as usize] = (value as u32) << (18 - 6 * position);
-            position += 1;
-        }
-        value += 1;
-    }
-    values
-};
-
-/// The 24 bits of a group; with [`BAD`] if a byte is not a symbol.
-#[inline]
-fn group(symbols: &[u8]) -> u32 {
-    VALUES[0][usize::from(symbols[0])]
-        | VALUES[1][usize::from(symbols[1])]
-        | VALUES[2][usize::from(symbols[2])]
-        | VALUES[3][usize::from(symbols[3])]
-}
-
-/// Decodes groups until one has a byte that is not a symbol, or `out` is full. Returns how many were decoded.
-fn groups(symbols: &[u8], out: &mut [u8]) -> usize {
-    let mut done = 0;
-    for (symbols, out) in symbols.chunks_exact(8).zip(out.chunks_exact_mut(6)) {
-        let (high, low) = (group(&symbols[..4]), group(&symbols[4..]));
-        if (high | low) & BAD != 0 {
-            break;
-        }
-        let bits = u64::from(high) << 24 | u64::from(low);
-        out.copy_from_slice(&bits.to_be_bytes()[2..]);
-        done += 2;
-    }
-    for (symbols, out) in symbols[done * 4..].chunks_exact(4).zip(out[done * 3..].chunks_exact_mut(3)) {
-        let bits = group(symbols);
-        if bits & BAD != 0 {
-            break;
-        }
-        out.copy_from_slice(&bits.to_be_bytes()[1..]);
-        done += 1;
-    }
-    done
-}
-
 impl Base64 {
     pub(super) fn new() -> Self {
         Self { state: State::Group(0), bits: 0, last: 0, lenient: false, lines: LineMeter::any_break() }
@@ -101,11 +51,15 @@ impl Base64 {
             let offset = at + taken as u64;
             if self.state == State::Group(0) {
                 let window = &rest[taken..];
-                let done = groups(&window[..window.len().min(self.lines.room())], block.space());
+                let done = decode_groups(&window[..window.len().min(self.lines.room())], block.space());
                 if done > 0 {
                     block.advance(done * 3, offset);
                     self.lines.take(done * 4);
                     taken += done * 4;
+                    if rest[taken..].starts_with(b"\r\n") {
+                        self.lines.line_break();
+                        taken += 2;
+                    }
                     continue;
                 }
             }
@@ -132,8 +86,7 @@ impl Base64 {
             b'\r' | b' ' | b'\t' => None,
             b'=' => self.padding(),
             _ => {
-                let value = VALUES[3][usize::from(byte)];
-                if value != BAD {
+                if let Some(value) = symbol(byte) {
                     self.symbol(value, offset, block)
                 } else if byte.is_ascii() {
                     Some(TransferErrorKind::InvalidSymbol)

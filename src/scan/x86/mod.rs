@@ -2,6 +2,8 @@
 
 mod avx2;
 mod avx512;
+#[cfg(feature = "mime")]
+pub(super) mod base64;
 #[cfg(feature = "codec")]
 pub(super) mod places;
 #[cfg(feature = "transcode")]
