@@ -1,4 +1,4 @@
-//! `utf8-codec serve`: a line server that says what it got.
+//! `utf8-codec serve`: a line server that reports what it received.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -22,7 +22,7 @@ use super::outcome::Outcome;
 use super::server::{Capacity, Connection, Reports, Service, announce, close};
 use super::signals::Signals;
 
-/// Answer every line over TCP with what it is
+/// Answer every line over TCP with its text and length
 ///
 /// A line is answered by `line N: C characters: TEXT`, an ill-formed one by
 /// `line N: ill-formed UTF-8 at byte OFFSET (KIND, LEN bytes)`; OFFSET counts from the start of the connection.
@@ -31,7 +31,7 @@ pub(super) struct Args {
     /// Where to accept connections; port 0 picks one
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7007", value_parser = host_port)]
     listen: String,
-    /// Bytes that a line may have; a longer one is told once and left out
+    /// Bytes that a line may have; a longer one is reported once and left out
     #[arg(long, value_name = "N", default_value_t = Utf8LinesCodec::DEFAULT_MAX_LENGTH)]
     max_line: usize,
     #[command(flatten)]

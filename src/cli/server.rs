@@ -23,7 +23,7 @@ use super::log::{DroppedLines, LogArgs};
 use super::outcome::{Outcome, Status};
 use super::sockets::{descriptor_limit, listen, notify, reset};
 
-/// How long a connection that is over is read from, so that its peer finds an end in order and not a reset.
+/// How long a connection that is over is read from, so that its peer sees an end in order and not a reset.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Reports of ill-formed bytes for one direction of a connection; the rest is only counted, so that a peer who
@@ -215,7 +215,7 @@ async fn next_connection(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
-/// Says on stdout where connections are accepted.
+/// Prints on stdout where connections are accepted, and notifies the service manager.
 pub(super) fn announce(listener: &TcpListener) -> io::Result<()> {
     let mut stdout = io::stdout();
     writeln!(stdout, "listening on {}", listener.local_addr()?)?;

@@ -39,6 +39,7 @@ const TURN: usize = 256 * 1024;
 ///
 /// ```
 /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+/// use utf8_codec::Utf8Error;
 /// use utf8_codec::proxy::{Direction, End, Relay};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
@@ -47,7 +48,7 @@ const TURN: usize = 256 * 1024;
 /// let (mut far, mut server) = tokio::io::duplex(64);
 /// client.write_all(b"caf\xC3\xA9 \xFF").await?;
 /// let relayed = tokio::spawn(async move {
-///     Relay::new().run(&mut near, &mut far, |direction, error| {
+///     Relay::new().run(&mut near, &mut far, |direction: Direction, error: Utf8Error| {
 ///         assert_eq!((direction, error.offset), (Direction::Requests, 6));
 ///     }).await
 /// });
