@@ -1,4 +1,33 @@
-//! A stream of byte chunks as a stream of text.
+//! A stream of byte chunks as a stream of text: [`Utf8Stream`], and `.utf8()` for every such stream.
+//!
+//! For readers of HTTP responses, server-sent events, tokens of a language model, channels and files that arrive in
+//! chunks. Decoding each chunk on its own breaks the characters that the network has cut; this stream does not.
+//!
+//! ```
+//! use futures::{StreamExt, stream};
+//! use utf8_codec::stream::Utf8StreamExt;
+//! use utf8_codec::{ErrorPolicy, TextDecoder};
+//!
+//! # futures::executor::block_on(async {
+//! let chunks = || stream::iter([&b"na\xC3"[..], b"\xAFve \xFF"]);
+//! let mut text = chunks().utf8();
+//! assert_eq!(text.next().await.transpose()?.as_deref(), Some("na"));
+//! assert_eq!(text.next().await.transpose()?.as_deref(), Some("ï"));
+//!
+//! let error = chunks().utf8().collect_string().await.unwrap_err();
+//! assert_eq!(error.utf8_error().map(|error| error.offset), Some(7));
+//!
+//! let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+//! assert_eq!(chunks().utf8_with(replace).collect_string().await?, "naïve \u{FFFD}");
+//! # Ok::<(), utf8_codec::stream::StreamError<core::convert::Infallible>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! - **Errors**: [`StreamError`], an ill-formed sequence with its absolute offset, or the error of the inner stream.
+//! - **Limits**: it holds one chunk. `collect_string()` has no limit: limit the inner stream if a peer decides on its length.
+//! - **Cost**: no copy of well-formed text; a small one for a character from two chunks, and for what a policy changes.
+//! - **Cancel safety**: all state is in the stream.
+//! - **Feature**: `stream`.
 
 use core::convert::Infallible;
 use core::error::Error;
@@ -49,12 +78,11 @@ pin_project! {
     /// # Errors
     ///
     /// [`StreamError::Utf8`] for what the policy of the decoder does not repair, which by default is everything
-    /// ill-formed, a stream that ends inside a character included. All the good text before it comes out first. After
-    /// it the stream is over: `None` for ever, and the inner stream is not polled again.
+    /// ill-formed, including a stream that ends inside a character. All text before it comes first. After it the stream
+    /// has ended: it yields `None`, and the inner stream is not polled again.
     ///
-    /// [`StreamError::Inner`] hands on an error of the inner stream and disturbs nothing: if the inner stream goes on
-    /// after it, so does the text, even inside a character. If it ends there, the failure is not reported a second
-    /// time as a truncation.
+    /// [`StreamError::Inner`] for an error of the inner stream. If the inner stream goes on after it, so does the text,
+    /// even inside a character. If it ends there, no truncation is reported in addition.
     ///
     /// # Cancel safety
     ///
@@ -78,14 +106,14 @@ pin_project! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
-    /// The inner stream failed and has given nothing since.
+    /// The inner stream has failed and has yielded nothing since.
     Failed,
     /// The inner stream has ended, or ours has at an error.
     Done,
 }
 
 impl<S> Utf8Stream<S> {
-    /// Reads `inner` as text, strictly; a BOM is text.
+    /// Reads `inner` strictly. A BOM is text.
     pub const fn new(inner: S) -> Self {
         Self::with_decoder(inner, TextDecoder::new())
     }
@@ -95,7 +123,7 @@ impl<S> Utf8Stream<S> {
         Self { inner, chunks: TextChunks::new(decoder), state: State::Open }
     }
 
-    /// The decoder: how far it is, and what it met.
+    /// The decoder: its offset and its counters.
     pub const fn decoder(&self) -> &TextDecoder {
         self.chunks.decoder()
     }
@@ -105,7 +133,7 @@ impl<S> Utf8Stream<S> {
         &self.inner
     }
 
-    /// The inner stream. A chunk that is taken from it is missing in the text.
+    /// The inner stream. A chunk that is taken from it here is missing in the text.
     pub const fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
@@ -115,7 +143,7 @@ impl<S> Utf8Stream<S> {
         self.project().inner
     }
 
-    /// The inner stream, without what was held of its last chunk.
+    /// The inner stream. The rest of the current chunk is lost.
     pub fn into_inner(self) -> S {
         self.inner
     }

@@ -7,12 +7,14 @@ mod support;
 use bytes::BytesMut;
 use futures::StreamExt;
 use support::encodings::{Open, encode};
-use support::every_partition;
+use support::{Rng, every_partition, some_partitions};
 use tokio_test::io::Builder;
 use tokio_util::codec::{Decoder, Encoder, FramedRead};
-use utf8_codec::codec::{CodecError, ErrorsAsItems, TranscodeCodec};
+use utf8_codec::codec::{
+    CodecError, ErrorsAsItems, LineEnding, TranscodeCodec, TranscodeLinesCodec, Utf8LinesCodec,
+};
 use utf8_codec::transcode::Encoding;
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy};
 
 type Told = (u64, ErrorKind, Vec<u8>);
 
@@ -178,5 +180,118 @@ async fn it_works_under_utf8_reader() {
         let error = error.utf8_error().expect("a text error");
         assert_eq!((error.offset, error.kind, error.len), (4, ErrorKind::UnpairedSurrogate, 2));
         assert_eq!(error.to_string(), "ill-formed UTF-16BE at byte 4 (UnpairedSurrogate, 2 bytes)");
+    }
+}
+
+/// Every item of a codec for lines, an error by its message.
+fn lines(mut codec: TranscodeLinesCodec, chunks: &[&[u8]]) -> Vec<Result<String, String>> {
+    let (mut buffer, mut items) = (BytesMut::new(), Vec::new());
+    for chunk in chunks {
+        buffer.extend_from_slice(chunk);
+        while let Some(item) = codec.decode(&mut buffer).transpose() {
+            items.push(item.map(String::from).map_err(|error| error.to_string()));
+        }
+    }
+    while let Some(item) = codec.decode_eof(&mut buffer).transpose() {
+        items.push(item.map(String::from).map_err(|error| error.to_string()));
+    }
+    assert!(buffer.is_empty(), "every byte was returned or reported");
+    items
+}
+
+fn encoded(encoding: Encoding, text: &str) -> Vec<u8> {
+    text.chars().filter_map(|it| encode(encoding, Open::default(), it.into())).flatten().collect()
+}
+
+const ENDINGS: [LineEnding; 5] = [
+    LineEnding::LfOrCrLf,
+    LineEnding::Lf,
+    LineEnding::CrLf,
+    LineEnding::Any,
+    LineEnding::Ascii(Ascii::RECORD_SEPARATOR),
+];
+
+#[test]
+fn lines_of_every_encoding_are_those_of_utf_8() {
+    let mut rng = Rng::new(12);
+    for round in 0..150 {
+        let text: String =
+            (0..round % 12).map(|_| ["\r", "\n", "\u{1E}", "a", "\u{A0A}", "\u{E9}"][rng.below(6)]).collect();
+        for ending in ENDINGS {
+            let codec = || TranscodeCodec::new(Encoding::Utf8).into_lines().ending(ending);
+            let mut reference = Utf8LinesCodec::new().ending(ending);
+            let (mut buffer, mut expected) = (BytesMut::from(&*text), Vec::new());
+            while let Some(line) = reference.decode_eof(&mut buffer).unwrap() {
+                expected.push(Ok(line.to_string()));
+            }
+            assert_eq!(lines(codec(), &[text.as_bytes()]), expected, "{ending:?} {text:?}");
+            for encoding in Encoding::ALL {
+                if matches!(encoding, Encoding::Latin1 | Encoding::Windows1252) && text.contains('\u{A0A}') {
+                    continue;
+                }
+                let bytes = encoded(encoding, &text);
+                some_partitions(&bytes, 4, |chunks| {
+                    let codec = TranscodeCodec::new(encoding).into_lines().ending(ending);
+                    assert_eq!(
+                        lines(codec, chunks),
+                        expected,
+                        "{encoding} {ending:?} {text:?} {chunks:02X?}"
+                    );
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn one_bad_character_costs_one_line_in_every_partition() {
+    let bytes = b"\0a\0\n\0b\xDC\0\0\n\xD8\0\0\r\0\n\0t\0o\0o\0 \0l\0o\0n\0g\0\n\0c\0\n\0d\0";
+    let expected = [
+        Ok("a".to_owned()),
+        Err("line 2, column 3: ill-formed UTF-16BE at byte 6 (UnpairedSurrogate, 2 bytes)".to_owned()),
+        Err("line 3, column 1: ill-formed UTF-16BE at byte 10 (UnpairedSurrogate, 2 bytes)".to_owned()),
+        Err("line 4 at byte 16 is longer than 8 bytes".to_owned()),
+        Ok("c".to_owned()),
+        Err("line 6, column 3: ill-formed UTF-16BE at byte 40 (Truncated, 1 byte)".to_owned()),
+    ];
+    let codec = || TranscodeCodec::new(Encoding::Utf16Be);
+    some_partitions(bytes, 200, |chunks| {
+        assert_eq!(lines(codec().into_lines().max_length(8), chunks), expected, "{chunks:02X?}");
+        let repaired = lines(codec().on_error(ErrorPolicy::Replace).into_lines(), chunks);
+        let expected = ["a", "b\u{FFFD}", "\u{FFFD}", "too long", "c", "d\u{FFFD}"];
+        assert_eq!(repaired, expected.map(|line| Ok(line.to_owned())), "{chunks:02X?}");
+    });
+}
+
+#[test]
+fn a_bom_names_the_encoding_of_the_lines() {
+    for encoding in
+        [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be]
+    {
+        let bytes = encoded(encoding, "\u{FEFF}a\nb\n");
+        some_partitions(&bytes, 20, |chunks| {
+            let codec = TranscodeCodec::new(Encoding::Utf8).sniff().bom(BomPolicy::Strip).into_lines();
+            assert_eq!(
+                lines(codec, chunks),
+                [Ok("a".to_owned()), Ok("b".to_owned())],
+                "{encoding} {chunks:02X?}"
+            );
+        });
+    }
+}
+
+#[test]
+fn lines_are_written_in_the_encoding_with_their_terminator() {
+    for encoding in Encoding::ALL {
+        for (ending, terminator) in [(LineEnding::LfOrCrLf, "\n"), (LineEnding::CrLf, "\r\n")] {
+            let mut codec = TranscodeCodec::new(encoding).into_lines().ending(ending);
+            let mut out = BytesMut::new();
+            codec.encode("a\u{E9}", &mut out).unwrap();
+            assert_eq!(out, encoded(encoding, &format!("a\u{E9}{terminator}")), "{encoding}");
+            let error = codec.encode("two\nlines", &mut out).unwrap_err();
+            assert!(matches!(error, CodecError::EmbeddedTerminator { at: 3 }));
+            assert_eq!(codec.decode(&mut out).unwrap().unwrap(), "a\u{E9}");
+            assert!(out.is_empty());
+        }
     }
 }

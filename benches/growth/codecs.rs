@@ -106,6 +106,15 @@ pub(crate) fn rows() -> Vec<Row> {
                     drive(TranscodeCodec::new(encoding).on_error(policy), bytes, chunk, drop);
                 },
             ));
+            let inputs = [ASCII, LF, FF, FF_LF_THEN_CR, SURROGATES];
+            rows.push(Row::new(
+                format!("TranscodeLinesCodec, {encoding}, {policy:?}"),
+                inputs,
+                move |bytes, chunk| {
+                    let codec = TranscodeCodec::new(encoding).on_error(policy).into_lines().max_length(64);
+                    drive(codec, bytes, chunk, drop);
+                },
+            ));
         }
     }
     rows

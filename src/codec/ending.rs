@@ -90,7 +90,7 @@ impl LineEnding {
     /// The position where a peer would read a terminator inside `line`, or one together with the terminator that
     /// [`write`](Self::write) puts after it.
     #[inline]
-    fn embedded(self, line: &[u8]) -> Option<usize> {
+    pub(super) fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {
             Self::Lf | Self::Ascii(_) => find(self.last_byte(), line),
             Self::LfOrCrLf => find(b'\n', line).or_else(|| line.ends_with(b"\r").then(|| line.len() - 1)),
@@ -108,11 +108,15 @@ impl LineEnding {
         }
         dst.reserve(line.len() + MAX_TERMINATOR);
         dst.extend_from_slice(line);
-        if self == Self::CrLf {
-            dst.put_u8(b'\r');
-        }
-        dst.put_u8(self.last_byte());
+        self.terminator().for_each(|byte| dst.put_u8(byte));
         Ok(())
+    }
+
+    /// The bytes of the terminator that is written.
+    #[inline]
+    pub(super) fn terminator(self) -> impl Iterator<Item = u8> {
+        let cr = (self == Self::CrLf).then_some(b'\r');
+        cr.into_iter().chain([self.last_byte()])
     }
 }
 

@@ -1,8 +1,57 @@
-//! tokio-util codecs: text in chunks, text in lines, errors as items.
+//! Codecs for `tokio_util::codec::Framed`: text as it arrives, in lines, in frames, in any encoding.
 //!
-//! The unfinished tail waits in the read buffer, so that a sequence is contiguous when it is whole, nothing is
-//! copied, and `Framed::into_parts` hands on every byte that was not given out as text. A caller may pass any
-//! buffer to `decode`; so nothing is called text because an earlier call saw it, only because this call did.
+//! For servers and clients that read text from a socket: line protocols, NDJSON, logs, chat, length-prefixed frames. A
+//! character that is cut by the network is never an error, and one bad line does not end the session.
+//!
+//! | codec | an item is | encodes |
+//! |---|---|---|
+//! | [`Utf8Codec`] | the text that one read has completed | text |
+//! | [`Utf8LinesCodec`] | a line | a line |
+//! | [`Utf8LineBatchesCodec`] | all lines in the buffer | a line |
+//! | [`Utf8FramesCodec`] | the text of a frame of another codec | a frame |
+//! | [`Utf8FragmentsCodec`] | the same, where one text spans many frames | a frame |
+//! | `TranscodeCodec` (feature `transcode`) | text from another encoding | that encoding |
+//! | `TranscodeLinesCodec` (feature `transcode`) | a line in another encoding | that encoding |
+//!
+//! [`ErrorsAsItems`] is for each of them: without it `FramedRead` ends at the first error.
+//!
+//! ```
+//! use futures::{SinkExt, StreamExt};
+//! use tokio_util::codec::Framed;
+//! use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
+//!
+//! async fn serve(socket: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin) -> Result<(), CodecError> {
+//!     let codec = Utf8LinesCodec::new().max_length(1024);
+//!     let mut lines = Framed::new(socket, ErrorsAsItems::new(codec));
+//!     while let Some(line) = lines.next().await {
+//!         let answer = match line? {
+//!             Ok(line) => format!("{} characters", line.chars().count()),
+//!             Err(error) => error.to_string(),
+//!         };
+//!         lines.send(answer).await?;
+//!     }
+//!     Ok(())
+//! }
+//! # tokio_test::block_on(async {
+//! # let socket = tokio_test::io::Builder::new().read(b"gr\xC3").read(b"\xBCn\nb\xFFd\n").write(b"4 characters\n")
+//! #     .write(b"line 2, column 2: ill-formed UTF-8 at byte 7 (InvalidLead, 1 byte)\n").build();
+//! # serve(socket).await.unwrap();
+//! # });
+//! ```
+//!
+//! - **Errors**: [`CodecError`] and [`FrameError`] have the absolute offset, the kind, the rejected bytes and, for lines, the
+//!   line and the column. The codec has consumed what it reports.
+//! - **Limits**: 64 KiB for a line unless set otherwise. Codecs for text hold at most 3 bytes, in the read buffer.
+//! - **Cost**: items are slices of the read buffer. Text is copied where a policy changes it, where a BOM is looked for,
+//!   under a subset, and from other encodings. Each byte is searched once and validated once; work grows linearly with
+//!   the input, whatever the input is.
+//! - **Cancel safety**: codecs do no I/O. All state is in the codec and in the buffer of `Framed`, whose `next()` is cancel
+//!   safe. An item is a slice that keeps the memory of the whole read buffer alive: copy what is stored for long.
+//! - **Feature**: `codec` (on by default).
+
+// An unfinished sequence stays in the read buffer. When it is complete it is contiguous, so that nothing is copied, and
+// `Framed::into_parts` returns every byte that was not decoded. A caller may pass another buffer to each call of `decode`,
+// so bytes are text only if the same call has validated them.
 
 mod batches;
 mod chunks;
@@ -15,6 +64,8 @@ mod line_reader;
 mod lines;
 #[cfg(feature = "transcode")]
 mod transcode;
+#[cfg(feature = "transcode")]
+mod transcode_lines;
 
 pub use batches::{Lines, LinesIter, Utf8LineBatchesCodec};
 pub use chunks::Utf8Codec;
@@ -25,3 +76,5 @@ pub use frames::{Fragment, FrameError, Utf8FragmentsCodec, Utf8FramesCodec};
 pub use lines::Utf8LinesCodec;
 #[cfg(feature = "transcode")]
 pub use transcode::TranscodeCodec;
+#[cfg(feature = "transcode")]
+pub use transcode_lines::TranscodeLinesCodec;

@@ -11,22 +11,18 @@ use crate::subset::Subset;
 use crate::text::Counters;
 use crate::transcode::{Encoding, Status, Switches, Transcoder};
 
-/// A codec for a peer that speaks another encoding: every read gives the text that it completed, every text is
-/// written in that encoding.
+/// A codec for a peer that uses another encoding. An item is the text that one read has completed; every text is
+/// written in that encoding. [`into_lines`](Self::into_lines) makes it a codec for lines.
 ///
-/// A sequence, a code unit or a surrogate pair that is split across reads waits in the buffer: at most seven bytes.
-/// So `Framed::into_parts` hands on every byte that was not given out.
-///
-/// What reads text on reads it after this codec, as the second example does: `Utf8Stream` takes the items as
-/// [`Bytes`], and so does `tokio_util::io::StreamReader`, over which there is `Utf8Reader` or any other reader of UTF-8.
-/// The text was checked here; what a stage after adds is its policy, and its offsets count the bytes of the text.
+/// A sequence, a code unit or a surrogate pair that is split across reads stays in the buffer: at most 7 bytes. So
+/// `Framed::into_parts` returns every byte that was not decoded.
 ///
 /// # Errors
 ///
-/// Decoding gives [`CodecError::IllFormed`] for each error that the policy does not repair, after the good text before
-/// it; offsets count the bytes of the stream, and `Display` names the encoding. Encoding gives it for a text with a
-/// character that the encoding cannot hold ([`Unmappable`](crate::ErrorKind::Unmappable)); then nothing of the text is
-/// written, and the offset counts the bytes of the text.
+/// Decoding returns [`CodecError::IllFormed`] for each error that the policy does not repair, after the well-formed text
+/// before it. Offsets count the bytes of the stream, and `Display` names the encoding. Encoding returns it for a text
+/// with a character that the encoding does not have ([`Unmappable`](crate::ErrorKind::Unmappable)). Then nothing of the
+/// text is written, and the offset counts the bytes of the text.
 ///
 /// ```
 /// # use futures::{SinkExt, StreamExt};
@@ -43,34 +39,13 @@ use crate::transcode::{Encoding, Status, Switches, Transcoder};
 /// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// # }).unwrap();
 /// ```
-///
-/// Lines of UTF-16:
-///
-/// ```
-/// # #[cfg(feature = "io")]
-/// # tokio_test::block_on(async {
-/// use bytestring::ByteString;
-/// use futures::TryStreamExt;
-/// use tokio::io::AsyncBufReadExt;
-/// use tokio_util::{codec::FramedRead, io::StreamReader};
-/// use utf8_codec::codec::TranscodeCodec;
-/// use utf8_codec::io::Utf8Reader;
-/// use utf8_codec::transcode::Encoding;
-///
-/// let socket = tokio_test::io::Builder::new().read(b"a\0\x3D\xD8\xA9").read(b"\xDC\n\0b\0").build();
-/// let text = FramedRead::new(socket, TranscodeCodec::new(Encoding::Utf16Le)).map_ok(ByteString::into_bytes);
-/// let mut lines = Utf8Reader::new(StreamReader::new(text)).lines();
-/// assert_eq!(lines.next_line().await?.as_deref(), Some("a💩"));
-/// assert_eq!(lines.next_line().await?.as_deref(), Some("b"));
-/// # std::io::Result::Ok(())
-/// # }).unwrap();
-/// ```
 #[derive(Debug)]
 pub struct TranscodeCodec {
-    reading: Transcoder,
+    pub(super) reading: Transcoder,
     writing: Transcoder,
-    /// Found after the text that was given out last.
-    refused: Option<CodecError>,
+    pub(super) sniffs: bool,
+    /// An error after the text that was returned last.
+    error: Option<CodecError>,
 }
 
 impl TranscodeCodec {
@@ -79,23 +54,24 @@ impl TranscodeCodec {
         Self {
             reading: Transcoder::new(encoding, Encoding::Utf8),
             writing: Transcoder::new(Encoding::Utf8, encoding),
-            refused: None,
+            sniffs: false,
+            error: None,
         }
     }
 
-    /// Sets what becomes of ill-formed input, and of characters that the encoding cannot hold.
+    /// Sets what happens to ill-formed input, and to characters that the encoding does not have.
     #[must_use]
     pub fn on_error(self, on_error: ErrorPolicy) -> Self {
         Self { reading: self.reading.on_error(on_error), writing: self.writing.on_error(on_error), ..self }
     }
 
-    /// Sets what becomes of the BOM of the input. None is written.
+    /// Sets what happens to the BOM of the input. None is written.
     #[must_use]
     pub fn bom(self, bom: BomPolicy) -> Self {
         Self { reading: self.reading.bom(bom), ..self }
     }
 
-    /// Decides what the text of the encoding leaves open.
+    /// Sets what the standard of the encoding leaves open.
     #[must_use]
     pub fn switches(self, switches: Switches) -> Self {
         Self { reading: self.reading.switches(switches), writing: self.writing.switches(switches), ..self }
@@ -107,44 +83,49 @@ impl TranscodeCodec {
         Self { reading: self.reading.subset(subset), writing: self.writing.subset(subset), ..self }
     }
 
-    /// Looks for a BOM first: what it names is read in the place of the encoding. It is not what is written.
+    /// Looks for a BOM first, and reads the encoding that it names. The encoding that is written stays the same.
     #[must_use]
     pub fn sniff(self) -> Self {
-        Self { reading: self.reading.sniff(), ..self }
+        Self { reading: self.reading.sniff(), sniffs: true, ..self }
     }
 
-    /// Absolute position in the stream, in bytes, of the end of what was given out or reported.
+    /// Absolute offset in the stream, in bytes, of the end of what was returned or reported.
     pub const fn offset(&self) -> u64 {
         self.reading.offset()
     }
 
-    /// Errors met while decoding.
+    /// Errors of decoding so far.
     pub const fn counters(&self) -> Counters {
         self.reading.counters()
     }
 
-    /// Gives out the text that `read` makes of the bytes of `src`, or the error if it comes first.
+    /// The encoding that is written.
+    pub(super) const fn written(&self) -> Encoding {
+        self.writing.to()
+    }
+
+    /// Returns the text that `read` makes of the bytes of `src`, or the error if it comes first.
     fn read(
         &mut self,
         src: &mut BytesMut,
         read: impl FnOnce(&mut Transcoder, &[u8], &mut String) -> Result<(), Utf8Error>,
     ) -> Result<Option<ByteString>, CodecError> {
-        if let Some(refused) = self.refused.take() {
-            return Err(refused);
+        if let Some(error) = self.error.take() {
+            return Err(error);
         }
         // A copy, so that a panic of a `tracing` subscriber leaves the transcoder where the buffer is.
         let (mut reading, mut text) = (self.reading, String::new());
-        let told = read(&mut reading, src, &mut text);
+        let result = read(&mut reading, src, &mut text);
         reading.give_back();
         let mut taken = src.split_to((reading.offset() - self.reading.offset()) as usize);
         self.reading = reading;
-        if let Err(error) = told {
+        if let Err(error) = result {
             let rejected = taken.split_off(taken.len() - usize::from(error.len)).freeze();
-            let refused = CodecError::IllFormed { error, rejected, line: None };
+            let error = CodecError::IllFormed { error, rejected, line: None };
             if text.is_empty() {
-                return Err(refused);
+                return Err(error);
             }
-            self.refused = Some(refused);
+            self.error = Some(error);
         }
         Ok((!text.is_empty()).then(|| text.into()))
     }

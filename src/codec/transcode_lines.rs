@@ -1,0 +1,366 @@
+//! Text in lines, in any encoding.
+
+use bytes::{BufMut, BytesMut};
+use bytestring::ByteString;
+use tokio_util::codec::{Decoder, Encoder};
+
+use super::ending::LineEnding;
+use super::error::{CodecError, LineStart};
+use super::line_reader::DEFAULT_MAX_LENGTH;
+use super::transcode::TranscodeCodec;
+use crate::detect::{Sniff, sniff};
+use crate::error::Utf8Error;
+use crate::text::Counters;
+use crate::transcode::{Encoding, Transcoder};
+
+/// A codec for lines of text in another encoding, by [`TranscodeCodec::into_lines`]. An item is one line as UTF-8,
+/// without its terminator; a line that is written gets one.
+///
+/// # Limits
+///
+/// A line may have 64 KiB, counted in its own encoding without the terminator, unless [`max_length`](Self::max_length) says
+/// otherwise. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
+/// exhausted.** A line that is too long is reported once and discarded in constant memory.
+///
+/// # Errors
+///
+/// One for each line that the policy does not repair, after its terminator has arrived: the first ill-formed sequence,
+/// with the start of the line, and the line itself in `rejected`. The codec is then positioned after the line. Wrap it in
+/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems), so that one bad character does not end the session:
+///
+/// ```
+/// # use futures::{SinkExt, StreamExt};
+/// # use tokio_util::codec::Framed;
+/// use utf8_codec::codec::{ErrorsAsItems, TranscodeCodec};
+/// use utf8_codec::transcode::Encoding;
+///
+/// # tokio_test::block_on(async {
+/// # let socket = tokio_test::io::Builder::new()
+/// #     .read(b"a\0\x3D\xD8\xA9").read(b"\xDC\r\0\n\0b\0\0\xDC\n\0c\0\n\0").write(b"o\0k\0\n\0").build();
+/// let codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines();
+/// let mut lines = Framed::new(socket, ErrorsAsItems::new(codec));
+/// assert_eq!(lines.next().await.unwrap()?.unwrap(), "a💩");
+/// let error = lines.next().await.unwrap()?.unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "line 2, column 3: ill-formed UTF-16LE at byte 12 (UnpairedSurrogate, 2 bytes)",
+/// );
+/// assert_eq!(lines.next().await.unwrap()?.unwrap(), "c");
+/// lines.send("ok").await?;
+/// # Ok::<(), utf8_codec::codec::CodecError>(())
+/// # }).unwrap();
+/// ```
+#[derive(Debug)]
+pub struct TranscodeLinesCodec {
+    codec: TranscodeCodec,
+    ending: LineEnding,
+    max_length: usize,
+    /// Bytes at the front of the buffer in which no terminator starts.
+    searched: usize,
+    /// Lines that have ended.
+    lines: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Line,
+    /// After a CR under [`LineEnding::Any`]: an LF here is the rest of the terminator.
+    AfterCr,
+    /// In the rest of a line that was reported as too long.
+    Discard,
+}
+
+impl TranscodeCodec {
+    /// Returns line by line from now on: [`TranscodeLinesCodec`].
+    pub const fn into_lines(self) -> TranscodeLinesCodec {
+        TranscodeLinesCodec {
+            codec: self,
+            ending: LineEnding::LfOrCrLf,
+            max_length: DEFAULT_MAX_LENGTH,
+            searched: 0,
+            lines: 0,
+            state: State::Line,
+        }
+    }
+}
+
+impl TranscodeLinesCodec {
+    /// Sets the limit of a line in bytes. `usize::MAX` is no limit: see the attack above.
+    #[must_use]
+    pub fn max_length(self, bytes: usize) -> Self {
+        Self { max_length: bytes, ..self }
+    }
+
+    /// Sets what ends a line.
+    #[must_use]
+    pub fn ending(self, ending: LineEnding) -> Self {
+        Self { ending, ..self }
+    }
+
+    /// Absolute offset in the stream, in bytes, of the end of what was returned, reported or discarded.
+    pub const fn offset(&self) -> u64 {
+        self.codec.offset()
+    }
+
+    /// Errors of decoding so far, also those in the rest of a line that was rejected or discarded.
+    pub const fn counters(&self) -> Counters {
+        self.codec.counters()
+    }
+
+    /// The code units of the stream. `None` before it is known whether it starts with a BOM.
+    fn units(&self, src: &[u8], last: bool) -> Option<Units> {
+        let mut encoding = self.codec.reading.from();
+        if self.codec.sniffs && self.offset() == 0 {
+            match sniff(src, last) {
+                Sniff::Undecided => return None,
+                Sniff::Found(found) => encoding = found,
+                Sniff::Absent => {}
+            }
+        }
+        Some(Units::of(encoding))
+    }
+
+    fn line(&self) -> LineStart {
+        LineStart { number: self.lines.wrapping_add(1), offset: self.offset() }
+    }
+
+    fn next(&mut self, src: &mut BytesMut, last: bool) -> Result<Option<ByteString>, CodecError> {
+        let Some(units) = self.units(src, last) else { return Ok(None) };
+        if self.state == State::AfterCr && src.len() >= units.width {
+            self.state = State::Line;
+            if units.ascii(&src[..units.width]) == Some(b'\n') {
+                self.skip(src, units.width);
+            }
+        }
+        let found = units.find(self.ending, src, self.searched);
+        if self.state == State::Discard {
+            let Some((length, terminator)) = found else {
+                self.skip(src, units.searched(self.ending, src));
+                return Ok(None);
+            };
+            self.end_line(units, &src[..length + terminator]);
+            self.skip(src, length + terminator);
+            return self.next(src, last);
+        }
+        if let Some((length, terminator)) = found {
+            return self.take(units, src, length, terminator, false).map(Some);
+        }
+        let length = units.searched(self.ending, src);
+        if length > self.max_length {
+            let error = self.too_long();
+            self.skip(src, length);
+            self.state = State::Discard;
+            return Err(error);
+        }
+        self.searched = length;
+        Ok(None)
+    }
+
+    /// Decodes the line at the front of `src`. With `last` it ends the stream.
+    fn take(
+        &mut self,
+        units: Units,
+        src: &mut BytesMut,
+        length: usize,
+        terminator: usize,
+        last: bool,
+    ) -> Result<ByteString, CodecError> {
+        let line = self.line();
+        if length > self.max_length {
+            let error = self.too_long();
+            self.end_line(units, &src[..length + terminator]);
+            self.skip(src, length + terminator);
+            return Err(error);
+        }
+        // A copy, so that a panic of a `tracing` subscriber leaves the transcoder where the buffer is.
+        let (mut reading, mut text, mut end) = (self.codec.reading, String::new(), String::new());
+        let mut result = feed(&mut reading, &src[..length], &mut text);
+        let is_unfinished = !reading.pending().is_empty();
+        let ended = feed(&mut reading, &src[length..length + terminator], &mut end);
+        if is_unfinished && terminator > 0 {
+            // The terminator breaks off the sequence before it. Only that is part of the line.
+            result = result.and(ended);
+            let repair = end.len().saturating_sub(terminator / units.width);
+            text.push_str(end.get(..repair).unwrap_or_default());
+        }
+        if last {
+            result = result.and(reading.finish(&mut text));
+        }
+        self.end_line(units, &src[..length + terminator]);
+        self.codec.reading = reading;
+        let rejected = src.split_to(length + terminator).freeze();
+        match result {
+            Ok(()) => Ok(text.into()),
+            Err(error) => {
+                Err(CodecError::IllFormed { error, rejected: rejected.slice(..length), line: Some(line) })
+            }
+        }
+    }
+
+    /// Called before `bytes` are taken, which end with a terminator or with the stream.
+    fn end_line(&mut self, units: Units, bytes: &[u8]) {
+        self.searched = 0;
+        self.lines = self.lines.wrapping_add(1);
+        let last = bytes.len().checked_sub(units.width).and_then(|at| units.ascii(&bytes[at..]));
+        let after_cr = self.ending == LineEnding::Any && last == Some(b'\r');
+        self.state = if after_cr { State::AfterCr } else { State::Line };
+    }
+
+    fn too_long(&self) -> CodecError {
+        CodecError::LineTooLong { line: self.line(), limit: self.max_length }
+    }
+
+    /// Discards bytes. The transcoder has to see them, because they are part of the stream.
+    fn skip(&mut self, src: &mut BytesMut, bytes: usize) {
+        let mut reading = self.codec.reading;
+        // The errors of a line that is discarded are not reported.
+        let _ = feed(&mut reading, &src[..bytes], &mut String::new());
+        self.codec.reading = reading;
+        drop(src.split_to(bytes));
+        self.searched = 0;
+    }
+}
+
+/// Decodes all of `bytes`, and returns the first error.
+fn feed(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(), Utf8Error> {
+    let (mut rest, mut result) = (bytes, Ok(()));
+    loop {
+        let before = reading.offset();
+        let Err(error) = reading.feed(rest, text) else { return result };
+        result = result.and(Err(error));
+        rest = &rest[reading.offset().wrapping_sub(before) as usize..];
+    }
+}
+
+impl Decoder for TranscodeLinesCodec {
+    type Item = ByteString;
+    type Error = CodecError;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+        self.next(src, false)
+    }
+
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+        if let Some(line) = self.next(src, true)? {
+            return Ok(Some(line));
+        }
+        let units = self.units(src, true).unwrap_or(Units::of(Encoding::Utf8));
+        if self.state == State::Discard {
+            let rest = src.len();
+            self.skip(src, rest);
+            let _ = self.codec.reading.finish(&mut String::new());
+            self.state = State::Line;
+        }
+        if src.is_empty() {
+            let line = Some(self.line());
+            return match self.codec.reading.finish(&mut String::new()) {
+                Ok(()) => Ok(None),
+                Err(error) => Err(CodecError::IllFormed { error, rejected: src.split().freeze(), line }),
+            };
+        }
+        // A CR at the end of the stream is the first half of a CRLF.
+        let whole = src.len() - src.len() % units.width;
+        let ends_with_cr = whole == src.len() && units.ascii(&src[whole - units.width..]) == Some(b'\r');
+        let terminator = if self.ending == LineEnding::LfOrCrLf && ends_with_cr { units.width } else { 0 };
+        let length = src.len() - terminator;
+        self.take(units, src, length, terminator, true).map(Some)
+    }
+}
+
+impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
+    type Error = CodecError;
+
+    /// Writes a line and its terminator.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, and [`CodecError::IllFormed`] for a
+    /// character that the encoding does not have. Then nothing is written.
+    fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
+        let line = line.as_ref();
+        if let Some(at) = self.ending.embedded(line.as_bytes()) {
+            return Err(CodecError::EmbeddedTerminator { at });
+        }
+        self.codec.encode(line, dst)?;
+        let units = Units::of(self.codec.written());
+        self.ending.terminator().for_each(|byte| units.write(byte, dst));
+        Ok(())
+    }
+}
+
+/// The code units of an encoding, in which ASCII characters are searched.
+#[derive(Clone, Copy, Debug)]
+struct Units {
+    /// Bytes of a unit.
+    width: usize,
+    is_big_endian: bool,
+}
+
+impl Units {
+    const fn of(encoding: Encoding) -> Self {
+        let (width, is_big_endian) = match encoding {
+            Encoding::Utf16Le => (2, false),
+            Encoding::Utf16Be => (2, true),
+            Encoding::Utf32Le => (4, false),
+            Encoding::Utf32Be => (4, true),
+            // In each of the others an ASCII byte is that character, and nothing else.
+            _ => (1, false),
+        };
+        Self { width, is_big_endian }
+    }
+
+    /// The value of a unit, if it is below 80.
+    fn ascii(self, unit: &[u8]) -> Option<u8> {
+        let (&low, high) = if self.is_big_endian { unit.split_last()? } else { unit.split_first()? };
+        (low.is_ascii() && high.iter().all(|&byte| byte == 0)).then_some(low)
+    }
+
+    fn write(self, byte: u8, dst: &mut BytesMut) {
+        let zeros = self.width - 1;
+        if self.is_big_endian {
+            dst.put_bytes(0, zeros);
+        }
+        dst.put_u8(byte);
+        if !self.is_big_endian {
+            dst.put_bytes(0, zeros);
+        }
+    }
+
+    /// As [`LineEnding::find`], in whole units.
+    fn find(self, ending: LineEnding, src: &[u8], searched: usize) -> Option<(usize, usize)> {
+        let width = self.width;
+        if width == 1 {
+            return ending.find(src, searched);
+        }
+        let mut after_cr = false;
+        for (i, unit) in src.get(searched..)?.chunks_exact(width).enumerate() {
+            let at = searched + i * width;
+            let character = self.ascii(unit);
+            let is_last_byte = character == Some(ending.last_byte());
+            match ending {
+                LineEnding::LfOrCrLf | LineEnding::CrLf if is_last_byte && after_cr => {
+                    return Some((at - width, 2 * width));
+                }
+                LineEnding::CrLf => {}
+                LineEnding::Any if character == Some(b'\r') => {
+                    let next = src.get(at + width..at + 2 * width);
+                    let is_crlf = next.is_some_and(|next| self.ascii(next) == Some(b'\n'));
+                    return Some((at, if is_crlf { 2 * width } else { width }));
+                }
+                _ if is_last_byte => return Some((at, width)),
+                _ => {}
+            }
+            after_cr = character == Some(b'\r');
+        }
+        None
+    }
+
+    /// The number of bytes at the front of `src`, in which there is no terminator, that do not start one either.
+    fn searched(self, ending: LineEnding, src: &[u8]) -> usize {
+        let whole = src.len() - src.len() % self.width;
+        let last = whole.checked_sub(self.width).and_then(|at| self.ascii(&src[at..whole]));
+        let may_start = matches!(ending, LineEnding::LfOrCrLf | LineEnding::CrLf) && last == Some(b'\r');
+        if may_start { whole - self.width } else { whole }
+    }
+}
