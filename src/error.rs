@@ -89,7 +89,7 @@ impl fmt::Display for ErrorKind {
 /// One ill-formed sequence: a *maximal subpart* in the sense of Unicode definition D93b.
 ///
 /// It never holds payload bytes, so it can be logged and shown to a peer. `Display` names the encoding, which is UTF-8
-/// unless a [`Transcoder`](crate::transcode::Transcoder) read another one. Two errors are equal if offset, kind and length
+/// unless a `Transcoder` read another one. Two errors are equal if offset, kind and length
 /// are.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

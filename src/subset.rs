@@ -1,16 +1,16 @@
-//! The adopted subset: which characters a receiver takes.
+//! The adopted subset: which characters a receiver accepts.
 
 use core::fmt;
 use core::ops::RangeInclusive;
 
-/// The code points that a receiver takes: the *adopted subset* of ISO/IEC 10646-1 §2.3c.
+/// The code points that a receiver accepts: the *adopted subset* of ISO/IEC 10646-1 §2.3c.
 ///
 /// Annex R.7 of that standard demands that a malformed sequence be interpreted "in the same way that \[a receiving
 /// device] interprets a character that is outside the adopted subset". So a character outside it goes through the
 /// same [`ErrorPolicy`](crate::ErrorPolicy) as an ill-formed sequence, with its own
 /// [`ErrorKind::OutsideSubset`](crate::ErrorKind::OutsideSubset), its absolute offset, and its bytes as length.
 ///
-/// A subset is made of ranges that live for ever, so that it can be copied freely and needs no allocation:
+/// A subset is made of `'static` ranges, so it is `Copy` and needs no allocation:
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, Subset, TextDecoder};
@@ -54,8 +54,8 @@ impl Subset {
     /// Everything but U+0000, at which C programs stop reading.
     pub const NO_NUL: Self = Self::new(&[1..=LAST]);
 
-    /// Everything but the control characters (general category Cc: C0, DELETE and C1), among which TAB, LF and CR are
-    /// taken nevertheless. Terminals obey control characters.
+    /// Everything but the control characters (general category Cc: C0, DELETE and C1), which terminals obey. TAB, LF and CR
+    /// are in it.
     pub const NO_CONTROLS: Self = Self::new(&[0x20..=0x7E, 0xA0..=LAST, 0x9..=0xA, 0xD..=0xD]);
 
     /// Everything but the characters with the property `Bidi_Control`, which make text look like other text
@@ -92,7 +92,7 @@ impl Subset {
         0x11_0000..=LAST,
     ]);
 
-    /// The code points of any of these ranges, which are searched in their order: put the commonest first.
+    /// The code points of any of these ranges. They are searched in order: put the most frequent first.
     pub const fn new(ranges: &'static [RangeInclusive<u32>]) -> Self {
         Self(Rule::AnyOf(ranges))
     }
@@ -102,7 +102,7 @@ impl Subset {
         Self(Rule::AllOf(subsets))
     }
 
-    /// Whether a code point is in it; those of the 31-bit encodings and surrogates can be asked for as well.
+    /// Whether a code point is in it. It may be a surrogate, or one of the 31-bit encodings.
     #[inline]
     pub fn contains(&self, code_point: impl Into<u32>) -> bool {
         self.holds(code_point.into())

@@ -1,4 +1,4 @@
-//! Events that vanish without the feature `tracing`, so that no call site needs a `cfg`.
+//! Events that compile to nothing without the feature `tracing`, so that no call site needs a `cfg`.
 //!
 //! `debug!` once for each ill-formed sequence, `trace!` for each step; numbers and names only, never payload.
 

@@ -1,4 +1,4 @@
-//! `TextDecoder::decode_into`: what is collected is what is lent.
+//! `TextDecoder::decode_into` and `decode_to_string`: the text that `feed` returns.
 #![cfg(feature = "alloc")]
 #![allow(missing_docs)]
 
@@ -11,8 +11,8 @@ use utf8_codec::{
     BomPolicy, Counters, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error, from_utf8_lossy,
 };
 
-/// The text, the errors that the policy did not repair, and the counters: by collecting, from each error on what is left
-/// of the chunk.
+/// The text, the errors that the policy did not repair, and the counters, by `decode_into`, which after each error is
+/// called with the rest of the chunk.
 fn collected(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, Counters) {
     let (mut text, mut errors) = (String::new(), Vec::new());
     for chunk in chunks {
@@ -32,7 +32,7 @@ fn collected(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Err
     (text, errors, decoder.counters())
 }
 
-/// The same by lending.
+/// The same by `feed`.
 fn lent(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, Counters) {
     let (mut text, mut errors) = (String::new(), Vec::new());
     let mut note = |piece: TextPiece<'_>| match piece.text() {
@@ -45,11 +45,11 @@ fn lent(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, 
 }
 
 #[test]
-fn collecting_gives_what_lending_gives() {
+fn decode_into_appends_what_feed_returns() {
     let mut rng = Rng::new(12);
     let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
     for round in 0..300 {
-        // Crowds of errors, and longer and longer text between them.
+        // Many errors close together, and longer and longer text between them.
         let mut input = rng.dirty_text(1 + round % 64);
         for calm in [0, 10, 20, 30, 60, 250] {
             let good = ["z", "\u{436}", "\u{4E00}", "a\u{E9}"][rng.below(4)].repeat(rng.below(calm + 1));
@@ -80,13 +80,13 @@ fn collecting_gives_what_lending_gives() {
 }
 
 #[test]
-fn collecting_is_the_same_for_every_short_sequence_after_an_error() {
+fn decode_into_appends_what_feed_returns_for_every_short_sequence_after_an_error() {
     const BYTES: [u8; 18] = [
         0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF3, 0xF4,
         0xF5,
     ];
     let decoder = TextDecoder::new().on_error(ErrorPolicy::Escape);
-    // So that it is collected sequence by sequence, and the end is not near.
+    // The error comes first, and the end is far: so the bytes are taken one sequence at a time.
     let mut input = *b"\xFFabcd....................";
     for i in 0..BYTES.len().pow(4) {
         for (place, byte) in input[1..5].iter_mut().enumerate() {

@@ -90,7 +90,7 @@ fn a_detection_says_how_likely_it_is_an_accident() {
 }
 
 #[test]
-fn a_bom_is_found_wherever_it_was_cut_and_never_longer_waited_for_than_needed() {
+fn a_bom_is_found_wherever_it_was_cut_and_awaited_no_longer_than_needed() {
     for (input, verdicts) in [
         // The verdict after each byte.
         (&b"\xEF\xBB\xBFa"[..], [None, None, Some(Encoding::Utf8), Some(Encoding::Utf8)]),
@@ -169,7 +169,7 @@ fn designations_are_found_wherever_they_were_cut_padded_or_not() {
 }
 
 #[test]
-fn a_padded_designation_starts_at_a_code_unit_and_an_early_drop_loses_none() {
+fn a_padded_designation_starts_at_a_code_unit_and_an_early_drop_loses_nothing() {
     let shifted = [&b"\0"[..], &padded(Padding::Ucs4, b"\x1B\x25\x47")].concat();
     assert_eq!(DesignationRecogniser::padded(Padding::Ucs4).feed(&shifted).next(), None);
     assert_eq!(

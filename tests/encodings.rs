@@ -231,7 +231,7 @@ fn rfc_2279_examples_from_ucs_2_and_back() {
 }
 
 #[test]
-fn rfc_2279_naive_decodings_are_refused() {
+fn rfc_2279_naive_decodings_are_rejected() {
     // §2 and §6: C0 80, and 2F C0 AE 2E 2F.
     for (bytes, offset) in [(&b"\xC0\x80"[..], 0), (b"\x2F\xC0\xAE\x2E\x2F", 1), (b"\xE0\x80\x80", 0)] {
         for from in [Encoding::Utf8, Encoding::Utf8Ucs4, Encoding::Cesu8, Encoding::Wtf8] {

@@ -19,7 +19,7 @@ fn run(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>) {
         decoder.feed(chunk).for_each(&mut note);
     }
     decoder.finish().into_iter().for_each(&mut note);
-    assert_eq!(decoder.finish(), None, "the end is told once");
+    assert_eq!(decoder.finish(), None, "the end is reported once");
     assert_eq!(decoder.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
     (text, errors)
 }

@@ -1,4 +1,4 @@
-//! What an operator sees, and what nobody may see.
+//! Events: one for each ill-formed sequence, and no payload in any of them.
 #![cfg(all(feature = "tracing", feature = "codec"))]
 #![allow(missing_docs)]
 

@@ -67,7 +67,7 @@ fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (V
     (out, errors)
 }
 
-/// What the naive reading and writing say.
+/// The result of the naive decoder and encoder.
 fn oracle(from: Encoding, to: Encoding, open: Open, input: &[u8]) -> (Vec<u8>, Errors) {
     let (mut out, mut errors) = (Vec::new(), Vec::new());
     for (at, len, found) in encodings::decode(from, open, to == Encoding::Wtf8, input) {
@@ -119,7 +119,7 @@ fn dirty(rng: &mut Rng, encoding: Encoding, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn every_partition_of_every_pair_of_forms_agrees_with_the_oracle() {
+fn every_partition_of_every_pair_of_encodings_agrees_with_the_oracle() {
     let mut rng = Rng::new(4);
     for from in Encoding::ALL {
         for to in Encoding::ALL {
@@ -171,7 +171,7 @@ fn long_samples_and_every_room_agree_with_the_oracle() {
 }
 
 #[test]
-fn every_code_point_round_trips_through_every_form_that_can_hold_it() {
+fn every_code_point_round_trips_through_every_encoding_that_has_it() {
     let all: Vec<u8> =
         (0..=0x10_FFFF).filter_map(char::from_u32).map(u32::from).flat_map(u32::to_be_bytes).collect();
     for encoding in Encoding::ALL {
@@ -205,7 +205,7 @@ fn every_code_point_round_trips_through_every_form_that_can_hold_it() {
             let (back, errors) = by_feed(Transcoder::new(encoding, Encoding::Utf32Be), &chunks);
             assert!(errors.is_empty() && back == held, "{encoding} by {size}");
         }
-        // And through UTF-8 and UTF-16, whose ways are others.
+        // And through UTF-8 and UTF-16, which have fast paths of their own.
         let through = [
             (encoding, Encoding::Utf8),
             (Encoding::Utf8, Encoding::Utf16Le),
@@ -245,7 +245,7 @@ fn repaired(transcoder: Transcoder, chunks: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
-fn each_policy_repairs_ill_formed_input_and_what_the_target_cannot_hold() {
+fn each_policy_repairs_ill_formed_input_and_what_the_target_does_not_have() {
     // U+00E9, a byte that is ill-formed, U+20AC, which Latin-1 lacks.
     let input = b"\xC3\xA9\xFF\xE2\x82\xAC.";
     for (policy, expected) in [
@@ -272,7 +272,7 @@ fn each_policy_repairs_ill_formed_input_and_what_the_target_cannot_hold() {
 }
 
 #[test]
-fn the_bom_follows_its_policy_in_every_form() {
+fn the_bom_follows_its_policy_in_every_encoding() {
     for encoding in Encoding::ALL {
         let Some(bom) = encoding.bom() else { continue };
         let text = encodings::encode(encoding, Open::default(), 0x61).expect("ASCII");
@@ -301,7 +301,7 @@ fn the_bom_follows_its_policy_in_every_form() {
 }
 
 #[test]
-fn sniffing_reads_what_the_bom_names_and_distorts_nothing() {
+fn sniffing_reads_the_encoding_that_the_bom_names() {
     for (input, encoding, text) in [
         (&b"\xEF\xBB\xBFa"[..], Encoding::Utf8, "\u{FEFF}a"),
         (b"\xFF\xFEa\0", Encoding::Utf16Le, "\u{FEFF}a"),
@@ -335,7 +335,7 @@ fn sniffing_reads_what_the_bom_names_and_distorts_nothing() {
             assert_eq!(by_feed(transcoder, chunks).1, errors, "{chunks:02X?}");
         });
     }
-    // An error that no BOM can explain is told in the call that brings it.
+    // An error that no BOM explains is reported by the call that brings it.
     let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
     assert!(transcoder.feed(b"\x80", &mut Vec::new()).is_err());
     let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
@@ -344,7 +344,7 @@ fn sniffing_reads_what_the_bom_names_and_distorts_nothing() {
 }
 
 #[test]
-fn an_adopted_subset_refuses_code_points_of_every_form() {
+fn an_adopted_subset_rejects_code_points_of_every_encoding() {
     for encoding in Encoding::ALL {
         let bytes = |value| encodings::encode(encoding, Open::default(), value).expect("Latin-1");
         let (a, e) = (bytes(0x61), bytes(0xE9));

@@ -2,7 +2,7 @@
 
 use crate::encoding::Encoding;
 
-/// What the start of a stream says about its encoding.
+/// The encoding that the start of a stream names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sniff {
     /// Nothing yet: all bytes so far are the start of a BOM.
@@ -13,15 +13,15 @@ pub enum Sniff {
     Absent,
 }
 
-/// The encodings that are known by their BOM.
-const SIGNED: [Encoding; 5] =
+/// The encodings that a BOM names.
+const WITH_BOM: [Encoding; 5] =
     [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be];
 const LONGEST: usize = 4;
 
-/// What `bytes`, from the start of a stream, say. `FF FE 00 00` is UTF-32LE, and not UTF-16LE with a NUL.
+/// The encoding that `bytes`, from the start of a stream, name. `FF FE 00 00` is UTF-32LE, and not UTF-16LE with a NUL.
 pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
     let mut found = None;
-    for encoding in SIGNED {
+    for encoding in WITH_BOM {
         let bom = encoding.bom().unwrap_or_default();
         if bytes.starts_with(bom) {
             // Those of four bytes come last.
@@ -35,7 +35,7 @@ pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
 
 /// Looks for a BOM at the start of a stream that comes in chunks of any size, and takes nothing from it.
 ///
-/// [`Transcoder::sniff`](crate::transcode::Transcoder::sniff) does this on the way.
+/// [`Transcoder::sniff`](crate::transcode::Transcoder::sniff) does this while it converts.
 ///
 /// ```
 /// use utf8_codec::detect::{BomSniffer, Sniff};
@@ -60,7 +60,7 @@ impl BomSniffer {
         Self { bytes: [0; LONGEST], len: 0, ended: false }
     }
 
-    /// Looks at the next chunk: what is known by now. Later chunks change nothing once it is decided.
+    /// Looks at the next chunk; returns what is known by now. Once it is decided, later chunks change nothing.
     pub fn feed(&mut self, chunk: &[u8]) -> Sniff {
         for &byte in chunk {
             if self.sniff() != Sniff::Undecided {
@@ -78,7 +78,7 @@ impl BomSniffer {
         self.sniff()
     }
 
-    /// The bytes that were looked at: all that the stream had until it was decided, four at most.
+    /// The bytes that were looked at: those of the stream until it was decided, 4 at most.
     pub fn seen(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }

@@ -2,7 +2,7 @@
 
 use core::iter::FusedIterator;
 
-/// What an escape sequence of ISO/IEC 2022 says about the coding of what follows it.
+/// The coding that an escape sequence of ISO/IEC 2022 designates for what follows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Designation {
     /// `ESC 02/05 02/15 04/07`, `04/08` or `04/09`: UTF-8 with implementation level 1, 2 or 3.
@@ -39,7 +39,7 @@ impl Padding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DesignationMatch {
-    /// What it says.
+    /// The coding.
     pub designation: Designation,
     /// Absolute position in the stream, in bytes, of its first byte.
     pub offset: u64,
@@ -68,13 +68,13 @@ impl DesignationMatch {
 pub struct DesignationRecogniser {
     padding: Padding,
     offset: u64,
-    /// How much of a designation stands at the end of the stream so far.
+    /// How much of a designation the stream so far ends with.
     state: State,
-    /// Whether the current code unit has something else than zeros where it is padded.
+    /// Whether the padding of the current code unit is not zero.
     foreign: bool,
 }
 
-/// `ESC`, `ESC %` and `ESC % /`: after which unit we are.
+/// The last units of the stream: `ESC`, `ESC %` or `ESC % /`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
@@ -97,8 +97,8 @@ impl DesignationRecogniser {
         Self { padding, offset: 0, state: State::Nothing, foreign: false }
     }
 
-    /// Looks at the next chunk. Whoever drops the iterator early finds in [`offset`](Self::offset) how far it got,
-    /// and feeds the rest of the chunk again, perhaps to a decoder first.
+    /// Looks at the next chunk. If the iterator is dropped early, [`offset`](Self::offset) is where it stopped, and the
+    /// rest of the chunk is fed again.
     #[must_use = "the chunk is only taken as the matches are"]
     pub fn feed<'r, 'c>(&'r mut self, chunk: &'c [u8]) -> DesignationMatches<'r, 'c> {
         DesignationMatches { recogniser: self, rest: chunk }
@@ -109,7 +109,7 @@ impl DesignationRecogniser {
         self.offset
     }
 
-    /// One byte.
+    /// Takes one byte.
     fn step(&mut self, byte: u8) -> Option<Designation> {
         self.offset += 1;
         if !self.offset.is_multiple_of(self.padding.unit()) {

@@ -106,7 +106,7 @@ fn power(base: f64, exponent: u64) -> f64 {
     result
 }
 
-/// Says at any time what a stream is: fed in chunks of any size, in constant memory.
+/// Finds out what a stream is, fed in chunks of any size, in constant memory. There is a verdict at any time.
 ///
 /// ```
 /// use utf8_codec::detect::{Detection, Detector};
@@ -147,9 +147,9 @@ impl Detector {
         }
     }
 
-    /// Looks at the next chunk: what the stream is by now.
+    /// Looks at the next chunk; returns what the stream is by now.
     ///
-    /// `FF` and `FE` at the start are not told as [`NotUtf8`](Detection::NotUtf8) while they may become a BOM.
+    /// `FF` and `FE` at the start are not [`NotUtf8`](Detection::NotUtf8) while they may become a BOM.
     pub fn feed(&mut self, chunk: &[u8]) -> Detection {
         let sniff = self.sniffer.feed(chunk);
         self.settle(sniff);
@@ -160,7 +160,7 @@ impl Detector {
         self.detection()
     }
 
-    /// The end of the stream: what it was. A sequence that it cut short is ill-formed.
+    /// Ends the stream; returns what it was. A sequence that it cut short is ill-formed.
     pub fn finish(&mut self) -> Detection {
         let sniff = self.sniffer.finish();
         self.settle(sniff);
@@ -209,7 +209,7 @@ impl Detector {
         self.decoder.offset()
     }
 
-    /// A BOM outweighs what the bytes were taken for before it was whole.
+    /// A BOM replaces the verdict on its first bytes.
     fn settle(&mut self, sniff: Sniff) {
         match sniff {
             Sniff::Found(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) => {

@@ -1,4 +1,4 @@
-//! UTF-8, else what came before it.
+//! UTF-8, or else legacy text.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -9,7 +9,7 @@ use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 use crate::transcode::{Encoding, Transcoder};
 
-/// What text is that is not UTF-8. Both take any bytes.
+/// The encoding of text that is not UTF-8. Any bytes are text in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Legacy {
     /// windows-1252, as the web reads what is called ISO 8859-1 too.
@@ -35,18 +35,18 @@ impl Legacy {
     }
 
     fn append(self, bytes: &[u8], out: &mut String) {
-        // Every byte is a character of both, and UTF-8 holds every character.
-        let told: Result<(), Utf8Error> = Transcoder::new(self.encoding(), Encoding::Utf8).feed(bytes, out);
-        debug_assert!(told.is_ok());
+        // Every byte is a character of both, and UTF-8 has every character.
+        let result: Result<(), Utf8Error> = Transcoder::new(self.encoding(), Encoding::Utf8).feed(bytes, out);
+        debug_assert!(result.is_ok());
     }
 }
 
-/// How much text one ill-formed sequence makes legacy text.
+/// How much of the text is read as legacy text because of one ill-formed sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scope {
-    /// Its own bytes only. Mixed lines stay readable; a name in legacy bytes that happens to be UTF-8 in part
-    /// changes from one line to the next.
+    /// Its own bytes only. Lines in both encodings stay readable, but legacy text of which a part is well-formed UTF-8
+    /// is not read as one.
     Sequence,
     /// The line that it is in, whose terminator is LF.
     Line,
@@ -99,10 +99,10 @@ fn append_whole(line: &[u8], legacy: Legacy, out: &mut String) {
 
 /// [`decode_or_legacy`] for a stream in chunks of any size.
 ///
-/// With [`Scope::Line`] a line is held until its end is there, because its last byte may decide what its first ones
+/// With [`Scope::Line`] a line is kept until its end has come, because its last byte may decide what its first ones
 /// are. A line that reaches [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT) bytes without an end is decided by those: if they
-/// are well-formed, what follows in the line is repaired sequence by sequence; else the whole line is legacy text. So
-/// a peer that never ends a line cannot fill the memory.
+/// are well-formed, the rest of the line is repaired sequence by sequence; else the whole line is legacy text. So a peer
+/// that never ends a line cannot fill the memory.
 ///
 /// ```
 /// use utf8_codec::detect::{FallbackDecoder, Legacy, Scope};
@@ -120,12 +120,12 @@ pub struct FallbackDecoder {
     legacy: Legacy,
     scope: Scope,
     limit: usize,
-    /// The line so far, while it is not decided; the `LF` that ends it never waits here.
+    /// The line so far, while it is not decided, without the LF that ends it.
     line: Vec<u8>,
     decided: Option<Decided>,
 }
 
-/// What the line is that is longer than the limit.
+/// What a line is that is longer than the limit.
 #[derive(Clone, Copy, Debug)]
 enum Decided {
     Utf8(TextDecoder),
@@ -146,7 +146,7 @@ impl FallbackDecoder {
         Self { legacy, scope, limit: Self::DEFAULT_LIMIT, line: Vec::new(), decided }
     }
 
-    /// Sets how many bytes of a line are held at most.
+    /// Sets how many bytes of a line are kept at most.
     #[must_use]
     pub fn limit(self, limit: usize) -> Self {
         Self { limit, ..self }
@@ -186,12 +186,12 @@ impl FallbackDecoder {
         }
     }
 
-    /// More bytes of the line.
+    /// Takes more bytes of the line.
     fn push(&mut self, bytes: &[u8], out: &mut String) {
         let mut rest = bytes;
         if self.decided.is_none() {
-            let (held, after) = rest.split_at(rest.len().min(self.limit - self.line.len().min(self.limit)));
-            self.line.extend_from_slice(held);
+            let (kept, after) = rest.split_at(rest.len().min(self.limit - self.line.len().min(self.limit)));
+            self.line.extend_from_slice(kept);
             rest = after;
             if self.line.len() >= self.limit {
                 self.decide(out);

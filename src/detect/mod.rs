@@ -1,4 +1,39 @@
-//! What bytes are: by their BOM, by a designation, by themselves.
+//! Which encoding bytes are in: by their BOM, by a designation, or by their content. Feature `transcode`.
+//!
+//! For programs that read files and streams without a label. Nothing here does I/O or needs an allocator (`no_std`), but
+//! for the fallback, which needs the feature `alloc`.
+//!
+//! | question | item |
+//! |---|---|
+//! | What is this stream, and how sure is that? | [`Detector`] |
+//! | Does it start with a BOM? | [`BomSniffer`] |
+//! | Does it switch to UTF-8 with an escape sequence (ISO/IEC 2022)? | [`DesignationRecogniser`] |
+//! | Read it as UTF-8, or else as legacy text | [`decode_or_legacy`], [`FallbackDecoder`] |
+//!
+//! ```
+//! use utf8_codec::detect::{Detection, Detector};
+//! use utf8_codec::transcode::Encoding;
+//!
+//! let mut detector = Detector::new();
+//! for chunk in [&b"H\0e"[..], b"\0l\0l\0o\0\xB2\0"] {
+//!     detector.feed(chunk);
+//! }
+//! let detection = detector.finish();
+//! let encoding = Encoding::Utf16Le;
+//! assert_eq!(detection, Detection::LooksLikeUtf16 { encoding, units: 6, evidence: 5 });
+//! assert_eq!(detection.encoding(), Some(encoding));
+//! ```
+//!
+//! # Limits
+//!
+//! A verdict by content is a probability ([`Detection::coincidence`]). Legacy encodings are not told from each other, and
+//! UTF-32 without a BOM is not recognized. [`FallbackDecoder`] keeps a line of at most
+//! [`DEFAULT_LIMIT`](FallbackDecoder::DEFAULT_LIMIT) bytes, the others a few bytes.
+//!
+//! # Cost
+//!
+//! The [`Detector`] validates at the speed of the kernels and counts characters; the first 4 KiB are looked at once more,
+//! byte by byte.
 
 mod bom;
 mod designation;

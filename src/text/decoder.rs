@@ -29,8 +29,8 @@ use crate::subset::Subset;
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
 ///
-/// Bytes that are all there at once are decoded with [`decode_to_string`](Self::decode_to_string), a stream into a
-/// `String` with [`decode_into`](Self::decode_into).
+/// With the feature `alloc`, `decode_to_string` decodes bytes that are all there at once, and `decode_into` appends a
+/// stream to a `String`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextDecoder {
     pub(super) decoder: Utf8Decoder,

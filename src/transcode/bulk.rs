@@ -1,14 +1,14 @@
-//! What needs no judgement, fast: good input that the target can hold.
+//! The fast path: well-formed input that the target can hold.
 //!
-//! [`copy`] may stop anywhere between code points, and takes nothing that it is not sure of. Whatever it leaves is read
-//! code point by code point, where errors are found and told.
+//! [`copy`] may stop anywhere between code points, and takes nothing else. What it leaves is read code point by code
+//! point, where errors are found.
 
 use super::source::{Item, Source};
 use super::target::Target;
 use crate::encoding::Encoding;
 use crate::scan::{self, utf16};
 
-/// Bytes that are validated at a time and then read again: they stay in the nearest cache.
+/// Bytes that are validated at a time and then read again: they stay in the first-level cache.
 const BLOCK: usize = 4 * 1024;
 
 /// Copies from `src` to `dst` while both last: bytes taken and bytes written.
@@ -47,8 +47,8 @@ fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (
             ascii(source.encoding(), target.encoding(), &src[read..], &mut dst[written..]);
         read += ascii_read;
         written += ascii_written;
-        // Not worth another look at a block before some code points have passed.
-        for _ in 0..UNITS {
+        // A block is not tried for ASCII again before some code points have passed.
+        for _ in 0..BLOCK_UNITS {
             let rest = &src[read..];
             if rest.is_empty() {
                 return (read, written);
@@ -56,16 +56,16 @@ fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (
             let Item::CodePoint { value, len } = source.read(rest) else { return (read, written) };
             let Some(sequence) = target.encode(value) else { return (read, written) };
             let bytes = sequence.as_slice();
-            let Some(place) = dst.get_mut(written..written + bytes.len()) else { return (read, written) };
-            place.copy_from_slice(bytes);
+            let Some(room) = dst.get_mut(written..written + bytes.len()) else { return (read, written) };
+            room.copy_from_slice(bytes);
             read += len;
             written += bytes.len();
         }
     }
 }
 
-/// Code units in a block.
-const UNITS: usize = 16;
+/// Code units in a block of ASCII.
+const BLOCK_UNITS: usize = 16;
 
 /// Copies blocks of ASCII.
 fn ascii(from: Encoding, to: Encoding, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
@@ -119,8 +119,8 @@ fn blocks<const S: usize, const AT: usize, const T: usize, const TO: usize>(
     nul: bool,
 ) -> (usize, usize) {
     let mut blocks = 0;
-    for (from, to) in src.chunks_exact(UNITS * S).zip(dst.chunks_exact_mut(UNITS * T)) {
-        let mut ascii = [0; UNITS];
+    for (from, to) in src.chunks_exact(BLOCK_UNITS * S).zip(dst.chunks_exact_mut(BLOCK_UNITS * T)) {
+        let mut ascii = [0; BLOCK_UNITS];
         let mut other = 0;
         for (unit, place) in from.chunks_exact(S).zip(&mut ascii) {
             for (i, &byte) in unit.iter().enumerate() {
@@ -137,5 +137,5 @@ fn blocks<const S: usize, const AT: usize, const T: usize, const TO: usize>(
         }
         blocks += 1;
     }
-    (blocks * UNITS * S, blocks * UNITS * T)
+    (blocks * BLOCK_UNITS * S, blocks * BLOCK_UNITS * T)
 }

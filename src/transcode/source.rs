@@ -1,7 +1,7 @@
 //! Reading: from bytes of an encoding to code points.
 //!
-//! [`Source::read`] looks at bytes from a boundary and says what they start with. It keeps nothing between calls:
-//! whoever has the bytes of an unfinished sequence shows them again with more after them. A verdict other than
+//! [`Source::read`] takes bytes that start between code points and returns what they start with. It keeps nothing between
+//! calls: the bytes of an unfinished sequence are passed again with more after them. A result other than
 //! [`Item::Unfinished`] never changes when more bytes follow, so nothing depends on how a stream was cut.
 
 use super::switches::Switches;
@@ -40,7 +40,7 @@ enum Units {
     Windows1252,
 }
 
-/// What becomes of a high surrogate and a low one after it.
+/// What a high surrogate and a low one after it are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pairs {
     /// They are two code points, if surrogates are code points at all.
@@ -48,7 +48,7 @@ enum Pairs {
     /// They are one code point.
     Joined,
     /// They are ill-formed together, though each alone is not.
-    Refused,
+    IllFormed,
 }
 
 /// An encoding to read.
@@ -64,7 +64,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// `to` matters where it joins pairs that `encoding` would leave apart.
+    /// A source for the target `to`, which may join pairs that `encoding` by itself leaves apart.
     pub(super) const fn new(encoding: Encoding, to: Encoding, switches: Switches) -> Self {
         let units = match encoding {
             Encoding::Utf8 => Units::Bytes(&UTF_8),
@@ -84,7 +84,7 @@ impl Source {
         };
         let pairs = match encoding {
             Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Utf16Le | Encoding::Utf16Be => Pairs::Joined,
-            Encoding::Wtf8 if switches.refuse_pairs => Pairs::Refused,
+            Encoding::Wtf8 if switches.refuse_pairs => Pairs::IllFormed,
             Encoding::Wtf8 => Pairs::Joined,
             // There are no pairs of surrogates in WTF-8.
             _ if matches!(to, Encoding::Wtf8) && switches.surrogates => Pairs::Joined,
@@ -110,12 +110,12 @@ impl Source {
         self.encoding
     }
 
-    /// Whether whatever is well-formed UTF-8 means the same here.
+    /// Whether well-formed UTF-8 has the same meaning in this encoding.
     pub(super) const fn reads_utf_8(&self) -> bool {
         self.reads_utf_8
     }
 
-    /// What `bytes`, which are not none, start with.
+    /// What `bytes` start with. They are not empty.
     #[inline]
     pub(super) fn read(&self, bytes: &[u8]) -> Item {
         let (value, len) = match self.unit(bytes) {
@@ -135,7 +135,7 @@ impl Source {
         }
         match self.low(&bytes[len..]) {
             Item::CodePoint { value: low, len: low_len } => match self.pairs {
-                Pairs::Refused => Item::IllFormed { kind: ErrorKind::Surrogate, len: len + low_len },
+                Pairs::IllFormed => Item::IllFormed { kind: ErrorKind::Surrogate, len: len + low_len },
                 _ => Item::CodePoint {
                     value: 0x1_0000 + ((value & 0x3FF) << 10 | low & 0x3FF),
                     len: len + low_len,
@@ -161,7 +161,7 @@ impl Source {
         }
         let kind = match self.pairs {
             Pairs::Joined => ErrorKind::UnpairedSurrogate,
-            Pairs::Apart | Pairs::Refused => ErrorKind::Surrogate,
+            Pairs::Apart | Pairs::IllFormed => ErrorKind::Surrogate,
         };
         Item::IllFormed { kind, len }
     }
@@ -195,8 +195,8 @@ impl Source {
         }
     }
 
-    /// Whether `bytes`, which may be none, start with a low surrogate; [`Item::IllFormed`] if they cannot. Half a code
-    /// unit says nothing, as in the decoders of the WHATWG Encoding Standard.
+    /// Whether `bytes`, which may be empty, start with a low surrogate; [`Item::IllFormed`] if they do not. Half a code
+    /// unit is [`Item::Unfinished`] whatever it is, as in the decoders of the WHATWG Encoding Standard.
     fn low(&self, bytes: &[u8]) -> Item {
         if bytes.is_empty() {
             return Item::Unfinished;

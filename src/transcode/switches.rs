@@ -1,6 +1,6 @@
-//! What the texts leave open.
+//! Choices that the specifications of the encodings leave open.
 
-/// What the texts of some encodings leave open. All of it is off in [`Switches::STRICT`], the default.
+/// Choices that the specifications of some encodings leave open. All are off in [`Switches::STRICT`], the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Switches {
     pub(super) surrogates: bool,

@@ -41,7 +41,7 @@ impl Sequence {
         sequence
     }
 
-    /// The units of UTF-16, each in three bytes.
+    /// The two code units of UTF-16, each in 3 bytes.
     fn of_pair(value: u32) -> Self {
         let [high, low] = pair(value);
         let (high, low) = (Self::of_value(high.into()), Self::of_value(low.into()));

@@ -12,16 +12,16 @@ use crate::subset::Subset;
 /// Reads one [`Encoding`] and writes another, through code points, in chunks of any size on both sides.
 ///
 /// The same bytes give the same bytes, the same errors and the same offsets, however input and output are cut: a
-/// sequence, a code unit or a surrogate pair may straddle chunks at every byte. It holds at most seven bytes of
+/// sequence, a code unit or a surrogate pair may straddle chunks at every byte. It keeps at most 7 bytes of
 /// input, allocates nothing itself, and never panics.
 ///
 /// Input that is ill-formed goes through the [`ErrorPolicy`], and so does a code point that the target cannot hold
 /// ([`Unmappable`](crate::ErrorKind::Unmappable)) and one outside an adopted [`Subset`]: each is repaired from its bytes of *input*.
-/// What the repair itself cannot write in the target, such as U+FFFD in Latin-1, is written as `?`.
+/// A character of the repair that the target does not have, such as U+FFFD in Latin-1, is written as `?`.
 ///
 /// An error names both encodings where it is displayed, and [`Utf8Error::encoding`](crate::Utf8Error::encoding) returns the one that was read.
 ///
-/// The BOM is U+FEFF at the start, in whatever encoding; [`BomPolicy`] says what becomes of it. None is ever added.
+/// The BOM is U+FEFF at the start, in whatever encoding; [`BomPolicy`] sets what becomes of it. None is ever written.
 ///
 /// ```
 /// use utf8_codec::ErrorPolicy;
@@ -53,6 +53,9 @@ use crate::subset::Subset;
 pub struct Transcoder {
     pub(super) conversion: Conversion,
 }
+
+// Copied by every call of `feed`.
+const _: () = assert!(size_of::<Transcoder>() <= 256);
 
 /// How far a bounded call got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +147,7 @@ impl Transcoder {
 
     /// Takes as much of `chunk` as `dst` has room for. No byte is lost, and none is written twice.
     ///
-    /// Only whole code points are written. Nothing is where `dst` is too short for the next one; with room for
+    /// Only whole code points are written: none if `dst` is too short for the next one. With room for
     /// [`MIN_OUTPUT`](Self::MIN_OUTPUT) bytes every call makes progress.
     ///
     /// ```
