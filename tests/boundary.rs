@@ -1,4 +1,4 @@
-//! Boundaries: what std says where there is text, and no more than three bytes off where there is none.
+//! Boundaries: those of std in well-formed text, and at most 3 bytes away in other bytes.
 #![allow(missing_docs)]
 
 mod support;
@@ -28,7 +28,7 @@ fn floor_and_ceil_are_the_nearest_boundaries_of_a_str() {
 }
 
 #[test]
-fn in_bytes_that_are_no_text_a_boundary_is_at_most_three_bytes_away() {
+fn in_ill_formed_bytes_a_boundary_is_at_most_three_bytes_away() {
     let mut rng = Rng::new(7);
     for round in 0..2_000 {
         let bytes = rng.dirty_text(1 + round % 40);
@@ -42,7 +42,7 @@ fn in_bytes_that_are_no_text_a_boundary_is_at_most_three_bytes_away() {
 }
 
 #[test]
-fn the_unfinished_end_of_any_bytes_is_what_a_decoder_would_hold() {
+fn the_unfinished_end_of_any_bytes_is_what_a_decoder_keeps_pending() {
     let mut rng = Rng::new(77);
     for round in 0..20_000 {
         let bytes = rng.dirty_text(1 + round % 20);
@@ -68,7 +68,7 @@ fn a_truncated_text_is_the_same_for_every_partition() {
     }
 }
 
-/// The messages as one who has the whole text would make them.
+/// Splits the whole text into messages.
 fn messages(text: &str, max: usize) -> Vec<String> {
     let mut messages = vec![String::new()];
     for character in text.chars() {
@@ -115,7 +115,7 @@ fn messages_are_as_long_as_they_can_be_for_every_partition() {
 }
 
 #[test]
-fn an_ended_message_is_not_gone_on_with() {
+fn a_message_that_has_ended_is_not_continued() {
     let mut splitter = Splitter::new(10).unwrap();
     assert!(splitter.feed("one").all(|part| part.starts_message));
     assert!(splitter.feed("more").all(|part| !part.starts_message));
@@ -125,7 +125,7 @@ fn an_ended_message_is_not_gone_on_with() {
 }
 
 #[test]
-fn a_start_inside_a_character_skips_what_is_left_of_it_for_every_partition() {
+fn a_start_inside_a_character_skips_the_rest_of_it_for_every_partition() {
     let text = "\u{1F980}\u{20AC}z".as_bytes();
     for start in 0..=text.len() {
         let tail = &text[start..];
@@ -154,12 +154,12 @@ fn a_start_inside_a_character_skips_what_is_left_of_it_for_every_partition() {
 }
 
 #[test]
-fn the_fourth_stray_byte_is_an_error_where_it_stands() {
+fn the_fourth_stray_byte_is_an_error_at_its_offset() {
     let (mut resync, mut decoder) = (Resync::new(), Utf8Decoder::at(100));
     let (skipped, rest) = resync.feed(b"\x80\x80\x80\x80a");
     assert_eq!(skipped.len(), 3);
     decoder = Utf8Decoder::at(decoder.offset() + skipped.len() as u64);
     let error = decoder.validate(rest).unwrap_err();
     assert_eq!((error.offset, error.kind), (103, ErrorKind::UnexpectedContinuation));
-    assert_eq!(resync.feed(b"\x80").0, b"", "it has started long ago");
+    assert_eq!(resync.feed(b"\x80").0, b"", "it has already started");
 }

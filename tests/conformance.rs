@@ -1,4 +1,4 @@
-//! The published suites of dialect `utf-8`, from `../shared/conformance` where that folder is there.
+//! Runs the published suites of the dialect `utf-8` from `../shared/conformance`, if that folder exists.
 #![allow(missing_docs)]
 
 mod support;
@@ -7,13 +7,13 @@ use support::conformance::{Case, cases};
 use support::some_partitions;
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, TextPiece, Utf8Error};
 
-/// What a decoder did with a case.
+/// The output of a decoder for a case.
 #[derive(Debug, Default, PartialEq)]
 struct Outcome {
     text: String,
-    /// The text of each chunk, and of the end.
+    /// The text returned for each chunk, then that of `finish`.
     per_chunk: Vec<String>,
-    /// Each error with the number of the chunk that gave it; the end is the chunk after the last.
+    /// Each error with the index of the chunk that reported it; `finish` counts as one more chunk.
     errors: Vec<(usize, Utf8Error)>,
 }
 
@@ -88,14 +88,14 @@ fn check(case: &Case, decoder: TextDecoder) {
     }
     if let Some(latest) = case.json["fail_by_chunk"].as_u64() {
         let (chunk, _) = first.unwrap_or_else(|| panic!("{id}: an error"));
-        // The end comes with the last chunk, unless the suite says that the chunks alone are enough.
+        // The last chunk includes the end of the stream, unless the suite requires the error before the end.
         let end = if case.json["fail_at_eof"] == false { case.chunks.len() } else { case.chunks.len() - 1 };
         let chunk = *chunk.min(&end) as u64;
-        assert!(chunk <= latest, "{id}: refused in chunk {chunk}, {latest} is the latest");
+        assert!(chunk <= latest, "{id}: rejected in chunk {chunk}, {latest} is the latest");
     }
     if case.json["fail_at_eof"] == true {
         let (chunk, _) = first.unwrap_or_else(|| panic!("{id}: an error"));
-        assert_eq!(*chunk, case.chunks.len(), "{id}: refused at the end");
+        assert_eq!(*chunk, case.chunks.len(), "{id}: rejected at the end");
     }
     let whole = case.chunks.concat();
     if let Some(byte) = case.json["invalid_at_byte"].as_u64() {
@@ -123,7 +123,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Runs every case of a policy and says how many there were; `None` where the folder is not there.
+/// Runs every case of a policy. Returns the number of cases, or `None` without the folder.
 fn run_suites(policy: &str, on_error: ErrorPolicy) -> Option<usize> {
     let mut cases = cases(|_| true)?;
     cases.retain(|case| case.dialect == "utf-8" && case.policy == policy);

@@ -1,4 +1,4 @@
-//! The published suites of the dialects: CESU-8, Modified UTF-8, WTF-8, UTF-8B, RFC 2279.
+//! Runs the published suites of the dialects: CESU-8, Modified UTF-8, WTF-8, UTF-8B, RFC 2279.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
 #![allow(missing_docs)]
 
@@ -19,7 +19,7 @@ fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Erro
     Ok(out)
 }
 
-/// The chunks of the case, and other ways of cutting the same bytes.
+/// Calls `check` with the chunks of the case, and with other partitions of the same bytes.
 fn every_cut(case: &Case, mut check: impl FnMut(&[&[u8]])) {
     check(&case.slices());
     let whole = case.chunks.concat();
@@ -33,7 +33,7 @@ fn every_cut(case: &Case, mut check: impl FnMut(&[&[u8]])) {
     }
 }
 
-/// Checks every case of a dialect and a policy; how many there were.
+/// Checks every case of a dialect and a policy, and prints their number.
 fn each(dialect: &str, policy: &str, check: impl Fn(&Case)) {
     let Some(cases) = cases(|_| true) else { return };
     let cases: Vec<_> =
@@ -47,7 +47,8 @@ fn ok(case: &Case) -> bool {
     case.expect()["ok"].as_bool().unwrap_or_else(|| panic!("{}: no verdict", case.id))
 }
 
-/// A verdict, and the output where there is one. `lenient` is what is done where the source let surrogates pass.
+/// Checks the verdict, and the output if there is one. `lenient` is used if the source of the case lets surrogates
+/// pass.
 fn fatal(case: &Case, strict: Transcoder, lenient: Transcoder) {
     let wtf_8 = case.expect_hex("text_wtf8_hex");
     let expected = wtf_8.clone().or_else(|| case.expect_hex("text_hex"));
@@ -87,7 +88,7 @@ fn modified_utf_8() {
     let strict = Transcoder::new(Encoding::ModifiedUtf8, Encoding::Utf8);
     each("mutf-8", "fatal", |case| {
         fatal(case, strict, strict);
-        // What was read can be written again.
+        // The text can be encoded again.
         let text = case.expect_hex("text_hex").expect("well-formed");
         let back = convert(Transcoder::new(Encoding::Utf8, Encoding::ModifiedUtf8), &[&text]);
         assert_eq!(back, Ok(case.chunks.concat()), "{}", case.id);
@@ -135,13 +136,13 @@ fn wtf_8() {
             assert_eq!(convert(encode, chunks).ok(), case.expect_hex("bytes_hex"), "{}", case.id);
         });
     });
-    // Strings to concatenate.
+    // The strings are concatenated.
     each("wtf-8", "concat", |case| {
         every_cut(case, |chunks| {
             assert_eq!(convert(same, chunks).ok(), case.expect_hex("bytes_hex"), "{}", case.id);
         });
     });
-    // One string, in which a pair is ill-formed.
+    // One string, in which a surrogate pair is ill-formed.
     let one = same.switches(Switches::STRICT.refuse_pairs());
     each("wtf-8", "fatal", |case| fatal(case, one, one));
     each("wtf-8", "replace", |case| {
@@ -166,11 +167,11 @@ fn utf_8b() {
             let back = convert(Transcoder::new(Encoding::Wtf8, Encoding::Utf8b), &[&escaped]);
             assert_eq!(back.as_ref(), Ok(&bytes), "{}", case.id);
         });
-        assert!(expected.is_some() || case.bom_strip, "{}: says nothing", case.id);
+        assert!(expected.is_some() || case.bom_strip, "{}: no expectation", case.id);
     });
     each("utf-8", "encode-utf8b", |case| {
         let wtf_8 = unhex(case.json["in_wtf8_hex"].as_str().expect("hexadecimal"));
-        // A Python string, in which a high surrogate may stand before a low one without being a pair.
+        // A Python string, in which a high surrogate before a low one is not a pair.
         let apart = Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf8b)
             .switches(Switches::STRICT.allow_surrogates());
         let encoded = convert(apart, &[&wtf_8]);
@@ -198,7 +199,7 @@ fn utf_16_with_unpaired_surrogates_replaced() {
         outs.retain(|out| !out.is_empty());
         outs.iter().for_each(|out| text.extend(out));
         assert_eq!(Some(text), case.expect_hex("text_hex"), "{}", case.id);
-        // The other sources encode a string at once: all of it is one chunk.
+        // The other sources encode the whole string at once, as one chunk.
         let streamed = case.json["source"].as_str().is_some_and(|source| source.contains("/streams/"));
         if let (true, Some(expected)) = (streamed, case.expect()["out_chunks_hex"].as_array()) {
             let expected: Vec<_> = expected.iter().map(|out| unhex(out.as_str().expect("hex"))).collect();

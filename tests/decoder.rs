@@ -1,4 +1,4 @@
-//! `Utf8Decoder`: the promise, for every way of cutting.
+//! `Utf8Decoder`: the same text, errors and offsets for every partition of the input.
 #![allow(missing_docs)]
 
 mod support;
@@ -30,7 +30,7 @@ fn by_feed(chunks: &[&[u8]]) -> Outcome {
         }
     }
     errors.extend(decoder.finish().map_err(facts).err());
-    assert_eq!(decoder.finish(), Ok(()), "truncation is told once");
+    assert_eq!(decoder.finish(), Ok(()), "truncation is reported once");
     assert_eq!(decoder.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
     (text, errors)
 }
@@ -52,7 +52,7 @@ fn by_validate(chunks: &[&[u8]]) -> Vec<(u64, ErrorKind, u8)> {
     errors
 }
 
-/// Takes one piece of each iterator and drops it.
+/// Takes one piece of each iterator, then drops the iterator.
 fn by_early_drops(chunks: &[&[u8]]) -> Outcome {
     let (mut decoder, mut text, mut errors) = (Utf8Decoder::new(), String::new(), Vec::new());
     for chunk in chunks {
@@ -97,9 +97,9 @@ fn some_partitions_of_long_samples_agree_with_the_oracle() {
     }
 }
 
-/// A chunk that follows many ASCII ones is guessed to be ASCII too. The guess must not overlook what waits.
+/// After many ASCII chunks the next one is predicted to be ASCII. The prediction must not skip the pending bytes.
 #[test]
-fn what_came_before_a_small_chunk_is_not_forgotten_in_a_calm_stream() {
+fn bytes_pending_before_a_small_chunk_are_not_lost_after_many_ascii_chunks() {
     const CALM: [&[u8]; 20] = [b"calm"; 20];
     let mut rng = Rng::new(64);
     for round in 0..4_000 {
@@ -117,7 +117,8 @@ fn what_came_before_a_small_chunk_is_not_forgotten_in_a_calm_stream() {
     }
 }
 
-/// Equal means: whatever follows gives the same pieces. That depends on the offset and the pending bytes only.
+/// Two decoders are equal if they return the same pieces for any further input. That depends only on the offset and the
+/// pending bytes.
 #[test]
 fn decoders_are_equal_if_and_only_if_offset_and_pending_bytes_are() {
     fn hash(decoder: &Utf8Decoder) -> u64 {
@@ -128,7 +129,7 @@ fn decoders_are_equal_if_and_only_if_offset_and_pending_bytes_are() {
         decoder.validate(chunk).expect("well-formed so far");
         decoder
     }
-    // All of them 8 bytes, so that the offsets are the same.
+    // Each has 8 bytes, so that the offsets are the same.
     let streams = [
         &b"abcdefgh"[..],
         "жжжж".as_bytes(),

@@ -1,6 +1,7 @@
-//! The transcoder against what is installed: Python, Java, Perl, Node. Each gets a seeded corpus in one process.
+//! Compares the transcoder with the installed ones of Python, Java, Perl and Node, each in one process with a seeded
+//! corpus.
 //!
-//! The differences are named here, with the sentence of the standard after each.
+//! Known differences are listed with the sentence of the standard that decides them.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
 #![allow(missing_docs)]
 
@@ -26,7 +27,7 @@ fn convert(mut transcoder: Transcoder, input: &[u8]) -> Result<Vec<u8>, Utf8Erro
     Ok(out)
 }
 
-/// Bytes that are nearly the encoding, often enough.
+/// Bytes that are mostly well-formed in the encoding.
 fn corpus(encoding: Encoding, seed: u64) -> Vec<Vec<u8>> {
     const VALUES: [u32; 20] = [
         0x41, 0x0A, 0x00, 0x7F, 0xE9, 0x80, 0x20AC, 0x7FF, 0x800, 0xFEFF, 0xFFFE, 0xFFFF, 0xD83D, 0xDCA9,
@@ -59,8 +60,8 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What a program says to lines of `operation hexadecimal`: hexadecimal, or `!` where it refuses. `None`, said aloud,
-/// where it is not installed.
+/// Sends lines of `operation hexadecimal` to a program, which replies to each with hexadecimal, or with `!` for an
+/// error. If the program is not installed, prints a message and returns `None`.
 fn ask(command: &mut Command, lines: &[String]) -> Option<Vec<Option<Vec<u8>>>> {
     let name = command.get_program().to_string_lossy().into_owned();
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
@@ -83,7 +84,7 @@ fn ask(command: &mut Command, lines: &[String]) -> Option<Vec<Option<Vec<u8>>>> 
     Some(answers)
 }
 
-/// One way of converting, and what a program calls it.
+/// A conversion, and its name in the program.
 struct Way {
     operation: &'static str,
     transcoder: Transcoder,
@@ -107,8 +108,8 @@ fn replace(transcoder: Transcoder) -> Transcoder {
     transcoder.on_error(ErrorPolicy::Replace)
 }
 
-/// Compares every way on its corpus. `named` says of an input that one side refuses whether it is a difference with a
-/// name; the error is ours, if it is we who refuse.
+/// Compares every conversion on its corpus. For an input that only one side rejects, `named` returns whether that is a
+/// known difference; it is passed our error, if ours is the side that rejects.
 fn compare(command: &mut Command, ways: &[Way], named: impl Fn(&Way, &[u8], Option<Utf8Error>) -> bool) {
     let corpora: Vec<_> = (2..).zip(ways).map(|(seed, way)| corpus(way.transcoder.from(), seed)).collect();
     let lines: Vec<String> = ways
@@ -166,7 +167,7 @@ for line in sys.stdin:
 fn python() {
     let ways = [
         way("escape", Encoding::Utf8b, Encoding::Wtf8),
-        // A Python string holds pairs of surrogates apart, as UCS-4 with surrogates does.
+        // A Python string does not join surrogate pairs, nor does UCS-4 with surrogates.
         way("unescape", Encoding::Utf8Ucs4, Encoding::Utf8b).with(surrogates),
         way("pass", Encoding::Utf8Ucs4, Encoding::Utf32Be).with(surrogates),
         way("utf-8", Encoding::Utf8, Encoding::Utf16Le),
@@ -180,7 +181,7 @@ fn python() {
         way("latin-1", Encoding::Latin1, Encoding::Utf8),
         way("to-latin-1", Encoding::Utf8, Encoding::Latin1),
     ];
-    // No difference.
+    // There are no known differences.
     compare(Command::new("python3").args(["-c", PYTHON]), &ways, |_, _, _| false);
 }
 
@@ -264,16 +265,16 @@ fn java() {
         way("write-utf", Encoding::Utf8, Encoding::ModifiedUtf8),
     ];
     compare(Command::new("java").arg(&source), &ways, |way, input, error| match (way.operation, error) {
-        // `DataInput.readUTF` takes `00`, overlong forms and unpaired surrogates. RFC 2279 §2 has "only one valid way
-        // to encode a given UCS-4 character", and Unicode C10 has ill-formed code unit sequences treated as an error;
-        // Java's own `writeUTF` writes neither `00` nor overlong forms. `Switches` take `00` and surrogates.
+        // `DataInput.readUTF` accepts `00`, overlong forms and unpaired surrogates. RFC 2279 §2: "only one valid way to
+        // encode a given UCS-4 character". Unicode C10: ill-formed code unit sequences are an error. Java's own
+        // `writeUTF` writes neither `00` nor overlong forms. With `Switches`, `00` and surrogates are accepted here too.
         ("read-utf", Some(error)) => match error.kind {
             ErrorKind::Overlong | ErrorKind::UnpairedSurrogate => true,
             ErrorKind::InvalidLead => input[error.offset as usize] == 0,
             ErrorKind::Truncated => input[error.offset as usize..].starts_with(b"\xED"),
             _ => false,
         },
-        // The index of the WHATWG Encoding Standard has C1 controls where Microsoft's table, and Java, have nothing.
+        // The index of the WHATWG Encoding Standard has C1 controls where the table of Microsoft and Java has gaps.
         ("windows-1252", None) => input.iter().any(|it| matches!(it, 0x81 | 0x8D | 0x8F | 0x90 | 0x9D)),
         _ => false,
     });
@@ -312,7 +313,7 @@ fn perl_with_31_bits() {
             let at = rng.below(bytes.len());
             bytes[at] = rng.next() as u8;
         }
-        // Perl has longer forms of its own after FE and FF, which Annex R.2 says are not used.
+        // Perl extends UTF-8 with longer forms after FE and FF. Annex R.2 does not use these bytes.
         if !bytes.iter().any(|byte| *byte >= 0xFE) {
             cases.push((decode, format!("decode {}", hex(&bytes)), bytes));
         }

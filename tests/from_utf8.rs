@@ -1,4 +1,4 @@
-//! `from_utf8`: the verdict of the standard library, with the kind and the place.
+//! `from_utf8`: the result of the standard library, with the kind and the offset of the error.
 #![allow(missing_docs)]
 
 mod support;

@@ -1,4 +1,4 @@
-//! `Utf8Body`, over scripted bodies and through hyper.
+//! `Utf8Body` over scripted bodies and through hyper.
 #![cfg(feature = "http")]
 #![allow(missing_docs)]
 
@@ -52,7 +52,7 @@ fn check_repair(input: &[u8], chunks: &[&[u8]]) {
 }
 
 #[test]
-fn every_partition_gives_the_same_text_and_the_same_error() {
+fn text_and_errors_are_the_same_for_every_partition() {
     let mut rng = Rng::new(9112);
     for round in 0..400 {
         let input = rng.dirty_text(1 + round % 8);
@@ -100,11 +100,11 @@ fn frames_pass_without_a_copy() {
     let got = block_on(body.frame()).unwrap().unwrap().into_data().unwrap();
     assert_eq!((got.as_ptr(), &got[..]), (cut.as_ptr(), &b"sm"[..]));
     assert!(!body.is_end_stream());
-    assert_eq!(body.size_hint().exact(), Some(1), "the byte that is held is still to come");
+    assert_eq!(body.size_hint().exact(), Some(1), "the pending byte is not returned yet");
 }
 
 #[test]
-fn a_frame_of_several_chunks_is_walked() {
+fn a_frame_of_several_chunks_is_read_to_its_end() {
     let chunks = || (&b"caf\xC3"[..]).chain(&b"\xA9 "[..]).chain(&b"\xE2\x82"[..]).chain(&b"\xAC"[..]);
     let frames = [Frame::data(chunks()), Frame::data(chunks())].map(Ok::<_, Infallible>);
     let (data, ..) = drain(Utf8Body::new(StreamBody::new(futures::stream::iter(frames))));
@@ -130,7 +130,7 @@ fn trailers_come_after_a_clean_end_only() {
         let repair = TextDecoder::new().on_error(ErrorPolicy::Replace);
         let (data, got, _) = drain(Utf8Body::with_decoder(script(&[b"caf\xC3"]), repair));
         assert_eq!(data, "caf\u{FFFD}".as_bytes());
-        assert_eq!(got, Some(trailers(&[("x-sum", "1")])), "the digest is of other bytes");
+        assert_eq!(got, Some(trailers(&[("x-sum", "1")])), "the digest is of the original bytes");
         let (_, got, _) = drain(Utf8Body::with_decoder(script(&[b"caf"]), repair));
         assert_eq!(got.as_ref(), Some(&sums), "nothing was repaired");
         let strip = TextDecoder::new().bom(BomPolicy::Strip);
@@ -140,10 +140,10 @@ fn trailers_come_after_a_clean_end_only() {
 }
 
 #[test]
-fn a_body_checks_its_trailers_if_it_is_asked_to() {
+fn a_body_checks_its_trailers_if_that_is_set() {
     let mut fields = trailers(&[("x-good", "1")]);
     fields.insert("x-bad", http::HeaderValue::from_bytes(b"ab\xFF").unwrap());
-    // A body of a known size may end for its reader before its trailers.
+    // The reader of a body of known size may stop before the trailers.
     for end_hint in [EndHint::Nothing, EndHint::EndStream] {
         let body = || Utf8Body::new(Script::of(&[b"text"], end_hint).with_trailers(fields.clone()));
         let (data, got, error) = drain(body());
@@ -211,7 +211,8 @@ fn counters_count_bodies_bytes_repairs_and_errors() {
     assert_eq!((now.refused(ErrorKind::Surrogate), now.refused_total()), (1, 1));
 }
 
-/// Serves one connection with a checked body of a fixed length. Returns what the client received and the error of the server.
+/// Serves one connection with a checked body of a fixed length. Returns what the client received, and the error of the
+/// server.
 async fn serve_one(bytes: &'static [u8], version: http::Version) -> (Result<Bytes, String>, Option<String>) {
     let (client, server) = tokio::io::duplex(4096);
     let served = Arc::new(Mutex::new(None));
@@ -254,8 +255,8 @@ async fn serve_one(bytes: &'static [u8], version: http::Version) -> (Result<Byte
 async fn hyper_does_not_send_a_cut_character_under_content_length() {
     for bytes in [&b"ab\xE2\x82"[..], b"\xE2\x82", b"ab\xFF", b"\xC3"] {
         let (got, served) = serve_one(bytes, http::Version::HTTP_11).await;
-        assert!(got.is_err(), "the client sees that the body is cut off: {got:?}");
-        let cause = served.expect("the server sees it too");
+        assert!(got.is_err(), "the client gets an error: {got:?}");
+        let cause = served.expect("the server gets an error too");
         assert!(cause.contains("ill-formed UTF-8 at byte"), "{cause}");
 
         let (got, _) = serve_one(bytes, http::Version::HTTP_2).await;

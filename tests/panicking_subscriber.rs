@@ -1,6 +1,7 @@
-//! Foreign code that panics or lies while text is being made: no `String` or `str` ever holds bytes that were not checked.
+//! Other code may panic or break its contract during a call. Even then no `String` or `str` may contain unchecked
+//! bytes.
 //!
-//! A `tracing` subscriber runs at every event, and its panic may be caught by the caller, who still has the output.
+//! A `tracing` subscriber runs at every event. The caller may catch its panic and still use the output.
 #![cfg(feature = "tracing")]
 #![allow(missing_docs)]
 
@@ -20,7 +21,7 @@ struct Panics {
     events: AtomicUsize,
 }
 
-/// What the panics of [`Panics`] say, so that no other panic is taken for one of them.
+/// The message of the panics of [`Panics`], to distinguish them from other panics.
 const MESSAGE: &str = "the subscriber panics";
 
 impl tracing::Subscriber for Panics {
@@ -48,8 +49,8 @@ impl tracing::Subscriber for Panics {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// Runs `case` under subscribers that panic at the first event, at the second, and so on, and from each of them on; until
-/// none panics. `case` makes one attempt, which may panic, for each call of its argument.
+/// Runs `case` under subscribers that panic at one event, or at every event from one on, for the first event, the
+/// second, and so on until none panics. `case` makes one attempt, which may panic, for each call of its argument.
 fn at_every_event(mut case: impl FnMut(&mut dyn FnMut(&mut dyn FnMut()) -> bool)) {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -75,19 +76,19 @@ fn at_every_event(mut case: impl FnMut(&mut dyn FnMut(&mut dyn FnMut()) -> bool)
                 });
             });
             if panics == 0 {
-                assert!(calm > 0, "no event, no panic: nothing was tested");
+                assert!(calm > 0, "no event occurred, so nothing was tested");
                 break;
             }
         }
     }
 }
 
-/// The bytes of the text are read anew: that it is a `str` proves nothing here.
+/// Checks the bytes of the text again: the type `str` proves nothing here.
 fn assert_is_text(text: &str) {
     assert!(core::str::from_utf8(text.as_bytes()).is_ok(), "{:02X?}", text.as_bytes());
 }
 
-/// Errors of every kind far apart and close together, with text between them that a kernel takes in bulk.
+/// Errors of every kind, far apart and close together, with enough text between them for a kernel to process in bulk.
 fn soiled() -> Vec<u8> {
     let mut bytes = Vec::new();
     for bad in [&b"\xFF"[..], b"\xE2\x82", b"\xC0\x80", b"\xED\xA0\x80", b"\x80\x80\xF5"] {
@@ -112,12 +113,12 @@ fn decoders() -> impl Iterator<Item = TextDecoder> {
 
 #[test]
 #[cfg(feature = "alloc")]
-fn decode_into_leaves_text() {
+fn decode_into_leaves_valid_utf8() {
     let input = soiled();
     for decoder in decoders() {
         at_every_event(|attempt| {
             let (mut decoder, mut text) = (decoder, String::from("before "));
-            // One more attempt than there are errors.
+            // One attempt more than there are errors.
             for _ in 0..32 {
                 let from = decoder.offset() as usize;
                 let mut done = false;
@@ -135,7 +136,7 @@ fn decode_into_leaves_text() {
 }
 
 #[test]
-fn lent_text_is_text() {
+fn borrowed_text_is_valid_utf8() {
     let input = soiled();
     for decoder in decoders() {
         at_every_event(|attempt| {
@@ -160,7 +161,7 @@ mod transcoder {
 
     use super::*;
 
-    /// The same text in another encoding, with half a pair of surrogates in it here and there.
+    /// The same text in another encoding, with some unpaired surrogates.
     fn input(encoding: Encoding) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut to = Transcoder::new(Encoding::Utf8, encoding).on_error(ErrorPolicy::Escape);
@@ -176,7 +177,7 @@ mod transcoder {
         bytes
     }
 
-    /// The output, if no subscriber panics more than once: every attempt that panicked is made again.
+    /// Returns the output, if no subscriber panics more than once: every attempt that panicked is repeated.
     fn transcode<O: Output + Default + Clone + PartialEq + Debug>(
         mut transcoder: Transcoder,
         input: &[u8],
@@ -185,7 +186,7 @@ mod transcoder {
     ) -> O {
         let mut out = O::default();
         let mut ended = false;
-        // Bounded: under a subscriber that always panics nothing is taken.
+        // Bounded, because nothing is consumed under a subscriber that always panics.
         for _ in 0..40 {
             let (from, before, mut result) = (transcoder.offset() as usize, out.clone(), Ok(()));
             let returned = attempt(&mut || {
@@ -264,7 +265,7 @@ mod codecs {
             let mut buffer = BytesMut::new();
             for chunk in input.chunks(50).map(Some).chain([None]) {
                 buffer.extend_from_slice(chunk.unwrap_or_default());
-                // Bounded: one that always panics takes nothing.
+                // Bounded, because nothing is consumed under a subscriber that always panics.
                 for _ in 0..40 {
                     let mut decoded = None;
                     attempt(&mut || {
@@ -284,7 +285,7 @@ mod codecs {
     }
 
     #[test]
-    fn items_of_codecs_are_text() {
+    fn items_of_codecs_are_valid_utf8() {
         let input = soiled();
         let mut framed = BytesMut::new();
         for chunk in input.chunks(40) {
@@ -304,7 +305,7 @@ mod codecs {
 
     #[test]
     #[cfg(feature = "transcode")]
-    fn items_of_the_transcoding_codec_are_text() {
+    fn items_of_the_transcoding_codec_are_valid_utf8() {
         use utf8_codec::codec::TranscodeCodec;
         use utf8_codec::transcode::Encoding;
 
@@ -318,7 +319,7 @@ mod codecs {
 
 #[cfg(feature = "stream")]
 #[test]
-fn items_of_a_stream_are_text() {
+fn items_of_a_stream_are_valid_utf8() {
     use futures::{StreamExt, executor::block_on, stream};
     use utf8_codec::stream::Utf8StreamExt;
 
@@ -343,7 +344,7 @@ fn items_of_a_stream_are_text() {
 
 #[cfg(feature = "io")]
 #[test]
-fn what_a_reader_lends_is_text() {
+fn text_borrowed_from_a_reader_is_valid_utf8() {
     use futures::executor::block_on;
     use tokio::io::{AsyncBufReadExt, BufReader};
     use utf8_codec::io::Utf8Reader;
@@ -382,7 +383,7 @@ mod body {
 
     use super::*;
 
-    /// The data of a body, up to its end.
+    /// Returns the data of a body, up to its end.
     fn every_frame<D: Buf>(
         frames: impl Iterator<Item = D>,
         decoder: TextDecoder,
@@ -406,7 +407,7 @@ mod body {
     }
 
     #[test]
-    fn data_of_a_body_are_text() {
+    fn data_of_a_body_is_valid_utf8() {
         let input = soiled();
         for decoder in decoders() {
             at_every_event(|attempt| {
@@ -415,7 +416,7 @@ mod body {
         }
     }
 
-    /// A buffer whose bytes are others each time they are looked at.
+    /// A buffer that returns different bytes from each call of `chunk`.
     struct Lies {
         looks: Cell<usize>,
         left: usize,
@@ -438,7 +439,7 @@ mod body {
     }
 
     #[test]
-    fn data_of_a_body_that_lies_are_text() {
+    fn data_of_a_body_with_changing_buffers_is_valid_utf8() {
         for looks in 0..4 {
             for decoder in decoders() {
                 let frames = (0..4).map(|i| Lies { looks: Cell::new(looks + i), left: 4 });

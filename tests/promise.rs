@@ -1,5 +1,6 @@
-//! The promise, over everything that can be combined: error policies, BOM policies, subsets, codecs, line
-//! endings and limits, a stream that resumes after its end, and buffers that a caller changed.
+//! Text, errors and offsets do not depend on how the input is cut. Tested for every combination of error policies, BOM
+//! policies, subsets, codecs, line endings and limits, for streams that continue after their end, and for buffers that
+//! the caller changed.
 #![cfg(feature = "codec")]
 #![allow(missing_docs)]
 
@@ -23,7 +24,7 @@ const ENDINGS: [LineEnding; 6] = [
     LineEnding::Ascii(Ascii::RECORD_SEPARATOR),
 ];
 
-/// Every combination of the policies, in which the decoders are as new.
+/// A new decoder for every combination of the policies.
 fn every_decoder() -> Vec<TextDecoder> {
     let policies = [
         ErrorPolicy::Strict,
@@ -46,7 +47,7 @@ fn every_decoder() -> Vec<TextDecoder> {
     decoders
 }
 
-/// Dirty text that often starts with a BOM or a part of one, is often calm at first, and has many terminators.
+/// Partly ill-formed text with many line terminators. It often starts with a BOM or a part of one, and with ASCII.
 fn input(rng: &mut Rng, len: usize) -> Vec<u8> {
     let bom = &b"\xEF\xBB\xBF"[..rng.below(4)];
     let calm = if rng.below(4) == 0 { rng.below(200) } else { 0 };
@@ -61,7 +62,7 @@ fn input(rng: &mut Rng, len: usize) -> Vec<u8> {
     input
 }
 
-/// Chunks, empty ones among them.
+/// Cuts the input into random chunks, some of them empty.
 fn cut<'i>(rng: &mut Rng, mut input: &'i [u8]) -> Vec<&'i [u8]> {
     let longest = [1, 3, 9, 40][rng.below(4)];
     let mut chunks = Vec::new();
@@ -73,7 +74,7 @@ fn cut<'i>(rng: &mut Rng, mut input: &'i [u8]) -> Vec<&'i [u8]> {
     chunks
 }
 
-/// What came of a stream that ends after each of `parts`: text, unrepaired errors, repaired ones, counters.
+/// Decodes a stream that ends after each of `parts`: text, unrepaired errors, repaired ones, counters.
 type Outcome = (String, Vec<Utf8Error>, Vec<Utf8Error>, Counters);
 
 fn decode(mut decoder: TextDecoder, parts: &[Vec<&[u8]>], drops_early: bool) -> Outcome {
@@ -101,7 +102,7 @@ fn decode(mut decoder: TextDecoder, parts: &[Vec<&[u8]>], drops_early: bool) -> 
             }
         }
         decoder.finish().map(&mut note);
-        assert_eq!(decoder.finish(), None, "the end is told once");
+        assert_eq!(decoder.finish(), None, "the end is reported once");
     }
     (text, refused, repaired, decoder.counters())
 }
@@ -126,7 +127,7 @@ enum Item {
     TooLong(u64),
 }
 
-/// Runs a codec over a stream that ends after each of `parts`; texts beside each other are joined if `joins`.
+/// Runs a codec over a stream that ends after each of `parts`. Adjacent texts are joined if `joins` is set.
 fn run(
     codec: &mut impl Decoder<Item = ByteString, Error = CodecError>,
     parts: &[Vec<&[u8]>],
@@ -152,13 +153,13 @@ fn run(
         while let Some(decoded) = codec.decode_eof(&mut buffer).transpose() {
             note(decoded);
         }
-        assert!(buffer.is_empty(), "every byte was given out or reported");
+        assert!(buffer.is_empty(), "every byte was returned or reported");
     }
     items
 }
 
 #[test]
-fn codecs_give_what_the_decoder_gives_for_every_cut() {
+fn codecs_agree_with_the_decoder_for_every_cut() {
     let mut rng = Rng::new(2279);
     for _ in 0..100 {
         let (first, second) = (input(&mut rng, 30), input(&mut rng, 12));
@@ -210,7 +211,7 @@ fn lines_are_the_same_for_every_policy_ending_limit_and_cut() {
     }
 }
 
-/// Does to a codec what `Decoder` allows and nobody should do: the text that comes out is text even so.
+/// Uses a codec in ways that `Decoder` allows and no caller should: its output must still be valid UTF-8.
 fn abuse<C: Decoder>(rng: &mut Rng, mut codec: C, text: impl Fn(C::Item) -> ByteString) {
     let mut buffer = BytesMut::new();
     for _ in 0..12 {
@@ -233,7 +234,7 @@ fn abuse<C: Decoder>(rng: &mut Rng, mut codec: C, text: impl Fn(C::Item) -> Byte
 }
 
 #[test]
-fn what_comes_out_is_text_whatever_a_caller_does_to_the_buffer_and_the_decoder() {
+fn the_output_is_valid_utf8_whatever_a_caller_does_to_the_buffer_and_the_decoder() {
     let mut rng = Rng::new(36);
     for _ in 0..100 {
         for mut decoder in every_decoder() {

@@ -1,4 +1,4 @@
-//! The examples, tables and attacks of RFC 3629, RFC 2279 and the Unicode Standard, as facts.
+//! The examples, tables and attacks of RFC 3629, RFC 2279 and the Unicode Standard.
 #![allow(missing_docs)]
 
 mod support;
@@ -6,7 +6,7 @@ mod support;
 use support::some_partitions;
 use utf8_codec::{ErrorKind, Piece, Utf8Decoder};
 
-/// Decodes strictly, for several ways of cutting; the first error ends it.
+/// Decodes strictly, for several partitions. Returns the text, or the first error.
 fn decode(input: &[u8]) -> Result<String, (u64, ErrorKind, u8)> {
     let mut first = None;
     some_partitions(input, 8, |chunks| {
@@ -27,7 +27,7 @@ fn decode(input: &[u8]) -> Result<String, (u64, ErrorKind, u8)> {
         let result = result.map(|()| text).map_err(|error| (error.offset, error.kind, error.len));
         assert_eq!(*first.get_or_insert_with(|| result.clone()), result, "{chunks:02X?}");
     });
-    first.expect("at least one way of cutting")
+    first.expect("at least one partition")
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn the_first_and_last_character_of_every_row_of_the_grammar() {
 
 #[test]
 fn the_attacks_of_rfc_2279_section_6_and_rfc_3629_section_10() {
-    // An overlong NUL, and "/../" with an overlong slash or dot that a filter of bytes does not see.
+    // An overlong NUL, and "/../" with an overlong slash or dot, which a filter that compares bytes does not match.
     for (attack, error) in [
         (&b"\xC0\x80"[..], (0, ErrorKind::Overlong, 1)),
         (b"\x2F\xC0\xAE\x2E\x2F", (1, ErrorKind::Overlong, 1)),
@@ -60,7 +60,7 @@ fn the_attacks_of_rfc_2279_section_6_and_rfc_3629_section_10() {
         (b"/..\xF0\x80\x80\xAF", (3, ErrorKind::Overlong, 1)),
         (b"/..\xF8\x80\x80\x80\xAF", (3, ErrorKind::AboveMax, 1)),
         (b"/..\xFC\x80\x80\x80\x80\xAF", (3, ErrorKind::AboveMax, 1)),
-        // Encoding the surrogate pair instead of the character.
+        // A surrogate pair encoded in place of the character.
         (b"\xED\xA1\x8C\xED\xBE\xB4", (0, ErrorKind::Surrogate, 1)),
         (b"\xF4\x90\x80\x80", (0, ErrorKind::AboveMax, 1)),
         (b"\xFE\xFF", (0, ErrorKind::InvalidLead, 1)),
@@ -71,7 +71,7 @@ fn the_attacks_of_rfc_2279_section_6_and_rfc_3629_section_10() {
 }
 
 #[test]
-fn every_pair_of_bytes_is_refused_or_taken_as_the_grammar_says() {
+fn every_pair_of_bytes_is_accepted_or_rejected_according_to_the_grammar() {
     for lead in 0..=0xFF_u8 {
         for second in 0..=0xFF_u8 {
             let pair = [lead, second];
@@ -83,7 +83,7 @@ fn every_pair_of_bytes_is_refused_or_taken_as_the_grammar_says() {
             let by_byte = decoder.validate(&[lead]).and_then(|()| decoder.validate(&[second])).err();
             assert_eq!(by_byte, by_pair, "{pair:02X?}");
 
-            // std as the second oracle: fail-fast, and pending exactly when more may follow.
+            // std is the second oracle: errors are reported at once, and bytes are pending exactly if more may follow.
             match core::str::from_utf8(&pair) {
                 Ok(_) => assert_eq!((by_pair, &pending[..]), (None, &[][..]), "{pair:02X?}"),
                 Err(error) => {
@@ -117,7 +117,7 @@ fn every_character_is_decoded_across_every_cut() {
     }
 }
 
-/// Unicode 17.0, tables 3-8 to 3-11: how many maximal subparts.
+/// Unicode 17.0, tables 3-8 to 3-11: the number of maximal subparts.
 #[test]
 fn the_maximal_subparts_of_the_unicode_standard() {
     let count = |input: &[u8]| {

@@ -1,4 +1,4 @@
-//! `Utf8Validator`: refused at the first impossible byte, whatever the frames.
+//! `Utf8Validator`: a message is rejected at its first ill-formed byte, however it is cut into frames.
 #![allow(missing_docs)]
 
 mod support;
@@ -8,7 +8,7 @@ use support::{Rng, every_partition, oracle};
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{ErrorKind, Utf8Error};
 
-/// The byte of the message, counted from 1, that brought the verdict; 0 if only its end did.
+/// The number of bytes fed when the error was reported; 0 if the verdict came at the end of the message.
 type Verdict = (u64, Result<(), Utf8Error>);
 
 fn judge<'c>(chops: impl Iterator<Item = &'c [u8]>) -> Verdict {
@@ -20,7 +20,7 @@ fn judge<'c>(chops: impl Iterator<Item = &'c [u8]>) -> Verdict {
         if let Err(error) = text.feed(chop) {
             assert_eq!(text.feed(b"more"), Err(error), "a failed message stays failed");
             assert_eq!(text.end_of_message(), Err(error));
-            assert_eq!(text, Utf8Validator::new(), "and then a new one begins");
+            assert_eq!(text, Utf8Validator::new(), "the next message starts with a new validator");
             text = snapshot;
             assert_eq!(text.feed(chop), Err(error), "a snapshot is restored by assignment");
             return (seen, Err(error));
@@ -42,7 +42,7 @@ fn every_partition_has_the_verdict_of_the_oracle() {
 }
 
 #[test]
-fn autobahn_is_judged_at_frame_chop_and_byte_granularity() {
+fn autobahn_cases_have_the_same_verdict_for_frames_chops_and_bytes() {
     let Some(cases) = cases(|name| name == "autobahn.jsonl") else { return };
     let (mut section_6, mut section_7) = (0, 0);
     for case in cases {
@@ -52,7 +52,7 @@ fn autobahn_is_judged_at_frame_chop_and_byte_granularity() {
         let (byte, verdict) = judge(message.chunks(1));
         assert_eq!(verdict.is_ok(), case.expect()["ok"], "{}", case.id);
 
-        // The byte itself where the suite names it; else the frame that it comes in, at the latest.
+        // The suite has the exact byte, or the latest frame in which the error must be reported.
         if let Some(at) = case.json["invalid_at_byte"].as_u64() {
             assert_eq!(byte, at + 1, "{}", case.id);
         }
@@ -60,7 +60,7 @@ fn autobahn_is_judged_at_frame_chop_and_byte_granularity() {
             let frames = &case.chunks[..=chunk as usize];
             let latest: usize = frames.iter().map(Vec::len).sum();
             assert!(verdict.is_err() && byte <= latest as u64, "{}", case.id);
-            // Only the end of the message tells that its last character is missing something.
+            // A truncated last character is only known at the end of the message.
             assert!(byte > 0 || frames.len() == case.chunks.len(), "{}", case.id);
         }
 
@@ -91,13 +91,13 @@ fn a_message_that_ends_inside_a_character_is_truncated_and_the_next_one_is_not()
     assert_eq!(Utf8Validator::CLOSE_CODE, 1007);
 }
 
-/// RFC 6455 §5.3, word by word.
+/// The masking of RFC 6455 §5.3.
 fn masked(bytes: &[u8], key: [u8; 4]) -> Vec<u8> {
     bytes.iter().enumerate().map(|(i, byte)| byte ^ key[i % 4]).collect()
 }
 
 #[test]
-fn masked_payloads_are_judged_as_they_are_unmasked_in_any_pieces() {
+fn masked_payloads_are_checked_while_they_are_unmasked_in_any_pieces() {
     let key = [0x37, 0xFA, 0x21, 0x3D];
     assert_eq!(masked(b"Hello", key), [0x7F, 0x9F, 0x4D, 0x51, 0x58], "the example of RFC 6455 §5.7");
 
@@ -118,13 +118,13 @@ fn masked_payloads_are_judged_as_they_are_unmasked_in_any_pieces() {
         }
         assert_eq!(verdicts.0.and(lent.end_of_message()), verdict);
         assert_eq!(verdicts.1.and(in_place.end_of_message()), verdict);
-        assert_eq!(bytes, payload, "the mask is off, whatever the verdict");
+        assert_eq!(bytes, payload, "the payload is unmasked even if it is rejected");
     }
 }
 
 #[cfg(feature = "bytes")]
 #[test]
-fn a_payload_in_segments_is_judged_as_one() {
+fn a_payload_in_segments_has_the_verdict_of_the_whole() {
     use bytes::{Buf, Bytes};
     let segments = Bytes::from_static(b"gr\xC3").chain(Bytes::new()).chain(&b"\xBC\xC3\x9Fe \xED"[..]);
     let length = segments.remaining() as u64;

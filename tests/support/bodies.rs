@@ -1,4 +1,4 @@
-//! A body from a script.
+//! A body with scripted frames.
 
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
@@ -14,7 +14,7 @@ use utf8_codec::http::Utf8BodyError;
 /// How a body announces its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndHint {
-    /// Not at all: it returns `None`.
+    /// Without a hint: only `None` ends it.
     Nothing,
     /// By `is_end_stream`, as a body with a `Content-Length` that is complete.
     EndStream,
@@ -26,12 +26,12 @@ impl EndHint {
     pub const ALL: [Self; 3] = [Self::Nothing, Self::EndStream, Self::Size];
 }
 
-/// Returns one frame after the other, and `Pending` before each.
+/// A body that returns its frames in order, and `Pending` before each.
 #[derive(Debug)]
 pub struct Script {
     pub frames: VecDeque<Result<Frame<Bytes>, &'static str>>,
     pub end_hint: EndHint,
-    /// Bytes that are announced and never arrive.
+    /// Bytes that the size hint announces and that never arrive.
     pub missing: u64,
     pending: bool,
 }
@@ -47,7 +47,7 @@ impl Script {
         self
     }
 
-    /// A body that announces so many more bytes and never sends them.
+    /// Announces `missing` more bytes that never arrive.
     pub fn that_stalls(mut self, missing: u64) -> Self {
         self.missing = missing;
         self
@@ -91,7 +91,8 @@ impl Body for Script {
     }
 }
 
-/// The data, the trailers and the error of a body. Its size hints and `is_end_stream` have to be true on the way.
+/// Returns the data, the trailers and the error of a body. Asserts that its size hints and `is_end_stream` are correct
+/// after each frame.
 pub fn drain<B>(body: B) -> (Vec<u8>, Option<HeaderMap>, Option<Utf8BodyError>)
 where
     B: Body<Data = Bytes, Error = Utf8BodyError>,
@@ -104,12 +105,12 @@ where
         match block_on(poll_fn(|cx| body.as_mut().poll_frame(cx))) {
             None => break,
             Some(Err(e)) => {
-                assert!(!ended, "an error came after the end");
+                assert!(!ended, "an error after the end");
                 error = Some(e);
                 break;
             }
             Some(Ok(frame)) => {
-                assert!(!ended, "a frame came after the end");
+                assert!(!ended, "a frame after the end");
                 match frame.into_data() {
                     Ok(frame) => {
                         assert!(!frame.is_empty(), "a frame is empty");

@@ -1,10 +1,10 @@
-//! The published suites, one JSON object a line, read from `../shared/conformance` where that folder is there.
+//! Reads the published suites from `../shared/conformance`, if that folder exists: one JSON object per line.
 
 use std::path::Path;
 
 use serde_json::Value;
 
-/// A case of a suite. Its README names the members.
+/// A case of a suite. The README of the suite documents the members.
 pub struct Case {
     pub id: String,
     pub chunks: Vec<Vec<u8>>,
@@ -19,7 +19,7 @@ impl Case {
         &self.json["expect"]
     }
 
-    /// The bytes of a member of `expect` that is written in hexadecimal.
+    /// Decodes a hexadecimal member of `expect`.
     pub fn expect_hex(&self, member: &str) -> Option<Vec<u8>> {
         self.expect()[member].as_str().map(unhex)
     }
@@ -34,7 +34,8 @@ pub fn unhex(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).expect("hexadecimal")).collect()
 }
 
-/// Every case of the suites whose file name passes; `None`, said aloud, where the folder is not there.
+/// Every case of the suites whose file name `wanted` accepts. Without the folder it prints a message and returns
+/// `None`.
 pub fn cases(wanted: impl Fn(&str) -> bool) -> Option<Vec<Case>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/conformance");
     let Ok(entries) = std::fs::read_dir(&folder) else {
@@ -65,6 +66,6 @@ pub fn cases(wanted: impl Fn(&str) -> bool) -> Option<Vec<Case>> {
             });
         }
     }
-    assert!(!cases.is_empty(), "{} holds no case", folder.display());
+    assert!(!cases.is_empty(), "{} has no cases", folder.display());
     Some(cases)
 }

@@ -1,12 +1,13 @@
-//! A naive reading and writing of every encoding, whole input at once, written without a look at the crate.
+//! A naive decoder and encoder for every encoding. It processes the whole input at once and shares no code with the
+//! crate.
 
 use utf8_codec::ErrorKind;
 use utf8_codec::transcode::{Encoding, Switches};
 
-/// What a reading finds: where, how long, and a code point or what is wrong.
+/// Offset, length, and the code point or the kind of error.
 pub type Found = (u64, u8, Result<u32, ErrorKind>);
 
-/// The switches, as the naive reading knows them.
+/// The switches of the naive decoder.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Open {
     pub surrogates: bool,
@@ -37,7 +38,7 @@ impl Open {
 const OCTETS: [Encoding; 5] =
     [Encoding::Utf8Ucs4, Encoding::Cesu8, Encoding::ModifiedUtf8, Encoding::Wtf8, Encoding::Utf8];
 
-/// The sequence at the start of `input` in a UTF-8-shaped encoding: its length, and its value or its fault.
+/// The sequence at the start of `input` in an encoding derived from UTF-8: its length, and its value or its error.
 fn sequence(encoding: Encoding, open: Open, input: &[u8]) -> (usize, Result<u32, ErrorKind>) {
     use ErrorKind::*;
     let java = encoding == Encoding::ModifiedUtf8;
@@ -68,7 +69,7 @@ fn sequence(encoding: Encoding, open: Open, input: &[u8]) -> (usize, Result<u32,
         }
         value = value << 6 | u32::from(byte & 0x3F);
         if i == 1 {
-            // The least and the greatest value that may still come of it.
+            // The range of values that the first two bytes allow.
             let shift = 6 * (len as u32 - 2);
             let (low, high) = (value << shift, (value + 1) << shift);
             let surrogates = open.surrogates
@@ -95,7 +96,7 @@ fn sequence(encoding: Encoding, open: Open, input: &[u8]) -> (usize, Result<u32,
     (len, Ok(value))
 }
 
-/// Every code point of `input` and every fault. `joins`: whether the target has no pairs of surrogates.
+/// Every code point of `input` and every error. `joins`: whether the target has no surrogate pairs.
 pub fn decode(encoding: Encoding, open: Open, joins: bool, input: &[u8]) -> Vec<Found> {
     use ErrorKind::*;
     let mut found: Vec<Found> = Vec::new();
@@ -138,7 +139,7 @@ pub fn decode(encoding: Encoding, open: Open, joins: bool, input: &[u8]) -> Vec<
     join(encoding, open, joins, input, found)
 }
 
-/// Joins the pairs of surrogates, and judges the rest of them.
+/// Joins surrogate pairs, and applies the switches to unpaired surrogates.
 fn join(encoding: Encoding, open: Open, joins: bool, input: &[u8], found: Vec<Found>) -> Vec<Found> {
     let units =
         matches!(encoding, Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Utf16Le | Encoding::Utf16Be);
@@ -167,7 +168,7 @@ fn join(encoding: Encoding, open: Open, joins: bool, input: &[u8], found: Vec<Fo
             out.push((at, len, what));
             continue;
         }
-        // The end of the stream may have cut the other half off.
+        // The end of the stream may truncate the pair.
         let after = &input[(at + u64::from(len)) as usize..];
         let cut_off = high < 0xDC00
             && matches!(
@@ -185,7 +186,7 @@ fn join(encoding: Encoding, open: Open, joins: bool, input: &[u8], found: Vec<Fo
     out
 }
 
-/// The bytes of a code point; `None` where the encoding cannot hold it.
+/// The bytes of a code point; `None` if the encoding cannot represent it.
 pub fn encode(encoding: Encoding, open: Open, value: u32) -> Option<Vec<u8>> {
     let surrogate = (0xD800..0xE000).contains(&value);
     let generalized = |value: u32| -> Vec<u8> {
@@ -235,7 +236,7 @@ pub fn encode(encoding: Encoding, open: Open, value: u32) -> Option<Vec<u8>> {
     })
 }
 
-/// A code unit of UTF-16 in one to three bytes.
+/// Encodes a UTF-16 code unit in 1 to 3 bytes.
 fn generalized_unit(unit: u32) -> Vec<u8> {
     match unit {
         0..0x80 => vec![unit as u8],

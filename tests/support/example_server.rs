@@ -1,4 +1,4 @@
-//! An example that serves, run as a program, and a plain HTTP/1.1 client for it.
+//! Runs an example server as a program, with a simple HTTP/1.1 client for it.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-/// The program, which ends with its owner.
+/// The running program. Dropping it kills the program.
 pub struct Server {
     process: Child,
     pub address: SocketAddr,
@@ -42,7 +42,7 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
-    /// Memory that is resident, in bytes, where there is `/proc`.
+    /// Resident memory in bytes; `None` without `/proc`.
     pub fn resident(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -57,7 +57,7 @@ impl Drop for Server {
     }
 }
 
-/// The program. A run of all tests builds it beside them; a run of one does not.
+/// The path of the example. A run of all tests has already built it; a run of one test has not.
 fn built_example(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let test = std::env::current_exe().expect("a path");

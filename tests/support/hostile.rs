@@ -1,5 +1,5 @@
-//! Doubles that do everything a peer may do: give nothing at first, cut anywhere, fail in between, and panic when they
-//! are asked after they said that they were done.
+//! Test doubles that do everything a peer may do: they are pending first, cut the data anywhere, fail in between, and
+//! panic if they are polled after the end.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -8,7 +8,7 @@ use std::io;
 
 use futures::Stream;
 
-/// What a double does when it is next asked.
+/// The result of the next operation of a double.
 #[derive(Clone, Debug)]
 pub enum Step {
     Chunk(Vec<u8>),
@@ -20,16 +20,16 @@ pub fn steps(chunks: &[&[u8]]) -> VecDeque<Step> {
     chunks.iter().map(|chunk| Step::Chunk(chunk.to_vec())).collect()
 }
 
-/// Asks for a later call and gives nothing, every other time.
+/// Returns `Pending` from every other poll, after it has woken the task.
 #[derive(Debug, Default)]
 pub struct Reluctance {
-    asked: bool,
+    pending: bool,
 }
 
 impl Reluctance {
     pub fn poll(&mut self, cx: &Context<'_>) -> Poll<()> {
-        self.asked = !self.asked;
-        if self.asked {
+        self.pending = !self.pending;
+        if self.pending {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -37,7 +37,7 @@ impl Reluctance {
     }
 }
 
-/// A source of chunks that is pending before every one of them, and that must not be asked after its end.
+/// A stream of chunks that is pending before each of them and must not be polled after its end.
 #[derive(Debug)]
 pub struct HostileStream {
     steps: VecDeque<Step>,
@@ -55,7 +55,7 @@ impl Stream for HostileStream {
     type Item = io::Result<Vec<u8>>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        assert!(!self.ended, "asked after the end");
+        assert!(!self.ended, "polled after the end");
         core::task::ready!(self.reluctance.poll(cx));
         Poll::Ready(match self.steps.pop_front() {
             Some(Step::Chunk(chunk)) => Some(Ok(chunk)),
@@ -68,9 +68,9 @@ impl Stream for HostileStream {
     }
 }
 
-/// A reader that is pending before every operation, gives one step at a time, and must not be asked after its end.
+/// A reader that is pending before every operation, returns one step at a time, and must not be polled after its end.
 ///
-/// It has the traits of tokio and of futures-io; as a buffered reader its buffer is the step.
+/// It implements the traits of tokio and of futures-io. As a buffered reader its buffer is the current step.
 #[derive(Debug)]
 pub struct HostileReader {
     steps: VecDeque<Step>,
@@ -78,7 +78,7 @@ pub struct HostileReader {
     buffer: Vec<u8>,
     from: usize,
     ended: bool,
-    /// Bytes that a read gives at most, whatever there is.
+    /// The most bytes that one read returns.
     at_most: usize,
 }
 
@@ -94,13 +94,13 @@ impl HostileReader {
         }
     }
 
-    /// Gives no more than so many bytes at once.
+    /// Sets the most bytes that one read returns.
     pub fn at_most(self, at_most: usize) -> Self {
         Self { at_most, ..self }
     }
 
     fn fill(&mut self, cx: &Context<'_>) -> Poll<io::Result<&[u8]>> {
-        assert!(!self.ended, "asked after the end");
+        assert!(!self.ended, "polled after the end");
         core::task::ready!(self.reluctance.poll(cx));
         while self.from == self.buffer.len() {
             match self.steps.pop_front() {
@@ -117,7 +117,7 @@ impl HostileReader {
     }
 
     fn take(&mut self, bytes: usize) {
-        assert!(bytes <= self.buffer.len() - self.from, "more was consumed than there was");
+        assert!(bytes <= self.buffer.len() - self.from, "more was consumed than is buffered");
         self.from += bytes;
     }
 
@@ -166,25 +166,25 @@ impl futures::io::AsyncBufRead for HostileReader {
     }
 }
 
-/// A writer that is pending before every operation, takes few bytes at once, and must not be asked after its end.
+/// A writer that is pending before every operation, accepts few bytes at once, and must not be polled after its end.
 ///
-/// It has the traits of tokio and of futures-io.
+/// It implements the traits of tokio and of futures-io.
 #[derive(Debug)]
 pub struct HostileWriter {
     reluctance: Reluctance,
     at_most: usize,
-    /// The operation, counted from 0, that fails, once.
+    /// The index of the operation that fails, once.
     fails_at: Option<usize>,
     operations: usize,
     pub written: Vec<u8>,
-    /// How many bytes each write took.
+    /// The number of bytes that each write accepted.
     pub writes: Vec<usize>,
     pub flushes: usize,
     pub closed: bool,
 }
 
 impl HostileWriter {
-    /// Takes no more than so many bytes at once.
+    /// Sets the most bytes that one write accepts.
     pub fn new(at_most: usize) -> Self {
         Self {
             reluctance: Reluctance::default(),
@@ -198,13 +198,13 @@ impl HostileWriter {
         }
     }
 
-    /// Fails once, at that operation.
+    /// Makes the operation with this index fail, once.
     pub fn fails_at(self, operation: usize) -> Self {
         Self { fails_at: Some(operation), ..self }
     }
 
     fn operate(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
-        assert!(!self.closed, "asked after the end");
+        assert!(!self.closed, "polled after the end");
         core::task::ready!(self.reluctance.poll(cx));
         let operation = self.operations;
         self.operations += 1;
@@ -217,7 +217,7 @@ impl HostileWriter {
 
     fn write(&mut self, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         core::task::ready!(self.operate(cx))?;
-        assert!(!bytes.is_empty(), "nothing was offered");
+        assert!(!bytes.is_empty(), "an empty write");
         let taken = bytes.len().min(self.at_most);
         self.written.extend_from_slice(&bytes[..taken]);
         self.writes.push(taken);

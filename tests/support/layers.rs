@@ -1,4 +1,4 @@
-//! Requests through a layer to a handler that echoes.
+//! Requests through a layer to an echo handler.
 
 use core::convert::Infallible;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
 
 pub const BAD: &[u8] = b"{\"a\": \"\xED\xA0\x80\"}";
 
-/// What a client gets of a service that echoes, and how often the handler ran.
+/// The response of an echo service, and how often its handler ran.
 pub struct Seen {
     pub status: StatusCode,
     pub headers: HeaderMap,
@@ -32,7 +32,7 @@ pub fn post(fields: &[(&str, &str)]) -> http::request::Builder {
     fields.iter().fold(Request::post("/"), |request, (name, value)| request.header(*name, *value))
 }
 
-/// Sends a request through the layer to a handler that answers with the body and the header fields that it got.
+/// Sends a request through the layer to a handler that returns the body and the header fields of the request.
 pub async fn through<B>(layer: &ValidateUtf8RequestLayer, request: Request<B>) -> Seen
 where
     B: Body<Data = Bytes> + 'static,

@@ -1,4 +1,4 @@
-"""Messages and bodies with what Python's own decoders make of them, one JSON object a line."""
+"""Prints random messages and bodies with the output of Python's own decoders, one JSON object per line."""
 
 import base64, email, email.policy, io, json, quopri, random
 from email.header import Header
@@ -64,7 +64,7 @@ def message(depth):
 
 
 def leaves(part, path, is_message):
-    """The text parts and their IMAP numbers."""
+    """Yields the text parts with their IMAP numbers."""
     if part.get_content_maintype() == "multipart":
         for number, child in enumerate(part.get_payload(), 1):
             yield from leaves(child, path + [number], False)
@@ -102,12 +102,12 @@ for _ in range(MESSAGES):
     parts = [verdict(path, part) for path, part in leaves(parsed, [], True)]
     print(json.dumps({"message": bytes_of.hex(), "parts": parts}))
 
-# The module's C helper keeps white space at the end of lines, which rule 3 of RFC 2045 takes away.
+# The C helper of the module keeps white space at the end of lines. Rule 3 of RFC 2045 removes it.
 quopri.a2b_qp = None
 for _ in range(BODIES):
     parts = ["=", "=C3=A9", "=c3=\n=a9", "= \t\n", "text", "0", "x \n", "\t", "\n", "\u00e9"]
     body = "".join(rng.choice(parts) for _ in range(rng.randrange(12)))+ "x\n"
-    # One `=` of two is lost in Python.
+    # Python drops one `=` of two.
     while "==" in body:
         body = body.replace("==", "=")
     decoded = io.BytesIO()

@@ -1,4 +1,4 @@
-//! What the integration tests share: ways to cut input, the naive oracle, the published suites.
+//! Shared by the integration tests: partitions of input, the naive oracle, the published suites.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 #[cfg(feature = "http")]
@@ -21,7 +21,7 @@ pub mod server;
 
 use utf8_codec::{Ascii, ErrorPolicy};
 
-/// Calls `check` with every way of cutting `input` into non-empty chunks: 2^(n-1) of them.
+/// Calls `check` with every partition of `input` into non-empty chunks: 2^(n-1) of them.
 pub fn every_partition(input: &[u8], mut check: impl FnMut(&[&[u8]])) {
     assert!(input.len() <= 12, "{} bytes have too many partitions: sample them", input.len());
     let mut chunks = Vec::new();
@@ -38,8 +38,8 @@ pub fn every_partition(input: &[u8], mut check: impl FnMut(&[&[u8]])) {
     }
 }
 
-/// Ways of cutting a longer input: whole, byte by byte, at every single place, and `random` ways with empty chunks
-/// among them.
+/// Partitions of a longer input: whole, byte by byte, in two chunks at every position, and `random` ones that may have
+/// empty chunks.
 pub fn some_partitions(input: &[u8], random: usize, mut check: impl FnMut(&[&[u8]])) {
     check(&[input]);
     check(&input.chunks(1).collect::<Vec<_>>());
@@ -59,7 +59,7 @@ pub fn some_partitions(input: &[u8], random: usize, mut check: impl FnMut(&[&[u8
     }
 }
 
-/// Every error policy, some of them twice.
+/// Every error policy, those with a parameter more than once.
 pub fn policies() -> [ErrorPolicy; 8] {
     [
         ErrorPolicy::Strict,
@@ -73,7 +73,7 @@ pub fn policies() -> [ErrorPolicy; 8] {
     ]
 }
 
-/// A seeded generator (splitmix64), so that a failure can be repeated.
+/// A seeded generator (splitmix64), so that failures are reproducible.
 pub struct Rng(u64);
 
 impl Rng {
@@ -89,13 +89,12 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, which is not 0.
+    /// A number below `bound`, which must not be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
-    /// Bytes that are often nearly UTF-8: whole characters of every length, their prefixes, and stray bytes of
-    /// every class.
+    /// Bytes that are mostly UTF-8: whole characters of every length, their prefixes, and stray bytes of every class.
     pub fn dirty_text(&mut self, len: usize) -> Vec<u8> {
         const PARTS: &[&[u8]] = &[
             b"a",
@@ -124,7 +123,7 @@ impl Rng {
         let mut out = Vec::new();
         while out.len() < len {
             let part = PARTS[self.below(PARTS.len())];
-            // Good text is the commoner case.
+            // Well-formed text is the common case.
             if core::str::from_utf8(part).is_ok() || self.below(3) == 0 {
                 out.extend_from_slice(part);
             }

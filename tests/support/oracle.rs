@@ -1,8 +1,9 @@
-//! The naive oracle: RFC 3629 §4 read aloud. Slow, short, and written without a look at the crate.
+//! The naive oracle: a literal implementation of RFC 3629 §4. It is slow and short, and shares no code with the crate.
 
 use utf8_codec::ErrorKind;
 
-/// The end of the sequence that `input` (not empty) starts with: how many bytes it has, and what is wrong with it.
+/// The length of the sequence at the start of `input`, which is not empty, and the kind of its error, if it is
+/// ill-formed.
 fn sequence(input: &[u8]) -> (usize, Option<ErrorKind>) {
     use ErrorKind::*;
     let (len, low, high, below, above) = match input[0] {
@@ -31,7 +32,7 @@ fn sequence(input: &[u8]) -> (usize, Option<ErrorKind>) {
     (len, None)
 }
 
-/// Every ill-formed maximal subpart of a whole stream as (offset, kind, length), and the good text between them.
+/// Every ill-formed maximal subpart of a whole stream as (offset, kind, length), and the well-formed text between them.
 pub fn decode(input: &[u8]) -> (String, Vec<(u64, ErrorKind, u8)>) {
     let (mut text, mut errors, mut at) = (Vec::new(), Vec::new(), 0);
     while at < input.len() {

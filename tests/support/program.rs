@@ -1,4 +1,4 @@
-//! The program as a shell runs it, and a directory to run it in.
+//! Runs the program as a shell does, and makes temporary directories for it.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs;
@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A directory of its own, removed with what is in it.
+/// A temporary directory, removed with its content on drop.
 pub struct Directory(PathBuf);
 
 impl Directory {
@@ -26,7 +26,7 @@ impl Directory {
         self.0.join(name)
     }
 
-    /// Writes a file, and the directories above it.
+    /// Writes a file, and creates its parent directories.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
@@ -38,7 +38,7 @@ impl Directory {
         fs::read(self.path(name)).expect("a file")
     }
 
-    /// The names in it, sorted.
+    /// The names in the directory, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("its directory");
         let name = |entry: std::io::Result<fs::DirEntry>| {
@@ -58,14 +58,14 @@ impl Drop for Directory {
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_utf8-codec");
 
-/// The program with these arguments. What the environment of the tests says about colors and logs is not passed on.
+/// The program with these arguments. It does not inherit the variables for colors and logs.
 pub fn program(args: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(args).env_remove("RUST_LOG").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
     command
 }
 
-/// Runs a command to its end.
+/// Runs a command with this standard input, and waits for it.
 pub fn run(command: &mut Command, stdin: &[u8]) -> Output {
     let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
     let mut child = child.expect("the program starts");
@@ -73,7 +73,7 @@ pub fn run(command: &mut Command, stdin: &[u8]) -> Output {
     let stdin = stdin.to_vec();
     let writer = std::thread::spawn(move || pipe.write_all(&stdin));
     let output = child.wait_with_output().expect("the program ends");
-    // It does not read on after an error.
+    // After an error the program does not read the rest of its input.
     let _ = writer.join().expect("no panic");
     output
 }

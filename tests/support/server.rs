@@ -1,4 +1,4 @@
-//! `proxy` and `serve` as a socket sees them: their start, their answers, their end.
+//! Runs `proxy` and `serve`, and talks to them over sockets.
 
 use core::time::Duration;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -19,7 +19,7 @@ pub struct Server {
 
 enum Stderr {
     Collected(JoinHandle<String>),
-    /// The pipe is open, and nobody reads from it.
+    /// An open pipe that is not read.
     Unread(ChildStderr),
 }
 
@@ -29,7 +29,7 @@ impl Server {
         Self::start_command(program(args))
     }
 
-    /// [`start`](Self::start), for a command with an environment of its own.
+    /// [`start`](Self::start), for a prepared command.
     pub fn start_command(command: Command) -> Self {
         Self::launch(command, |mut stderr| {
             Stderr::Collected(thread::spawn(move || {
@@ -40,7 +40,7 @@ impl Server {
         })
     }
 
-    /// [`start`](Self::start), with a pipe for stderr that nobody reads.
+    /// [`start`](Self::start), with a pipe for stderr that is not read.
     pub fn start_unread(args: &[&str]) -> Self {
         Self::launch(program(args), Stderr::Unread)
     }
@@ -67,12 +67,12 @@ impl Server {
         client
     }
 
-    /// What it answers to these writes and a half-close.
+    /// Returns the response to these writes and a half-close.
     pub fn ask(&self, chunks: &[&[u8]]) -> String {
         read_all(&mut self.tell(chunks))
     }
 
-    /// What it answers before it resets the connection.
+    /// Returns the response to these writes that arrives before the connection is reset.
     pub fn ask_and_be_reset(&self, chunks: &[&[u8]]) -> String {
         read_to_reset(&mut self.tell(chunks))
     }
@@ -92,7 +92,7 @@ impl Server {
         assert!(status.unwrap().success());
     }
 
-    /// Waits for its end, at most 20 seconds: the exit status and the log.
+    /// Waits at most 20 seconds for the program to end. Returns its exit status and its log.
     pub fn wait(mut self) -> (ExitStatus, Vec<Value>) {
         let status = self.wait_for_exit();
         let stderr = core::mem::replace(&mut self.stderr, Stderr::Collected(thread::spawn(String::new)));
@@ -108,7 +108,7 @@ impl Server {
         (status, log.lines().map(line).collect())
     }
 
-    /// Waits at most 20 seconds for its end.
+    /// Waits at most 20 seconds for the program to end.
     pub fn wait_for_exit(&mut self) -> ExitStatus {
         for _ in 0..2_000 {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -119,7 +119,7 @@ impl Server {
         panic!("the program does not end");
     }
 
-    /// Ends it with SIGTERM: the reports of ill-formed bytes.
+    /// Stops the program with SIGTERM. Returns its reports of ill-formed bytes.
     pub fn reports(self) -> Vec<Value> {
         self.signal("TERM");
         let (status, log) = self.wait();
@@ -137,11 +137,11 @@ impl Drop for Server {
 
 pub fn read_all(client: &mut TcpStream) -> String {
     let mut answer = Vec::new();
-    client.read_to_end(&mut answer).expect("an end in order, in time");
+    client.read_to_end(&mut answer).expect("the end of the stream, without a reset or timeout");
     String::from_utf8(answer).unwrap()
 }
 
-/// What comes before a reset.
+/// Reads until the connection is reset.
 pub fn read_to_reset(client: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     let end = client.read_to_end(&mut answer).expect_err("a reset, not an end in order");
@@ -153,7 +153,7 @@ pub fn read_line(client: &mut TcpStream) -> String {
     let mut line = Vec::new();
     while line.last() != Some(&b'\n') {
         let mut byte = [0];
-        client.read_exact(&mut byte).expect("a line, in time");
+        client.read_exact(&mut byte).expect("a line before the timeout");
         line.push(byte[0]);
     }
     String::from_utf8(line).unwrap()

@@ -1,4 +1,4 @@
-"""Talks to a filter as a mailer does: `smtp_client.py PORT`. It asserts what the filter promises."""
+"""Sends mail through the filter, as a mail server does, and checks the replies: `smtp_client.py PORT`."""
 
 import base64, re, smtplib, sys
 from email.message import Message
@@ -16,7 +16,7 @@ def text(encoding, bytes):
 
 
 def mail(hidden):
-    """Two good texts around one in base64, in a multipart of a multipart."""
+    """A multipart in a multipart: a text part in base64 between two well-formed text parts."""
     inner = Message()
     inner["Content-Type"] = "multipart/alternative; boundary=inner"
     inner.set_payload([text("8bit", ".\n..\ncaf\u00e9\n".encode()), text("base64", b"0123456789" * 12 + hidden)])
@@ -28,7 +28,7 @@ def mail(hidden):
 
 
 good, bad = mail("\ud7ff".encode()), mail(b"\xed\xa0\x80")
-# 120 bytes are 160 symbols, which stand in three lines: 76 + CRLF + 76 + CRLF + 8.
+# 120 bytes are 160 symbols in three lines: 76 + CRLF + 76 + CRLF + 8.
 offset = bad.index(base64.b64encode(b"0123456789")[:8]) + 160 + 4
 
 for client in (smtplib.LMTP("127.0.0.1", PORT), smtplib.SMTP("127.0.0.1", PORT)):
