@@ -1,7 +1,7 @@
 //! Where characters begin: UTF-8 synchronises itself (RFC 3629 §1), so the boundary next to any place is found by
 //! looking at three bytes, whatever came before.
 
-use crate::encoding::{State, UTF_8, is_continuation};
+use crate::encoding::{Sequence, UTF_8, is_continuation};
 
 /// Bytes of a character that do not start it: three at most.
 const MAX_CONTINUATIONS: usize = 3;
@@ -50,7 +50,7 @@ pub fn ceil_boundary(bytes: &[u8], index: usize) -> usize {
 pub fn unfinished_len(bytes: &[u8]) -> usize {
     let start = floor_boundary(bytes, bytes.len().saturating_sub(1));
     let last = &bytes[start..];
-    if UTF_8.state_after(last) == State::BOUNDARY { 0 } else { last.len() }
+    if UTF_8.sequence(last) == Sequence::Unfinished { last.len() } else { 0 }
 }
 
 /// The longest beginning of `text` that is at most `max` bytes long and ends between characters.

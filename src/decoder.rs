@@ -1,9 +1,13 @@
 //! The resumable machine. Facts only: no policy, no allocation, no I/O.
 
+mod sequence;
+
 use core::iter::FusedIterator;
 
-use crate::error::{ErrorKind, Utf8Error};
-use crate::scan::{self, End, Fault, Last, Scan, Seam, Subpart};
+use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at};
+
+use crate::error::Utf8Error;
+use crate::kernels::{self, Boundary, End, ScanState};
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) that takes a stream in chunks of any size.
 ///
@@ -35,7 +39,7 @@ use crate::scan::{self, End, Fault, Last, Scan, Seam, Subpart};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Utf8Decoder {
     offset: u64,
-    last: Last,
+    state: ScanState,
 }
 
 const _: () = assert!(size_of::<Utf8Decoder>() <= 16);
@@ -60,14 +64,14 @@ impl Utf8Decoder {
     /// A decoder between characters, `offset` bytes into a stream: what went before is not its business. After
     /// byte 2^64 - 1, which no stream reaches that was counted from 0, offsets start again at 0.
     pub const fn at(offset: u64) -> Self {
-        Self { offset, last: Last::NONE }
+        Self { offset, state: ScanState::START }
     }
 
     /// Goes to a place between characters. What it learned about the stream for the sake of speed it keeps.
     #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
     #[inline]
     pub(crate) fn seek(&mut self, offset: u64) {
-        *self = Self { offset, last: self.last.between() };
+        *self = Self { offset, state: self.state.without_carry() };
     }
 
     /// Takes the next chunk and lends its pieces.
@@ -77,7 +81,7 @@ impl Utf8Decoder {
     #[inline]
     #[must_use = "the chunk is only taken as the pieces are"]
     pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> Pieces<'d, 'c> {
-        Pieces { decoder: self, rest: chunk, fault: None, rejected: Subpart::NONE }
+        Pieces { decoder: self, rest: chunk, ill_formed: None, rejected: Subpart::NONE }
     }
 
     /// Takes the next chunk without lending its text: [`feed`](Self::feed) for callers who only want the verdict.
@@ -88,21 +92,21 @@ impl Utf8Decoder {
     /// call goes on there: `&chunk[(decoder.offset() - offset_before) as usize..]`.
     #[inline]
     pub fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
-        match scan::take(&mut self.last, chunk) {
+        match kernels::validate(&mut self.state, chunk) {
             Ok(()) => {
                 self.offset = self.offset.wrapping_add(chunk.len() as u64);
                 Ok(())
             }
-            Err(flaw) => self.refuse(chunk, flaw),
+            Err(index) => self.reject(chunk, index.get()),
         }
     }
 
     #[cold]
-    fn refuse(&mut self, chunk: &[u8], flaw: usize) -> Result<(), Utf8Error> {
-        let (taken, fault) = scan::refuse(self.last, chunk, flaw);
+    fn reject(&mut self, chunk: &[u8], index: usize) -> Result<(), Utf8Error> {
+        let (taken, ill_formed) = ill_formed_at(self.state, chunk, index);
         self.offset = self.offset.wrapping_add(taken as u64);
-        self.last = Last::NONE;
-        Err(self.error_ending_here(fault))
+        self.state = ScanState::START;
+        Err(self.error_ending_here(ill_formed))
     }
 
     /// Ends the stream. The decoder is then as new, but for its [`offset`](Self::offset), which goes on counting:
@@ -112,11 +116,10 @@ impl Utf8Decoder {
     ///
     /// [`ErrorKind::Truncated`] if the stream ended inside a sequence; exactly once, a second call finds nothing.
     pub fn finish(&mut self) -> Result<(), Utf8Error> {
-        let last = core::mem::take(&mut self.last);
-        if last.is_boundary() {
-            return Ok(());
+        match core::mem::take(&mut self.state).pending() {
+            [] => Ok(()),
+            pending => Err(self.error_ending_here(IllFormed::truncated(pending))),
         }
-        Err(self.error_ending_here(Fault { kind: ErrorKind::Truncated, bytes: Subpart::of(last.pending()) }))
     }
 
     /// Bytes taken so far, the [`pending`](Self::pending) ones included.
@@ -128,17 +131,17 @@ impl Utf8Decoder {
     /// Where the text that is known to be good ends: [`offset`](Self::offset) without the pending bytes.
     #[inline]
     pub const fn valid_up_to(&self) -> u64 {
-        self.offset.wrapping_sub(self.last.pending_len() as u64)
+        self.offset.wrapping_sub(self.state.pending_len() as u64)
     }
 
     /// The bytes of an unfinished sequence, `0..=3` of them, that wait for the next chunk.
     #[inline]
     pub fn pending(&self) -> &[u8] {
-        self.last.pending()
+        self.state.pending()
     }
 
-    /// The error for a fault whose last byte is the last one taken.
-    fn error_ending_here(&self, Fault { kind, bytes }: Fault) -> Utf8Error {
+    /// The error for a sequence whose last byte is the last one taken.
+    fn error_ending_here(&self, IllFormed { kind, bytes }: IllFormed) -> Utf8Error {
         Utf8Error::new(self.offset.wrapping_sub(u64::from(bytes.len())), kind, bytes.len())
     }
 }
@@ -148,8 +151,8 @@ impl Utf8Decoder {
 pub struct Pieces<'d, 'c> {
     decoder: &'d mut Utf8Decoder,
     rest: &'c [u8],
-    /// Found after the last text, not yet told.
-    fault: Option<Fault>,
+    /// Follows the text that was returned last.
+    ill_formed: Option<IllFormed>,
     rejected: Subpart,
 }
 
@@ -172,19 +175,21 @@ impl<'c> Pieces<'_, 'c> {
     pub(crate) fn restart(&mut self, decoder: Utf8Decoder, rest: &'c [u8]) {
         *self.decoder = decoder;
         self.rest = rest;
-        self.fault = None;
+        self.ill_formed = None;
     }
 
     /// Moves `taken` bytes from the chunk to the decoder.
-    fn take(&mut self, taken: usize, last: Last) {
+    fn take(&mut self, taken: usize, state: ScanState) {
         self.rest = &self.rest[taken..];
         self.decoder.offset = self.decoder.offset.wrapping_add(taken as u64);
-        self.decoder.last = last;
+        self.decoder.state = state;
     }
 
-    fn tell(&mut self, fault: Fault) -> Utf8Error {
-        self.rejected = fault.bytes;
-        self.decoder.error_ending_here(fault)
+    /// Moves `taken` bytes, the last ones of an ill-formed sequence.
+    fn reject(&mut self, taken: usize, ill_formed: IllFormed) -> Piece<'c> {
+        self.take(taken, ScanState::START);
+        self.rejected = ill_formed.bytes;
+        Piece::IllFormed(self.decoder.error_ending_here(ill_formed))
     }
 }
 
@@ -192,38 +197,35 @@ impl<'c> Iterator for Pieces<'_, 'c> {
     type Item = Piece<'c>;
 
     fn next(&mut self) -> Option<Piece<'c>> {
-        if let Some(fault) = self.fault.take() {
-            self.take(usize::from(fault.bytes.len()), Last::NONE);
-            return Some(Piece::IllFormed(self.tell(fault)));
+        if let Some(ill_formed) = self.ill_formed.take() {
+            return Some(self.reject(usize::from(ill_formed.bytes.len()), ill_formed));
         }
         if self.rest.is_empty() {
             return None;
         }
-        let Some(start) = self.decoder.last.boundary() else {
-            return match scan::finish_sequence(self.decoder.last, self.rest) {
-                Seam::Whole { taken, character } => {
-                    self.take(taken, Last::NONE);
+        let Some(start) = self.decoder.state.boundary() else {
+            return match continue_sequence(self.decoder.state, self.rest) {
+                Continued::Whole { taken, character } => {
+                    self.take(taken, ScanState::START);
                     Some(Piece::Seam(character))
                 }
-                Seam::Open(Scan { taken, end: End::Unfinished(last) }) => {
-                    self.take(taken, last);
+                Continued::IllFormed { taken, ill_formed } => Some(self.reject(taken, ill_formed)),
+                Continued::Unfinished(state) => {
+                    self.take(self.rest.len(), state);
                     None
-                }
-                Seam::Open(Scan { taken, end: End::IllFormed(fault) }) => {
-                    self.take(taken, Last::NONE);
-                    Some(Piece::IllFormed(self.tell(fault)))
                 }
             };
         };
-        let (text, end) = scan::prefix(start, self.rest);
+        let (text, end) = kernels::prefix(start, self.rest);
         match end {
-            End::Unfinished(last) => self.take(text.len() + usize::from(last.pending_len()), last),
-            End::IllFormed(fault) => {
-                self.take(text.len(), Last::NONE);
-                self.fault = Some(fault);
+            End::Unfinished(state) => self.take(self.rest.len(), state),
+            End::IllFormed => {
+                self.take(text.len(), ScanState::START);
+                let ill_formed = IllFormed::at_start_of(self.rest);
                 if text.is_empty() {
-                    return self.next();
+                    return Some(self.reject(usize::from(ill_formed.bytes.len()), ill_formed));
                 }
+                self.ill_formed = Some(ill_formed);
             }
         }
         (!text.is_empty()).then_some(Piece::Text(text))
@@ -247,17 +249,21 @@ impl FusedIterator for Pieces<'_, '_> {}
 /// ```
 #[inline]
 pub fn from_utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
-    scan::text(bytes).map_err(|flaw| first_error(bytes, flaw))
+    match kernels::text(bytes) {
+        Some(text) => Ok(text),
+        None => text_or_error(bytes),
+    }
 }
 
-/// The first error in bytes that become ill-formed at the flaw, or end unfinished where it is their length.
-#[cold]
-fn first_error(bytes: &[u8], flaw: usize) -> Utf8Error {
-    let (end, Fault { kind, bytes }) = if flaw < bytes.len() {
-        scan::refuse(Last::NONE, bytes, flaw)
-    } else {
-        let last = Last::NONE.after(bytes);
-        (flaw, Fault { kind: ErrorKind::Truncated, bytes: Subpart::of(last.pending()) })
-    };
-    Utf8Error::new((end - usize::from(bytes.len())) as u64, kind, bytes.len())
+/// [`from_utf8`] for fewer than 4 bytes, or where there is an error.
+#[inline(never)]
+fn text_or_error(bytes: &[u8]) -> Result<&str, Utf8Error> {
+    let (text, _) = kernels::prefix(Boundary::START, bytes);
+    match &bytes[text.len()..] {
+        [] => Ok(text),
+        rest => {
+            let IllFormed { kind, bytes } = IllFormed::at_start_of(rest);
+            Err(Utf8Error::new(text.len() as u64, kind, bytes.len()))
+        }
+    }
 }

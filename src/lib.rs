@@ -113,6 +113,8 @@ pub mod http;
 #[cfg(any(feature = "io", feature = "futures-io"))]
 #[cfg_attr(docsrs, doc(cfg(any(feature = "io", feature = "futures-io"))))]
 pub mod io;
+#[allow(unsafe_code)]
+mod kernels;
 pub mod locate;
 #[cfg(feature = "mime")]
 #[cfg_attr(docsrs, doc(cfg(feature = "mime")))]
@@ -123,8 +125,6 @@ mod policy;
 #[cfg(feature = "proxy")]
 #[cfg_attr(docsrs, doc(cfg(feature = "proxy")))]
 pub mod proxy;
-#[allow(unsafe_code)]
-mod scan;
 #[cfg(feature = "stream")]
 #[cfg_attr(docsrs, doc(cfg(feature = "stream")))]
 pub mod stream;
@@ -143,10 +143,10 @@ pub mod validator;
 pub use bytestring::ByteString;
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
 pub use error::{ErrorKind, Utf8Error};
-pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]
-pub use scan::Kernel;
+pub use kernels::Kernel;
+pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr};
 pub use subset::Subset;
 #[cfg(feature = "alloc")]
 pub use text::from_utf8_lossy;

@@ -11,7 +11,7 @@ use super::error::CodecError;
 use super::line_reader::LineReader;
 use super::lines::Utf8LinesCodec;
 use crate::chunks::text_of;
-use crate::scan::places::Places;
+use crate::kernels::Positions;
 use crate::text::Counters;
 
 /// A codec for lines of text whose item is every complete line that the read buffer holds, by
@@ -195,7 +195,7 @@ impl Lines {
 
     /// The lines without their terminators.
     pub fn iter(&self) -> LinesIter<'_> {
-        LinesIter { text: &self.text, start: 0, ends: Ends::of(self.ending), places: Places::NONE }
+        LinesIter { text: &self.text, start: 0, ends: Ends::of(self.ending), positions: Positions::START }
     }
 
     /// The lines with their terminators. A line that was repaired, or that ended the stream, has none.
@@ -221,7 +221,7 @@ pub struct LinesIter<'l> {
     start: usize,
     ends: Ends,
     /// Positions of the last byte of a terminator, except under `Ends::Any`.
-    places: Places,
+    positions: Positions,
 }
 
 /// What the iterator looks for.
@@ -257,7 +257,7 @@ impl<'l> LinesIter<'l> {
     fn up_to(&mut self, byte: u8, is_whole: impl Fn(&[u8]) -> bool) -> Option<&'l [u8]> {
         let bytes = self.text.as_bytes();
         loop {
-            let at = self.places.next(bytes, byte)?;
+            let at = self.positions.next(bytes, byte)?;
             let line = bytes.get(self.start..at)?;
             if is_whole(line) {
                 self.start = at + 1;

@@ -3,7 +3,7 @@
 //! The rows speak of code *units*: where an encoding writes surrogates (CESU-8, Modified UTF-8, WTF-8), half of a pair is a
 //! unit of three bytes here, and the pair is joined where UTF-16 joins it too.
 
-use super::grammar::{Machine, State, Step, TAIL, refuse_lead, refuse_second, row};
+use super::grammar::{Machine, TAIL, refuse_lead, refuse_second, row};
 use crate::error::ErrorKind;
 
 /// RFC 2279 §2 and ISO/IEC 10646-1 Annex R, Table 4: one to six bytes, up to 7FFFFFFF, the shortest form only, no
@@ -144,48 +144,6 @@ pub(crate) static WTF_8: Machine = Machine::compile(
 
 /// The second half of a pair, as three bytes: what has to follow the first half.
 pub(crate) static LOW_SURROGATE: Machine = Machine::compile(&[row((0xED, 0xED), (0xB0, 0xBF), 3)], &[]);
-
-/// What bytes start with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unit {
-    /// A whole sequence of `len` bytes.
-    Whole { value: u32, len: usize },
-    /// An ill-formed maximal subpart.
-    IllFormed { kind: ErrorKind, len: usize },
-    /// All of them are the start of a sequence.
-    Unfinished,
-}
-
-impl Machine {
-    /// Walks the sequence that `bytes` start with.
-    #[inline]
-    pub(crate) fn unit(&self, bytes: &[u8]) -> Unit {
-        let mut state = State::BOUNDARY;
-        for (seen, &byte) in bytes.iter().enumerate() {
-            match self.step(state, byte) {
-                Step::To(State::BOUNDARY) => {
-                    return Unit::Whole { value: value(&bytes[..=seen]), len: seen + 1 };
-                }
-                Step::To(next) => state = next,
-                Step::Refused(kind) => return Unit::IllFormed { kind, len: seen.max(1) },
-            }
-        }
-        Unit::Unfinished
-    }
-}
-
-/// The value of a whole sequence (Annex R, Table 5): the free bits of its bytes, after each other.
-#[inline]
-fn value(sequence: &[u8]) -> u32 {
-    match *sequence {
-        [byte] => u32::from(byte),
-        [lead, ref tail @ ..] => {
-            let free = 0x7F_u8 >> sequence.len();
-            tail.iter().fold(u32::from(lead & free), |value, &byte| value << 6 | u32::from(byte & 0x3F))
-        }
-        [] => 0,
-    }
-}
 
 /// Writes a value in its shortest sequence (Annex R, Table 4), up to 7FFFFFFF: how many bytes it has.
 #[inline]

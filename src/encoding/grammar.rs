@@ -165,12 +165,55 @@ impl Machine {
         if next < REFUSED { Some(next) } else { None }
     }
 
-    /// The state that unfinished bytes led to.
+    /// Walks the sequence that `bytes` start with. This is the only place where a sequence is walked to find out what
+    /// it is.
+    #[inline]
+    pub(crate) fn sequence(&self, bytes: &[u8]) -> Sequence {
+        let mut state = State::BOUNDARY;
+        for (seen, &byte) in bytes.iter().enumerate() {
+            match self.step(state, byte) {
+                Step::To(State::BOUNDARY) => {
+                    return Sequence::Whole { value: value(&bytes[..=seen]), len: seen + 1 };
+                }
+                Step::To(next) => state = next,
+                // A byte that is refused as a lead is the sequence; any other is not part of it.
+                Step::Refused(kind) => return Sequence::IllFormed { kind, len: seen.max(1) },
+            }
+        }
+        Sequence::Unfinished
+    }
+
+    /// The state after the start of a sequence.
+    #[cfg(test)]
     pub(crate) fn state_after(&self, unfinished: &[u8]) -> State {
         unfinished.iter().fold(State::BOUNDARY, |state, &byte| match self.step(state, byte) {
             Step::To(next) => next,
-            Step::Refused(_) => State::BOUNDARY,
+            Step::Refused(_) => panic!("{unfinished:02X?} is not the start of a sequence"),
         })
+    }
+}
+
+/// What bytes start with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sequence {
+    /// A well-formed sequence of `len` bytes.
+    Whole { value: u32, len: usize },
+    /// An ill-formed maximal subpart (Unicode D93b) of `len` bytes.
+    IllFormed { kind: ErrorKind, len: usize },
+    /// All bytes, which may be none, are the start of a sequence.
+    Unfinished,
+}
+
+/// The value of a whole sequence: the free bits of its bytes (RFC 3629 §3; ISO/IEC 10646-1 Annex R, Table 5).
+#[inline]
+fn value(sequence: &[u8]) -> u32 {
+    match *sequence {
+        [byte] => u32::from(byte),
+        [lead, ref tail @ ..] => {
+            let free = 0x7F_u8 >> sequence.len();
+            tail.iter().fold(u32::from(lead & free), |value, &byte| value << 6 | u32::from(byte & 0x3F))
+        }
+        [] => 0,
     }
 }
 

@@ -14,7 +14,9 @@ mod grammar;
 pub(crate) mod names;
 mod windows_1252;
 
-pub(crate) use grammar::{Machine, State, Step, UTF_8, is_continuation};
+pub(crate) use grammar::{Machine, Sequence, UTF_8, is_continuation};
+#[cfg(test)]
+pub(crate) use grammar::{State, Step};
 #[cfg(feature = "transcode")]
 pub use names::{Encoding, UnknownEncoding};
 pub(crate) use windows_1252::windows_1252;

@@ -55,7 +55,7 @@ use core::ops::AddAssign;
 pub use index::LineIndex;
 pub use newlines::Newlines;
 
-use crate::scan::count;
+use crate::kernels::count;
 
 /// Where a byte of a text is. Everything counts from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

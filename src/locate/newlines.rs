@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use crate::scan::count;
+use crate::kernels::count;
 
 /// What ends a line. Wherever the text is cut, CR LF is one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -11,7 +11,7 @@ use alloc::string::String;
 use super::decoder::{TextDecoder, VALIDATED_FOR_SUBSET};
 use super::pieces::{TextPiece, repair};
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
-use crate::encoding::{State, Step, UTF_8};
+use crate::encoding::{Sequence, UTF_8};
 use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{Policies, ShortStr};
 
@@ -247,17 +247,12 @@ fn one_by_one(
 /// it is ill-formed.
 #[inline]
 fn first_sequence(bytes: &[u8; 4]) -> (usize, Option<ErrorKind>) {
-    let mut state = State::BOUNDARY;
-    for (len, &byte) in bytes.iter().enumerate() {
-        match UTF_8.step(state, byte) {
-            Step::To(State::BOUNDARY) => return (len + 1, None),
-            Step::To(next) => state = next,
-            // A byte that is rejected as a lead is itself the subpart; any other is not part of it.
-            Step::Refused(kind) => return (len.max(1), Some(kind)),
-        }
+    match UTF_8.sequence(bytes) {
+        Sequence::Whole { len, .. } => (len, None),
+        Sequence::IllFormed { kind, len } => (len, Some(kind)),
+        // Not reached: no sequence is longer.
+        Sequence::Unfinished => (bytes.len(), None),
     }
-    // Not reached: no sequence is longer.
-    (bytes.len(), None)
 }
 
 /// Bytes of text that are collected before they are appended, so that a few bytes cost a few moves.

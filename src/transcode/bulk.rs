@@ -6,7 +6,7 @@
 use super::source::{Item, Source};
 use super::target::Target;
 use crate::encoding::Encoding;
-use crate::scan::{self, utf16};
+use crate::kernels::{self, utf16};
 
 /// Bytes that are validated at a time and then read again: they stay in the first-level cache.
 const BLOCK: usize = 4 * 1024;
@@ -29,7 +29,7 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let mut done = 0;
     while done < src.len().min(dst.len()) {
         let end = src.len().min(dst.len()).min(done + BLOCK);
-        let (text, _) = scan::prefix(scan::Boundary::START, &src[done..end]);
+        let (text, _) = kernels::prefix(kernels::Boundary::START, &src[done..end]);
         dst[done..done + text.len()].copy_from_slice(text.as_bytes());
         done += text.len();
         if done + 3 < end || text.is_empty() {

@@ -7,10 +7,10 @@
 use super::switches::Switches;
 use crate::encoding::Encoding;
 use crate::encoding::dialects::{
-    CESU_8, LENIENT_MODIFIED_UTF_8, LOW_SURROGATE, MODIFIED_UTF_8, UCS_4, UCS_4_AND_SURROGATES, Unit, WTF_8,
+    CESU_8, LENIENT_MODIFIED_UTF_8, LOW_SURROGATE, MODIFIED_UTF_8, UCS_4, UCS_4_AND_SURROGATES, WTF_8,
 };
 use crate::encoding::windows_1252;
-use crate::encoding::{Machine, UTF_8};
+use crate::encoding::{Machine, Sequence, UTF_8};
 use crate::error::ErrorKind;
 
 /// Bytes of the longest unfinished sequence: in UTF-32 a high surrogate, which a low one may join, and three more.
@@ -170,9 +170,9 @@ impl Source {
     #[inline]
     fn unit(&self, bytes: &[u8]) -> Item {
         match self.units {
-            Units::Bytes(machine) => machine.unit(bytes).into(),
-            Units::Utf8b => match UTF_8.unit(bytes) {
-                Unit::IllFormed { .. } => Item::CodePoint { value: 0xDC00 | u32::from(bytes[0]), len: 1 },
+            Units::Bytes(machine) => machine.sequence(bytes).into(),
+            Units::Utf8b => match UTF_8.sequence(bytes) {
+                Sequence::IllFormed { .. } => Item::CodePoint { value: 0xDC00 | u32::from(bytes[0]), len: 1 },
                 unit => unit.into(),
             },
             Units::Utf16 { big_endian } => match *bytes {
@@ -203,7 +203,7 @@ impl Source {
         }
         let never = Item::IllFormed { kind: ErrorKind::UnpairedSurrogate, len: 0 };
         match self.units {
-            Units::Bytes(_) => LOW_SURROGATE.unit(bytes).into(),
+            Units::Bytes(_) => LOW_SURROGATE.sequence(bytes).into(),
             _ => match self.unit(bytes) {
                 Item::CodePoint { value, .. } if !is_low(value) => never,
                 item => item,
@@ -212,13 +212,13 @@ impl Source {
     }
 }
 
-impl From<Unit> for Item {
+impl From<Sequence> for Item {
     #[inline]
-    fn from(unit: Unit) -> Self {
-        match unit {
-            Unit::Whole { value, len } => Self::CodePoint { value, len },
-            Unit::IllFormed { kind, len } => Self::IllFormed { kind, len },
-            Unit::Unfinished => Self::Unfinished,
+    fn from(sequence: Sequence) -> Self {
+        match sequence {
+            Sequence::Whole { value, len } => Self::CodePoint { value, len },
+            Sequence::IllFormed { kind, len } => Self::IllFormed { kind, len },
+            Sequence::Unfinished => Self::Unfinished,
         }
     }
 }

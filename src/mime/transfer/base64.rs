@@ -13,7 +13,7 @@
 use super::block::Block;
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
-use crate::scan::base64::{decode_groups, symbol};
+use crate::kernels::base64::{decode_groups, symbol};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

@@ -1,0 +1,235 @@
+//! NEON, which every 64-bit ARM has.
+//!
+//! The [formula](crate::kernels::formula) as it stands. The table lookup returns 0 for an index above 63: that is for bytes
+//! that are no leads, where `s1` masks the result.
+
+use core::arch::aarch64::*;
+
+use crate::kernels::arch::vector::{self, Vector};
+use crate::kernels::formula::{SECOND, SECOND_IN_BMP};
+use crate::kernels::functions::Index;
+use crate::kernels::state::{Carry, ScanState};
+#[cfg(test)]
+use crate::kernels::tests::lanes;
+
+/// [`Validate`](crate::kernels::functions::Validate).
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - The chunk has 4 bytes or more.
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::validate::<Neon>(state, chunk) }
+}
+
+/// [`IsText`](crate::kernels::functions::IsText).
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - There are 4 bytes or more.
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::is_text::<Neon>(bytes) }
+}
+
+/// [`vector::validate_large`], out of line.
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - The chunk is longer than a vector.
+#[target_feature(enable = "neon")]
+#[inline(never)]
+unsafe fn validate_large(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::validate_large::<Neon>(state, chunk) }
+}
+
+/// [`vector::find`], out of line.
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - The range is one that [`vector::find`] allows.
+#[target_feature(enable = "neon")]
+#[cold]
+#[inline(never)]
+unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
+    // SAFETY: the features are enabled here; the range is the caller's promise.
+    unsafe { vector::find::<Neon>(chunk, at, end) }
+}
+
+/// Compares every lane of the vectors with the statement of their formula.
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[cfg(test)]
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
+    // SAFETY: the features are enabled here.
+    unsafe { lanes::check::<Neon>(pairs, lanes::by_due_bytes) }
+}
+
+/// The order for a table lookup that moves the last `n` bytes of a vector to its front starts at index `16 - n`. An index
+/// of `FF` reads as 0.
+#[rustfmt::skip]
+static LAST_TO_FRONT: [u8; 32] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+];
+
+#[derive(Clone, Copy)]
+struct Neon(uint8x16_t);
+
+impl Vector for Neon {
+    const LEN: usize = 16;
+    const GROUP: usize = 8;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: the caller promises NEON.
+        unsafe { Self(vdupq_n_u8(0)) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the caller promises NEON and the memory.
+        unsafe { Self(vld1q_u8(from)) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
+        let (all, len) = (chunk.len(), chunk.len() - at);
+        let start = chunk.as_ptr();
+        if all >= Self::LEN {
+            // SAFETY: the caller promises NEON. The last 16 bytes of the chunk are read, and 16 bytes of the table from
+            // `16 - len` on, which is 0 to 16.
+            return unsafe {
+                let order = vld1q_u8(LAST_TO_FRONT.as_ptr().add(Self::LEN - len));
+                Self(vqtbl1q_u8(vld1q_u8(start.add(all - Self::LEN)), order))
+            };
+        }
+        // The rest is the whole chunk, because the chunk is shorter than a vector: two loads that overlap.
+        let (front, back) = if all >= 8 {
+            // SAFETY: the chunk has 8 bytes or more.
+            let [front, back] = [0, all - 8].map(|at| unsafe { start.add(at).cast::<[u8; 8]>().read() });
+            (u64::from_le_bytes(front), u64::from_le_bytes(back).unbounded_shr(8 * (16 - all as u32)))
+        } else {
+            // SAFETY: the chunk has 4 bytes or more.
+            let [front, back] = [0, all - 4].map(|at| unsafe { start.add(at).cast::<[u8; 4]>().read() });
+            (u64::from(u32::from_le_bytes(front)) | u64::from(u32::from_le_bytes(back)) << (8 * (all - 4)), 0)
+        };
+        // SAFETY: the caller promises NEON.
+        unsafe { Self(vcombine_u8(vcreate_u8(front), vcreate_u8(back))) }
+    }
+
+    #[inline(always)]
+    fn shifted(self, before: Self) -> [Self; 3] {
+        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        unsafe {
+            [
+                Self(vextq_u8::<15>(before.0, self.0)),
+                Self(vextq_u8::<14>(before.0, self.0)),
+                Self(vextq_u8::<13>(before.0, self.0)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn shifted_after(self, carry: Carry) -> [Self; 3] {
+        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        self.shifted(Self(unsafe { vreinterpretq_u8_u32(vdupq_n_u32(carry.word())) }))
+    }
+
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        unsafe { Self(vorrq_u8(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    fn is_ascii(self) -> bool {
+        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        unsafe { vmaxvq_u8(self.0) < 0x80 }
+    }
+
+    #[inline(always)]
+    fn or_marks(self, Self(x): Self, [Self(p1), Self(p2), Self(p3)]: [Self; 3]) -> Self {
+        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        unsafe {
+            let s1 = vqsubq_u8(p1, vdupq_n_u8(0x40));
+            let s2 = vqsubq_u8(p2, vdupq_n_u8(0x60));
+            let s3 = vqsubq_u8(p3, vdupq_n_u8(0x70));
+            let due = vorrq_u8(vorrq_u8(s1, s2), s3);
+            let cont = vreinterpretq_u8_s8(vqaddq_s8(vreinterpretq_s8_u8(x), vdupq_n_s8(0x40)));
+            let second = vld1q_u8_x4(SECOND.0.as_ptr());
+            let w = vaddq_u8(x, vqtbl4q_u8(second, vsubq_u8(p1, vdupq_n_u8(0xC0))));
+            let marks = vorrq_u8(self.0, veorq_u8(due, cont));
+            Self(vorrq_u8(marks, vandq_u8(s1, w)))
+        }
+    }
+
+    #[inline(always)]
+    fn or_marks_in_bmp(self, Self(x): Self, [Self(p1), Self(p2)]: [Self; 2]) -> Self {
+        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        unsafe {
+            let s1 = vqsubq_u8(p1, vdupq_n_u8(0x40));
+            let s2 = vqsubq_u8(p2, vdupq_n_u8(0x60));
+            let cont = vreinterpretq_u8_s8(vqaddq_s8(vreinterpretq_s8_u8(x), vdupq_n_s8(0x40)));
+            let second = vld1q_u8_x4(SECOND_IN_BMP.0.as_ptr());
+            let w = vaddq_u8(x, vqtbl4q_u8(second, vsubq_u8(p1, vdupq_n_u8(0xC0))));
+            let marks = vorrq_u8(self.0, veorq_u8(vorrq_u8(s1, s2), cont));
+            Self(vorrq_u8(marks, vandq_u8(s1, w)))
+        }
+    }
+
+    #[inline(always)]
+    fn is_marked(self) -> bool {
+        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        unsafe { vmaxvq_u8(self.0) >= 0x80 }
+    }
+
+    #[inline(always)]
+    fn first_mark_before(self, len: usize) -> Option<usize> {
+        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        let nibbles = unsafe {
+            // Four bits for each byte.
+            let marked = vreinterpretq_u16_s8(vshrq_n_s8::<7>(vreinterpretq_s8_u8(self.0)));
+            vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(marked)))
+        };
+        let index = (nibbles.trailing_zeros() / 4) as usize;
+        (index < len).then_some(index)
+    }
+
+    #[cfg(test)]
+    #[inline(always)]
+    fn mark_bits(self) -> u64 {
+        let mut lanes = [0; 16];
+        // SAFETY: there is a `Neon` only where the CPU has NEON; the array has 16 bytes.
+        unsafe { vst1q_u8(lanes.as_mut_ptr(), self.0) };
+        lanes.iter().rev().fold(0, |bits, lane| bits << 1 | u64::from(lane >> 7))
+    }
+
+    #[inline(always)]
+    unsafe fn validate_large(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+        // SAFETY: the caller's promises.
+        unsafe { validate_large(state, chunk) }
+    }
+
+    #[inline(always)]
+    unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
+        // SAFETY: the caller's promises.
+        unsafe { find(chunk, at, end) }
+    }
+
+    #[inline(always)]
+    fn prefetch(_: *const u8) {}
+
+    #[inline(always)]
+    fn prefetch_far(_: *const u8) {}
+}

@@ -1,0 +1,44 @@
+//! The kernels by architecture: which ones there are, the best first, and the one that needs no detection.
+//!
+//! Targets without vector registers in their ABI (operating systems, firmware) have the portable kernel only. So has
+//! big-endian AArch64, where lanes are numbered from the other end.
+
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+mod aarch64;
+mod portable;
+#[cfg(any(
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "x86_64", target_feature = "sse2")
+))]
+pub(super) mod vector;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod x86_64;
+
+#[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
+use aarch64 as native;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+use x86_64 as native;
+
+#[cfg(not(any(
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "x86_64", target_feature = "sse2")
+)))]
+mod native {
+    use super::super::functions::Functions;
+
+    pub(in crate::kernels) static KERNELS: [&Functions; 0] = [];
+    pub(in crate::kernels) const KNOWN: Option<&Functions> = Some(&super::portable::PORTABLE);
+}
+
+#[cfg(all(
+    test,
+    any(
+        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+        all(target_arch = "x86_64", target_feature = "sse2")
+    )
+))]
+pub(super) use native::check_lanes;
+pub(super) use native::{KERNELS, KNOWN};
+pub(super) use portable::PORTABLE;
+#[cfg(feature = "transcode")]
+pub(super) use portable::utf16;

@@ -1,0 +1,22 @@
+//! The kernel that every target has.
+
+#[cfg(feature = "codec")]
+pub(super) mod positions;
+#[cfg(feature = "transcode")]
+pub(in crate::kernels) mod utf16;
+mod validation;
+
+use crate::kernels::functions::Functions;
+
+pub(in crate::kernels) static PORTABLE: Functions = Functions {
+    name: "portable",
+    is_supported: || true,
+    validate: validation::validate,
+    is_text: validation::is_text,
+    #[cfg(feature = "mime")]
+    decode_base64: None,
+    #[cfg(feature = "codec")]
+    find_all: positions::find_all,
+    #[cfg(feature = "transcode")]
+    utf16: None,
+};

@@ -1,0 +1,95 @@
+//! Every position of a byte: the loop over blocks that all kernels share, and a comparison of 8 bytes at a time.
+
+use crate::kernels::functions::{BLOCK, CAPACITY, Found};
+
+/// Bytes that are looked at in one call, if the positions have room.
+const STRETCH: usize = 4096;
+
+/// Positions that are written without a test of how many there are: most blocks have no more.
+const FEW: usize = 4;
+
+/// [`FindAll`](crate::kernels::functions::FindAll), and safe.
+pub(in crate::kernels) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
+    find_all_with(bytes, positions, |block| equal_bits(block, byte), write_positions)
+}
+
+/// The loop over blocks. `equal_bits` returns a bit for each byte of a block; `write` writes the positions that the bits
+/// stand for, counted from a start, and returns their number.
+#[inline(always)]
+pub(in crate::kernels) fn find_all_with(
+    bytes: &[u8],
+    positions: &mut [u16; CAPACITY],
+    equal_bits: impl Fn(&[u8; BLOCK]) -> u64,
+    mut write: impl FnMut(u64, u16, &mut [u16; BLOCK]) -> usize,
+) -> Found {
+    let mut count = 0;
+    let mut rest = bytes;
+    let mut start = 0;
+    while start < STRETCH
+        && let Some(room) = positions.get_mut(count..).and_then(|room| room.first_chunk_mut())
+    {
+        if let Some((block, after)) = rest.split_first_chunk() {
+            count += write(equal_bits(block), start as u16, room);
+            rest = after;
+            start += BLOCK;
+        } else {
+            let mut block = [0; BLOCK];
+            block[..rest.len()].copy_from_slice(rest);
+            count += write(equal_bits(&block) & ((1 << rest.len()) - 1), start as u16, room);
+            start += rest.len();
+            break;
+        }
+    }
+    Found { count, searched: start }
+}
+
+/// Writes the positions that bits stand for, counted from `start`, and returns their number.
+#[inline(always)]
+pub(in crate::kernels) fn write_positions(mut bits: u64, start: u16, room: &mut [u16; BLOCK]) -> usize {
+    let count = bits.count_ones() as usize;
+    let mut next = |position: &mut u16| {
+        *position = start + bits.trailing_zeros() as u16;
+        bits &= bits.wrapping_sub(1);
+    };
+    // A branch on the number of positions would be mispredicted. Those that are too many are overwritten later.
+    room[..FEW].iter_mut().for_each(&mut next);
+    if count > FEW {
+        room[FEW..count].iter_mut().for_each(next);
+    }
+    count
+}
+
+/// A bit for each byte of a block: whether it is this one.
+#[inline]
+pub(super) fn equal_bits(block: &[u8; BLOCK], byte: u8) -> u64 {
+    const LOW: u64 = u64::from_ne_bytes([0x7F; 8]);
+    let all = u64::from_ne_bytes([byte; 8]);
+    let (words, _) = block.as_chunks::<8>();
+    words.iter().rev().fold(0, |bits, word| {
+        let differs = u64::from_le_bytes(*word) ^ all;
+        // Bit 7 of each byte that is zero now, with no carry from one byte to the next.
+        let equal = !(((differs & LOW) + LOW) | differs | LOW);
+        // The 8 bits next to each other, the first one lowest.
+        bits << 8 | (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bit_is_set_for_each_equal_byte_and_for_no_other() {
+        let near = [0x00, 0x01, 0x0A, 0x0B, 0x7F, 0x80, 0x8A, 0xFE, 0xFF];
+        for byte in near {
+            for other in near {
+                for at in 0..BLOCK {
+                    let mut block = [other; BLOCK];
+                    block[at] = byte;
+                    let expected = if byte == other { u64::MAX } else { 1 << at };
+                    assert_eq!(equal_bits(&block, byte), expected, "{byte:02X} at {at} among {other:02X}");
+                }
+            }
+        }
+    }
+}

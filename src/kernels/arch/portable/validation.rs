@@ -1,0 +1,126 @@
+//! Validation on every target: words of ASCII, and the grammar's machine with its state as the count of a shift.
+//!
+//! For each byte there is a number that holds, in 6 bits for each state, the next state. A step is a shift by the state. It
+//! depends on the step before it, but its load does not (Per Vognsen's "shift-based DFA").
+
+use crate::encoding::{Machine, UTF_8};
+use crate::kernels::functions::Index;
+use crate::kernels::state::{Carry, Prediction, SMALL, ScanState};
+
+/// Bits of a state. A state is its number times this.
+const WIDTH: u32 = 6;
+const MASK: u64 = (1 << WIDTH) - 1;
+const BOUNDARY: u64 = 0;
+/// The states of [`UTF_8`] by their number there. Those that only longer sequences need are left out.
+const STATES: [u8; 8] = [0, 1, 2, 3, 6, 7, 8, 9];
+/// One state more, after an ill-formed sequence. Every byte leads from it to itself.
+const REFUSED: u64 = STATES.len() as u64 * WIDTH as u64;
+
+static SHIFTS: [u64; 256] = shifts(&UTF_8);
+
+const fn shifts(machine: &Machine) -> [u64; 256] {
+    let mut shifts = [REFUSED << REFUSED; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut from = 0;
+        while from < STATES.len() {
+            let to = match machine.next(STATES[from], byte as u8) {
+                Some(state) => index_of(state) * WIDTH as u64,
+                None => REFUSED,
+            };
+            shifts[byte] |= to << (from as u32 * WIDTH);
+            from += 1;
+        }
+        byte += 1;
+    }
+    shifts
+}
+
+const fn index_of(state: u8) -> u64 {
+    let mut index = 0;
+    while STATES[index] != state {
+        index += 1;
+    }
+    index as u64
+}
+
+/// The state after a byte. Only the low 6 bits of a state mean something.
+#[inline]
+fn step(state: u64, byte: u8) -> u64 {
+    SHIFTS[usize::from(byte)] >> (state & MASK)
+}
+
+/// The state after the carry.
+fn state_after(carry: Carry) -> u64 {
+    // The last 3 bytes decide. Continuations at their start belong to a sequence whose lead is not in the carry, or is
+    // whole.
+    let bytes = carry.word().to_le_bytes();
+    let start = (1..4).find(|&at| bytes[at] & 0xC0 != 0x80).unwrap_or(4);
+    bytes[start..].iter().fold(BOUNDARY, |state, &byte| step(state, byte))
+}
+
+const BLOCK: usize = 32;
+
+/// [`Validate`](crate::kernels::functions::Validate), and safe.
+pub(super) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    let mut before = *state;
+    let end = before.carry().after(chunk);
+    if chunk.len() <= SMALL && before.expects_ascii() {
+        if chunk.is_ascii() {
+            *state = ScanState::new(end, Prediction::ASCII);
+            return Ok(());
+        }
+        before = ScanState::new(before.carry(), before.prediction().mispredicted());
+    }
+    if let Some(index) = first_ill_formed(before.carry(), chunk) {
+        return Err(Index::new(index));
+    }
+    if end.ends_with_never_a_lead() {
+        return Err(Index::new(chunk.len().saturating_sub(1)));
+    }
+    *state = ScanState::new(end, before.prediction().after_chunk(end));
+    Ok(())
+}
+
+/// [`IsText`](crate::kernels::functions::IsText), and safe.
+pub(super) fn is_text(bytes: &[u8]) -> bool {
+    let mut state = ScanState::before_text(bytes.len());
+    validate(&mut state, bytes).is_ok() && state.pending_len() == 0
+}
+
+/// The first byte that makes a chunk after this carry ill-formed.
+fn first_ill_formed(carry: Carry, chunk: &[u8]) -> Option<usize> {
+    let mut state = state_after(carry);
+    let mut at = 0;
+    while let Some(block) = chunk.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
+        if state & MASK == BOUNDARY && is_ascii(block) {
+            at += BLOCK;
+            // Where one block is ASCII many may be.
+            let (groups, _) = chunk[at..].as_chunks::<{ 4 * BLOCK }>();
+            at += 4 * BLOCK * groups.iter().take_while(|group| is_ascii(group)).count();
+            continue;
+        }
+        let after = block.iter().fold(state, |state, &byte| step(state, byte));
+        if after & MASK == REFUSED {
+            return first_refused(state, block).map(|index| at + index);
+        }
+        state = after;
+        at += BLOCK;
+    }
+    first_refused(state, &chunk[at..]).map(|index| at + index)
+}
+
+/// The first byte that leads to [`REFUSED`] from this state on.
+fn first_refused(mut state: u64, bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|&byte| {
+        state = step(state, byte);
+        state & MASK == REFUSED
+    })
+}
+
+#[inline(always)]
+fn is_ascii<const N: usize>(block: &[u8; N]) -> bool {
+    let (words, _) = block.as_chunks::<8>();
+    let any = words.iter().fold(0, |any, &word| any | u64::from_ne_bytes(word));
+    any & 0x8080_8080_8080_8080 == 0
+}

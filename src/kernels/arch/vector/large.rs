@@ -1,0 +1,326 @@
+//! Chunks of more than a vector: the main loop.
+//!
+//! It has two ways of going on. In ASCII it only tests a group of vectors for ASCII; if the other bytes are in one half of a
+//! group, it computes the marks of this half. In dense text it computes the marks of all vectors and tests them once per
+//! segment. In both cases the marks are those of the formula for text without sequences of 4 bytes until there is a lead of
+//! 4, and then those of the whole formula.
+
+use super::super::super::functions::Index;
+use super::super::super::state::{SMALL, ScanState};
+use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
+
+/// Groups in the first segment. Each segment has twice as many as the one before, up to [`LONGEST_SEGMENT`]. So an error
+/// near the start, which is frequent in text that is repaired, is found after little work, and so is one after much text.
+const FIRST_SEGMENT: usize = 2;
+/// With 16 an error in dense text would be found later than by a test of every block (AVX2: 0.84 of simdutf8 `compat`).
+const LONGEST_SEGMENT: usize = 8;
+/// How far ahead memory is prefetched into the nearest cache. docs/performance.md has the figures for other distances.
+const AHEAD: usize = 1024;
+/// How far ahead it is prefetched into the next cache, for dense text. ASCII is read too fast for both: where the second
+/// cache has the text already, that would cost a fifth of the speed.
+const FAR_AHEAD: usize = 4096;
+
+/// [`Validate`](super::super::super::functions::Validate) for chunks of more than a vector.
+///
+/// # Safety
+///
+/// - The CPU has the instructions of `V`.
+/// - The chunk is longer than a vector.
+#[inline(always)]
+pub(in crate::kernels) unsafe fn validate_large<V: Vector>(
+    state: &mut ScanState,
+    chunk: &[u8],
+) -> Result<(), Index> {
+    let (len, carry, prediction) = (chunk.len(), state.carry(), state.prediction());
+    // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
+    let (none, x) = unsafe { (V::zero(), load_at::<V>(chunk, 0)) };
+    if let Some(index) = none.or_marks(x, x.shifted_after(carry)).first_mark_before(V::LEN) {
+        return Err(Index::new(index));
+    }
+    let expected_four_bytes = prediction.expects_four_bytes() || carry.has_lead_of_four();
+    let mut has_four_bytes = expected_four_bytes;
+    let found = if len > SMALL {
+        // SAFETY: the CPU has the instructions; the chunk is not small.
+        unsafe { first_ill_formed::<V>(chunk, x.is_ascii(), &mut has_four_bytes) }
+    } else {
+        // A chunk that is well-formed, and was sent here because of marks, has a sequence of 4 bytes.
+        has_four_bytes |= len >= V::LEN + 3;
+        // SAFETY: the CPU has the instructions; there is a vector before the range, which ends with the chunk.
+        unsafe { V::find(chunk, V::LEN, len) }
+    };
+    if let Some(index) = found {
+        return Err(Index::new(index));
+    }
+    // SAFETY: a vector has 4 bytes or more.
+    let end = unsafe { carry_at(chunk, len) };
+    if end.ends_with_never_a_lead() {
+        return Err(Index::new(len - 1));
+    }
+    let prediction = prediction.after_chunk(end);
+    let prediction = match (has_four_bytes, expected_four_bytes) {
+        (false, _) => prediction,
+        (true, false) => prediction.with_four_bytes(),
+        (true, true) => prediction.one_chunk_later(),
+    };
+    *state = ScanState::new(end, prediction);
+    Ok(())
+}
+
+/// The first byte that makes a chunk ill-formed whose first vector is well-formed. Sets `has_four_bytes` if there is a
+/// sequence of 4 bytes.
+///
+/// `expects_ascii`: only where ASCII is likely is it worth while to find the half of a group with the other bytes.
+///
+/// # Safety
+///
+/// - The CPU has the instructions of `V`.
+/// - The chunk is longer than [`SMALL`].
+#[inline(always)]
+unsafe fn first_ill_formed<V: Vector>(
+    chunk: &[u8],
+    mut expects_ascii: bool,
+    has_four_bytes: &mut bool,
+) -> Option<usize> {
+    let (start, len, group) = (chunk.as_ptr(), chunk.len(), V::GROUP * V::LEN);
+    let half = group / 2;
+    // To the first aligned index with 4 bytes before it, if need be after a vector at 4. What is before `at` is
+    // well-formed, throughout.
+    let mut at = V::LEN - start as usize % V::LEN;
+    if at < 4 {
+        // SAFETY: the CPU has the instructions; the chunk is longer than two vectors.
+        let marks = unsafe { or_marks_at(V::zero(), chunk, 4) };
+        if let Some(index) = marks.first_mark_before(V::LEN) {
+            return Some(4 + index);
+        }
+        at += V::LEN;
+    }
+    debug_assert!(at >= 4);
+    let mut segment = FIRST_SEGMENT;
+    while len - at >= group {
+        // SAFETY: `4 <= at <= len`.
+        let before = unsafe { carry_at(chunk, at) };
+        if before.is_ascii() {
+            // SAFETY: the CPU has the instructions; there is a group at `at`.
+            if unsafe { is_ascii::<V>(chunk, at, V::GROUP) } {
+                loop {
+                    V::prefetch(start.wrapping_add(at + AHEAD));
+                    at += group;
+                    // SAFETY: the CPU has the instructions; there is a group at `at`.
+                    if len - at < group || !unsafe { is_ascii::<V>(chunk, at, V::GROUP) } {
+                        break;
+                    }
+                }
+                expects_ascii = true;
+                segment = FIRST_SEGMENT;
+                if len - at < group {
+                    break;
+                }
+            }
+            if expects_ascii {
+                // SAFETY: the CPU has the instructions; there is a group at `at`, and a half is a half of it.
+                let halves = [0, half].map(|skip| unsafe { is_ascii::<V>(chunk, at + skip, V::GROUP / 2) });
+                // SAFETY: `4 <= at + half <= len`.
+                let middle = unsafe { carry_at(chunk, at + half) };
+                // If a sequence is unfinished after the first half, the bytes after it are not well-formed by themselves.
+                let is_first_apart = halves[1] & middle.is_ascii();
+                if halves[0] | is_first_apart {
+                    // Without a branch, since it may be either half.
+                    let from = at + half * usize::from(halves[0]);
+                    // SAFETY: the CPU has the instructions; there is a half at `from`, after ASCII.
+                    if unsafe { marks_of::<V>(chunk, from, V::GROUP / 2, *has_four_bytes) }.is_marked() {
+                        // SAFETY: the CPU has the instructions; a half is a number of vectors.
+                        if let Some(index) = unsafe { V::find(chunk, from, from + half) } {
+                            return Some(index);
+                        }
+                        *has_four_bytes = true;
+                    }
+                    at += group;
+                    continue;
+                }
+            }
+        }
+        expects_ascii = false;
+        *has_four_bytes |= before.has_lead_of_four();
+        let groups = segment.min((len - at) / group);
+        let stop = at + groups * group;
+        // SAFETY: the CPU has the instructions; there are so many groups at `at`, and `has_four_bytes` is set if a lead of
+        // 4 is among the bytes before it.
+        if unsafe { marks_of_segment::<V>(chunk, at, groups, *has_four_bytes) }.is_marked() {
+            // SAFETY: the CPU has the instructions; a segment is a number of vectors.
+            if let Some(index) = unsafe { V::find(chunk, at, stop) } {
+                return Some(index);
+            }
+            // The marks were leads of 4.
+            *has_four_bytes = true;
+        }
+        at = stop;
+        segment = (2 * segment).min(LONGEST_SEGMENT);
+    }
+    // Less than a group is left of a chunk that is longer than one. The last group of the chunk begins before `at`: if a
+    // sequence is unfinished there, the group has some of it and is not ASCII.
+    // SAFETY: the CPU has the instructions; the chunk is longer than a group.
+    if expects_ascii && unsafe { is_ascii::<V>(chunk, len - group, V::GROUP) } {
+        return None;
+    }
+    // SAFETY: the CPU has the instructions; `4 <= at <= len`, and the chunk has two vectors.
+    if unsafe { marks_of_rest::<V>(chunk, at) }.is_marked() {
+        // SAFETY: the CPU has the instructions; the range ends with the chunk, which has two vectors.
+        unsafe { V::find(chunk, at, len) }
+    } else {
+        None
+    }
+}
+
+/// Whether so many vectors from an index on are ASCII.
+///
+/// # Safety
+///
+/// - The CPU has the instructions of `V`.
+/// - `at + vectors * V::LEN <= chunk.len()`, and there is a vector.
+#[inline(always)]
+unsafe fn is_ascii<V: Vector>(chunk: &[u8], at: usize, vectors: usize) -> bool {
+    // SAFETY: the caller's promises.
+    let mut any: V = unsafe { load_at(chunk, at) };
+    let mut i = 1;
+    while i < vectors {
+        // SAFETY: the caller's promises.
+        any = any.or(unsafe { load_at(chunk, at + i * V::LEN) });
+        i += 1;
+    }
+    any.is_ascii()
+}
+
+/// The marks of so many groups from an index on.
+///
+/// # Safety
+///
+/// As for [`or_marks_of`], of all of the groups.
+#[inline(always)]
+unsafe fn marks_of_segment<V: Vector>(chunk: &[u8], at: usize, groups: usize, has_four_bytes: bool) -> V {
+    // SAFETY: the CPU has the instructions.
+    let mut marks = unsafe { V::zero() };
+    let mut i = 0;
+    if has_four_bytes {
+        while i < groups {
+            // SAFETY: the caller's promises.
+            marks = unsafe { or_marks_of::<V, true>(marks, chunk, at + i * V::GROUP * V::LEN, V::GROUP) };
+            i += 1;
+        }
+    } else {
+        while i < groups {
+            // SAFETY: the caller's promises.
+            marks = unsafe { or_marks_of::<V, false>(marks, chunk, at + i * V::GROUP * V::LEN, V::GROUP) };
+            i += 1;
+        }
+    }
+    marks
+}
+
+/// The marks of so many vectors from an index on.
+///
+/// # Safety
+///
+/// As for [`or_marks_of`].
+#[inline(always)]
+unsafe fn marks_of<V: Vector>(chunk: &[u8], at: usize, vectors: usize, has_four_bytes: bool) -> V {
+    // SAFETY: the caller's promises.
+    unsafe {
+        if has_four_bytes {
+            or_marks_of::<V, true>(V::zero(), chunk, at, vectors)
+        } else {
+            or_marks_of::<V, false>(V::zero(), chunk, at, vectors)
+        }
+    }
+}
+
+/// These marks, and those of so many vectors from an index on, by the whole formula if `FOUR_BYTES`.
+///
+/// # Safety
+///
+/// - The CPU has the instructions of `V`.
+/// - `3 <= at` and `at + vectors * V::LEN <= chunk.len()`.
+///
+/// Without `FOUR_BYTES` none of the 3 bytes before `at` may be a lead of 4, or the marks mean nothing.
+#[inline(always)]
+unsafe fn or_marks_of<V: Vector, const FOUR_BYTES: bool>(
+    mut marks: V,
+    chunk: &[u8],
+    at: usize,
+    vectors: usize,
+) -> V {
+    let mut i = 0;
+    while i < vectors {
+        let at = at + i * V::LEN;
+        if i * V::LEN % 64 == 0 {
+            V::prefetch(chunk.as_ptr().wrapping_add(at + AHEAD));
+            V::prefetch_far(chunk.as_ptr().wrapping_add(at + FAR_AHEAD));
+        }
+        // SAFETY: the caller's promises.
+        marks = unsafe {
+            if FOUR_BYTES { or_marks_at(marks, chunk, at) } else { or_marks_in_bmp_at(marks, chunk, at) }
+        };
+        i += 1;
+    }
+    marks
+}
+
+/// The marks from an index to the end of the chunk. The last vector overlaps the one before it.
+///
+/// # Safety
+///
+/// - The CPU has the instructions of `V`.
+/// - `3 <= at <= chunk.len()`, and the chunk has two vectors.
+#[inline(always)]
+unsafe fn marks_of_rest<V: Vector>(chunk: &[u8], mut at: usize) -> V {
+    let len = chunk.len();
+    // SAFETY: the CPU has the instructions.
+    let mut marks = unsafe { V::zero() };
+    while len - at >= V::LEN {
+        // SAFETY: the CPU has the instructions; `3 <= at`, and there is a vector at `at`.
+        marks = unsafe { or_marks_at(marks, chunk, at) };
+        at += V::LEN;
+    }
+    if at < len {
+        // SAFETY: the CPU has the instructions; the chunk has two vectors, so that 3 bytes are before the last one.
+        marks = unsafe { or_marks_at(marks, chunk, len - V::LEN) };
+    }
+    marks
+}
+
+/// The first byte from `at` to `end` that makes a chunk ill-formed which is well-formed up to `at`: by pairs of vectors,
+/// then by vectors.
+///
+/// # Safety
+///
+/// - The CPU has the instructions of `V`.
+/// - `4 <= at <= end <= chunk.len()`.
+/// - `end - at` is a multiple of `V::LEN`; or `end` is the end of the chunk, and `at` has a vector before it or `end` two.
+#[inline(always)]
+pub(in crate::kernels) unsafe fn find<V: Vector>(chunk: &[u8], mut at: usize, end: usize) -> Option<usize> {
+    // SAFETY: the CPU has the instructions.
+    let none = unsafe { V::zero() };
+    while end - at > 2 * V::LEN {
+        // SAFETY: the CPU has the instructions; `3 <= at`, and there are two vectors at `at`.
+        let marks = unsafe { or_marks_at(or_marks_at(none, chunk, at), chunk, at + V::LEN) };
+        if marks.is_marked() {
+            break;
+        }
+        at += 2 * V::LEN;
+    }
+    while end - at >= V::LEN {
+        // SAFETY: the CPU has the instructions; `3 <= at`, and there is a vector at `at`.
+        let marks = unsafe { or_marks_at(none, chunk, at) };
+        if marks.is_marked() {
+            return marks.first_mark_before(V::LEN).map(|index| at + index);
+        }
+        at += V::LEN;
+    }
+    if at == end {
+        return None;
+    }
+    // SAFETY: the CPU has the instructions; less than a vector is left before the end of the chunk, which has 4 bytes.
+    let x: V = unsafe { V::load_rest(chunk, at) };
+    // SAFETY: the CPU has the instructions; `at` has a vector before it: the promised one, or one of two.
+    let before = unsafe { load_at(chunk, at - V::LEN) };
+    none.or_marks(x, x.shifted(before)).first_mark_before(end - at).map(|index| at + index)
+}

@@ -1,0 +1,150 @@
+//! Small chunks, and texts that are validated as a whole. Nothing here makes the compiler save registers.
+
+use super::super::super::functions::Index;
+use super::super::super::state::{Prediction, SMALL, ScanState};
+use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
+
+/// [`Validate`](super::super::super::functions::Validate).
+///
+/// # Safety
+///
+/// - The CPU has the instructions of `V`.
+/// - The chunk has 4 bytes or more.
+#[inline(always)]
+pub(in crate::kernels) unsafe fn validate<V: Vector>(
+    state: &mut ScanState,
+    chunk: &[u8],
+) -> Result<(), Index> {
+    let len = chunk.len();
+    let mut before = *state;
+    // SAFETY: the CPU has the instructions.
+    let none = unsafe { V::zero() };
+    // SAFETY: the chunk has 4 bytes or more.
+    let end = unsafe { carry_at(chunk, len) };
+    if len <= V::LEN {
+        // SAFETY: the CPU has the instructions; the chunk has 4 bytes or more and fits in a vector.
+        let x = unsafe { V::load_rest(chunk, 0) };
+        if before.expects_ascii() {
+            if x.is_ascii() {
+                *state = ScanState::new(end, Prediction::ASCII);
+                return Ok(());
+            }
+            before = ScanState::new(before.carry(), before.prediction().mispredicted());
+        }
+        let marks = none.or_marks(x, x.shifted_after(before.carry()));
+        if let Some(index) = marks.first_mark_before(len) {
+            return Err(Index::new(index));
+        }
+        if end.ends_with_never_a_lead() {
+            return Err(Index::new(len - 1));
+        }
+        *state = ScanState::new(end, before.prediction().after_chunk(end));
+        return Ok(());
+    }
+    if !(V::LEN + 3..=SMALL).contains(&len) {
+        // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
+        return unsafe { V::validate_large(state, chunk) };
+    }
+    if before.expects_ascii() {
+        // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
+        if unsafe { is_ascii::<V>(chunk) } {
+            *state = ScanState::new(end, Prediction::ASCII);
+            return Ok(());
+        }
+        before = ScanState::new(before.carry(), before.prediction().mispredicted());
+    }
+    let expects_four_bytes = before.prediction().expects_four_bytes() || before.carry().has_lead_of_four();
+    // SAFETY: the CPU has the instructions; the chunk is longer than a vector by 3 bytes or more.
+    if unsafe { marks_of_small::<V>(before, chunk, expects_four_bytes) }.is_marked() {
+        // SAFETY: the CPU has the instructions; the chunk is longer than a vector. The marks are computed again there.
+        return unsafe { V::validate_large(state, chunk) };
+    }
+    if end.ends_with_never_a_lead() {
+        return Err(Index::new(len - 1));
+    }
+    let prediction = before.prediction().after_chunk(end);
+    *state = ScanState::new(end, if expects_four_bytes { prediction.one_chunk_later() } else { prediction });
+    Ok(())
+}
+
+/// [`IsText`](super::super::super::functions::IsText). An unfinished sequence at the end needs no test of its own in short
+/// texts: the zeros after the end are no continuations.
+///
+/// # Safety
+///
+/// - The CPU has the instructions of `V`.
+/// - There are 4 bytes or more.
+#[inline(always)]
+pub(in crate::kernels) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
+    let len = bytes.len();
+    // SAFETY: the CPU has the instructions.
+    let zero = unsafe { V::zero() };
+    if len < V::LEN {
+        // SAFETY: the CPU has the instructions; there are 4 bytes or more, and they fit in a vector.
+        let x = unsafe { V::load_rest(bytes, 0) };
+        return x.is_ascii() || !zero.or_marks(x, x.shifted(zero)).is_marked();
+    }
+    if len < 2 * V::LEN {
+        // SAFETY: the CPU has the instructions; there are a vector and less than another.
+        let (x, y) = unsafe { (V::load(bytes.as_ptr()), V::load_rest(bytes, V::LEN)) };
+        let marks = || zero.or_marks(x, x.shifted(zero)).or_marks(y, y.shifted(x));
+        return x.or(y).is_ascii() || !marks().is_marked();
+    }
+    let mut state = ScanState::before_text(len);
+    // SAFETY: the CPU has the instructions; there are 4 bytes or more.
+    unsafe { validate::<V>(&mut state, bytes) }.is_ok() && state.pending_len() == 0
+}
+
+/// The marks of all vectors of a chunk. The last vector overlaps the one before it.
+///
+/// # Safety
+///
+/// - The CPU has the instructions of `V`.
+/// - The chunk is longer than a vector by 3 bytes or more.
+#[inline(always)]
+unsafe fn marks_of_small<V: Vector>(state: ScanState, chunk: &[u8], expects_four_bytes: bool) -> V {
+    let last = chunk.len() - V::LEN;
+    // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
+    let (none, x) = unsafe { (V::zero(), load_at::<V>(chunk, 0)) };
+    let [p1, p2, p3] = x.shifted_after(state.carry());
+    let mut at = V::LEN;
+    if expects_four_bytes {
+        let mut marks = none.or_marks(x, [p1, p2, p3]);
+        while at < last {
+            // SAFETY: the CPU has the instructions; `V::LEN <= at < last`.
+            marks = unsafe { or_marks_at(marks, chunk, at) };
+            at += V::LEN;
+        }
+        // SAFETY: the CPU has the instructions; `3 <= last`.
+        unsafe { or_marks_at(marks, chunk, last) }
+    } else {
+        let mut marks = none.or_marks_in_bmp(x, [p1, p2]);
+        while at < last {
+            // SAFETY: the CPU has the instructions; `V::LEN <= at < last`.
+            marks = unsafe { or_marks_in_bmp_at(marks, chunk, at) };
+            at += V::LEN;
+        }
+        // SAFETY: the CPU has the instructions; `3 <= last`.
+        unsafe { or_marks_in_bmp_at(marks, chunk, last) }
+    }
+}
+
+/// Whether a whole small chunk is ASCII. The last vector overlaps the one before it.
+///
+/// # Safety
+///
+/// - The CPU has the instructions of `V`.
+/// - The chunk is longer than a vector.
+#[inline(always)]
+unsafe fn is_ascii<V: Vector>(chunk: &[u8]) -> bool {
+    let last = chunk.len() - V::LEN;
+    // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
+    let mut any: V = unsafe { load_at(chunk, last) };
+    let mut at = 0;
+    while at < last {
+        // SAFETY: the CPU has the instructions; `at < last`.
+        any = any.or(unsafe { load_at(chunk, at) });
+        at += V::LEN;
+    }
+    any.is_ascii()
+}

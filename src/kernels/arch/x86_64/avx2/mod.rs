@@ -1,0 +1,343 @@
+//! AVX2: every x86-64 server of the last ten years.
+//!
+//! AVX2 has no lookup in 64 entries, so that pairs of neighbors are tested as Keiser and Lemire do ("Validating UTF-8 In
+//! Less Than One Instruction Per Byte", 2020). There is a bit for each thing that can be wrong with a pair, and three
+//! tables of 16 entries say which of these are possible for the high half of the first byte, for its low half, and for the
+//! high half of the second. What is possible by all three is wrong, except that two continuations are right where a longer
+//! sequence is unfinished.
+
+#[cfg(feature = "mime")]
+pub(super) mod base64;
+#[cfg(feature = "codec")]
+pub(super) mod positions;
+#[cfg(feature = "transcode")]
+pub(super) mod utf16;
+
+use core::arch::x86_64::*;
+
+use crate::kernels::arch::vector::{self, Vector};
+use crate::kernels::functions::Index;
+use crate::kernels::state::{Carry, ScanState};
+#[cfg(test)]
+use crate::kernels::tests::lanes;
+
+/// [`Validate`](crate::kernels::functions::Validate).
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - The chunk has 4 bytes or more.
+#[target_feature(enable = "avx2,bmi1")]
+pub(super) unsafe fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::validate::<Ymm>(state, chunk) }
+}
+
+/// [`IsText`](crate::kernels::functions::IsText).
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - There are 4 bytes or more.
+#[target_feature(enable = "avx2,bmi1")]
+pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::is_text::<Ymm>(bytes) }
+}
+
+/// [`vector::validate_large`], out of line.
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - The chunk is longer than a vector.
+#[target_feature(enable = "avx2,bmi1")]
+#[inline(never)]
+unsafe fn validate_large(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::validate_large::<Ymm>(state, chunk) }
+}
+
+/// [`vector::find`], out of line.
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - The range is one that [`vector::find`] allows.
+#[target_feature(enable = "avx2,bmi1")]
+#[cold]
+#[inline(never)]
+unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
+    // SAFETY: the features are enabled here; the range is the caller's promise.
+    unsafe { vector::find::<Ymm>(chunk, at, end) }
+}
+
+/// Compares every lane of the vectors with the statement of their formula.
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[cfg(test)]
+#[target_feature(enable = "avx2,bmi1")]
+pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
+    // SAFETY: the features are enabled here.
+    unsafe { lanes::check::<Ymm>(pairs, lanes::by_pairs) }
+}
+
+/// A lead, then no continuation.
+const TOO_SHORT: u8 = 1 << 0;
+/// ASCII, then a continuation.
+const TOO_LONG: u8 = 1 << 1;
+/// `E0 80..=9F`
+const OVERLONG_3: u8 = 1 << 2;
+/// `F4 90..=BF`, and `F5..=FF` before `90..=BF`
+const TOO_LARGE: u8 = 1 << 3;
+/// `ED A0..=BF`
+const SURROGATE: u8 = 1 << 4;
+/// `C0` and `C1`
+const OVERLONG_2: u8 = 1 << 5;
+/// `F5..=FF` before `80..=8F`, and `F0 80..=8F`: no lead can be both.
+const TOO_LARGE_1000: u8 = 1 << 6;
+const OVERLONG_4: u8 = 1 << 6;
+/// A continuation, then another one. Bit 7 is also the bit that says whether they are due.
+const TWO_CONTS: u8 = 1 << 7;
+
+#[rustfmt::skip]
+const FIRST_HIGH: [u8; 16] = [
+    TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG, TOO_LONG,
+    TWO_CONTS, TWO_CONTS, TWO_CONTS, TWO_CONTS,
+    TOO_SHORT | OVERLONG_2,
+    TOO_SHORT,
+    TOO_SHORT | OVERLONG_3 | SURROGATE,
+    TOO_SHORT | TOO_LARGE | TOO_LARGE_1000 | OVERLONG_4,
+];
+
+const FIRST_LOW: [u8; 16] = {
+    // What does not depend on the low half.
+    const ANY: u8 = TOO_SHORT | TOO_LONG | TWO_CONTS;
+    const ABOVE_4: u8 = ANY | TOO_LARGE | TOO_LARGE_1000;
+    let mut table = [ABOVE_4; 16];
+    table[0x0] = ANY | OVERLONG_2 | OVERLONG_3 | OVERLONG_4;
+    table[0x1] = ANY | OVERLONG_2;
+    table[0x2] = ANY;
+    table[0x3] = ANY;
+    table[0x4] = ANY | TOO_LARGE;
+    table[0xD] = ABOVE_4 | SURROGATE;
+    table
+};
+
+const SECOND_HIGH: [u8; 16] = {
+    const ANY: u8 = TOO_LONG | TWO_CONTS | OVERLONG_2;
+    let mut table = [TOO_SHORT; 16];
+    table[0x8] = ANY | OVERLONG_3 | TOO_LARGE_1000 | OVERLONG_4;
+    table[0x9] = ANY | OVERLONG_3 | TOO_LARGE;
+    table[0xA] = ANY | SURROGATE | TOO_LARGE;
+    table[0xB] = ANY | SURROGATE | TOO_LARGE;
+    table
+};
+
+// The same tables for text without sequences of 4 bytes: a lead of 4 is wrong before any byte. Its bit is `TOO_LARGE`, which
+// no other lead needs.
+
+const FIRST_HIGH_IN_BMP: [u8; 16] = {
+    let mut table = FIRST_HIGH;
+    table[0xF] = TOO_SHORT | TOO_LARGE;
+    table
+};
+
+const FIRST_LOW_IN_BMP: [u8; 16] = or_too_large(FIRST_LOW);
+
+const SECOND_HIGH_IN_BMP: [u8; 16] = or_too_large(SECOND_HIGH);
+
+const fn or_too_large(mut table: [u8; 16]) -> [u8; 16] {
+    let mut i = 0;
+    while i < 16 {
+        table[i] |= TOO_LARGE;
+        i += 1;
+    }
+    table
+}
+
+/// The mask for the first `n` double words of a vector starts at index `8 - n`.
+static FIRST_WORDS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+
+#[derive(Clone, Copy)]
+struct Ymm(__m256i);
+
+/// A table in both halves of a vector.
+///
+/// # Safety
+///
+/// The CPU has AVX2.
+#[inline(always)]
+unsafe fn table(entries: &'static [u8; 16]) -> __m256i {
+    // SAFETY: the caller promises AVX2; there are 16 bytes to read.
+    unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(entries.as_ptr().cast())) }
+}
+
+/// What is possible, by all three tables, of `p1` and the byte after it.
+///
+/// # Safety
+///
+/// The CPU has AVX2.
+#[inline(always)]
+unsafe fn wrong_pairs(
+    p1: __m256i,
+    x: __m256i,
+    first_high: &'static [u8; 16],
+    first_low: &'static [u8; 16],
+    second_high: &'static [u8; 16],
+) -> __m256i {
+    // SAFETY: the caller promises AVX2.
+    unsafe {
+        let half = _mm256_set1_epi8(0x0F);
+        let p1_high = _mm256_and_si256(_mm256_srli_epi16::<4>(p1), half);
+        let p1_low = _mm256_and_si256(p1, half);
+        let x_high = _mm256_and_si256(_mm256_srli_epi16::<4>(x), half);
+        _mm256_and_si256(
+            _mm256_and_si256(
+                _mm256_shuffle_epi8(table(first_high), p1_high),
+                _mm256_shuffle_epi8(table(first_low), p1_low),
+            ),
+            _mm256_shuffle_epi8(table(second_high), x_high),
+        )
+    }
+}
+
+impl Vector for Ymm {
+    const LEN: usize = 32;
+    const GROUP: usize = 4;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: the caller promises AVX2.
+        unsafe { Self(_mm256_setzero_si256()) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the caller promises AVX2 and the memory.
+        unsafe { Self(_mm256_loadu_si256(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
+        let len = chunk.len() - at;
+        // SAFETY: the caller promises AVX2. Whole double words are read by a load that touches only those whose mask is set:
+        // `len / 4` of them, which is 0 to 8. The last 4 bytes of the chunk, which has so many, are read by another load:
+        // those after the whole double words are kept.
+        unsafe {
+            let words = _mm256_loadu_si256(FIRST_WORDS.as_ptr().add(8 - len / 4).cast());
+            let whole = _mm256_maskload_epi32(chunk.as_ptr().add(at).cast(), words);
+            let last = u32::from_le_bytes(chunk.as_ptr().add(chunk.len() - 4).cast::<[u8; 4]>().read());
+            let last = (u64::from(last) >> (32 - 8 * (len % 4))) as u32;
+            let numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+            let next = _mm256_cmpeq_epi32(numbers, _mm256_set1_epi32((len / 4) as i32));
+            let part = _mm256_and_si256(next, _mm256_set1_epi32(last.cast_signed()));
+            Self(_mm256_or_si256(whole, part))
+        }
+    }
+
+    #[inline(always)]
+    fn shifted(self, before: Self) -> [Self; 3] {
+        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        unsafe {
+            // The high half of `before` and the low half of `self`: what comes before each half.
+            let neighbour = _mm256_permute2x128_si256::<0x21>(before.0, self.0);
+            [
+                Self(_mm256_alignr_epi8::<15>(self.0, neighbour)),
+                Self(_mm256_alignr_epi8::<14>(self.0, neighbour)),
+                Self(_mm256_alignr_epi8::<13>(self.0, neighbour)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn shifted_after(self, carry: Carry) -> [Self; 3] {
+        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        self.shifted(Self(unsafe { _mm256_set1_epi32(carry.word().cast_signed()) }))
+    }
+
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        unsafe { Self(_mm256_or_si256(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    fn is_ascii(self) -> bool {
+        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        unsafe { _mm256_movemask_epi8(self.0) == 0 }
+    }
+
+    #[inline(always)]
+    fn or_marks(self, Self(x): Self, [Self(p1), Self(p2), Self(p3)]: [Self; 3]) -> Self {
+        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        unsafe {
+            let wrong = wrong_pairs(p1, x, &FIRST_HIGH, &FIRST_LOW, &SECOND_HIGH);
+            let s2 = _mm256_subs_epu8(p2, _mm256_set1_epi8(0x60));
+            let s3 = _mm256_subs_epu8(p3, _mm256_set1_epi8(0x70));
+            let due = _mm256_and_si256(_mm256_or_si256(s2, s3), _mm256_set1_epi8(0x80_u8.cast_signed()));
+            Self(_mm256_or_si256(self.0, _mm256_xor_si256(wrong, due)))
+        }
+    }
+
+    #[inline(always)]
+    fn or_marks_in_bmp(self, Self(x): Self, [Self(p1), Self(p2)]: [Self; 2]) -> Self {
+        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        unsafe {
+            let wrong = wrong_pairs(p1, x, &FIRST_HIGH_IN_BMP, &FIRST_LOW_IN_BMP, &SECOND_HIGH_IN_BMP);
+            let s2 = _mm256_subs_epu8(p2, _mm256_set1_epi8(0x60));
+            let due = _mm256_and_si256(s2, _mm256_set1_epi8(0x80_u8.cast_signed()));
+            Self(_mm256_or_si256(self.0, _mm256_xor_si256(wrong, due)))
+        }
+    }
+
+    #[inline(always)]
+    fn is_marked(self) -> bool {
+        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        unsafe { _mm256_testz_si256(self.0, self.0) == 0 }
+    }
+
+    #[inline(always)]
+    fn first_mark_before(self, len: usize) -> Option<usize> {
+        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        let unmarked = unsafe { _mm256_movemask_epi8(_mm256_cmpeq_epi8(self.0, _mm256_setzero_si256())) };
+        let index = (!unmarked).trailing_zeros() as usize;
+        (index < len).then_some(index)
+    }
+
+    #[cfg(test)]
+    #[inline(always)]
+    fn mark_bits(self) -> u64 {
+        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        unsafe {
+            !u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(self.0, _mm256_setzero_si256())) as u32)
+                & 0xFFFF_FFFF
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn validate_large(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+        // SAFETY: the caller's promises.
+        unsafe { validate_large(state, chunk) }
+    }
+
+    #[inline(always)]
+    unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
+        // SAFETY: the caller's promises.
+        unsafe { find(chunk, at, end) }
+    }
+
+    #[inline(always)]
+    fn prefetch(from: *const u8) {
+        // SAFETY: a prefetch reads nothing that the program sees, and every x86-64 has the instruction.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+    }
+
+    #[inline(always)]
+    fn prefetch_far(from: *const u8) {
+        // SAFETY: as for `prefetch`.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+    }
+}

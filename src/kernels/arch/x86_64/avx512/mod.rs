@@ -1,0 +1,217 @@
+//! AVX-512 with the byte permutations of VBMI: Ice Lake, Zen 4 and later.
+//!
+//! The [formula](crate::kernels::formula) as it stands.
+
+#[cfg(feature = "mime")]
+pub(super) mod base64;
+#[cfg(feature = "codec")]
+pub(super) mod positions;
+#[cfg(feature = "transcode")]
+pub(super) mod utf16;
+
+use core::arch::x86_64::*;
+
+use crate::kernels::arch::vector::{self, Vector};
+use crate::kernels::formula::{SECOND, SECOND_IN_BMP};
+use crate::kernels::functions::Index;
+use crate::kernels::state::{Carry, ScanState};
+#[cfg(test)]
+use crate::kernels::tests::lanes;
+
+/// [`Validate`](crate::kernels::functions::Validate).
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - The chunk has 4 bytes or more.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
+pub(super) unsafe fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::validate::<Zmm>(state, chunk) }
+}
+
+/// [`IsText`](crate::kernels::functions::IsText).
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - There are 4 bytes or more.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
+pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::is_text::<Zmm>(bytes) }
+}
+
+/// [`vector::validate_large`], out of line.
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - The chunk is longer than a vector.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
+#[inline(never)]
+unsafe fn validate_large(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    // SAFETY: the features are enabled here; the length is the caller's promise.
+    unsafe { vector::validate_large::<Zmm>(state, chunk) }
+}
+
+/// [`vector::find`], out of line.
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - The range is one that [`vector::find`] allows.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
+#[cold]
+#[inline(never)]
+unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
+    // SAFETY: the features are enabled here; the range is the caller's promise.
+    unsafe { vector::find::<Zmm>(chunk, at, end) }
+}
+
+/// Compares every lane of the vectors with the statement of their formula.
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[cfg(test)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
+pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
+    // SAFETY: the features are enabled here.
+    unsafe { lanes::check::<Zmm>(pairs, lanes::by_due_bytes) }
+}
+
+#[derive(Clone, Copy)]
+struct Zmm(__m512i);
+
+impl Vector for Zmm {
+    const LEN: usize = 64;
+    const GROUP: usize = 4;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        // SAFETY: the caller promises AVX-512.
+        unsafe { Self(_mm512_setzero_si512()) }
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the caller promises AVX-512 and the memory.
+        unsafe { Self(_mm512_loadu_si512(from.cast())) }
+    }
+
+    #[inline(always)]
+    unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
+        let len = chunk.len() - at;
+        // SAFETY: the caller promises AVX-512. A masked load reads only the bytes whose bit is set.
+        unsafe { Self(_mm512_maskz_loadu_epi8(_bzhi_u64(!0, len as u32), chunk.as_ptr().add(at).cast())) }
+    }
+
+    #[inline(always)]
+    fn shifted(self, before: Self) -> [Self; 3] {
+        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        unsafe {
+            // Every double word moved by one; then each takes 1, 2, 3 bytes from the one before it.
+            let neighbour = _mm512_alignr_epi32::<15>(self.0, before.0);
+            [
+                Self(_mm512_shldi_epi32::<8>(self.0, neighbour)),
+                Self(_mm512_shldi_epi32::<16>(self.0, neighbour)),
+                Self(_mm512_shldi_epi32::<24>(self.0, neighbour)),
+            ]
+        }
+    }
+
+    #[inline(always)]
+    fn shifted_after(self, carry: Carry) -> [Self; 3] {
+        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        self.shifted(Self(unsafe { _mm512_set1_epi32(carry.word().cast_signed()) }))
+    }
+
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        unsafe { Self(_mm512_or_si512(self.0, other.0)) }
+    }
+
+    #[inline(always)]
+    fn is_ascii(self) -> bool {
+        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        unsafe { _mm512_movepi8_mask(self.0) == 0 }
+    }
+
+    #[inline(always)]
+    fn or_marks(self, Self(x): Self, [Self(p1), Self(p2), Self(p3)]: [Self; 3]) -> Self {
+        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        unsafe {
+            let s1 = _mm512_subs_epu8(p1, _mm512_set1_epi8(0x40));
+            let s2 = _mm512_subs_epu8(p2, _mm512_set1_epi8(0x60));
+            let s3 = _mm512_subs_epu8(p3, _mm512_set1_epi8(0x70));
+            let due = _mm512_ternarylogic_epi32::<0xFE>(s1, s2, s3);
+            let cont = _mm512_adds_epi8(x, _mm512_set1_epi8(0x40));
+            let second = _mm512_load_si512(SECOND.0.as_ptr().cast());
+            let w = _mm512_add_epi8(x, _mm512_permutexvar_epi8(p1, second));
+            // self | (due ^ cont), then that | (s1 & w)
+            let marks = _mm512_ternarylogic_epi32::<0xF6>(self.0, due, cont);
+            Self(_mm512_ternarylogic_epi32::<0xF8>(marks, s1, w))
+        }
+    }
+
+    #[inline(always)]
+    fn or_marks_in_bmp(self, Self(x): Self, [Self(p1), Self(p2)]: [Self; 2]) -> Self {
+        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        unsafe {
+            let s1 = _mm512_subs_epu8(p1, _mm512_set1_epi8(0x40));
+            let s2 = _mm512_subs_epu8(p2, _mm512_set1_epi8(0x60));
+            let cont = _mm512_adds_epi8(x, _mm512_set1_epi8(0x40));
+            let second = _mm512_load_si512(SECOND_IN_BMP.0.as_ptr().cast());
+            let w = _mm512_add_epi8(x, _mm512_permutexvar_epi8(p1, second));
+            // self | (s1 & w), then that | (cont ^ (s1 | s2))
+            let marks = _mm512_ternarylogic_epi32::<0xF8>(self.0, s1, w);
+            Self(_mm512_or_si512(marks, _mm512_ternarylogic_epi32::<0x1E>(cont, s1, s2)))
+        }
+    }
+
+    #[inline(always)]
+    fn is_marked(self) -> bool {
+        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        unsafe { _mm512_movepi8_mask(self.0) != 0 }
+    }
+
+    #[inline(always)]
+    fn first_mark_before(self, len: usize) -> Option<usize> {
+        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        let index = unsafe { _mm512_movepi8_mask(self.0) }.trailing_zeros() as usize;
+        (index < len).then_some(index)
+    }
+
+    #[cfg(test)]
+    #[inline(always)]
+    fn mark_bits(self) -> u64 {
+        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        unsafe { _mm512_movepi8_mask(self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn validate_large(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+        // SAFETY: the caller's promises.
+        unsafe { validate_large(state, chunk) }
+    }
+
+    #[inline(always)]
+    unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
+        // SAFETY: the caller's promises.
+        unsafe { find(chunk, at, end) }
+    }
+
+    #[inline(always)]
+    fn prefetch(from: *const u8) {
+        // SAFETY: a prefetch reads nothing that the program sees, and every x86-64 has the instruction.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+    }
+
+    #[inline(always)]
+    fn prefetch_far(from: *const u8) {
+        // SAFETY: as for `prefetch`.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
+    }
+}

@@ -1,0 +1,54 @@
+//! Every position of a byte, with AVX-512 VBMI2: the numbers of the equal bytes are compressed.
+
+use core::arch::x86_64::{
+    _mm512_add_epi16, _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi16,
+    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_set1_epi8,
+    _mm512_set1_epi16, _mm512_setzero_si512, _mm512_storeu_si512,
+};
+
+use crate::kernels::arch::portable::positions::find_all_with;
+use crate::kernels::functions::{BLOCK, CAPACITY, Found};
+
+/// [`FindAll`](crate::kernels::functions::FindAll).
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) unsafe fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
+    let all = _mm512_set1_epi8(byte.cast_signed());
+    // SAFETY: the array has as many bytes as a vector.
+    let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };
+    let equal_bits = |block: &[u8; BLOCK]| {
+        // SAFETY: a block has as many bytes as a vector.
+        _mm512_cmpeq_epi8_mask(unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }, all)
+    };
+    // The start of the block in each lane. It is added up, because a broadcast would wait for the execution unit that the
+    // compression needs.
+    let mut start = _mm512_setzero_si512();
+    find_all_with(bytes, positions, equal_bits, |bits, _, room| {
+        let found = _mm512_maskz_compress_epi8(bits, numbers);
+        let low = _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(found)), start);
+        // SAFETY: there is room for 64 positions, and the vector has the first 32.
+        unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), low) };
+        let count = bits.count_ones() as usize;
+        if count > BLOCK / 2 {
+            let high = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64::<1>(found));
+            let high = _mm512_add_epi16(high, start);
+            // SAFETY: there is room for 64 positions, and the vector has the last 32.
+            unsafe { _mm512_storeu_si512(room[BLOCK / 2..].as_mut_ptr().cast(), high) };
+        }
+        start = _mm512_add_epi16(start, _mm512_set1_epi16(BLOCK as i16));
+        count
+    })
+}
+
+const NUMBERS: [u8; BLOCK] = {
+    let mut numbers = [0; BLOCK];
+    let mut number = 0;
+    while number < BLOCK {
+        numbers[number] = number as u8;
+        number += 1;
+    }
+    numbers
+};

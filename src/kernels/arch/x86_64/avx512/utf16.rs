@@ -1,0 +1,258 @@
+//! UTF-16 with AVX-512 VBMI2, which can compress a vector to the bytes that a mask selects.
+
+use core::arch::x86_64::{
+    __m256i, __m512i, _mm256_storeu_si256, _mm512_add_epi16, _mm512_and_si512, _mm512_castsi512_si256,
+    _mm512_cmpeq_epi16_mask, _mm512_cmpge_epu8_mask, _mm512_cmpge_epu16_mask, _mm512_cmplt_epi8_mask,
+    _mm512_cmplt_epu32_mask, _mm512_cvtepi16_epi8, _mm512_cvtepu8_epi16, _mm512_cvtepu16_epi32,
+    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_mask_blend_epi16, _mm512_mask_blend_epi32,
+    _mm512_mask_mov_epi8, _mm512_mask_storeu_epi16, _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8,
+    _mm512_maskz_loadu_epi16, _mm512_maskz_mov_epi8, _mm512_maskz_mov_epi32, _mm512_movepi8_mask,
+    _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi16,
+    _mm512_slli_epi32, _mm512_srli_epi16, _mm512_srli_epi32, _mm512_storeu_si512, _pext_u64,
+};
+
+/// Bytes of a vector.
+const WIDTH: usize = 64;
+
+/// [`Encode`](crate::kernels::functions::Encode): all of the text.
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - The output has 2 bytes for each byte of the text.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
+    text: &str,
+    output: &mut [u8],
+) -> (usize, usize) {
+    debug_assert!(output.len() / 2 >= text.len());
+    let (start, len) = (text.as_ptr(), text.len());
+    let mut out = output.as_mut_ptr();
+    // Whether the last byte of the vector before is the third of a sequence of 4.
+    let mut third_before = 0;
+    let mut at = 0;
+    while at < len {
+        let rest = len - at;
+        let live = u64::MAX >> WIDTH.saturating_sub(rest);
+        // SAFETY: `live` excludes what is after the text.
+        let x = unsafe { _mm512_maskz_loadu_epi8(live, start.add(at).cast()) };
+        let not_ascii = _mm512_movepi8_mask(x);
+        if not_ascii == 0 && rest >= WIDTH {
+            // SAFETY: each unit stands for a byte of its own, for which the output has 2 bytes.
+            unsafe {
+                store::<BIG_ENDIAN>(out, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(x)));
+                store::<BIG_ENDIAN>(out.add(WIDTH), _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64::<1>(x)));
+                out = out.add(2 * WIDTH);
+            }
+            at += WIDTH;
+            continue;
+        }
+        // The bytes 1 and 2 before each byte, and 1 after it.
+        let (has_1, has_2) = if at == 0 { (live & !1, live & !3) } else { (live, live) };
+        let has_next = (live >> 1) | if rest > WIDTH { 1 << 63 } else { 0 };
+        // SAFETY: the masks exclude what is before the text and after it.
+        let (p1, p2, next) = unsafe {
+            (
+                _mm512_maskz_loadu_epi8(has_1, start.wrapping_add(at).wrapping_sub(1).cast()),
+                _mm512_maskz_loadu_epi8(has_2, start.wrapping_add(at).wrapping_sub(2).cast()),
+                _mm512_maskz_loadu_epi8(has_next, start.wrapping_add(at).wrapping_add(1).cast()),
+            )
+        };
+        // A unit for the last byte of each sequence, and one for the third of a sequence of 4.
+        let last = live & !_mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
+        let third = live & _mm512_cmpge_epu8_mask(p2, _mm512_set1_epi8(0xF0_u8 as i8));
+        let fourth = third << 1 | third_before;
+        third_before = third >> 63;
+        let units = last | third;
+        // The bits of the byte, of the one before, and of a lead 2 before that belong to the value.
+        let tail = _mm512_set1_epi8(0x3F);
+        let bits_0 = _mm512_mask_mov_epi8(x, not_ascii, _mm512_and_si512(x, tail));
+        let bits_1 = _mm512_maskz_mov_epi8(not_ascii, _mm512_and_si512(p1, tail));
+        let is_lead = _mm512_cmpge_epu8_mask(p2, _mm512_set1_epi8(0xE0_u8 as i8));
+        let bits_2 = _mm512_maskz_mov_epi8(is_lead, _mm512_and_si512(p2, _mm512_set1_epi8(0x0F)));
+        let bits = [
+            _mm512_maskz_compress_epi8(units, bits_0),
+            _mm512_maskz_compress_epi8(units, bits_1),
+            _mm512_maskz_compress_epi8(units, bits_2),
+        ];
+        let (mut low, mut high) = (
+            combine(bits.map(|it| _mm512_castsi512_si256(it))),
+            combine(bits.map(|it| _mm512_extracti64x4_epi64::<1>(it))),
+        );
+        if third | fourth != 0 {
+            let (third, fourth) = (_pext_u64(third, units), _pext_u64(fourth, units));
+            low = surrogates(low, bits.map(|it| _mm512_castsi512_si256(it)), third as u32, fourth as u32);
+            high = surrogates(
+                high,
+                bits.map(|it| _mm512_extracti64x4_epi64::<1>(it)),
+                (third >> 32) as u32,
+                (fourth >> 32) as u32,
+            );
+        }
+        let count = units.count_ones() as usize;
+        // SAFETY: each unit stands for a byte of its own, so that those written before take at most 2 bytes for each byte
+        // before `at`. If a vector of text is left there is room for two more vectors; if not, the masks allow no more units
+        // than bytes are left.
+        unsafe {
+            if rest >= WIDTH {
+                store::<BIG_ENDIAN>(out, low);
+                store::<BIG_ENDIAN>(out.add(WIDTH), high);
+            } else {
+                let kept = (1_u64 << count) - 1;
+                let (low, high) = (order::<BIG_ENDIAN>(low), order::<BIG_ENDIAN>(high));
+                _mm512_mask_storeu_epi16(out.cast(), kept as u32, low);
+                _mm512_mask_storeu_epi16(out.wrapping_add(WIDTH).cast(), (kept >> 32) as u32, high);
+            }
+            out = out.add(2 * count);
+        }
+        at += WIDTH;
+    }
+    (len, out as usize - output.as_ptr() as usize)
+}
+
+/// The units of sequences of 1 to 3 bytes.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn combine([bits_0, bits_1, bits_2]: [__m256i; 3]) -> __m512i {
+    let (bits_0, bits_1, bits_2) =
+        (_mm512_cvtepu8_epi16(bits_0), _mm512_cvtepu8_epi16(bits_1), _mm512_cvtepu8_epi16(bits_2));
+    _mm512_or_si512(bits_0, _mm512_or_si512(_mm512_slli_epi16::<6>(bits_1), _mm512_slli_epi16::<12>(bits_2)))
+}
+
+/// `units` with the pairs of sequences of 4 bytes: the first halves where `third` is set, the second ones where `fourth` is.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn surrogates(units: __m512i, [bits_0, bits_1, bits_2]: [__m256i; 3], third: u32, fourth: u32) -> __m512i {
+    let (bits_0, bits_1, bits_2) =
+        (_mm512_cvtepu8_epi16(bits_0), _mm512_cvtepu8_epi16(bits_1), _mm512_cvtepu8_epi16(bits_2));
+    let bits = _mm512_or_si512(
+        _mm512_or_si512(_mm512_slli_epi16::<8>(bits_2), _mm512_slli_epi16::<2>(bits_1)),
+        _mm512_srli_epi16::<4>(bits_0),
+    );
+    // D800 + (value - 10000) / 400
+    let first = _mm512_add_epi16(bits, _mm512_set1_epi16(0xD7C0_u16 as i16));
+    let second = _mm512_or_si512(
+        _mm512_and_si512(units, _mm512_set1_epi16(0x3FF)),
+        _mm512_set1_epi16(0xDC00_u16 as i16),
+    );
+    _mm512_mask_blend_epi16(fourth, _mm512_mask_blend_epi16(third, units, first), second)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn order<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
+    if BIG_ENDIAN {
+        _mm512_or_si512(_mm512_slli_epi16::<8>(units), _mm512_srli_epi16::<8>(units))
+    } else {
+        units
+    }
+}
+
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - There is room for a vector.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+unsafe fn store<const BIG_ENDIAN: bool>(out: *mut u8, units: __m512i) {
+    // SAFETY: the caller promises the room.
+    unsafe { _mm512_storeu_si512(out.cast(), order::<BIG_ENDIAN>(units)) }
+}
+
+/// Code units of a vector.
+const UNITS: usize = WIDTH / 2;
+
+/// [`Decode`](crate::kernels::functions::Decode): whole vectors while there is room for two, up to one with an unpaired
+/// surrogate.
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    while input.len() - read >= WIDTH && output.len() - written >= 2 * WIDTH {
+        // SAFETY: a vector can be read, and there is room for two.
+        let (from, out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(written)) };
+        // SAFETY: a vector can be read.
+        let units = order::<BIG_ENDIAN>(unsafe { _mm512_loadu_si512(from.cast()) });
+        if _mm512_cmpge_epu16_mask(units, _mm512_set1_epi16(0x80)) == 0 {
+            // SAFETY: there is room for two vectors.
+            unsafe { _mm256_storeu_si256(out.cast(), _mm512_cvtepi16_epi8(units)) };
+            read += WIDTH;
+            written += UNITS;
+            continue;
+        }
+        let class = _mm512_and_si512(units, _mm512_set1_epi16(0xFC00_u16 as i16));
+        let first = _mm512_cmpeq_epi16_mask(class, _mm512_set1_epi16(0xD800_u16 as i16));
+        let second = _mm512_cmpeq_epi16_mask(class, _mm512_set1_epi16(0xDC00_u16 as i16));
+        if first << 1 != second {
+            break;
+        }
+        // What the second half of a pair becomes depends on the first. The first unit is no second half.
+        // SAFETY: the mask excludes what is before the vector.
+        let before = unsafe { _mm512_maskz_loadu_epi16(!1, from.wrapping_sub(2).cast()) };
+        let before = order::<BIG_ENDIAN>(before);
+        // A pair that goes on after the vector is read with the next one.
+        let taken = !(first & 1 << 31);
+        let halves = [
+            (_mm512_castsi512_si256(units), _mm512_castsi512_si256(before), 0),
+            (_mm512_extracti64x4_epi64::<1>(units), _mm512_extracti64x4_epi64::<1>(before), 16),
+        ];
+        let mut len = 0;
+        for (units, before, shift) in halves {
+            let [first, second, taken] = [first, second, taken].map(|mask| (mask >> shift) as u16);
+            let (bytes, kept) = sequences(units, before, first, second);
+            let kept = _mm512_movepi8_mask(_mm512_maskz_mov_epi32(taken, kept));
+            // SAFETY: there is room for two vectors; the first half takes 48 bytes at most, and the second is stored after it.
+            unsafe { _mm512_storeu_si512(out.add(len).cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
+            len += kept.count_ones() as usize;
+        }
+        read += 2 * taken.count_ones() as usize;
+        written += len;
+    }
+    (read, written)
+}
+
+/// The bytes of 16 units, up to 3 in each lane, of which the last is always the third of the lane; and a vector with bit 7
+/// set for each byte that counts.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m512i, __m512i) {
+    let units = _mm512_cvtepu16_epi32(units);
+    let all = |value: i32| _mm512_set1_epi32(value);
+    let bits = _mm512_or_si512(
+        _mm512_srli_epi32::<12>(units),
+        _mm512_or_si512(
+            _mm512_and_si512(_mm512_slli_epi32::<2>(units), all(0x3F00)),
+            _mm512_and_si512(_mm512_slli_epi32::<16>(units), all(0x3F_0000)),
+        ),
+    );
+    let (two, one) = (_mm512_cmplt_epu32_mask(units, all(0x800)), _mm512_cmplt_epu32_mask(units, all(0x80)));
+    let marks = _mm512_mask_blend_epi32(two, all(0x80_80E0), all(0x80_C000));
+    let mut bytes = _mm512_or_si512(bits, marks);
+    let mut kept = _mm512_mask_blend_epi32(two, all(0x80_8080), all(0x80_8000));
+    bytes = _mm512_mask_blend_epi32(one, bytes, _mm512_slli_epi32::<16>(units));
+    kept = _mm512_mask_blend_epi32(one, kept, all(0x80_0000));
+    if first | second != 0 {
+        let before = _mm512_cvtepu16_epi32(before);
+        // 11110xxx and 10xxxxxx, of the value divided by 400. The other half has 2 bits more.
+        let value = _mm512_add_epi16(_mm512_and_si512(units, all(0x3FF)), all(0x40));
+        let first_bytes = _mm512_or_si512(
+            all(0x80_F000),
+            _mm512_or_si512(
+                _mm512_and_si512(value, all(0x700)),
+                _mm512_and_si512(_mm512_slli_epi32::<14>(value), all(0x3F_0000)),
+            ),
+        );
+        let second_bytes = _mm512_or_si512(
+            all(0x80_8000),
+            _mm512_or_si512(
+                _mm512_and_si512(bits, all(0x3F_0F00)),
+                _mm512_slli_epi32::<12>(_mm512_and_si512(before, all(3))),
+            ),
+        );
+        bytes = _mm512_mask_blend_epi32(first, bytes, first_bytes);
+        bytes = _mm512_mask_blend_epi32(second, bytes, second_bytes);
+        kept = _mm512_mask_blend_epi32(first | second, kept, all(0x80_8000));
+    }
+    (bytes, kept)
+}

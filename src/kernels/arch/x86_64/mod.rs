@@ -1,0 +1,88 @@
+//! The kernels for x86-64.
+
+mod avx2;
+mod avx512;
+
+use crate::kernels::functions::Functions;
+#[cfg(feature = "transcode")]
+use crate::kernels::functions::Utf16;
+
+/// Whether the CPU has the features: found out while the program runs.
+#[cfg(feature = "std")]
+macro_rules! has {
+    ($($feature:tt)*) => {
+        true $(&& std::arch::is_x86_feature_detected!($feature))*
+    };
+}
+
+/// Without the standard library there is no detection: only what the compiler may use anyway.
+#[cfg(not(feature = "std"))]
+macro_rules! has {
+    ($($feature:tt)*) => {
+        cfg!(all($(target_feature = $feature),*))
+    };
+}
+
+/// The best first.
+pub(in crate::kernels) static KERNELS: [&Functions; 2] = [&AVX512, &AVX2];
+
+/// The kernel that the program was compiled for (`-C target-cpu`), which needs no detection.
+pub(in crate::kernels) const KNOWN: Option<&Functions> = if cfg!(all(
+    target_feature = "avx512f",
+    target_feature = "avx512bw",
+    target_feature = "avx512vl",
+    target_feature = "avx512vbmi",
+    target_feature = "avx512vbmi2",
+    target_feature = "bmi1",
+    target_feature = "bmi2",
+    target_feature = "popcnt"
+)) {
+    Some(&AVX512)
+} else {
+    None
+};
+
+static AVX512: Functions = Functions {
+    name: "avx512",
+    is_supported: || has!("avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"),
+    validate: avx512::validate,
+    is_text: avx512::is_text,
+    #[cfg(feature = "mime")]
+    decode_base64: Some(avx512::base64::decode_groups),
+    #[cfg(feature = "codec")]
+    find_all: avx512::positions::find_all,
+    #[cfg(feature = "transcode")]
+    utf16: Some(Utf16 {
+        encode: [avx512::utf16::encode::<false>, avx512::utf16::encode::<true>],
+        decode: [avx512::utf16::decode::<false>, avx512::utf16::decode::<true>],
+    }),
+};
+
+static AVX2: Functions = Functions {
+    name: "avx2",
+    is_supported: || has!("avx2" "bmi1" "popcnt"),
+    validate: avx2::validate,
+    is_text: avx2::is_text,
+    #[cfg(feature = "mime")]
+    decode_base64: Some(avx2::base64::decode_groups),
+    #[cfg(feature = "codec")]
+    find_all: avx2::positions::find_all,
+    #[cfg(feature = "transcode")]
+    utf16: Some(Utf16 {
+        encode: [avx2::utf16::encode::<false>, avx2::utf16::encode::<true>],
+        decode: [avx2::utf16::decode::<false>, avx2::utf16::decode::<true>],
+    }),
+};
+
+/// Compares the lanes of every type of vectors that the CPU has with the statement of their formula.
+#[cfg(test)]
+pub(in crate::kernels) fn check_lanes<I: Iterator<Item = (u8, u8)>>(pairs: fn() -> I) {
+    if (AVX512.is_supported)() {
+        // SAFETY: the CPU has the features.
+        unsafe { avx512::check_lanes(pairs()) }
+    }
+    if (AVX2.is_supported)() {
+        // SAFETY: the CPU has the features.
+        unsafe { avx2::check_lanes(pairs()) }
+    }
+}

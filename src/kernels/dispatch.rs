@@ -1,0 +1,127 @@
+//! Which kernel is used: the best one that the CPU has, found out once.
+//!
+//! `RUSTFLAGS='--cfg utf8_codec_kernel="portable"'` (or `"avx2"`, `"avx512"`, `"neon"`) makes that kernel the one in use
+//! where the CPU has it, and the portable one where it has not: so the whole test suite runs on each kernel. With
+//! `--cfg utf8_codec_kernel="choice"` a program chooses while it runs, for benchmarks. Neither is part of the stable
+//! interface.
+
+use core::fmt;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+use super::arch;
+#[cfg(feature = "transcode")]
+use super::functions::Utf16;
+#[cfg(feature = "codec")]
+use super::functions::{CAPACITY, Found};
+use super::functions::{Functions, Index};
+use super::state::ScanState;
+
+/// A kernel that this CPU has. No other one can be made: that is what makes its functions safe to call.
+#[derive(Clone, Copy)]
+pub struct Kernel(&'static Functions);
+
+impl Kernel {
+    /// The kernels that this CPU has, the best first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        let kernels = arch::KERNELS.iter().copied().chain([&arch::PORTABLE]);
+        kernels.filter(|kernel| (kernel.is_supported)()).map(Self)
+    }
+
+    /// `portable`, `avx2`, `avx512` or `neon`.
+    pub const fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// The kernel in use.
+    #[inline]
+    pub fn in_use() -> Self {
+        if let Some(known) = arch::KNOWN
+            && FORCED.is_none()
+        {
+            return Self(known);
+        }
+        // SAFETY: the pointer is null or was made of a reference to a static. Statics need no ordering.
+        match unsafe { IN_USE.load(Ordering::Relaxed).as_ref() } {
+            Some(kernel) => Self(kernel),
+            None => Self::choose_best(),
+        }
+    }
+
+    /// Makes this kernel the one in use, for all threads.
+    pub fn choose(self) {
+        IN_USE.store(ptr::from_ref(self.0).cast_mut(), Ordering::Relaxed);
+    }
+
+    #[cold]
+    fn choose_best() -> Self {
+        let is_wanted = |kernel: &Self| FORCED.is_none_or(|name| name == kernel.name());
+        let best = Self::available().find(is_wanted).unwrap_or(Self(&arch::PORTABLE));
+        best.choose();
+        best
+    }
+
+    /// [`Validate`](super::functions::Validate).
+    ///
+    /// # Safety
+    ///
+    /// The chunk has 4 bytes or more.
+    #[inline(always)]
+    pub(super) unsafe fn validate(self, state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+        debug_assert!(chunk.len() >= 4);
+        // SAFETY: the CPU has the instructions of every `Kernel`; the length is the caller's promise.
+        unsafe { (self.0.validate)(state, chunk) }
+    }
+
+    /// [`IsText`](super::functions::IsText); false for fewer than 4 bytes.
+    #[inline(always)]
+    pub(super) fn is_text(self, bytes: &[u8]) -> bool {
+        // SAFETY: the CPU has the instructions of every `Kernel`; the length was compared.
+        bytes.len() >= 4 && unsafe { (self.0.is_text)(bytes) }
+    }
+
+    /// [`DecodeBase64`](super::functions::DecodeBase64); 0 groups where the kernel has no vectors for it.
+    #[cfg(feature = "mime")]
+    #[inline]
+    pub(super) fn decode_base64(self, symbols: &[u8], output: &mut [u8]) -> usize {
+        match self.0.decode_base64 {
+            // SAFETY: the CPU has the instructions of every `Kernel`.
+            Some(decode) => unsafe { decode(symbols, output) },
+            None => 0,
+        }
+    }
+
+    /// [`FindAll`](super::functions::FindAll).
+    #[cfg(feature = "codec")]
+    pub(super) fn find_all(self, bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
+        // SAFETY: the CPU has the instructions of every `Kernel`.
+        unsafe { (self.0.find_all)(bytes, byte, positions) }
+    }
+
+    /// The conversions of this kernel. The CPU has the instructions for them.
+    #[cfg(feature = "transcode")]
+    pub(super) const fn utf16(self) -> Option<&'static Utf16> {
+        self.0.utf16.as_ref()
+    }
+}
+
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+static IN_USE: AtomicPtr<Functions> = AtomicPtr::new(ptr::null_mut());
+
+/// The name of the only kernel that may be used.
+pub(super) const FORCED: Option<&str> = if cfg!(utf8_codec_kernel = "portable") {
+    Some("portable")
+} else if cfg!(utf8_codec_kernel = "avx2") {
+    Some("avx2")
+} else if cfg!(utf8_codec_kernel = "avx512") {
+    Some("avx512")
+} else if cfg!(utf8_codec_kernel = "neon") {
+    Some("neon")
+} else {
+    None
+};

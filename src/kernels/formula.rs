@@ -1,0 +1,285 @@
+//! The formula of the vector kernels, and the same formula for one byte.
+//!
+//! # The question
+//!
+//! Let `x` be a byte and `p1`, `p2`, `p3` the bytes 1, 2 and 3 before it, in a stream that was well-formed so far. Does `x`
+//! make it ill-formed? By RFC 3629 §4 (Unicode table 3-7) three things can be wrong:
+//!
+//! 1. a sequence before `x` is unfinished, and `x` is not a continuation byte `80..=BF`;
+//! 2. no sequence before `x` is unfinished, and `x` is a continuation byte;
+//! 3. `p1` is a lead that allows only some continuation bytes as its second (`E0`, `ED`, `F0`, `F4`), or none at all
+//!    (`C0`, `C1`, `F5..=FF`), and `x` is one of the others.
+//!
+//! # The formula
+//!
+//! Every intermediate result is bit 7 of a byte. The other bits mean nothing.
+//!
+//! *Is a sequence unfinished?* A lead of `C0` or more needs 1 byte after it, one of `E0` or more needs 2, and one of `F0` or
+//! more needs 3. An unsigned subtraction that saturates at 0 moves each of these limits to `80`, where bit 7 begins:
+//!
+//! ```text
+//! s1 = p1 -sat 40      bit 7 set  <=>  p1 >= C0
+//! s2 = p2 -sat 60      bit 7 set  <=>  p2 >= E0
+//! s3 = p3 -sat 70      bit 7 set  <=>  p3 >= F0
+//! due = s1 | s2 | s3
+//! ```
+//!
+//! *Is `x` a continuation?* As signed numbers `80..=BF` are the lowest quarter. A signed addition of `40` that saturates keeps
+//! exactly them negative: `00..=3F` become `40..=7F`, `40..=7F` become `7F`, and `C0..=FF` become `00..=3F`.
+//!
+//! ```text
+//! cont = x +sat 40     bit 7 set  <=>  80 <= x <= BF
+//! ```
+//!
+//! So `due ^ cont` has bit 7 in cases 1 and 2.
+//!
+//! *Is `x` a second byte that the lead does not allow?* A table `T`, indexed by the low 6 bits of the lead, holds what must be
+//! added (modulo 256) to a continuation byte so that the sum is below `80` for those that are allowed and not for the others:
+//!
+//! | lead | allowed | `T` | allowed + `T` | the other continuations + `T` |
+//! |---|---|---|---|---|
+//! | `C0`, `C1`, `F5..=FF` | none | `00` | | `80..=BF` |
+//! | `E0` | `A0..=BF` | `60` | `00..=1F` | `E0..=FF` |
+//! | `ED` | `80..=9F` | `E0` | `60..=7F` | `80..=9F` |
+//! | `F0` | `90..=BF` | `70` | `00..=2F` | `F0..=FF` |
+//! | `F4` | `80..=8F` | `F0` | `70..=7F` | `80..=AF` |
+//! | any other | `80..=BF` | `80` | `00..=3F` | |
+//!
+//! ```text
+//! w = x + T[p1 & 3F]
+//! ```
+//!
+//! Where `p1` is no lead the entry of `T` means nothing, and `s1` masks it. Where `x` is no continuation `w` means nothing, and
+//! `due ^ cont` has the result already. So case 3 is `s1 & w`, and
+//!
+//! ```text
+//! mark = (due ^ cont) | (s1 & w)       bit 7 set  <=>  x makes the stream ill-formed
+//! ```
+//!
+//! These are three subtractions, two additions, one table lookup and, where the CPU has a logic operation with three
+//! operands, three of those: nine operations.
+//!
+//! # Without sequences of 4 bytes
+//!
+//! Most text has only characters of the Basic Multilingual Plane, which have at most 3 bytes. For such text `s3` is left out,
+//! and `T'` is `T` with `00` for all leads of 4, so that they allow no second byte:
+//!
+//! ```text
+//! mark = ((s1 | s2) ^ cont) | (s1 & (x + T'[p1 & 3F]))        if p2 and p3 are below F0
+//! ```
+//!
+//! Where `p1` is below `F0` as well the result is that of the whole formula, because `s3` has no bit 7. Where it is not, `x` is
+//! marked: a continuation by `s1 & w`, any other byte by `due ^ cont`. So every lead of 4 leads to a mark, and text without
+//! marks is well-formed. Where there is a mark, the whole formula is computed.
+//!
+//! # What the formula does not say
+//!
+//! - `C0`, `C1` and `F5..=FF` are not marked themselves: the byte *after* them is. So that a chunk which ends with one is
+//!   rejected at once, its last byte is tested separately, by [`is_never_a_lead`].
+//! - After a mark the formula means nothing, because the stream was not well-formed so far. Only the first mark is used.
+//! - The mark is where the stream became ill-formed, not where the ill-formed sequence begins, and says nothing of its kind.
+//!   [`encoding`](crate::encoding) finds out both, from the at most 4 bytes of the sequence.
+//!
+//! A test in this file compares the formula with the three statements above for all 2^32 quadruples `(p3, p2, p1, x)`, and
+//! with the grammar wherever a well-formed stream can have the first three:
+//!
+//! ```text
+//! cargo test --release --lib -- --ignored quadruples
+//! ```
+
+/// The table `T` of the page above: what to add to the second byte, by the low 6 bits of the lead.
+pub(super) const SECOND: &Aligned<64> = &{
+    let mut table = [0x80; 64];
+    table[0x00] = 0x00;
+    table[0x01] = 0x00;
+    table[0x20] = 0x60;
+    table[0x2D] = 0xE0;
+    table[0x30] = 0x70;
+    table[0x34] = 0xF0;
+    let mut lead = 0x35;
+    while lead < 0x40 {
+        table[lead] = 0x00;
+        lead += 1;
+    }
+    Aligned(table)
+};
+
+/// The table `T'`, for text without sequences of 4 bytes.
+#[cfg(any(
+    test,
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "x86_64", target_feature = "sse2")
+))]
+pub(super) const SECOND_IN_BMP: &Aligned<64> = &{
+    let mut table = Aligned(SECOND.0);
+    let mut lead = 0x30;
+    while lead < 0x40 {
+        table.0[lead] = 0x00;
+        lead += 1;
+    }
+    table
+};
+
+/// A table on a cache line of its own.
+#[repr(align(64))]
+pub(super) struct Aligned<const N: usize>(pub(super) [u8; N]);
+
+/// Whether `byte` makes a stream ill-formed that ended with `carry`, whose most significant byte is the last one.
+#[inline]
+pub(super) const fn is_ill_formed(carry: u32, byte: u8) -> bool {
+    let [_, p3, p2, p1] = carry.to_le_bytes();
+    let s1 = p1.saturating_sub(0x40);
+    let s2 = p2.saturating_sub(0x60);
+    let s3 = p3.saturating_sub(0x70);
+    let due = s1 | s2 | s3;
+    let cont = (byte as i8).saturating_add(0x40) as u8;
+    let w = byte.wrapping_add(SECOND.0[(p1 & 0x3F) as usize]);
+    ((due ^ cont) | (s1 & w)) & 0x80 != 0
+}
+
+/// The same by the formula for text without sequences of 4 bytes.
+#[cfg(test)]
+const fn is_ill_formed_in_bmp(carry: u32, byte: u8) -> bool {
+    let [_, _, p2, p1] = carry.to_le_bytes();
+    let s1 = p1.saturating_sub(0x40);
+    let due = s1 | p2.saturating_sub(0x60);
+    let cont = (byte as i8).saturating_add(0x40) as u8;
+    let w = byte.wrapping_add(SECOND_IN_BMP.0[(p1 & 0x3F) as usize]);
+    ((due ^ cont) | (s1 & w)) & 0x80 != 0
+}
+
+/// `C0`, `C1`, `F5..=FF`: bytes that no well-formed text has (RFC 3629 §3).
+#[inline]
+pub(super) const fn is_never_a_lead(byte: u8) -> bool {
+    byte & 0xFE == 0xC0 || byte >= 0xF5
+}
+
+/// The index of the first byte that makes a stream ill-formed, byte by byte.
+#[inline]
+pub(super) fn first_ill_formed(mut carry: u32, chunk: &[u8]) -> Option<usize> {
+    chunk.iter().position(|&byte| {
+        let found = is_ill_formed(carry, byte);
+        carry = carry >> 8 | u32::from(byte) << 24;
+        found
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::{State, Step, UTF_8};
+
+    /// The states of the grammar, and one more: after a byte that is never a lead, which the formula marks one byte later.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    enum Stream {
+        WellFormed(State),
+        AfterNeverALead,
+    }
+
+    fn step(stream: Stream, byte: u8) -> Option<Stream> {
+        let Stream::WellFormed(state) = stream else { return None };
+        match UTF_8.step(state, byte) {
+            Step::To(next) => Some(Stream::WellFormed(next)),
+            Step::Refused(_) if state == State::BOUNDARY && is_never_a_lead(byte) => {
+                Some(Stream::AfterNeverALead)
+            }
+            Step::Refused(_) => None,
+        }
+    }
+
+    /// Every state that a stream can reach.
+    fn reachable() -> Vec<Stream> {
+        let mut streams = vec![Stream::WellFormed(State::BOUNDARY)];
+        let mut next = 0;
+        while next < streams.len() {
+            for byte in 0..=0xFF {
+                if let Some(stream) = step(streams[next], byte)
+                    && !streams.contains(&stream)
+                {
+                    streams.push(stream);
+                }
+            }
+            next += 1;
+        }
+        streams
+    }
+
+    /// The three things that can be wrong, as the page above states them.
+    fn is_wrong(p3: u8, p2: u8, p1: u8, x: u8) -> bool {
+        let following = |lead: u8| match lead {
+            0x00..=0xBF => 0,
+            0xC0..=0xDF => 1,
+            0xE0..=0xEF => 2,
+            0xF0..=0xFF => 3,
+        };
+        let due = following(p1) >= 1 || following(p2) >= 2 || following(p3) >= 3;
+        let is_continuation = (0x80..=0xBF).contains(&x);
+        let is_forbidden = || match UTF_8.step(State::BOUNDARY, p1) {
+            Step::To(state) => matches!(UTF_8.step(state, x), Step::Refused(_)),
+            Step::Refused(_) => true,
+        };
+        due != is_continuation || p1 >= 0xC0 && is_forbidden()
+    }
+
+    /// Compares every quadruple whose byte `p3` is in `range` with the statements, and with the grammar where a stream can
+    /// have the first three. Returns the numbers of both.
+    fn check(range: core::ops::RangeInclusive<u8>) -> (u64, u64) {
+        let streams = reachable();
+        let verdicts: Vec<[bool; 256]> =
+            streams.iter().map(|&stream| core::array::from_fn(|x| step(stream, x as u8).is_none())).collect();
+        let index = |stream| streams.iter().position(|&other| other == stream).expect("reachable");
+        // The statements depend on `p3` and `p2` only in whether a continuation is due after them.
+        let statements: Vec<[[bool; 256]; 2]> = (0..=0xFF_u8)
+            .map(|p1| [0x00, 0xF0].map(|p3| core::array::from_fn(|x| is_wrong(p3, 0x00, p1, x as u8))))
+            .collect();
+        let (mut all, mut good) = (0, 0);
+        for p3 in range {
+            let after_p3: Vec<Stream> = streams.iter().filter_map(|&stream| step(stream, p3)).collect();
+            for p2 in 0..=0xFF_u8 {
+                let after_p2: Vec<Stream> = after_p3.iter().filter_map(|&stream| step(stream, p2)).collect();
+                let due = p3 >= 0xF0 || p2 >= 0xE0;
+                for p1 in 0..=0xFF_u8 {
+                    let carry = u32::from_le_bytes([0, p3, p2, p1]);
+                    let found: [bool; 256] = core::array::from_fn(|x| is_ill_formed(carry, x as u8));
+                    assert!(
+                        found == statements[usize::from(p1)][usize::from(due)],
+                        "{p3:02X} {p2:02X} {p1:02X}"
+                    );
+                    if p3 < 0xF0 && p2 < 0xF0 {
+                        let in_bmp: [bool; 256] =
+                            core::array::from_fn(|x| is_ill_formed_in_bmp(carry, x as u8));
+                        let expected = if p1 < 0xF0 { found } else { [true; 256] };
+                        assert!(in_bmp == expected, "{p3:02X} {p2:02X} {p1:02X}");
+                    }
+                    all += 256;
+                    let mut after = after_p2.iter().filter_map(|&stream| step(stream, p1));
+                    let Some(stream) = after.next() else { continue };
+                    assert!(
+                        after.all(|other| other == stream),
+                        "three bytes decide: {p3:02X} {p2:02X} {p1:02X}"
+                    );
+                    assert!(found == verdicts[index(stream)], "{p3:02X} {p2:02X} {p1:02X}");
+                    good += 256;
+                }
+            }
+        }
+        (all, good)
+    }
+
+    #[test]
+    fn the_formula_agrees_with_the_grammar_after_every_kind_of_byte() {
+        for p3 in [0x7F, 0x80, 0xC2, 0xE0, 0xED, 0xF0, 0xF4] {
+            assert_eq!(check(p3..=p3).0, 1 << 24);
+        }
+    }
+
+    #[test]
+    #[ignore = "two seconds in release mode, minutes without optimization"]
+    fn the_formula_agrees_with_the_grammar_on_all_2_to_the_32_quadruples() {
+        let halves = [0x00..=0x7F, 0x80..=0xFF].map(|range| std::thread::spawn(move || check(range)));
+        let [low, high] = halves.map(|half| half.join().expect("agrees"));
+        assert_eq!(low.0 + high.0, 1 << 32);
+        // The triples of bytes that a stream can have.
+        assert_eq!((low.1 + high.1) / 256, 6_815_744);
+    }
+}

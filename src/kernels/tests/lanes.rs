@@ -1,0 +1,164 @@
+//! The lanes of the vectors, as the CPU computes them, against what the formulas state: all 2^32 quadruples of a byte and
+//! the three before it, whether a text can hold them or not.
+
+use crate::encoding::{State, Step, UTF_8};
+use crate::kernels::arch::check_lanes;
+use crate::kernels::arch::vector::Vector;
+use crate::kernels::formula::is_never_a_lead;
+
+/// For each byte `x` whether it is wrong: a bit.
+type Row = [u64; 4];
+
+fn row(is_wrong: impl Fn(u8) -> bool) -> Row {
+    let mut row = [0; 4];
+    for x in 0..=0xFF {
+        row[usize::from(x / 64)] |= u64::from(is_wrong(x)) << (x % 64);
+    }
+    row
+}
+
+/// The bits of `len` bytes from `start` on; after `FF` comes `00`.
+fn bits(row: &Row, start: u8, len: usize) -> u64 {
+    let (word, shift) = (usize::from(start / 64), u32::from(start % 64));
+    let bits = row[word] >> shift | (row[(word + 1) % 4] << 1) << (63 - shift);
+    if len < 64 { bits & ((1 << len) - 1) } else { bits }
+}
+
+fn is_continuation(byte: u8) -> bool {
+    (0x80..=0xBF).contains(&byte)
+}
+
+/// Is `x` a second byte that the lead does not allow, or the lead one that allows none?
+fn is_forbidden(lead: u8, x: u8) -> bool {
+    match UTF_8.step(State::BOUNDARY, lead) {
+        Step::To(state) => matches!(UTF_8.step(state, x), Step::Refused(_)),
+        Step::Refused(_) => true,
+    }
+}
+
+/// What a formula says of `x` after `p1`: whether it is wrong, if a continuation is due after a lead 2 or 3 bytes before or if
+/// none is. The statements agree wherever the bytes before `x` are well-formed.
+pub(in crate::kernels) type Statement = fn(due: bool, p1: u8, x: u8) -> bool;
+
+/// The [formula](crate::kernels::formula): a continuation is due or it is not, and a second byte is allowed or it is not.
+pub(in crate::kernels) fn by_due_bytes(due: bool, p1: u8, x: u8) -> bool {
+    (due || p1 >= 0xC0) != is_continuation(x) || p1 >= 0xC0 && is_forbidden(p1, x)
+}
+
+/// Keiser and Lemire's: a pair is wrong by itself, or it is two continuations and that is right if and only if one is due.
+pub(in crate::kernels) fn by_pairs(due: bool, p1: u8, x: u8) -> bool {
+    let is_wrong = match p1 {
+        0x00..=0x7F => is_continuation(x),
+        0x80..=0xBF => false,
+        0xC0..=0xFF => is_forbidden(p1, x),
+    };
+    is_wrong || (is_continuation(p1) && is_continuation(x)) != due
+}
+
+/// Compares the lanes of the formula, and of the one for text without sequences of 4 bytes, with the statement: for all
+/// `(p3, p2)` in `pairs`, all `p1` and all `x`.
+///
+/// # Safety
+///
+/// The CPU has the features of `V`.
+#[inline(always)]
+pub(in crate::kernels) unsafe fn check<V: Vector>(pairs: impl Iterator<Item = (u8, u8)>, states: Statement) {
+    let rows: Vec<[Row; 2]> =
+        (0..=0xFF).map(|p1| [false, true].map(|due| row(|x| states(due, p1, x)))).collect();
+    // Vectors of one byte, and of all bytes in their order from each of them on.
+    let bytes: Vec<u8> = (0..512 + 64).map(|i| i as u8).collect();
+    let same: Vec<[u8; 64]> = (0..=0xFF).map(|byte| [byte; 64]).collect();
+    // SAFETY: the features are the caller's promise; 64 bytes are as many as the longest vector has.
+    let splat = |byte: u8| unsafe { V::load(same[usize::from(byte)].as_ptr()) };
+    for (p3, p2) in pairs {
+        let due = p2 >= 0xE0 || p3 >= 0xF0;
+        // Each byte is in each lane for some pair.
+        let turn = p3.wrapping_mul(5).wrapping_add(p2);
+        for p1 in 0..=0xFF {
+            let row = &rows[usize::from(p1)][usize::from(due)];
+            let p = [splat(p1), splat(p2), splat(p3)];
+            for start in (0..=0xFF).step_by(V::LEN) {
+                let start = turn.wrapping_add(start);
+                // SAFETY: as above; at most 255 bytes are before these.
+                let (marks, marks_in_bmp) = unsafe {
+                    let x = V::load(bytes[usize::from(start)..][..V::LEN].as_ptr());
+                    (V::zero().or_marks(x, p), V::zero().or_marks_in_bmp(x, [p[0], p[1]]))
+                };
+                let expected = bits(row, start, V::LEN);
+                let context = || format!("{p3:02X} {p2:02X} {p1:02X}, then from {start:02X} on");
+                assert_marks(marks, expected, &context);
+                if p3 < 0xF0 && p2 < 0xF0 {
+                    let all = u64::MAX >> (64 - V::LEN);
+                    let expected = if p1 < 0xF0 { expected } else { all };
+                    assert_marks(marks_in_bmp, expected, &context);
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn assert_marks<V: Vector>(marks: V, expected: u64, context: &dyn Fn() -> String) {
+    let bits = marks.mark_bits();
+    assert!(bits == expected, "{}: {bits:064b}, not {expected:064b}", context());
+    assert!(marks.is_marked() == (bits != 0), "{}", context());
+    let first = (bits != 0).then_some(bits.trailing_zeros() as usize);
+    assert!(marks.first_mark_before(V::LEN) == first, "{}", context());
+}
+
+/// Where the formulas have their borders: all `p2` beside two `p3`, and all `p3` beside two `p2`.
+fn some() -> impl Iterator<Item = (u8, u8)> {
+    let borders = |p3: u8| [(p3, 0x00), (p3, 0xE0)];
+    (0..=0xFF).flat_map(|p2| [(0x00, p2), (0xF0, p2)]).chain((0..=0xFF).flat_map(borders))
+}
+
+fn all() -> impl Iterator<Item = (u8, u8)> {
+    (0..=0xFF).flat_map(|p3| (0..=0xFF).map(move |p2| (p3, p2)))
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "hours")]
+fn every_lane_marks_what_its_formula_states() {
+    check_lanes(some);
+}
+
+#[test]
+#[ignore = "seconds in release mode, minutes without optimization"]
+fn every_lane_marks_what_its_formula_states_for_all_2_to_the_32_quadruples() {
+    check_lanes(all);
+}
+
+#[test]
+fn statements_agree_with_the_grammar_after_well_formed_bytes() {
+    fn state_after(bytes: &[u8]) -> Option<State> {
+        // The first of the bytes may be in a sequence that began before it.
+        [&b""[..], b"\xE1", b"\xF1", b"\xF1\x80"].into_iter().find_map(|before| {
+            before.iter().chain(bytes).try_fold(State::BOUNDARY, |state, &byte| {
+                match UTF_8.step(state, byte) {
+                    Step::To(next) => Some(next),
+                    Step::Refused(_) => None,
+                }
+            })
+        })
+    }
+    const BORDERS: [u8; 24] = [
+        0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xEC, 0xED, 0xEE,
+        0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF,
+    ];
+    for p3 in BORDERS {
+        for p2 in BORDERS {
+            for p1 in BORDERS {
+                let Some(state) = state_after(&[p3, p2, p1]) else { continue };
+                for x in 0..=0xFF {
+                    let expected = matches!(UTF_8.step(state, x), Step::Refused(_));
+                    // A byte that is never a lead is marked one byte later.
+                    let expected = expected && !(state == State::BOUNDARY && is_never_a_lead(x));
+                    let due = p2 >= 0xE0 || p3 >= 0xF0;
+                    for states in [by_due_bytes, by_pairs] {
+                        assert_eq!(states(due, p1, x), expected, "{p3:02X} {p2:02X} {p1:02X} {x:02X}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Every kernel that this CPU has, against the standard library, the grammar, and the formula for one byte.
+
+mod chunks;
+#[cfg(any(
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "x86_64", target_feature = "sse2")
+))]
+pub(super) mod lanes;
+mod pairs;
+mod streams;
+
+use super::dispatch::{FORCED, Kernel};
+use super::formula;
+use super::functions::Index;
+use super::state::{Carry, Prediction, ScanState};
+use super::validation::validate_few;
+
+/// A chunk of any length, by this kernel if it is long enough for one.
+fn validate_by(kernel: Kernel, state: &mut ScanState, chunk: &[u8]) -> Result<(), usize> {
+    let found = if chunk.len() < 4 {
+        validate_few(state, chunk)
+    } else {
+        // SAFETY: the chunk has 4 bytes or more.
+        unsafe { kernel.validate(state, chunk) }
+    };
+    found.map_err(Index::get)
+}
+
+/// Every prediction that takes another path.
+const PREDICTIONS: [Prediction; 4] = [
+    Prediction::NONE,
+    Prediction::ASCII,
+    Prediction::FOUR_BYTES,
+    Prediction::ASCII.with(Prediction::FOUR_BYTES),
+];
+
+/// What this kernel finds. It must be the same with every prediction.
+fn found_by(kernel: Kernel, carry: Carry, chunk: &[u8]) -> Result<(), usize> {
+    let found = PREDICTIONS.map(|prediction| {
+        let mut state = ScanState::new(carry, prediction);
+        let found = validate_by(kernel, &mut state, chunk);
+        let expected = if found.is_ok() { carry.after(chunk) } else { carry };
+        assert_eq!(state.carry().word(), expected.word(), "{chunk:02X?}");
+        found
+    });
+    assert!(found.iter().all(|other| *other == found[0]), "{kernel:?}: {found:?} in {chunk:02X?}");
+    found[0]
+}
+
+/// Compares a kernel with the formula for one byte. A byte that is never a lead may be reported at its own index or at the
+/// next one.
+fn assert_found(kernel: Kernel, carry: Carry, chunk: &[u8], context: &dyn Fn() -> String) {
+    let found = found_by(kernel, carry, chunk);
+    let expected = match formula::first_ill_formed(carry.word(), chunk) {
+        None => chunk.len(),
+        Some(index) => index,
+    };
+    let is_right = match found {
+        Ok(()) => expected == chunk.len(),
+        Err(index) => index == expected || index + 1 == expected && formula::is_never_a_lead(chunk[index]),
+    };
+    assert!(is_right, "{kernel:?} finds {found:?}, not {expected}: {}", context());
+}
+
+/// A chunk at a chosen place in memory.
+struct Placed {
+    memory: Vec<u8>,
+    start: usize,
+}
+
+impl Placed {
+    /// `offset` bytes after the start of a cache line.
+    fn new(bytes: &[u8], offset: usize) -> Self {
+        // Ill-formed bytes around the chunk: a read outside of it would change the result.
+        let mut memory = vec![0xFF; bytes.len() + 192];
+        let start = memory.as_ptr().align_offset(64) + 64 + offset;
+        memory[start..start + bytes.len()].copy_from_slice(bytes);
+        memory.truncate(start + bytes.len() + 1);
+        Self { memory, start }
+    }
+
+    fn chunk(&self) -> &[u8] {
+        &self.memory[self.start..self.memory.len() - 1]
+    }
+
+    fn chunk_mut(&mut self) -> &mut [u8] {
+        let end = self.memory.len() - 1;
+        &mut self.memory[self.start..end]
+    }
+}
+
+/// Text of this length in characters of 1, 2, 3 or 4 bytes, or of all of them, filled up with ASCII.
+fn text(len: usize, alphabet: &[&str]) -> Vec<u8> {
+    let mut text = Vec::new();
+    let mut characters = alphabet.iter().cycle();
+    while text.len() < len {
+        let character = characters.next().map_or("", |c| c);
+        if text.len() + character.len() > len {
+            text.push(b'.');
+        } else {
+            text.extend_from_slice(character.as_bytes());
+        }
+    }
+    text
+}
+
+const ALPHABETS: [&[&str]; 6] = [
+    &["a"],
+    &["é"],
+    &["€"],
+    &["💩"],
+    &["a", "é", "€", "💩", "\u{10FFFF}", "\u{D7FF}", "\u{E000}"],
+    &["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "ж"],
+];
+
+/// Ill-formed sequences of every kind, and well-formed ones at every border of a range.
+const CRITICAL: [&[u8]; 32] = [
+    b"\x80",
+    b"\xBF",
+    b"\xC0",
+    b"\xC1\x80",
+    b"\xC2",
+    b"\xC2\x7F",
+    b"\xC2\x80",
+    b"\xC2\xC0",
+    b"\xDF\xBF\x80",
+    b"\xE0",
+    b"\xE0\x9F\xBF",
+    b"\xE0\xA0\x80",
+    b"\xE0\xA0\x7F",
+    b"\xE1\x80",
+    b"\xE1\x80\xC2",
+    b"\xED\x9F\xBF",
+    b"\xED\xA0\x80",
+    b"\xEF\xBF\xBF\xBF",
+    b"\xF0\x8F\xBF\xBF",
+    b"\xF0\x90\x80\x80",
+    b"\xF0\x90\x80",
+    b"\xF0\x90\x80a",
+    b"\xF0\x90\xE0",
+    b"\xF1\x80",
+    b"\xF3\xBF\xBF\xBF",
+    b"\xF3\xBF\xBF\xBF\xBF",
+    b"\xF4\x8F\xBF\xBF",
+    b"\xF4\x90\x80\x80",
+    b"\xF5\x80\x80\x80",
+    b"\xF8\x88\x80\x80\x80",
+    b"\xFE",
+    b"\xFF",
+];
+
+/// Ends of a stream in every state.
+const ENDS: [&[u8]; 14] = [
+    b"",
+    b"abcd",
+    b"\xC3\xA9",
+    b"\xC2",
+    b"\xDF",
+    b"\xE0",
+    b"\xE1",
+    b"\xED",
+    b"\xE2\x82",
+    b"\xF0",
+    b"\xF4",
+    b"\xF1\x80",
+    b"\xF0\x9F\x92",
+    b"\xF0\x9F\x92\xA9",
+];
+
+/// An xorshift generator.
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+#[test]
+fn the_kernel_that_was_asked_for_is_in_use() {
+    if let Some(name) = FORCED {
+        let kernel = Kernel::in_use().name();
+        assert!(kernel == name, "asked for {name}, and this CPU has only {kernel}");
+    }
+}

@@ -1,0 +1,90 @@
+//! Every pair of bytes in every state, by every kernel that this CPU has, against the grammar.
+//!
+//! A kernel with a table that differs from what it should be in a single bit fails here, unless no text can show the
+//! difference.
+
+use super::validate_by;
+use crate::encoding::{State, Step, UTF_8};
+use crate::kernels::dispatch::Kernel;
+use crate::kernels::formula::is_never_a_lead;
+use crate::kernels::state::{Carry, Prediction, ScanState};
+
+/// An end of a stream in each state of the grammar.
+const STATES: [&[u8]; 12] = [
+    b"",
+    b"\xC2",
+    b"\xE0",
+    b"\xE1",
+    b"\xED",
+    b"\xF0",
+    b"\xF1",
+    b"\xF4",
+    b"\xE1\x80",
+    b"\xF1\x80",
+    b"\xF1\x80\x80",
+    b"\xF4\x8F\xBF",
+];
+
+/// The index of the first byte that the grammar refuses after this state.
+fn first_refused(mut state: State, bytes: &[u8]) -> Option<usize> {
+    for (at, &byte) in bytes.iter().enumerate() {
+        match UTF_8.step(state, byte) {
+            Step::To(next) => state = next,
+            Step::Refused(_) => return Some(at),
+        }
+    }
+    None
+}
+
+/// A pair, and 3 bytes after it.
+const PAIR_LEN: usize = 5;
+const CHUNK_LEN: usize = 100;
+/// The state is reached by so many bytes at most.
+const MAX_BEGUN: usize = 3;
+
+#[test]
+#[cfg_attr(miri, ignore = "hours")]
+fn every_pair_in_every_state_has_the_verdict_of_the_grammar() {
+    for kernel in Kernel::available() {
+        for begun in STATES {
+            let before = ScanState::new(Carry::START.after(begun), Prediction::NONE);
+            let state = UTF_8.state_after(begun);
+            let mut chunk = [b'a'; CHUNK_LEN];
+            for pair in 0..=u16::MAX {
+                let [first, second] = pair.to_be_bytes();
+                // Continuations after `F0..=FF` are what a formula without sequences of 4 bytes could accept.
+                let tails: &[u8] = if first >= 0xF0 || second >= 0xF0 { b"a\x80" } else { b"a" };
+                for &tail in tails {
+                    let short = [first, second, tail, tail, tail];
+                    let expected = first_refused(state, &short);
+                    // A byte that is never a lead may be reported at the next index.
+                    let may_be_late = expected.is_some_and(|index| is_never_a_lead(short[index]));
+                    let check = |found: Result<(), usize>, start: usize| {
+                        let expected = expected.map(|index| start + index);
+                        assert!(
+                            found.err() == expected
+                                || may_be_late && found.err() == expected.map(|index| index + 1),
+                            "{kernel:?}: {short:02X?} after {begun:02X?}: {found:?}, not {expected:?}"
+                        );
+                    };
+
+                    // The state comes from the chunk before: the whole formula, on one vector.
+                    check(validate_by(kernel, &mut before.clone(), &short), 0);
+
+                    // The state is reached in the chunk, at some index: the formula for text without sequences of 4 bytes,
+                    // then the whole formula.
+                    let starts = CHUNK_LEN - MAX_BEGUN - PAIR_LEN;
+                    let start =
+                        usize::from(first.wrapping_mul(7).wrapping_add(second.wrapping_mul(13))) % starts;
+                    let at = start + begun.len();
+                    chunk[start..at].copy_from_slice(begun);
+                    chunk[at..at + PAIR_LEN].copy_from_slice(&short);
+                    for prediction in [Prediction::NONE, Prediction::FOUR_BYTES] {
+                        check(validate_by(kernel, &mut ScanState::new(Carry::START, prediction), &chunk), at);
+                    }
+                    chunk[start..at + PAIR_LEN].fill(b'a');
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Validation: where a stream becomes ill-formed.
+
+use super::dispatch::Kernel;
+use super::formula;
+use super::functions::Index;
+use super::state::{Boundary, Prediction, ScanState};
+
+/// What follows the text of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    /// The end of the chunk, or an unfinished sequence that is in the carry of this state.
+    Unfinished(ScanState),
+    /// An ill-formed sequence. It starts where the text ends.
+    IllFormed,
+}
+
+/// Validates the next chunk of a stream. `Ok` moves the state past the chunk.
+///
+/// `Err(index)` means that `chunk[index]` makes the stream ill-formed. If that is a byte which no well-formed text holds
+/// (`C0`, `C1`, `F5..=FF`) the index may be that of the byte after it. The carry is as it was.
+///
+/// An ill-formed last byte is reported here, not when the next chunk comes.
+#[inline]
+pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    let [byte] = *chunk else { return validate_any(state, chunk) };
+    // For chunks of 1 byte nothing is as fast as the formula for one byte. A call would cost more.
+    let carry = state.carry();
+    if formula::is_ill_formed(carry.word(), byte) || formula::is_never_a_lead(byte) {
+        return Err(Index::new(0));
+    }
+    // ASCII is not likely any more: the byte may have begun a sequence.
+    *state = ScanState::new(carry.after_byte(byte), Prediction::NONE);
+    Ok(())
+}
+
+/// Bytes that are well-formed from the first to the last. `None` also for texts of fewer than 4 bytes, which are for
+/// [`prefix`].
+#[inline]
+pub(crate) fn text(bytes: &[u8]) -> Option<&str> {
+    if !Kernel::in_use().is_text(bytes) {
+        return None;
+    }
+    // SAFETY: the kernel found the bytes well-formed.
+    Some(unsafe { core::str::from_utf8_unchecked(bytes) })
+}
+
+/// Calls the kernel, if the chunk is long enough for it.
+#[inline(always)]
+fn validate_any(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    if chunk.len() < 4 {
+        validate_few(state, chunk)
+    } else {
+        // SAFETY: the chunk has 4 bytes or more.
+        unsafe { Kernel::in_use().validate(state, chunk) }
+    }
+}
+
+/// [`validate`] for fewer than 4 bytes.
+#[inline(never)]
+pub(super) fn validate_few(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    let [.., last] = *chunk else { return Ok(()) };
+    let carry = state.carry();
+    if let Some(index) = formula::first_ill_formed(carry.word(), chunk) {
+        return Err(Index::new(index));
+    }
+    if formula::is_never_a_lead(last) {
+        return Err(Index::new(chunk.len() - 1));
+    }
+    *state = ScanState::new(carry.after(chunk), Prediction::NONE);
+    Ok(())
+}
+
+/// The longest text that a chunk starts with, and what follows it.
+#[inline]
+pub(crate) fn prefix(start: Boundary, chunk: &[u8]) -> (&str, End) {
+    let mut state = start.state();
+    let (len, end) = match validate_any(&mut state, chunk) {
+        Ok(()) => (chunk.len() - usize::from(state.pending_len()), End::Unfinished(state)),
+        Err(index) => (well_formed_len(state, chunk, index.get()), End::IllFormed),
+    };
+    // SAFETY: the chunk starts between characters and is well-formed up to its unfinished sequence, or up to the sequence
+    // that the byte at the index is in or breaks off. `len` excludes that sequence.
+    (unsafe { core::str::from_utf8_unchecked(&chunk[..len]) }, end)
+}
+
+/// The start of the sequence that the byte at the index is in or breaks off. The chunk starts between characters.
+#[inline(never)]
+fn well_formed_len(state: ScanState, chunk: &[u8], index: usize) -> usize {
+    let begun = state.after(&chunk[..index]).pending_len();
+    // Saturating for the compiler, which then knows that slicing cannot panic.
+    index.saturating_sub(usize::from(begun))
+}
