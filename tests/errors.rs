@@ -1,6 +1,6 @@
 //! Every error of the crate converts into an `io::Error`, out of which the `Utf8Error` can be had again.
 
-use std::error::Error;
+use core::error::Error;
 use std::io;
 
 use bytes::Bytes;
