@@ -19,16 +19,16 @@ use tokio::time::{sleep, timeout};
 use super::metrics::Metrics;
 use super::server::DRAINING;
 
-/// Connections at a time.
+/// The limit of open connections.
 const CONNECTIONS: usize = 32;
 
-/// How long a connection may last.
+/// The time limit of a connection.
 const DURATION: Duration = Duration::from_secs(30);
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const PAGE: &str = include_str!("admin.html");
 
-/// Serves requests; never returns.
+/// Serves requests. Never returns.
 pub(super) async fn serve(listener: TcpListener, metrics: Arc<Metrics>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
@@ -44,7 +44,7 @@ pub(super) async fn serve(listener: TcpListener, metrics: Arc<Metrics>) {
                 async { Ok::<_, Infallible>(response) }
             });
             let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), answer);
-            // Whoever breaks off, or is too slow, is not served.
+            // An error here is a client that disconnected or reached the time limit. It needs no message.
             let _ = timeout(DURATION, connection).await;
             drop(place);
         });
@@ -84,6 +84,6 @@ fn respond(status: StatusCode, content_type: &'static str, body: impl Into<Bytes
             "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'",
         )
         .header("x-content-type-options", "nosniff");
-    // The parts are constants.
+    // The status and the headers are constants, so the response cannot be invalid.
     response.body(Full::new(body.into())).unwrap_or_default()
 }

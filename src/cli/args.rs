@@ -1,4 +1,4 @@
-//! Values that several subcommands take.
+//! Argument types that are shared by several subcommands.
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
@@ -6,13 +6,13 @@ use core::time::Duration;
 use clap::ValueEnum;
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
 
-/// What to do about ill-formed input and about the BOM. Flattened into every subcommand that decodes.
+/// The policies for ill-formed input and for the BOM. Flattened into every subcommand that decodes.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct Policies {
-    /// What becomes of ill-formed sequences
+    /// What to do with ill-formed sequences
     #[arg(long, value_name = "POLICY", default_value = "strict")]
     on_error: OnError,
-    /// What becomes of a BOM at the start of a stream [default: keep, but strip where a BOM names the encoding]
+    /// What to do with a BOM at the start of a stream [default: keep, but strip where a BOM names the encoding]
     #[arg(long, value_name = "POLICY")]
     bom: Option<Bom>,
 }
@@ -22,7 +22,7 @@ impl Policies {
         self.on_error.into()
     }
 
-    /// The policy that was asked for.
+    /// The policy on the command line, if any.
     pub(super) fn bom(self) -> Option<BomPolicy> {
         self.bom.map(Into::into)
     }
@@ -36,20 +36,20 @@ impl Policies {
 /// [`ErrorPolicy`] on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum OnError {
-    /// It is an error
+    /// Report an error and stop
     Strict,
-    /// U+FFFD for each ill-formed sequence
+    /// Replace each ill-formed sequence by U+FFFD
     Replace,
-    /// `?` for each byte: the length stays
+    /// Replace each byte by `?`; the length does not change
     Substitute,
-    /// `\xNN` for each byte
+    /// Replace each byte by `\xNN`
     Escape,
-    /// Each byte is a character of ISO 8859-1
+    /// Decode each byte as ISO 8859-1
     Latin1,
-    /// Each byte is a character of windows-1252
+    /// Decode each byte as windows-1252
     #[value(name = "windows-1252")]
     Windows1252,
-    /// It vanishes. Dangerous: what stood apart is joined
+    /// Discard the bytes. Dangerous: the text before and after them is joined
     Skip,
 }
 
@@ -70,13 +70,13 @@ impl From<OnError> for ErrorPolicy {
 /// [`BomPolicy`] on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Bom {
-    /// It is text
+    /// Keep it as text
     Keep,
-    /// It is left out
+    /// Discard it
     Strip,
-    /// A stream without it is an error; it is left out
+    /// Discard it; a stream without a BOM is an error
     Require,
-    /// A stream with it is an error
+    /// A stream with a BOM is an error
     Reject,
 }
 
@@ -91,7 +91,7 @@ impl From<Bom> for BomPolicy {
     }
 }
 
-/// Seconds, decimals allowed.
+/// Parses a number of seconds, with decimals.
 pub(super) fn seconds(value: &str) -> Result<Duration, &'static str> {
     let seconds: f64 = value.parse().map_err(|_| "not a number of seconds")?;
     if seconds < 0.0 {
@@ -100,13 +100,13 @@ pub(super) fn seconds(value: &str) -> Result<Duration, &'static str> {
     Duration::try_from_secs_f64(seconds).map_err(|_| "not a time that can be waited for")
 }
 
-/// A number that is not 0.
+/// Parses a number above 0.
 pub(super) fn at_least_one(value: &str) -> Result<NonZeroUsize, &'static str> {
     let number: usize = value.parse().map_err(|_| "not a number")?;
     NonZeroUsize::new(number).ok_or("at least 1 is needed")
 }
 
-/// `HOST:PORT`.
+/// Checks that a value has the form `HOST:PORT`.
 pub(super) fn host_port(value: &str) -> Result<String, &'static str> {
     let (host, port) = value.rsplit_once(':').ok_or("HOST:PORT is expected, and there is no port")?;
     if host.is_empty() {
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bad_address_says_what_is_wrong_with_it() {
+    fn the_error_names_the_invalid_part_of_an_address() {
         for good in ["127.0.0.1:0", "localhost:65535", "[::1]:80"] {
             assert_eq!(host_port(good).as_deref(), Ok(good));
         }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_number_says_what_is_wrong_with_it() {
+    fn the_error_says_why_a_number_is_invalid() {
         assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
         assert_eq!(seconds("soon"), Err("not a number of seconds"));
         assert_eq!(seconds("-1"), Err("a time cannot be negative"));

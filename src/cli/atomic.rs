@@ -1,9 +1,9 @@
-//! Output files that appear whole or not at all: for `convert --output` and `check --fix`.
+//! Output files that are replaced atomically, for `convert --output` and `check --fix`.
 //!
-//! The new content goes to a temporary file in the same directory, which only its owner can read. When it is complete
-//! it gets the owner and the mode of the file that it replaces, is flushed to the disk, and is renamed.
+//! The new content is written to a temporary file in the same directory, with mode 0600. When it is complete, the
+//! temporary file gets the owner and the mode of the file that it replaces, is flushed to disk, and is renamed.
 //!
-//! What is not a regular file (a pipe, a device, an open descriptor) is written to, never replaced.
+//! Pipes, devices and open descriptors are written to directly.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
@@ -16,18 +16,19 @@ use tempfile::NamedTempFile;
 use super::files::is_standard;
 use super::outcome::{Status, complain};
 
-/// Where the output of a command goes.
+/// The output of a command.
 #[derive(Debug)]
 pub(super) enum Output {
     Stdout(io::Stdout),
     Stderr(io::Stderr),
-    /// What is not a regular file.
+    /// A pipe, a device, or an open descriptor.
     Stream(File),
     File(Box<Replacement>),
 }
 
 impl Output {
-    /// `-` is stdout. A symbolic link is followed: the file that it names is replaced, and the link stays.
+    /// Opens the output. `-` is stdout. A symbolic link is followed: its target is replaced, and the link does not
+    /// change.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if is_standard(path) {
             return Ok(Self::Stdout(io::stdout()));
@@ -53,7 +54,7 @@ impl Output {
         matches!(self, Self::Stdout(_))
     }
 
-    /// A stream has the bytes when this returns: whoever reads it sees text as it is converted.
+    /// Writes the bytes. Stdout is flushed, so that its reader receives text as it is converted.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Stdout(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
@@ -63,7 +64,7 @@ impl Output {
         }
     }
 
-    /// The output is complete.
+    /// Completes the output.
     pub(super) fn commit(self) -> io::Result<()> {
         match self {
             Self::Stdout(_) | Self::Stderr(_) | Self::Stream(_) => Ok(()),
@@ -72,24 +73,24 @@ impl Output {
     }
 }
 
-/// The new content of a regular file. Without [`commit`](Self::commit) the file stays as it is.
+/// The new content of a regular file. The file does not change before [`commit`](Self::commit).
 #[derive(Debug)]
 pub(super) struct Replacement {
     temporary: Temporary,
     target: PathBuf,
-    /// Of the file that is replaced, if there is one.
+    /// The metadata of the file that is replaced, if it exists.
     replaced: Option<Metadata>,
 }
 
 impl Replacement {
-    /// `target` is no symbolic link.
+    /// `target` must not be a symbolic link.
     pub(super) fn of(target: PathBuf, replaced: Option<Metadata>) -> io::Result<Self> {
         if let Some(replaced) = &replaced {
-            // The superuser may write to it all the same.
+            // `open` succeeds for the superuser.
             if replaced.permissions().readonly() {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
             }
-            // Whether this user may.
+            // Fails if the user may not write to the file.
             OpenOptions::new().write(true).open(&target)?;
         }
         let temporary = Temporary::in_directory(directory_of(&target))?;
@@ -103,7 +104,7 @@ impl Replacement {
         self.temporary.file()?.write_all(bytes)
     }
 
-    /// Makes this the content of the file, also if the power fails: there is the old one or the new one.
+    /// Replaces the file. After a power failure the file has either the old content or the new content.
     pub(super) fn commit(self) -> io::Result<()> {
         let file = self.temporary.file()?;
         set_mode(file, self.replaced.as_ref())?;
@@ -117,7 +118,7 @@ fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The owner and the group of a new file are those of the one that it replaces, or it is an error.
+/// Copies the owner and the group of the replaced file.
 #[cfg(unix)]
 fn keep_owner(file: &File, replaced: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
@@ -139,7 +140,7 @@ fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// After the owner, because a change of owner resets the set-user-ID bit.
+/// Called after `keep_owner`, because a change of owner resets the set-user-ID bit.
 #[cfg(unix)]
 fn set_mode(file: &File, replaced: Option<&Metadata>) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -149,7 +150,7 @@ fn set_mode(file: &File, replaced: Option<&Metadata>) -> io::Result<()> {
     let permissions = match replaced {
         Some(replaced) => replaced.permissions(),
         None => {
-            // It can only be read by setting it.
+            // The umask can only be read by setting it.
             let mask = rustix::process::umask(Mode::empty());
             rustix::process::umask(mask);
             #[allow(clippy::useless_conversion, reason = "macOS has 16 bits")]
@@ -164,11 +165,11 @@ fn set_mode(file: &File, replaced: Option<&Metadata>) -> io::Result<()> {
     replaced.map_or(Ok(()), |replaced| file.set_permissions(replaced.permissions()))
 }
 
-/// Without it the new name may be lost with the power, and the old content be back.
+/// Flushes the rename. Without it the old content may come back after a power failure.
 #[cfg(unix)]
 fn sync_directory(directory: &Path) -> io::Result<()> {
     match File::open(directory).and_then(|directory| directory.sync_all()) {
-        // A directory that may be written to and not read, or a file system that does not do it.
+        // The directory is not readable, or the file system does not support fsync of a directory.
         Err(error)
             if matches!(
                 error.kind(),
@@ -186,19 +187,19 @@ fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What a path on the command line stands for.
+/// The destination that a path names.
 enum Destination {
     /// An open descriptor of this process, such as `/dev/stdout` or `/dev/fd/3`.
     Descriptor(u32),
-    /// A path whose last component is no symbolic link. There need not be a file.
+    /// A path whose last component is not a symbolic link. The file may not exist.
     Path(PathBuf),
 }
 
-/// Symbolic links that are followed, as in Linux.
+/// The limit of symbolic links in a path, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// Follows the symbolic links of a path. They are followed one by one, because the system would follow
-/// `/proc/self/fd/1` to the file behind the descriptor.
+/// Follows the symbolic links of a path. They are followed one by one, because `canonicalize` would resolve
+/// `/proc/self/fd/1` to the file that the descriptor has open.
 fn resolve(path: &Path) -> io::Result<Destination> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -213,11 +214,11 @@ fn resolve(path: &Path) -> io::Result<Destination> {
         }
         path = directory.join(fs::read_link(&whole)?);
     }
-    // With the message of the system.
+    // `open` reports the error.
     Err(fs::metadata(&path).err().unwrap_or_else(|| io::Error::other("too many levels of symbolic links")))
 }
 
-/// The number of a descriptor of this process, if the path is one.
+/// The number of the descriptor that a path such as `/dev/fd/3` names, if any.
 fn descriptor(directory: &Path, name: &Path) -> Option<u32> {
     let own = Path::new("/proc").join(process::id().to_string());
     let is_own =
@@ -225,7 +226,7 @@ fn descriptor(directory: &Path, name: &Path) -> Option<u32> {
     if is_own { name.to_str()?.parse().ok() } else { None }
 }
 
-/// Another handle of an open descriptor: one that opened its path again would start at the beginning of the file.
+/// Duplicates an open descriptor. Opening its path instead would start at the beginning of the file.
 #[cfg(target_os = "linux")]
 fn duplicate(number: u32) -> io::Result<File> {
     use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
@@ -237,19 +238,19 @@ fn duplicate(number: u32) -> io::Result<File> {
     Ok(duplicate.into())
 }
 
-/// Elsewhere to open the path is to duplicate the descriptor.
+/// On these systems, opening the path duplicates the descriptor.
 #[cfg(not(target_os = "linux"))]
 fn duplicate(number: u32) -> io::Result<File> {
     OpenOptions::new().write(true).open(format!("/dev/fd/{number}"))
 }
 
-/// A temporary file, removed when it is dropped or when a signal ends the program.
+/// A temporary file. It is removed on drop, and when a signal ends the program.
 #[derive(Debug)]
 struct Temporary(Option<NamedTempFile>);
 
 impl Temporary {
-    /// In the directory of the target, because a file cannot be renamed to another file system. Its mode is 0600 from
-    /// the start, and its name does not depend on that of the target, which may be as long as a name can be.
+    /// Creates the file in the directory of the target, because a rename cannot cross file systems. The mode is 0600
+    /// from the start. The name does not contain the name of the target, which may have the maximum length already.
     fn in_directory(directory: &Path) -> io::Result<Self> {
         let mut removed_on_signal = removed_on_signal()?;
         let file = tempfile::Builder::new().prefix(".utf8-codec.").suffix(".part").tempfile_in(directory)?;
@@ -285,11 +286,11 @@ impl Drop for Temporary {
     }
 }
 
-/// The temporary files that there are.
+/// The paths of all temporary files.
 static TEMPORARIES: LazyLock<Mutex<Vec<PathBuf>>> = LazyLock::new(Mutex::default);
 
-/// The temporary files that there are. From the first call on, SIGINT, SIGTERM and SIGHUP remove them before they end
-/// the program.
+/// Locks the paths of all temporary files. The first call starts a thread that removes them on SIGINT, SIGTERM and
+/// SIGHUP, before the signal ends the program.
 fn removed_on_signal() -> io::Result<MutexGuard<'static, Vec<PathBuf>>> {
     static STARTED: Mutex<bool> = Mutex::new(false);
 
@@ -305,18 +306,19 @@ fn forget(path: &Path) {
     TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner).retain(|temporary| temporary != path);
 }
 
-/// The lock is kept until the process is gone, so that no other temporary file is made.
+/// Removes the temporary files and exits. The lock is held until the process ends, so that no file is created
+/// meanwhile.
 fn interrupted() -> ! {
     let temporaries = TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner);
     for path in temporaries.iter() {
-        // It may be renamed by now, and there is nobody to tell another failure to.
+        // The file may have been renamed already. Other errors cannot be reported at this point.
         let _ = fs::remove_file(path);
     }
     complain("interrupted");
     process::exit(Status::Trouble as i32);
 }
 
-/// A thread of its own, because the program may be waiting for input.
+/// Starts the thread that waits for signals. The main thread may be blocked on input.
 #[cfg(unix)]
 fn start_signal_thread() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -333,8 +335,8 @@ fn start_signal_thread() -> io::Result<()> {
     Ok(())
 }
 
-/// The signals that whoever started this process chose to ignore, as `nohup` does with SIGHUP: bit `n - 1` is signal
-/// `n`. They stay ignored.
+/// The signals that were ignored when this process started, as under `nohup`, which ignores SIGHUP: bit `n - 1` is
+/// signal `n`. They stay ignored.
 #[cfg(unix)]
 fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

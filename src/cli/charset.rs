@@ -1,4 +1,4 @@
-//! Encodings by the names that iconv has for them.
+//! Encodings by their iconv names.
 
 use core::fmt;
 use core::str::FromStr;
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use utf8_codec::Subset;
 use utf8_codec::transcode::{Encoding, Transcoder};
 
-/// An encoding on the command line: one of the library, or one that adds a rule of its own to it.
+/// An encoding on the command line: one of the library, possibly with an additional rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Charset {
     encoding: Encoding,
@@ -17,14 +17,14 @@ pub(super) struct Charset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     None,
-    /// No byte above 7F.
+    /// No byte above `7F`.
     Ascii,
-    /// Text that starts with a BOM, which names the byte order where there are two.
+    /// Text that starts with a BOM. For UTF-16 and UTF-32 the BOM also names the byte order.
     Bom,
 }
 
-/// The names of those that the library does not have. UTF-16 and UTF-32 without a BOM are little-endian, as in glibc
-/// on most machines.
+/// The names of the encodings that the library does not have. UTF-16 and UTF-32 without a BOM are little-endian, as in
+/// glibc on most machines.
 const NAMES: [(&str, &[&str], Encoding, Rule); 4] = [
     ("ascii", &["us-ascii", "ansi_x3.4-1968", "iso646-us"], Encoding::Latin1, Rule::Ascii),
     ("utf-8-bom", &["utf-8-sig"], Encoding::Utf8, Rule::Bom),
@@ -33,7 +33,7 @@ const NAMES: [(&str, &[&str], Encoding, Rule); 4] = [
 ];
 
 impl Charset {
-    /// Bytes from the start of the input that [`encoding_of`](Self::encoding_of) wants to see.
+    /// How many bytes from the start of the input [`encoding_of`](Self::encoding_of) needs.
     pub(super) fn look_ahead(self) -> usize {
         match self.rule {
             Rule::Bom => self.encoding.bom().map_or(0, <[u8]>::len),
@@ -52,7 +52,7 @@ impl Charset {
         if other_is_named { other } else { self.encoding }
     }
 
-    /// The encoding that is written.
+    /// The encoding of the output.
     pub(super) const fn encoding(self) -> Encoding {
         self.encoding
     }
@@ -61,20 +61,20 @@ impl Charset {
         self.rule == Rule::Ascii
     }
 
-    /// Whether a BOM belongs to the encoding and not to the text.
+    /// Whether a BOM is part of the encoding, and not of the text.
     pub(super) fn has_bom(self) -> bool {
         self.rule == Rule::Bom
     }
 
-    /// Restricts what is read or written to the characters of this encoding.
+    /// Restricts the input or the output to the characters of this encoding.
     pub(super) fn restrict(self, transcoder: Transcoder) -> Transcoder {
         if self.is_ascii() { transcoder.subset(Subset::ASCII) } else { transcoder }
     }
 
-    /// One line for each encoding: its name, and the other names that it has.
+    /// Writes one line for each encoding: its name and its aliases.
     pub(super) fn list(out: &mut impl Write) -> io::Result<()> {
         for encoding in Encoding::ALL {
-            // On the command line `utf16` is `utf-16`, which has a BOM.
+            // On the command line `utf16` means `utf-16`, which has a BOM.
             let aliases = encoding.aliases().filter(|alias| alias.parse() == Ok(Self::from(encoding)));
             write_names(out, encoding.name(), aliases)?;
         }
@@ -119,7 +119,7 @@ impl FromStr for Charset {
     }
 }
 
-/// A name without what does not matter in it.
+/// A name as it is compared: in lower case, without `-`, `_` and spaces.
 fn plain(name: &str) -> impl Iterator<Item = u8> + '_ {
     name.bytes().filter(|byte| !b"-_ ".contains(byte)).map(|byte| byte.to_ascii_lowercase())
 }
@@ -144,7 +144,7 @@ mod tests {
         for (start, encoding) in [
             (&b"\xFE\xFF\0a"[..], Encoding::Utf16Be),
             (b"\xFF\xFEa\0", Encoding::Utf16Le),
-            // The BOM of UTF-32, too.
+            // Also the BOM of UTF-32LE.
             (b"\xFF\xFE\0\0", Encoding::Utf16Le),
             (b"a\0", Encoding::Utf16Le),
             (b"", Encoding::Utf16Le),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn every_listed_name_is_read() {
+    fn every_listed_name_is_accepted() {
         let mut list = Vec::new();
         Charset::list(&mut list).expect("a vector");
         let list = String::from_utf8(list).expect("UTF-8");

@@ -1,4 +1,4 @@
-//! `utf8-codec convert`: from one encoding to another.
+//! `utf8-codec convert`: converts from one encoding to another.
 
 use core::error::Error;
 use std::fs::File;
@@ -19,14 +19,14 @@ use super::outcome::{ClosedPipe, Outcome, Status, cannot_write, complain};
 
 /// Convert from one encoding to another
 ///
-/// Encodings have the names that they have for iconv; --list prints them. `utf-16` and `utf-32` start with a BOM, which
-/// is stripped from the input (without one it is little-endian) and written to the output; so does `utf-8-bom`.
+/// Encodings have their iconv names; --list prints them. `utf-16` and `utf-32` have a BOM: it is stripped from the
+/// input (input without a BOM is little-endian) and written to the output. The same is true of `utf-8-bom`.
 ///
-/// Exit status 0: converted. 1: the input is ill-formed, or has a character that the output encoding has not; the text
-/// before it is on stdout, and its offset on stderr. 2: something could not be read or written.
+/// Exit status 0: converted. 1: the input is ill-formed, or contains a character that the output encoding does not
+/// have; the text before it is on stdout, and its offset is on stderr. 2: a file could not be read or written.
 ///
-/// An output file appears under its name when it is complete. If the conversion fails or a signal ends it, the file
-/// that was there stays as it was. What is not a regular file (a pipe, a device) is written as the input comes in.
+/// An output file is replaced when the conversion is complete. If the conversion fails or a signal ends it, the file
+/// does not change. Pipes and devices are written while the input is read.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The encoding of the input
@@ -35,18 +35,18 @@ pub(super) struct Args {
     /// The encoding of the output
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
     to: Charset,
-    /// If the input starts with a BOM, strip it and read the encoding that it names instead of --from
+    /// If the input starts with a BOM, strip it, and use the encoding that it names instead of --from
     #[arg(long)]
     sniff: bool,
-    /// Discard what cannot be converted, as iconv does: --on-error skip
+    /// Discard input that cannot be converted, as iconv does: same as --on-error skip
     #[arg(short = 'c', conflicts_with = "on_error")]
     discard: bool,
-    /// Decide what the definitions of the encodings leave open; can be repeated
+    /// Change a detail of an encoding; can be repeated
     #[arg(long = "switch", value_name = "SWITCH")]
     switches: Vec<Switch>,
     #[command(flatten)]
     policies: Policies,
-    /// Print the names of the encodings: one on each line, followed by its other names
+    /// Print the names of the encodings: one per line, followed by its aliases
     #[arg(long, short, exclusive = true)]
     list: bool,
     /// File to read; `-` is stdin
@@ -62,13 +62,13 @@ pub(super) struct Args {
 /// [`Switches`] on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Switch {
-    /// Unpaired surrogates are code points, as with Python's surrogatepass
+    /// Accept unpaired surrogates as code points, as Python's surrogatepass does
     Surrogates,
-    /// FFFE and FFFF are ill-formed in utf-8-ucs4 (ISO/IEC 10646-1 Annex R, Note 3)
+    /// Reject FFFE and FFFF in utf-8-ucs4 (ISO/IEC 10646-1 Annex R, Note 3)
     NoFffeFfff,
-    /// modified-utf-8 can have raw NUL and sequences of 4 bytes
+    /// Accept raw NUL and sequences of 4 bytes in modified-utf-8
     LenientJava,
-    /// A pair of surrogates is ill-formed in wtf-8, as it is within one string
+    /// Reject surrogate pairs in wtf-8, which a single well-formed string does not contain
     NoPairs,
 }
 
@@ -110,7 +110,7 @@ impl Args {
             if filled == 0 {
                 filled = read(&mut input, &mut buffer).map_err(cannot_read)?;
             }
-            // As iconv does, no BOM where there is no input.
+            // As in iconv: empty input has no BOM.
             if filled > 0
                 && let Some(bom) = bom.take()
             {
@@ -138,7 +138,7 @@ impl Args {
         Ok(Status::Success)
     }
 
-    /// A transcoder for an input that starts with these bytes.
+    /// Creates the transcoder for an input that starts with these bytes.
     fn transcoder(&self, start: &[u8]) -> Result<Transcoder, &'static str> {
         let switches = self.switches.iter().fold(Switches::STRICT, |switches, switch| match switch {
             Switch::Surrogates => switches.allow_surrogates(),
@@ -150,7 +150,7 @@ impl Args {
         if self.to.is_ascii() && matches!(on_error, ErrorPolicy::Latin1 | ErrorPolicy::Windows1252) {
             return Err("--to ascii cannot hold the characters that this --on-error makes");
         }
-        // A BOM that names the encoding is not text. Nor are two BOMs written.
+        // A BOM that names the encoding is not text. It is stripped, so that the output does not get two.
         let is_no_text = self.from.has_bom() || self.to.has_bom() || self.sniff;
         let bom = if is_no_text { BomPolicy::Strip } else { BomPolicy::Keep };
         let transcoder = Transcoder::new(self.from.encoding_of(start), self.to.encoding())
@@ -161,7 +161,7 @@ impl Args {
         Ok(if self.sniff { transcoder.sniff() } else { transcoder })
     }
 
-    /// An error in words. To the transcoder ASCII is a subset of another encoding.
+    /// Describes an error. In the transcoder ASCII is a subset of another encoding, so its errors do not name ASCII.
     fn describe(&self, error: Utf8Error) -> String {
         let Utf8Error { offset, kind, len, .. } = error;
         let bytes = if len == 1 { "1 byte".to_owned() } else { format!("{len} bytes") };
@@ -177,7 +177,7 @@ impl Args {
     }
 }
 
-/// A progress bar on the terminal, unless the output goes there.
+/// A progress bar on stderr. It is hidden if the output is a terminal.
 fn progress(len: Option<u64>, output: &Output) -> ProgressBar {
     let drawn_over = output.is_stdout() && io::stdout().is_terminal();
     if drawn_over || !io::stderr().is_terminal() {

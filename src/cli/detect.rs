@@ -1,4 +1,4 @@
-//! `utf8-codec detect`: what is it?
+//! `utf8-codec detect`: reports the encoding of files.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use super::files::{BUFFER, Failed, for_each, name_of, open, read};
 use super::log::Verbosity;
 use super::outcome::Outcome;
 
-/// Say what files are: ASCII, UTF-8, UTF-16 or UTF-32 with a BOM, or none of these
+/// Report the encoding of files: ASCII, UTF-8, UTF-16, UTF-32 or unknown
 ///
-/// Exit status 0: all are known. 1: some are none of these. 2: some could not be read.
+/// Exit status 0: all encodings were detected. 1: some are unknown. 2: some files could not be read.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Files to read; `-` is stdin
@@ -92,7 +92,7 @@ fn in_words(detection: Detection) -> String {
     }
 }
 
-/// Reads until the verdict cannot change any more.
+/// Reads until no further byte can change the verdict.
 fn detect(file: &Path) -> io::Result<Detection> {
     let mut input = open(file)?;
     let mut detector = Detector::new();

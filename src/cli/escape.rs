@@ -1,9 +1,9 @@
-//! Text for a terminal: nothing that it would obey or hide.
+//! Escapes text for a terminal: control characters and invisible characters are not written raw.
 
 use core::fmt::Write;
 
-/// Whether a character is shown by its number: controls, what changes the direction of text or is invisible, line and
-/// paragraph separators, noncharacters.
+/// Whether a character is escaped: controls, bidirectional formatting, invisible characters, line and paragraph
+/// separators, noncharacters.
 pub(super) fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(
@@ -15,7 +15,7 @@ pub(super) fn is_hidden(character: char) -> bool {
         || u32::from(character) & 0xFFFE == 0xFFFE
 }
 
-/// Appends a character as it can be shown, in one line, and returns how many columns it takes.
+/// Appends a character, escaped where needed, and returns its width in columns. The result has no line break.
 pub(super) fn push(out: &mut String, character: char) -> usize {
     let before = out.len();
     match character {
@@ -31,7 +31,7 @@ pub(super) fn push(out: &mut String, character: char) -> usize {
     out.len() - before
 }
 
-/// Text as it can be shown, in one line.
+/// Escapes text. The result is one line.
 pub(super) fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     text.chars().for_each(|character| {
@@ -40,7 +40,7 @@ pub(super) fn text(text: &str) -> String {
     out
 }
 
-/// Bytes as they can be shown, in one line: those that are not UTF-8 as `\xNN`.
+/// Escapes bytes. Those that are not UTF-8 become `\xNN`. The result is one line.
 pub(super) fn bytes(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -55,7 +55,7 @@ pub(super) fn bytes(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn nothing_reaches_the_terminal_raw() {
+    fn controls_and_invisible_characters_are_escaped() {
         assert_eq!(
             super::text("a\u{1B}[31m\u{202E}\n\u{FEFF}é\u{85}"),
             "a<U+001B>[31m<U+202E><U+000A><U+FEFF>é<U+0085>"

@@ -1,4 +1,4 @@
-//! What the commands that read files share: inputs, `-`, the report on stdout, the exit status.
+//! Shared by the commands that read files: opening inputs, `-`, the report on stdout, the exit status.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::outcome::{Outcome, Status, cannot_write, complain, one_line};
 
-/// Bytes that are read at a time.
+/// The size of the read buffer.
 pub(super) const BUFFER: usize = 64 * 1024;
 
 /// Whether a path on the command line is `-`: stdin for an input, stdout for an output.
@@ -19,7 +19,7 @@ pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(if is_standard(path) { Box::new(io::stdin().lock()) } else { Box::new(File::open(path)?) })
 }
 
-/// Reads some bytes; 0 is the end. A signal does not interrupt it.
+/// Reads some bytes. Returns 0 at the end. Retries if a signal interrupts the read.
 pub(super) fn read(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     loop {
         match input.read(buffer) {
@@ -29,22 +29,22 @@ pub(super) fn read(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize
     }
 }
 
-/// A file name in a report or a message.
+/// Escapes a file name for a report or a message.
 pub(super) fn name_of(file: &Path) -> String {
     one_line(&file.to_string_lossy())
 }
 
-/// Why a command stopped in the middle of a file.
+/// Why a command stopped before the end of a file.
 pub(super) enum Failed {
-    /// The file could not be read. The next file can be.
+    /// The file could not be read. The command continues with the next file.
     Read(io::Error),
-    /// The report could not be written. Nothing more can be.
+    /// The report could not be written. The command ends.
     Write(io::Error),
 }
 
-/// Reads one file after the other and writes a report on stdout. `report` returns whether the file is good.
+/// Reads the files one after the other and writes a report to stdout. `report` returns whether the file has no errors.
 ///
-/// A file that cannot be read is one line on stderr, and the others follow.
+/// A file that cannot be read is reported in one line on stderr, and the next file is read.
 pub(super) fn for_each(
     files: &[PathBuf],
     mut report: impl FnMut(&Path, &mut dyn Write) -> Result<bool, Failed>,

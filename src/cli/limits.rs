@@ -1,4 +1,4 @@
-//! How much one address, and all of them, may have: connections, and lines of the log.
+//! Limits for each client address and for all of them together: connections, and log lines.
 
 use core::net::{IpAddr, Ipv6Addr};
 use core::time::Duration;
@@ -8,20 +8,20 @@ use std::time::Instant;
 
 use tracing::warn;
 
-/// How often the lines that were held back are counted in the log.
+/// The interval at which suppressed lines are reported in the log.
 pub(super) const HELD_BACK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Addresses whose lines are counted; the others share what is left of the global rate.
+/// The most addresses that are tracked. The table is cleared when it reaches this size.
 const MAX_ADDRESSES: usize = 4096;
 
-/// Lines that an address may have at once, in seconds of its rate.
+/// The burst of one address, in seconds of its rate.
 const BURST: f64 = 10.0;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Who an address is: of IPv6, its /64 network.
+/// The key that limits are counted by: the address, or its /64 network for IPv6.
 fn source(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -40,12 +40,12 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// So many from each address; 0 is no limit.
+    /// At most `most` connections from each address; 0 is no limit.
     pub(super) fn new(most: usize) -> Self {
         Self { most, open: Arc::default() }
     }
 
-    /// A place for one more connection, if there is one. Dropping it frees the place.
+    /// Reserves a connection, if the limit allows it. Dropping the return value releases it.
     pub(super) fn enter(&self, address: IpAddr) -> Option<Source> {
         let address = source(address);
         if self.most > 0 {
@@ -60,7 +60,7 @@ impl Sources {
     }
 }
 
-/// A place of an open connection.
+/// A reserved connection.
 #[derive(Debug)]
 pub(super) struct Source {
     sources: Sources,
@@ -79,7 +79,7 @@ impl Drop for Source {
     }
 }
 
-/// Tokens that come at a rate, up to a burst.
+/// A token bucket: tokens are added at a rate, up to a burst.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     tokens: f64,
@@ -99,7 +99,7 @@ impl Bucket {
     }
 }
 
-/// Limits the lines about connections: for each address, and for all of them.
+/// Limits the log lines about connections: for each address, and for all of them.
 #[derive(Debug)]
 pub(super) struct LogLimit {
     rate: f64,
@@ -110,20 +110,20 @@ pub(super) struct LogLimit {
 struct State {
     all: Bucket,
     addresses: HashMap<IpAddr, Bucket>,
-    /// Since the last report.
+    /// Counted since the last report.
     held_back: u64,
 }
 
 impl LogLimit {
-    /// So many lines a second, and a tenth of it for each address.
+    /// `rate` lines per second in total, and a tenth of it for each address.
     pub(super) fn new(rate: usize) -> Arc<Self> {
         let rate = rate as f64;
         let state = State { all: Bucket::new(rate, Instant::now()), addresses: HashMap::new(), held_back: 0 };
         Arc::new(Self { rate, state: Mutex::new(state) })
     }
 
-    /// Writes a line about this address, or counts it. `write` takes how many were held back since the last line
-    /// about the address.
+    /// Writes a line about this address, or suppresses and counts it. `write` is called with the number of lines that
+    /// were suppressed since the last line about the address.
     pub(super) fn line(&self, address: IpAddr, write: impl FnOnce(Option<u64>)) {
         if let Ok(held_back) = self.take(source(address), Instant::now()) {
             write((held_back > 0).then_some(held_back));
@@ -135,7 +135,7 @@ impl LogLimit {
         let State { all, addresses, held_back } = &mut *lock(&self.state);
         all.fill(all_rate, now);
         if addresses.len() >= MAX_ADDRESSES && !addresses.contains_key(&address) {
-            // A full bucket says nothing that a new one does not.
+            // A full bucket is equal to a new one, so it is dropped.
             addresses.retain(|_, bucket| {
                 bucket.fill(one_rate, now);
                 bucket.tokens < one_rate * BURST || bucket.held_back > 0
@@ -156,7 +156,7 @@ impl LogLimit {
         Ok(core::mem::take(&mut one.held_back))
     }
 
-    /// Counts in the log what was held back since the last time.
+    /// Logs how many lines were suppressed since the last report.
     pub(super) fn report(&self) {
         let lines = core::mem::take(&mut lock(&self.state).held_back);
         if lines > 0 {
@@ -174,7 +174,7 @@ mod tests {
     const C: IpAddr = IpAddr::V6(Ipv6Addr::new(0x2001, 0xDB8, 0, 2, 0, 0, 0, 1));
 
     #[test]
-    fn an_address_has_so_many_connections_and_its_network_no_more() {
+    fn the_limit_of_connections_is_per_ipv4_address_and_per_ipv6_network() {
         let sources = Sources::new(2);
         let first = sources.enter(A).unwrap();
         let _second = sources.enter(B).unwrap();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_cannot_use_up_the_log_and_all_of_them_are_limited() {
+    fn log_lines_are_limited_per_address_and_in_total() {
         let limit = LogLimit::new(200);
         let start = Instant::now();
         let address = |n: u64| IpAddr::V6(Ipv6Addr::from(u128::from(n) << 64));

@@ -1,7 +1,7 @@
-//! The log of `proxy` and `serve`: a bounded queue, written to stderr by a thread of its own. The other commands log only
-//! if they are asked to, and wait for stderr as every program does that writes to it.
+//! The log of `proxy` and `serve`: a bounded queue, written to stderr by its own thread. The other commands log only on
+//! request, and write to stderr directly.
 //!
-//! Nothing that serves a connection or waits for a signal writes to stderr. If nobody reads stderr, the queue fills up
+//! No task that serves a connection or waits for a signal writes to stderr. If stderr is not read, the queue fills up,
 //! and further lines are dropped and counted.
 
 use core::time::Duration;
@@ -17,19 +17,19 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Lines in the queue, about 200 bytes each.
+/// The capacity of the queue in lines of about 200 bytes.
 const QUEUED_LINES: usize = 8 * 1024;
 
-/// How often the lines dropped since are reported.
+/// The interval at which dropped lines are reported.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// How long the queue may take to empty itself at the end of the program.
+/// The time limit for flushing the queue at the end of the program.
 const FLUSH_TIME: Duration = Duration::from_secs(2);
 
 /// `--log` and the verbosity.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct LogArgs {
-    /// How logs are written to stderr; json is one object per line
+    /// The format of the log on stderr; json is one object per line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log: LogFormat,
     #[command(flatten)]
@@ -45,7 +45,8 @@ pub(super) struct Verbosity {
 }
 
 impl Verbosity {
-    /// Logs to stderr what `RUST_LOG` or `--verbose` asks for: for the commands that log nothing otherwise.
+    /// Installs a subscriber that logs to stderr, for the commands that do not log by default. The level comes from
+    /// `RUST_LOG` or `--verbose`.
     pub(super) fn start(self) -> Result<(), String> {
         let filter = self.filter(LevelFilter::OFF)?;
         if self.verbose > 0 || env::var_os("RUST_LOG").is_some() {
@@ -75,7 +76,7 @@ enum LogFormat {
     Json,
 }
 
-/// The running log. Dropping it writes what is queued, but waits no longer than [`FLUSH_TIME`].
+/// The running log. Dropping it flushes the queue, for at most [`FLUSH_TIME`].
 #[derive(Debug)]
 pub(super) struct Log {
     worker: Option<WorkerGuard>,
@@ -87,7 +88,7 @@ impl LogArgs {
     ///
     /// # Errors
     ///
-    /// `RUST_LOG` does not parse.
+    /// Returns an error if `RUST_LOG` does not parse.
     pub(super) fn start(self) -> Result<Log, String> {
         let filter = self.verbosity.filter(LevelFilter::INFO)?;
         let (writer, worker) = NonBlockingBuilder::default()
@@ -106,7 +107,7 @@ impl LogArgs {
             LogFormat::Text => registry.with(lines.with_filter(filter)).init(),
             LogFormat::Json => registry.with(lines.json().flatten_event(true).with_filter(filter)).init(),
         }
-        // The default hook writes to stderr, and so waits for whoever reads it.
+        // The default hook writes to stderr directly, which blocks if stderr is not read.
         panic::set_hook(Box::new(|bug| {
             let at = bug.location().map(ToString::to_string);
             let payload = bug.payload();
@@ -118,7 +119,7 @@ impl LogArgs {
     }
 }
 
-/// Whether stderr is a terminal whose user wants colors (<https://no-color.org>).
+/// Whether stderr is a terminal and `NO_COLOR` is not set (<https://no-color.org>).
 fn wants_color() -> bool {
     let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -126,7 +127,7 @@ fn wants_color() -> bool {
 }
 
 impl Log {
-    /// A view of the lines that the queue had no room for.
+    /// Counts the lines that are dropped because the queue is full.
     pub(super) fn dropped(&self) -> DroppedLines {
         self.dropped.clone()
     }
@@ -137,7 +138,8 @@ impl Drop for Log {
         self.dropped.report();
         let worker = self.worker.take();
         let (done, flushed) = mpsc::channel();
-        // The guard waits for the thread, and complains on stderr if that takes long. Neither may hold up the end.
+        // Dropping the guard can block, and prints to stderr if it does. A thread does it, so that the end is not
+        // delayed.
         thread::spawn(move || {
             drop(worker);
             done.send(())
@@ -146,7 +148,7 @@ impl Drop for Log {
     }
 }
 
-/// The lines that the queue had no room for.
+/// The counter of dropped lines.
 #[derive(Clone, Debug)]
 pub(super) struct DroppedLines {
     counter: ErrorCounter,
@@ -154,12 +156,12 @@ pub(super) struct DroppedLines {
 }
 
 impl DroppedLines {
-    /// How many since the start.
+    /// The number since the start.
     pub(super) fn count(&self) -> usize {
         self.counter.dropped_lines()
     }
 
-    /// Reports them in the log itself, from time to time; never returns.
+    /// Reports new drops in the log at an interval. Never returns.
     pub(super) async fn keep_reporting(mut self) {
         loop {
             tokio::time::sleep(REPORT_INTERVAL).await;

@@ -1,4 +1,4 @@
-//! `utf8-codec mail`: whether the text of messages is UTF-8, part by part.
+//! `utf8-codec mail`: checks whether the text of messages is UTF-8, part by part.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,19 +16,19 @@ use super::outcome::Outcome;
 ///
 /// Reads messages (.eml) and mailboxes (mbox: the first line starts with `From `).
 ///
-/// Exit status 0: all text is. 1: some is not, or cannot be read with certainty. 2: some files could not be read.
+/// Exit status 0: no errors. 1: some text is not UTF-8, or a message is ambiguous. 2: some files could not be read.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Files to read; `-` is stdin
     #[arg(value_name = "FILE", default_value = "-")]
     files: Vec<PathBuf>,
-    /// text is a tree for people; json is one object per message and line
+    /// Report format: text is a tree; json is one object per message and line
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     /// Accept base64 without padding, with unused bits that are not zero, or concatenated from several bodies
     #[arg(long)]
     lenient: bool,
-    /// Print nothing; the exit status is the result
+    /// Print no report; only the exit status
     #[arg(long, short)]
     quiet: bool,
     #[command(flatten)]
@@ -85,20 +85,20 @@ impl Args {
     }
 }
 
-/// What separates the messages of an mbox, after the empty line that ends each of them.
+/// The start of a line that separates the messages of an mbox. It comes after the empty line that ends a message.
 const SEPARATOR: &[u8] = b"From ";
 
-/// The messages of a file.
+/// Splits a file into messages.
 struct Mailbox {
     validator: MessageValidator,
     state: State,
-    /// Messages so far.
+    /// The number of messages so far.
     number: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Before the first line: the kind of file is not known.
+    /// Before the first line, which decides the type of the file.
     New,
     Message,
     /// In an mbox, at the start of a line.
@@ -112,9 +112,9 @@ impl Mailbox {
         Self { validator, state: State::New, number: 0 }
     }
 
-    /// Takes bytes of the file, and calls `each` with the verdict on every message that ends in them and, in an mbox, its
-    /// number. Returns how many bytes were taken. The rest, a few bytes at most, must be passed again with more, unless this
-    /// is the `end`.
+    /// Reads bytes of the file. Calls `each` with the verdict on every message that ends in them and, in an mbox, its
+    /// number. Returns how many bytes were consumed. The rest, a few bytes at most, must be passed again with more,
+    /// unless `end` is set.
     fn feed<E>(
         &mut self,
         data: &[u8],
@@ -189,7 +189,7 @@ fn object(file: &Path, verdict: &MessageVerdict) -> Value {
     })
 }
 
-/// A line for each part, indented by its path, and below it a line for each error and warning.
+/// Writes a line for each part, indented by its path, and below it a line for each error and warning.
 fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut dyn Write) -> io::Result<()> {
     let errors: u64 = verdict.parts.iter().map(PartVerdict::error_count).sum();
     write!(out, "{}", name_of(file))?;
@@ -245,7 +245,7 @@ mod tests {
 
     use super::*;
 
-    /// Bytes and number of each message, however the file is cut.
+    /// The number and the size of each message. Asserts that they do not depend on how the file is cut.
     fn messages(file: &[u8]) -> Vec<(Option<u64>, u64)> {
         let split = |size: usize| {
             let mut mailbox = Mailbox::new(MessageValidator::new());
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(messages(b"Fro"), [(None, 3)]);
         assert_eq!(messages(b"From: me\n\nhi\n\nFrom you\n"), [(None, 23)]);
         assert_eq!(messages(b"From a\nA: b\n\nhi\n"), [(Some(1), 16)]);
-        // The empty line before a separator belongs to it.
+        // The empty line before a separator belongs to the separator.
         assert_eq!(
             messages(b"From a\n\nhi\n\nFrom b\n\nho\nFrom c\n"),
             [(Some(1), 11), (Some(2), 11), (Some(3), 7)]

@@ -1,4 +1,4 @@
-//! What an operator sees of a running proxy: counters for Prometheus, and the last refusals.
+//! The metrics of a running proxy: counters for Prometheus, and the latest rejections.
 
 use core::net::SocketAddr;
 use core::sync::atomic::AtomicU64;
@@ -17,7 +17,7 @@ use utf8_codec::proxy::Direction;
 
 use super::log::DroppedLines;
 
-/// Refusals that the page shows.
+/// How many rejections the page shows.
 const LAST_REFUSALS: usize = 20;
 
 const DIRECTIONS: [Direction; 2] = [Direction::Requests, Direction::Responses];
@@ -43,7 +43,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// `repairs` says whether an ill-formed sequence is repaired.
+    /// `repairs` is whether ill-formed sequences are repaired.
     pub(super) fn new(dropped: DroppedLines, repairs: bool) -> Self {
         let mut registry = Registry::with_prefix("utf8_codec");
         let (open, connections, ill_formed) = (Gauge::default(), Family::default(), Family::default());
@@ -83,7 +83,7 @@ impl Metrics {
         self.open.inc();
     }
 
-    /// `end` is one of a few words.
+    /// `end` is the label that says how the connection ended.
     pub(super) fn closed(&self, end: &'static str) {
         self.open.dec();
         self.connections.get_or_create(&[("end", end)]).inc();
@@ -109,7 +109,7 @@ impl Metrics {
         self.rejected_lines[direction as usize].inc();
     }
 
-    /// A refused stream, with the error if it is ill-formed; never what it held.
+    /// Records a rejected stream, and its error if it is ill-formed. Payload bytes are not recorded.
     pub(super) fn refused(
         &self,
         connection: u64,
@@ -133,17 +133,17 @@ impl Metrics {
         refusals.push_front(refusal);
     }
 
-    /// Everything in the text format of Prometheus.
+    /// All metrics in the text format of Prometheus.
     pub(super) fn text(&self) -> String {
         let dropped = self.dropped.count() as u64;
         self.dropped_lines.inc_by(dropped.saturating_sub(self.dropped_lines.get()));
         let mut text = String::new();
-        // A `String` takes everything.
+        // Writing to a `String` does not fail.
         let _ = encode(&mut text, &self.registry);
         text
     }
 
-    /// The last refusals, the latest first, as JSON.
+    /// The latest rejections as JSON, the most recent first.
     pub(super) fn refusals(&self) -> String {
         let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
         Value::from_iter(refusals.iter().cloned()).to_string()

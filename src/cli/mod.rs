@@ -1,4 +1,4 @@
-//! The command line: one file for each subcommand, one line on stderr for each failure.
+//! The command line. Each subcommand has a file, and each failure is one line on stderr.
 //!
 //! A new subcommand is a `mod` line, a variant of [`Command`] and an arm of [`Command::run`].
 
@@ -34,7 +34,7 @@ use clap::Parser;
 use clap::error::ErrorKind as ClapErrorKind;
 use outcome::{ClosedPipe, Outcome, Status, cannot_write, complain};
 
-/// Bytes from a network become text that is certainly text.
+/// Check, convert and filter text: no ill-formed UTF-8 passes
 #[derive(Debug, Parser)]
 #[command(name = "utf8-codec", version, max_term_width = 110)]
 enum Command {
@@ -63,7 +63,7 @@ impl Command {
     }
 }
 
-/// Parses the command line and runs what it names.
+/// Parses the command line and runs the subcommand.
 pub(crate) fn main() -> ExitCode {
     let outcome = match Command::try_parse() {
         Ok(command) => command.run(),
@@ -84,14 +84,14 @@ pub(crate) fn main() -> ExitCode {
         .into()
 }
 
-/// Ends as a program ends that writes to a pipe without a reader: killed by SIGPIPE. (The runtime of Rust ignores that
-/// signal, so that temporary files are removed before.) Elsewhere there is no such convention.
+/// Ends the process by SIGPIPE, as is usual for a program that writes to a closed pipe. (The Rust runtime ignores that
+/// signal, so destructors have already removed the temporary files.) Other systems have no such convention.
 fn end_by_closed_pipe() {
     #[cfg(unix)]
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
 }
 
-/// The first paragraph of clap's message and its tips, in one line. The paragraphs after it repeat the usage.
+/// The first paragraph of clap's message and its tips, in one line. The other paragraphs repeat the usage.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return "a subcommand is missing: try `utf8-codec --help`".to_owned();

@@ -1,18 +1,18 @@
-//! How a command ends: its exit status, and its messages on stderr.
+//! The result of a command: its exit status, and its messages on stderr.
 
 use core::error::Error;
 use core::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// How a command that did its work ended.
+/// The status of a command that returned no error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Status {
     /// Exit status 0.
     Success,
-    /// Exit status 1: the work is done, and the input was ill-formed.
+    /// Exit status 1: the command completed, and the input was ill-formed.
     IllFormed,
-    /// Exit status 2: some of the work could not be done, as stderr says.
+    /// Exit status 2: the command did not complete. The reasons are on stderr.
     Trouble,
 }
 
@@ -22,10 +22,10 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// What a command returns. An `Err` is one line on stderr, and exit status 2.
+/// What a command returns. An `Err` is printed as one line on stderr, with exit status 2.
 pub(super) type Outcome = Result<Status, Box<dyn Error>>;
 
-/// The error for a stdout that cannot be written to.
+/// The error if stdout cannot be written to.
 pub(super) fn cannot_write(error: io::Error) -> Box<dyn Error> {
     match error.kind() {
         io::ErrorKind::BrokenPipe => ClosedPipe.into(),
@@ -33,7 +33,7 @@ pub(super) fn cannot_write(error: io::Error) -> Box<dyn Error> {
     }
 }
 
-/// The reader of stdout is gone. It is not an error of this program, and no message says so.
+/// The reader of stdout closed the pipe. The program ends without a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClosedPipe;
 
@@ -45,13 +45,13 @@ impl fmt::Display for ClosedPipe {
 
 impl Error for ClosedPipe {}
 
-/// One line on stderr.
+/// Prints one line on stderr.
 pub(super) fn complain(what: &str) {
-    // A failure can be reported nowhere.
+    // If this fails, it cannot be reported.
     let _ = writeln!(io::stderr(), "utf8-codec: {}", one_line(what));
 }
 
-/// Control characters, which a file name or an argument may hold, are escaped: one line stays one line.
+/// Escapes control characters, which a file name or an argument may contain, so that a message is one line.
 pub(super) fn one_line(text: &str) -> String {
     text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
 }

@@ -1,4 +1,4 @@
-//! `utf8-codec proxy`: a TCP filter that lets only text through.
+//! `utf8-codec proxy`: a TCP proxy that forwards only well-formed UTF-8.
 
 use core::error::Error;
 use core::future::pending;
@@ -29,55 +29,55 @@ use super::server::{Capacity, Connection, Reports, Service, announce};
 use super::signals::Signals;
 use super::sockets::{delivered, is_own, reset};
 
-/// Pass TCP connections on to a server, well-formed UTF-8 only
+/// Forward TCP connections to a server, well-formed UTF-8 only
 ///
-/// Bytes pass as they arrive, whole characters only. Under `--on-error strict` all good bytes before an ill-formed
-/// sequence are delivered, then both sides are reset, and the log says where and why.
+/// Bytes are forwarded as they arrive, in whole characters. With `--on-error strict` the bytes before an ill-formed
+/// sequence are delivered, then both sides are reset, and the error and its offset are logged.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Where to accept connections; port 0 picks one
+    /// Address to accept connections on; port 0 picks a free one
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7000", value_parser = host_port)]
     listen: String,
-    /// The server after the proxy; without it, a line server (`serve`) is started on a loopback port
+    /// Server to forward to; without it, a line server (`serve`) is started on a loopback port
     #[arg(long, value_name = "HOST:PORT", value_parser = host_port)]
     upstream: Option<String>,
-    /// What is filtered: what clients send, what the server sends, or both
+    /// Directions to filter: from clients, from the server, or both
     #[arg(long, value_name = "DIRECTION", default_value = "both")]
     direction: Directions,
     #[command(flatten)]
     policies: Policies,
-    /// Whether the policies are enforced, or every byte passes and the log says what would have been done
+    /// Enforce the policies, or forward every byte and only log what enforcing would do
     #[arg(long, value_name = "MODE", default_value = "enforce")]
     mode: Mode,
-    /// What a rejection costs: with `stream` the connection, with `lines` only the line
+    /// What a rejection ends: with `stream` the connection, with `lines` only the line is dropped
     #[arg(long, value_name = "UNIT", default_value = "stream")]
     framing: Framing,
-    /// What is held back until it is complete; with `--framing lines`, always lines
+    /// What to hold until it is complete; with `--framing lines`, always lines
     #[arg(long, value_name = "UNIT", default_value = "characters")]
     hold: Hold,
-    /// Bytes that a line may have, if lines are held; a longer one is rejected
+    /// Maximum bytes of a line, if lines are held; a longer line is rejected
     #[arg(long, value_name = "N", default_value_t = LineFilter::DEFAULT_MAX_LENGTH, value_parser = whole_number)]
     max_line: usize,
-    /// A line sent to whoever sent a rejected one; {line}, {offset}, {kind} and {len} are filled in. Needs
+    /// Line to send to the sender of a rejected line; {line}, {offset}, {kind} and {len} are filled in. Needs
     /// `--framing lines`
     #[arg(long, value_name = "TEXT")]
     answer: Option<String>,
-    /// How both sides end after a rejection
+    /// How to close both sides after a rejection
     #[arg(long, value_name = "END", default_value = "reset")]
     on_refusal: Refusal,
-    /// How long the other direction may go on after a rejection, so that answers to what was good arrive
+    /// How long the other direction continues after a rejection, so that pending answers are delivered
     #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds)]
     linger: Duration,
-    /// How long the upstream server may take to accept a connection
+    /// Timeout for connecting to the server
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     connect_timeout: Duration,
-    /// End a connection that moves fewer bytes a second, on the average of ten seconds; 0 is no limit
+    /// Minimum bytes per second, averaged over ten seconds; a slower connection is closed; 0 is no limit
     #[arg(long, value_name = "BYTES", default_value = "0")]
     min_rate: u64,
-    /// End a connection after this time; 0 never does
+    /// Maximum duration of a connection; 0 is no limit
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds)]
     max_session: Duration,
-    /// Where to answer HTTP requests for /metrics, /healthz, /readyz and a page; whoever reaches it needs no password
+    /// Address to serve /metrics, /healthz, /readyz and a status page on over HTTP; without authentication
     #[arg(long, value_name = "HOST:PORT", value_parser = host_port)]
     admin: Option<String>,
     #[command(flatten)]
@@ -111,9 +111,9 @@ enum Hold {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Refusal {
-    /// Both sides are reset: no peer takes what it read for all there was
+    /// Reset both sides, so that no peer mistakes the data for complete
     Reset,
-    /// The side is closed in order after the good bytes
+    /// Close both sides normally after the well-formed bytes
     Close,
 }
 
@@ -221,8 +221,8 @@ impl Args {
     }
 }
 
-/// A name that means nothing is reported at the start rather than at every connection, and so is a proxy that is its
-/// own upstream: each connection would open the next one.
+/// Resolves the upstream name, so that an invalid one is reported at the start and not at every connection. A proxy
+/// that is its own upstream is rejected too: each connection would open another one.
 async fn check_upstream(upstream: &str, listener: &TcpListener) -> Result<(), Box<dyn Error>> {
     let own = listener.local_addr()?;
     let found = lookup_host(upstream)
@@ -232,14 +232,14 @@ async fn check_upstream(upstream: &str, listener: &TcpListener) -> Result<(), Bo
     if found { Err(format!("the upstream {upstream} is this proxy").into()) } else { Ok(()) }
 }
 
-/// Whether a connection to this address comes to the listener at `own`.
+/// Whether connections to `address` reach the listener at `own`.
 fn is_this_proxy(own: SocketAddr, address: SocketAddr) -> bool {
     address.port() == own.port()
         && (address.ip().to_canonical() == own.ip().to_canonical()
             || own.ip().is_unspecified() && (address.is_ipv4() || own.is_ipv6()) && is_own(address))
 }
 
-/// What is the same for all connections.
+/// State that all connections share.
 #[derive(Debug)]
 struct FilterProxy {
     relay: Relay,
@@ -248,7 +248,7 @@ struct FilterProxy {
     answer: Option<String>,
     report_only: bool,
     connect_timeout: Duration,
-    /// How long a reset waits for a peer that does not take what was written.
+    /// How long a reset waits for a peer that does not read.
     patience: Duration,
     metrics: Arc<Metrics>,
     cut: CancellationToken,
@@ -260,7 +260,7 @@ impl FilterProxy {
         open.metrics.opened();
         let reports = Reports::of(&connection);
         let Connection { stream: mut client, peer, number: connection, .. } = connection;
-        // What it needs is freed before the relay starts.
+        // Boxed, so that its memory is freed before the relay starts.
         let connected = tokio::select! {
             connected = Box::pin(self.connect()) => connected,
             () = self.cut.cancelled() => return reset(&client),
@@ -276,7 +276,7 @@ impl FilterProxy {
                 return reset(&client);
             }
         };
-        // Bytes are forwarded as they arrive. A socket that refuses the option is one that is gone already.
+        // Sets TCP_NODELAY. It only fails on a socket that is closed already, which the relay reports.
         let _ = client.set_nodelay(true).and(upstream.set_nodelay(true));
         let mut session = Session { proxy: &self, reports, connection, peer };
         let relayed =
@@ -302,7 +302,7 @@ impl FilterProxy {
             End::TooLong => "too_long",
             _ => "cut",
         };
-        // Whoever was too slow is not waited for.
+        // A peer that is too slow or idle is reset without waiting.
         let waits = matches!(relayed.end, End::IllFormed(..) | End::RejectedLine(..) | End::Failed(..));
         if relayed.reset && waits {
             let sides = async {
@@ -337,7 +337,7 @@ impl FilterProxy {
         timeout(self.connect_timeout, connect).await?
     }
 
-    /// The line that is sent for a rejected one.
+    /// The line to send for a rejected one.
     fn answer(&self, rejected: RejectedLine) -> Option<Vec<u8>> {
         let mut answer = self.answer.as_ref()?.replace("{line}", &rejected.line.to_string());
         let (offset, kind, len) = match rejected.reason {
@@ -352,7 +352,7 @@ impl FilterProxy {
     }
 }
 
-/// Counts a connection when it is over, however it ends.
+/// Counts a connection when it is dropped, however it ends.
 struct Open<'m> {
     metrics: &'m Metrics,
     end: &'static str,
@@ -364,7 +364,7 @@ impl Drop for Open<'_> {
     }
 }
 
-/// What is reported about one connection.
+/// The logs and metrics of one connection.
 struct Session<'p> {
     proxy: &'p FilterProxy,
     reports: Reports,
@@ -414,7 +414,7 @@ impl Session<'_> {
         let Relayed { requests, responses, end, .. } = relayed;
         let end = match end {
             End::Closed => "closed".to_owned(),
-            // Their reports say the rest.
+            // The reason was logged when it occurred.
             End::IllFormed(..) | End::RejectedLine(..) => "refused".to_owned(),
             End::Failed(direction, error) => format!("{direction}: {error}"),
             End::Idle => "idle".to_owned(),

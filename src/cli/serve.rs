@@ -28,10 +28,10 @@ use super::signals::Signals;
 /// `line N: ill-formed UTF-8 at byte OFFSET (KIND, LEN bytes)`; OFFSET counts from the start of the connection.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Where to accept connections; port 0 picks one
+    /// Address to accept connections on; port 0 picks a free one
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7007", value_parser = host_port)]
     listen: String,
-    /// Bytes that a line may have; a longer one is reported once and left out
+    /// Maximum bytes of a line; a longer line is reported once and skipped
     #[arg(long, value_name = "N", default_value_t = Utf8LinesCodec::DEFAULT_MAX_LENGTH)]
     max_line: usize,
     #[command(flatten)]
@@ -55,7 +55,7 @@ impl Args {
     }
 }
 
-/// What is the same for all connections.
+/// State that all connections share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineServer {
     pub(super) decoder: TextDecoder,
@@ -73,7 +73,7 @@ impl LineServer {
         signal: impl AsyncFnMut(),
     ) {
         let cut = CancellationToken::new();
-        // A timeout that long never comes.
+        // A timeout of `Duration::MAX` never elapses.
         let idle_timeout = service.idle_timeout().unwrap_or(Duration::MAX);
         let session = |connection: Connection| {
             let cut = cut.clone();
@@ -96,7 +96,7 @@ impl LineServer {
         service.accept(listener, capacity, signal, cut.clone(), session).await;
     }
 
-    /// Answers until the peer has no more lines. A peer that does not read the answers is not read from.
+    /// Answers until the peer has no more lines. Reading stops while the peer does not read the answers.
     async fn session(self, connection: Connection, idle_timeout: Duration) -> Result<(), CodecError> {
         let mut reports = Reports::of(&connection);
         let mut stream = connection.stream;
@@ -105,12 +105,12 @@ impl LineServer {
         let requests = NotSilent::new(requests, idle_timeout);
         let codec = Utf8LinesCodec::with_decoder(self.decoder).max_length(self.max_line);
         let mut lines = FramedRead::new(requests, ErrorsAsItems::new(codec));
-        // A line may end with a CR of its own, and so do answers.
+        // The text of a line may end in CR, and the answer contains that text. So answers end in a plain LF.
         let mut answers = FramedWrite::new(answers, Utf8LinesCodec::new().ending(LineEnding::Lf));
         for number in 1_u64.. {
             let line = match lines.next().now_or_never() {
                 Some(line) => line,
-                // Nothing more has arrived: what was answered so far goes out before more is waited for.
+                // No input is buffered: flush the answers before waiting for more.
                 None => {
                     within(idle_timeout, SinkExt::<String>::flush(&mut answers)).await??;
                     lines.next().await
@@ -136,7 +136,7 @@ impl LineServer {
     }
 }
 
-/// A reader on which a read fails that brings nothing for so long.
+/// A reader that returns an error if no bytes arrive within the timeout.
 struct NotSilent<R> {
     inner: R,
     timeout: Duration,
@@ -165,7 +165,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for NotSilent<R> {
     }
 }
 
-/// Waits for a peer, but not for longer than this.
+/// Waits for a future, with a timeout.
 async fn within<T>(time: Duration, future: impl Future<Output = T>) -> io::Result<T> {
     Ok(timeout(time, future).await?)
 }

@@ -1,4 +1,4 @@
-//! What `proxy` and `serve` share: logs, the accept loop, the end in order.
+//! Shared by `proxy` and `serve`: the log, the accept loop, graceful shutdown.
 
 use core::error::Error;
 use core::net::SocketAddr;
@@ -23,38 +23,38 @@ use super::log::{DroppedLines, LogArgs};
 use super::outcome::{Outcome, Status};
 use super::sockets::{descriptor_limit, listen, notify, reset};
 
-/// How long a connection that is over is read from, so that its peer sees an end in order and not a reset.
+/// How long a closed connection is still read, so that the peer sees an orderly end and not a reset.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Reports of ill-formed bytes for one direction of a connection; the rest is only counted, so that a peer who
-/// sends nothing else does not fill the log.
+/// How many ill-formed sequences are logged for each direction of a connection. Further ones are only counted, so that
+/// one peer cannot fill the log.
 const MAX_REPORTS: u64 = 100;
 
-/// No connection is accepted any more, and the open ones are waited for.
+/// Set when no more connections are accepted and the open ones are drained.
 pub(super) static DRAINING: AtomicBool = AtomicBool::new(false);
 
-/// Descriptors that are not those of connections.
+/// Descriptors that are reserved for other purposes than connections.
 const RESERVED: usize = 64;
 
-/// Flags of every command that accepts connections.
+/// Options of all commands that accept connections.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Service {
-    /// Connections at a time; while there are so many, the next ones wait in the listen queue
+    /// Maximum concurrent connections; further ones wait in the listen queue
     #[arg(long, value_name = "N", default_value = "1024", value_parser = at_least_one)]
     max_connections: NonZeroUsize,
-    /// Connections at a time from one address (of IPv6, from one /64); 0 is no limit. The next ones are reset
+    /// Maximum concurrent connections per address (of IPv6, per /64); 0 is no limit; further ones are reset
     #[arg(long, value_name = "N", default_value = "0")]
     max_connections_per_source: usize,
-    /// Connections that may wait in the listen queue; the kernel may allow fewer
+    /// Maximum length of the listen queue; the kernel may use a lower limit
     #[arg(long, value_name = "N", default_value = "4096")]
     backlog: u32,
-    /// End a connection on which nothing moved for this long; 0 never does
+    /// Close a connection without traffic after this time; 0 is no limit
     #[arg(long, value_name = "SECS", default_value = "300", value_parser = seconds)]
     idle_timeout: Duration,
-    /// How long open connections may go on after SIGTERM or SIGINT; a second signal ends them at once
+    /// How long to drain open connections after SIGTERM or SIGINT; a second signal closes them at once
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
     grace: Duration,
-    /// Log lines a second about connections, and a tenth of it for each address; the rest is counted
+    /// Log lines per second about connections, and a tenth of it per address; further ones are only counted
     #[arg(long, value_name = "N", default_value = "200", value_parser = at_least_one)]
     log_rate: NonZeroUsize,
     #[command(flatten)]
@@ -71,12 +71,12 @@ impl Service {
         let runtime = tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
         runtime.spawn(log.dropped().keep_reporting());
         let ended = runtime.block_on(service(log.dropped()));
-        // A name that is still being looked up is not waited for.
+        // Does not wait for a DNS lookup that is still running on a blocking thread.
         runtime.shutdown_background();
         ended.map(|()| Status::Success)
     }
 
-    /// The idle timeout, if there is one.
+    /// The idle timeout, if it is not 0.
     pub(super) fn idle_timeout(&self) -> Option<Duration> {
         Some(self.idle_timeout).filter(|timeout| !timeout.is_zero())
     }
@@ -94,8 +94,8 @@ impl Service {
         Err(cannot(last.unwrap_or_else(|| io::ErrorKind::NotFound.into())).into())
     }
 
-    /// How many connections are served at a time, each with so many descriptors: fewer than asked for if the process
-    /// may not open as many.
+    /// How many connections are served at the same time, if each needs `descriptors` descriptors. Less than configured
+    /// if the limit of open files is too low.
     pub(super) fn capacity(&self, descriptors: usize) -> Capacity {
         let wanted = self.max_connections.get();
         let possible = descriptor_limit(wanted.saturating_mul(descriptors).saturating_add(RESERVED))
@@ -110,8 +110,8 @@ impl Service {
         Capacity { connections: possible.min(wanted), from_one_source: self.max_connections_per_source }
     }
 
-    /// Accepts connections and runs `session` on each until a signal comes, then lets them end within the grace
-    /// period. At its end, or when a second signal comes, `cut` is cancelled: then the sessions have to end.
+    /// Accepts connections and runs `session` on each until a signal arrives, then drains them within the grace period.
+    /// At its end, or on a second signal, `cut` is cancelled, and the sessions must end.
     pub(super) async fn accept<S>(
         &self,
         listener: TcpListener,
@@ -174,7 +174,7 @@ impl Service {
     }
 }
 
-/// How many connections are served at a time.
+/// How many connections are served at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Capacity {
     pub(super) connections: usize,
@@ -193,13 +193,13 @@ fn log_panic(ended: Result<(), JoinError>) {
 pub(super) struct Connection {
     pub(super) stream: TcpStream,
     pub(super) peer: SocketAddr,
-    /// Counts from 1; `connection` in the log.
+    /// Counts from 1. Logged as `connection`.
     pub(super) number: u64,
     pub(super) log: Arc<LogLimit>,
 }
 
-/// The next connection. What goes wrong here concerns a connection that is gone, or passes (no descriptor is free):
-/// it neither ends the server nor makes it spin.
+/// The next connection. Errors concern one connection that is already closed, or are temporary, such as EMFILE. They do
+/// not end the server, and a pause prevents a busy loop.
 async fn next_connection(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
@@ -215,7 +215,7 @@ async fn next_connection(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     }
 }
 
-/// Prints on stdout where connections are accepted, and notifies the service manager.
+/// Prints the address on stdout, and notifies the service manager.
 pub(super) fn announce(listener: &TcpListener) -> io::Result<()> {
     let mut stdout = io::stdout();
     writeln!(stdout, "listening on {}", listener.local_addr()?)?;
@@ -224,8 +224,8 @@ pub(super) fn announce(listener: &TcpListener) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends a connection in order: half-close, then read what still comes. A socket that is closed with unread bytes is
-/// reset, and its peer may lose what was written to it last.
+/// Closes a connection gracefully: shuts down the write half, then reads until the end. Closing a socket with unread
+/// bytes resets it, and the peer may lose the last bytes written to it.
 pub(super) async fn close(mut stream: TcpStream) {
     if stream.shutdown().await.is_ok() {
         let mut rest = [0; 4096];
@@ -266,7 +266,7 @@ impl Reports {
         }
     }
 
-    /// A line about the connection.
+    /// Logs a line about the connection.
     pub(super) fn line(&self, write: impl FnOnce(Option<u64>)) {
         self.log.line(self.peer.ip(), write);
     }

@@ -1,4 +1,4 @@
-//! `utf8-codec completions` and `utf8-codec man`: what a package of the program contains beside it.
+//! `utf8-codec completions` and `utf8-codec man`: files for packages of the program.
 
 use std::io::{self, Write};
 
@@ -16,12 +16,12 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Print the manual page, of the program or of one of its commands
+/// Print the manual page of the program or of a subcommand
 ///
 /// To read it: `utf8-codec man | man -l -`.
 #[derive(Debug, clap::Args)]
 pub(super) struct ManArgs {
-    /// The command that the page is about
+    /// The subcommand
     command: Option<String>,
 }
 

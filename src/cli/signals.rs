@@ -5,7 +5,7 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::info;
 
-/// The signals that end a server, and the one that does not.
+/// SIGTERM and SIGINT, which end a server, and SIGHUP, which does not.
 #[derive(Debug)]
 pub(super) struct Signals {
     terminate: Signal,
@@ -14,7 +14,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// From here on none of them ends the process.
+    /// Installs the handlers. From now on none of the signals ends the process.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -23,7 +23,7 @@ impl Signals {
         })
     }
 
-    /// Waits for a SIGTERM or SIGINT. A SIGHUP, as when a terminal closes, is logged and changes nothing.
+    /// Waits for SIGTERM or SIGINT. SIGHUP, which arrives when a terminal closes, is only logged.
     pub(super) async fn next(&mut self) {
         loop {
             tokio::select! {

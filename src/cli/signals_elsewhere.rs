@@ -7,15 +7,15 @@ use std::io;
 pub(super) struct Signals;
 
 impl Signals {
-    /// As on Unix.
+    /// The handler is installed by the first call of [`next`](Self::next).
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self)
     }
 
-    /// The next one.
+    /// Waits for the next Ctrl-C.
     pub(super) async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
-            // None can be waited for.
+            // The handler could not be installed: wait forever.
             core::future::pending().await
         }
     }

@@ -1,4 +1,4 @@
-//! What the operating system is asked for: sockets, descriptors, the service manager.
+//! System calls for sockets, descriptors and the service manager.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -7,23 +7,23 @@ use std::io;
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-/// A listener with a queue of this length.
+/// Binds a listener with a queue of this length.
 pub(super) fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // Elsewhere it would let two programs share a port.
+    // On Windows this option would let two programs share a port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(backlog)
 }
 
-/// Lets the socket be reset when it is dropped: its peer learns that the connection did not end in order.
+/// Makes dropping the socket reset the connection, so that the peer sees that it did not end in order.
 pub(super) fn reset(stream: &TcpStream) {
-    // A socket that does not take the option is one that is gone already.
+    // This only fails on a socket that is closed already.
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }
 
-/// Raises the soft limit of open files as far as the hard one lets it, up to `wanted`. The limit then, if there is one.
+/// Raises the soft limit of open files towards the hard limit, up to `wanted`. Returns the new limit, if there is one.
 #[cfg(unix)]
 pub(super) fn descriptor_limit(wanted: usize) -> Option<usize> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -39,13 +39,13 @@ pub(super) fn descriptor_limit(wanted: usize) -> Option<usize> {
     Some(limit as usize)
 }
 
-/// Elsewhere there is no such limit.
+/// Other systems have no such limit.
 #[cfg(not(unix))]
 pub(super) fn descriptor_limit(_: usize) -> Option<usize> {
     None
 }
 
-/// Sends a state to the service manager that started the program, if one did (`sd_notify(3)`).
+/// Sends a state to the service manager, if it started the program (`sd_notify(3)`).
 #[cfg(unix)]
 pub(super) fn notify(state: &str) {
     use std::os::unix::net::UnixDatagram;
@@ -65,7 +65,7 @@ pub(super) fn notify(state: &str) {
     }
 }
 
-/// Elsewhere there is no such manager.
+/// Other systems have no such service manager.
 #[cfg(not(unix))]
 pub(super) fn notify(_: &str) {}
 
@@ -74,8 +74,8 @@ pub(super) fn is_own(address: SocketAddr) -> bool {
     std::net::UdpSocket::bind((address.ip(), 0)).is_ok()
 }
 
-/// Waits until the peer's kernel has all that was written: a reset discards what was not sent. Gives up if nothing moves
-/// for `patience`.
+/// Waits until the peer's kernel has acknowledged all bytes, because a reset discards unsent ones. Returns if there is
+/// no progress for `patience`.
 pub(super) async fn delivered(stream: &TcpStream, patience: Duration) {
     const STEP: Duration = Duration::from_millis(5);
     let (mut waited, mut before) = (Duration::ZERO, None);
@@ -91,10 +91,10 @@ pub(super) async fn delivered(stream: &TcpStream, patience: Duration) {
     }
 }
 
-/// Segments that are not acknowledged and bytes that are not sent, if that can be asked for.
+/// The number of unacknowledged segments and of unsent bytes, where the system reports them.
 #[cfg(target_os = "linux")]
 fn unsent(stream: &TcpStream) -> Option<(u32, u32)> {
-    // The macros expect these names in scope.
+    // The ioctl macros expect these names in scope.
     use nix::{getsockopt_impl, libc, sockopt_impl};
 
     // `struct tcp_info` of linux/tcp.h: tcpi_unacked, and since Linux 4.6 tcpi_notsent_bytes.
@@ -103,7 +103,7 @@ fn unsent(stream: &TcpStream) -> Option<(u32, u32)> {
     Some((info[6], info[36]))
 }
 
-/// Elsewhere it cannot.
+/// Other systems do not report them.
 #[cfg(not(target_os = "linux"))]
 fn unsent(_: &TcpStream) -> Option<(u32, u32)> {
     None

@@ -1,4 +1,4 @@
-//! From the paths on the command line to the files that are read.
+//! Expands the paths on the command line to the files that are read.
 
 use core::num::NonZeroUsize;
 use std::fs;
@@ -12,26 +12,26 @@ use ignore::{WalkBuilder, WalkState};
 use super::args::at_least_one;
 use super::files::is_standard;
 
-/// Which files are read.
+/// The selection of files.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct WalkArgs {
-    /// Files and directories to read; `-` is stdin. Of a directory all files are read but those that .gitignore and
-    /// .ignore exclude, hidden ones, and binary ones
+    /// Files and directories to read; `-` is stdin. In directories, hidden files, binary files and those that
+    /// .gitignore and .ignore exclude are skipped
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Read the names of files from FILE (`-` is stdin), separated by NUL or, if there is none, by LF
+    /// Read file names from FILE (`-` is stdin), separated by NUL or, if there is none, by LF
     #[arg(long, value_name = "FILE")]
     files_from: Option<PathBuf>,
-    /// Do not obey .gitignore, .ignore and their like
+    /// Do not respect .gitignore, .ignore and similar files
     #[arg(long)]
     no_ignore: bool,
-    /// Read hidden files in directories, too
+    /// Read hidden files in directories
     #[arg(long)]
     hidden: bool,
     /// Read only files of a type in directories, such as `rust` or `md`; can be repeated
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
-    /// Files that are read at the same time [default: the number of CPUs]
+    /// Files that are read in parallel [default: the number of CPUs]
     #[arg(long, short, value_name = "N", value_parser = at_least_one)]
     jobs: Option<NonZeroUsize>,
 }
@@ -40,7 +40,7 @@ pub(super) struct WalkArgs {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Input {
     pub(super) path: PathBuf,
-    /// Whether it was named, and not found in a directory: then it is read whatever it is.
+    /// Whether it was named on the command line. Such a file is read even if it is hidden, ignored or binary.
     pub(super) is_named: bool,
 }
 
@@ -49,8 +49,8 @@ impl WalkArgs {
         self.jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// The files in the order in which they are reported: as named, those of a directory sorted. `complain` is called
-    /// for each directory that cannot be read.
+    /// The files in the order of the report: as named, those of a directory sorted. `complain` is called for each
+    /// directory that cannot be read.
     pub(super) fn collect(&self, mut complain: impl FnMut(String)) -> Result<Vec<Input>, String> {
         let mut paths = self.paths.clone();
         if let Some(list) = &self.files_from {

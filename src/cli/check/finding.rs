@@ -1,4 +1,4 @@
-//! What a check finds.
+//! The errors and the summary of a check.
 
 use core::num::NonZeroUsize;
 
@@ -7,14 +7,14 @@ use utf8_codec::locate::{Columns, Location};
 
 use super::rules::Rule;
 
-/// A place in a file that is not as it should be.
+/// An ill-formed sequence, or text that breaks a rule.
 #[derive(Clone, Debug)]
 pub(super) struct Finding {
     pub(super) problem: Problem,
     pub(super) location: Location,
-    /// Bytes that it covers.
+    /// Its length in bytes.
     pub(super) len: u64,
-    /// What it covers, as columns.
+    /// Its length in columns.
     pub(super) width: Columns,
     pub(super) message: String,
     pub(super) context: Option<Context>,
@@ -22,7 +22,7 @@ pub(super) struct Finding {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Problem {
-    /// The input is not in its encoding.
+    /// The input is ill-formed.
     IllFormed(ErrorKind),
     /// The input breaks a rule.
     Rule(Rule),
@@ -38,30 +38,30 @@ impl Problem {
     }
 }
 
-/// The bytes around a finding.
+/// The bytes around an error.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
-    /// Of the line, as many as fit on a screen.
+    /// The line, or as much of it as fits on a screen.
     pub(super) line: Vec<u8>,
-    /// Where the finding is in them.
+    /// The range of the error in `line`.
     pub(super) at: usize,
-    /// Whether the line has more before and after them.
+    /// Whether `line` is cut at its start and at its end.
     pub(super) is_cut: (bool, bool),
-    /// 16 bytes in which the finding is, and the offset of the first one.
+    /// The aligned row of up to 16 bytes that contains the start of the error, and the offset of the row.
     pub(super) row: Vec<u8>,
     pub(super) row_offset: u64,
-    /// Whether `line` is text in the encoding that is checked, and can be shown.
+    /// Whether `line` is well-formed in the encoding that is checked, and can be printed.
     pub(super) is_text: bool,
 }
 
-/// What was found out about a file.
+/// The summary of a file.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Summary {
     pub(super) bytes: u64,
     pub(super) lines: u64,
     pub(super) characters: u64,
     pub(super) longest_line: u64,
-    /// Ill-formed sequences, and places that break a rule.
+    /// Ill-formed sequences and violations of rules.
     pub(super) errors: u64,
     pub(super) kinds: Vec<(&'static str, u64)>,
     pub(super) end: End,
@@ -85,7 +85,7 @@ impl Summary {
         }
     }
 
-    /// Errors that are not reported one by one.
+    /// The number of errors above `max_errors`.
     pub(super) fn unreported(&self, max_errors: Option<NonZeroUsize>) -> u64 {
         max_errors.map_or(0, |max| self.errors.saturating_sub(max.get() as u64))
     }

@@ -1,4 +1,4 @@
-//! `utf8-codec check`: is it text, and if not, where and why.
+//! `utf8-codec check`: reports where files are ill-formed, and why.
 
 mod finding;
 mod mojibake;
@@ -32,10 +32,10 @@ use report::{Format, Reporter, Totals};
 use rules::Rule;
 use scan::{Checks, scan};
 
-/// Report where files are not UTF-8, and what is wrong there
+/// Report where files are not UTF-8, and why
 ///
-/// Lines and columns count from 1; a column counts characters, and an ill-formed sequence is one. A rule is switched off
-/// for a line by a comment on it: `utf8-codec: allow RULE`.
+/// Lines and columns count from 1. A column is a character or an ill-formed sequence. The comment `utf8-codec: allow
+/// RULE` switches a rule off for its line.
 ///
 /// Exit status 0: no errors. 1: errors. 2: some files could not be read.
 #[derive(Debug, clap::Args)]
@@ -45,13 +45,13 @@ pub(super) struct Args {
     /// The encoding that the files should have
     #[arg(long, value_name = "ENCODING", default_value = "utf-8")]
     encoding: Charset,
-    /// Whether files must or must not start with a BOM
+    /// Whether files must start with a BOM, or must not
     #[arg(long, value_name = "POLICY", default_value = "keep")]
     bom: Bom,
-    /// Look for more than ill-formed text; can be repeated
+    /// Check an additional rule; can be repeated
     #[arg(long = "rule", value_name = "RULE")]
     rules: Vec<Rule>,
-    /// Report at most N errors of each file, and count the others [default: all]
+    /// Report at most N errors per file, and count the others [default: all]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     max_errors: Option<NonZeroUsize>,
     #[arg(long, value_name = "FORMAT", default_value = "human")]
@@ -59,13 +59,13 @@ pub(super) struct Args {
     /// Count bytes, lines and characters, and measure the longest line
     #[arg(long)]
     stats: bool,
-    /// When to use colors; NO_COLOR and CLICOLOR_FORCE are obeyed
+    /// When to use colors; NO_COLOR and CLICOLOR_FORCE are respected
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     color: When,
-    /// When to draw a progress bar: on a terminal only
+    /// When to draw a progress bar; never if stderr is not a terminal
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     progress: Progress,
-    /// Report nothing: only the exit status
+    /// Print no report; only the exit status
     #[arg(long, short)]
     quiet: bool,
     #[command(flatten)]
@@ -85,7 +85,7 @@ enum Progress {
     Never,
 }
 
-/// What becomes known of a file.
+/// An event of the check of one file.
 enum Event {
     Finding(Finding),
     End(Summary),
@@ -173,7 +173,7 @@ impl Args {
     }
 }
 
-/// Looks at one file.
+/// Checks one file.
 fn check(input: &Input, checks: &Checks, report: &mut dyn FnMut(Finding)) -> Summary {
     let summary = open(&input.path).and_then(|mut file| scan(&mut file, checks, !input.is_named, report));
     summary.unwrap_or_else(|error| Summary { end: End::Unreadable(error.to_string()), ..Summary::default() })
@@ -192,7 +192,7 @@ impl Receive<Event> for Receiver<'_> {
             Event::Finding(finding) => self.reporter.finding(path, &finding),
             Event::End(summary) => {
                 if let End::Unreadable(error) = &summary.end {
-                    // In the order of the report.
+                    // Flushed first, so that messages on a terminal are in the order of the files.
                     self.reporter.out.flush()?;
                     complain(&format!("cannot read {}: {error}", path.display()));
                 }

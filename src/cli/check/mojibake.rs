@@ -1,15 +1,16 @@
-//! Text that was encoded twice: UTF-8 that was read as windows-1252 or ISO 8859-1 and written as UTF-8 again.
+//! Detects text that was encoded twice: UTF-8 that was decoded as windows-1252 or ISO 8859-1 and encoded as UTF-8
+//! again.
 //!
-//! It is found by reversal. A run of characters that are not ASCII is turned back into bytes; what is well-formed UTF-8
-//! in them is what the text was before. Sequences of three and four bytes do not occur in good text, and neither do
-//! two or more sequences side by side. One sequence of two bytes can: a capital letter before a quotation mark or a
-//! no-break space. There the letters around it decide.
+//! Detection reverses the second encoding. Each run of non-ASCII characters is encoded as windows-1252; what is
+//! well-formed UTF-8 in the result is the original text. Correct text does not contain such sequences of three or four
+//! bytes, or two sequences in a row. It may contain one sequence of two bytes: a capital letter before a quotation mark
+//! or a no-break space. In this case the adjacent letters decide.
 
 use core::ops::Range;
 
 use utf8_codec::transcode::{Encoding, Transcoder};
 
-/// Calls `found` with the position, the length and the original of each stretch of text that was encoded twice.
+/// Calls `found` with the position, the length and the original of each run that was encoded twice.
 pub(super) fn find(text: &str, mut found: impl FnMut(usize, usize, String)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -20,7 +21,7 @@ pub(super) fn find(text: &str, mut found: impl FnMut(usize, usize, String)) {
     }
 }
 
-/// The byte that was read as this character: in windows-1252, or in ISO 8859-1 where that has a control character.
+/// The byte that this character was decoded from: in windows-1252, or in ISO 8859-1 for a control character.
 fn byte_of(character: char) -> Option<u8> {
     if let Ok(byte @ 0x80..) = u8::try_from(u32::from(character)) {
         return Some(byte);
@@ -32,7 +33,7 @@ fn byte_of(character: char) -> Option<u8> {
 }
 
 fn in_run(text: &str, run: Range<usize>, found: &mut impl FnMut(usize, usize, String)) {
-    // Each character with its byte; a character without one ends a stretch.
+    // Pairs of position and character. A character that has no byte ends a run.
     let characters: Vec<(usize, char)> =
         text[run.clone()].char_indices().map(|(at, c)| (run.start + at, c)).collect();
     for stretch in characters.chunk_by(|&(_, a), &(_, b)| byte_of(a).is_some() && byte_of(b).is_some()) {
@@ -58,7 +59,7 @@ fn in_run(text: &str, run: Range<usize>, found: &mut impl FnMut(usize, usize, St
     }
 }
 
-/// Whether this is what the text at a place was, before it was encoded a second time.
+/// Whether `original` is plausible as the text in the range `place` before it was encoded a second time.
 fn is_original(original: &str, text: &str, place: Range<usize>) -> bool {
     let mut characters = original.chars();
     let (Some(first), None) = (characters.next(), characters.next()) else { return true };
@@ -69,7 +70,7 @@ fn is_original(original: &str, text: &str, place: Range<usize>) -> bool {
     if !matches!(first, '\u{A0}'..='\u{17F}') {
         return false;
     }
-    // What it was read as: a capital letter and a sign.
+    // The second character of the range, after a capital letter.
     let sign = text[place.clone()].chars().nth(1).unwrap_or_default();
     if !matches!(
         sign,
@@ -82,7 +83,7 @@ fn is_original(original: &str, text: &str, place: Range<usize>) -> bool {
     before.is_some_and(char::is_lowercase) || after.is_some_and(char::is_lowercase)
 }
 
-/// The text as it was before it was encoded twice, if any of it was. Text that was encoded more often is undone as
+/// The text before it was encoded twice, or `None` if it was not. Repeats up to 3 times, for text that was encoded more
 /// often.
 #[cfg(test)]
 fn undo(text: &str) -> Option<String> {
@@ -108,7 +109,7 @@ fn undo(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// UTF-8 read as windows-1252.
+    /// Encodes text as UTF-8 that was decoded as windows-1252.
     fn encoded_twice(text: &str) -> String {
         let mut out = String::new();
         Transcoder::new(Encoding::Windows1252, Encoding::Utf8)
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_was_encoded_twice_is_undone() {
+    fn text_that_was_encoded_twice_is_decoded() {
         for text in [
             "café",
             "naïve – déjà vu",
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn good_text_is_left_alone() {
+    fn text_that_was_encoded_once_is_not_changed() {
         for text in [
             "“MINHA IRMÔ",
             "LIBERTÉ\u{A0}: QUALITÉ…",
@@ -168,7 +169,7 @@ mod tests {
         ] {
             assert_eq!(undo(text), None, "{text}");
         }
-        // Both in one line.
+        // Several runs in one line.
         assert_eq!(undo("café and cafÃ©").as_deref(), Some("café and café"));
     }
 }

@@ -1,18 +1,18 @@
-//! Files are read side by side and reported in their order.
+//! Checks files in parallel and reports them in order.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Events that a file may have ready before its turn; more wait for it.
+/// How many events of a file are buffered before its turn. Above it, the thread waits.
 const MAX_READY: usize = 256;
 
-/// Takes the events of the files in the order of the files.
+/// Receives the events of all files in the order of the files.
 pub(super) trait Receive<E>: Send {
     fn receive(&mut self, file: usize, event: E) -> io::Result<()>;
 }
 
-/// Whose turn it is.
+/// Orders the events: only the file whose turn it is may report.
 pub(super) struct Turn<E, R> {
     state: Mutex<State<E, R>>,
     changed: Condvar,
@@ -20,7 +20,7 @@ pub(super) struct Turn<E, R> {
 
 struct State<E, R> {
     next: usize,
-    /// Files that are done before their turn.
+    /// The events of files that ended before their turn.
     ready: BTreeMap<usize, Vec<E>>,
     receiver: R,
     failed: Option<io::Error>,
@@ -32,12 +32,12 @@ impl<E, R: Receive<E>> Turn<E, R> {
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Whether the receiver failed: nothing that is read now is reported.
+    /// Whether the receiver returned an error. Further events are discarded.
     pub(super) fn has_failed(&self) -> bool {
         self.lock().failed.is_some()
     }
 
-    /// The events of a file.
+    /// A handle for the events of one file.
     pub(super) fn lane(&self, file: usize) -> Lane<'_, E, R> {
         Lane { turn: self, file, events: Vec::new() }
     }
@@ -83,7 +83,7 @@ impl<E, R: Receive<E>> Lane<'_, E, R> {
         }
     }
 
-    /// The file has no more events.
+    /// Ends the events of the file.
     pub(super) fn end(self) {
         let mut state = self.turn.lock();
         state.ready.insert(self.file, self.events);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn events_come_in_the_order_of_the_files() {
+    fn events_are_received_in_the_order_of_the_files() {
         let count = |file: usize| if file.is_multiple_of(7) { 3 * MAX_READY } else { file % 3 };
         let (turn, next) = (Turn::new(Vec::new()), AtomicUsize::new(0));
         thread::scope(|scope| {

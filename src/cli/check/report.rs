@@ -1,4 +1,4 @@
-//! Reports on stdout, in every format.
+//! Writes reports to stdout, in all formats.
 
 use core::fmt::Write as _;
 use core::num::NonZeroUsize;
@@ -14,11 +14,11 @@ use super::finding::{Context, End, Finding, Problem, Summary};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// For people: the line, the bytes, what the file probably is
+    /// For people: the line, the bytes, and the probable encoding of the file
     Human,
     /// `FILE:LINE:COLUMN: MESSAGE`, the column in characters
     Short,
-    /// One object for each error and one for each file, each on a line of its own
+    /// One JSON object per line: one for each error and one for each file
     Json,
     /// SARIF 2.1.0, for code scanning
     Sarif,
@@ -26,7 +26,7 @@ pub(super) enum Format {
     Github,
 }
 
-/// All that was found in all files.
+/// The sums over all files.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub(super) files: u64,
@@ -58,7 +58,7 @@ impl Totals {
     }
 }
 
-/// Writes reports.
+/// Writes the reports of all files.
 pub(super) struct Reporter<W> {
     pub(super) out: W,
     pub(super) format: Format,
@@ -67,7 +67,7 @@ pub(super) struct Reporter<W> {
     pub(super) has_color: bool,
     pub(super) max_errors: Option<NonZeroUsize>,
     pub(super) totals: Totals,
-    /// Whether SARIF has a result already.
+    /// Whether a SARIF result has been written, so that the next one needs a comma.
     pub(super) has_result: bool,
 }
 
@@ -244,7 +244,7 @@ impl<W: Write> Reporter<W> {
     }
 }
 
-/// The line with the carets under the finding.
+/// The line, and a second line with carets under the error.
 fn excerpt(context: &Context, len: u64) -> (String, String) {
     let (before, rest) = context.line.split_at(context.at.min(context.line.len()));
     let (covered, after) = rest.split_at((len as usize).min(rest.len()));
@@ -256,7 +256,7 @@ fn excerpt(context: &Context, len: u64) -> (String, String) {
     (shown, format!("{:indent$}{}", "", "^".repeat(width)))
 }
 
-/// `000010: 61 62 [C3] 28 ..`, brackets around the finding.
+/// A row of a hex dump, `000010: 61 62 [C3] 28 ..`, with brackets around the error.
 fn hex_row(context: &Context, from: usize, len: usize) -> String {
     let (mut row, mut is_open) = (format!("{:06X}:", context.row_offset), false);
     for (at, byte) in context.row.iter().enumerate() {
@@ -279,7 +279,7 @@ fn name_of(path: &Path) -> String {
     escape::bytes(path.as_os_str().as_encoded_bytes())
 }
 
-/// A file name as a word for a shell. One that cannot be shown is not repeated.
+/// A file name quoted for a shell. A name that cannot be printed becomes a placeholder.
 fn shell_word(path: &Path) -> String {
     match path.to_str() {
         Some(name) if name.chars().any(escape::is_hidden) => "FILE".to_owned(),
@@ -291,7 +291,7 @@ fn shell_word(path: &Path) -> String {
     }
 }
 
-/// A value of a workflow command.
+/// Escapes a value of a GitHub workflow command.
 fn github_value(value: &str, is_property: bool) -> String {
     let value = value.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     if is_property { value.replace(':', "%3A").replace(',', "%2C") } else { value }
@@ -345,7 +345,7 @@ fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
     object
 }
 
-/// The URI of a file: `/` and what needs no escape stay, everything else is percent-encoded.
+/// The URI of a file. Everything except `/` and unreserved characters is percent-encoded.
 fn uri(path: &Path) -> String {
     let mut uri = String::new();
     for &byte in path.as_os_str().as_encoded_bytes() {

@@ -1,28 +1,28 @@
-//! Rules beyond well-formedness. Each is on by name.
+//! Rules for well-formed text. Each is enabled by its name.
 
 use clap::ValueEnum;
 
 use super::mojibake;
 
-/// What a comment starts with that switches rules off for its line.
+/// The start of a comment that switches rules off for its line.
 pub(super) const ALLOW: &[u8] = b"utf8-codec: allow ";
 
-/// What text must not have.
+/// A rule about characters that text must not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Rule {
     /// Text that was encoded twice: `C3 83 C2 A9` for U+00E9
     Mojibake,
-    /// U+FFFD, which stands for what was lost
+    /// U+FFFD, which replaces text that was lost
     ReplacementCharacter,
-    /// Control characters but TAB, LF, CR and FF
+    /// Control characters except TAB, LF, CR and FF
     Control,
-    /// Characters that change the order of the others on a screen (Trojan Source, CVE-2021-42574)
+    /// Bidirectional formatting characters, which reorder text on a screen (Trojan Source, CVE-2021-42574)
     Bidi,
-    /// U+FDD0..U+FDEF and the last two of each plane
+    /// Noncharacters: U+FDD0..U+FDEF and the last two code points of each plane
     Noncharacter,
     /// U+0000
     Nul,
-    /// What an XML document cannot hold (RFC 9839, XML Characters)
+    /// Characters that XML does not allow (RFC 9839, XML Characters)
     Xml,
     /// Legacy controls and noncharacters (RFC 9839, Unicode Assignables)
     Assignable,
@@ -42,7 +42,7 @@ impl Rule {
         }
     }
 
-    /// Calls `found` with the position, the length and a message for each place that breaks the rule.
+    /// Calls `found` with the position, the length and a message for each violation of the rule.
     pub(super) fn check(self, text: &str, mut found: impl FnMut(usize, usize, String)) {
         if self == Self::Mojibake {
             mojibake::find(text, |at, len, original| {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comment_switches_off_what_it_names() {
+    fn a_comment_switches_off_the_rules_it_names() {
         let line = b"x = 1 // utf8-codec: allow bidi, nul */";
         assert!(Rule::Bidi.is_allowed_by(line) && Rule::Nul.is_allowed_by(line));
         assert!(

@@ -1,4 +1,4 @@
-//! One input from its first byte to its last: what is ill-formed in it, and which rules it breaks. In constant memory.
+//! Scans one input for ill-formed sequences and violations of rules, in constant memory.
 
 use core::num::NonZeroUsize;
 use std::io::{self, Read};
@@ -13,32 +13,32 @@ use super::finding::{Context, End, Finding, Problem, Summary};
 use super::rules::{ALLOW, Rule};
 use super::words::{Evidence, describe};
 
-/// Bytes in the buffer. Lines are looked at whole if they are not longer.
+/// The size of the buffer. Rules see whole lines unless a line is longer.
 const BUFFER: usize = 256 * 1024;
 
-/// Bytes that are kept of what was looked at, for the context of a finding.
+/// How many scanned bytes are kept for the context of an error.
 const HISTORY: usize = 256;
 
-/// Bytes of a line before and after a finding that are shown.
+/// How many bytes of the line are shown before and after an error.
 const SHOWN: usize = 60;
 
-/// Bytes in which a NUL makes a file binary, as for git.
+/// A NUL in this many bytes at the start makes a file binary, as in git.
 const BINARY_PREFIX: usize = 8000;
 
-/// What is looked for.
+/// The settings of a scan.
 #[derive(Clone, Debug)]
 pub(super) struct Checks {
     pub(super) encoding: Charset,
     pub(super) bom: BomPolicy,
     pub(super) rules: Vec<Rule>,
     pub(super) max_errors: Option<NonZeroUsize>,
-    /// Whether the reports show the lines.
+    /// Whether reports contain the lines.
     pub(super) wants_context: bool,
-    /// Whether all lines and characters are counted, and not only those before a finding.
+    /// Whether lines and characters of the whole input are counted, and not only those before an error.
     pub(super) wants_counts: bool,
 }
 
-/// Looks at an input. `report` is called for each finding that is reported, in the order of the input.
+/// Scans an input. `report` is called for each error that is not above the limit, in the order of the input.
 pub(super) fn scan(
     input: &mut dyn Read,
     checks: &Checks,
@@ -73,14 +73,14 @@ struct Scan<'s> {
     /// The offset of the first byte of the buffer.
     base: u64,
     filled: usize,
-    /// Bytes of the buffer that were looked at.
+    /// How many bytes of the buffer were scanned.
     done: usize,
     locator: Locator,
     evidence: Evidence,
     summary: Summary,
 }
 
-/// What reads the input.
+/// The decoder of the input.
 enum Decoder {
     Utf8(Utf8Decoder),
     Other(Box<Transcoder>),
@@ -125,7 +125,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The end of the last whole line, or of the buffer if a line is as long.
+    /// The position after the last complete line, or after the last byte if the buffer contains no line end.
     fn end_of_lines(&self) -> usize {
         let bytes = &self.buffer[self.done..self.filled];
         match memchr::memrchr(b'\n', bytes) {
@@ -153,9 +153,9 @@ impl Scan<'_> {
         self.ill_formed(error);
     }
 
-    /// Looks at the buffer up to a position.
+    /// Scans the buffer up to `limit`.
     fn look_at(&mut self, decoder: &mut Decoder, limit: usize) {
-        // The findings read the buffer, too.
+        // Taken out of `self`, because the calls below borrow `self` and the buffer.
         let buffer = core::mem::take(&mut self.buffer);
         let chunk = &buffer[self.done..limit];
         match decoder {
@@ -192,7 +192,8 @@ impl Scan<'_> {
         self.buffer = buffer;
     }
 
-    /// Text of another encoding. Its locations are those in UTF-8 but for the offset, which the transcoder counts.
+    /// Scans text in another encoding. Locations are those in the converted text, except the offset of an ill-formed
+    /// sequence, which is that in the input.
     fn transcode(&mut self, transcoder: &mut Transcoder, chunk: Option<&[u8]>, buffer: &[u8]) {
         let mut room = [0; 8 * 1024];
         let mut rest = chunk.unwrap_or_default();
@@ -301,7 +302,7 @@ impl Scan<'_> {
         (self.report)(Finding { problem, location, len, width, message, context });
     }
 
-    /// Where an offset is in the buffer.
+    /// The position of an offset in the buffer.
     fn position(&self, offset: u64) -> usize {
         (offset.saturating_sub(self.base)).min(self.filled as u64) as usize
     }
@@ -309,7 +310,7 @@ impl Scan<'_> {
     fn context(&self, offset: u64, buffer: &[u8]) -> Context {
         let at = self.position(offset);
         let buffer = &buffer[..self.filled];
-        // A line may be as long as the buffer, and may have as many findings.
+        // The length is limited: a line may fill the buffer, and each error in it copies its context.
         let window = at.saturating_sub(SHOWN)..buffer.len().min(at + SHOWN);
         let line = line_around(&buffer[window.clone()], at - window.start);
         let is_cut =
@@ -332,7 +333,7 @@ impl Scan<'_> {
     }
 }
 
-/// The line that a position is in, as far as it is in the buffer, without what ends it.
+/// The part of a line that is in the buffer, without the line end.
 fn line_around(buffer: &[u8], at: usize) -> core::ops::Range<usize> {
     let start = memchr::memrchr(b'\n', &buffer[..at]).map_or(0, |end| end + 1);
     let end = memchr::memchr(b'\n', &buffer[at..]).map_or(buffer.len(), |end| at + end);

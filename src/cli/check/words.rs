@@ -1,9 +1,9 @@
-//! Errors in words: what is wrong, what the file probably is, and what mends it.
+//! Messages: the reason for an error, the probable encoding of the file, and the command that converts it.
 
 use utf8_codec::ErrorKind;
 
-/// What is wrong with the sequence at the start of `bytes`, of which `len` bytes are the maximal subpart. The bytes
-/// after it are there as far as the input goes.
+/// Describes the ill-formed sequence at the start of `bytes`, whose maximal subpart has `len` bytes. `bytes` continues
+/// after it if the input does.
 pub(super) fn describe(kind: ErrorKind, bytes: &[u8], len: usize) -> String {
     let [a, b, c, d] = core::array::from_fn(|at| bytes.get(at).copied().unwrap_or(0));
     let tail = |byte: u8| u32::from(byte & 0x3F);
@@ -60,7 +60,7 @@ pub(super) fn describe(kind: ErrorKind, bytes: &[u8], len: usize) -> String {
     }
 }
 
-/// What a file with errors probably is.
+/// The probable encoding of a file with errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Guess {
     Utf16 { is_little: bool, has_bom: bool },
@@ -88,7 +88,7 @@ impl Guess {
         }
     }
 
-    /// The options of `utf8-codec convert` that make UTF-8 of it.
+    /// The options of `utf8-codec convert` that convert the file to UTF-8.
     pub(super) fn conversion(self) -> Option<&'static str> {
         Some(match self {
             Self::Utf16 { has_bom: true, .. } => "--from utf-16",
@@ -104,23 +104,23 @@ impl Guess {
     }
 }
 
-/// What the errors of a file have in common.
+/// Statistics about the errors of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Evidence {
     start: [u8; 4],
-    /// NULs at even and at odd offsets of the first bytes, and how many bytes that are.
+    /// The number of NULs at even and at odd offsets of the first `looked_at` bytes.
     nuls: [u32; 2],
     looked_at: u32,
     errors: u64,
     pairs: u64,
     java_nuls: u64,
     is_cut: bool,
-    /// Ill-formed bytes that are control characters in ISO 8859-1 and letters or signs in windows-1252.
+    /// Ill-formed bytes that are control characters in ISO 8859-1, and letters or signs in windows-1252.
     windows: u64,
 }
 
 impl Evidence {
-    /// The first bytes of the file.
+    /// Records the first bytes of the file.
     pub(super) fn start(&mut self, bytes: &[u8]) {
         let len = bytes.len().min(4);
         self.start[..len].copy_from_slice(&bytes[..len]);
@@ -131,12 +131,13 @@ impl Evidence {
         }
     }
 
-    /// Whether NULs are every other byte, as in UTF-16 of a Latin script, or a BOM is there.
+    /// Whether the file starts with a BOM of UTF-16 or UTF-32, or every other byte is NUL, as in UTF-16 of a Latin
+    /// script.
     pub(super) fn is_wide_text(&self) -> bool {
         self.wide().is_some()
     }
 
-    /// An ill-formed sequence and what follows it.
+    /// Records an ill-formed sequence and the bytes after it.
     pub(super) fn error(&mut self, kind: ErrorKind, bytes: &[u8]) {
         self.errors += 1;
         match (kind, bytes) {
@@ -170,7 +171,7 @@ impl Evidence {
         if let Some(wide) = self.wide() {
             return Some(wide);
         }
-        // A pair is six errors: each byte of ED A0 80 ED B0 80 is ill-formed.
+        // An encoded pair is six errors: each byte of ED A0 80 ED B0 80 is ill-formed.
         Some(match self.errors {
             0 => return None,
             1 if self.is_cut => Guess::Cut,
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_described_by_what_is_wrong() {
+    fn the_message_of_an_error_states_the_reason() {
         for (kind, bytes, len, words) in [
             (ErrorKind::Overlong, &b"\xC0\xAF"[..], 1, "overlong encoding of U+002F"),
             (ErrorKind::Overlong, b"\xE0\x80\xAF", 1, "overlong encoding of U+002F"),
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn utf_16_is_known_by_its_nuls() {
+    fn utf_16_is_detected_by_its_nuls() {
         let mut evidence = Evidence::default();
         evidence.start(b"h\0e\0l\0l\0o\0 \0\x34\x12");
         assert_eq!(evidence.guess(), Some(Guess::Utf16 { is_little: true, has_bom: false }));
