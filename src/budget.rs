@@ -1,15 +1,15 @@
-//! A bound for the work of one poll.
+//! A limit on the work of one poll.
 
 use core::task::{Context, Poll};
 
-/// Bytes that a poll may take in without a result. Repairing so many takes about a millisecond.
+/// Bytes that one poll may read without a result. To repair this many takes about a millisecond.
 const BYTES: usize = 64 * 1024;
 
-/// What a chunk counts at least: asking for one costs about as much.
+/// The least that a chunk counts for, in bytes: to poll for a chunk costs about as much as to decode these.
 const LEAST: usize = 64;
 
-/// How much input one poll may still take in without a result. An executor runs nothing else meanwhile, so a poll
-/// that goes on for as long as input is ready would stop every other task of the thread.
+/// The number of bytes that one poll may still read without a result. An executor runs no other task on the thread
+/// during a poll, so a poll must not continue for as long as input is ready.
 #[derive(Debug)]
 pub(crate) struct Budget {
     bytes: usize,
@@ -20,8 +20,8 @@ impl Budget {
         Self { bytes: BYTES }
     }
 
-    /// Counts a chunk of input. [`Poll::Pending`] means that the task has been woken and the poll has to end; by then
-    /// the chunk must be taken or stored.
+    /// Counts a chunk of input. [`Poll::Pending`] means that the task has been woken and the poll must end. The chunk
+    /// must have been decoded or stored before the call.
     pub(crate) fn spend(&mut self, bytes: usize, cx: &Context<'_>) -> Poll<()> {
         self.bytes = self.bytes.saturating_sub(bytes.max(LEAST));
         if self.bytes > 0 {

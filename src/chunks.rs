@@ -1,4 +1,4 @@
-//! Text from a stream of `Bytes`: what streams, bodies and codecs for fragments have in common.
+//! Text from a stream of `Bytes`, for streams, HTTP bodies and the codec for fragments.
 
 use bytes::Bytes;
 use bytestring::ByteString;
@@ -6,11 +6,11 @@ use bytestring::ByteString;
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// A decoder, and the part of the current chunk that it has not taken.
+/// A decoder and the part of the current chunk that was not decoded yet.
 ///
 /// As an iterator it returns the text of the chunk. Well-formed spans are slices of the chunk; only seams and repairs
 /// are copies. An item is never empty. `None` means that the next chunk is needed. Between two chunks only the decoder
-/// has state: a chunk is released as soon as it is taken.
+/// has state: a chunk is released as soon as it is decoded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextChunks {
     decoder: TextDecoder,
@@ -22,21 +22,20 @@ impl TextChunks {
         Self { decoder, rest: Bytes::new() }
     }
 
-    /// Sets the next chunk. The chunk before must have been taken.
+    /// Sets the next chunk. The chunk before must have been decoded completely.
     pub(crate) fn feed(&mut self, chunk: Bytes) -> &mut Self {
-        debug_assert!(self.rest.is_empty(), "the chunk before has not been taken");
+        debug_assert!(self.rest.is_empty(), "the chunk before was not decoded completely");
         self.rest = chunk;
         self
     }
 
-    /// Ends the stream after the last chunk has been taken. Returns what the policy makes of a sequence that is cut
-    /// short.
+    /// Ends the stream after the last chunk has been decoded. Returns the repair or the error of a truncated sequence.
     pub(crate) fn finish(&mut self) -> Option<Result<ByteString, Utf8Error>> {
         let end = copy(self.decoder.finish()?);
         (end != Ok(ByteString::new())).then_some(end)
     }
 
-    /// Whether the chunk has been taken.
+    /// Whether the chunk has been decoded completely.
     #[cfg(feature = "http")]
     pub(crate) const fn is_empty(&self) -> bool {
         self.rest.is_empty()
@@ -46,12 +45,13 @@ impl TextChunks {
         &self.decoder
     }
 
-    /// As `next`, but returns `None` after `pieces` pieces without text, too. The number is counted down.
+    /// As `next`, but also returns `None` after `pieces` pieces without text. `pieces` is counted down.
     pub(crate) fn next_within(&mut self, pieces: &mut usize) -> Option<Result<ByteString, Utf8Error>> {
         while !self.rest.is_empty() && *pieces > 0 {
             let (piece, taken) = self.decoder.take_piece(&self.rest);
             let text = match piece {
-                // The whole chunk, or all of it but an unfinished character: no reference is counted.
+                // The whole chunk, or all of it but an unfinished character, is returned without a change of the
+                // reference count.
                 Some(TextPiece::Text(text))
                     if taken == self.rest.len() && text.as_ptr() == self.rest.as_ptr() =>
                 {
@@ -81,8 +81,8 @@ impl TextChunks {
         None
     }
 
-    /// The rest of the chunk as one text: a slice of the chunk if it is one piece, else a copy. With `last` it ends the
-    /// stream, too.
+    /// The rest of the chunk as one text: a slice of the chunk if it is one piece, else a copy. With `last` the stream
+    /// ends after it.
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ fn copy(piece: TextPiece<'_>) -> Result<ByteString, Utf8Error> {
     piece.text().map(ByteString::from)
 }
 
-/// Bytes as text, without a look at them.
+/// Converts bytes to text without validation.
 ///
 /// # Safety
 ///
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chunk_that_was_taken_is_not_held() {
+    fn a_decoded_chunk_is_released() {
         let chunk = Bytes::from(b"long text that ends in a lead\xE2".to_vec());
         let mut chunks = TextChunks::new(TextDecoder::new());
         drop(chunks.feed(chunk.clone()).collect::<Vec<_>>());
@@ -169,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn policies_apply_and_nothing_comes_out_empty() {
+    fn policies_apply_and_no_item_is_empty() {
         let skip = TextDecoder::new().on_error(ErrorPolicy::Skip).bom(BomPolicy::Strip);
         let mut chunks = TextChunks::new(skip);
         assert_eq!(texts(&mut chunks, b""), [""; 0]);
         assert_eq!(texts(&mut chunks, b"\xEF\xBB"), [""; 0]);
         assert_eq!(texts(&mut chunks, b"\xBF\xFFa\xFF\xFFb\xE2"), ["a", "b"]);
-        assert_eq!(chunks.finish(), None, "a skipped end gives no text");
+        assert_eq!(chunks.finish(), None, "a skipped end has no text");
 
         let mut chunks = TextChunks::new(TextDecoder::new().on_error(ErrorPolicy::Replace));
         assert_eq!(texts(&mut chunks, b"a\xFF\xE2"), ["a", "\u{FFFD}"]);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_an_error_can_still_be_asked_for() {
+    fn decoding_can_continue_after_an_error() {
         let mut chunks = TextChunks::new(TextDecoder::new().bom(BomPolicy::Require));
         let error = |offset, kind, len| Some(Err(Utf8Error::new(offset, kind, len)));
         chunks.feed(Bytes::from_static(b"ab\xFFcd\xE2"));
@@ -198,7 +198,7 @@ mod tests {
 
     #[cfg(feature = "codec")]
     #[test]
-    fn a_chunk_as_one_text_is_a_slice_or_a_copy_and_the_same_text() {
+    fn take_all_returns_a_slice_or_a_copy_of_the_same_text() {
         let mut chunks = TextChunks::new(TextDecoder::new().on_error(ErrorPolicy::Replace));
         let mut all = |chunk: &Bytes, last| chunks.feed(chunk.clone()).take_all(last).unwrap();
         let good = Bytes::from_static(b"caf\xC3");
@@ -214,7 +214,7 @@ mod tests {
         let mut strict = TextChunks::new(TextDecoder::new());
         let error = strict.feed(Bytes::from_static(b"a\xFFbc")).take_all(true).unwrap_err();
         assert_eq!(error.offset, 1);
-        assert_eq!(strict.take_all(true).unwrap(), "bc", "the rest can be taken");
+        assert_eq!(strict.take_all(true).unwrap(), "bc", "the rest can be decoded");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! A stream of byte chunks as a stream of text: [`Utf8Stream`], and `.utf8()` for every such stream.
 //!
 //! For readers of HTTP responses, server-sent events, tokens of a language model, channels and files that arrive in
-//! chunks. Decoding each chunk on its own breaks the characters that the network has cut; this stream does not.
+//! chunks. Decoding each chunk on its own breaks the characters that the network has cut; this stream decodes them
+//! correctly.
 //!
 //! ```
 //! use futures::{StreamExt, stream};
@@ -24,8 +25,9 @@
 //! ```
 //!
 //! - **Errors**: [`StreamError`], an ill-formed sequence with its absolute offset, or the error of the inner stream.
-//! - **Limits**: it holds one chunk. `collect_string()` has no limit: limit the inner stream if a peer decides on its length.
-//! - **Cost**: no copy of well-formed text; a small one for a character from two chunks, and for what a policy changes.
+//! - **Limits**: it holds one chunk. `collect_string()` has no limit: limit the inner stream if a peer controls its
+//!   length.
+//! - **Cost**: no copy of well-formed text; a small copy for a character from two chunks and for a repair.
 //! - **Cancel safety**: all state is in the stream.
 //! - **Feature**: `stream`.
 
@@ -48,16 +50,16 @@ use crate::error::Utf8Error;
 use crate::text::TextDecoder;
 
 pin_project! {
-    /// A [`Stream`] of byte chunks, read as text.
+    /// A [`Stream`] of text, decoded from a stream of byte chunks.
     ///
     /// The inner stream yields [`Chunk`]s: `Result<B, E>` where `B` converts into [`Bytes`], such as the body of a
     /// `reqwest` response (`bytes_stream()`), the data of a `hyper` or `axum` body or a `ReaderStream`; or `Bytes` and
-    /// `Vec<u8>` from a channel. The items are `Result<ByteString, StreamError<E>>`: never half a character, never empty,
-    /// and the same text, errors and offsets however the network cut the bytes.
+    /// `Vec<u8>` from a channel. The items are `Result<ByteString, StreamError<E>>`: whole characters, never empty.
+    /// Text, errors and offsets do not depend on where the chunks end.
     ///
-    /// An item is a well-formed span of one inner chunk, and it is a slice of that chunk, not a copy. Only the
-    /// character whose bytes straddled chunks, and what repaired an ill-formed sequence, are small items of their
-    /// own. A slice keeps the memory of its chunk alive: who stores items for long stores copies.
+    /// An item is a well-formed span of one inner chunk: a slice of that chunk, not a copy. Only a character whose
+    /// bytes came in different chunks, and the repair of an ill-formed sequence, are separate small items. A slice
+    /// keeps the memory of its chunk alive: copy items that are stored for long.
     ///
     /// [`Utf8StreamExt`] makes one at the end of a chain of calls.
     ///
@@ -77,12 +79,13 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// [`StreamError::Utf8`] for what the policy of the decoder does not repair, which by default is everything
-    /// ill-formed, including a stream that ends inside a character. All text before it comes first. After it the stream
-    /// has ended: it yields `None`, and the inner stream is not polled again.
+    /// [`StreamError::Utf8`] for the first error that the policy of the decoder does not repair. By default that is the
+    /// first ill-formed sequence, or the end of the stream inside a character. All text before it is returned first.
+    /// After it the stream yields `None`, and the inner stream is not polled again.
     ///
-    /// [`StreamError::Inner`] for an error of the inner stream. If the inner stream goes on after it, so does the text,
-    /// even inside a character. If it ends there, no truncation is reported in addition.
+    /// [`StreamError::Inner`] for an error of the inner stream. If the inner stream yields more chunks after it,
+    /// decoding continues, even inside a character. If the inner stream ends there, an unfinished character is not
+    /// reported as a second error.
     ///
     /// # Cancel safety
     ///
@@ -90,9 +93,9 @@ pin_project! {
     ///
     /// # Limits
     ///
-    /// It holds one inner chunk until its text is taken, and at most 3 bytes between chunks. One poll takes in at most
-    /// 64 KiB that have no text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)); then it wakes its task and returns
-    /// `Pending`, so that other tasks can run.
+    /// It holds one inner chunk until its text is returned, and at most 3 bytes between chunks. One poll reads at most
+    /// 64 KiB that have no text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)); then it wakes its task and
+    /// returns `Pending`, so that other tasks can run.
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
     pub struct Utf8Stream<S> {
@@ -108,7 +111,7 @@ enum State {
     Open,
     /// The inner stream has failed and has yielded nothing since.
     Failed,
-    /// The inner stream has ended, or ours has at an error.
+    /// The inner stream has ended, or an error has ended the text.
     Done,
 }
 
@@ -151,15 +154,15 @@ impl<S> Utf8Stream<S> {
 
 impl<S: Stream<Item: Chunk>> Utf8Stream<S> {
     /// Reads the rest of the stream into one `String`, which grows with the stream: limit the inner stream if a peer
-    /// decides on its length.
+    /// controls its length.
     ///
     /// # Errors
     ///
-    /// The first error, with which the text before it is dropped.
+    /// The first error. The text before it is dropped.
     ///
     /// # Cancel safety
     ///
-    /// What was read is dropped with the future.
+    /// Not cancel safe: the text that was read is dropped with the future.
     pub const fn collect_string(self) -> CollectString<S> {
         CollectString { stream: self, text: String::new() }
     }
@@ -181,7 +184,7 @@ where
                 }
                 return Poll::Ready(Some(text.map_err(StreamError::Utf8)));
             }
-            // With `ErrorPolicy::Skip` any amount of input may have no text.
+            // Under `ErrorPolicy::Skip` any amount of input may have no text.
             ready!(budget.spend(0, cx));
             match ready!(this.inner.as_mut().poll_next(cx)).map(Chunk::into_chunk) {
                 Some(Ok(chunk)) => {
@@ -242,7 +245,7 @@ impl<S: Stream<Item: Chunk>> Future for CollectString<S> {
 
 /// An item of a stream of byte chunks: the bytes, or the error of the stream.
 pub trait Chunk {
-    /// The error of the stream; [`Infallible`] if it has none.
+    /// The error of the stream; [`Infallible`] if it cannot fail.
     type Error;
 
     /// The bytes.
@@ -295,7 +298,7 @@ chunk_without_error!(Bytes, BytesMut, Vec<u8>, Box<[u8]>, &'static [u8]);
 /// # futures::executor::block_on(show(end));
 /// ```
 pub trait Utf8StreamExt: Stream {
-    /// Reads the chunks as text, strictly: [`Utf8Stream::new`].
+    /// Decodes the chunks strictly: [`Utf8Stream::new`].
     fn utf8(self) -> Utf8Stream<Self>
     where
         Self: Sized + Stream<Item: Chunk>,
@@ -303,7 +306,7 @@ pub trait Utf8StreamExt: Stream {
         Utf8Stream::new(self)
     }
 
-    /// Reads the chunks as text with the policies of `decoder`: [`Utf8Stream::with_decoder`].
+    /// Decodes the chunks with the policies of `decoder`: [`Utf8Stream::with_decoder`].
     fn utf8_with(self, decoder: TextDecoder) -> Utf8Stream<Self>
     where
         Self: Sized + Stream<Item: Chunk>,
@@ -314,17 +317,17 @@ pub trait Utf8StreamExt: Stream {
 
 impl<S: Stream + ?Sized> Utf8StreamExt for S {}
 
-/// What a [`Utf8Stream`] fails with.
+/// An error of a [`Utf8Stream`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StreamError<E> {
-    /// The bytes are not text.
+    /// The bytes are ill-formed.
     Utf8(Utf8Error),
     /// The inner stream failed.
     Inner(E),
 }
 
 impl<E> StreamError<E> {
-    /// The error in the text, if that is the error.
+    /// The error in the text, for [`Utf8`](Self::Utf8).
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::Utf8(error) => Some(*error),
@@ -343,7 +346,7 @@ impl<E: fmt::Display> fmt::Display for StreamError<E> {
 }
 
 impl<E: Error + 'static> Error for StreamError<E> {
-    /// The [`Utf8Error`], which can so be found in a chain whatever `E` is; else the source of the inner error.
+    /// The [`Utf8Error`], so that a search of the chain finds it whatever `E` is, or the source of the inner error.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Utf8(error) => Some(error),
@@ -352,8 +355,8 @@ impl<E: Error + 'static> Error for StreamError<E> {
     }
 }
 
-/// Ill-formed text is of kind [`InvalidData`](io::ErrorKind::InvalidData), with the [`Utf8Error`] inside. An `io::Error` of
-/// the inner stream is returned as it was, any other error inside an [`io::Error::other`].
+/// Ill-formed text is of kind [`InvalidData`](io::ErrorKind::InvalidData), with the [`Utf8Error`] inside. An
+/// `io::Error` of the inner stream is returned unchanged. Any other error is wrapped by [`io::Error::other`].
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<StreamError<E>> for io::Error {
     fn from(error: StreamError<E>) -> Self {
         match error {

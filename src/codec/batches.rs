@@ -14,14 +14,14 @@ use crate::chunks::text_of;
 use crate::kernels::Positions;
 use crate::text::Counters;
 
-/// A codec for lines of text whose item is every complete line that the read buffer holds, by
+/// A codec for lines of text that returns all complete lines of the read buffer as one item. It is made by
 /// [`Utf8LinesCodec::into_batches`].
 ///
-/// The bytes of a batch are validated in one go, and all of its lines share one reference count. For many short lines
-/// (logs, NDJSON, metrics) that saves most of the cost of a line. Everything else is as with [`Utf8LinesCodec`]: the
+/// The bytes of a batch are validated in one call, and all of its lines share one reference count. For many short lines
+/// (logs, NDJSON, metrics) this saves most of the cost of a line. Everything else is as with [`Utf8LinesCodec`]: the
 /// limit, the terminators, and the errors, which come between batches, one for each rejected line.
 ///
-/// How many lines come together depends on how much was read. The lines themselves do not.
+/// The number of lines in a batch depends on how much was read. The lines themselves do not.
 ///
 /// ```
 /// # use futures::StreamExt;
@@ -80,8 +80,8 @@ impl Utf8LineBatchesCodec {
     /// The length of the lines at the front of `src` that can be returned as they are. 0 if the first line is
     /// ill-formed, too long, or subject to a policy.
     ///
-    /// It searches a window that doubles as long as everything in it is good. So a call looks at no more than a few
-    /// times what it returns, whatever comes after that.
+    /// It searches a window that doubles while everything in it is well-formed. So a call reads at most a few times as
+    /// many bytes as it returns, whatever follows them.
     fn good_lines(&mut self, src: &[u8]) -> usize {
         if !self.reader.text.is_past_start() {
             return 0;
@@ -103,7 +103,7 @@ impl Utf8LineBatchesCodec {
         good
     }
 
-    /// The same for `lines`, which ends with a terminator, without a window.
+    /// As [`good_lines`](Self::good_lines), without a window. `lines` ends with a terminator.
     fn good_lines_of(&mut self, lines: &[u8]) -> usize {
         let (text, ending) = (&mut self.reader.text, self.reader.ending);
         let start = text.offset();
@@ -121,10 +121,10 @@ impl Utf8LineBatchesCodec {
 /// The first window of [`Utf8LineBatchesCodec::good_lines`], in bytes.
 const FIRST_WINDOW: usize = 512;
 
-/// Bytes at the front of `lines` that hold only lines of at most `max` bytes, up to a terminator.
+/// The length of the prefix of `lines` that holds only lines of at most `max` bytes. It ends with a terminator.
 fn within_limit(lines: &[u8], ending: LineEnding, max: usize) -> usize {
     let mut end = 0;
-    // As long as so many bytes are left, one of the lines in them may be too long.
+    // A line can only be too long if more than `max` bytes are left.
     while lines.len() - end > max {
         let rest = &lines[end..];
         let window = &rest[..rest.len().min(max.saturating_add(MAX_TERMINATOR))];
@@ -144,7 +144,8 @@ impl Decoder for Utf8LineBatchesCodec {
         if !self.reader.start_line(src) {
             return Ok(None);
         }
-        // Forward from where the last search ended: from the back, all that was read would be searched for every line.
+        // Search forward from the end of the last search. A search from the back would read the whole buffer for each
+        // line.
         let Some((length, terminator)) = self.reader.ending.find(src, self.reader.searched) else {
             return self.reader.await_terminator(src).map(|()| None);
         };
@@ -156,7 +157,7 @@ impl Decoder for Utf8LineBatchesCodec {
         trace!(offset = self.offset(), length = good, "decoding lines");
         let ending = self.reader.ending;
         self.reader.end_lines(&text, ending.count(&text));
-        // SAFETY: `good_lines` has found these bytes well-formed, up to the end of a line.
+        // SAFETY: `good_lines` has validated these bytes, up to the end of a line.
         #[allow(unsafe_code)]
         let text = unsafe { text_of(text) };
         Ok(Some(Lines { text, ending: Some(ending) }))
@@ -217,14 +218,14 @@ impl<'l> IntoIterator for &'l Lines {
 #[derive(Clone, Debug)]
 pub struct LinesIter<'l> {
     text: &'l str,
-    /// Position of the next line. After the end of the text there is none.
+    /// Position of the next line.
     start: usize,
     ends: Ends,
     /// Positions of the last byte of a terminator, except under `Ends::Any`.
     positions: Positions,
 }
 
-/// What the iterator looks for.
+/// What ends a line, for the iterator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     /// A line ends with this byte.
@@ -266,10 +267,10 @@ impl<'l> LinesIter<'l> {
         }
     }
 
-    /// The next line where `byte` alone does not show its end.
+    /// The next line, where a search for one byte does not find its end.
     #[inline(never)]
     fn other(&mut self) -> Option<&'l str> {
-        // After the last line there is nothing.
+        // `None` after the last line.
         let rest = self.text.get(self.start..)?;
         let (length, terminator) = match self.ends {
             Ends::Any => LineEnding::Any.find(rest.as_bytes(), 0)?,

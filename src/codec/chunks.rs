@@ -8,19 +8,19 @@ use super::error::CodecError;
 use crate::chunks::text_of;
 use crate::text::{Counters, TextDecoder};
 
-/// A codec for text without frames: every read gives what it completed, whole characters only.
+/// A codec for text without frames. An item is the text that one read has completed, in whole characters.
 ///
-/// An item is cut out of the read buffer without a copy, unless something in it was repaired, a BOM was looked
-/// for in it, or a [subset](TextDecoder::subset) is adopted. A sequence that is split across reads waits in the
-/// buffer: at most three bytes.
+/// An item is a slice of the read buffer, without a copy, unless something in it was repaired, a BOM was looked for in
+/// it, or a [subset](TextDecoder::subset) is adopted. A sequence that is split across reads stays in the buffer: at
+/// most 3 bytes.
 ///
 /// # Errors
 ///
-/// [`CodecError::IllFormed`], once for each ill-formed sequence that the policy does not repair, after the good text
-/// before it; `rejected` is the sequence. A stream that ends inside a sequence gives
-/// [`Truncated`](crate::ErrorKind::Truncated) once, then its end; a source that resumes after its end is decoded on,
-/// and offsets go on counting. `FramedRead` ends at an `Err` (and resumes if polled on): wrap the codec in
-/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems) to see what comes after it.
+/// [`CodecError::IllFormed`] for each ill-formed sequence that the policy does not repair, after the text before it.
+/// `rejected` is the sequence. If the stream ends inside a sequence, the error is
+/// [`Truncated`](crate::ErrorKind::Truncated), reported once. If the source resumes after its end, decoding continues,
+/// and so do the offsets. `FramedRead` ends after an `Err` (and resumes if it is polled again): wrap the codec in
+/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems) to continue after errors.
 ///
 /// ```
 /// # use futures::StreamExt;
@@ -52,31 +52,31 @@ impl Utf8Codec {
         Self { text }
     }
 
-    /// Absolute position in the stream, in bytes, of the end of what was given out or reported.
+    /// Absolute offset in the stream, in bytes, of the end of what was returned or reported.
     pub const fn offset(&self) -> u64 {
         self.text.valid_up_to()
     }
 
-    /// Errors met so far.
+    /// Ill-formed sequences so far, by kind.
     pub const fn counters(&self) -> Counters {
         self.text.counters()
     }
 
-    /// Plain validation, which is all that good text needs: how much of `src` can be given out. `None` if the
-    /// policies have a say in what comes first.
+    /// Validates `src` without applying a policy, which is enough for well-formed text. Returns the number of bytes
+    /// that can be returned as they are, or `None` if a policy applies to the first of them.
     fn validate(&mut self, src: &[u8]) -> Option<usize> {
         if !self.text.is_past_start() {
             return None;
         }
         let start = self.text.valid_up_to();
         if !src.starts_with(self.text.pending()) {
-            // What waits in the decoder waits in the buffer too, unless a caller has changed the buffer.
+            // The pending bytes of the decoder are also in the buffer, unless the caller passes another buffer.
             self.text.seek(start);
         }
         match self.text.validate(&src[self.text.pending().len()..]) {
             Ok(()) => Some(src.len() - self.text.pending().len()),
             Err(error) if self.text.is_strict() && error.offset != start => {
-                // The error is for the next call, which looks at its bytes again.
+                // The next call decodes these bytes again and returns the error.
                 self.text.seek(error.offset);
                 Some(error.offset.wrapping_sub(start) as usize)
             }
@@ -87,7 +87,7 @@ impl Utf8Codec {
         }
     }
 
-    /// Text with everything in it that the policies have a say in, copied; stops before an error if there is text.
+    /// Decodes `src` into a copy, under the policies. Stops before an error if there is text before it.
     fn judge(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         let start = self.text.valid_up_to();
         self.text.seek(start);
@@ -97,8 +97,8 @@ impl Utf8Codec {
         if let Some(error) = refused
             && !out.is_empty()
         {
-            // The error is for the next call. Only that one was counted: a policy repairs everything after the start
-            // of the stream, or nothing.
+            // The next call returns the error and counts it. No other error was counted: after the start of the stream
+            // a policy repairs every error or none.
             self.text = before;
             self.text.seek(error.offset);
             refused = None;
@@ -106,7 +106,7 @@ impl Utf8Codec {
         let mut taken = src.split_to(self.text.valid_up_to().wrapping_sub(start) as usize);
         match refused {
             Some(error) => {
-                // What the policies left out before it, a BOM, is no part of it.
+                // A BOM before the sequence that the policy has removed is not part of `rejected`.
                 let before = taken.len().saturating_sub(usize::from(error.len));
                 Err(CodecError::IllFormed { error, rejected: taken.split_off(before).freeze(), line: None })
             }
@@ -125,7 +125,8 @@ impl Decoder for Utf8Codec {
             Some(0) => Ok(None),
             Some(good) => {
                 let text = src.split_to(good).freeze();
-                // SAFETY: `validate` has found the first `good` bytes of `src` well-formed, whole characters.
+                // SAFETY: `validate` has checked that the first `good` bytes of `src` are whole, well-formed
+                // characters.
                 #[allow(unsafe_code)]
                 Ok(Some(unsafe { text_of(text) }))
             }

@@ -1,4 +1,4 @@
-//! What ends a line, and the search for it.
+//! Line terminators, and the search for them.
 
 use bytes::{BufMut, BytesMut};
 use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memrchr, memrchr2};
@@ -9,7 +9,7 @@ use crate::policy::Ascii;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LineEnding {
-    /// LF, and a CR before it is part of the terminator: as `str::lines` and tokio's `LinesCodec`. Written as LF.
+    /// LF or CRLF, as in `str::lines` and tokio's `LinesCodec`. Written as LF.
     #[default]
     LfOrCrLf,
     /// LF and nothing else. A CR before it belongs to the line.
@@ -24,11 +24,12 @@ pub enum LineEnding {
     Ascii(Ascii),
 }
 
-/// Bytes of the longest terminator.
+/// Length of the longest terminator in bytes.
 pub(super) const MAX_TERMINATOR: usize = 2;
 
 impl LineEnding {
-    /// The position and the length of the first terminator in `src`. None starts in the first `searched` bytes.
+    /// The position and the length of the first terminator in `src`. No terminator starts in the first `searched`
+    /// bytes.
     #[inline]
     pub(super) fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
         let mut from = searched;
@@ -58,7 +59,7 @@ impl LineEnding {
         if self != Self::CrLf || src[..at].ends_with(b"\r") {
             return Some(at + 1);
         }
-        // Byte by byte: a peer can send nothing but LFs, and a call of `memrchr` for each would take longer.
+        // Byte by byte: a peer can send nothing but LFs, and one call of `memrchr` for each is slower.
         src[..at].windows(2).rposition(|pair| pair == b"\r\n").map(|at| at + 2)
     }
 
@@ -79,7 +80,7 @@ impl LineEnding {
         }
     }
 
-    /// The number of bytes at the end of `src` that may start a terminator. There is no whole one in `src`.
+    /// The number of bytes at the end of `src` that may start a terminator. `src` holds no complete terminator.
     pub(super) fn may_start(self, src: &[u8]) -> usize {
         match self {
             Self::LfOrCrLf | Self::CrLf => usize::from(src.ends_with(b"\r")),
@@ -87,8 +88,8 @@ impl LineEnding {
         }
     }
 
-    /// The position where a peer would read a terminator inside `line`, or one together with the terminator that
-    /// [`write`](Self::write) puts after it.
+    /// The position of a terminator that a peer would read inside `line`, or at its end together with the terminator
+    /// that [`write`](Self::write) appends.
     #[inline]
     pub(super) fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {
@@ -99,8 +100,8 @@ impl LineEnding {
         }
     }
 
-    /// Appends a line and its terminator. If a peer would read more than one line, it returns the position where the
-    /// first one would end, and appends nothing.
+    /// Appends a line and its terminator. If a peer would read more than one line, returns the position where the first
+    /// one would end and appends nothing.
     #[inline]
     pub(super) fn write(self, line: &[u8], dst: &mut BytesMut) -> Result<(), usize> {
         if let Some(at) = self.embedded(line) {
@@ -124,8 +125,9 @@ fn crlfs(lines: &[u8]) -> usize {
     lines.windows(2).filter(|pair| *pair == b"\r\n").count()
 }
 
-/// `memchr` for a line that is encoded. Most lines are short and hold no terminator, and a few overlapping blocks show
-/// that sooner than a call. The number of blocks is the same for every length, so there is no branch to mispredict.
+/// `memchr` for a line that is encoded. Most lines are short and hold no terminator, and comparing a few overlapping
+/// blocks is faster than a call. The number of blocks is the same for every length, so there is no branch to
+/// mispredict.
 #[inline]
 fn find(byte: u8, line: &[u8]) -> Option<usize> {
     const BLOCK: usize = 16;

@@ -7,14 +7,14 @@ use bytes::Bytes;
 
 use crate::error::{ByteCount, Utf8Error};
 
-/// An error of a codec. The codec has consumed what it reports, and the next call goes on after it.
+/// An error of a codec. The codec has consumed what it reports, and the next call continues after it.
 ///
 /// Neither `Display` nor `Debug` shows payload bytes; `rejected` holds them.
 #[non_exhaustive]
 pub enum CodecError {
     /// Ill-formed text.
     IllFormed {
-        /// What is ill-formed, and where. For a line, its first error.
+        /// The kind and the offset of the error. For a line, this is its first error.
         error: Utf8Error,
         /// The bytes that were removed from the stream: the ill-formed sequence, or the whole line without its
         /// terminator.
@@ -29,7 +29,7 @@ pub enum CodecError {
         /// The limit in bytes, without the terminator.
         limit: usize,
     },
-    /// A text to encode as one line holds a terminator, so that a peer would read two lines. Nothing was written.
+    /// A text to be encoded as one line contains a terminator, so a peer would read two lines. Nothing was written.
     EmbeddedTerminator {
         /// Position in the text, in bytes.
         at: usize,
@@ -49,7 +49,7 @@ pub struct LineStart {
 }
 
 impl CodecError {
-    /// The ill-formed sequence, if that is the error.
+    /// The error in the text, for [`IllFormed`](Self::IllFormed).
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::IllFormed { error, .. } => Some(*error),
@@ -57,7 +57,7 @@ impl CodecError {
         }
     }
 
-    /// The line in which the error is, from a codec for lines.
+    /// The line of the error, if a codec for lines returned it.
     pub const fn line(&self) -> Option<LineStart> {
         match self {
             Self::IllFormed { line, .. } => *line,
@@ -140,7 +140,7 @@ impl From<CodecError> for io::Error {
     }
 }
 
-/// An error after which a codec may be able to go on. [`ErrorsAsItems`](crate::codec::ErrorsAsItems) needs it.
+/// An error after which a codec may be able to continue. [`ErrorsAsItems`](crate::codec::ErrorsAsItems) requires it.
 pub trait Recoverable {
     /// Whether the codec has consumed what it reports and can decode the next frame.
     fn is_recoverable(&self) -> bool;

@@ -5,11 +5,12 @@ use tokio_util::codec::{Decoder, Encoder};
 
 use super::error::Recoverable;
 
-/// Gives the recoverable errors of a codec as items, so that one bad line never ends a session.
+/// A codec that returns the recoverable errors of another codec as items, so that one ill-formed line does not end the
+/// stream.
 ///
-/// `FramedRead` yields `None` after an `Err` of its codec, though more frames are buffered: `while let Some(..)`
-/// ends there. Through this adapter an item is a `Result`, and only what cannot be recovered from (the transport's
-/// own errors) is an `Err` of the stream.
+/// `FramedRead` yields `None` after an `Err` of its codec, even if more frames are buffered, so `while let Some(..)`
+/// ends there. With this adapter an item is a `Result`. Only errors that are not recoverable (those of the transport)
+/// are an `Err` of the stream.
 ///
 /// ```
 /// # use futures::StreamExt;
@@ -42,17 +43,17 @@ impl<C> ErrorsAsItems<C> {
         Self { codec }
     }
 
-    /// The codec.
+    /// The inner codec.
     pub const fn get_ref(&self) -> &C {
         &self.codec
     }
 
-    /// The codec.
+    /// The inner codec.
     pub const fn get_mut(&mut self) -> &mut C {
         &mut self.codec
     }
 
-    /// The codec.
+    /// The inner codec.
     pub fn into_inner(self) -> C {
         self.codec
     }

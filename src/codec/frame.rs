@@ -7,7 +7,7 @@ use crate::chunks::text_of;
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Whether the frame is well-formed and no policy applies to it. If so, the decoder has taken it.
+/// Whether the frame is well-formed and no policy applies to it. If so, the decoder is moved past the frame.
 #[inline]
 pub(super) fn is_good(text: &mut TextDecoder, frame: &[u8]) -> bool {
     let start = text.offset();
@@ -20,8 +20,8 @@ pub(super) fn is_good(text: &mut TextDecoder, frame: &[u8]) -> bool {
     is_good
 }
 
-/// Decodes a frame that is a text of its own. Its last `terminator` bytes are ASCII. They are not part of the text, but
-/// they break off an unfinished sequence before them. Without a terminator the frame is the end of the text.
+/// Decodes a frame that is one whole text. Its last `terminator` bytes are ASCII and not part of the text. A sequence
+/// that is unfinished before them is ill-formed. Without a terminator, the text ends with the frame.
 ///
 /// # Errors
 ///

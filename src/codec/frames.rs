@@ -13,17 +13,17 @@ use crate::chunks::TextChunks;
 use crate::error::{ByteCount, Utf8Error};
 use crate::text::{Counters, TextDecoder};
 
-/// Makes a text codec of a byte codec: `LengthDelimitedCodec`, `AnyDelimiterCodec`, one of your own.
+/// A codec that reads the frames of a byte codec as text: `LengthDelimitedCodec`, `AnyDelimiterCodec` or your own.
 ///
-/// By itself **every frame is a text of its own**: an item is the text of one frame, cut out of it without a copy
-/// (as with [`Utf8LinesCodec`](crate::codec::Utf8LinesCodec)), and a frame that ends inside a character is
-/// [`Truncated`](crate::ErrorKind::Truncated). A [`BomPolicy`](crate::BomPolicy) applies to each frame.
+/// By default **every frame is one whole text**. An item is the text of one frame, a slice of it without a copy (as
+/// with [`Utf8LinesCodec`](crate::codec::Utf8LinesCodec)). A frame that ends inside a character is an error
+/// ([`Truncated`](crate::ErrorKind::Truncated)). A [`BomPolicy`](crate::BomPolicy) applies to each frame.
 ///
-/// [`over_fragments`](Self::over_fragments) makes it **one text over many frames**, as the fragments of a WebSocket
-/// message are: [`Utf8FragmentsCodec`].
+/// After [`over_fragments`](Self::over_fragments) **one text spans many frames**, like the fragments of a WebSocket
+/// message: [`Utf8FragmentsCodec`].
 ///
 /// For frames between ASCII delimiters (NUL, RS) see also [`LineEnding::Ascii`](crate::codec::LineEnding::Ascii), which
-/// refuses to write a text with the delimiter in it.
+/// returns an error when a text that contains the delimiter is written.
 ///
 /// ```
 /// # use futures::StreamExt;
@@ -45,12 +45,12 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// # Errors
 ///
-/// [`FrameError::IllFormed`] for a frame that is no text, which is then consumed, and [`FrameError::Inner`] for the
-/// errors of the byte codec. Offsets count from the start of the frame.
+/// [`FrameError::IllFormed`] for an ill-formed frame, which is consumed, and [`FrameError::Inner`] for an error of the
+/// byte codec. Offsets count from the start of the frame.
 ///
 /// # Limits
 ///
-/// Those of the byte codec. Make sure that it has one.
+/// The limits are those of the byte codec. Set one there.
 #[derive(Clone, Debug, Default)]
 pub struct Utf8FramesCodec<C> {
     codec: C,
@@ -60,17 +60,17 @@ pub struct Utf8FramesCodec<C> {
 }
 
 impl<C> Utf8FramesCodec<C> {
-    /// Reads the frames of `codec` as text, strictly; a BOM is text.
+    /// A strict codec for the frames of `codec` that keeps the BOM.
     pub fn new(codec: C) -> Self {
         Self::with_decoder(codec, TextDecoder::new())
     }
 
-    /// Reads the frames of `codec` as text with the policies of `text`.
+    /// A codec for the frames of `codec` with the policies of `text`.
     pub fn with_decoder(codec: C, text: TextDecoder) -> Self {
         Self { codec, text, frame: 0, counters: Counters::default() }
     }
 
-    /// Makes it one text over many frames, from here on.
+    /// Decodes one text over many frames from now on: [`Utf8FragmentsCodec`].
     pub fn over_fragments(self) -> Utf8FragmentsCodec<C> {
         let Self { codec, text, frame, counters } = self;
         Utf8FragmentsCodec {
@@ -98,7 +98,7 @@ impl<C> Utf8FramesCodec<C> {
         self.codec
     }
 
-    /// Ill-formed sequences met so far; in a frame that is refused, only the first one.
+    /// Ill-formed sequences so far. Of a frame that is rejected, only the first one is counted.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
@@ -138,15 +138,14 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
     }
 }
 
-/// Makes a codec for one text over many frames of a byte codec, by [`Utf8FramesCodec::over_fragments`].
+/// A codec for one text over many frames of a byte codec. It is made by [`Utf8FramesCodec::over_fragments`].
 ///
-/// A frame may end inside a character, which then comes with the next frame; the last frame of the message may not.
-/// So the byte codec has to say of every frame which of the two it is: its item is a [`Fragment`] of `Bytes` or
-/// `BytesMut`, and ours is a [`Fragment`] of `ByteString`, one for each frame. Nobody can forget the end of the message,
-/// since there is no frame without the answer.
+/// A frame may end inside a character; the character is then returned with the next frame. The last frame of a message
+/// must not. So the byte codec has to mark the last frame of each message: its item is a [`Fragment`] of `Bytes` or
+/// `BytesMut`. The item of this codec is a [`Fragment`] of `ByteString`, one for each frame.
 ///
-/// The text of a frame is a slice of it, unless a character straddles its start or something in it was repaired. It
-/// may be empty.
+/// The text of a frame is a slice of the frame, unless a character started in the frame before or something was
+/// repaired. It may be empty.
 ///
 /// ```
 /// # use bytes::{Bytes, BytesMut};
@@ -178,14 +177,14 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
 /// # Errors
 ///
 /// As [`Utf8FramesCodec`], but offsets count from the start of the message, and only the first error of a message is
-/// told, with the frame that brought it. The rest of that message is left out, and the next one is read as if nothing
-/// had been. A stream that ends inside a character is [`Truncated`](crate::ErrorKind::Truncated) once.
+/// reported, with its frame. The rest of that message is discarded, and the next message is decoded as usual. If the
+/// stream ends inside a character, [`Truncated`](crate::ErrorKind::Truncated) is reported once.
 #[derive(Clone, Debug, Default)]
 pub struct Utf8FragmentsCodec<C> {
     codec: C,
     policies: TextDecoder,
     text: TextChunks,
-    /// The message has failed and goes on.
+    /// The message was rejected, and its last frame is still to come.
     failed: bool,
     frame: u64,
     counters: Counters,
@@ -194,14 +193,14 @@ pub struct Utf8FragmentsCodec<C> {
 /// A frame of a message, and whether it is the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fragment<T> {
-    /// The message goes on.
+    /// More frames of the message follow.
     More(T),
-    /// The message ends with it.
+    /// The last frame of the message.
     Last(T),
 }
 
 impl<T> Fragment<T> {
-    /// Its payload or text, and whether the message ends with it.
+    /// The payload or text, and whether the message ends with it.
     pub fn into_parts(self) -> (T, bool) {
         match self {
             Self::More(payload) => (payload, false),
@@ -230,12 +229,12 @@ impl<C> Utf8FragmentsCodec<C> {
         self.codec
     }
 
-    /// Ill-formed sequences met in messages that have ended; in a message that is refused, only the first one.
+    /// Ill-formed sequences in messages that have ended. Of a message that is rejected, only the first one is counted.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// The text of a frame; `None` in the rest of a message that has failed.
+    /// Decodes a frame. Returns `None` in the rest of a message that was rejected.
     fn read<E>(
         &mut self,
         fragment: Fragment<impl Into<Bytes>>,
@@ -288,7 +287,7 @@ where
                 return Ok(Some(text));
             }
         }
-        // A message that nobody ended: what is held of it must not vanish.
+        // The message has no last frame. Its pending bytes must be reported.
         let rejected = Bytes::copy_from_slice(self.text.decoder().pending());
         let end = if rejected.is_empty() { None } else { self.text.finish() };
         self.end_message();
@@ -312,16 +311,16 @@ impl<C: Encoder<Fragment<Bytes>>, T: Into<ByteString>> Encoder<Fragment<T>> for 
 
 /// An error of a codec for text in frames, over a byte codec that fails with `E`.
 ///
-/// Neither `Display` nor `Debug` shows payload bytes of ours; whoever wants them takes `rejected`.
+/// Neither `Display` nor `Debug` shows payload bytes; `rejected` holds them. Those of the inner error are up to `E`.
 #[non_exhaustive]
 pub enum FrameError<E> {
-    /// The frame is no text.
+    /// The frame is ill-formed.
     IllFormed {
-        /// Which one, counted from 0.
+        /// The number of the frame, counted from 0.
         frame: u64,
-        /// Where and why, at its first error.
+        /// The first error of the frame.
         error: Utf8Error,
-        /// The payload of the frame; at the end of the stream the bytes of the sequence that it cut short.
+        /// The payload of the frame. At the end of the stream, the bytes of the truncated sequence.
         rejected: Bytes,
     },
     /// The byte codec failed.
@@ -329,7 +328,7 @@ pub enum FrameError<E> {
 }
 
 impl<E> FrameError<E> {
-    /// Where and why the text was ill-formed, if that is the error.
+    /// The error in the text, for [`IllFormed`](Self::IllFormed).
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::IllFormed { error, .. } => Some(*error),
@@ -376,7 +375,8 @@ impl<E: From<io::Error>> From<io::Error> for FrameError<E> {
     }
 }
 
-/// Kind [`InvalidData`](io::ErrorKind::InvalidData) with the error inside, or the error of the byte codec as it converts.
+/// An error of kind [`InvalidData`](io::ErrorKind::InvalidData) with the [`FrameError`] inside, or the converted error
+/// of the byte codec.
 impl<E> From<FrameError<E>> for io::Error
 where
     E: Into<Self> + fmt::Display + 'static,
@@ -403,14 +403,14 @@ impl<E: Recoverable> Recoverable for FrameError<E> {
 }
 
 impl Recoverable for AnyDelimiterCodecError {
-    /// A frame that is too long is told once and discarded.
+    /// A frame that is too long is reported once and discarded.
     fn is_recoverable(&self) -> bool {
         matches!(self, Self::MaxChunkLengthExceeded)
     }
 }
 
 impl Recoverable for io::Error {
-    /// Never: `LengthDelimitedCodec` gives one when it has lost the frames, too.
+    /// Always `false`: `LengthDelimitedCodec` also returns an `io::Error` when it cannot find the next frame.
     fn is_recoverable(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! Lines at the front of a read buffer: what the codec for lines and the codec for batches of lines have in common.
+//! Lines at the front of a read buffer, for the codec for lines and the codec for batches of lines.
 
 use bytes::{Buf, BytesMut};
 use bytestring::ByteString;
@@ -9,7 +9,7 @@ use super::frame::{decode_frame, is_good};
 use crate::chunks::text_of;
 use crate::text::TextDecoder;
 
-/// Default of the limit of a line, in bytes.
+/// Default limit of a line in bytes.
 pub(super) const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 
 /// The position in the stream, and the settings.
@@ -18,8 +18,8 @@ pub(super) struct LineReader {
     pub(super) text: TextDecoder,
     pub(super) ending: LineEnding,
     pub(super) max_length: usize,
-    /// Bytes at the front of the buffer in which no terminator starts. If a caller exchanges the buffer, the number is
-    /// wrong: a line is then found late, but it is still validated.
+    /// Bytes at the front of the buffer in which no terminator starts. If the caller passes another buffer, the number
+    /// is wrong: a line may then be found late, but it is still validated.
     pub(super) searched: usize,
     /// Lines that have ended.
     lines: u64,
@@ -112,8 +112,8 @@ impl LineReader {
         true
     }
 
-    /// Takes the line at the front of `src`. The result is an `Option` because [`decode`](Self::decode) returns one:
-    /// to convert it there would copy it.
+    /// Takes the line at the front of `src`. The result is an `Option` because [`decode`](Self::decode) returns one,
+    /// and a conversion there would copy it.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -125,7 +125,7 @@ impl LineReader {
         let start = self.line();
         self.end_line(&src[..length + terminator]);
         if length <= self.max_length && is_good(&mut self.text, &src[..length + terminator]) {
-            // `advance` does not count a reference, a second `split_to` would.
+            // `advance` does not change the reference count, unlike a second `split_to`.
             let line = src.split_to(length);
             src.advance(terminator);
             // SAFETY: `is_good` has validated the line with its terminator, which is ASCII.
@@ -152,13 +152,13 @@ impl LineReader {
             .map_err(|(error, rejected)| CodecError::IllFormed { error, rejected, line: Some(line) })
     }
 
-    /// Called before `bytes` are taken, which end with the only terminator in them.
+    /// Called before `bytes`, one line with its terminator, are removed from the buffer.
     #[inline]
     fn end_line(&mut self, bytes: &[u8]) {
         self.end_lines(bytes, 1);
     }
 
-    /// Called before `bytes` are taken, which are so many lines.
+    /// Called before `bytes`, which hold `count` lines, are removed from the buffer.
     #[inline]
     pub(super) fn end_lines(&mut self, bytes: &[u8], count: usize) {
         self.searched = 0;

@@ -14,10 +14,10 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// # Limits
 ///
-/// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes unless [`max_length`](Self::max_length)
-/// says otherwise. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
-/// exhausted.** The limit counts the line without its terminator. A line that is too long is reported once, as soon as
-/// it is, and discarded in constant memory up to its terminator. The lines after it are read as usual.
+/// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes unless [`max_length`](Self::max_length) sets
+/// another limit. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
+/// exhausted.** The limit counts the line without its terminator. A line is reported once, as soon as it exceeds the
+/// limit, and discarded in constant memory up to its terminator. The lines after it are read as usual.
 ///
 /// # Errors
 ///
@@ -71,7 +71,7 @@ impl Utf8LinesCodec {
         Self { reader: LineReader::new(text) }
     }
 
-    /// Sets the limit of a line in bytes. `usize::MAX` is no limit: see the attack above.
+    /// Sets the limit of a line in bytes. `usize::MAX` is no limit: see [Limits](#limits).
     #[must_use]
     pub const fn max_length(mut self, bytes: usize) -> Self {
         self.reader.max_length = bytes;

@@ -1,7 +1,7 @@
 //! Codecs for `tokio_util::codec::Framed`: text as it arrives, in lines, in frames, in any encoding.
 //!
 //! For servers and clients that read text from a socket: line protocols, NDJSON, logs, chat, length-prefixed frames. A
-//! character that is cut by the network is never an error, and one bad line does not end the session.
+//! character that is cut by the network is never an error, and one ill-formed line does not end the session.
 //!
 //! | codec | an item is | encodes |
 //! |---|---|---|
@@ -13,7 +13,7 @@
 //! | `TranscodeCodec` (feature `transcode`) | text from another encoding | that encoding |
 //! | `TranscodeLinesCodec` (feature `transcode`) | a line in another encoding | that encoding |
 //!
-//! [`ErrorsAsItems`] is for each of them: without it `FramedRead` ends at the first error.
+//! [`ErrorsAsItems`] wraps any of them. Without it `FramedRead` ends at the first error.
 //!
 //! ```
 //! use futures::{SinkExt, StreamExt};
@@ -42,9 +42,9 @@
 //! - **Errors**: [`CodecError`] and [`FrameError`] have the absolute offset, the kind, the rejected bytes and, for lines, the
 //!   line and the column. The codec has consumed what it reports.
 //! - **Limits**: 64 KiB for a line unless set otherwise. Codecs for text hold at most 3 bytes, in the read buffer.
-//! - **Cost**: items are slices of the read buffer. Text is copied where a policy changes it, where a BOM is looked for,
-//!   under a subset, and from other encodings. Each byte is searched once and validated once; work grows linearly with
-//!   the input, whatever the input is.
+//! - **Cost**: items are slices of the read buffer. Text is copied where a policy changes it, where a BOM is looked
+//!   for, under a subset, and when it is transcoded. Each byte is searched once and validated once; the work is linear
+//!   in the length of any input.
 //! - **Cancel safety**: codecs do no I/O. All state is in the codec and in the buffer of `Framed`, whose `next()` is cancel
 //!   safe. An item is a slice that keeps the memory of the whole read buffer alive: copy what is stored for long.
 //! - **Feature**: `codec` (on by default).

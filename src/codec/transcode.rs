@@ -44,7 +44,7 @@ pub struct TranscodeCodec {
     pub(super) reading: Transcoder,
     writing: Transcoder,
     pub(super) sniffs: bool,
-    /// An error after the text that was returned last.
+    /// An error that comes after the text that was returned last. The next call returns it.
     error: Option<CodecError>,
 }
 
@@ -65,7 +65,7 @@ impl TranscodeCodec {
         Self { reading: self.reading.on_error(on_error), writing: self.writing.on_error(on_error), ..self }
     }
 
-    /// Sets what happens to the BOM of the input. None is written.
+    /// Sets what happens to the BOM of the input. No BOM is written.
     #[must_use]
     pub fn bom(self, bom: BomPolicy) -> Self {
         Self { reading: self.reading.bom(bom), ..self }
@@ -77,13 +77,13 @@ impl TranscodeCodec {
         Self { reading: self.reading.switches(switches), writing: self.writing.switches(switches), ..self }
     }
 
-    /// Adopts a subset, for what is read and for what is written.
+    /// Adopts a subset, for reading and for writing.
     #[must_use]
     pub fn subset(self, subset: Subset) -> Self {
         Self { reading: self.reading.subset(subset), writing: self.writing.subset(subset), ..self }
     }
 
-    /// Looks for a BOM first, and reads the encoding that it names. The encoding that is written stays the same.
+    /// Looks for a BOM first, and decodes the encoding that it stands for. The encoding that is written stays the same.
     #[must_use]
     pub fn sniff(self) -> Self {
         Self { reading: self.reading.sniff(), sniffs: true, ..self }
@@ -104,7 +104,7 @@ impl TranscodeCodec {
         self.writing.to()
     }
 
-    /// Returns the text that `read` makes of the bytes of `src`, or the error if it comes first.
+    /// Decodes `src` with `read`. Returns the text, or the error if no text comes before it.
     fn read(
         &mut self,
         src: &mut BytesMut,
@@ -113,7 +113,7 @@ impl TranscodeCodec {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        // A copy, so that a panic of a `tracing` subscriber leaves the transcoder where the buffer is.
+        // A copy, so that the transcoder and the buffer stay in step if a `tracing` subscriber panics.
         let (mut reading, mut text) = (self.reading, String::new());
         let result = read(&mut reading, src, &mut text);
         reading.give_back();
@@ -158,7 +158,7 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeCodec {
         let (start, mut writing, mut read) = (dst.len(), self.writing, 0);
         loop {
             let written = dst.len();
-            // Two bytes for each are enough for every encoding but UTF-32, which takes a second turn.
+            // 2 bytes for each byte are enough for every encoding but UTF-32, which needs a second pass.
             dst.resize(written + 2 * (text.len() - read) + Transcoder::MIN_OUTPUT, 0);
             let progress = writing.feed_into(&text[read..], &mut dst[written..]);
             dst.truncate(written + progress.written);

@@ -13,20 +13,20 @@ use crate::error::Utf8Error;
 use crate::text::Counters;
 use crate::transcode::{Encoding, Transcoder};
 
-/// A codec for lines of text in another encoding, by [`TranscodeCodec::into_lines`]. An item is one line as UTF-8,
-/// without its terminator; a line that is written gets one.
+/// A codec for lines of text in another encoding. It is made by [`TranscodeCodec::into_lines`]. An item is one line as
+/// UTF-8, without its terminator. A terminator is appended to each line that is written.
 ///
 /// # Limits
 ///
-/// A line may have 64 KiB, counted in its own encoding without the terminator, unless [`max_length`](Self::max_length) says
-/// otherwise. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
-/// exhausted.** A line that is too long is reported once and discarded in constant memory.
+/// A line may have 64 KiB, counted in its own encoding without the terminator, unless [`max_length`](Self::max_length)
+/// sets another limit. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory
+/// is exhausted.** A line that is too long is reported once and discarded in constant memory.
 ///
 /// # Errors
 ///
 /// One for each line that the policy does not repair, after its terminator has arrived: the first ill-formed sequence,
-/// with the start of the line, and the line itself in `rejected`. The codec is then positioned after the line. Wrap it in
-/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems), so that one bad character does not end the session:
+/// with the start of the line, and the line itself in `rejected`. The codec is then positioned after the line. Wrap it
+/// in [`ErrorsAsItems`](crate::codec::ErrorsAsItems), so that one ill-formed line does not end the session:
 ///
 /// ```
 /// # use futures::{SinkExt, StreamExt};
@@ -86,7 +86,7 @@ impl TranscodeCodec {
 }
 
 impl TranscodeLinesCodec {
-    /// Sets the limit of a line in bytes. `usize::MAX` is no limit: see the attack above.
+    /// Sets the limit of a line in bytes. `usize::MAX` is no limit: see [Limits](#limits).
     #[must_use]
     pub fn max_length(self, bytes: usize) -> Self {
         Self { max_length: bytes, ..self }
@@ -108,7 +108,7 @@ impl TranscodeLinesCodec {
         self.codec.counters()
     }
 
-    /// The code units of the stream. `None` before it is known whether it starts with a BOM.
+    /// The code units of the stream. `None` until enough bytes are read to decide whether it starts with a BOM.
     fn units(&self, src: &[u8], last: bool) -> Option<Units> {
         let mut encoding = self.codec.reading.from();
         if self.codec.sniffs && self.offset() == 0 {
@@ -173,13 +173,13 @@ impl TranscodeLinesCodec {
             self.skip(src, length + terminator);
             return Err(error);
         }
-        // A copy, so that a panic of a `tracing` subscriber leaves the transcoder where the buffer is.
+        // A copy, so that the transcoder and the buffer stay in step if a `tracing` subscriber panics.
         let (mut reading, mut text, mut end) = (self.codec.reading, String::new(), String::new());
         let mut result = feed(&mut reading, &src[..length], &mut text);
         let is_unfinished = !reading.pending().is_empty();
         let ended = feed(&mut reading, &src[length..length + terminator], &mut end);
         if is_unfinished && terminator > 0 {
-            // The terminator breaks off the sequence before it. Only that is part of the line.
+            // The sequence before the terminator is unfinished. Only its repair or error belongs to the line.
             result = result.and(ended);
             let repair = end.len().saturating_sub(terminator / units.width);
             text.push_str(end.get(..repair).unwrap_or_default());
@@ -198,7 +198,7 @@ impl TranscodeLinesCodec {
         }
     }
 
-    /// Called before `bytes` are taken, which end with a terminator or with the stream.
+    /// Called before `bytes`, one line, are removed from the buffer. They end with a terminator or with the stream.
     fn end_line(&mut self, units: Units, bytes: &[u8]) {
         self.searched = 0;
         self.lines = self.lines.wrapping_add(1);
@@ -211,7 +211,7 @@ impl TranscodeLinesCodec {
         CodecError::LineTooLong { line: self.line(), limit: self.max_length }
     }
 
-    /// Discards bytes. The transcoder has to see them, because they are part of the stream.
+    /// Discards bytes. They go through the transcoder to keep its offset and state.
     fn skip(&mut self, src: &mut BytesMut, bytes: usize) {
         let mut reading = self.codec.reading;
         // The errors of a line that is discarded are not reported.
@@ -289,10 +289,10 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
     }
 }
 
-/// The code units of an encoding, in which ASCII characters are searched.
+/// The code units of an encoding, for the search for ASCII characters.
 #[derive(Clone, Copy, Debug)]
 struct Units {
-    /// Bytes of a unit.
+    /// Length of a unit in bytes.
     width: usize,
     is_big_endian: bool,
 }
@@ -304,13 +304,13 @@ impl Units {
             Encoding::Utf16Be => (2, true),
             Encoding::Utf32Le => (4, false),
             Encoding::Utf32Be => (4, true),
-            // In each of the others an ASCII byte is that character, and nothing else.
+            // In every other encoding an ASCII byte is always that character.
             _ => (1, false),
         };
         Self { width, is_big_endian }
     }
 
-    /// The value of a unit, if it is below 80.
+    /// The value of a unit, if it is ASCII.
     fn ascii(self, unit: &[u8]) -> Option<u8> {
         let (&low, high) = if self.is_big_endian { unit.split_last()? } else { unit.split_first()? };
         (low.is_ascii() && high.iter().all(|&byte| byte == 0)).then_some(low)
@@ -356,7 +356,7 @@ impl Units {
         None
     }
 
-    /// The number of bytes at the front of `src`, in which there is no terminator, that do not start one either.
+    /// The number of bytes at the front of `src` in which no terminator starts. `src` holds no complete terminator.
     fn searched(self, ending: LineEnding, src: &[u8]) -> usize {
         let whole = src.len() - src.len() % self.width;
         let last = whole.checked_sub(self.width).and_then(|at| self.ascii(&src[at..whole]));

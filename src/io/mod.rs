@@ -1,9 +1,10 @@
 //! Readers and writers of text, for the traits of tokio and of futures-io.
 //!
-//! For whoever has a socket, a pipe or a file and wants text from it with `lines()`, `read_to_string()` or `copy()`, or
-//! must never write ill-formed text to one. [`Utf8Reader`] validates or repairs what it reads, [`Utf8Writer`] what it
-//! writes; the policies are those of a [`TextDecoder`](crate::TextDecoder). Errors are `io::Error`s with an absolute
-//! offset inside: [`Utf8Error::find`](crate::Utf8Error::find).
+//! For programs that read text from a socket, a pipe or a file with `lines()`, `read_to_string()` or `copy()`, or that
+//! must not write ill-formed text to one. [`Utf8Reader`] validates or repairs the bytes that it reads, [`Utf8Writer`]
+//! those that it writes, with the policies of a [`TextDecoder`](crate::TextDecoder). Errors are `io::Error`s.
+//! [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside, with its absolute
+//! offset.
 //!
 //! ```
 //! use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
@@ -27,8 +28,10 @@
 //! # }).unwrap();
 //! ```
 //!
-//! - **Feature**: `io` for tokio, `futures-io` for futures-io. A type has the traits that its inner reader or writer has.
-//! - **Limits**: a reader holds 8 KiB, a writer 32 bytes. Lines have no limit here; the module `codec` has one.
+//! - **Feature**: `io` for tokio, `futures-io` for futures-io. A type implements the traits that its inner reader or
+//!   writer implements.
+//! - **Limits**: a reader holds 8 KiB, a writer 32 bytes. `lines()` has no limit; `Utf8LinesCodec` in the module
+//!   `codec` has one.
 //! - **Cost**: one copy into the buffer of the reader, as with `BufReader`; none with
 //!   [`Utf8Reader::use_inner_buffer`], nor in the writer.
 //! - **Cancel safety**: all state is in the reader or writer.
@@ -48,7 +51,7 @@ pub use writer::Utf8Writer;
 
 use crate::policy::ShortStr;
 
-/// A little text of our own, and how much of it is gone.
+/// A short text that is not in the caller's buffer, and how many of its bytes were taken.
 #[derive(Clone, Copy, Debug)]
 struct Short {
     text: ShortStr,

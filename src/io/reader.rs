@@ -8,7 +8,7 @@ use pin_project_lite::pin_project;
 use super::reading::Reading;
 use crate::text::TextDecoder;
 
-/// [`Utf8Reader`] has a buffer of its own: the inner reader is an `AsyncRead`.
+/// [`Utf8Reader`] has its own buffer: the inner reader is an `AsyncRead`.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnBuffer;
 
@@ -18,19 +18,19 @@ pub struct OwnBuffer;
 pub struct InnerBuffer;
 
 pin_project! {
-    /// A reader that returns the bytes of another reader after they have been found to be UTF-8, or have been repaired.
+    /// A reader that validates the bytes of another reader as UTF-8, or repairs them, before it returns them.
     ///
-    /// It is an `AsyncRead` and an `AsyncBufRead`, those of tokio (feature `io`) or of futures-io (feature
-    /// `futures-io`), as the inner reader is. `lines()`, `read_to_string()` and `copy()` work as on any reader.
+    /// It implements `AsyncRead` and `AsyncBufRead` of tokio (feature `io`) or of futures-io (feature `futures-io`),
+    /// like the inner reader. `lines()`, `read_to_string()` and `copy()` work as on any reader.
     ///
-    /// - By itself it reads into a buffer of 8 KiB, as `BufReader` does: put no other one around the inner reader.
+    /// - By default it reads into a buffer of 8 KiB, as `BufReader` does. The inner reader needs no `BufReader`.
     /// - Where the inner reader has a buffer already (a file in memory, a `StreamReader`),
     ///   [`use_inner_buffer`](Self::use_inner_buffer) returns well-formed text from there without a copy. Only a character
     ///   whose bytes come from two fillings of that buffer, and the replacement of an ill-formed sequence, are copied.
     ///
-    /// What one call returns is well-formed and ends between characters. The exception is a read into fewer than 4
-    /// bytes, which may have no room for the next character. That character then comes in parts, because a read of 0
-    /// bytes means the end.
+    /// The text that one call returns is well-formed and ends between characters. The exception is a read into fewer
+    /// than 4 bytes, which may have no room for the next character. That character then comes in parts, because a read
+    /// of 0 bytes means the end.
     ///
     /// ```
     /// use tokio::io::AsyncBufReadExt;
@@ -51,17 +51,18 @@ pin_project! {
     ///
     /// [`InvalidData`](std::io::ErrorKind::InvalidData) for what the policy of the decoder does not repair. By default
     /// that is everything ill-formed, including a stream that ends inside a character.
-    /// [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside. All text before the
-    /// error comes first; the error comes once; then the reader is at its end, and the inner reader is not read any more.
+    /// [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside. All text before
+    /// the error is returned first. The error is returned once. After it the reader is at its end, and the inner reader
+    /// is not read again.
     ///
-    /// Errors of the inner reader are returned unchanged. Reading can go on after them, even inside a character.
+    /// Errors of the inner reader are returned unchanged. Reading can continue after them, even inside a character.
     ///
     /// # Limits
     ///
-    /// 8 KiB of memory, or 32 bytes with the buffer of the inner reader. `lines()` has no limit: a peer that never sends
-    /// LF makes a line grow until memory is exhausted. `Utf8LinesCodec` in the module `codec` has one. One poll takes in at
-    /// most 64 KiB that have no text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)); then it wakes its task and
-    /// returns `Pending`, so that other tasks can run.
+    /// 8 KiB of memory, or 32 bytes with the buffer of the inner reader. `lines()` has no limit: a peer that never
+    /// sends LF makes a line grow until memory is exhausted. `Utf8LinesCodec` in the module `codec` has one. One poll
+    /// reads at most 64 KiB that have no text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)); then it wakes
+    /// its task and returns `Pending`, so that other tasks can run.
     ///
     /// # Cancel safety
     ///
@@ -116,17 +117,17 @@ impl<R, B> Utf8Reader<R, B> {
         &self.inner
     }
 
-    /// The inner reader. What is read from it is missing in the text.
+    /// The inner reader. Bytes that are read from it directly are missing in the text.
     pub const fn get_mut(&mut self) -> &mut R {
         &mut self.inner
     }
 
-    /// The inner reader, pinned. What is read from it is missing in the text.
+    /// The inner reader, pinned. Bytes that are read from it directly are missing in the text.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
         self.project().inner
     }
 
-    /// The inner reader. What was read from it and not returned is lost.
+    /// The inner reader. Bytes that were read from it and not returned are lost.
     pub fn into_inner(self) -> R {
         self.inner
     }

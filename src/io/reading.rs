@@ -7,8 +7,8 @@ use crate::boundary::{floor_boundary, unfinished_len};
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Input is in one of two places: in the buffer of the inner reader (`AsyncBufRead`), or in ours (`AsyncRead`). A caller
-/// may change from one way to the other at any time. What is in our buffer then comes before what is in the inner one.
+/// Input is in the buffer of the inner reader (`AsyncBufRead`) or in our own buffer (`AsyncRead`). A caller may change
+/// from one trait to the other at any time. The bytes in our buffer then come before those in the inner buffer.
 #[derive(Debug)]
 pub(super) struct Reading {
     text: Text,
@@ -17,11 +17,11 @@ pub(super) struct Reading {
 
 /// Where the next text is.
 pub(super) enum Source {
-    /// In our buffer. If there is none, the text has ended.
+    /// In our buffer. If the buffer is empty, the text has ended.
     Own,
-    /// The first bytes of the inner buffer, so many.
+    /// This number of bytes at the front of the inner buffer.
     Inner(usize),
-    /// Not known before more input is read or decoded.
+    /// Unknown until more input is read or decoded.
     Unseen,
 }
 
@@ -37,13 +37,13 @@ impl Reading {
         &self.text.decoder
     }
 
-    /// Calls `put` with text for a caller with `room` bytes, which is not 0. Returns `false` if more input is needed. At
-    /// the end it calls `put` without text.
+    /// Calls `put` with at most `room` bytes of text. `room` is not 0. Returns `false` if more input is needed. At the
+    /// end of the text it calls `put` with an empty slice.
     pub(super) fn read(&mut self, room: usize, put: impl FnOnce(&[u8])) -> io::Result<bool> {
         Ok(match self.source()? {
             Source::Own => {
                 let text = self.own();
-                // Without room for a character it is split, because a read of 0 bytes means the end.
+                // A character that does not fit is split, because a read of 0 bytes means the end.
                 let read = match floor_boundary(text, room) {
                     0 => room.min(text.len()),
                     whole => whole,
@@ -56,12 +56,12 @@ impl Reading {
         })
     }
 
-    /// The free end of our buffer, never empty.
+    /// The free space at the end of our buffer, never empty.
     pub(super) fn space(&mut self) -> &mut [u8] {
         self.input.space()
     }
 
-    /// Counts bytes that were read into [`space`](Self::space). None means the end of the input.
+    /// Counts bytes that were read into [`space`](Self::space). 0 means the end of the input.
     pub(super) fn filled(&mut self, bytes: usize) {
         self.input.to += bytes;
         if bytes == 0 {
@@ -96,7 +96,7 @@ impl Reading {
         if known <= bytes.len() {
             return &bytes[..known];
         }
-        // The text goes on in the inner buffer, perhaps inside a character.
+        // The text continues in the inner buffer, perhaps inside a character.
         &bytes[..bytes.len() - unfinished_len(bytes)]
     }
 
@@ -109,12 +109,12 @@ impl Reading {
         if self.input.as_slice().is_empty() {
             return self.text.look(available);
         }
-        // Our buffer holds the first bytes of a character that is known to be well-formed.
+        // Our buffer holds the first bytes of a character that has been validated.
         let missing = self.text.known.saturating_sub(self.input.as_slice().len());
         self.input.push(&available[..available.len().min(missing)])
     }
 
-    /// Counts bytes that the caller has consumed. Returns how many of them were in the inner buffer.
+    /// Counts bytes that the caller has consumed. Returns the number of them that were in the inner buffer.
     pub(super) fn consume(&mut self, bytes: usize) -> usize {
         let own = self.own().len();
         if own > 0 || !self.input.as_slice().is_empty() {
@@ -137,13 +137,13 @@ impl Reading {
     }
 }
 
-/// What is known about the input that was not returned yet.
+/// The decoded input that was not returned yet.
 #[derive(Debug)]
 struct Text {
     decoder: TextDecoder,
-    /// A seam or a repair. It comes first.
+    /// A seam or a repair. It is returned before the validated bytes.
     short: Short,
-    /// The number of bytes, in our buffer and then in the inner one, that the decoder has found well-formed.
+    /// The number of bytes that the decoder has validated, in our buffer and then in the inner buffer.
     known: usize,
     state: State,
 }
@@ -151,19 +151,19 @@ struct Text {
 #[derive(Clone, Copy, Debug)]
 enum State {
     Open,
-    /// To be returned after the text before it.
+    /// The error is returned after the text before it.
     Failed(Utf8Error),
     /// The error was returned, or the input has ended.
     Done,
 }
 
 impl Text {
-    /// Decodes the next bytes. Returns how many of them are not needed any more.
+    /// Decodes the next bytes. Returns the number of them that are not needed any more.
     fn look(&mut self, bytes: &[u8]) -> usize {
         let (piece, taken) = self.decoder.take_piece(bytes);
         if let Some(TextPiece::Text(text)) = piece {
             self.known = text.len();
-            // An unfinished sequence after the text stays in its buffer until the text is taken.
+            // An unfinished sequence after the text stays in the buffer until the text is consumed.
             let unfinished = self.decoder.pending().len();
             self.decoder.seek(self.decoder.valid_up_to());
             return taken - unfinished - text.len();
@@ -199,7 +199,7 @@ impl Text {
     }
 }
 
-/// Our buffer. It is allocated when it is first used.
+/// Our buffer. It is allocated on first use.
 #[derive(Debug)]
 struct Input {
     bytes: Vec<u8>,
@@ -208,14 +208,14 @@ struct Input {
 }
 
 impl Input {
-    /// As `BufReader` of tokio and std.
+    /// The same as `BufReader` of tokio and std.
     const CAPACITY: usize = 8 * 1024;
 
     fn as_slice(&self) -> &[u8] {
         &self.bytes[self.from..self.to]
     }
 
-    /// The free end. The rest of the buffer, less than a character, is moved to the front.
+    /// The free space at the end. The bytes that are left, fewer than a character has, are moved to the front.
     fn space(&mut self) -> &mut [u8] {
         self.bytes.resize(Self::CAPACITY, 0);
         self.bytes.copy_within(self.from..self.to, 0);
@@ -223,7 +223,7 @@ impl Input {
         &mut self.bytes[self.to..]
     }
 
-    /// Appends as much as there is space for.
+    /// Appends as many bytes as fit. Returns their number.
     fn push(&mut self, bytes: &[u8]) -> usize {
         let space = self.space();
         let pushed = bytes.len().min(space.len());

@@ -8,12 +8,12 @@ use super::writing::Writing;
 use crate::text::TextDecoder;
 
 pin_project! {
-    /// A writer that takes bytes and forwards them once they are certainly text.
+    /// A writer that validates bytes as UTF-8, or repairs them, before it forwards them to another writer.
     ///
-    /// It has the trait that the inner writer has: the `AsyncWrite` of tokio (feature `io`) or of futures-io (feature
-    /// `futures-io`). Every write that the inner writer sees is made of whole characters, however they were cut on the
-    /// way here: right for consoles, for peers that decode every packet on its own, and for a sink that must never
-    /// hold ill-formed text. An inner writer that takes only a part of what it was offered gets the rest next.
+    /// It implements the `AsyncWrite` of tokio (feature `io`) or of futures-io (feature `futures-io`), like the inner
+    /// writer. Every write to the inner writer consists of whole characters, however the input was cut. This suits
+    /// consoles, peers that decode every packet alone, and sinks that must never hold ill-formed text. If the inner
+    /// writer accepts only a part of a write, the rest of the character is written next.
     ///
     /// ```
     /// use tokio::io::AsyncWriteExt;
@@ -34,22 +34,23 @@ pin_project! {
     ///
     /// # Flush and shutdown
     ///
-    /// `flush` forwards and flushes every whole character. It cannot forward the beginning of one: at most three bytes
-    /// stay here until the rest comes, and `decoder().pending()` shows them. Only `shutdown` (`close` in futures-io)
-    /// says that no rest will come; who drops the writer without it does not learn of a text that was cut short.
+    /// `flush` forwards and flushes every whole character. The first bytes of an unfinished character, at most 3, stay
+    /// in the writer until the rest is written; `decoder().pending()` returns them. Only `shutdown` (`close` in
+    /// futures-io) ends the text. If the writer is dropped without it, a truncated text is not reported.
     ///
     /// # Errors
     ///
-    /// [`InvalidData`](std::io::ErrorKind::InvalidData) with the [`Utf8Error`](crate::Utf8Error) inside, to be found by
-    /// `get_ref()` and `downcast_ref()`, for what the policy of the decoder does not repair. All the text before it
-    /// has been forwarded; every later write gives the same error. A text that ends inside a character is reported by
-    /// `shutdown`, once, after the inner writer has been shut down.
+    /// [`InvalidData`](std::io::ErrorKind::InvalidData) with the [`Utf8Error`](crate::Utf8Error) inside, for each
+    /// sequence that the policy of the decoder does not repair. [`Utf8Error::find`](crate::Utf8Error::find) returns it.
+    /// All text before it has been forwarded, and every later write returns the same error. A text that ends inside a
+    /// character is reported once by `shutdown`, after the inner writer has been shut down.
     ///
-    /// Errors of the inner writer are handed on and disturb nothing.
+    /// Errors of the inner writer are returned unchanged. Writing can continue after them.
     ///
     /// # Cancel safety
     ///
-    /// All state is in the writer: `write()` may be dropped at any await point, and if it was, nothing was taken.
+    /// All state is in the writer. `write()` may be dropped at any await point. If it is dropped before it returns, it
+    /// has accepted no bytes.
     #[derive(Debug)]
     pub struct Utf8Writer<W> {
         #[pin]
@@ -59,7 +60,7 @@ pin_project! {
 }
 
 impl<W> Utf8Writer<W> {
-    /// Forwards text to `inner`, strictly; a BOM is text.
+    /// Forwards text to `inner` strictly. A BOM is text.
     pub const fn new(inner: W) -> Self {
         Self::with_decoder(inner, TextDecoder::new())
     }
@@ -69,7 +70,7 @@ impl<W> Utf8Writer<W> {
         Self { inner, text: Writing::new(decoder) }
     }
 
-    /// The decoder: how far it is, and what it met.
+    /// The decoder: its offset and its counters.
     pub const fn decoder(&self) -> &TextDecoder {
         self.text.decoder()
     }
@@ -79,17 +80,17 @@ impl<W> Utf8Writer<W> {
         &self.inner
     }
 
-    /// The inner writer. What is written to it may land inside a character.
+    /// The inner writer. Bytes that are written to it directly may end up inside a character.
     pub const fn get_mut(&mut self) -> &mut W {
         &mut self.inner
     }
 
-    /// The inner writer, pinned. What is written to it may land inside a character.
+    /// The inner writer, pinned. Bytes that are written to it directly may end up inside a character.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut W> {
         self.project().inner
     }
 
-    /// The inner writer, without what was held back.
+    /// The inner writer. Bytes that were not forwarded yet are lost.
     pub fn into_inner(self) -> W {
         self.inner
     }

@@ -1,4 +1,4 @@
-//! What drives a writer of text, whatever the runtime.
+//! The state of a writer of text, for the traits of every runtime.
 
 use core::task::{Poll, ready};
 use std::io;
@@ -9,13 +9,14 @@ use crate::error::Utf8Error;
 use crate::policy::ShortStr;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Bytes that are looked at in one call. A writer that takes few of many has them looked at again and again.
+/// The most bytes that one call decodes. If the inner writer accepts only a few of them, the rest is decoded again by
+/// the next call.
 const AT_ONCE: usize = 64 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Writing {
     decoder: TextDecoder,
-    /// What the inner writer has not yet taken of a character, or of a repair.
+    /// The rest of a character or of a repair that the inner writer has not accepted yet.
     short: Short,
     state: State,
 }
@@ -23,9 +24,9 @@ pub(super) struct Writing {
 #[derive(Clone, Copy, Debug)]
 enum State {
     Open,
-    /// Told, and told again: a caller who goes on would leave a hole in the text.
+    /// Every later write returns the error, because a caller that continued would leave a gap in the text.
     Failed(Utf8Error),
-    /// The end was given to the inner writer, perhaps after a sequence that it cut short.
+    /// The text has ended and the inner writer is being shut down. The error, if any, is that of a truncated sequence.
     Ending(Option<Utf8Error>),
     Closed,
 }
@@ -39,7 +40,7 @@ impl Writing {
         &self.decoder
     }
 
-    /// Takes bytes from a caller; `inner` is offered text.
+    /// Accepts bytes from the caller and writes text with `inner`. Returns the number of bytes accepted.
     pub(super) fn write(
         &mut self,
         bytes: &[u8],
@@ -57,7 +58,7 @@ impl Writing {
             ready!(self.drain(&mut inner))?;
             let mut after = self.decoder;
             let (piece, taken) = after.take_piece(bytes);
-            // Until the inner writer has taken something, nothing is taken from the caller.
+            // No bytes are accepted from the caller before the inner writer has accepted some.
             match piece {
                 Some(TextPiece::Text(text)) => {
                     let written = ready!(inner(text.as_bytes()))?;
@@ -77,7 +78,7 @@ impl Writing {
                 _ => {}
             }
             self.decoder = after;
-            // A sequence that is broken off by the first byte has none of them.
+            // If the first byte breaks off a pending sequence, no byte of the caller is part of it.
             if taken > 0 || bytes.is_empty() {
                 return match self.state {
                     State::Failed(error) => Poll::Ready(Err(error.into())),
@@ -87,8 +88,9 @@ impl Writing {
         }
     }
 
-    /// The inner writer has taken the first `written` bytes of `text`, which ends `taken` bytes after what was
-    /// taken so far. The character that it has begun is ours to finish; how much is taken from the caller.
+    /// Called when the inner writer has accepted only the first `written` bytes of `text`, which ends `taken` bytes
+    /// after the decoder's offset. The rest of a character that was written in part is kept in `short`. Returns the
+    /// number of bytes accepted from the caller.
     fn take_part(&mut self, text: &str, written: usize, taken: usize) -> usize {
         if written == 0 {
             return 0;
@@ -103,7 +105,7 @@ impl Writing {
         taken
     }
 
-    /// Gives `inner` what it has not yet taken.
+    /// Writes the bytes in `short` with `inner`.
     pub(super) fn drain(
         &mut self,
         mut inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
@@ -118,7 +120,7 @@ impl Writing {
         Poll::Ready(Ok(()))
     }
 
-    /// Ends the text, once it is drained; whether the inner writer has yet to be ended.
+    /// Ends the text after [`drain`](Self::drain). Returns whether the inner writer still has to be shut down.
     pub(super) fn end(&mut self) -> bool {
         match self.state {
             State::Open => {
@@ -132,7 +134,7 @@ impl Writing {
                 }
                 self.state = State::Ending(truncated);
             }
-            // Told already.
+            // The error was reported by a write.
             State::Failed(_) => self.state = State::Ending(None),
             State::Ending(_) => {}
             State::Closed => return false,
@@ -140,7 +142,7 @@ impl Writing {
         true
     }
 
-    /// The inner writer has ended: whether the text did so as well, told once.
+    /// Called when the inner writer was shut down. Returns the error of a truncated sequence once.
     pub(super) fn closed(&mut self) -> io::Result<()> {
         match core::mem::replace(&mut self.state, State::Closed) {
             State::Ending(Some(error)) => Err(error.into()),
