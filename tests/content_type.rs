@@ -12,7 +12,7 @@ fn charset(value: &str) -> String {
 }
 
 #[test]
-fn every_label_of_utf_8_counts_in_any_case_and_quoted_or_not() {
+fn every_label_of_utf_8_is_recognized_in_any_case_and_quoted_or_not() {
     for label in ["utf-8", "utf8", "unicode-1-1-utf-8", "unicode11utf8", "unicode20utf8", "x-unicode20utf8"] {
         assert!(is_utf8_label(label.as_bytes()));
         assert!(is_utf8_label(format!("\t{label} ").as_bytes()));
@@ -29,7 +29,7 @@ fn every_label_of_utf_8_counts_in_any_case_and_quoted_or_not() {
 }
 
 #[test]
-fn all_charset_parameters_count() {
+fn all_charset_parameters_are_read() {
     assert_eq!(charset("text/plain"), "Missing");
     assert_eq!(charset("text/plain; format=flowed"), "Missing");
     assert_eq!(charset("text/plain; charset=latin1"), "Other(latin1)");
@@ -38,7 +38,11 @@ fn all_charset_parameters_count() {
     assert_eq!(charset("text/plain; charset=utf-8; charset=latin1"), "Conflicting");
     assert_eq!(charset("text/plain; charset=latin1; charset=utf-8"), "Conflicting");
     for mail in ["charset*=utf-8''utf-16", "Charset*0=utf-16", "charset*0*=''utf-16; charset=utf-8"] {
-        assert_eq!(charset(&format!("text/plain; {mail}")), "Conflicting", "some readers know them here too");
+        assert_eq!(
+            charset(&format!("text/plain; {mail}")),
+            "Conflicting",
+            "some readers of HTTP decode them too"
+        );
     }
     assert_eq!(charset("text/plain; charset*1=utf-16; charset**=a; x-charset*=b"), "Missing");
     assert_eq!(charset("text/plain; charset=utf-8; a=b; CHARSET=x; charset=utf-8"), "Conflicting");
@@ -81,7 +85,7 @@ fn a_value_outside_the_grammar_is_an_error_at_its_position() {
         (b"text/plain; charset=\"a\0\"", 22),
         (b"text/plain; charset=\"a\\\0\"", 23),
         (b"text/plain; charset=utf-8(comment)", 25),
-        // No line ends in a field (RFC 9110 section 5.5), and no braces in a token (section 5.6.2).
+        // A field has no line ends (RFC 9110 section 5.5), and a token no braces (section 5.6.2).
         (b"\r\ntext/plain", 0),
         (b"text/plain\r\n", 10),
         (b"text/plain;\r\n charset=utf-8", 11),
@@ -101,7 +105,7 @@ fn a_value_outside_the_grammar_is_an_error_at_its_position() {
 }
 
 #[test]
-fn mail_has_comments_folds_and_parameters_in_pieces() {
+fn mail_allows_comments_folds_and_parameters_in_sections() {
     let mail = |value: &'static str| ContentType::parse_mail(value.as_bytes()).expect(value);
     for value in [
         "text/plain; charset=utf-8",
@@ -123,7 +127,7 @@ fn mail_has_comments_folds_and_parameters_in_pieces() {
         mail("text/plain; charset*0=utf; charset*1=-8; charset*1=-16").charset(),
         Charset::Conflicting
     );
-    // A later piece in percent-encoding may be empty (RFC 2231 section 7); no other value may.
+    // A later section in percent-encoding may be empty (RFC 2231 section 7); no other value may.
     assert_eq!(mail("a/b; x*0*=''1; x*1*=; x*2*=2").parameter("x"), Some(&b"12"[..]));
     assert_eq!(mail("a/b; x*0*=''1; x*1*=").parameter("x"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*0=1; x*1*= (empty) ; x*2=2").parameter("x"), Some(&b"12"[..]));
@@ -132,12 +136,12 @@ fn mail_has_comments_folds_and_parameters_in_pieces() {
     {
         assert_eq!(ContentType::parse_mail(value.as_bytes()).expect_err(value).offset, offset, "{value}");
     }
-    // Mailers put braces into boundaries (RFC 2045 section 5.1 allows them).
+    // Some mail programs write braces in boundaries, as RFC 2045 section 5.1 allows.
     assert_eq!(mail("a/b; boundary={1}").parameter("boundary"), Some(&b"{1}"[..]));
     // A gap ends a parameter, and a parameter starts with its section 0.
     assert_eq!(mail("a/b; x*0=1; x*2=3").parameter("x"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*1=1").parameter("x"), None);
-    // What no RFC writes is an ordinary name, and a `%` that starts no byte is itself.
+    // A name outside the grammar of RFC 2231 is an ordinary name, and a `%` without two digits is itself.
     assert_eq!(mail("a/b; x*01=1").parameter("x*01"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*=a'b'%4%zz%41").parameter("x"), Some(&b"%4%zzA"[..]));
     assert_eq!(mail("a/b; boundary=----=_Part/1:2").parameter("boundary"), Some(&b"----=_Part/1:2"[..]));
@@ -152,7 +156,7 @@ fn mail_has_comments_folds_and_parameters_in_pieces() {
     ] {
         assert_eq!(ContentType::parse_mail(value.as_bytes()).expect_err(value).offset, offset, "{value}");
     }
-    // HTTP has none of it.
+    // HTTP allows none of these.
     for value in ["text/plain (a)", "text /plain", "text/plain; charset =utf-8", "a/b; x=a/b", "a/b; x*1*="] {
         assert!(ContentType::parse(value.as_bytes()).is_err(), "{value}");
     }

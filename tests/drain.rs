@@ -1,4 +1,4 @@
-//! The rest of a rejected body, and the memory of a held one.
+//! The layer drains the rest of a rejected body, and bounds the memory of a held one.
 #![cfg(feature = "tower")]
 #![allow(missing_docs)]
 
@@ -18,7 +18,7 @@ use support::layers::{post, through};
 use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
 
-/// The allocator of the system, and how much each thread has of it.
+/// The system allocator, with a count of the allocated bytes of each thread.
 struct Counting;
 
 thread_local! {
@@ -26,7 +26,7 @@ thread_local! {
 }
 
 fn count(bytes: isize) {
-    // A thread that ends has no count any more.
+    // The count of a thread that ends is gone.
     let _ = ALLOCATED.try_with(|allocated| allocated.set(allocated.get() + bytes));
 }
 
@@ -36,17 +36,17 @@ fn allocated() -> isize {
 }
 
 #[allow(unsafe_code)]
-// SAFETY: every call goes to the allocator of the system as it is.
+// SAFETY: every call is forwarded to the system allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: the caller keeps the contract of the same method.
+        // SAFETY: the caller upholds the contract of this method, which is the same.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         count(-(layout.size() as isize));
-        // SAFETY: the caller keeps the contract of the same method.
+        // SAFETY: the caller upholds the contract of this method, which is the same.
         unsafe { System.dealloc(ptr, layout) }
     }
 }
@@ -54,7 +54,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// A body that a test can look into while another owns it.
+/// A body that a test can inspect while a layer owns it.
 struct Shared(std::sync::Arc<std::sync::Mutex<Script>>);
 
 impl Body for Shared {
@@ -73,7 +73,7 @@ impl Body for Shared {
     }
 }
 
-/// What is left of a body after a layer has rejected it, and whether the response closes the connection.
+/// Returns how many frames of a rejected body were not read, and whether the response closes the connection.
 async fn drained(
     layer: &ValidateUtf8RequestLayer,
     request: http::request::Builder,
@@ -91,7 +91,7 @@ fn two_seconds() -> tokio::time::Sleep {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_rest_of_a_rejected_body_is_read_up_to_a_bound() {
+async fn the_rest_of_a_rejected_body_is_drained_up_to_a_bound() {
     let json = [("content-type", "application/json")];
     let body = || Script::of(&[b"\xFF", b"abc", b"def", b"ghi"], EndHint::Nothing);
     for layer in [ValidateUtf8RequestLayer::streaming(), ValidateUtf8RequestLayer::new()] {
@@ -99,13 +99,17 @@ async fn the_rest_of_a_rejected_body_is_read_up_to_a_bound() {
             let layer = layer.clone().drain(drain).drain_timer(two_seconds);
             assert_eq!(drained(&layer, post(&json), body()).await, expected, "drain {drain}");
         }
-        // Each frame of this body is pending once, so without a timer none of the rest is awaited.
+        // This body is pending before each frame. Without a timer the rest is not awaited.
         assert_eq!(drained(&layer, post(&json), body()).await, (3, true));
         let timed = layer.clone().drain_timer(two_seconds);
         let http2 = post(&json).version(http::Version::HTTP_2);
-        assert_eq!(drained(&timed, http2, body()).await, (3, false), "a stream of its own");
+        assert_eq!(drained(&timed, http2, body()).await, (3, false), "the stream is reset");
         let latin1 = [("content-type", "text/plain; charset=latin1")];
-        assert_eq!(drained(&timed, post(&latin1), body()).await, (0, false), "rejected by its head");
+        assert_eq!(
+            drained(&timed, post(&latin1), body()).await,
+            (0, false),
+            "rejected for its header fields"
+        );
         assert_eq!(drained(&timed, post(&latin1).header("expect", "100-continue"), body()).await, (4, true));
     }
     let short = ValidateUtf8RequestLayer::new().hold(4).drain_timer(two_seconds);
@@ -134,7 +138,7 @@ async fn a_client_that_stops_sending_delays_no_response_beyond_the_timer() {
             assert_eq!(start.elapsed().as_secs(), waited.as_secs());
         }
     }
-    // A client that sends a byte now and then.
+    // A client that sends a byte from time to time.
     let dripping = futures::stream::unfold((), |()| async {
         tokio::time::sleep(Duration::from_millis(300)).await;
         Some((Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(b"\xFF"))), ()))
@@ -152,7 +156,7 @@ async fn a_client_that_stops_sending_delays_no_response_beyond_the_timer() {
 }
 
 #[tokio::test]
-async fn a_body_reserves_no_more_than_it_sends() {
+async fn memory_for_a_body_is_not_reserved_before_its_bytes_arrive() {
     let layer = ValidateUtf8RequestLayer::new();
     let service = layer.layer(service_fn(async |_: Request<CheckedBody<Script>>| {
         Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))

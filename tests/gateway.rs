@@ -30,7 +30,7 @@ fn has(program: &str) -> bool {
     found
 }
 
-/// The characters counted, or where and why the text is ill-formed.
+/// The number of characters, or offset, kind and length of the error.
 type Verdict = Result<usize, (u64, String, u64)>;
 
 fn verdict(status: StatusCode, text: &[u8]) -> Verdict {
@@ -62,7 +62,7 @@ fn chunked(chunks: &[&[u8]]) -> Chunks {
     StreamBody::new(futures::stream::iter(frames))
 }
 
-/// Sends bodies one after the other over connections that are kept.
+/// Sends bodies one after the other over persistent connections.
 async fn send_all(gateway: &Server, version: Version, bodies: &[Vec<Vec<u8>>]) -> Vec<Verdict> {
     let is_http2 = version == Version::HTTP_2;
     let client = Client::builder(TokioExecutor::new()).http2_only(is_http2).build_http::<Chunks>();
@@ -82,7 +82,7 @@ async fn send_all(gateway: &Server, version: Version, bodies: &[Vec<Vec<u8>>]) -
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_published_case_has_its_verdict_as_a_chunked_body() {
+async fn every_published_case_has_the_expected_verdict_as_a_chunked_body() {
     let Some(cases) = conformance::cases(|_| true) else { return };
     let cases: Vec<_> =
         cases.into_iter().filter(|case| case.dialect == "utf-8" && case.policy == "fatal").collect();
@@ -100,7 +100,7 @@ async fn every_published_case_has_its_verdict_as_a_chunked_body() {
             refused += 1;
         }
     }
-    assert!(refused > 1_000, "{refused} of {} cases say where", cases.len());
+    assert!(refused > 1_000, "{refused} of {} cases have an offset", cases.len());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -117,7 +117,7 @@ async fn http_2_gives_the_same_verdicts() {
 }
 
 #[test]
-fn pipelined_requests_are_answered_in_their_order() {
+fn pipelined_requests_are_answered_in_order() {
     let gateway = gateway();
     let mut stream = gateway.connect();
     let mut requests = Vec::new();
@@ -126,7 +126,7 @@ fn pipelined_requests_are_answered_in_their_order() {
         requests.extend_from_slice(head.as_bytes());
         requests.extend_from_slice(text.as_bytes());
     }
-    // A sequence that its length cuts off: what follows on the connection is not a part of it.
+    // A character that `Content-Length` cuts: the bytes of the next request do not complete it.
     requests.extend_from_slice(b"POST /text HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nab\xE2\x82");
     requests.extend_from_slice(b"POST /text HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\nz");
     stream.write_all(&requests).expect("the server reads");
@@ -247,7 +247,7 @@ print("done")
 fn stream_through(gateway: &Server, bytes: usize) -> (Verdict, u64) {
     let mut stream = gateway.connect();
     stream.write_all(b"POST /text HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n").unwrap();
-    // Characters of every length; the first of a chunk is cut.
+    // Characters of every length; each chunk starts inside one.
     let text = "aé€🦀 text ".repeat(5_000);
     let mut chunk = format!("{:x}\r\n", text.len()).into_bytes();
     chunk.extend_from_slice(&text.as_bytes()[2..]);
@@ -278,20 +278,20 @@ fn a_gibibyte_needs_no_more_memory_than_a_short_body() {
 }
 
 #[test]
-fn a_client_that_announces_a_body_and_stops_gets_its_answer() {
+fn a_client_that_announces_a_body_and_stops_gets_a_response() {
     let gateway = gateway();
     for path in ["/text", "/note"] {
         let mut stream = gateway.connect();
         let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: 2000000\r\n\r\n");
         stream.write_all(&[head.as_bytes(), b"bad: \xFF!"].concat()).unwrap();
         let answer = read_answer(&mut BufReader::new(stream));
-        assert_eq!(answer.headers["connection"], "close", "the rest is not awaited for ever");
+        assert_eq!(answer.headers["connection"], "close", "the wait for the rest is bounded");
         assert_eq!(verdict(answer.status, &answer.text), Err((5, "InvalidLead".into(), 1)));
     }
 }
 
 #[test]
-fn a_trailer_is_text_too() {
+fn trailers_are_checked_too() {
     let gateway = gateway();
     let mut stream = gateway.connect();
     let mut reader = BufReader::new(stream.try_clone().expect("a clone"));

@@ -1,4 +1,4 @@
-//! The layer for requests: what it checks, what it rejects, and what it makes true afterwards.
+//! The layer for requests: which bodies it checks, which it rejects, and which header fields it corrects.
 #![cfg(feature = "tower")]
 #![allow(missing_docs)]
 
@@ -63,7 +63,7 @@ async fn text_is_checked_by_its_media_type_and_nothing_else_is() {
 }
 
 #[tokio::test]
-async fn a_body_without_a_type_follows_its_rule() {
+async fn a_body_without_a_type_is_handled_by_its_setting() {
     let layer = |missing| {
         ValidateUtf8RequestLayer::new().rules(BodyRules::new().missing_content_type(missing)).drain(0)
     };
@@ -81,7 +81,7 @@ async fn a_body_without_a_type_follows_its_rule() {
     let seen = send(&refusing, &[], b"good").await;
     assert_eq!((seen.status, seen.handled), (StatusCode::UNSUPPORTED_MEDIA_TYPE, 0));
     assert_eq!(seen.problem()["kind"], "MissingContentType");
-    // A message without a body needs no type, under any decoder.
+    // A message without a body needs no type, whatever the decoder.
     let bom = TextDecoder::new().bom(BomPolicy::Require);
     let requiring = ValidateUtf8RequestLayer::new().rules(BodyRules::new().decoder(bom));
     for layer in [refusing, requiring] {
@@ -156,7 +156,11 @@ async fn a_content_type_that_cannot_be_read_is_rejected_unless_a_rule_lets_it_pa
         let two = [("content-type", "text/plain"), ("content-type", "image/png")];
         assert_eq!(send(&layer, &two, BAD).await.status.as_u16(), status);
         let contradiction = [("content-type", "text/plain; charset=utf-8; charset=latin1")];
-        assert_eq!(send(&layer, &contradiction, b"a").await.status.as_u16(), 400, "it can be read");
+        assert_eq!(
+            send(&layer, &contradiction, b"a").await.status.as_u16(),
+            400,
+            "the type is in the grammar"
+        );
     }
 }
 
@@ -171,7 +175,7 @@ async fn a_form_is_checked_after_percent_decoding() {
         let seen = send(&layer, &form, b"a=%C3%A9&b=%zz").await;
         assert_eq!((seen.status, &seen.text[..]), (StatusCode::OK, &b"a=%C3%A9&b=%zz"[..]));
     }
-    // A form that is repaired gets the length that it then has.
+    // The `Content-Length` of a repaired form is that of the repaired body.
     let replace = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     let fields = [form[0], ("content-length", "3")];
     let holding = ValidateUtf8RequestLayer::new().rules(replace.clone());
@@ -233,7 +237,7 @@ async fn charsets_follow_the_rules() {
 
 #[cfg(feature = "encoding_rs")]
 #[tokio::test]
-async fn another_charset_becomes_utf_8_and_says_so() {
+async fn another_charset_is_transcoded_and_the_content_type_changed() {
     use http_body::Body as _;
     use tower::Service as _;
     use utf8_codec::http::Message;
@@ -254,7 +258,7 @@ async fn another_charset_becomes_utf_8_and_says_so() {
         let seen = send(&layer, &[("content-type", "text/plain; charset=klingon")], b"a").await;
         assert_eq!(seen.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
-    // As many bytes, but others.
+    // The same number of bytes, but different ones.
     let sums = [("content-digest", "sha-256=:AAAA:")]
         .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
@@ -264,13 +268,13 @@ async fn another_charset_becomes_utf_8_and_says_so() {
         let mut service =
             layer.rules(rules.clone()).layer(service_fn(async |request: Request<CheckedBody<_>>| {
                 let body = request.into_body().collect().await.unwrap();
-                assert_eq!(body.trailers(), Some(&HeaderMap::new()), "the digest is of other bytes");
+                assert_eq!(body.trailers(), Some(&HeaderMap::new()), "the digest is of the original bytes");
                 assert_eq!(body.to_bytes(), "\u{E9}");
                 Ok::<_, Infallible>(Response::new(Full::<Bytes>::default()))
             }));
         assert_eq!(service.ready().await.unwrap().call(request).await.unwrap().status(), StatusCode::OK);
     }
-    // What the decoder holds comes out with the next byte.
+    // A character that is pending in the decoder is returned with the next byte.
     let mut fields =
         post(&[("content-type", "text/plain; charset=iso-2022-jp")]).body(()).unwrap().into_parts().0.headers;
     let repair = rules.clone().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
@@ -283,7 +287,7 @@ async fn another_charset_becomes_utf_8_and_says_so() {
         hints.push((body.size_hint(), 0));
     }
     assert!(hints.iter().all(|(hint, after)| hint.upper().is_none_or(|upper| *after <= upper)), "{hints:?}");
-    // A character of two bytes, cut everywhere; and a long text, which comes out in several frames.
+    // A character of 2 bytes, cut at every position, and a long text, which is returned in several frames.
     let long = "日本語".repeat(20_000);
     let (bytes, ..) = (b"\x93\xFA\x96\x7B\x8C\xEA".repeat(20_000), ());
     for cut in [0, 1, 4_001, bytes.len() - 1] {
@@ -315,13 +319,13 @@ async fn a_body_is_held_up_to_a_limit() {
 }
 
 #[tokio::test]
-async fn while_streaming_the_handler_reads_the_good_text_and_the_client_the_refusal() {
+async fn while_streaming_the_handler_reads_the_text_before_the_error_and_the_client_the_problem_document() {
     let json = [("content-type", "application/json")];
     let layer = ValidateUtf8RequestLayer::streaming();
     let seen = send(&layer, &json, BAD).await;
     assert_eq!((seen.status, seen.handled), (StatusCode::BAD_REQUEST, 1), "not the teapot of the handler");
     assert_eq!(seen.problem()["offset"], 7);
-    // An error that is not about text is the business of the handler.
+    // The handler responds to an error of the inner body.
     for layer in [layer, ValidateUtf8RequestLayer::new()] {
         let body = Script::of(&[b"ab\xE2"], EndHint::Nothing).with_failure("reset");
         let seen = through(&layer, post(&json).body(body).unwrap()).await;
@@ -346,7 +350,7 @@ async fn a_handler_finds_the_refusal_in_the_error() {
 }
 
 #[tokio::test]
-async fn header_values_paths_and_queries_are_checked_by_settings() {
+async fn header_values_paths_and_queries_are_checked_if_that_is_set() {
     let request = |uri: &str, value: &[u8]| {
         let request = Request::get(uri).header("x-name", http::HeaderValue::from_bytes(value).unwrap());
         request.body(Full::<Bytes>::default()).unwrap()
@@ -431,7 +435,7 @@ async fn the_response_to_a_bad_request_can_be_replaced() {
 }
 
 #[tokio::test]
-async fn counters_count_for_all_clones_of_a_layer() {
+async fn all_clones_of_a_layer_share_their_counters() {
     let counters = HttpCounters::new();
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
         let layer = layer.counters(&counters);

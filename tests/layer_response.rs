@@ -12,7 +12,7 @@ use utf8_codec::http::{BodyRules, Utf8BodyError};
 use utf8_codec::tower::ValidateUtf8ResponseLayer;
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 
-/// What comes through the layer of a response.
+/// Returns the response to a request through the layer.
 async fn answer(
     layer: &ValidateUtf8ResponseLayer,
     method: Method,
@@ -41,11 +41,11 @@ fn text_response() -> http::response::Builder {
 }
 
 #[tokio::test]
-async fn a_bad_response_is_cut_off_or_replaced() {
+async fn an_ill_formed_response_is_cut_off_or_replaced() {
     let (parts, text) =
         answer(&ValidateUtf8ResponseLayer::new(), Method::GET, text_response(), b"ab\xE2\x82").await;
     assert_eq!(parts.status, StatusCode::OK);
-    assert_eq!(parts.headers["content-length"], "4", "what is true of good text stays");
+    assert_eq!(parts.headers["content-length"], "4", "nothing was repaired");
     assert!(parts.headers.contains_key("etag"));
     assert_eq!(text.unwrap_err().utf8_error().unwrap().offset, 2);
 
@@ -67,7 +67,7 @@ async fn a_bad_response_is_cut_off_or_replaced() {
 }
 
 #[tokio::test]
-async fn a_repair_removes_what_it_makes_untrue() {
+async fn a_repair_removes_the_fields_that_it_makes_untrue() {
     let repairing = |policy| {
         let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
         ValidateUtf8ResponseLayer::new().rules(rules)
@@ -91,9 +91,9 @@ async fn a_repair_removes_what_it_makes_untrue() {
 
     let weak = Response::builder().header("content-type", "text/plain").header("etag", "W/\"weak\"");
     let (parts, _) = answer(&repairing(ErrorPolicy::Replace), Method::GET, weak, b"ab\xFF").await;
-    assert!(parts.headers.contains_key("etag"), "a weak tag does not promise bytes");
+    assert!(parts.headers.contains_key("etag"), "a weak tag allows other bytes");
 
-    // A body that is held is known: what was not changed keeps its fields.
+    // Whether a held body was changed is known: an unchanged one keeps its fields.
     let holding = repairing(ErrorPolicy::Replace).hold(100);
     let (parts, _) = answer(&holding, Method::GET, text_response(), b"good").await;
     assert_eq!(parts.headers.len(), 6);

@@ -14,7 +14,7 @@ use support::{every_partition, some_partitions};
 use tokio::net::TcpListener;
 
 #[tokio::test]
-async fn smtplib_receives_the_part_with_the_error_and_its_good_mail_arrives() {
+async fn smtplib_receives_the_part_with_the_error_and_well_formed_messages_arrive() {
     let python = Command::new("python3")
         .args(["-c", "import smtplib"])
         .stdout(Stdio::null())
@@ -44,7 +44,7 @@ async fn smtplib_receives_the_part_with_the_error_and_its_good_mail_arrives() {
     assert!(inbox.iter().all(|message| *message == good), "what arrives is what was sent");
 }
 
-/// The text, whether a CR or LF was alone, and whether the final dot was found.
+/// The text, whether there was a bare CR or LF, and whether the final dot was found.
 fn unstuff(chunks: &[&[u8]]) -> (Vec<u8>, bool, bool) {
     let (mut dots, mut text) = (Dots::default(), Vec::new());
     for (i, chunk) in chunks.iter().enumerate() {
@@ -57,7 +57,7 @@ fn unstuff(chunks: &[&[u8]]) -> (Vec<u8>, bool, bool) {
 }
 
 #[test]
-fn dots_are_undone_however_they_are_cut() {
+fn dot_stuffing_is_removed_however_the_text_is_cut() {
     for (wire, text) in [
         (&b".\r\n"[..], &b""[..]),
         (b"a\r\n.\r\n", b"a\r\n"),
@@ -69,7 +69,7 @@ fn dots_are_undone_however_they_are_cut() {
             assert_eq!(unstuff(chunks), (text.to_vec(), false, true), "{chunks:?}")
         });
     }
-    // What some programs take for the end of a message (CVE-2023-51764) is not, and is reported.
+    // Sequences that only some programs read as the end of a message (CVE-2023-51764) are text, and are reported.
     for wire in [&b"a\n.\nb\r\n.\r\n"[..], b"a\r.\rb\r\n.\r\n", b"a\r\n.\nb\r\n.\r\n", b"a\n.\r\nb\r\n.\r\n"]
     {
         some_partitions(wire, 20, |chunks| {

@@ -21,7 +21,7 @@ fn mail(args: &[&str], input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A command that fails early does not read its input.
+    // A command that fails early may not read its input.
     let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
@@ -78,7 +78,7 @@ fn a_mailbox_has_a_verdict_for_each_message() {
 }
 
 #[test]
-fn the_tree_names_every_part_and_error() {
+fn the_tree_lists_every_part_and_error() {
     let folder = std::env::temp_dir().join(format!("utf8-codec-mail-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("bad.eml");
@@ -111,7 +111,7 @@ fn the_tree_names_every_part_and_error() {
 }
 
 #[test]
-fn lenient_overlooks_missing_padding() {
+fn lenient_accepts_missing_padding() {
     let message = b"Content-Transfer-Encoding: base64\n\naGk";
     assert_eq!(mail(&[], message).status.code(), Some(1));
     assert_eq!(mail(&["--lenient"], message).status.code(), Some(0));

@@ -1,6 +1,6 @@
-//! Delimiters and headers that readers of mail understand differently: each is an error in the structure, and nothing else is.
+//! Delimiters and headers that mail readers parse differently are errors in the structure, and no others are.
 //!
-//! `tests/mail_readers` shows generated messages to those readers; here are the rules one by one.
+//! One test for each rule. `tests/mail_readers` compares the readers on generated messages.
 #![allow(missing_docs)]
 
 mod support;
@@ -12,7 +12,7 @@ fn validate(message: &str) -> MessageVerdict {
     validate_bytes(message.as_bytes())
 }
 
-/// The verdict on a message, which does not depend on how it is cut.
+/// Returns the verdict on a message. Asserts that it does not depend on how the message is cut.
 fn validate_bytes(message: &[u8]) -> MessageVerdict {
     let validate = |chunks: &[&[u8]]| {
         let mut validator = MessageValidator::new();
@@ -56,10 +56,10 @@ fn the_delimiter_of_an_outer_multipart_counts_at_any_level() {
     let at = message.find('@').unwrap() as u64;
     let bad: Vec<_> =
         verdict.parts.iter().flat_map(|part| part.errors()).filter(|error| error.offset == at).collect();
-    assert_eq!(bad.len(), 1, "the byte FF is found: {verdict:#?}");
+    assert_eq!(bad.len(), 1, "the byte FF is an error: {verdict:#?}");
     assert!(structure(&verdict).iter().any(|(_, kind, _)| *kind == "AmbiguousDelimiter"));
 
-    // Without anything that is ambiguous: the inner multipart is not ended, but the outer one is.
+    // An unambiguous case: the outer multipart is closed, the inner one is not.
     let inner = multipart("inner", "--inner\n\none\n");
     let verdict = validate(&multipart("outer", &format!("--outer\n{inner}--outer\n\ntwo\n--outer--\n")));
     assert_eq!(leaves(&verdict), ["1.1", "2"]);
@@ -68,7 +68,7 @@ fn the_delimiter_of_an_outer_multipart_counts_at_any_level() {
 }
 
 #[test]
-fn a_delimiter_is_the_whole_line_but_for_spaces_and_tabs_at_its_end() {
+fn only_spaces_and_tabs_may_follow_a_delimiter_on_its_line() {
     for padding in ["", " ", "\t", " \t  "] {
         let verdict =
             validate(&multipart("b", &format!("--b{padding}\n\none\n--b{padding}\n\ntwo\n--b--{padding}\n")));
@@ -87,14 +87,14 @@ fn a_delimiter_is_the_whole_line_but_for_spaces_and_tabs_at_its_end() {
         let at = start.len() as u64;
         assert_eq!(structure(&verdict), [("0".to_owned(), "AmbiguousDelimiter", at)], "{after:?}");
     }
-    // Longer than any line may be.
+    // Longer than the limit for lines.
     let verdict = validate(&format!("{start}--b{}\n\ntwo\n--b--\n", " ".repeat(1_000)));
     assert_eq!(leaves(&verdict), ["1"]);
     assert_eq!(structure(&verdict)[0].1, "AmbiguousDelimiter");
 }
 
 #[test]
-fn a_boundary_anywhere_but_in_its_delimiter_is_ambiguous() {
+fn a_boundary_outside_of_its_delimiter_is_ambiguous() {
     let start = multipart("b", "--b\nContent-Type: image/png\n\none\n");
     for before in ["x", " ", "\r", "\n\r", "-", "\u{b}", "\u{c}", "> ", "one\r"] {
         for after in ["\n", "--\n", "x"] {
@@ -107,7 +107,7 @@ fn a_boundary_anywhere_but_in_its_delimiter_is_ambiguous() {
             );
         }
     }
-    // The longest start of a boundary that is none of it.
+    // A boundary after one more hyphen.
     let start = multipart("--x", "----x\n\n");
     let verdict = validate(&format!("{start}-----x\n----x--\n"));
     assert_eq!(structure(&verdict), [("0".to_owned(), "AmbiguousDelimiter", start.len() as u64 + 1)]);
@@ -126,7 +126,7 @@ fn no_delimiter_contains_the_boundary_of_another_multipart() {
             "{outer:?} {inner:?}: {verdict:#?}"
         );
     }
-    // What mailers write.
+    // Boundaries of mail programs.
     for (outer, inner) in [
         ("=_1", "=_2"),
         ("----=_Part_0_1.2", "----=_Part_1_1.2"),
@@ -140,7 +140,7 @@ fn no_delimiter_contains_the_boundary_of_another_multipart() {
 }
 
 #[test]
-fn the_line_breaks_of_the_delimiters_of_a_multipart_are_of_one_kind() {
+fn a_delimiter_with_another_line_break_than_the_first_is_ambiguous() {
     let header = "Content-Type: multipart/mixed; boundary=b\r\n\r\npreamble\r\n";
     let cases = [
         ("--b\r\n\r\none\r\n--b\r\n\r\ntwo\r\n--b--\r\n", None),
@@ -162,8 +162,8 @@ fn the_line_breaks_of_the_delimiters_of_a_multipart_are_of_one_kind() {
 }
 
 #[test]
-fn a_header_that_a_delimiter_ends_has_its_parts_and_an_error() {
-    // The message in part 1 is empty, and is there.
+fn a_header_that_ends_at_a_delimiter_is_an_error_and_its_parts_are_read() {
+    // The message in part 1 is empty, but is a part.
     let message = multipart("a", "--a\nContent-Type: message/rfc822\n--a--");
     let verdict = validate(&message);
     assert_eq!(leaves(&verdict), ["1.1"]);
@@ -177,7 +177,7 @@ fn a_header_that_a_delimiter_ends_has_its_parts_and_an_error() {
     let at = message.find("--a\n\n").unwrap() as u64;
     assert_eq!(structure(&verdict), [("1".to_owned(), "MissingHeaderEnd", at)]);
 
-    // A message may be nothing but a header, but not in another one, and not with half of a line.
+    // A message may be only a header, but not inside another message, and not with an incomplete last line.
     assert_eq!(structure(&validate("Subject: x\n")), []);
     for (message, path) in [("Subject: x", "1"), ("Content-Type: message/rfc822\n\nSubject: x\n", "1.1")] {
         assert_eq!(
@@ -188,7 +188,7 @@ fn a_header_that_a_delimiter_ends_has_its_parts_and_an_error() {
 }
 
 #[test]
-fn fields_that_only_some_readers_understand_are_ambiguous() {
+fn fields_that_only_some_readers_can_parse_are_ambiguous() {
     for (value, expected) in [
         ("multipart/mixed; boundary=b", None),
         ("Multipart/Mixed;\n\tBoundary=\"b\" ;", None),
@@ -221,7 +221,7 @@ fn fields_that_only_some_readers_understand_are_ambiguous() {
             structure(&validate(&format!("{header}\n\n"))).into_iter().map(|(_, kind, _)| kind).collect();
         assert_eq!(kinds, Vec::from_iter(expected), "{header}");
     }
-    // A message that is the whole of another one, in a third.
+    // A message that is the whole body of another one, which is itself attached.
     let inner = "Content-Type: message/rfc822\n\nSubject: x\n\ntext\n";
     assert_eq!(structure(&validate(inner)), []);
     assert_eq!(

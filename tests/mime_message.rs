@@ -1,4 +1,4 @@
-//! `MessageValidator`: parts, errors and offsets, for every way of cutting.
+//! `MessageValidator`: parts, errors and offsets, for every partition.
 #![allow(missing_docs)]
 
 mod support;
@@ -14,7 +14,7 @@ fn validate_chunks(validator: &MessageValidator, chunks: &[&[u8]]) -> MessageVer
     validator.finish()
 }
 
-/// The verdict on a message, on which every way of cutting agrees.
+/// Returns the verdict on a message. Asserts that it does not depend on how the message is cut.
 fn validate_with(validator: &MessageValidator, message: &[u8]) -> MessageVerdict {
     let whole = validate_chunks(validator, &[message]);
     some_partitions(message, 30, |chunks| {
@@ -28,7 +28,7 @@ fn validate(message: impl AsRef<[u8]>) -> MessageVerdict {
     validate_with(&MessageValidator::new(), message.as_ref())
 }
 
-/// `path type kind@offset kind@offset`, a line for each part that is notable.
+/// A line `path type kind@offset kind@offset` for each notable part.
 fn summary(verdict: &MessageVerdict) -> String {
     let part = |part: &PartVerdict| {
         let mut line = format!("{} {}", part.path, part.content_type);
@@ -40,13 +40,13 @@ fn summary(verdict: &MessageVerdict) -> String {
     verdict.notable().map(part).collect::<Vec<_>>().join("\n")
 }
 
-/// A message with CRLF line ends from one that is written with LF.
+/// Replaces LF by CRLF.
 fn crlf(message: &str) -> String {
     message.replace('\n', "\r\n")
 }
 
 #[test]
-fn a_message_that_is_not_multipart_has_the_one_part_1() {
+fn a_message_that_is_not_multipart_has_only_part_1() {
     let verdict = validate("Subject: x\r\n\r\ncaf\u{e9}\r\n\r\nend");
     let [part] = &verdict.parts[..] else { panic!("{verdict:?}") };
     assert_eq!((part.path.to_string().as_str(), part.content_type.as_str()), ("1", "text/plain"));
@@ -54,7 +54,7 @@ fn a_message_that_is_not_multipart_has_the_one_part_1() {
     assert_eq!((part.offset, part.bytes, part.decoded_bytes), (14, 12, 12));
     assert_eq!((part.lines, part.characters, part.kind), (3, Some(11), PartKind::Text));
     assert!(part.is_ok());
-    // Bytes above 7F were not declared.
+    // The message does not declare bytes above 7F.
     assert_eq!(summary(&verdict), "1 text/plain UndeclaredEightBit@14");
     assert_eq!(summary(&validate("")), "1 text/plain");
     assert_eq!(summary(&validate("\r\n")), "1 text/plain");
@@ -147,7 +147,7 @@ fn other_charsets_are_counted_and_not_checked() {
     let part = &verdict.parts[0];
     assert_eq!((part.kind, part.charset.as_deref()), (PartKind::OtherText, Some("iso-8859-1")));
     assert_eq!((part.decoded_bytes, part.lines, part.characters), (8, 1, None));
-    // The transfer encoding is checked all the same.
+    // The transfer encoding is still checked.
     assert_eq!(summary(&verdict), "1 text/plain InvalidEscape@100");
     for (label, ok) in [("unicode-1-1-utf-8", false), ("us-ascii", false), ("utf-16", true)] {
         let message =
@@ -157,7 +157,7 @@ fn other_charsets_are_counted_and_not_checked() {
 }
 
 #[test]
-fn what_readers_understand_differently_is_an_error() {
+fn headers_that_readers_parse_differently_are_errors() {
     for (header, expected) in [
         ("Content-Type: text/plain; charset=utf-8; charset=latin1\n", "ConflictingCharset@13"),
         ("Content-Type: text/plain; charset*=''utf-8; charset=latin1\n", "ConflictingCharset@13"),
@@ -192,7 +192,7 @@ fn what_readers_understand_differently_is_an_error() {
             assert!(summary(&verdict).contains(&expected), "{message:?}: {}", summary(&verdict));
         }
     }
-    // The same value twice is not an error.
+    // Repeating the same value is not an error.
     assert!(validate("Content-Type: text/plain\nContent-Type: Text/plain \n\nx").is_ok());
     assert!(validate("Content-Type: text/plain (really); charset=utf-8; charset=UTF8\n\nx").is_ok());
 }
@@ -243,11 +243,11 @@ fn the_last_line_is_checked_even_if_it_ends_several_headers() {
 }
 
 #[test]
-fn headers_are_text_too() {
+fn headers_are_checked_too() {
     let validate = |field: &str| summary(&validate(format!("{field}\n\nx")));
     assert_eq!(validate("Subject: caf\u{e9}, =?utf-8?q?caf=C3=A9_?= =?UTF-8*fr?B?w6k=?="), "1 text/plain");
     assert_eq!(validate("Subject: =?iso-8859-1?q?caf=E9?= =?utf-8?x?=FF?= =?utf-8?q?=FF"), "1 text/plain");
-    // Each word is whole characters by itself.
+    // Each encoded word must contain whole characters.
     assert_eq!(
         validate("Subject: =?utf-8?q?=C3?=\n =?utf-8?b?qQ==?="),
         "1 text/plain Truncated@19 UnexpectedContinuation@36"
@@ -268,7 +268,7 @@ fn headers_are_text_too() {
 }
 
 #[test]
-fn limits_hold_and_are_reported() {
+fn limits_are_enforced_and_reported() {
     let with = |change: fn(&mut MimeLimits)| {
         let mut limits = MimeLimits::default();
         change(&mut limits);
@@ -289,7 +289,7 @@ fn limits_hold_and_are_reported() {
     let verdict = validate_with(&with(|limits| limits.header_bytes = 100), large.as_bytes());
     assert_eq!(summary(&verdict), "1 text/plain HeaderTooLarge@100");
     assert_eq!(verdict.parts[0].bytes, large.len() as u64 - 100);
-    // The line break after what was cut off belongs to the delimiter, however the message is cut.
+    // The line break after the unread rest of the header belongs to the delimiter, however the message is cut.
     let large = format!("Content-Type: multipart/mixed; boundary=b\n\n--b\nA: {}\n--b--\n", "x".repeat(44));
     let verdict = validate_with(&with(|limits| limits.header_bytes = 43), large.as_bytes());
     assert_eq!((summary(&verdict).as_str(), verdict.parts[1].bytes), ("1 text/plain HeaderTooLarge@90", 4));
@@ -321,7 +321,7 @@ fn a_validator_can_be_fed_again_after_its_end() {
 }
 
 #[test]
-fn any_bytes_give_one_verdict_however_they_are_cut() {
+fn the_verdict_on_any_bytes_is_the_same_however_they_are_cut() {
     const PARTS: &[&str] = &[
         "Content-Type: multipart/mixed; boundary=b\n",
         "Content-Type: text/plain; charset=utf-8\n",
@@ -375,7 +375,7 @@ fn any_bytes_give_one_verdict_however_they_are_cut() {
 }
 
 #[test]
-fn the_mails_of_the_published_suite_have_their_verdicts() {
+fn the_messages_of_the_published_suite_have_the_expected_verdicts() {
     let Some(cases) = conformance::cases(|name| name == "realworld.jsonl") else { return };
     let mut seen = 0;
     for case in cases.iter().filter(|case| case.id.contains("/mail/")) {
@@ -383,7 +383,7 @@ fn the_mails_of_the_published_suite_have_their_verdicts() {
         let verdict = validate(&message);
         assert_eq!(validate_chunks(&MessageValidator::new(), &case.slices()), verdict, "{}", case.id);
         let chess: Vec<_> = verdict.parts.iter().filter_map(|part| part.characters).collect();
-        // Mails that test parsers: what is malformed is reported, and the text is complete.
+        // Messages that test parsers: malformed syntax is reported, and all text is still checked.
         if case.id.contains("thirdparty/003") {
             assert!(verdict.is_ok(), "{}", summary(&verdict));
             assert_eq!(chess, [34, 16, 16, 16, 16]);
@@ -391,7 +391,7 @@ fn the_mails_of_the_published_suite_have_their_verdicts() {
             let unknown = verdict.parts.iter().filter(|part| part.kind == PartKind::OtherText).count();
             assert_eq!((unknown, verdict.parts.len()), (6, 7), "none of these encodings exists");
         } else if case.id.contains("thirdparty/010") {
-            // A parameter without the semicolon before it.
+            // The semicolon before a parameter is missing.
             let offset = String::from_utf8_lossy(&message).rfind("comment=").unwrap();
             assert_eq!(
                 summary(&verdict),

@@ -1,4 +1,4 @@
-//! `MessageValidator::read`: a reader that fails, and a caller that gives up.
+//! `MessageValidator::read`: a reader that fails, and a future that is dropped.
 #![allow(missing_docs)]
 
 use std::io;
@@ -16,7 +16,7 @@ async fn an_error_of_the_reader_loses_nothing() {
         mock.read(byte).read_error(io::ErrorKind::TimedOut.into());
     }
     let (mut reader, mut validator, mut errors) = (mock.build(), MessageValidator::new(), 0);
-    // The errors can be had only from their last owner.
+    // `Mock` returns an error only if nothing else shares its `Arc`.
     drop(mock);
     let verdict = loop {
         match validator.read(&mut reader).await {
@@ -31,12 +31,12 @@ async fn an_error_of_the_reader_loses_nothing() {
 }
 
 #[tokio::test]
-async fn a_caller_that_gives_up_loses_nothing() {
+async fn a_dropped_future_loses_nothing() {
     let (mut writer, mut reader) = tokio::io::duplex(1);
     let mut validator = MessageValidator::new();
     for byte in MESSAGE.chunks(1) {
         tokio::io::AsyncWriteExt::write_all(&mut writer, byte).await.unwrap();
-        assert!(validator.read(&mut reader).now_or_never().is_none(), "there may be more");
+        assert!(validator.read(&mut reader).now_or_never().is_none(), "the reader is pending");
     }
     drop(writer);
     let verdict = validator.read(&mut reader).await.unwrap();

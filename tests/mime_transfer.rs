@@ -1,4 +1,4 @@
-//! `TransferDecoder` and `BodyDecoder`: the same bytes, errors and offsets for every way of cutting.
+//! `TransferDecoder` and `BodyDecoder`: the same bytes, errors and offsets for every partition.
 #![allow(missing_docs)]
 
 mod support;
@@ -61,7 +61,7 @@ fn bytes(encoding: TransferEncoding, body: &[u8]) -> Vec<u8> {
     decode(encoding, false, &[body]).bytes
 }
 
-/// The naive oracle for base64 without padding errors: symbols with their offsets, then six bits at a time.
+/// The naive oracle for base64 without padding errors: collects the symbols with their offsets, then joins their bits.
 fn naive_base64(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
     let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (mut bytes, mut offsets, mut bits, mut count, mut last) = (Vec::new(), Vec::new(), 0_u32, 0, 0);
@@ -78,7 +78,7 @@ fn naive_base64(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
     (bytes, offsets)
 }
 
-/// The naive oracle for good quoted-printable: line by line.
+/// The naive oracle for well-formed quoted-printable, line by line.
 fn naive_quoted_printable(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
     let (mut bytes, mut offsets, mut start) = (Vec::new(), Vec::new(), 0);
     for line in body.split_inclusive(|&byte| byte == b'\n') {
@@ -106,7 +106,7 @@ fn naive_quoted_printable(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
     (bytes, offsets)
 }
 
-/// One to eight bytes of an alphabet.
+/// 1 to 8 random bytes of an alphabet.
 fn any_of(rng: &mut Rng, alphabet: &[u8]) -> Vec<u8> {
     (0..1 + rng.below(8)).map(|_| alphabet[rng.below(alphabet.len())]).collect()
 }
@@ -179,7 +179,7 @@ fn quoted_printable_agrees_with_the_naive_oracle_and_with_the_strict_crate() {
         for cut in 0..body.len().min(100) {
             assert_eq!(decode(QuotedPrintable, false, &[&body[..cut], &body[cut..]]), whole);
         }
-        // The crate wants CRLF and upper case, and has no soft break with white space after it.
+        // The crate requires CRLF and upper case, and allows no white space after a soft break.
         let strict = quoted_printable::encode(&text);
         assert_eq!(
             bytes(QuotedPrintable, &strict),
@@ -189,7 +189,7 @@ fn quoted_printable_agrees_with_the_naive_oracle_and_with_the_strict_crate() {
 }
 
 #[test]
-fn what_the_strict_crates_reject_is_an_error() {
+fn input_that_strict_crates_reject_is_an_error() {
     let mut rng = Rng::new(2047);
     let mut rejected = 0;
     for _ in 0..20_000 {
@@ -198,9 +198,9 @@ fn what_the_strict_crates_reject_is_an_error() {
         let ours = decode(QuotedPrintable, false, &[&body]);
         match strict {
             Ok(bytes) => assert_eq!((ours.bytes, ours.errors), (bytes, vec![]), "{body:02X?}"),
-            // Lower case is RFC 2045's advice to readers.
+            // RFC 2045 advises readers to accept lower case.
             Err(quoted_printable::QuotedPrintableError::LowercaseHexOctet) => {}
-            // Bare LF is how files keep lines, and what follows a body may end its last soft break.
+            // Files have bare LF, and a soft break may end the body.
             Err(_) if has_bare_lf(&body) || body.trim_ascii_end().ends_with(b"=") => {}
             Err(error) => {
                 rejected += 1;
@@ -214,7 +214,7 @@ fn what_the_strict_crates_reject_is_an_error() {
         let body = any_of(&mut rng, b"AQgw/+9==");
         let ours = decode(Base64, false, &[&body]);
         match data_encoding::BASE64.decode(&body) {
-            // Only this crate reports concatenated data.
+            // `data_encoding` accepts concatenated data, which this crate reports.
             Ok(bytes) => assert_eq!(ours.bytes, bytes),
             Err(_) => assert_ne!(ours.errors, [], "{}", String::from_utf8_lossy(&body)),
         }
@@ -243,7 +243,7 @@ fn errors_of_quoted_printable() {
     assert_eq!(errors(b"a= z"), [(1, InvalidEscape, 1)]);
     assert_eq!(errors(b"a=\rz"), [(1, InvalidEscape, 1)]);
     assert_eq!(errors(b"a=C"), [(1, Truncated, 2)]);
-    // A CR that no LF follows, at the end of the body as in the middle.
+    // A CR without LF at the end of the body, and in the middle.
     assert_eq!(errors(b"a\r"), [(1, ControlCharacter, 1)]);
     assert_eq!(errors(b"a=\r"), [(1, InvalidEscape, 1)]);
     assert_eq!(errors(b"a= \t\r"), [(1, InvalidEscape, 1)]);
@@ -260,7 +260,10 @@ fn errors_of_quoted_printable() {
         assert_eq!(errors(&line(999 - after)), [(76, LongLine, 1), (998, LineTooLong, 1)]);
     }
     let spaces = [b"x".to_vec(), vec![b' '; 5_000], b"\n".to_vec()].concat();
-    assert!(bytes(QuotedPrintable, &spaces).len() < 5_002, "a line's worth of white space is held");
+    assert!(
+        bytes(QuotedPrintable, &spaces).len() < 5_002,
+        "pending white space is limited to the length of a line"
+    );
 }
 
 #[test]
@@ -286,12 +289,12 @@ fn errors_of_base64() {
     assert_eq!(bytes(Base64, b"RA==RA=="), b"DD");
     assert_eq!(bytes(Base64, b"QU-JDRA"), b"ABCD");
     assert_eq!(strict(&[b'A'; 80]), [(76, LongLine, 1)]);
-    // A line break that a transport inserts changes nothing.
+    // An inserted line break changes nothing.
     assert_eq!(strict(&[b'A'; 1_000]), [(76, LongLine, 1)]);
 }
 
 #[test]
-fn errors_of_the_identities() {
+fn errors_of_the_identity_encodings() {
     use TransferErrorKind::{LineTooLong, Nul};
     let body = b"caf\xC3\xA9\0\r\n";
     assert_eq!(
@@ -339,10 +342,10 @@ fn decode_text(encoding: TransferEncoding, chunks: &[&[u8]]) -> Text {
 }
 
 #[test]
-fn text_errors_are_found_on_the_wire_and_in_the_text() {
+fn text_errors_have_offsets_on_the_wire_and_in_the_text() {
     let mut rng = Rng::new(2049);
     for round in 0..300 {
-        // Long enough for several blocks now and then.
+        // Some bodies are long enough for several blocks.
         let text = rng.dirty_text(if round % 50 == 0 { 20_000 } else { 1 + round });
         let (good, expected) = oracle::decode(&text);
         for (encoding, body) in [
@@ -375,7 +378,7 @@ fn text_errors_are_found_on_the_wire_and_in_the_text() {
 }
 
 #[test]
-fn a_character_over_a_line_break_is_whole() {
+fn a_character_across_a_line_break_is_decoded_as_one() {
     // "né" in base64 with the break inside the character, and in quoted-printable with a soft one.
     some_partitions(b"bsO\r\np\r\n", 50, |chunks| {
         assert_eq!(decode_text(Base64, chunks), ("né".into(), vec![]))
@@ -383,7 +386,7 @@ fn a_character_over_a_line_break_is_whole() {
     some_partitions(b"n=C3=\r\n=A9", 50, |chunks| {
         assert_eq!(decode_text(QuotedPrintable, chunks), ("né".into(), vec![]));
     });
-    // A hard one breaks it.
+    // A hard line break truncates it.
     some_partitions(b"n=C3\r\n=A9", 50, |chunks| {
         let (text, errors) = decode_text(QuotedPrintable, chunks);
         assert_eq!(text, "n\r\n");
@@ -417,7 +420,7 @@ fn an_error_has_an_offset_in_the_decoded_body() {
         (SevenBit, b"a\xC3\0", &[(1, 1), (2, 2)]),
         (QuotedPrintable, b"=41=\n=42\xFFa=Z=4", &[(8, 2), (10, 4), (12, 6)]),
         (QuotedPrintable, b"= \rx a\rb", &[(0, 0), (6, 6)]),
-        // What is skipped has the offset of the next byte.
+        // A skipped byte has the decoded offset of the next byte.
         (Base64, b"QU*JD-REVG\n*Q=Q=", &[(2, 1), (5, 3), (11, 6), (13, 6), (14, 6), (15, 6)]),
     ] {
         let offsets = decode(encoding, false, &[body]).errors;
@@ -428,8 +431,8 @@ fn an_error_has_an_offset_in_the_decoded_body() {
 }
 
 #[test]
-fn a_body_of_nothing_but_errors_takes_no_longer_than_another() {
-    // Reading kibibytes again after each error would take minutes for a mail of 20 MB.
+fn a_body_of_only_errors_is_decoded_in_linear_time() {
+    // Reading kibibytes again after each error would take minutes for a message of 20 MB.
     for (encoding, bytes) in [
         (QuotedPrintable, &b"\xFF"[..]),
         (QuotedPrintable, b"\0"),

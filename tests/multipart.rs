@@ -15,7 +15,7 @@ use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 
 const BOUNDARY: &[u8] = b"--=_b--";
 
-/// A part: what stands after `form-data` in its `Content-Disposition`, its other fields, its content.
+/// A part: the parameters after `form-data` in its `Content-Disposition`, its other fields, its content.
 type Part<'p> = (&'p str, &'p str, &'p [u8]);
 
 fn form(parts: &[Part<'_>]) -> Vec<u8> {
@@ -32,14 +32,14 @@ fn form(parts: &[Part<'_>]) -> Vec<u8> {
     form
 }
 
-/// What comes out before the end or the error, and the error.
+/// Returns the bytes before the end or the error, and the error.
 fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
     let mut body = Utf8Body::form_data(Script::of(chunks, end_hint), BOUNDARY, rules).expect("a boundary");
     let (mut out, hint) = (Vec::new(), body.size_hint());
     loop {
         let ended = body.is_end_stream();
         let Some(frame) = block_on(body.frame()) else { break };
-        assert!(!ended, "something came after the end");
+        assert!(!ended, "a frame after the end");
         match frame {
             Ok(frame) => out.extend_from_slice(&frame.into_data().expect("data")),
             Err(error) => {
@@ -53,7 +53,7 @@ fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Op
     (out, None)
 }
 
-/// The same for every way of cutting.
+/// [`check`], with the same result for every partition.
 fn check_all(form: &[u8], rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
     let whole = check(&[form], EndHint::Nothing, rules);
     let mut end_hints = EndHint::ALL.into_iter().cycle();
@@ -70,10 +70,10 @@ fn check_all(form: &[u8], rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>)
 fn passes(form: &[u8], rules: &BodyRules) {
     let (out, error) = check_all(form, rules);
     assert!(error.is_none(), "{error:?}");
-    assert!(out == form, "what is good goes through as it is");
+    assert!(out == form, "a well-formed form is unchanged");
 }
 
-/// Where `needle` is in `form`.
+/// The offset of `needle` in `form`.
 fn find(form: &[u8], needle: &[u8]) -> u64 {
     form.windows(needle.len()).position(|window| window == needle).expect("it is there") as u64
 }
@@ -111,7 +111,7 @@ fn text_fields_are_checked_and_files_pass() {
             let error = error.and_then(|error| error.utf8_error()).expect("ill-formed text");
             let offset = find(&form, b"abc ") + 4;
             assert_eq!((error.offset, error.kind, error.len), (offset, kind, len));
-            assert!(out == form[..offset as usize], "the good text before it is handed on");
+            assert!(out == form[..offset as usize], "the text before it is forwarded");
         }
     }
 }
@@ -140,7 +140,7 @@ fn the_charset_of_a_field_decides() {
         let form = charset(utf8);
         let (_, error) = check_all(&form, &pass);
         let at = error.and_then(|error| error.utf8_error()).map(|error| error.offset);
-        // An empty label names no charset, so it is another one.
+        // An empty label is not that of UTF-8.
         assert_eq!(at, (!utf8.is_empty()).then(|| find(&form, b"\xE9!")));
     }
     let (_, error) = check_all(&charset(b"iso-8859-1"), &BodyRules::new());
@@ -148,7 +148,7 @@ fn the_charset_of_a_field_decides() {
 }
 
 #[test]
-fn names_are_text_too() {
+fn names_are_checked_too() {
     let form = form(&[("; name=\"a\"; filename=\"\u{E9}\"", "", b"\xFF")]);
     passes(&form, &BodyRules::new());
     let bad: Vec<u8> = form.iter().copied().filter(|byte| *byte != 0xA9).collect();
@@ -173,7 +173,7 @@ fn a_repair_stays_inside_its_field() {
 }
 
 #[test]
-fn what_another_reader_might_parse_otherwise_is_an_error() {
+fn forms_that_readers_parse_differently_are_errors() {
     let delimiter = |end: &str| [b"--", BOUNDARY, end.as_bytes()].concat();
     let head = [&delimiter("\r\n")[..], b"Content-Disposition: form-data; name=x\r\n"].concat();
     let end = delimiter("--\r\n");
@@ -244,9 +244,9 @@ fn a_form_ends_with_its_last_frame() {
 }
 
 #[test]
-fn what_is_around_the_parts_is_text_too() {
+fn the_bytes_around_the_parts_are_checked_too() {
     let good = form(&[("; name=f; filename=x", "", b"\xFF")]);
-    // A delimiter in the middle of a line is none, but there are readers that find a field after it.
+    // A boundary in the middle of a line is not a delimiter, but some readers find a field after it.
     let hidden = [b"x--", BOUNDARY, b"\r\nContent-Disposition: form-data; name=a\r\n\r\n\xFF\r\n"].concat();
     for around in [[&hidden[..], &good].concat(), [&good[..], &hidden].concat()] {
         let (out, error) = check_all(&around, &BodyRules::new());
@@ -262,7 +262,7 @@ fn what_is_around_the_parts_is_text_too() {
 }
 
 #[test]
-fn the_bom_of_a_field_is_its_own() {
+fn the_bom_policy_applies_to_each_field() {
     let field = ("; name=a", "", "\u{FEFF}a".as_bytes());
     let without = ("; name=a", "", &b"a"[..]);
     let rules = |bom| BodyRules::new().decoder(TextDecoder::new().bom(bom));

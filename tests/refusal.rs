@@ -1,4 +1,4 @@
-//! Refusals: what a handler and an engine without bodies can make of them.
+//! `Refusal` in handlers, and in engines without a body type.
 #![cfg(feature = "tower")]
 #![allow(missing_docs)]
 
@@ -60,7 +60,7 @@ async fn every_refusal_is_a_problem_document() {
     }
 }
 
-/// A handler that checks by hand, and returns the refusal as it is.
+/// A handler that checks by hand and returns the response of a `Refusal`.
 async fn by_hand(request: Request<Body>) -> Result<String, Response<ProblemBody>> {
     let (mut parts, body) = request.into_parts();
     let body = BodyRules::new()
@@ -68,20 +68,20 @@ async fn by_hand(request: Request<Body>) -> Result<String, Response<ProblemBody>
         .map_err(|refusal| refusal.to_response())?;
     match body.collect().await {
         Ok(text) => Ok(text.to_bytes().len().to_string()),
-        Err(error) => Err(Refusal::from_error(&error).expect("the text is bad").to_response()),
+        Err(error) => Err(Refusal::from_error(&error).expect("the text is ill-formed").to_response()),
     }
 }
 
-/// A handler that gets the error of a checked body out of the error of axum.
+/// A handler that finds the error of a checked body inside the error of axum.
 async fn behind_a_layer(body: Body) -> Result<String, Response<ProblemBody>> {
     match axum::body::to_bytes(body, usize::MAX).await {
         Ok(text) => Ok(text.len().to_string()),
-        Err(error) => Err(Refusal::from_error(&error).expect("the text is bad").to_response()),
+        Err(error) => Err(Refusal::from_error(&error).expect("the text is ill-formed").to_response()),
     }
 }
 
 #[tokio::test]
-async fn axum_returns_a_refusal_from_a_handler_as_from_a_layer() {
+async fn axum_handlers_can_return_the_response_of_the_layer() {
     let layer = ValidateUtf8RequestLayer::streaming().on_refusal(|refusal| {
         let mut response = refusal.to_response();
         response.headers_mut().insert("x-from", http::HeaderValue::from_static("layer"));
@@ -112,7 +112,7 @@ async fn axum_returns_a_refusal_from_a_handler_as_from_a_layer() {
     }
 }
 
-/// What an engine does that has header fields and chunks, and no body type.
+/// An engine that has header fields and chunks, and no body type.
 fn engine(
     rules: &BodyRules,
     fields: &[(&str, &[u8])],
@@ -123,12 +123,12 @@ fn engine(
     let plan = rules.decide(&content)?;
     let mut filter = BodyFilter::new(&plan, rules);
     let mut passed = Vec::new();
-    // Everything is fed first: what waits is not lost.
+    // All chunks are fed before the first output is taken: the filter queues it.
     chunks.iter().for_each(|chunk| filter.feed(Bytes::from_static(chunk)));
     filter.finish();
     while let Some(data) = filter.next() {
         passed.extend_from_slice(
-            &data.map_err(|error| Reason::of_body(&error).expect("it is not an inner body"))?,
+            &data.map_err(|error| Reason::of_body(&error).expect("an error of the text"))?,
         );
     }
     assert!(filter.next().is_none());
@@ -137,7 +137,7 @@ fn engine(
 }
 
 #[test]
-fn an_engine_without_bodies_decides_and_filters() {
+fn an_engine_without_a_body_type_decides_and_filters() {
     let rules = BodyRules::new().form_data(true);
     let form = b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\ncaf\xC3\xA9\r\n--x--\r\n";
     for (content_type, kind, chunks) in [

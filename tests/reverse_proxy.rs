@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use support::example_server::{Answer, Server, read_answer};
 
-/// The bodies of the requests that have arrived whole, and the heads of all.
+/// The bodies of the complete requests, and the heads of all.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<(Vec<Vec<u8>>, usize)>>);
 
@@ -26,7 +26,7 @@ impl Received {
     }
 }
 
-/// Starts an upstream that answers every request with `text` and a type, and closes the connection.
+/// Starts an upstream that responds to every request with `head` and `text`, and closes the connection.
 fn upstream(received: &Received, head: &'static str, text: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -73,7 +73,7 @@ fn send_bytes(proxy: &Server, bytes: &[u8]) -> Answer {
 }
 
 #[test]
-fn what_it_promises_to_reject_does_not_reach_the_upstream() {
+fn rejected_requests_do_not_reach_the_upstream() {
     const JSON: &str = "content-type: application/json\r\n";
     const FORM: &str = "content-type: application/x-www-form-urlencoded\r\n";
     let received = Received::default();
@@ -110,7 +110,7 @@ fn what_it_promises_to_reject_does_not_reach_the_upstream() {
     let answer = send_bytes(&proxy, trailer);
     let problem: Value = serde_json::from_slice(&answer.text).expect("a problem document");
     assert_eq!(problem["detail"], "trailer x-sum: ill-formed UTF-8 at byte 0 (InvalidLead, 1 byte)");
-    assert_eq!(received.requests(), 0, "the upstream has heard nothing");
+    assert_eq!(received.requests(), 0, "the upstream has received nothing");
 
     let good = multipart.iter().map(|&byte| if byte == 0xFF { b'a' } else { byte }).collect::<Vec<_>>();
     for (line, fields, body) in [
@@ -128,13 +128,13 @@ fn what_it_promises_to_reject_does_not_reach_the_upstream() {
 }
 
 #[test]
-fn a_bad_response_ends_where_it_goes_bad() {
+fn an_ill_formed_response_ends_before_its_error() {
     let upstream = upstream(&Received::default(), "content-type: text/plain\r\n", b"all is well \xC3\x28");
     let proxy = Server::start("reverse_proxy", &["--upstream", &upstream]);
     let mut stream = proxy.connect();
     stream.write_all(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n").expect("the proxy reads");
     let mut all = Vec::new();
-    // The connection is reset or closed; both are an end before the announced length.
+    // The connection is reset or closed, in both cases before the announced length.
     let _ = stream.read_to_end(&mut all);
     let body =
         all.windows(4).position(|window| window == b"\r\n\r\n").map_or(&b""[..], |end| &all[end + 4..]);

@@ -22,14 +22,14 @@ fn form(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> Utf8Body<Scri
     rules.apply(Message::Request, &mut headers, Script::of(chunks, end_hint)).expect("a form is text")
 }
 
-/// What comes out of a form, and its error: offset, kind and length.
+/// Returns the bytes of a checked form, and offset, kind and length of its error.
 fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Option<(u64, ErrorKind, u8)>) {
     let (data, _, error) = drain(form(chunks, end_hint, rules));
     let error = error.map(|error| error.utf8_error().expect("ill-formed text"));
     (data, error.map(|error| (error.offset, error.kind, error.len)))
 }
 
-/// The decoded bytes with the ends of what each was sent as: written without a look at the crate.
+/// A naive percent-decoder, independent of the crate: the decoded bytes, and where the encoding of each ends.
 fn decoded(sent: &[u8]) -> (Vec<u8>, Vec<usize>) {
     let (mut bytes, mut ends, mut at) = (Vec::new(), vec![0], 0);
     while at < sent.len() {
@@ -66,7 +66,7 @@ fn check_strict(sent: &[u8], chunks: &[&[u8]]) {
     }
 }
 
-/// The text that a server reads out of a repaired form is the text that the policy makes of the decoded bytes.
+/// Percent-decoding a repaired form returns the same text as repairing the percent-decoded form.
 fn check_repair(sent: &[u8], chunks: &[&[u8]], decoder: TextDecoder) {
     let (bytes, _) = decoded(sent);
     let (mut whole, mut expected) = (decoder, String::new());
@@ -81,7 +81,7 @@ fn check_repair(sent: &[u8], chunks: &[&[u8]], decoder: TextDecoder) {
     }
 }
 
-/// Dirty text of which some bytes are escaped, in either case, and some escapes are broken.
+/// Partly ill-formed text. Some bytes are escaped, with digits in either case, and some escapes are broken.
 fn dirty_form(rng: &mut Rng, len: usize) -> Vec<u8> {
     let mut form = Vec::new();
     for byte in rng.dirty_text(len) {
@@ -96,7 +96,7 @@ fn dirty_form(rng: &mut Rng, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn an_escape_that_is_no_text_is_an_error_at_its_position() {
+fn an_escape_of_ill_formed_bytes_is_an_error_at_its_offset() {
     for (sent, expected) in [
         (&b"a=%E9"[..], (2, ErrorKind::Truncated, 1)),
         (b"a=%e9&b=c", (2, ErrorKind::MissingContinuation, 1)),
@@ -122,7 +122,7 @@ fn an_escape_that_is_no_text_is_an_error_at_its_position() {
 }
 
 #[test]
-fn every_partition_of_a_form_gives_the_same_bytes_and_the_same_error() {
+fn bytes_and_errors_of_a_form_are_the_same_for_every_partition() {
     let mut rng = Rng::new(1866);
     for round in 0..60 {
         let mut sent = dirty_form(&mut rng, 1 + round % 5);
@@ -145,7 +145,7 @@ fn every_partition_of_a_form_gives_the_same_bytes_and_the_same_error() {
         sent.extend("%E2%82%AC\u{E9}".repeat(150).into_bytes());
         sent.extend(dirty_form(&mut rng, 100));
         let good: Vec<u8> = {
-            // The dirt may be early: the rest of the form has to be reached, too.
+            // Without the ill-formed bytes, so that the check reaches the end of the form.
             let (bytes, ends) = decoded(&sent);
             let bad: Vec<_> = oracle::decode(&bytes).1;
             let is_bad = |at: usize| {
@@ -175,7 +175,7 @@ fn every_partition_of_a_form_gives_the_same_bytes_and_the_same_error() {
 }
 
 #[test]
-fn a_repair_is_data_whatever_it_is() {
+fn a_repair_is_percent_encoded() {
     let ampersand = rules(TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('&')));
     let (data, _) = check(&[b"a=%FF\xFF&b"], EndHint::Nothing, &ampersand);
     assert_eq!(data.escape_ascii().to_string(), "a=%26%26&b", "no new field");
@@ -197,7 +197,7 @@ fn a_form_has_no_bom_and_one_charset() {
     }
     #[cfg(feature = "encoding_rs")]
     {
-        // The escapes would stay in the other charset.
+        // The escapes would remain in the other charset.
         let transcoding = BodyRules::new().other_charset(utf8_codec::http::OtherCharset::Transcode);
         let mut headers = HeaderMap::new();
         let latin1 = HeaderValue::from_static("application/x-www-form-urlencoded; charset=latin1");
