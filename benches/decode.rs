@@ -1,5 +1,5 @@
-//! The crate's own speed, for one who changes it: validation of streams and strings, the place of an error, repair,
-//! frames, lines, the encoder. How it compares with others is measured by `benches/ratios`.
+//! The speed of the crate alone, to compare changes of it: validation of streams and strings, errors, repair, frames,
+//! lines, the encoder. `benches/ratios` compares it with other crates.
 #![allow(missing_docs)]
 
 use core::hint::black_box;
@@ -11,7 +11,7 @@ use tokio_util::codec::{Encoder, FramedRead};
 use utf8_codec::codec::{Utf8Codec, Utf8LinesCodec};
 use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Decoder, from_utf8};
 
-/// Texts of one kind of character each, with a line end now and then.
+/// Texts with one kind of characters each, and some line ends.
 const TEXTS: [(&str, &str); 5] = [
     ("ascii", "{\"id\": 17, \"name\": \"streaming\"},\n"),
     ("french", "<p>Les élèves déçus révèlent où naît le génie.</p>\n"),

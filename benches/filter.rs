@@ -1,8 +1,8 @@
-//! `proxy::Filter` beside a plain `TextDecoder` over the same slices: the time of each as a ratio, medians of interleaved
-//! rounds of one run.
+//! `proxy::Filter` against a plain `TextDecoder` over the same slices: ratios of times, medians of interleaved rounds of one
+//! run.
 //!
-//! `feed`: edits alone. `copied`: edits and plain decoder both write what passes into a buffer, as an engine does that
-//! sends it. `hook`: a `Bytes` that is replaced.
+//! `feed`: edits only. `copied`: both write the text into a buffer, as an engine that sends it does. `hook`: the filter
+//! replaces a `Bytes`.
 #![allow(missing_docs)]
 
 use core::hint::black_box;
@@ -15,7 +15,7 @@ use utf8_codec::{ErrorPolicy, TextDecoder};
 
 /// The bytes of one round.
 const SIZE: usize = 1 << 20;
-/// Odd, so that characters are cut.
+/// Odd sizes, so that slices end inside characters.
 const SLICES: [usize; 3] = [1_447, 16_383, 65_535];
 const ROUNDS: usize = 41;
 
@@ -104,7 +104,7 @@ fn time(work: impl FnOnce() -> usize) -> Duration {
     start.elapsed()
 }
 
-/// The median over the rounds of the ratio of two times taken one after the other.
+/// The median ratio of two times that are measured one after the other in each round.
 fn ratio(ours: impl Fn() -> usize, theirs: impl Fn() -> usize) -> f64 {
     let mut ratios: Vec<f64> =
         (0..ROUNDS).map(|_| time(&ours).as_secs_f64() / time(&theirs).as_secs_f64()).collect();

@@ -1,4 +1,4 @@
-//! `Utf8Body` against the bare body, and against the wrapper that `tower_http` limits bodies with.
+//! `Utf8Body` against the body without it, and against the wrapper with which `tower_http` limits bodies.
 //!
 //! `cargo bench --features http --bench http`
 #![allow(missing_docs)]
@@ -56,7 +56,7 @@ fn bodies(criterion: &mut Criterion) {
     ];
     for (name, text) in texts {
         let text = Bytes::from(text).slice(..1 << 20);
-        // Without a cut character at its end.
+        // Ends with a whole character.
         let text = text.slice(..text.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len()));
         let mut group = criterion.benchmark_group(format!("http/{name}"));
         group.throughput(Throughput::Bytes(text.len() as u64));

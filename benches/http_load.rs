@@ -1,13 +1,13 @@
-//! Requests per second of an axum server with and without the layers. A request has 16 KiB of JSON; the response has its
-//! length, from a handler that does next to nothing, or the number of its items, from one that parses it.
+//! Requests per second of an axum server with and without the layers. A request has 16 KiB of JSON. One handler
+//! responds with the length of the body, another parses it and responds with the number of its items.
 //!
 //! `cargo bench --features tower --bench http_load` measures the servers in turns, so that other load on the machine
 //! affects all of them, and prints the median of each and the cost of a layer. `-- SECONDS CONNECTIONS` sets the length
-//! of a turn and the number of clients; by default 1 and 16. On Linux it also prints the processor time of a request,
-//! its client included, which does not depend on other programs.
+//! of a turn and the number of clients; by default 1 and 16. On Linux it also prints the processor time of a request
+//! and its client, which does not depend on other programs.
 //!
-//! Two handlers without a layer check the whole body, with this crate and with the standard library: the cost of the check
-//! alone.
+//! Two handlers without a layer check the whole body, one with this crate and one with the standard library. They show
+//! the cost of the check alone.
 #![allow(missing_docs)]
 
 use core::net::SocketAddr;
@@ -93,7 +93,7 @@ fn main() {
     });
 }
 
-/// Seconds of processor time of all threads of this program; not a number where the system does not report it.
+/// Seconds of processor time of all threads of this program; NaN if the system does not report it.
 fn processor_time() -> f64 {
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return f64::NAN };
     let nanoseconds = tasks.filter_map(|task| {
@@ -103,7 +103,7 @@ fn processor_time() -> f64 {
     nanoseconds.sum::<f64>() / 1e9
 }
 
-/// The number of responses and the seconds they took. Each client sends the next request after the response.
+/// Returns the number of responses and the elapsed seconds. Each client sends its next request after the response.
 async fn load(address: SocketAddr, turn: Duration, connections: u64) -> (f64, f64) {
     let mut json = r#"{"id":1234,"name":"Zoë","note":"naïve café","price":"9 €"},"#.repeat(16 * 1024 / 60);
     json = format!("[{}]", json.trim_end_matches(','));

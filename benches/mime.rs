@@ -8,7 +8,7 @@ use data_encoding::BASE64_MIME;
 use quoted_printable::ParseMode;
 use utf8_codec::mime::{BodyDecoder, BodyPiece, TransferEncoding};
 
-/// What one read from a socket brings.
+/// The size of one read from a socket.
 const CHUNK: usize = 16 * 1024;
 
 fn texts() -> [(&'static str, String); 3] {

@@ -1,7 +1,7 @@
-//! A stream of chunks as text, beside `eventsource-stream`: clean, and with one bad byte at its start.
+//! A stream of chunks as text, against `eventsource-stream`: well-formed, and with one ill-formed byte at its start.
 //!
-//! With the bad byte `eventsource-stream` holds everything back until the end and looks at all of it for every chunk,
-//! which is quadratic: the two sizes show it. Ours replaces one character.
+//! After the ill-formed byte, `eventsource-stream` buffers everything until the end and scans all of it for every
+//! chunk, which is quadratic, as the two sizes show. This crate replaces one character.
 #![allow(missing_docs)]
 
 use core::convert::Infallible;
@@ -19,12 +19,12 @@ use utf8_codec::codec::{LineEnding, Utf8LinesCodec};
 use utf8_codec::stream::Utf8StreamExt;
 use utf8_codec::{ErrorPolicy, TextDecoder};
 
-/// What a server sends at once.
+/// The size of one write of the server.
 const CHUNK: usize = 1024;
 
 const EVENT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"na\u{EF}ve \u{1F980}\"}}]}\n\n";
 
-/// Events, as the network cuts them; perhaps after a bad byte in a comment.
+/// About `size` bytes of events, in chunks. If `bad` is set, a comment with an ill-formed byte is first.
 fn response(size: usize, bad: bool) -> Vec<Bytes> {
     let mut bytes = if bad { b": \xFF\n".to_vec() } else { b": !\n".to_vec() };
     bytes.extend_from_slice(EVENT.repeat(size / EVENT.len()).as_bytes());
@@ -35,7 +35,7 @@ fn chunks(response: &[Bytes]) -> impl Stream<Item = Result<Bytes, std::io::Error
     stream::iter(response.iter().cloned().map(Ok))
 }
 
-/// The text alone.
+/// Decodes the text only.
 fn text(response: &[Bytes]) -> usize {
     let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
     let text = stream::iter(response.iter().cloned().map(Ok::<_, Infallible>)).utf8_with(replace);
@@ -46,7 +46,7 @@ fn text(response: &[Bytes]) -> usize {
     )
 }
 
-/// The events, as `examples/sse_client.rs` finds them, counted.
+/// Counts the events, which it parses as `examples/sse_client.rs` does.
 fn events(response: &[Bytes]) -> usize {
     let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
     let lines = Utf8LinesCodec::with_decoder(replace).ending(LineEnding::Any);

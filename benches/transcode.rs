@@ -61,7 +61,7 @@ fn to_utf_16(criterion: &mut Criterion) {
 fn to_utf_8(criterion: &mut Criterion) {
     for (name, text) in TEXTS {
         let units: Vec<u16> = chunk(text).encode_utf16().take(CHUNK / 2).collect();
-        // Not in the middle of a pair.
+        // A chunk does not end inside a surrogate pair.
         let units = match units.last() {
             Some(0xD800..0xDC00) => &units[..units.len() - 1],
             _ => &units[..],

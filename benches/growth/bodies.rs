@@ -54,7 +54,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 while let Ok(filled) = reader.fill_buf().await
                     && !filled.is_empty()
                 {
-                    // Less than was lent: what is left is lent again.
+                    // Consumes a part of the text, so that the rest is returned again.
                     let taken = filled.len().min(16);
                     reader.consume(taken);
                 }
@@ -77,7 +77,7 @@ pub(crate) fn rows() -> Vec<Row> {
     let inputs = [ASCII, FF, CRLF, CR, DELIMITERS, DELIMITER_LINES, DASHES, FIELDS, FOLDS, COLONS];
     for (name, rules) in [("Strict", BodyRules::new()), ("Replace", BodyRules::new().decoder(replace))] {
         rows.push(Row::new(format!("Utf8Body::form_data, {name}"), inputs, move |bytes, chunk| {
-            // In the preamble, in a header, and in a text field.
+            // The input is in the preamble, in a header, or in a text field.
             let field = b"--b\r\ncontent-disposition: form-data; name=a\r\n\r\n";
             for start in [&b""[..], b"--b\r\n", field] {
                 let bytes = [start, bytes].concat();

@@ -14,7 +14,8 @@ use crate::Row;
 use crate::inputs::*;
 use crate::text::policies;
 
-/// Drives a codec as `FramedRead` does over `ErrorsAsItems`: after each read every item, and at the end the rest.
+/// Drives a codec as `FramedRead` does with `ErrorsAsItems`: decodes all items after each read, and the rest at the
+/// end.
 fn drive<C: Decoder<Error: Recoverable>>(
     mut codec: C,
     bytes: &[u8],
@@ -120,7 +121,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// Every read is a fragment; a message ends with each that ends in `a`.
+/// Every read is a fragment. One that ends in `a` ends its message.
 struct Reads;
 
 impl Decoder for Reads {

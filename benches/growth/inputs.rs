@@ -1,13 +1,13 @@
-//! What an attacker would send.
+//! The inputs of an attacker.
 
-/// Bytes of a shape, as many as are asked for, or a few less.
+/// Generates an input of at most the given length, and only a few bytes less.
 #[derive(Clone, Copy)]
 pub(crate) struct Input {
     pub(crate) name: &'static str,
     pub(crate) bytes: fn(usize) -> Vec<u8>,
 }
 
-/// A pattern, over and over.
+/// A repeated pattern.
 macro_rules! repeated {
     ($($input:ident: $name:literal = $pattern:expr;)*) => {
         $(pub(crate) const $input: Input = Input {
@@ -20,7 +20,7 @@ macro_rules! repeated {
     };
 }
 
-/// One pattern in the first half, another in the second.
+/// One repeated pattern in the first half, another in the second.
 macro_rules! halves {
     ($($input:ident: $name:literal = $first:expr, $second:expr;)*) => {
         $(pub(crate) const $input: Input = Input {
@@ -84,11 +84,11 @@ halves! {
     SPACES_THEN_A: "SP ... a ..." = b" ", b"a";
 }
 
-/// Text, ill-formed and not.
+/// Text, well-formed and ill-formed.
 pub(crate) const TEXT: [Input; 7] =
     [ASCII, CRABS, FF, THREE_BYTE_LEADS, FOUR_BYTE_LEADS, BOMS, GOOD_AND_BAD_LINES];
 
-/// Lines, ill-formed and not.
+/// Lines, well-formed and ill-formed.
 pub(crate) const LINES_OF_ALL_SORTS: [Input; 9] = [
     ASCII,
     LF,

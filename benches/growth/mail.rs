@@ -56,7 +56,7 @@ const MESSAGES: [Input; 20] = [
     SPACES,
 ];
 
-/// What comes before the input.
+/// The start of the message, before the input.
 const STARTS: [(&str, &str); 8] = [
     ("header", ""),
     ("Subject", "Subject:"),
@@ -68,7 +68,7 @@ const STARTS: [(&str, &str); 8] = [
     ("part", "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n\r\n"),
 ];
 
-/// Multiparts in multiparts, each with a boundary that is the start of the next one.
+/// Nested multiparts. Each boundary is a prefix of the next one.
 const NESTED: Input = Input {
     name: "nested multiparts",
     bytes: |size| {
@@ -114,7 +114,7 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 fn validate(message: &[u8], chunk: usize) {
-    // Limits end the work early, which hides how it grows.
+    // A limit would end the work early and hide its growth.
     let mut limits = MimeLimits::default();
     limits.parts = usize::MAX;
     limits.header_bytes = usize::MAX;

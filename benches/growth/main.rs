@@ -1,9 +1,9 @@
-//! Every consumer of a stream over inputs that an attacker would send, at one size and at four times that size.
+//! Runs every consumer of a stream over the inputs of an attacker, at one size and at four times that size.
 //!
-//! `.ci/growth` runs it under callgrind, which counts the instructions of each call of [`measured`], and fails where
-//! four times the input needs five times the instructions. By itself it runs every row once: `growth [FILTER] [--share=I/N]`.
+//! `.ci/growth` runs it under callgrind, which counts the instructions of each call of [`measured`]. It fails if four times
+//! the input needs five times the instructions. Without callgrind, `growth [FILTER] [--share=I/N]` runs every row once.
 //!
-//! A row is the name of a consumer, of an input, and of the way in which the input is cut.
+//! The name of a row has the consumer, the input, and how the input is cut.
 #![allow(missing_docs)]
 
 mod bodies;
@@ -14,20 +14,21 @@ mod text;
 
 use inputs::Input;
 
-/// Larger than every buffer and window of constant size in the crate, or the work for those would look like growth.
+/// Larger than every buffer and window of constant size in the crate. Otherwise the work for those would count as
+/// growth.
 const SIZE: usize = 16 * 1024;
-/// One byte at a time buffers do not fill, and each byte costs as much as many.
+/// Smaller, because each byte costs as much as a chunk, and buffers are not filled.
 const SIZE_BY_BYTE: usize = 4 * 1024;
 const FACTOR: usize = 4;
 
-/// Takes an input in chunks of at most so many bytes.
+/// Consumes an input in chunks of at most the given length.
 type Consumer = Box<dyn Fn(&[u8], usize)>;
 
-/// A consumer, its name, and the inputs that it is given.
+/// A consumer, its name, and its inputs.
 struct Row {
     name: String,
     inputs: Vec<Input>,
-    /// Whether it is also given one byte at a time.
+    /// Whether the input is also fed byte by byte.
     by_byte: bool,
     consumer: Consumer,
 }
@@ -42,18 +43,18 @@ impl Row {
         Self { name: name.into(), inputs, by_byte: true, consumer: Box::new(consumer) }
     }
 
-    /// For a consumer that takes the whole input, or whose every feed costs as much as many bytes.
+    /// For a consumer that needs the whole input, or that does much work for each chunk.
     fn whole_only(self) -> Self {
         Self { by_byte: false, ..self }
     }
 }
 
-/// Takes what comes out, so that it is computed.
+/// Uses a value, so that the compiler does not remove its computation.
 fn sink<T>(value: T) {
     core::hint::black_box(value);
 }
 
-/// What callgrind counts.
+/// Callgrind counts the instructions of this function.
 #[inline(never)]
 fn measured(work: &mut dyn FnMut()) {
     work();

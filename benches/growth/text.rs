@@ -14,10 +14,10 @@ use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder};
 use crate::inputs::*;
 use crate::{Row, sink};
 
-/// Everything but `a`: each is an error of its own in the middle of well-formed text.
+/// Every character but `a`: each `a` is one error in well-formed text.
 const NOT_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
 
-/// Policies that take ways of their own through the decoders.
+/// The policies that have separate code paths in the decoders.
 pub(crate) fn policies() -> Vec<(&'static str, TextDecoder)> {
     let text = TextDecoder::new();
     let replace = text.on_error(ErrorPolicy::Replace);
@@ -134,7 +134,7 @@ pub(crate) fn rows() -> Vec<Row> {
 
 const CONTENT_TYPES: [Input; 6] = [SEMICOLONS, PARAMETERS, CONTINUED_PARAMETERS, COMMENTS, QUOTES, SPACES];
 
-/// Into an output that grows, and into a short one.
+/// Transcodes into an output that grows, and into a short one.
 fn transcode(transcoder: Transcoder, bytes: &[u8], chunk: usize) {
     let (mut growing, mut out) = (transcoder, Vec::new());
     for mut chunk in bytes.chunks(chunk) {

@@ -1,4 +1,4 @@
-//! Any bytes in any chunks: the text and the errors that std finds in the whole.
+//! Any bytes in any chunks have the same text and errors as with std over the whole.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

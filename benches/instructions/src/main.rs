@@ -1,5 +1,5 @@
-//! `instructions NAME COUNT` does one kind of work so often. Under valgrind, which has no AVX-512, the AVX2 kernel
-//! is the one in use.
+//! `instructions NAME COUNT` repeats one kind of work COUNT times. Valgrind does not support AVX-512, so the AVX2 kernel
+//! runs under it.
 
 #[allow(dead_code)]
 #[path = "../../ratios/src/corpora.rs"]
@@ -18,12 +18,12 @@ fn stream(data: &[u8], chunk: usize) {
     }
 }
 
-/// The peer of the `-bulk` works. They are one chunk long, so that it needs no wrapper for what a chunk leaves unfinished.
+/// The peer of the `-bulk` works. Their input is one chunk, so no sequence is cut by the end of a chunk.
 fn whole_with_simdutf8(data: &[u8]) {
     black_box(simdutf8::compat::from_utf8(data).is_ok());
 }
 
-/// Text in small chunks under policies that read it all: the cost of a call.
+/// Text in small chunks under policies that never end early: the cost of a call.
 fn pieces(data: &[u8], chunk: usize) {
     let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
     for chunk in data.chunks(chunk) {

@@ -7,7 +7,7 @@ pub struct Counting;
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
-// SAFETY: the system's allocator does everything.
+// SAFETY: every call is forwarded to the system allocator unchanged.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
@@ -27,7 +27,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What `work` gave, and how many allocations it made.
+/// Returns the result of `work`, and how many allocations it made.
 pub fn during<T>(work: impl FnOnce() -> T) -> (T, u64) {
     let before = COUNT.load(Ordering::Relaxed);
     let value = work();

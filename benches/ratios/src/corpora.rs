@@ -21,7 +21,7 @@ impl Rng {
     }
 }
 
-/// The kinds of text, by the letters of their words. A letter that stands there often comes often.
+/// The kinds of text, by the letters of their words. A letter that is listed more often is more frequent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Corpus {
     AsciiJson,
@@ -75,7 +75,7 @@ impl Corpus {
         }
     }
 
-    /// Well-formed text of this length or up to three bytes less.
+    /// Well-formed text of this length, or up to 3 bytes less.
     pub fn text(self, len: usize) -> String {
         let rng = &mut Rng(self as u64 + 1);
         let letters: Vec<char> = self.letters().chars().collect();
@@ -112,7 +112,7 @@ impl Corpus {
         text
     }
 
-    /// Strings of `lens` bytes, or up to three less.
+    /// Strings of `lens` bytes, or up to 3 less.
     pub fn strings(self, lens: core::ops::RangeInclusive<usize>, count: usize) -> Vec<String> {
         let rng = &mut Rng(77);
         let letters: Vec<char> = self.letters().chars().collect();
@@ -143,7 +143,7 @@ fn words(text: &mut String, rng: &mut Rng, letters: &[char], count: usize) {
     }
 }
 
-/// Text in which one byte of `one_in` was overwritten with one that makes it ill-formed.
+/// Text in which one byte of every `one_in` is replaced by one that makes it ill-formed.
 pub fn soiled(text: &str, one_in: usize) -> Vec<u8> {
     let rng = &mut Rng(99);
     let mut bytes = text.as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! `FramedRead` with our codecs, with codecs as people write them, and with tokio's.
+//! `FramedRead` with our codecs, with hand-written codecs, and with those of tokio-util.
 
 use std::io;
 
@@ -10,7 +10,8 @@ use utf8_codec::codec::{Utf8Codec, Utf8LinesCodec};
 
 const CAPACITY: usize = 64 * 1024;
 
-/// A text codec around a validator of whole texts: what is good goes on, what is unfinished stays in the buffer.
+/// A text codec around a validator of whole texts. It returns the well-formed prefix, and keeps an unfinished sequence
+/// in the buffer.
 struct WholeTexts(fn(&[u8]) -> Result<(), usize>);
 
 impl Decoder for WholeTexts {
@@ -35,7 +36,7 @@ fn with_simdutf8(text: &[u8]) -> Result<(), usize> {
     simdutf8::compat::from_utf8(text).map(drop).map_err(|error| error.valid_up_to())
 }
 
-/// Bytes of all frames, and how many frames.
+/// The number of bytes in all frames, and the number of frames.
 async fn frames<D: Decoder<Error: core::fmt::Debug>>(
     source: impl AsyncRead + Unpin,
     codec: D,
@@ -54,7 +55,7 @@ pub async fn text_ours(source: impl AsyncRead + Unpin) -> (u64, u64) {
     frames(source, Utf8Codec::new(), |text| text.len()).await
 }
 
-/// A codec that looks at nothing: what is left is the copy from the source.
+/// A codec without a check: the cost of the copy from the source.
 struct Unseen;
 
 impl Decoder for Unseen {
@@ -112,7 +113,7 @@ pub async fn lines_tokio(source: impl AsyncRead + Unpin) -> u64 {
     bytes
 }
 
-/// What a careful hand writes: memchr for the line, simdutf8 for the text, no allocation.
+/// Hand-written code: memchr for the line, simdutf8 for the text, no allocation.
 pub async fn lines_by_hand(mut source: impl AsyncRead + Unpin) -> u64 {
     let mut buffer = BytesMut::with_capacity(CAPACITY);
     let mut bytes = 0;
@@ -131,7 +132,7 @@ pub async fn lines_by_hand(mut source: impl AsyncRead + Unpin) -> u64 {
     }
 }
 
-/// Encodes all lines into the buffer, which has room for them.
+/// Encodes all lines into the buffer, which has enough capacity for them.
 pub fn encoded<'a, E: Encoder<&'a str, Error: core::fmt::Debug>>(
     mut codec: E,
     lines: &'a [String],
@@ -144,7 +145,7 @@ pub fn encoded<'a, E: Encoder<&'a str, Error: core::fmt::Debug>>(
     std::hint::black_box(&buffer[..]).len() as u64
 }
 
-/// What a careful hand writes around `LinesCodec`, which would make two lines of one with a line feed in it.
+/// Hand-written code around `LinesCodec` that checks each line for a line feed, which would make two lines of it.
 pub fn looked_at_and_encoded(lines: &[String], buffer: &mut BytesMut) -> u64 {
     let mut codec = LinesCodec::new();
     buffer.clear();
@@ -156,7 +157,7 @@ pub fn looked_at_and_encoded(lines: &[String], buffer: &mut BytesMut) -> u64 {
     std::hint::black_box(&buffer[..]).len() as u64
 }
 
-/// The limit: what an encoder cannot leave out.
+/// The limit: only the work that every encoder has to do.
 pub fn appended(lines: &[String], buffer: &mut BytesMut) -> u64 {
     buffer.clear();
     for line in lines {

@@ -1,11 +1,11 @@
-//! Every goal of `docs/performance.md` as a measured ratio.
+//! Measures the ratio for every goal of `docs/performance.md`.
 //!
 //! ```text
 //! cargo run --release                        all rows and the chart; writes ratios.csv, chunks.csv and chunks.svg to
 //!                                            target/, and the table into performance.md, if there is one
-//! cargo run --release -- --only "64 KiB"     rows of the scenarios whose name holds this, no chart
-//! cargo run --release -- --rounds 51         more rounds, for a machine that is not quiet
-//! cargo run --release -- --out ../../docs    files go elsewhere
+//! cargo run --release -- --only "64 KiB"     only the scenarios whose name contains this, no chart
+//! cargo run --release -- --rounds 51         more rounds, for a machine with other load
+//! cargo run --release -- --out ../../docs    another directory for the files
 //! ```
 
 mod allocations;

@@ -1,13 +1,13 @@
-//! Contenders take turns in one process, so that whatever disturbs the machine disturbs them all.
+//! The contenders run in turns in one process, so that other load on the machine affects all of them.
 
 use std::time::{Duration, Instant};
 
-/// What the clock of a race counts.
+/// The clock of a race.
 #[derive(Clone, Copy)]
 pub enum Clock {
-    /// The time that this thread had a CPU: what other programs take from it does not count.
+    /// The CPU time of this thread, which does not depend on other programs.
     Thread,
-    /// The time that passed, where threads and the kernel work for each other.
+    /// The elapsed time, for work that is shared by threads and the kernel.
     Wall,
 }
 
@@ -20,7 +20,7 @@ impl Clock {
                 let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
                 // SAFETY: the pointer is valid.
                 let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
-                assert_eq!(status, 0, "there is such a clock");
+                assert_eq!(status, 0, "the clock is supported");
                 Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
             }
         }
@@ -30,7 +30,7 @@ impl Clock {
 /// One way to do the work of a scenario.
 pub struct Contender<'a> {
     pub name: &'static str,
-    /// Does the work once and gives a count that is the same for all contenders.
+    /// Does the work once, and returns a count that is the same for all contenders.
     run: Box<dyn FnMut() -> u64 + 'a>,
 }
 
@@ -49,13 +49,13 @@ pub struct Effort {
     pub clock: Clock,
 }
 
-/// What a race gave: for each contender its name and the nanoseconds of one run, round by round.
+/// The result of a race: for each contender its name and the nanoseconds of one run, by round.
 pub struct Race {
     pub names: Vec<&'static str>,
     pub nanos: Vec<Vec<f64>>,
 }
 
-/// Lets them take turns. Every contender is checked against the first.
+/// Runs the contenders in turns. Their counts must equal that of the first.
 pub fn race(mut contenders: Vec<Contender<'_>>, effort: Effort) -> Race {
     let expected = (contenders[0].run)();
     let mut repeats = Vec::new();
@@ -70,7 +70,7 @@ pub fn race(mut contenders: Vec<Contender<'_>>, effort: Effort) -> Race {
     let mut nanos = vec![Vec::new(); contenders.len()];
     for round in 0..effort.rounds {
         for turn in 0..contenders.len() {
-            // Another one begins each time.
+            // Each round starts with another contender.
             let i = (turn + round) % contenders.len();
             let start = effort.clock.now();
             for _ in 0..repeats[i] {
@@ -107,13 +107,13 @@ impl Race {
         Spread::of(self.nanos[self.index(name)].clone()).median
     }
 
-    /// How many times as fast as `peer` `ours` is, from the ratios of each round.
+    /// The speed of `ours` relative to `peer`, from the ratios of each round.
     pub fn ratio(&self, ours: &str, peer: &str) -> Spread {
         let (ours, peer) = (self.index(ours), self.index(peer));
         Spread::of(self.nanos[ours].iter().zip(&self.nanos[peer]).map(|(ours, peer)| peer / ours).collect())
     }
 
-    /// The fastest of those.
+    /// The fastest of `peers`.
     pub fn best<'n>(&self, peers: &[&'n str]) -> &'n str {
         peers
             .iter()

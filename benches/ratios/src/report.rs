@@ -30,7 +30,7 @@ pub fn table(rows: &[Row]) -> String {
     table
 }
 
-/// Puts the table between the marks of a page, if there is such a page.
+/// Replaces the text between the marks of a page by the table, if the page exists.
 pub fn insert(table: &str, page: &Path) -> std::io::Result<()> {
     const MARKS: [&str; 2] = ["<!-- ratios -->\n", "<!-- end of ratios -->\n"];
     let Ok(text) = fs::read_to_string(page) else { return Ok(()) };
@@ -54,7 +54,7 @@ pub fn csv(rows: &[Row]) -> String {
 
 const CHUNKS: [usize; 14] = [1, 4, 8, 16, 32, 64, 128, 256, 512, 1460, 4096, 8192, 16384, 65536];
 
-/// Measures throughput over the size of chunks, and draws it: one line for each contender.
+/// Measures the throughput by chunk size, and draws one line for each contender.
 pub fn chart(
     corpus: Corpus,
     effort: Effort,

@@ -12,14 +12,14 @@ use crate::framed;
 use crate::measure::{Clock, Contender, Effort, Race, Spread, race};
 use crate::streaming::*;
 
-/// A goal: a scenario and the ratio that is wanted.
+/// A goal: a scenario and the ratio to reach.
 pub struct Row {
     pub scenario: &'static str,
     pub input: String,
     pub against: String,
     pub ratio: Spread,
     pub goal: f64,
-    /// Bytes in a nanosecond, of ours.
+    /// Our throughput in bytes per nanosecond.
     pub speed: f64,
 }
 
@@ -33,7 +33,7 @@ impl Row {
     }
 }
 
-/// A race, and what it was about.
+/// A race with its scenario and input.
 pub struct Measured<'r> {
     pub scenario: &'static str,
     pub input: &'r str,
@@ -45,7 +45,7 @@ pub fn measured<'r>(scenario: &'static str, input: &'r str, bytes: usize, race: 
     Measured { scenario, input, bytes, race }
 }
 
-/// What is measured, and how thoroughly.
+/// The options, and the rows measured so far.
 pub struct Bench {
     pub effort: Effort,
     pub only: Option<String>,
@@ -53,7 +53,7 @@ pub struct Bench {
     pub runtime: Runtime,
 }
 
-/// Whoever validates whole texts.
+/// The validators of whole texts.
 pub const PEERS: [&str; 5] = ["simdutf8", "simdutf (C++)", "std", "encoding_rs", "bstr"];
 const ALL: &[&str] = &PEERS;
 
@@ -73,8 +73,8 @@ impl Bench {
         self.only.as_deref().is_none_or(|only| scenario.contains(only))
     }
 
-    /// Notes how many times as fast as the best of `peers` ours is. A goal of zero is none: what is beside it is no
-    /// contender, but a limit.
+    /// Adds a row: the speed of `ours` relative to the fastest of `peers`. A goal of 0 means that the peer is a limit,
+    /// not a contender.
     pub(crate) fn note(&mut self, of: &Measured<'_>, ours: &str, peers: &[&str], goal: f64) {
         let best = of.race.best(peers);
         let row = Row {
@@ -230,7 +230,7 @@ impl Bench {
         (strings.iter().map(String::len).sum(), race(contenders, self.effort))
     }
 
-    /// More than any cache holds for us alone.
+    /// An input that is larger than any cache.
     fn memory(&mut self) {
         let scenario = "512 MiB, 64 KiB chunks";
         if !self.is_wanted(scenario) {
@@ -346,7 +346,7 @@ impl Bench {
         }
     }
 
-    /// What a machine without a kernel gets, beside what it would have had: the standard library.
+    /// The portable kernel against the standard library.
     fn portable(&mut self) {
         for (scenario, chunk) in [("portable: 64 KiB chunks", 65536), ("portable: 64 B chunks", 64)] {
             if !self.is_wanted(scenario) {
@@ -468,7 +468,7 @@ impl Bench {
         let runtime = &self.runtime;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
         let address = listener.local_addr().expect("an address");
-        // A thread of its own that sends the text to whoever connects.
+        // A thread that sends the text over every connection.
         let listener = listener.into_std().expect("a listener");
         listener.set_nonblocking(false).expect("blocking");
         std::thread::spawn(move || {

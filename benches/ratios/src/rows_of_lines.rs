@@ -18,7 +18,7 @@ impl Bench {
         }
         for (corpus, goal) in [(Corpus::AsciiJson, 1.25), (Corpus::FrenchHtml, 2.5), (Corpus::Cyrillic, 4.5)]
         {
-            // Stays in the L2, so that the memory of the machine is not what is measured.
+            // The input stays in the L2 cache, so that memory bandwidth is not measured.
             let mut text = corpus.text(1 << 20);
             text.push('\n');
             let (data, runtime) = (text.as_bytes(), &self.runtime);

@@ -10,7 +10,7 @@ use crate::corpora::Corpus;
 use crate::measure::{Contender, race};
 use crate::rows::{Bench, measured};
 
-/// Bytes of the decoded text.
+/// The size of the decoded text.
 const LEN: usize = 48 * 1024;
 const CORPORA: [Corpus; 3] = [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic];
 
@@ -46,7 +46,7 @@ impl Bench {
                 }),
                 Contender::new("simdutf (C++)", move || {
                     let body = black_box(body);
-                    // SAFETY: the output has room for all of the text.
+                    // SAFETY: the output has enough capacity for all of the text.
                     let result = unsafe {
                         simdutf::base64_to_binary(
                             body.as_ptr(),
@@ -131,7 +131,7 @@ impl Bench {
 
 fn base64(bytes: &[u8]) -> Vec<u8> {
     let mut out = vec![0; bytes.len().div_ceil(3) * 4];
-    // SAFETY: the output has room for four symbols for each three bytes.
+    // SAFETY: the output has enough capacity: 4 symbols for each 3 bytes.
     let len = unsafe {
         simdutf::binary_to_base64(bytes.as_ptr(), bytes.len(), out.as_mut_ptr(), Base64Options::Default)
     };
@@ -144,7 +144,7 @@ fn wrapped(symbols: &[u8], width: usize) -> Vec<u8> {
     lines.join(&b"\r\n"[..])
 }
 
-/// The text in lines of at most 76 bytes, as mailers write it.
+/// The text in lines of at most 76 bytes, as mail programs write it.
 fn lines(text: &str) -> Vec<u8> {
     let (mut out, mut column) = (Vec::new(), 0);
     for character in text.chars().filter(|character| !matches!(character, '\r' | '\n')) {

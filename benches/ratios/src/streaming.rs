@@ -1,13 +1,13 @@
-//! Validators of a stream, with a verdict for each chunk.
+//! Validators of streams, with a verdict for each chunk.
 
 use utf8_codec::{Kernel, Utf8Decoder};
 
-/// Takes chunks; says whether the stream is good so far.
+/// Checks chunks, and returns for each whether the stream is well-formed so far.
 pub trait Streaming: Default {
     fn feed(&mut self, chunk: &[u8]) -> bool;
 }
 
-/// All chunks of `data`; gives its length if it is good.
+/// Checks `data` in chunks. Returns its length if it is well-formed.
 #[inline(always)]
 pub fn stream<S: Streaming>(data: &[u8], chunk: usize) -> u64 {
     let mut stream = S::default();
@@ -31,10 +31,10 @@ impl Streaming for Ours {
     }
 }
 
-/// Does the work with the kernel of this name.
+/// Does the work with the named kernel.
 pub fn with_kernel(name: &str, work: impl FnOnce() -> u64) -> u64 {
     let best = Kernel::in_use();
-    let wanted = Kernel::available().find(|kernel| kernel.name() == name).expect("this machine has it");
+    let wanted = Kernel::available().find(|kernel| kernel.name() == name).expect("this machine has the kernel");
     wanted.choose();
     let done = work();
     best.choose();
@@ -46,8 +46,8 @@ pub trait OneShot: Default {
     fn is_good(text: &[u8]) -> bool;
 }
 
-/// What people write around a validator of whole texts: the sequence at the end of a chunk is held back until the
-/// next one comes.
+/// A hand-written wrapper around a validator of whole texts: it carries the unfinished sequence at the end of a chunk
+/// over to the next one.
 #[derive(Default)]
 pub struct Carried<V> {
     held: [u8; 4],
@@ -55,7 +55,7 @@ pub struct Carried<V> {
     validator: core::marker::PhantomData<V>,
 }
 
-/// Bytes of the sequence that a lead begins; 1 for anything else.
+/// The length of the sequence that a lead byte starts; 1 for any other byte.
 const fn len_of(lead: u8) -> usize {
     match lead {
         0xC2..=0xDF => 2,
@@ -65,7 +65,7 @@ const fn len_of(lead: u8) -> usize {
     }
 }
 
-/// Bytes of an unfinished sequence at the end.
+/// The length of an unfinished sequence at the end.
 fn unfinished(chunk: &[u8]) -> usize {
     (1..=chunk.len().min(3)).find(|&back| len_of(chunk[chunk.len() - back]) > back).unwrap_or(0)
 }
@@ -116,7 +116,7 @@ one_shot!(Simdutf, text => simdutf::validate_utf8(text));
 one_shot!(EncodingRs, text => encoding_rs::Encoding::utf8_valid_up_to(text) == text.len());
 one_shot!(Bstr, text => bstr::ByteSlice::to_str(text).is_ok());
 
-/// The plain machine: a table of 256 classes and a table of transitions (Björn Höhrmann's shape).
+/// A table-driven state machine: 256 classes, and a table of transitions (the design of Björn Höhrmann).
 #[derive(Default)]
 pub struct Dfa(u8);
 
@@ -144,7 +144,7 @@ const CLASSES: [u8; 256] = {
 
 const REFUSED: u8 = 8;
 
-/// States: 0 boundary; 1, 2, 3 bytes wanted; 4 to 7 after E0, ED, F0, F4.
+/// States: 0 at a boundary; 1 to 3 bytes missing; 4 to 7 after E0, ED, F0, F4.
 const NEXT: [[u8; 12]; 9] = {
     let mut next = [[REFUSED; 12]; 9];
     next[0] = [0, REFUSED, REFUSED, REFUSED, 1, 4, 5, 2, 6, 3, 7, REFUSED];
@@ -174,7 +174,7 @@ impl Streaming for Dfa {
     }
 }
 
-/// The other limit: every byte copied into a buffer of one chunk.
+/// A limit: every byte is copied into a buffer of one chunk.
 pub fn copied(data: &[u8], copy: &mut [u8]) -> u64 {
     for chunk in data.chunks(copy.len()) {
         copy[..chunk.len()].copy_from_slice(chunk);
@@ -183,13 +183,13 @@ pub fn copied(data: &[u8], copy: &mut [u8]) -> u64 {
     data.len() as u64
 }
 
-/// The limit: every byte read, nothing done.
+/// A limit: every byte is read and not checked.
 #[cfg(target_arch = "x86_64")]
 pub fn read(data: &[u8], chunk: usize) -> u64 {
     #[target_feature(enable = "avx512f")]
     fn or(data: &[u8]) -> u64 {
         use core::arch::x86_64::*;
-        // SAFETY: loads stay in the blocks of the slice.
+        // SAFETY: all loads are inside the blocks of the slice.
         unsafe {
             let (blocks, rest) = data.as_chunks::<256>();
             let mut any = [_mm512_setzero_si512(); 4];
@@ -203,7 +203,7 @@ pub fn read(data: &[u8], chunk: usize) -> u64 {
         }
     }
     for chunk in data.chunks(chunk) {
-        // SAFETY: the caller measures on a machine with AVX-512.
+        // SAFETY: the caller has detected AVX-512.
         std::hint::black_box(unsafe { or(chunk) });
     }
     data.len() as u64
