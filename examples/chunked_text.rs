@@ -1,5 +1,5 @@
-//! A model streams tokens, the network cuts them inside characters: decoding each chunk on its own breaks them,
-//! decoding the stream does not.
+//! Decodes text that arrives in chunks, such as the tokens of a language model. The network cuts characters: decoding
+//! each chunk alone breaks them, decoding the stream does not.
 
 use futures::StreamExt;
 use tokio::io::AsyncWriteExt;
@@ -9,7 +9,7 @@ use utf8_codec::{TextDecoder, Utf8Error};
 
 const ANSWER: &str = "Straße, 東京, Ελλάδα, 👩‍🚀: every character whole.";
 
-/// Without a runtime: a decoder, and whatever brings the chunks.
+/// Without a runtime: a decoder and an iterator of chunks.
 fn collect<'c>(chunks: impl IntoIterator<Item = &'c [u8]>) -> Result<String, Utf8Error> {
     let (mut decoder, mut text) = (TextDecoder::new(), String::new());
     for chunk in chunks {
@@ -36,7 +36,7 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
         }
     }
 
-    // The same over tokio: text as it arrives, whole characters only.
+    // The same with tokio: text as it arrives, in whole characters.
     let (mut model, reader) = tokio::io::duplex(7);
     let writer = tokio::spawn(async move {
         for chunk in ANSWER.as_bytes().chunks(3) {

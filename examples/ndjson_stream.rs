@@ -1,5 +1,5 @@
-//! NDJSON from a socket, fast and without end: batches of lines, each line judged on its own, a bad one told and gone
-//! past.
+//! Reads NDJSON from a socket in batches of lines. Each line is validated separately: an ill-formed line is reported,
+//! and reading continues.
 
 use futures::StreamExt;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use tokio_util::codec::FramedRead;
 use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
 use utf8_codec::{BomPolicy, TextDecoder};
 
-/// What became of the records of a session.
+/// The results of a session.
 #[derive(Debug, Default)]
 struct Session {
     users: Vec<String>,

@@ -1,5 +1,5 @@
-//! Server-sent events (WHATWG HTML §9.2) from a stream of byte chunks: the lines are the codec's business, the fields
-//! are twenty lines of ours. One bad line never ends the stream.
+//! Server-sent events (WHATWG HTML §9.2) from a stream of byte chunks: the codec reads the lines, and a small parser
+//! reads the fields. An ill-formed line does not end the stream.
 
 use std::io;
 
@@ -27,7 +27,7 @@ impl Parser {
     fn line(&mut self, line: &str) -> Option<Event> {
         if line.is_empty() {
             let mut event = core::mem::take(&mut self.event);
-            // Each `data` line added an LF; the last one is not part of it. An event without data is none.
+            // Each `data` line added an LF; the last one is not part of the data. An event without data is discarded.
             event.data.pop()?;
             return Some(event);
         }
@@ -40,19 +40,19 @@ impl Parser {
                 self.event.data.push('\n');
             }
             "id" if !value.contains('\0') => value.clone_into(&mut self.id),
-            // A comment has no field name; what is not known is ignored.
+            // A comment has no field name. Unknown fields are ignored.
             _ => {}
         }
         None
     }
 }
 
-/// The events of a response, and what was wrong with lines that are no text.
+/// The events of a response, and the errors of ill-formed lines.
 fn events<S>(response: S, policy: ErrorPolicy) -> impl Stream<Item = Result<Event, CodecError>>
 where
     S: Stream<Item = io::Result<Bytes>> + Unpin,
 {
-    // The standard strips one BOM and knows three line ends; the limit is ours.
+    // The standard strips one BOM and has 3 line terminators. It sets no limit for a line; this example does.
     let text = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
     let lines = Utf8LinesCodec::with_decoder(text).ending(LineEnding::Any).max_length(1 << 20);
     let lines = FramedRead::new(StreamReader::new(response), ErrorsAsItems::new(lines));
@@ -65,8 +65,8 @@ where
     })
 }
 
-/// Every line end, a comment, a BOM at the start and one that is text, a Unicode separator that ends no line, and an
-/// byte that is no text.
+/// Every line terminator, a comment, a BOM at the start, a BOM that is text, a Unicode separator that does not end a
+/// line, and an ill-formed byte.
 const RESPONSE: &[u8] = b"\xEF\xBB\xBF: connected\r\n\
     event: token\r\ndata: Stra\xC3\x9Fe \xF0\x9F\xA6\x80\r\n\r\n\
     data: two\xE2\x80\xA8not three\rdata: lines\r\r\
@@ -91,17 +91,17 @@ async fn main() -> Result<(), CodecError> {
         event("", "\u{FEFF}kept"),
     ];
     for size in 1..=RESPONSE.len() {
-        // As the standard wants it: what is no text is replaced.
+        // As the standard requires: ill-formed sequences are replaced.
         let got: Vec<_> = events(response(size), ErrorPolicy::Replace).try_collect().await?;
         assert_eq!(got, expected, "chunks of {size}");
 
-        // Strictly: the bad line is told with its place, and the event after it comes all the same.
+        // Strictly: the ill-formed line is reported with its offset, and the event after it is returned.
         let got: Vec<_> = events(response(size), ErrorPolicy::Strict).collect().await;
         assert_eq!(got.len(), expected.len());
-        let error = got[2].as_ref().expect_err("a bad line").utf8_error().expect("ill-formed");
+        let error = got[2].as_ref().expect_err("an ill-formed line").utf8_error().expect("ill-formed");
         assert_eq!(RESPONSE[error.offset as usize], 0xFF, "chunks of {size}");
         assert_eq!(got[3].as_ref().ok(), Some(&expected[3]));
     }
-    println!("{} bytes, cut in every size: the same {} events", RESPONSE.len(), expected.len());
+    println!("{} bytes, in chunks of every size: the same {} events", RESPONSE.len(), expected.len());
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! A WebSocket echo that judges text as its bytes arrive: a frame that announces a mebibyte and starts with something
-//! that is no text is refused with close code 1007 before the rest has come.
+//! A WebSocket echo server that validates text as its bytes arrive. A frame of 1 MiB that starts with ill-formed text
+//! is answered with close code 1007 before the rest of the frame has arrived.
 //!
-//! Libraries hand out whole frames, so this server reads frames itself; a library does the handshake, and is the client.
-//! Without arguments it plays server and client; `--listen ADDR` serves.
+//! WebSocket libraries return whole frames, so this server reads frames itself. A library does the handshake and is the
+//! client. Without arguments it runs a server and a client; with `--listen ADDR` it only serves.
 
 use core::error::Error;
 use core::net::SocketAddr;
@@ -22,7 +22,7 @@ use utf8_codec::validator::{Mask, Utf8Validator};
 type Result<T> = core::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const MAX_MESSAGE: usize = 16 << 20;
-/// A close frame has 125 bytes, two of which are the code (RFC 6455 §5.5).
+/// A close frame has at most 125 bytes, 2 of which are the code (RFC 6455 §5.5).
 const MAX_REASON: usize = 123;
 
 struct Connection {
@@ -31,7 +31,7 @@ struct Connection {
 }
 
 impl Connection {
-    /// Reads some bytes; an end is not expected.
+    /// Reads some bytes. The end of the stream is an error.
     async fn read(&mut self) -> Result<()> {
         match self.socket.read_buf(&mut self.buffer).await? {
             0 => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
@@ -52,7 +52,7 @@ impl Connection {
         }
     }
 
-    /// What has come of a payload of which `left` bytes are missing.
+    /// The bytes that have arrived of a payload of which `left` bytes are missing.
     async fn piece(&mut self, left: usize) -> Result<BytesMut> {
         if self.buffer.is_empty() {
             self.read().await?;
@@ -66,7 +66,8 @@ impl Connection {
         Ok(self.socket.write_all(&bytes).await?)
     }
 
-    /// Closes the connection; the peer, which may be in the middle of a frame, gets to read why.
+    /// Closes the connection. Reads until the peer closes, so that a peer in the middle of a frame can still read the
+    /// reason.
     async fn close(mut self, code: u16, reason: &str) -> Result<()> {
         let reason = truncate(reason, MAX_REASON).into();
         self.send(Frame::close(Some(CloseFrame { code: CloseCode::from(code), reason }))).await?;
@@ -78,7 +79,7 @@ impl Connection {
 
 /// Echoes text messages until the peer closes.
 async fn echo(socket: TcpStream) -> Result<()> {
-    // A client speaks only after the handshake, so nothing is lost between the two.
+    // A client sends frames only after the handshake, so no bytes are lost in `into_inner`.
     let socket = accept_async(socket).await?.into_inner();
     let mut connection = Connection { socket, buffer: BytesMut::new() };
     let (mut text, mut message) = (Utf8Validator::new(), BytesMut::new());
@@ -118,7 +119,7 @@ async fn echo(socket: TcpStream) -> Result<()> {
                 match control {
                     Control::Ping => connection.send(Frame::pong(payload.freeze())).await?,
                     Control::Close => {
-                        // A reason is text as well, after the two bytes of the code.
+                        // The reason, after the 2 bytes of the code, is text as well.
                         let mut reason = Utf8Validator::new();
                         let verdict = reason.feed(payload.get(2..).unwrap_or_default());
                         return match verdict.and_then(|()| reason.end_of_message()) {
@@ -154,7 +155,7 @@ async fn connect(listener: &SocketAddr) -> Result<Client> {
     Ok(client_async("ws://localhost/", socket).await?.0)
 }
 
-/// The close frame that a client is sent.
+/// Reads the close frame that the client receives.
 async fn closed(client: &mut Client) -> Result<(u16, String)> {
     match client.next().await.ok_or("the connection ended")?? {
         Message::Close(Some(frame)) => Ok((frame.code.into(), frame.reason.to_string())),
@@ -178,7 +179,7 @@ async fn main() -> Result<()> {
     let address = listener.local_addr()?;
     tokio::spawn(serve(listener));
 
-    // Good text comes back, also when a character is cut between two fragments with a ping among them.
+    // Well-formed text is echoed, even if a character is cut between two fragments with a ping between them.
     let mut client = connect(&address).await?;
     client.send(Message::text("κόσμε")).await?;
     assert_eq!(client.next().await.ok_or("no echo")??, Message::text("κόσμε"));
@@ -189,9 +190,10 @@ async fn main() -> Result<()> {
     assert_eq!(client.next().await.ok_or("no echo")??, Message::text("grün"));
     client.close(None).await?;
     while client.next().await.transpose()?.is_some() {}
-    println!("good text was echoed");
+    println!("well-formed text was echoed");
 
-    // Autobahn 6.4.3: the head of a frame of a mebibyte, and the few bytes that make it ill-formed. No more is sent.
+    // Autobahn 6.4.3: the header of a frame of 1 MiB, and the few bytes that make it ill-formed. No more bytes are
+    // sent.
     let mut client = connect(&address).await?;
     let key = [0x37, 0xFA, 0x21, 0x3D];
     let mut bytes = Vec::new();
@@ -203,7 +205,7 @@ async fn main() -> Result<()> {
     client.get_mut().write_all(&bytes).await?;
     let (code, reason) = closed(&mut client).await?;
     assert_eq!((code, &*reason), (1007, "ill-formed UTF-8 at byte 11 (AboveMax, 1 byte)"));
-    println!("refused inside a frame: {code} {reason}");
+    println!("rejected inside a frame: {code} {reason}");
 
     // The message ends inside a character.
     let mut client = connect(&address).await?;
@@ -211,6 +213,6 @@ async fn main() -> Result<()> {
     client.send(fragment(b"c\xE2\x82", Data::Continue, true)).await?;
     let (code, reason) = closed(&mut client).await?;
     assert_eq!((code, &*reason), (1007, "ill-formed UTF-8 at byte 3 (Truncated, 2 bytes)"));
-    println!("refused at its end:     {code} {reason}");
+    println!("rejected at its end:     {code} {reason}");
     Ok(())
 }

@@ -6,11 +6,12 @@ use core::ops::RangeInclusive;
 /// The code points that a receiver accepts: the *adopted subset* of ISO/IEC 10646-1 §2.3c.
 ///
 /// Annex R.7 of that standard demands that a malformed sequence be interpreted "in the same way that \[a receiving
-/// device] interprets a character that is outside the adopted subset". So a character outside it goes through the
-/// same [`ErrorPolicy`](crate::ErrorPolicy) as an ill-formed sequence, with its own
-/// [`ErrorKind::OutsideSubset`](crate::ErrorKind::OutsideSubset), its absolute offset, and its bytes as length.
+/// device] interprets a character that is outside the adopted subset". So the [`ErrorPolicy`](crate::ErrorPolicy)
+/// applies to a character outside the subset as to an ill-formed sequence. The error has the kind
+/// [`ErrorKind::OutsideSubset`](crate::ErrorKind::OutsideSubset), the absolute offset of the character, and its length
+/// in bytes.
 ///
-/// A subset is made of `'static` ranges, so it is `Copy` and needs no allocation:
+/// A subset consists of `'static` ranges, so it is `Copy` and does not allocate:
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, Subset, TextDecoder};
@@ -51,11 +52,11 @@ impl Subset {
     /// The Basic Multilingual Plane: what fits in UCS-2.
     pub const BMP: Self = Self::new(&[0..=0xFFFF]);
 
-    /// Everything but U+0000, at which C programs stop reading.
+    /// Everything but U+0000, which ends a string in C.
     pub const NO_NUL: Self = Self::new(&[1..=LAST]);
 
-    /// Everything but the control characters (general category Cc: C0, DELETE and C1), which terminals obey. TAB, LF and CR
-    /// are in it.
+    /// Everything but the control characters (general category Cc: C0, DELETE and C1), which terminals interpret. TAB,
+    /// LF and CR are in the subset.
     pub const NO_CONTROLS: Self = Self::new(&[0x20..=0x7E, 0xA0..=LAST, 0x9..=0xA, 0xD..=0xD]);
 
     /// Everything but the characters with the property `Bidi_Control`, which make text look like other text
@@ -92,7 +93,7 @@ impl Subset {
         0x11_0000..=LAST,
     ]);
 
-    /// The code points of any of these ranges. They are searched in order: put the most frequent first.
+    /// The code points of any of these ranges. They are searched in order: put the most frequent range first.
     pub const fn new(ranges: &'static [RangeInclusive<u32>]) -> Self {
         Self(Rule::AnyOf(ranges))
     }
@@ -102,7 +103,7 @@ impl Subset {
         Self(Rule::AllOf(subsets))
     }
 
-    /// Whether a code point is in it. It may be a surrogate, or one of the 31-bit encodings.
+    /// Whether a code point is in the subset. It may be a surrogate, or a 31-bit value (RFC 2279).
     #[inline]
     pub fn contains(&self, code_point: impl Into<u32>) -> bool {
         self.holds(code_point.into())
@@ -115,7 +116,7 @@ impl Subset {
         }
     }
 
-    /// The first character of `text` that is outside, and where it starts.
+    /// The first character of `text` outside the subset, with its position.
     pub(crate) fn first_outside(&self, text: &str) -> Option<(usize, char)> {
         text.char_indices().find(|&(_, character)| !self.contains(character))
     }

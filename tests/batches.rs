@@ -9,7 +9,7 @@ use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::{CodecError, LineEnding, Utf8LineBatchesCodec, Utf8LinesCodec};
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
 
-/// Lines and errors in their order, an error by its message and the bytes that it rejects.
+/// Lines and errors in order. An error is represented by its message and its rejected bytes.
 type Outcome = Vec<Result<String, (String, Vec<u8>)>>;
 
 fn facts(error: CodecError) -> (String, Vec<u8>) {
@@ -61,7 +61,7 @@ fn in_batches(mut codec: Utf8LineBatchesCodec, chunks: &[&[u8]]) -> (Outcome, us
 const ENDINGS: [LineEnding; 5] =
     [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any, LineEnding::Ascii(Ascii::NUL)];
 
-/// Lines of all sorts: empty, long, ill-formed, with every terminator.
+/// Lines of all kinds: empty, long, ill-formed, with every terminator.
 fn lines(rng: &mut Rng, len: usize) -> Vec<u8> {
     const PARTS: [&[u8]; 10] =
         [b"\n", b"\r\n", b"\r", b"\0", b"a", b"bcd", b"\xC3\xA9", b"\xEF\xBB\xBF", b"\xFF", b"\xE2\x82"];
@@ -100,7 +100,7 @@ fn batches_hold_the_same_lines_as_one_by_one_for_every_partition() {
 }
 
 #[test]
-fn long_buffers_with_few_bad_lines_come_in_few_batches() {
+fn long_buffers_with_few_ill_formed_lines_return_few_batches() {
     let mut rng = Rng::new(5);
     for ending in ENDINGS {
         let terminator: &[u8] = match ending {
@@ -129,7 +129,7 @@ fn long_buffers_with_few_bad_lines_come_in_few_batches() {
 }
 
 #[test]
-fn a_batch_is_one_region_of_the_read_buffer() {
+fn a_batch_is_one_slice_of_the_read_buffer() {
     let mut buffer = BytesMut::from("eins\nzw\u{F6}lf\r\n\nrest");
     let place = buffer.as_ptr();
     let mut codec = Utf8LinesCodec::new().into_batches();
@@ -142,7 +142,7 @@ fn a_batch_is_one_region_of_the_read_buffer() {
 }
 
 #[test]
-fn a_repair_that_looks_like_a_terminator_does_not_make_a_line() {
+fn a_repair_that_contains_a_terminator_does_not_end_a_line() {
     let text = TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('\n'));
     let codec = Utf8LinesCodec::with_decoder(text);
     let (got, _) = in_batches(codec.into_batches(), &[b"a\xFFb\nc\n"]);
@@ -167,7 +167,7 @@ fn texts_between_ascii_delimiters_are_lines_too() {
 }
 
 #[test]
-fn bad_lines_in_a_large_buffer_cost_no_more_than_good_ones() {
+fn ill_formed_lines_in_a_large_buffer_take_linear_time() {
     // A search to the end of the buffer for each line would take many minutes. `.ci/growth` counts instructions.
     const SIZE: usize = 100_000;
     let lines = |line: &[u8]| line.repeat(SIZE / line.len());

@@ -13,7 +13,7 @@ use tokio_util::codec::{Decoder, Encoder, Framed, FramedRead};
 use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 
-/// An item as something that can be compared.
+/// An item in a form that can be compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Item {
     Text(String),
@@ -35,7 +35,8 @@ fn item(decoded: Result<ByteString, CodecError>) -> Item {
     }
 }
 
-/// Runs a codec as `FramedRead` does: one read per chunk, every item asked for, then the end until it says so.
+/// Runs a codec as `FramedRead` does: one read per chunk, `decode` until it returns `None`, then `decode_eof` until it
+/// returns `None`.
 fn run<C: Decoder<Item = ByteString, Error = CodecError>>(mut codec: C, chunks: &[&[u8]]) -> Vec<Item> {
     let (mut items, mut buffer) = (Vec::new(), BytesMut::new());
     for chunk in chunks {
@@ -47,12 +48,12 @@ fn run<C: Decoder<Item = ByteString, Error = CodecError>>(mut codec: C, chunks: 
     while let Some(decoded) = codec.decode_eof(&mut buffer).transpose() {
         items.push(item(decoded));
     }
-    assert!(buffer.is_empty(), "every byte was given out or reported");
-    assert!(matches!(codec.decode_eof(&mut buffer), Ok(None)), "the end is told once");
+    assert!(buffer.is_empty(), "every byte was returned or reported");
+    assert!(matches!(codec.decode_eof(&mut buffer), Ok(None)), "the end is reported once");
     items
 }
 
-/// Neighbouring texts as one: where a chunk of text ends depends on the cut, what it says does not.
+/// Joins adjacent texts: where a text ends depends on the cuts, the whole text does not.
 fn joined(items: Vec<Item>) -> Vec<Item> {
     let mut out: Vec<Item> = Vec::new();
     for item in items {
@@ -64,7 +65,7 @@ fn joined(items: Vec<Item>) -> Vec<Item> {
     out
 }
 
-/// What `Utf8Codec` must give, by the oracle.
+/// The items that `Utf8Codec` must return, by the oracle.
 fn expected_chunks(input: &[u8]) -> Vec<Item> {
     let mut items = Vec::new();
     let mut at = 0;
@@ -79,7 +80,7 @@ fn expected_chunks(input: &[u8]) -> Vec<Item> {
     items
 }
 
-/// What `Utf8LinesCodec` must give, read aloud from its documentation.
+/// The items that `Utf8LinesCodec` must return, by a naive implementation of its documentation.
 fn expected_lines(input: &[u8], ending: LineEnding, limit: usize) -> Vec<Item> {
     let (mut items, mut at) = (Vec::new(), 0);
     while at < input.len() {
@@ -116,7 +117,7 @@ fn every_ending() -> [LineEnding; 4] {
     [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any]
 }
 
-/// Bytes with line ends, good and bad text among them.
+/// Well-formed and ill-formed text with line terminators.
 fn dirty_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
     let mut input = rng.dirty_text(len);
     for byte in &mut input {
@@ -130,7 +131,7 @@ fn dirty_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_character_that_is_broken_off_in_a_calm_stream_is_never_given_out_as_text() {
+fn a_truncated_character_after_well_formed_text_is_never_returned_as_text() {
     let (mut codec, mut buffer) = (Utf8Codec::new(), BytesMut::new());
     for _ in 0..20 {
         buffer.extend_from_slice(b"calm");
@@ -145,7 +146,7 @@ fn a_character_that_is_broken_off_in_a_calm_stream_is_never_given_out_as_text() 
 }
 
 #[test]
-fn what_is_rejected_does_not_hold_the_bom_before_it() {
+fn rejected_bytes_do_not_include_the_bom_before_them() {
     for bom in [BomPolicy::Strip, BomPolicy::Require] {
         some_partitions(b"\xEF\xBB\xBF\xED\xA0", 20, |chunks| {
             let items = run(Utf8Codec::with_decoder(TextDecoder::new().bom(bom)), chunks);
@@ -158,7 +159,7 @@ fn what_is_rejected_does_not_hold_the_bom_before_it() {
 }
 
 #[test]
-fn offsets_start_again_behind_the_last_one() {
+fn offsets_wrap_after_the_last_one() {
     let input = b"\xC3\xA9\n\xFFb\nlonger\n\xE2\x82";
     for back in 0..=input.len() as u64 {
         let text = TextDecoder::new().at(u64::MAX - back);
@@ -236,7 +237,7 @@ fn a_repaired_line_is_the_repair_of_the_line() {
 }
 
 #[test]
-fn an_item_is_cut_out_of_the_read_buffer() {
+fn an_item_is_a_slice_of_the_read_buffer() {
     let mut buffer = BytesMut::from("första\nandra\n");
     let range = buffer.as_ref().as_ptr_range();
     let line = Utf8LinesCodec::new().decode(&mut buffer).unwrap().unwrap();
@@ -276,7 +277,7 @@ fn the_limit_counts_the_line_and_not_its_terminator() {
 }
 
 #[tokio::test]
-async fn a_bad_line_does_not_end_the_session() {
+async fn an_ill_formed_line_does_not_end_the_session() {
     let input = b"good 1\nb\xFFd\ngood 2\nbad again \xED\xA0\x80\nlast";
     let io = input.chunks(1).fold(&mut Builder::new(), |io, byte| io.read(byte)).build();
     let mut lines = FramedRead::new(io, ErrorsAsItems::new(Utf8LinesCodec::new()));
@@ -289,7 +290,7 @@ async fn a_bad_line_does_not_end_the_session() {
 }
 
 #[tokio::test]
-async fn without_errors_as_items_framed_read_ends_at_the_error_and_resumes_behind_it() {
+async fn without_errors_as_items_framed_read_ends_at_the_error_and_resumes_after_it() {
     let mut lines = FramedRead::new(&b"good 1\nb\xFFd\ngood 2\n"[..], Utf8LinesCodec::new());
     assert_eq!(lines.next().await.unwrap().unwrap(), "good 1");
     let error = lines.next().await.unwrap().unwrap_err().utf8_error().unwrap();
@@ -300,7 +301,7 @@ async fn without_errors_as_items_framed_read_ends_at_the_error_and_resumes_behin
 }
 
 #[tokio::test]
-async fn an_error_of_the_transport_passes_through_and_loses_nothing() {
+async fn an_error_of_the_transport_is_returned_and_no_bytes_are_lost() {
     let broken = std::io::Error::new(std::io::ErrorKind::ConnectionReset, "reset");
     let io = Builder::new().read(b"a\xC3").read_error(broken).read(b"\xA9\n").build();
     let mut lines = FramedRead::new(io, ErrorsAsItems::new(Utf8LinesCodec::new()));
@@ -310,7 +311,7 @@ async fn an_error_of_the_transport_passes_through_and_loses_nothing() {
 }
 
 #[test]
-fn a_stream_that_resumes_after_its_end_is_decoded_on() {
+fn decoding_continues_when_a_stream_resumes_after_its_end() {
     let mut codec = Utf8Codec::new();
     let mut buffer = BytesMut::from(&b"a\xE2\x82"[..]);
     assert_eq!(codec.decode_eof(&mut buffer).unwrap().unwrap(), "a");
@@ -323,8 +324,8 @@ fn a_stream_that_resumes_after_its_end_is_decoded_on() {
 }
 
 #[test]
-fn a_buffer_that_a_caller_swapped_gives_text_all_the_same() {
-    // What an earlier call saw must not vouch for other bytes.
+fn items_are_well_formed_even_if_the_caller_swaps_the_buffer() {
+    // Bytes that an earlier call validated must not make other bytes pass as text.
     let mut codec = Utf8Codec::new();
     assert!(codec.decode(&mut BytesMut::from(&b"\xE2\x82"[..])).unwrap().is_none());
     let mut other = BytesMut::from(&b"\xFF\xFF\xAC"[..]);
@@ -350,7 +351,7 @@ fn a_buffer_that_a_caller_swapped_gives_text_all_the_same() {
 }
 
 #[tokio::test]
-async fn the_bom_follows_its_policy_even_when_it_comes_byte_by_byte() {
+async fn the_bom_policy_applies_to_a_bom_in_chunks_of_one_byte() {
     let cases: [(BomPolicy, &[u8], Vec<Item>); 8] = [
         (BomPolicy::Keep, b"\xEF\xBB\xBFa\n", vec![Item::Text("\u{FEFF}a".into())]),
         (
@@ -401,7 +402,7 @@ async fn the_bom_follows_its_policy_even_when_it_comes_byte_by_byte() {
 }
 
 #[test]
-fn the_encoder_refuses_what_a_peer_would_read_as_two_lines() {
+fn the_encoder_rejects_text_that_a_peer_would_read_as_two_lines() {
     let cases = [
         (LineEnding::LfOrCrLf, "a\nb", Some(1)),
         (LineEnding::LfOrCrLf, "a\r", Some(1)),
@@ -430,7 +431,7 @@ fn the_encoder_refuses_what_a_peer_would_read_as_two_lines() {
 }
 
 #[test]
-fn the_encoder_finds_a_terminator_at_every_place_of_a_line_of_every_length() {
+fn the_encoder_finds_a_terminator_at_every_position_of_a_line_of_every_length() {
     for len in 0..=300 {
         for ending in [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any] {
             let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
@@ -475,7 +476,7 @@ fn a_line_of_nothing_but_terminators_is_not_encoded() {
 
 #[test]
 fn errors_of_lines_have_the_start_of_the_line_and_the_column() {
-    // Each line: its bytes, and what is wrong with it.
+    // Each line: its bytes and its expected error.
     let lines: [(&[u8], Option<Option<u64>>); 6] = [
         (b"good", None),
         (b"b\xFFd", Some(Some(2))),
@@ -530,7 +531,7 @@ fn errors_of_lines_have_the_start_of_the_line_and_the_column() {
     );
 }
 
-/// What `of` makes of each error of a codec.
+/// Maps each error of a codec with `of`.
 fn errors<C: Decoder<Error = CodecError>, T>(
     mut codec: C,
     chunks: &[&[u8]],
@@ -550,7 +551,7 @@ fn errors<C: Decoder<Error = CodecError>, T>(
 }
 
 #[tokio::test]
-async fn framed_writes_lines_and_hands_on_what_it_did_not_give_out() {
+async fn framed_writes_lines_and_into_parts_returns_undecoded_bytes() {
     let io = Builder::new().read("ja\nbin\u{E4}r".as_bytes()).write(b"ok\n").build();
     let mut framed = Framed::new(io, Utf8LinesCodec::new());
     assert_eq!(framed.next().await.unwrap().unwrap(), "ja");

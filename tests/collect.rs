@@ -11,7 +11,7 @@ use utf8_codec::{
     BomPolicy, Counters, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error, from_utf8_lossy,
 };
 
-/// The text, the errors that the policy did not repair, and the counters, by `decode_into`, which after each error is
+/// The text, the errors that the policy did not repair, and the counters, by `decode_into`. After each error it is
 /// called with the rest of the chunk.
 fn collected(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, Counters) {
     let (mut text, mut errors) = (String::new(), Vec::new());
@@ -33,7 +33,7 @@ fn collected(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Err
 }
 
 /// The same by `feed`.
-fn lent(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, Counters) {
+fn fed(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, Counters) {
     let (mut text, mut errors) = (String::new(), Vec::new());
     let mut note = |piece: TextPiece<'_>| match piece.text() {
         Ok(good) => text.push_str(good),
@@ -49,7 +49,7 @@ fn decode_into_appends_what_feed_returns() {
     let mut rng = Rng::new(12);
     let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
     for round in 0..300 {
-        // Many errors close together, and longer and longer text between them.
+        // Many errors with increasing lengths of text between them.
         let mut input = rng.dirty_text(1 + round % 64);
         for calm in [0, 10, 20, 30, 60, 250] {
             let good = ["z", "\u{436}", "\u{4E00}", "a\u{E9}"][rng.below(4)].repeat(rng.below(calm + 1));
@@ -65,7 +65,7 @@ fn decode_into_appends_what_feed_returns() {
                 for subset in [None, Some(Subset::BMP), Some(Subset::NO_CONTROLS)] {
                     let decoder = TextDecoder::new().on_error(policy).bom(bom);
                     let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
-                    let expected = lent(decoder, &[&input]);
+                    let expected = fed(decoder, &[&input]);
                     let len = rng.below(input.len()) + 1;
                     let cut = rng.below(input.len());
                     let (front, back) = input.split_at(cut);
@@ -86,18 +86,18 @@ fn decode_into_appends_what_feed_returns_for_every_short_sequence_after_an_error
         0xF5,
     ];
     let decoder = TextDecoder::new().on_error(ErrorPolicy::Escape);
-    // The error comes first, and the end is far: so the bytes are taken one sequence at a time.
+    // After the first error, far from the end of the chunk, the bytes are decoded one sequence at a time.
     let mut input = *b"\xFFabcd....................";
     for i in 0..BYTES.len().pow(4) {
         for (place, byte) in input[1..5].iter_mut().enumerate() {
             *byte = BYTES[i / BYTES.len().pow(place as u32) % BYTES.len()];
         }
-        assert_eq!(collected(decoder, &[&input]), lent(decoder, &[&input]), "{input:02X?}");
+        assert_eq!(collected(decoder, &[&input]), fed(decoder, &[&input]), "{input:02X?}");
     }
 }
 
 #[test]
-fn whole_text_is_what_a_stream_of_it_gives() {
+fn decode_to_string_returns_the_text_of_a_stream() {
     let mut rng = Rng::new(13);
     let mut borrowed = 0;
     for round in 0..3_000 {
@@ -114,8 +114,8 @@ fn whole_text_is_what_a_stream_of_it_gives() {
                 for subset in [None, Some(Subset::BMP)] {
                     let decoder = TextDecoder::new().on_error(policy).bom(bom);
                     let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
-                    let (text, errors, counters) = lent(decoder, &[&input]);
-                    // Whatever the decoder was used for before.
+                    let (text, errors, counters) = fed(decoder, &[&input]);
+                    // Earlier use of the decoder must not change the result.
                     let mut used = decoder;
                     used.feed(b"x\xE2").for_each(drop);
                     for decoder in [decoder, used] {

@@ -1,4 +1,4 @@
-//! `Utf8FramesCodec`: any byte codec, every frame a text, or one text over many frames.
+//! `Utf8FramesCodec` over byte codecs: one text in each frame, or one text over many frames.
 #![allow(missing_docs)]
 
 mod support;
@@ -23,7 +23,7 @@ fn length_delimited(payloads: &[&[u8]]) -> BytesMut {
     out
 }
 
-/// Everything that a codec gives for bytes that come one at a time, and then for its end.
+/// All items of a codec for bytes that arrive one at a time, and for the end of the stream.
 fn decode_all<C: Decoder>(codec: &mut C, bytes: &[u8]) -> Vec<Result<C::Item, C::Error>> {
     let (mut buffer, mut out) = (BytesMut::new(), Vec::new());
     for byte in bytes {
@@ -46,7 +46,7 @@ fn facts<T, E: core::fmt::Debug>(item: Result<T, FrameError<E>>) -> Result<T, (u
 }
 
 #[test]
-fn every_frame_is_a_text_of_its_own() {
+fn every_frame_is_one_whole_text() {
     let bytes = length_delimited(&[b"na\xC3\xAFv", b"", b"cut \xE2\x82", b"\xACgone", b"end"]);
     let mut codec = Utf8FramesCodec::new(LengthDelimitedCodec::new());
     let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
@@ -65,7 +65,7 @@ fn every_frame_is_a_text_of_its_own() {
 }
 
 #[test]
-fn the_text_of_a_frame_is_the_frame() {
+fn the_text_of_a_frame_is_a_slice_of_the_frame() {
     let mut buffer = length_delimited(&["zw\u{F6}lf".as_bytes()]);
     let payload = buffer[4..].as_ptr();
     let text = Utf8FramesCodec::new(LengthDelimitedCodec::new()).decode(&mut buffer).unwrap().unwrap();
@@ -90,7 +90,7 @@ fn policies_apply_to_every_frame() {
 }
 
 #[test]
-fn one_bad_frame_between_nuls_does_not_end_the_session() {
+fn one_ill_formed_frame_between_nuls_does_not_end_the_session() {
     let inner = AnyDelimiterCodec::new_with_max_length(b"\0".to_vec(), b"\0".to_vec(), 8);
     let mut codec = ErrorsAsItems::new(Utf8FramesCodec::new(inner));
     let bytes = b"one\0tw\xC3\0much too long\0gr\xC3\xBCn\0last";
@@ -104,7 +104,7 @@ fn one_bad_frame_between_nuls_does_not_end_the_session() {
 }
 
 #[test]
-fn errors_of_the_byte_codec_are_handed_on() {
+fn errors_of_the_byte_codec_are_returned_unchanged() {
     let inner = LengthDelimitedCodec::builder().max_frame_length(4).new_codec();
     let mut codec = ErrorsAsItems::new(Utf8FramesCodec::new(inner));
     let error = codec.decode(&mut length_delimited(&[b"too long"])).unwrap_err();
@@ -123,7 +123,7 @@ fn errors_show_no_payload() {
 }
 
 #[test]
-fn what_is_encoded_is_decoded() {
+fn decoding_reverses_encoding() {
     let mut codec = Utf8FramesCodec::new(LengthDelimitedCodec::new());
     let mut buffer = BytesMut::new();
     codec.encode("gr\u{FC}n", &mut buffer).unwrap();
@@ -133,7 +133,7 @@ fn what_is_encoded_is_decoded() {
     assert_eq!(got, ["gr\u{FC}n", "blau", "rot"]);
 }
 
-/// A fragment: its length, with the high bit if it is the last one, and its payload.
+/// A byte codec for fragments: the length, with the high bit set for the last fragment, and the payload.
 #[derive(Debug, Default)]
 struct Fragments;
 
@@ -176,7 +176,7 @@ fn fragments(messages: &[&[&[u8]]]) -> BytesMut {
 }
 
 #[test]
-fn one_text_over_many_frames_has_the_verdict_of_the_oracle_for_every_partition() {
+fn one_text_over_many_frames_agrees_with_the_oracle_for_every_partition() {
     let mut rng = Rng::new(22);
     for round in 0..800 {
         let input = rng.dirty_text(1 + round % 8);
@@ -193,8 +193,11 @@ fn one_text_over_many_frames_has_the_verdict_of_the_oracle_for_every_partition()
                         ends += usize::from(last);
                     }
                     Err((frame, fault, rejected)) => {
-                        assert_eq!(rejected, chunks[frame as usize], "the frame that brought it");
-                        assert!(error.replace((fault.offset, fault.kind, fault.len)).is_none(), "told once");
+                        assert_eq!(rejected, chunks[frame as usize], "the frame of the error");
+                        assert!(
+                            error.replace((fault.offset, fault.kind, fault.len)).is_none(),
+                            "reported once"
+                        );
                     }
                 }
             }
@@ -202,15 +205,15 @@ fn one_text_over_many_frames_has_the_verdict_of_the_oracle_for_every_partition()
             if error.is_none() {
                 assert_eq!(text.as_bytes(), [&input[..], b"next"].concat());
             }
-            assert!(text.ends_with("next"), "the next message is read as if nothing had been");
+            assert!(text.ends_with("next"), "the next message is decoded as usual");
             assert_eq!(ends, if error.is_none() { 2 } else { 1 });
         });
     }
 }
 
 #[test]
-fn the_final_fragment_that_ends_inside_a_character_is_truncated() {
-    // fastwebsockets 0.10 gave "abc" for this, and dropped the rest.
+fn a_final_fragment_that_ends_inside_a_character_is_truncated() {
+    // fastwebsockets 0.10 returned "abc" for this and dropped the rest.
     let bytes = fragments(&[&[b"ab", b"c\xE2\x82"]]);
     let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
     let got: Vec<_> = decode_all(&mut codec, &bytes).into_iter().map(facts).collect();
@@ -220,7 +223,7 @@ fn the_final_fragment_that_ends_inside_a_character_is_truncated() {
 }
 
 #[test]
-fn a_stream_that_ends_inside_a_message_and_a_character_tells_so_once() {
+fn a_stream_that_ends_inside_a_message_and_a_character_is_one_error() {
     let mut bytes = BytesMut::new();
     Fragments.encode(Fragment::More(Bytes::from_static(b"ab\xE2\x82")), &mut bytes).unwrap();
     let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
@@ -230,7 +233,7 @@ fn a_stream_that_ends_inside_a_message_and_a_character_tells_so_once() {
 }
 
 #[test]
-fn fragments_are_slices_unless_a_character_straddles_them() {
+fn fragments_are_slices_unless_a_character_spans_two_of_them() {
     let mut buffer = fragments(&[&[b"one \xC3", b"\xA9 two"], &["dr\u{FC}ei".as_bytes()]]);
     let third = buffer[buffer.len() - 6..].as_ptr();
     let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
@@ -243,7 +246,7 @@ fn fragments_are_slices_unless_a_character_straddles_them() {
 }
 
 #[test]
-fn fragments_are_encoded_as_they_are_told() {
+fn encoded_fragments_keep_their_final_flag() {
     let mut codec = Utf8FramesCodec::new(Fragments).over_fragments();
     let mut buffer = BytesMut::new();
     codec.encode(Fragment::More("a"), &mut buffer).unwrap();
@@ -252,7 +255,7 @@ fn fragments_are_encoded_as_they_are_told() {
 }
 
 #[test]
-fn a_session_over_a_socket_goes_on_behind_a_bad_message() {
+fn a_session_over_a_socket_continues_after_an_ill_formed_message() {
     let bytes = fragments(&[&[b"go", b"od"], &[b"b\xFF", b"ad"], &[b"good again"]]);
     let codec = ErrorsAsItems::new(Utf8FramesCodec::new(Fragments).over_fragments());
     let got: Vec<_> = futures::executor::block_on(FramedRead::new(&bytes[..], codec).collect());

@@ -1,4 +1,4 @@
-//! `Utf8Reader` and `Utf8Writer`: whole characters at every moment, under tokio and under futures-io.
+//! `Utf8Reader` and `Utf8Writer`: whole characters after every call, under tokio and futures-io.
 #![allow(missing_docs)]
 
 mod support;
@@ -24,13 +24,13 @@ fn utf8_error(error: &io::Error) -> Utf8Error {
 }
 
 fn whole(bytes: &[u8]) -> &str {
-    str::from_utf8(bytes).expect("well-formed at every moment")
+    str::from_utf8(bytes).expect("well-formed after every call")
 }
 
-/// What comes out of a reader: the text, and the error that it ends with. A timeout is not an end.
+/// The output of a reader: the text, and the error that ends it. A timeout does not end it.
 type Outcome = (String, Option<Utf8Error>);
 
-/// What is read is whole, if every read has room for a character.
+/// Checks that every read returns whole characters, if every read has room for one.
 fn check_read(rooms: &[usize], read: &[u8]) {
     if rooms.iter().all(|&room| room >= 4) {
         whole(read);
@@ -51,12 +51,12 @@ fn by_tokio_read(inner: HostileReader, decoder: TextDecoder, rooms: &[usize]) ->
                 }
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
                 Err(error) => {
-                    assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an error is the end");
+                    assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an error ends the text");
                     return (whole(&out).to_owned(), Some(utf8_error(&error)));
                 }
             }
         }
-        assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an end is an end");
+        assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "the end is final");
         (whole(&out).to_owned(), None)
     })
 }
@@ -75,17 +75,17 @@ fn by_futures_read(inner: HostileReader, decoder: TextDecoder, rooms: &[usize]) 
                 }
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
                 Err(error) => {
-                    assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an error is the end");
+                    assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an error ends the text");
                     return (whole(&out).to_owned(), Some(utf8_error(&error)));
                 }
             }
         }
-        assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "an end is an end");
+        assert_eq!(reader.read(&mut buffer).await.unwrap(), 0, "the end is final");
         (whole(&out).to_owned(), None)
     })
 }
 
-/// Consumes what the buffer holds in steps of at most `bite` bytes, of whole characters.
+/// Consumes the buffer in steps of whole characters and at most `bite` bytes.
 fn by_tokio_fill(mut reader: impl tokio::io::AsyncBufRead + Unpin, bite: usize) -> Outcome {
     use tokio::io::AsyncBufReadExt;
     block_on(async {
@@ -100,13 +100,13 @@ fn by_tokio_fill(mut reader: impl tokio::io::AsyncBufRead + Unpin, bite: usize) 
                 }
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => continue,
                 Err(error) => {
-                    assert!(reader.fill_buf().await.unwrap().is_empty(), "an error is the end");
+                    assert!(reader.fill_buf().await.unwrap().is_empty(), "an error ends the text");
                     return (out, Some(utf8_error(&error)));
                 }
             };
             reader.consume(taken);
         }
-        assert!(reader.fill_buf().await.unwrap().is_empty(), "an end is an end");
+        assert!(reader.fill_buf().await.unwrap().is_empty(), "the end is final");
         (out, None)
     })
 }
@@ -146,7 +146,7 @@ fn by_both(mut reader: impl tokio::io::AsyncBufRead + Unpin, seed: u64) -> Outco
                     Err(error) => Err(error),
                 }
             } else {
-                // A caller may cut where it likes; we may not.
+                // A caller may consume part of a character.
                 reader
                     .fill_buf()
                     .await
@@ -192,7 +192,7 @@ fn strict(input: &[u8]) -> Outcome {
     (whole(&input[..good]).to_owned(), error)
 }
 
-/// The text as the decoder itself makes it of the whole input.
+/// The text that the decoder returns for the whole input.
 fn repaired(input: &[u8], mut decoder: TextDecoder) -> Outcome {
     let mut text = String::new();
     for piece in decoder.feed(input) {
@@ -205,7 +205,7 @@ fn repaired(input: &[u8], mut decoder: TextDecoder) -> Outcome {
 }
 
 #[test]
-fn a_reader_gives_the_same_for_every_partition_and_every_way_of_reading() {
+fn a_reader_returns_the_same_for_every_partition_and_every_way_of_reading() {
     let mut rng = Rng::new(1);
     for round in 0..120 {
         let input = rng.dirty_text(1 + round % 7);
@@ -233,7 +233,7 @@ fn a_reader_repairs_the_same_for_every_partition_and_every_way_of_reading() {
 }
 
 #[test]
-fn an_inner_error_at_every_position_disturbs_nothing() {
+fn reading_continues_after_an_inner_error_at_every_position() {
     for cut in 0..=CRAB.len() {
         let inner = || {
             HostileReader::new([
@@ -253,7 +253,7 @@ fn an_inner_error_at_every_position_disturbs_nothing() {
 }
 
 #[test]
-fn good_text_is_lent_from_the_inner_buffer() {
+fn well_formed_text_is_borrowed_from_the_inner_buffer() {
     use tokio::io::AsyncBufReadExt;
     block_on(async {
         let input = "\u{FEFF}gr\u{FC}n".as_bytes();
@@ -263,12 +263,12 @@ fn good_text_is_lent_from_the_inner_buffer() {
         assert_eq!(lent, "gr\u{FC}n".as_bytes());
         assert_eq!(lent.as_ptr(), input[3..].as_ptr());
         let lent = reader.fill_buf().await.unwrap();
-        assert_eq!(lent.as_ptr(), input[3..].as_ptr(), "what was not consumed is lent again");
+        assert_eq!(lent.as_ptr(), input[3..].as_ptr(), "bytes that were not consumed are returned again");
     });
 }
 
 #[test]
-fn what_is_built_on_readers_works_on_top() {
+fn adapters_for_readers_work_on_a_utf8_reader() {
     use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
     block_on(async {
         let bytes: Vec<&[u8]> = "eins\r\nzw\u{F6}lf\nend".as_bytes().chunks(1).collect();
@@ -288,7 +288,7 @@ fn what_is_built_on_readers_works_on_top() {
         tokio::io::copy(&mut Utf8Reader::new(inner()), &mut copy).await.unwrap();
         assert_eq!(whole(&copy), text);
 
-        // A line first, and then the rest: from lending to reading, with more in the buffer than one read takes.
+        // First `read_line`, then `read`, with more bytes in the buffer than one read returns.
         let long = format!("first\n{}", "\u{20AC}".repeat(10_000));
         let mut reader = Utf8Reader::new(BufReader::with_capacity(64 * 1024, long.as_bytes()));
         let (mut line, mut rest) = (String::new(), String::new());
@@ -298,7 +298,7 @@ fn what_is_built_on_readers_works_on_top() {
     });
 }
 
-/// An `AsyncRead` and nothing else, of so many bytes.
+/// An `AsyncRead` of a number of bytes that does not implement `AsyncBufRead`.
 struct Unbuffered(tokio::io::Take<tokio::io::Repeat>);
 
 impl tokio::io::AsyncRead for Unbuffered {
@@ -330,7 +330,7 @@ fn a_reader_without_a_buffer_becomes_one_with_a_buffer() {
     });
 }
 
-/// Polls until there is a result, and returns it with the number of polls. Every poll that is not ready wakes.
+/// Polls until there is a result. Returns it with the number of polls. Every pending poll must wake the task.
 fn polls<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> (T, u64) {
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));
@@ -353,7 +353,7 @@ impl Wake for Woken {
 }
 
 #[test]
-fn a_poll_of_a_reader_ends_where_all_input_is_skipped() {
+fn a_poll_of_a_reader_is_bounded_when_all_input_is_skipped() {
     const COUNT: u64 = 1 << 20;
     let skip = TextDecoder::new().on_error(ErrorPolicy::Skip);
     let least = COUNT / (64 * 1024);
@@ -399,7 +399,7 @@ fn a_read_without_room_reads_nothing() {
 }
 
 #[tokio::test]
-async fn a_reader_that_select_drops_at_any_await_point_loses_nothing() {
+async fn no_text_is_lost_when_select_drops_a_read_at_any_await_point() {
     use tokio::io::AsyncBufReadExt;
     for patience in 0..4 {
         let bytes: Vec<_> = "eins\nzw\u{F6}lf\n\u{1F980}".as_bytes().chunks(1).collect();
@@ -424,7 +424,7 @@ async fn a_reader_that_select_drops_at_any_await_point_loses_nothing() {
     }
 }
 
-/// Writes the chunks and ends the text: what the inner writer has, and the error.
+/// Writes the chunks and ends the text. Returns the bytes in the inner writer, and the error.
 fn by_tokio_write(
     inner: HostileWriter,
     decoder: TextDecoder,
@@ -441,7 +441,7 @@ fn by_tokio_write(
                     Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
                     Err(error) => {
                         let again = writer.write(b"more").await.unwrap_err();
-                        assert_eq!(utf8_error(&again), utf8_error(&error), "an error is told again");
+                        assert_eq!(utf8_error(&again), utf8_error(&error), "an error is returned again");
                         while writer.shutdown().await.is_err() {}
                         return (writer.into_inner(), Some(error));
                     }
@@ -453,7 +453,7 @@ fn by_tokio_write(
         while error.as_ref().is_some_and(|error| error.kind() == io::ErrorKind::TimedOut) {
             error = writer.shutdown().await.err();
         }
-        assert!(writer.shutdown().await.is_ok(), "told once");
+        assert!(writer.shutdown().await.is_ok(), "reported once");
         let after = writer.write(b"more").await.unwrap_err();
         assert_eq!(after.kind(), io::ErrorKind::BrokenPipe);
         (writer.into_inner(), error)
@@ -517,7 +517,7 @@ fn a_writer_forwards_the_same_for_every_partition_and_every_short_write() {
 }
 
 #[test]
-fn a_failing_write_at_every_operation_disturbs_nothing() {
+fn writing_continues_after_an_inner_error_at_every_operation() {
     let chunks: Vec<_> = CRAB.as_bytes().chunks(2).collect();
     for at_most in [1, 3] {
         for operation in 0..16 {
@@ -530,7 +530,7 @@ fn a_failing_write_at_every_operation_disturbs_nothing() {
 }
 
 #[test]
-fn flush_forwards_whole_characters_and_shutdown_tells_of_the_rest() {
+fn flush_forwards_whole_characters_and_shutdown_reports_a_truncated_one() {
     use tokio::io::AsyncWriteExt;
     block_on(async {
         let mut writer = Utf8Writer::new(HostileWriter::new(1));
@@ -541,12 +541,12 @@ fn flush_forwards_whole_characters_and_shutdown_tells_of_the_rest() {
         assert_eq!(writer.decoder().pending(), b"\xE2\x82");
         let error = utf8_error(&writer.shutdown().await.unwrap_err());
         assert_eq!((error.offset, error.kind, error.len), (2, ErrorKind::Truncated, 2));
-        assert!(writer.get_ref().closed, "the inner writer was shut down all the same");
+        assert!(writer.get_ref().closed, "the inner writer was shut down too");
     });
 }
 
 #[tokio::test]
-async fn a_write_that_select_drops_at_any_await_point_took_nothing() {
+async fn a_write_that_select_drops_at_any_await_point_accepts_no_bytes() {
     use tokio::io::AsyncWriteExt;
     for patience in 0..3 {
         let mut writer = Utf8Writer::new(HostileWriter::new(2));

@@ -1,4 +1,4 @@
-//! `Utf8Stream`: the same text for every way of cutting, slices where it can, and nothing after the end.
+//! `Utf8Stream`: the same text for every partition, slices where possible, and no item after the end.
 #![allow(missing_docs)]
 
 mod support;
@@ -20,12 +20,12 @@ use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, 
 
 const CRAB: &[u8] = "na\u{EF}ve \u{1F980}!".as_bytes();
 
-/// The text and the error that a stream ends with; then it must be over for good.
+/// The text of a stream and the error that ended it. No item may follow.
 fn outcome(mut text: Utf8Stream<HostileStream>) -> (String, Option<StreamError<io::Error>>) {
     futures::executor::block_on(async {
         let (mut good, mut error) = (String::new(), None);
         while let Some(part) = text.next().await {
-            assert!(error.is_none(), "nothing comes after an error");
+            assert!(error.is_none(), "no item follows an error");
             match part {
                 Ok(part) => {
                     assert!(!part.is_empty(), "no empty items");
@@ -51,7 +51,7 @@ fn strict(chunks: &[&[u8]]) -> (String, Option<Utf8Error>) {
 }
 
 #[test]
-fn every_partition_gives_the_text_before_the_first_error_and_that_error() {
+fn every_partition_returns_the_text_before_the_first_error_and_that_error() {
     let mut rng = Rng::new(5);
     let check = |input: &[u8], chunks: &[&[u8]]| {
         let first = oracle::decode(input).1.first().copied();
@@ -71,7 +71,7 @@ fn every_partition_gives_the_text_before_the_first_error_and_that_error() {
 }
 
 #[test]
-fn every_policy_gives_the_same_for_every_partition() {
+fn every_policy_returns_the_same_for_every_partition() {
     let mut rng = Rng::new(55);
     let policies = [
         ErrorPolicy::Replace,
@@ -105,7 +105,7 @@ fn well_formed_spans_are_slices_of_the_incoming_chunk() {
 }
 
 #[test]
-fn chunks_of_any_kind_that_converts_into_bytes_are_taken() {
+fn chunks_of_any_type_that_converts_into_bytes_are_accepted() {
     fn text<B: Into<Bytes>>(chunks: Vec<B>) -> String {
         let inner = stream::iter(chunks).map(Ok::<_, Infallible>);
         inner.utf8().try_collect::<Vec<_>>().now_or_never().unwrap().unwrap().concat()
@@ -119,7 +119,7 @@ fn chunks_of_any_kind_that_converts_into_bytes_are_taken() {
 }
 
 #[test]
-fn after_an_error_the_inner_stream_is_never_asked_again() {
+fn after_an_error_the_inner_stream_is_not_polled() {
     let chunks = steps(&[b"good\xFF", b"never"]);
     let mut text = HostileStream::new(chunks).utf8();
     futures::executor::block_on(async {
@@ -145,7 +145,7 @@ fn an_end_inside_a_character_is_truncated_once() {
 }
 
 #[test]
-fn an_inner_error_at_every_position_disturbs_nothing() {
+fn decoding_continues_after_an_inner_error_at_every_position() {
     for cut in 0..=CRAB.len() {
         let inner = [
             Step::Chunk(CRAB[..cut].to_vec()),
@@ -176,7 +176,7 @@ fn a_connection_that_breaks_inside_a_character_is_one_error_not_two() {
 }
 
 #[test]
-fn errors_convert_and_can_be_found_in_a_chain() {
+fn errors_convert_and_are_found_in_a_chain() {
     let utf8 = Utf8Error::new(7, ErrorKind::Surrogate, 1);
     let error: StreamError<io::Error> = utf8.into();
     assert_eq!(error.to_string(), utf8.to_string());
@@ -188,13 +188,13 @@ fn errors_convert_and_can_be_found_in_a_chain() {
 }
 
 #[tokio::test]
-async fn a_future_that_select_drops_at_any_await_point_loses_nothing() {
+async fn no_text_is_lost_when_select_drops_a_future_at_any_await_point() {
     for patience in 0..4 {
         let bytes: Vec<_> = CRAB.chunks(1).collect();
         let mut text = HostileStream::new(steps(&bytes)).utf8();
         let (mut good, mut dropped) = (String::new(), 0);
         loop {
-            // Gives the other branch `patience` turns before it drops it.
+            // Polls the other branch `patience` times before dropping it.
             let timeout = async {
                 for _ in 0..patience {
                     tokio::task::yield_now().await;
@@ -229,7 +229,7 @@ fn a_million_chunks_of_one_byte_take_linear_time() {
 }
 
 #[test]
-fn a_poll_ends_where_all_input_is_skipped() {
+fn a_poll_is_bounded_when_all_input_is_skipped() {
     let skip = TextDecoder::new().on_error(ErrorPolicy::Skip);
     let mut cx = Context::from_waker(Waker::noop());
     // A stream that is always ready and never has text, in chunks of one byte and in large ones.
@@ -239,23 +239,23 @@ fn a_poll_ends_where_all_input_is_skipped() {
         let mut text = inner.utf8_with(skip);
         for poll in 1..20 {
             assert!(text.poll_next_unpin(&mut cx).is_pending());
-            assert!(text.decoder().offset() <= poll * 64 * 1024, "a poll takes in so much at most");
-            assert!(text.decoder().offset() >= poll * 1000, "but it goes on");
+            assert!(text.decoder().offset() <= poll * 64 * 1024, "one poll reads at most 64 KiB");
+            assert!(text.decoder().offset() >= poll * 1000, "each poll makes progress");
         }
     }
-    // Nothing is lost, and each pending poll wakes.
+    // No text is lost, and each pending poll wakes the task.
     let mut bytes = vec![0xFF; 200_000];
     bytes.extend_from_slice(b"text");
     let text = stream::iter([Ok::<_, Infallible>(bytes)]).utf8_with(skip);
     assert_eq!(futures::executor::block_on(text.collect_string()).unwrap(), "text");
 }
 
-/// The sizes that the promise is about take too long for kernels that nobody optimised.
+/// Large inputs, which take too long in a debug build.
 const SHIFT: u32 = if cfg!(debug_assertions) { 6 } else { 0 };
 
 #[test]
-fn a_gibibyte_is_handed_on_without_a_copy() {
-    // The same mebibyte, many times.
+fn a_gibibyte_is_returned_without_a_copy() {
+    // The same MiB many times.
     let mebibyte = Bytes::from("0123456789abcd\u{E9}".repeat(65_536).into_bytes());
     let count = 1024 >> SHIFT;
     let bytes = stream::iter(core::iter::repeat_n(mebibyte.clone(), count)).map(Ok::<_, Infallible>);
@@ -268,7 +268,7 @@ fn a_gibibyte_is_handed_on_without_a_copy() {
 }
 
 #[test]
-fn a_huge_chunk_with_something_wrong_everywhere_takes_linear_time() {
+fn a_huge_chunk_with_many_errors_takes_linear_time() {
     let count = (1 << 20) >> SHIFT;
     let started = Instant::now();
     for (bytes, decoder) in [
@@ -286,7 +286,7 @@ fn a_huge_chunk_with_something_wrong_everywhere_takes_linear_time() {
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
 
-/// A body as an HTTP library gives it: boxed, `Send`, with an error of its own.
+/// Bodies as HTTP libraries return them: boxed, `Send`, with the library's error type.
 #[test]
 fn bodies_of_http_libraries_are_streams_of_text() {
     type BoxError = Box<dyn core::error::Error + Send + Sync>;

@@ -1,4 +1,4 @@
-//! `Subset`: a character outside it is told as an ill-formed sequence is, for every way of cutting.
+//! `Subset`: a character outside it is reported like an ill-formed sequence, for every partition.
 #![allow(missing_docs)]
 
 mod support;
@@ -10,7 +10,7 @@ static CYRILLIC: Subset = Subset::new(&[0x20..=0x7E, 0x400..=0x4FF, 0x1F4A9..=0x
 
 type Errors = Vec<(u64, ErrorKind, u8)>;
 
-/// What a strict decoder says, its rejected bytes, and what a repairing one writes.
+/// The text, the errors and the rejected bytes of a strict decoder, and the text of a repairing one.
 fn decode(subset: Subset, chunks: &[&[u8]]) -> (String, Errors, Vec<Vec<u8>>, String) {
     let (mut text, mut errors, mut rejected) = (String::new(), Vec::new(), Vec::new());
     let mut decoder = TextDecoder::new().subset(subset);
@@ -40,7 +40,7 @@ fn repaired(subset: Subset, chunks: &[&[u8]]) -> String {
     let mut decoder = TextDecoder::new().subset(subset).on_error(ErrorPolicy::Replace);
     let mut out = String::new();
     for chunk in chunks {
-        // Every iterator is dropped after one piece: the decoder must stand where the text given out ends.
+        // Every iterator is dropped after one piece: the decoder must be positioned after the returned text.
         let mut rest = *chunk;
         while !rest.is_empty() {
             let before = decoder.offset();
@@ -55,7 +55,7 @@ fn repaired(subset: Subset, chunks: &[&[u8]]) -> String {
     out
 }
 
-/// The naive oracle: decode without a subset, then look at every character.
+/// The naive oracle: decodes without a subset, then checks every character.
 fn oracle(subset: Subset, input: &[u8]) -> (String, Errors, String) {
     let (mut text, mut errors, mut repaired) = (String::new(), Vec::new(), String::new());
     let mut at = 0;
@@ -118,7 +118,7 @@ fn long_samples_agree_too() {
 }
 
 #[test]
-fn the_presets_hold_what_they_say() {
+fn the_presets_contain_the_documented_characters() {
     for code_point in 0..=0x11_0000_u32 {
         let character = char::from_u32(code_point);
         let plane_end = code_point & 0xFFFE == 0xFFFE && code_point <= 0x10_FFFF;
@@ -143,7 +143,7 @@ fn a_subset_of_subsets_is_their_intersection() {
 }
 
 #[test]
-fn the_bom_is_judged_by_its_own_policy_first() {
+fn the_bom_policy_applies_before_the_subset() {
     for (bom, expected) in [
         (BomPolicy::Strip, vec![]),
         (BomPolicy::Require, vec![]),
@@ -183,7 +183,7 @@ fn the_terminator_of_a_line_need_not_be_in_the_subset() {
     assert_eq!(codec.decode(&mut buffer).expect("inside").as_deref(), Some(""));
 
     let mut codec = Utf8LinesCodec::with_decoder(strict.on_error(ErrorPolicy::Replace));
-    // The terminator breaks the sequence off, and is judged no further.
+    // The terminator breaks off the sequence, and the subset does not apply to it.
     let mut buffer = BytesMut::from(&b"\xC3\xA9\n\xC3\n"[..]);
     assert_eq!(codec.decode(&mut buffer).expect("repaired").as_deref(), Some("\u{FFFD}"));
     assert_eq!(codec.decode(&mut buffer).expect("repaired").as_deref(), Some("\u{FFFD}"));

@@ -25,7 +25,7 @@ fn run(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>) {
 }
 
 #[test]
-fn each_policy_does_what_its_row_says() {
+fn each_policy_matches_its_row_of_the_table() {
     let input = b"a\xE2\x82b\x93\xFF";
     for (policy, expected) in [
         (ErrorPolicy::Strict, "ab"),
@@ -48,7 +48,7 @@ fn each_policy_does_what_its_row_says() {
 }
 
 #[test]
-fn windows_1252_is_the_table_of_the_whatwg() {
+fn windows_1252_matches_the_whatwg_table() {
     #[rustfmt::skip]
     const INDEX: [u32; 32] = [
         0x20AC, 0x81, 0x201A, 0x192, 0x201E, 0x2026, 0x2020, 0x2021, 0x2C6, 0x2030, 0x160, 0x2039, 0x152, 0x8D, 0x17D,
@@ -57,7 +57,7 @@ fn windows_1252_is_the_table_of_the_whatwg() {
     ];
     for byte in 0x80..=0xFF_u8 {
         let expected = if byte < 0xA0 { INDEX[usize::from(byte) - 0x80] } else { u32::from(byte) };
-        // Bytes that may start a sequence are broken off by the end.
+        // Bytes that may start a sequence are truncated by the end of the input.
         let (text, _) = run(TextDecoder::new().on_error(ErrorPolicy::Windows1252), &[&[byte]]);
         assert_eq!(text.chars().map(u32::from).collect::<Vec<_>>(), [expected], "{byte:02X}");
         let (text, _) = run(TextDecoder::new().on_error(ErrorPolicy::Latin1), &[&[byte]]);
@@ -66,7 +66,7 @@ fn windows_1252_is_the_table_of_the_whatwg() {
 }
 
 #[test]
-fn replacement_is_what_std_does() {
+fn replacement_matches_std() {
     let mut rng = Rng::new(9);
     for round in 0..2_000 {
         let input = rng.dirty_text(round % 200);
@@ -112,7 +112,7 @@ fn every_policy_is_the_same_for_every_partition_and_counts_by_kind() {
 }
 
 #[test]
-fn the_bom_follows_its_policy() {
+fn the_bom_policy_applies_to_the_bom() {
     let missing = |len| vec![Utf8Error::new(0, ErrorKind::MissingBom, len)];
     let unexpected = || vec![Utf8Error::new(0, ErrorKind::UnexpectedBom, 3)];
     let cases: [(BomPolicy, &[u8], &str, Vec<Utf8Error>); 14] = [
@@ -143,7 +143,7 @@ fn the_bom_follows_its_policy() {
 }
 
 #[test]
-fn an_early_drop_loses_nothing() {
+fn no_text_is_lost_when_the_iterator_is_dropped_early() {
     let input = b"\xEF\xBB\xBFab\xFFc\xE2\x82d";
     for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
         let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(bom);
@@ -163,7 +163,7 @@ fn an_early_drop_loses_nothing() {
 }
 
 #[test]
-fn the_bytes_of_an_error_can_be_had_even_from_a_seam() {
+fn the_bytes_of_an_error_are_returned_even_across_a_seam() {
     let mut decoder = TextDecoder::new();
     decoder.feed(b"a\xF0\x9F").for_each(drop);
     let mut pieces = decoder.feed(b"\x92!");
@@ -203,7 +203,7 @@ const BOMS: [BomPolicy; 4] = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Requ
 
 #[test]
 fn an_offset_that_wraps_to_0_is_not_the_start_of_the_stream() {
-    // The BOM would be the bytes 0, 1 and 2 if the offset alone were asked.
+    // If the offset alone decided, the bytes at the offsets 0, 1 and 2 would be a BOM.
     for before in ["x", "é", "€", "💩", "plain text"] {
         let input = [before.as_bytes(), b"\xEF\xBB\xBFa"].concat();
         let text = format!("{before}\u{FEFF}a");
@@ -234,7 +234,7 @@ fn an_offset_that_wraps_to_0_is_not_the_start_of_the_stream() {
 }
 
 #[test]
-fn a_decoder_at_an_offset_is_as_new() {
+fn a_decoder_at_an_offset_equals_a_new_one() {
     for bom in BOMS {
         let policies = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(bom).subset(Subset::ASCII);
         let mut used = policies;
@@ -251,13 +251,13 @@ fn a_decoder_at_an_offset_is_as_new() {
         assert_eq!(errors, [Utf8Error::new(0, ErrorKind::MissingBom, 0)]);
         decoder = decoder.at(0);
     }
-    // And only at the start.
+    // It is required at offset 0 only.
     assert_eq!(decoder.at(1).feed(b"a").next(), Some(TextPiece::Text("a")));
     assert_eq!(decoder.at(1).finish(), None);
 }
 
 #[test]
-fn a_stream_that_goes_on_after_an_empty_start_may_still_have_a_bom() {
+fn a_stream_that_resumes_after_an_empty_start_may_still_have_a_bom() {
     for (bom, missing) in [(BomPolicy::Strip, 0), (BomPolicy::Require, 1)] {
         let mut decoder = TextDecoder::new().bom(bom);
         let ends = [decoder.finish(), decoder.finish()];
@@ -309,7 +309,7 @@ fn no_repair_is_longer_or_shorter_than_the_policy_says() {
                 return;
             }
             let (input, output) = (input.len() as u64, text.len() as u64);
-            assert!(output <= policy.max_output_len(input).expect("not that many"), "{policy:?}");
+            assert!(output <= policy.max_output_len(input).expect("no overflow"), "{policy:?}");
             assert!(output >= policy.min_output_len(input), "{policy:?}");
             assert!(!policy.keeps_len() || input == output, "{policy:?}");
             longest = longest.max(output as f64 / input as f64);
@@ -322,7 +322,7 @@ fn no_repair_is_longer_or_shorter_than_the_policy_says() {
             check(sequence.repeat(16).as_bytes());
         }
         check(&b"\xF0\x90\x80".repeat(20));
-        // Some input is as long as that.
+        // Some input reaches the limit.
         assert_eq!(policy.max_output_len(64).map(|most| most as f64), Some(longest * 64.0), "{policy:?}");
         let least = policy.min_output_len(64) as f64;
         assert!(
@@ -330,6 +330,6 @@ fn no_repair_is_longer_or_shorter_than_the_policy_says() {
             "{policy:?} {shortest}"
         );
         let doubles = policy.max_output_len(u64::MAX).is_some();
-        assert_eq!(doubles, policy.max_output_len(1) == Some(1), "{policy:?}: an overflow is none");
+        assert_eq!(doubles, policy.max_output_len(1) == Some(1), "{policy:?}: `None` on overflow");
     }
 }

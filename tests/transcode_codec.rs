@@ -16,10 +16,10 @@ use utf8_codec::codec::{
 use utf8_codec::transcode::Encoding;
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy};
 
-type Told = (u64, ErrorKind, Vec<u8>);
+type Reported = (u64, ErrorKind, Vec<u8>);
 
-/// Reads a socket that gives these chunks: the text, and the errors between.
-async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Told>) {
+/// Reads a socket with these chunks. Returns the text and the errors.
+async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Reported>) {
     let mut socket = Builder::new();
     for chunk in chunks {
         socket.read(chunk);
@@ -43,7 +43,7 @@ async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Told>) {
 }
 
 #[tokio::test]
-async fn every_form_is_read_the_same_for_every_cut() {
+async fn every_encoding_is_read_the_same_for_every_cut() {
     for encoding in Encoding::ALL {
         let bytes: Vec<u8> =
             "aé💩".chars().filter_map(|it| encode(encoding, Open::default(), it.into())).flatten().collect();
@@ -67,8 +67,8 @@ async fn every_form_is_read_the_same_for_every_cut() {
 }
 
 #[tokio::test]
-async fn errors_come_in_order_with_their_bytes_and_end_nothing() {
-    // A low surrogate, and a byte too many at the end.
+async fn errors_are_returned_in_order_with_their_bytes_and_decoding_continues() {
+    // An unpaired low surrogate, and an odd byte at the end.
     let bytes = b"\0a\xDC\0\0b\xD8\0\0c\0";
     let expected = vec![
         (2, ErrorKind::UnpairedSurrogate, b"\xDC\0".to_vec()),
@@ -85,7 +85,7 @@ async fn errors_come_in_order_with_their_bytes_and_end_nothing() {
 }
 
 #[tokio::test]
-async fn a_bom_decides_the_form_and_follows_its_policy() {
+async fn a_bom_selects_the_encoding_and_the_bom_policy_applies() {
     for (bytes, text) in
         [(&b"\xFF\xFEa\0"[..], "a"), (b"\xFE\xFF\0a", "a"), (b"\xEF\xBB\xBFa", "a"), (b"a", "a")]
     {
@@ -99,7 +99,7 @@ async fn a_bom_decides_the_form_and_follows_its_policy() {
 }
 
 #[test]
-fn what_is_unfinished_stays_in_the_buffer() {
+fn unfinished_sequences_stay_in_the_buffer() {
     every_partition(b"\xED\xA0\xBD\xED\xB2\xA9", |chunks| {
         let mut codec = TranscodeCodec::new(Encoding::Cesu8);
         let (mut buffer, mut fed) = (BytesMut::new(), Vec::new());
@@ -118,7 +118,7 @@ fn what_is_unfinished_stays_in_the_buffer() {
 }
 
 #[test]
-fn text_is_written_in_the_form_or_not_at_all() {
+fn text_is_written_in_the_encoding_or_not_at_all() {
     for encoding in Encoding::ALL {
         let (mut codec, mut dst) = (TranscodeCodec::new(encoding), BytesMut::from(&b"before"[..]));
         codec.encode("aé", &mut dst).expect("Latin-1");
@@ -169,14 +169,14 @@ async fn it_works_under_utf8_reader() {
         under(bytes, cut).read_to_string(&mut text).await.expect("UTF-16");
         assert_eq!(text, "a💩\nb");
     }
-    // An error of the codec is one of the reader, after the text before it.
+    // The reader returns the error of the codec after the text before it.
     let bytes = b"\0a\0\n\xDC\0";
     for cut in 1..bytes.len() {
         let mut lines = under(bytes, cut).lines();
         assert_eq!(lines.next_line().await.expect("a line").as_deref(), Some("a"));
         let error = lines.next_line().await.expect_err("an unpaired surrogate");
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-        let error: CodecError = error.downcast().expect("what the codec said");
+        let error: CodecError = error.downcast().expect("the error of the codec");
         let error = error.utf8_error().expect("a text error");
         assert_eq!((error.offset, error.kind, error.len), (4, ErrorKind::UnpairedSurrogate, 2));
         assert_eq!(error.to_string(), "ill-formed UTF-16BE at byte 4 (UnpairedSurrogate, 2 bytes)");
@@ -244,7 +244,7 @@ fn lines_of_every_encoding_are_those_of_utf_8() {
 }
 
 #[test]
-fn one_bad_character_costs_one_line_in_every_partition() {
+fn one_ill_formed_sequence_rejects_one_line_for_every_partition() {
     let bytes = b"\0a\0\n\0b\xDC\0\0\n\xD8\0\0\r\0\n\0t\0o\0o\0 \0l\0o\0n\0g\0\n\0c\0\n\0d\0";
     let expected = [
         Ok("a".to_owned()),
@@ -264,7 +264,7 @@ fn one_bad_character_costs_one_line_in_every_partition() {
 }
 
 #[test]
-fn a_bom_names_the_encoding_of_the_lines() {
+fn a_bom_selects_the_encoding_of_the_lines() {
     for encoding in
         [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be]
     {

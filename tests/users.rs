@@ -1,5 +1,5 @@
-//! Ten situations that failed for real users, each shown to fail where the usual tool makes it fail, and to come out
-//! right here. The threads are on GitHub.
+//! Ten problems that users reported on GitHub. Each test reproduces the failure with the usual tool and shows that this
+//! crate handles the case.
 #![allow(missing_docs)]
 
 mod support;
@@ -24,7 +24,7 @@ use utf8_codec::validator::Utf8Validator;
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 /// jeremychone/rust-genai#104 and #181, 0xPlaygrounds/rig#809, librefang#3448, nuphus#41 and others: a model's answer
-/// comes in chunks of 8 KiB, one of which ends inside a character.
+/// arrives in chunks of 8 KiB, one of which ends inside a character.
 #[tokio::test]
 async fn row_1_a_chunk_of_a_model_stream_ends_inside_a_character() {
     let answer = format!("{}\u{201C}quoted\u{201D}", "x".repeat(8191));
@@ -39,10 +39,10 @@ async fn row_1_a_chunk_of_a_model_stream_ends_inside_a_character() {
     assert_eq!(response.utf8().try_collect::<Vec<_>>().await.unwrap().concat(), answer);
 }
 
-/// tokio-rs/tokio#3976: after an `Err` of its codec `FramedRead` gives `None`, and the loop ends with good lines in
-/// the buffer.
+/// tokio-rs/tokio#3976: after an `Err` of its codec `FramedRead` yields `None`, and the loop ends with well-formed
+/// lines in the buffer.
 #[tokio::test]
-async fn row_4_a_bad_line_ends_the_loop_though_good_lines_are_buffered() {
+async fn row_4_an_ill_formed_line_ends_the_loop_though_more_lines_are_buffered() {
     let socket = &b"good 1\nb\xFFd\ngood 2\n"[..];
 
     let mut lines = FramedRead::new(socket, LinesCodec::new());
@@ -77,10 +77,10 @@ fn row_5_the_codec_is_used_again_after_an_error_at_the_end() {
     buffer.extend_from_slice(b"next\nb\xFF\n");
     assert_eq!(codec.decode(&mut buffer).unwrap().unwrap(), "next");
     let error = codec.decode(&mut buffer).unwrap_err().utf8_error().unwrap();
-    assert_eq!(error.offset, 16, "offsets go on counting");
+    assert_eq!(error.offset, 16, "offsets continue");
 }
 
-/// tokio-rs/tokio#4978: "bytes remaining on stream" says nothing of a stream that ended inside a character.
+/// tokio-rs/tokio#4978: the error "bytes remaining on stream" does not show that the stream ended inside a character.
 #[tokio::test]
 async fn row_6_a_stream_ends_inside_a_character() {
     struct Default;
@@ -101,13 +101,13 @@ async fn row_6_a_stream_ends_inside_a_character() {
     let error = text.next().await.unwrap().unwrap_err();
     assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 3 (Truncated, 1 byte)");
     for _ in 0..3 {
-        assert!(text.next().await.is_none(), "told once");
+        assert!(text.next().await.is_none(), "reported once");
     }
 }
 
-/// tokio-rs/tokio#8400: an I/O error inside a character made `Lines` panic, or give a line that was never there.
+/// tokio-rs/tokio#8400: an I/O error inside a character made `Lines` panic or return a line that was not in the input.
 #[tokio::test]
-async fn row_8_a_read_fails_inside_a_character_and_is_tried_again() {
+async fn row_8_a_read_fails_inside_a_character_and_is_retried() {
     let line = "gr\u{FC}n\n".as_bytes();
     for cut in 0..=line.len() {
         let inner = HostileReader::new([
@@ -131,8 +131,8 @@ async fn row_8_a_read_fails_inside_a_character_and_is_tried_again() {
     }
 }
 
-/// mcpls#451, rust-code-agent-sdks#350, comprehensive-rust#713: a read in `select!` or `timeout` is dropped, and what
-/// it had read is gone.
+/// mcpls#451, rust-code-agent-sdks#350, comprehensive-rust#713: a read in `select!` or `timeout` is dropped, and the
+/// bytes that it had read are lost.
 #[tokio::test]
 async fn row_9_a_read_is_dropped_by_a_timeout_inside_a_character() {
     let message = "\u{1F980} \u{20AC}\n";
@@ -156,15 +156,15 @@ async fn row_9_a_read_is_dropped_by_a_timeout_inside_a_character() {
     sender.await.unwrap();
 }
 
-/// joshrotenberg/tower-mcp#1271, modelcontextprotocol/rust-sdk#833, python-sdk#2302, sysprog21/zhtw-mcp#7: one byte
-/// ends a JSON-RPC session, or is repaired so that nobody learns of it.
+/// joshrotenberg/tower-mcp#1271, modelcontextprotocol/rust-sdk#833, python-sdk#2302, sysprog21/zhtw-mcp#7: one
+/// ill-formed byte ends a JSON-RPC session, or is repaired without a report.
 #[tokio::test]
-async fn row_11_one_bad_byte_in_a_json_rpc_session() {
+async fn row_11_one_ill_formed_byte_in_a_json_rpc_session() {
     let session = &b"{\"id\":1}\n{\"id\":2,\"x\":\"\xC3\x28\"}\n{\"id\":3}\n"[..];
 
     let mut lines = BufReader::new(session).lines();
     assert!(lines.next_line().await.is_ok());
-    assert!(lines.next_line().await.is_err(), "and `next_line()?` has ended the session");
+    assert!(lines.next_line().await.is_err(), "`next_line()?` ends the session");
 
     let mut requests = FramedRead::new(session, ErrorsAsItems::new(Utf8LinesCodec::new()));
     let mut replies = Vec::new();
@@ -177,14 +177,14 @@ async fn row_11_one_bad_byte_in_a_json_rpc_session() {
     assert_eq!(
         replies,
         ["1", "-32700 ill-formed UTF-8 at byte 22 (MissingContinuation, 1 byte)", "3"],
-        "a parse error for the bad request, and the session goes on"
+        "a parse error for the ill-formed request, and the session continues"
     );
 }
 
-/// dsh-tauri-desk#197, rtk-ai/rtk#2049: a text error ends the reading of a child's output; the pipe closes, the child
-/// dies of EPIPE, the rest is lost.
+/// dsh-tauri-desk#197, rtk-ai/rtk#2049: a UTF-8 error ends the reading of a child's output. The pipe closes, the child
+/// fails with EPIPE, and the rest of the output is lost.
 #[tokio::test]
-async fn row_13_a_child_process_prints_something_that_is_no_text() {
+async fn row_13_a_child_process_prints_ill_formed_text() {
     const SCRIPT: &str = r"printf 'start\n\377\376\nprogress 10%%\rprogress 100%%\rdone\n'";
     let child = tokio::process::Command::new("sh").args(["-c", SCRIPT]).stdout(Stdio::piped()).spawn();
     let Ok(mut child) = child else {
@@ -199,8 +199,8 @@ async fn row_13_a_child_process_prints_something_that_is_no_text() {
     assert!(child.wait().await.unwrap().success(), "the child wrote everything");
 }
 
-/// denoland/fastwebsockets#122 and #123: partial frames were judged each on its own; and since the fix a message whose
-/// final fragment ends inside a character is accepted without its last bytes.
+/// denoland/fastwebsockets#122 and #123: fragments were validated one by one. Since the fix, a message whose final
+/// fragment ends inside a character is accepted without its last bytes.
 #[test]
 fn row_22_a_fragmented_message_ends_inside_a_character() {
     /// Frames of two bytes; the message ends with the buffer.
@@ -231,22 +231,23 @@ fn row_22_a_fragmented_message_ends_inside_a_character() {
     assert_eq!(
         message("a\u{20AC}\u{1F980}".as_bytes()).unwrap(),
         "a\u{20AC}\u{1F980}",
-        "good frames are not refused"
+        "well-formed frames are accepted"
     );
     let error = message(b"abc\xE2\x82").unwrap_err().utf8_error().unwrap();
     assert_eq!(error, Utf8Error::new(3, ErrorKind::Truncated, 2));
 
-    // The same for a host that has its own frames.
+    // The same for a host that reads frames itself.
     let mut text = Utf8Validator::new();
     text.feed(b"ab").unwrap();
     text.feed(b"c\xE2\x82").unwrap();
     assert_eq!(text.end_of_message().unwrap_err(), error);
 }
 
-/// psf/requests#3980, encode/httpx#2423, httpx-sse#34, tokio-rs/tokio#2657 and #791: CRLF cut in two makes a line of
-/// nothing, Unicode separators end lines, bare CR does not, and a newline inside an encoded line makes two.
+/// psf/requests#3980, encode/httpx#2423, httpx-sse#34, tokio-rs/tokio#2657 and #791: a CRLF split across chunks makes
+/// an empty line, Unicode separators end lines, a bare CR does not, and a line encoded with a newline inside becomes
+/// two lines.
 #[test]
-fn row_27_the_edges_of_lines() {
+fn row_27_line_terminators() {
     let bytes = "one\r\ntwo\u{2028}still two\u{85}\rthree\n\nfive".as_bytes();
     let expected = ["one", "two\u{2028}still two\u{85}", "three", "", "five"];
     for size in 1..=bytes.len() {
@@ -265,5 +266,5 @@ fn row_27_the_edges_of_lines() {
 
     let mut text = String::new();
     block_on(Utf8Reader::new(bytes).read_to_string(&mut text)).unwrap();
-    assert_eq!(text.as_bytes(), bytes, "and as text nothing is changed");
+    assert_eq!(text.as_bytes(), bytes, "as plain text nothing is changed");
 }

@@ -31,15 +31,15 @@ use crate::text::Counters;
 /// # tokio_test::block_on(async {
 /// let socket = &b"one\ntwo\r\nth\xFFree\nfour\nfive"[..];
 /// let mut batches = FramedRead::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new().into_batches()));
-/// let (mut good, mut bad) = (Vec::new(), 0);
+/// let (mut texts, mut errors) = (Vec::new(), 0);
 /// while let Some(batch) = batches.next().await {
 ///     match batch? {
-///         Ok(lines) => good.extend(lines.iter().map(String::from)),
-///         Err(_) => bad += 1,
+///         Ok(lines) => texts.extend(lines.iter().map(String::from)),
+///         Err(_) => errors += 1,
 ///     }
 /// }
-/// assert_eq!(good, ["one", "two", "four", "five"]);
-/// assert_eq!(bad, 1);
+/// assert_eq!(texts, ["one", "two", "four", "five"]);
+/// assert_eq!(errors, 1);
 /// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// # }).unwrap();
 /// ```

@@ -88,23 +88,23 @@ impl Utf8Codec {
     }
 
     /// Decodes `src` into a copy, under the policies. Stops before an error if there is text before it.
-    fn judge(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
+    fn decode_with_policies(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         let start = self.text.valid_up_to();
         self.text.seek(start);
         let before = self.text;
         let mut out = String::new();
-        let mut refused = self.text.decode_into(src, &mut out).err();
-        if let Some(error) = refused
+        let mut ill_formed = self.text.decode_into(src, &mut out).err();
+        if let Some(error) = ill_formed
             && !out.is_empty()
         {
             // The next call returns the error and counts it. No other error was counted: after the start of the stream
             // a policy repairs every error or none.
             self.text = before;
             self.text.seek(error.offset);
-            refused = None;
+            ill_formed = None;
         }
         let mut taken = src.split_to(self.text.valid_up_to().wrapping_sub(start) as usize);
-        match refused {
+        match ill_formed {
             Some(error) => {
                 // A BOM before the sequence that the policy has removed is not part of `rejected`.
                 let before = taken.len().saturating_sub(usize::from(error.len));
@@ -130,7 +130,7 @@ impl Decoder for Utf8Codec {
                 #[allow(unsafe_code)]
                 Ok(Some(unsafe { text_of(text) }))
             }
-            None => self.judge(src),
+            None => self.decode_with_policies(src),
         }
     }
 

@@ -20,15 +20,15 @@ use super::error::Recoverable;
 /// # tokio_test::block_on(async {
 /// let socket = &b"one\ntw\xFF\nthree\n"[..];
 /// let mut lines = FramedRead::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new()));
-/// let (mut good, mut bad) = (Vec::new(), Vec::new());
+/// let (mut texts, mut offsets) = (Vec::new(), Vec::new());
 /// while let Some(line) = lines.next().await {
 ///     match line? {
-///         Ok(line) => good.push(line),
-///         Err(error) => bad.push(error.utf8_error().map(|error| error.offset)),
+///         Ok(line) => texts.push(line),
+///         Err(error) => offsets.push(error.utf8_error().map(|error| error.offset)),
 ///     }
 /// }
-/// assert_eq!(good, ["one", "three"]);
-/// assert_eq!(bad, [Some(6)]);
+/// assert_eq!(texts, ["one", "three"]);
+/// assert_eq!(offsets, [Some(6)]);
 /// # Ok::<(), utf8_codec::codec::CodecError>(())
 /// # }).unwrap();
 /// ```

@@ -141,8 +141,8 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
 /// A codec for one text over many frames of a byte codec. It is made by [`Utf8FramesCodec::over_fragments`].
 ///
 /// A frame may end inside a character; the character is then returned with the next frame. The last frame of a message
-/// must not. So the byte codec has to mark the last frame of each message: its item is a [`Fragment`] of `Bytes` or
-/// `BytesMut`. The item of this codec is a [`Fragment`] of `ByteString`, one for each frame.
+/// must end between characters. So the byte codec has to mark the last frame of each message: its item is a
+/// [`Fragment`] of `Bytes` or `BytesMut`. The item of this codec is a [`Fragment`] of `ByteString`, one for each frame.
 ///
 /// The text of a frame is a slice of the frame, unless a character started in the frame before or something was
 /// repaired. It may be empty.
@@ -311,7 +311,8 @@ impl<C: Encoder<Fragment<Bytes>>, T: Into<ByteString>> Encoder<Fragment<T>> for 
 
 /// An error of a codec for text in frames, over a byte codec that fails with `E`.
 ///
-/// Neither `Display` nor `Debug` shows payload bytes; `rejected` holds them. Those of the inner error are up to `E`.
+/// Neither `Display` nor `Debug` shows payload bytes; `rejected` holds them. The output for an inner error is that of
+/// `E`.
 #[non_exhaustive]
 pub enum FrameError<E> {
     /// The frame is ill-formed.

@@ -19,10 +19,10 @@ use crate::transcode::{Encoding, Status, Switches, Transcoder};
 ///
 /// # Errors
 ///
-/// Decoding returns [`CodecError::IllFormed`] for each error that the policy does not repair, after the well-formed text
-/// before it. Offsets count the bytes of the stream, and `Display` names the encoding. Encoding returns it for a text
-/// with a character that the encoding does not have ([`Unmappable`](crate::ErrorKind::Unmappable)). Then nothing of the
-/// text is written, and the offset counts the bytes of the text.
+/// Decoding returns [`CodecError::IllFormed`] for each error that the policy does not repair, after the well-formed
+/// text before it. Offsets count the bytes of the stream, and `Display` names the encoding. Encoding returns the same
+/// error for a text with a character that the encoding does not have ([`Unmappable`](crate::ErrorKind::Unmappable)).
+/// Nothing is then written, and the offset counts the bytes of the text.
 ///
 /// ```
 /// # use futures::{SinkExt, StreamExt};

@@ -2,7 +2,7 @@
 
 use crate::error::ErrorKind;
 
-/// How many errors a decoder has met, by kind, repaired ones included.
+/// The number of errors in the input of a decoder, by kind, including repaired ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     by_kind: [u64; ErrorKind::ALL.len()],

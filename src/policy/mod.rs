@@ -1,7 +1,7 @@
-//! What is done about ill-formed sequences and about the BOM.
+//! Policies for ill-formed sequences and for the BOM.
 //!
-//! [`Policies`] is the one place where both are applied: [`TextDecoder`](crate::TextDecoder) and
-//! [`Transcoder`](crate::transcode::Transcoder) each have one.
+//! [`Policies`] applies both: [`TextDecoder`](crate::TextDecoder) and [`Transcoder`](crate::transcode::Transcoder) each
+//! have one.
 
 mod bom;
 mod counters;

@@ -3,14 +3,14 @@
 use super::short_str::ShortStr;
 use crate::encoding::windows_1252;
 
-/// What becomes of an ill-formed sequence (a maximal subpart, Unicode D93b).
+/// What happens to an ill-formed sequence (a maximal subpart, Unicode D93b).
 ///
 /// | policy | `61 E2 82 62` becomes | length | reversible |
 /// |---|---|---|---|
 /// | `Strict` | an error | - | - |
 /// | `Replace` | `a\u{FFFD}b` | changes | no |
 /// | `Substitute(?)` | `a??b` | stays | no |
-/// | `Escape` | `a\xe2\x82b` | changes | unless the text holds `\x` of its own |
+/// | `Escape` | `a\xe2\x82b` | changes | unless the text itself contains `\x` |
 /// | `Latin1` | `aâ\u{82}b` | changes | no |
 /// | `Windows1252` | `aâ‚b` | changes | no |
 /// | `Skip` | `ab` | changes | no |
@@ -25,24 +25,24 @@ pub enum ErrorPolicy {
     Replace,
     /// Another character for each maximal subpart.
     ReplaceWith(char),
-    /// One ASCII character for each byte, so that lengths (`Content-Length`, frame headers) stay true.
+    /// One ASCII character for each byte, so that lengths (`Content-Length`, frame headers) stay correct.
     Substitute(Ascii),
-    /// `\xNN`, two lower-case hexadecimal digits for each byte, as Python's `backslashreplace`. A `\x` that stands
-    /// in good text is not escaped.
+    /// `\xNN`, two lower-case hexadecimal digits for each byte, as Python's `backslashreplace`. A `\x` in well-formed
+    /// text is not escaped.
     Escape,
-    /// Each byte is the character of that number in ISO 8859-1.
+    /// Each byte becomes the ISO 8859-1 character of that number.
     Latin1,
-    /// Each byte is its character in windows-1252, by the table of the WHATWG Encoding Standard, in which the five
+    /// Each byte becomes its windows-1252 character, by the table of the WHATWG Encoding Standard. There the 5
     /// unassigned bytes are C1 controls.
     Windows1252,
-    /// It is left out. **Dangerous**: text that a filter saw as two pieces becomes one after it (UTR #36 §3.5: `<scr` `FF`
-    /// `ipt>`). Use it only where nothing judged the text before.
+    /// It is removed. **Dangerous**: what was separate text for an earlier filter is joined (UTR #36 §3.5: `<scr` `FF`
+    /// `ipt>`). Use it only if nothing has filtered the input before.
     Skip,
 }
 
 impl ErrorPolicy {
-    /// The most bytes of UTF-8 that `input_len` bytes of input can become, those that are pending in a decoder included;
-    /// `None` if they are more than a `u64` holds.
+    /// The most bytes of UTF-8 that `input_len` bytes of input can become, including those pending in a decoder. `None`
+    /// if the number does not fit into a `u64`.
     ///
     /// ```
     /// use utf8_codec::ErrorPolicy;
@@ -55,18 +55,18 @@ impl ErrorPolicy {
         let per_byte = match self {
             Self::Strict | Self::Substitute(_) | Self::Skip => 1,
             Self::Latin1 => 2,
-            // U+20AC and others have three bytes.
+            // U+20AC and others have 3 bytes.
             Self::Windows1252 => 3,
             Self::Escape => 4,
             Self::Replace => char::REPLACEMENT_CHARACTER.len_utf8() as u64,
-            // The shortest subpart is one byte.
+            // The shortest subpart has 1 byte.
             Self::ReplaceWith(character) => character.len_utf8() as u64,
         };
         input_len.checked_mul(per_byte)
     }
 
-    /// The fewest bytes of UTF-8 that `input_len` bytes of input can become, if none of them is reported as an error or is
-    /// a BOM that is left out.
+    /// The fewest bytes of UTF-8 that `input_len` bytes of input can become, if none of them is reported as an error or
+    /// is a BOM that is removed.
     ///
     /// ```
     /// use utf8_codec::{Ascii, ErrorPolicy};
@@ -85,7 +85,7 @@ impl ErrorPolicy {
         }
     }
 
-    /// Whether there are as many bytes after every repair as before it.
+    /// Whether every repair has as many bytes as the sequence that it replaces.
     pub const fn keeps_len(self) -> bool {
         matches!(self, Self::Strict | Self::Substitute(_))
     }
@@ -100,7 +100,7 @@ impl ErrorPolicy {
         }
     }
 
-    /// What takes the place of these bytes; `None` under [`ErrorPolicy::Strict`].
+    /// The text that replaces these bytes. `None` under [`ErrorPolicy::Strict`].
     #[inline]
     pub(crate) fn repair(self, bytes: &[u8]) -> Option<ShortStr> {
         match self {
@@ -112,7 +112,7 @@ impl ErrorPolicy {
         }
     }
 
-    /// Some text for each byte.
+    /// The repair under the policies that work byte by byte.
     fn byte_by_byte(self, bytes: &[u8]) -> ShortStr {
         let mut text = ShortStr::EMPTY;
         match self {
@@ -136,7 +136,7 @@ impl ErrorPolicy {
 pub struct Ascii(u8);
 
 impl Ascii {
-    /// `?`, the usual substitute for a byte that cannot be shown.
+    /// `?`, the usual substitute for a byte that cannot be displayed.
     pub const QUESTION_MARK: Self = Self(b'?');
 
     /// NUL, which ends a string in C.

@@ -1,4 +1,4 @@
-//! The policies of a decoder, as they are applied.
+//! The policies of a decoder and their state.
 
 use super::bom::BomPolicy;
 use super::counters::Counters;
@@ -7,7 +7,7 @@ use super::short_str::ShortStr;
 use crate::error::{ErrorKind, Utf8Error};
 use crate::subset::Subset;
 
-/// The policies of a decoder, whether its BOM policy was applied, and the errors that it has met.
+/// The policies of a decoder, whether the BOM policy was applied, and the error counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Policies {
     pub(crate) on_error: ErrorPolicy,
@@ -17,26 +17,26 @@ pub(crate) struct Policies {
     start: Start,
 }
 
-/// Whether the start of the stream is still to come. An offset of 0 does not say so: offsets wrap at 2^64.
+/// Whether the start of the stream is still to come. An offset of 0 does not show this, because offsets wrap at 2^64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Start {
     #[default]
     Ahead,
-    /// Ahead, but a stream that ended empty was reported as one without a BOM.
+    /// Ahead, but the stream has ended once while empty, and the missing BOM was reported.
     Missed,
     Passed,
 }
 
-/// What the BOM policy says about the first character of a stream.
+/// The result of the BOM policy for the first character of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum First {
     /// It is text.
     Text,
-    /// It is the BOM, and left out.
+    /// It is the BOM, and it is removed.
     Strip,
     /// It is the BOM, which is an error.
     UnexpectedBom,
-    /// It is not the BOM, which is an error before it.
+    /// It is not the BOM, and a BOM is required. The error comes before the character.
     MissingBom,
 }
 
@@ -51,7 +51,7 @@ impl Policies {
         }
     }
 
-    /// The same policies for another stream, or for one from its middle on, where no BOM is looked for.
+    /// The same policies for another stream. If that stream is not decoded from its start, no BOM is looked for.
     pub(crate) const fn restarted(self, at_start: bool) -> Self {
         let start = if at_start { Start::Ahead } else { Start::Passed };
         Self { counters: Counters::ZERO, start, ..self }
@@ -67,7 +67,7 @@ impl Policies {
         !matches!(self.start, Start::Passed)
     }
 
-    /// Goes past the start without a look at it.
+    /// Marks the start as passed without applying the BOM policy.
     #[inline]
     pub(crate) const fn pass_start(&mut self) {
         self.start = Start::Passed;
@@ -86,8 +86,8 @@ impl Policies {
         }
     }
 
-    /// Applies the error policy to a sequence: the text that replaces its bytes, or the error if there is none. A
-    /// stream that starts with an ill-formed sequence lacks a BOM that is required.
+    /// Applies the error policy to a sequence: the text that replaces its bytes, or the error if there is none. If a
+    /// BOM is required and the stream starts with an ill-formed sequence, the error is the missing BOM.
     #[inline]
     pub(crate) fn repair(&mut self, error: Utf8Error, bytes: &[u8]) -> Result<ShortStr, Utf8Error> {
         if self.is_at_start() && matches!(self.first(false), First::MissingBom) {
@@ -103,8 +103,8 @@ impl Policies {
         error
     }
 
-    /// Whether a stream that ends empty lacks a BOM that is required. Once: a stream that goes on after that may still
-    /// start with one.
+    /// Whether a stream that ends empty lacks a required BOM. Returns `true` only once. If the stream resumes after
+    /// that, it may still start with a BOM.
     pub(crate) fn misses_bom(&mut self) -> bool {
         let misses = self.start == Start::Ahead && self.bom == BomPolicy::Require;
         if misses {
@@ -113,7 +113,7 @@ impl Policies {
         misses
     }
 
-    /// Counts an error, and reports it to whoever traces the program.
+    /// Counts an error and emits a `tracing` event.
     #[inline]
     pub(crate) fn count(&mut self, error: Utf8Error) {
         debug!(

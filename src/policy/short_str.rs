@@ -1,9 +1,9 @@
-//! Text without an allocation.
+//! Short text that is stored inline.
 
 use core::fmt;
 use core::ops::Deref;
 
-/// A few characters that are not borrowed from anywhere: at most 32 bytes.
+/// An owned text of at most 32 bytes, stored inline.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ShortStr {
     bytes: [u8; 32],
@@ -13,24 +13,25 @@ pub struct ShortStr {
 impl ShortStr {
     pub(crate) const EMPTY: Self = Self { bytes: [0; 32], len: 0 };
 
-    /// The characters, and after them bytes without a meaning: a copy of fixed length is the fastest.
+    /// The text, followed by unused bytes, for copies of fixed length, which are the fastest.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) const fn bytes(&self) -> &[u8; 32] {
         &self.bytes
     }
 
-    /// Appends a character. There is room: 8 bytes, the longest sequence of any encoding, are 32 when each is escaped.
+    /// Appends a character. There is always room: the longest sequence of any encoding has 8 bytes, and its escape has
+    /// 32.
     pub(super) fn push(&mut self, character: char) {
         let start = usize::from(self.len);
         self.len += character.encode_utf8(&mut self.bytes[start..]).len() as u8;
     }
 
-    /// The characters.
+    /// The text.
     #[inline]
     pub fn as_str(&self) -> &str {
         let bytes = &self.bytes[..usize::from(self.len)];
-        // SAFETY: `push`, the only place that changes the bytes, writes whole characters.
+        // SAFETY: only `push` changes the bytes, and it writes whole characters.
         #[allow(unsafe_code)]
         unsafe {
             core::str::from_utf8_unchecked(bytes)

@@ -1,8 +1,8 @@
-//! Text that is appended to a `String`: the fast way through input that is dense with errors.
+//! Appends text to a `String`. It is fast for input with many errors.
 //!
-//! [`TextDecoder::feed`] returns two pieces for each error, the text before it and what replaces it, and calls a kernel for
-//! each text. Where errors are a few bytes apart, the calls cost more than the bytes. So after an error the bytes are
-//! taken one sequence at a time, until there was no error for a while.
+//! [`TextDecoder::feed`] returns two pieces for each error, the text before it and its repair, and calls a kernel for
+//! each text. If errors are a few bytes apart, the calls cost more than the bytes. So after an error the bytes are
+//! decoded one sequence at a time, until there was no error for a while.
 //!
 //! The text goes to a [`Sink`]: a `String`, or the edits of a filter.
 
@@ -15,15 +15,16 @@ use crate::encoding::{Sequence, UTF_8};
 use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{Policies, ShortStr};
 
-/// Where the text of a chunk goes, in the order of the stream.
+/// Receives the text of a chunk, in the order of the stream.
 pub(crate) trait Sink {
     /// Text that is part of the chunk.
     fn borrowed(&mut self, text: &str);
 
-    /// Text that is not part of the chunk: a character that straddled chunks, repairs, and short text between them.
+    /// Text that is not part of the chunk: a character whose bytes came in different chunks, repairs, and short text
+    /// between them.
     fn made(&mut self, text: &str);
 
-    /// An error, before the text that holds its repair.
+    /// An error. It is followed by the text that holds its repair.
     fn error(&mut self, error: Utf8Error);
 }
 
@@ -40,13 +41,13 @@ impl Sink for String {
 }
 
 impl TextDecoder {
-    /// Takes the next chunk and appends its text: [`feed`](Self::feed) for callers who want a `String`. The text, the
-    /// errors and the counters are the same.
+    /// Decodes the next chunk and appends its text: [`feed`](Self::feed) for callers that need a `String`. The text,
+    /// the errors and the counters are the same.
     ///
     /// # Errors
     ///
-    /// The first error that the policy does not repair. What comes before it has been appended. The decoder is positioned
-    /// after the error, the bytes after it are not taken, and the next call goes on there:
+    /// The first error that the policy does not repair. The text before it has been appended. The decoder is positioned
+    /// after the error and the bytes after it are not decoded. To continue, pass them to the next call:
     /// `&chunk[(decoder.offset() - offset_before) as usize..]`.
     ///
     /// ```
@@ -93,7 +94,7 @@ impl TextDecoder {
     }
 }
 
-/// Gives one piece to the sink.
+/// Passes one piece to the sink.
 pub(crate) fn put(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf8Error> {
     match piece {
         TextPiece::Text(text) => sink.borrowed(text),
@@ -110,30 +111,30 @@ pub(crate) fn put(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf8
     Ok(())
 }
 
-/// How long sequences are taken one at a time after an error: as long as a kernel would be slower.
+/// How long sequences are decoded one at a time after an error: while a kernel would be slower.
 #[derive(Clone, Copy)]
 struct Patience {
     /// Steps without an error.
     steps: usize,
-    /// The steps that a character counts for which is not ASCII. Through such text a kernel is many times faster.
+    /// The number of steps that one non-ASCII character counts for. On such text a kernel is many times faster.
     non_ascii: usize,
 }
 
 impl Patience {
-    /// Where the text before the error was long: while it is ASCII.
+    /// After long text: only while the bytes are ASCII.
     const AFTER_LONG_TEXT: Self = Self { steps: 12, non_ascii: 12 };
-    /// Where the text before the error was hardly worth the call of a kernel.
+    /// After text so short that the call of a kernel hardly pays off.
     const AFTER_SHORT_TEXT: Self = Self { steps: 32, non_ascii: 1 };
     /// The most bytes of short text.
     const SHORT_TEXT: usize = 24;
 }
 
-/// Bytes that are tried for ASCII in a step.
+/// Bytes that one step checks for ASCII.
 const STEP: usize = 16;
-/// Bytes that are tried for ASCII after a step that was ASCII.
+/// Bytes that are checked for ASCII after a step that was all ASCII.
 const STRETCH: usize = 32;
 
-/// Takes what follows an error: by turns one sequence at a time and with a kernel.
+/// Decodes the bytes after an error, alternately one sequence at a time and with a kernel.
 #[inline(never)]
 fn after_error(
     policies: &mut Policies,
@@ -141,7 +142,7 @@ fn after_error(
     sink: &mut impl Sink,
 ) -> Result<(), Utf8Error> {
     let mut buffer = [0; BUFFER];
-    // Made once: it is what most errors become.
+    // Made once, because most errors are replaced by it.
     let replacement = policies.on_error.replacement().map(ShortStr::from);
     let mut patience = Patience::AFTER_LONG_TEXT;
     loop {
@@ -174,9 +175,9 @@ fn after_error(
     }
 }
 
-/// Takes one sequence after the other from a chunk that starts between characters at `offset`, until there was no error
-/// for a while or the end of the chunk is near. Returns the bytes taken, and the error that the policy does not repair if
-/// there is one.
+/// Decodes a chunk, which starts between characters at `offset`, one sequence at a time, until there was no error for a
+/// while or the end of the chunk is near. Returns the number of bytes decoded, and the error that the policy does not
+/// repair, if any.
 #[inline(always)]
 fn one_by_one(
     policies: &mut Policies,
@@ -196,13 +197,14 @@ fn one_by_one(
         }
         clean_steps += 1;
         let mut ascii = 0;
-        // Branches, though they can be mispredicted: without them each step would wait for the one before.
+        // Branches are faster here although they can be mispredicted: without them each step depends on the step
+        // before.
         if window[0].is_ascii() {
             let not_ascii = u128::from_le_bytes(*window) & HIGH_BITS;
             if not_ascii == 0 {
                 push(buffer, &mut len, window, STEP);
                 taken += STEP;
-                // Only here, where ASCII is likely: anywhere else one more branch costs more than it saves.
+                // Only here, where more ASCII is likely. Elsewhere one more branch costs more than it saves.
                 if let Some(stretch) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STRETCH>())
                     && stretch.is_ascii()
                 {
@@ -250,24 +252,26 @@ fn first_sequence(bytes: &[u8; 4]) -> (usize, Option<ErrorKind>) {
     match UTF_8.sequence(bytes) {
         Sequence::Whole { len, .. } => (len, None),
         Sequence::IllFormed { kind, len } => (len, Some(kind)),
-        // Not reached: no sequence is longer.
+        // Not reached: no sequence has more than 4 bytes.
         Sequence::Unfinished => (bytes.len(), None),
     }
 }
 
-/// Bytes of text that are collected before they are appended, so that a few bytes cost a few moves.
+/// Size of the buffer in which short texts are collected before they are appended, so that a short text costs only a
+/// few moves.
 const BUFFER: usize = 512;
 
 const HIGH_BITS: u128 = u128::from_ne_bytes([0x80; STEP]);
 
-/// The most bytes that a step pushes: ASCII and more of it, or ASCII and a sequence or its repair.
+/// The most bytes that one step pushes: a step and a stretch of ASCII, or ASCII and one sequence or its repair.
 const MOST_PER_STEP: usize = STEP + STRETCH;
 
-/// Appends the first `count` bytes, which are whole characters, to the first `len` bytes of the buffer. There is room.
+/// Appends the first `count` of `bytes`, which are whole characters, after the first `len` bytes of the buffer. The
+/// caller ensures that there is room.
 #[inline(always)]
 fn push<const N: usize>(buffer: &mut [u8; BUFFER], len: &mut usize, bytes: &[u8; N], count: usize) {
     if let Some(room) = buffer.get_mut(*len..).and_then(|room| room.first_chunk_mut()) {
-        // All of them: a move of fixed length is faster than one that depends on `count`.
+        // Copies all of them: a copy of fixed length is faster than one of `count` bytes.
         *room = *bytes;
         *len += count;
     }
@@ -276,7 +280,8 @@ fn push<const N: usize>(buffer: &mut [u8; BUFFER], len: &mut usize, bytes: &[u8;
 fn flush(buffer: &[u8; BUFFER], len: &mut usize, sink: &mut impl Sink) {
     let bytes = &buffer[..*len];
     debug_assert!(core::str::from_utf8(bytes).is_ok());
-    // SAFETY: `push` was given whole characters: ASCII, sequences that the machine found whole, and repairs.
+    // SAFETY: every call of `push` appends whole characters: ASCII, sequences that `first_sequence` found well-formed,
+    // and repairs.
     #[allow(unsafe_code)]
     sink.made(unsafe { core::str::from_utf8_unchecked(bytes) });
     *len = 0;

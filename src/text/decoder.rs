@@ -6,10 +6,10 @@ use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{BomPolicy, Counters, ErrorPolicy, Policies};
 use crate::subset::Subset;
 
-/// A [`Utf8Decoder`] with an [`ErrorPolicy`] and a [`BomPolicy`]: what comes out is certainly text.
+/// A [`Utf8Decoder`] with an [`ErrorPolicy`] and a [`BomPolicy`]. Its output is always well-formed text.
 ///
-/// This is where policies are set for every adapter of the crate. Like the decoder it takes chunks of any size,
-/// allocates nothing, never panics, and returns the same for every way of cutting.
+/// The policies of every adapter of the crate are set here. Like [`Utf8Decoder`] it accepts chunks of any size, does
+/// not allocate and does not panic, and its text, errors and offsets do not depend on where chunks end.
 ///
 /// ```
 /// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
@@ -29,7 +29,7 @@ use crate::subset::Subset;
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
 ///
-/// With the feature `alloc`, `decode_to_string` decodes bytes that are all there at once, and `decode_into` appends a
+/// With the feature `alloc`, `decode_to_string` decodes bytes that are all in memory, and `decode_into` appends a
 /// stream to a `String`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextDecoder {
@@ -43,46 +43,47 @@ impl TextDecoder {
         Self { decoder: Utf8Decoder::new(), policies: Policies::new() }
     }
 
-    /// A decoder with the same policies that has taken nothing and counted nothing, `offset` bytes into a stream, as
-    /// [`Utf8Decoder::at`]. A BOM is only looked for at offset 0.
+    /// A new decoder with the same policies, `offset` bytes into a stream, as [`Utf8Decoder::at`]. Its counters are 0.
+    /// A BOM is only looked for at offset 0.
     #[must_use]
     pub const fn at(self, offset: u64) -> Self {
         Self { decoder: Utf8Decoder::at(offset), policies: self.policies.restarted(offset == 0) }
     }
 
-    /// Sets what becomes of ill-formed sequences.
+    /// Sets what happens to ill-formed sequences.
     #[must_use]
     pub const fn on_error(mut self, on_error: ErrorPolicy) -> Self {
         self.policies.on_error = on_error;
         self
     }
 
-    /// Sets what becomes of the BOM.
+    /// Sets what happens to the BOM.
     #[must_use]
     pub const fn bom(mut self, bom: BomPolicy) -> Self {
         self.policies.bom = bom;
         self
     }
 
-    /// Adopts a subset: a character outside it goes through the [`ErrorPolicy`] as an ill-formed sequence does
-    /// (ISO/IEC 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A BOM that the [`BomPolicy`]
-    /// does not keep need not be in it.
+    /// Adopts a subset: a character outside it goes through the [`ErrorPolicy`] as an ill-formed sequence does (ISO/IEC
+    /// 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A BOM that the [`BomPolicy`] removes need not be
+    /// in the subset.
     #[must_use]
     pub const fn subset(mut self, subset: Subset) -> Self {
         self.policies.subset = Some(subset);
         self
     }
 
-    /// Takes the next chunk and returns its text piece by piece, borrowed from the chunk. As with [`Utf8Decoder::feed`],
-    /// nothing is taken before the iterator is advanced, and [`offset`](Self::offset) is what was taken.
+    /// Decodes the next chunk and returns its text piece by piece, borrowed from the chunk. As with
+    /// [`Utf8Decoder::feed`], a piece is decoded when the iterator is advanced, and [`offset`](Self::offset) counts the
+    /// bytes decoded so far.
     #[inline]
-    #[must_use = "the chunk is only taken as the pieces are"]
+    #[must_use = "the chunk is only decoded as the iterator is advanced"]
     pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> TextPieces<'d, 'c> {
         TextPieces::new(self.decoder.feed(chunk), &mut self.policies)
     }
 
-    /// The first piece of a chunk, and how many bytes it took: for adapters, which cannot keep [`TextPieces`] from
-    /// one call to the next.
+    /// Decodes the first piece of a chunk. Returns the piece and the number of bytes decoded, for adapters, which
+    /// cannot keep [`TextPieces`] from one call to the next.
     #[cfg(any(
         feature = "codec",
         feature = "futures-io",
@@ -97,8 +98,8 @@ impl TextDecoder {
         (piece, self.offset().wrapping_sub(before) as usize)
     }
 
-    /// Ends the stream: what becomes of a sequence that it cut short, if it did. As with [`Utf8Decoder::finish`],
-    /// exactly once, and the decoder can be fed again; the offset goes on counting.
+    /// Ends the stream. Returns the repair or the error of a truncated sequence, if there is one. As with
+    /// [`Utf8Decoder::finish`], it is returned exactly once, and the decoder can be fed again; the offset continues.
     #[must_use = "the end of the stream may be ill-formed"]
     pub fn finish(&mut self) -> Option<TextPiece<'static>> {
         let before = self.decoder;
@@ -112,7 +113,7 @@ impl TextDecoder {
         None
     }
 
-    /// Bytes taken so far, those of an unfinished sequence included.
+    /// Absolute offset in the stream: the bytes decoded so far, including those of an unfinished sequence.
     #[inline]
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
@@ -124,28 +125,28 @@ impl TextDecoder {
         self.decoder.pending()
     }
 
-    /// What becomes of ill-formed sequences.
+    /// The policy for ill-formed sequences.
     pub const fn error_policy(&self) -> ErrorPolicy {
         self.policies.on_error
     }
 
-    /// What becomes of the BOM.
+    /// The policy for the BOM.
     pub const fn bom_policy(&self) -> BomPolicy {
         self.policies.bom
     }
 
-    /// Errors met so far.
+    /// Errors so far, by kind.
     pub const fn counters(&self) -> Counters {
         self.policies.counters()
     }
 
-    /// The offset without the pending bytes: where the text that is known to be good ends.
+    /// The offset of the end of the validated text, without the pending bytes.
     #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
     pub(crate) const fn valid_up_to(&self) -> u64 {
         self.decoder.valid_up_to()
     }
 
-    /// Whether text that is well-formed stays as it is: there is no BOM to look for and no subset.
+    /// Whether well-formed text passes unchanged: there is no BOM to look for and no subset.
     #[cfg(any(feature = "codec", feature = "proxy"))]
     pub(crate) fn is_past_start(&self) -> bool {
         self.policies.subset.is_none()
@@ -158,8 +159,8 @@ impl TextDecoder {
         matches!(self.policies.on_error, ErrorPolicy::Strict)
     }
 
-    /// [`Utf8Decoder::validate`]: no policy is applied to an error, and it is not counted. Only
-    /// [past the start](Self::is_past_start).
+    /// [`Utf8Decoder::validate`]: no policy is applied to an error, and it is not counted. May only be called [past the
+    /// start](Self::is_past_start).
     #[cfg(any(feature = "codec", feature = "proxy"))]
     pub(crate) fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
         self.decoder.validate(chunk)
@@ -171,8 +172,8 @@ impl TextDecoder {
         repair(&mut self.policies, error, bytes)
     }
 
-    /// Moves to another offset of the same stream, which lies between characters: nothing is pending then. Policies
-    /// are not applied to what is skipped. Past the start it stays past the start.
+    /// Moves to another offset of the same stream, which is between characters. Pending bytes are dropped, and no
+    /// policy is applied to skipped bytes. A decoder past the start stays past the start.
     #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
     pub(crate) fn seek(&mut self, offset: u64) {
         if offset != self.valid_up_to() {
@@ -182,7 +183,7 @@ impl TextDecoder {
     }
 }
 
-/// The characters of a subset are looked for in text that was validated before, anew after each error. So the text that
-/// is validated at a time must not be long.
+/// The most bytes that are validated at a time under a subset. The characters outside the subset are searched in
+/// validated text, and after each of them the rest is validated again, so this must not be large.
 #[cfg(feature = "alloc")]
 pub(super) const VALIDATED_FOR_SUBSET: usize = 4 * 1024;

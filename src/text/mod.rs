@@ -1,4 +1,4 @@
-//! The decoder with what to do about ill-formed input and about the BOM.
+//! The decoder with policies for ill-formed input and for the BOM.
 
 #[cfg(feature = "alloc")]
 mod append;

@@ -17,7 +17,7 @@ pub enum TextPiece<'c> {
     Seam(ShortStr),
     /// The text that replaces an ill-formed sequence; empty under [`ErrorPolicy::Skip`](crate::ErrorPolicy).
     Repaired(ShortStr, Utf8Error),
-    /// An error that the policy does not repair. The decoder is positioned after it and can go on.
+    /// An error that the policy does not repair. The decoder is positioned after it and can continue.
     IllFormed(Utf8Error),
 }
 
@@ -46,7 +46,7 @@ pub(super) fn repair(policies: &mut Policies, error: Utf8Error, bytes: &[u8]) ->
     }
 }
 
-/// The pieces of a chunk, by [`TextDecoder::feed`](crate::TextDecoder::feed).
+/// The pieces of a chunk, returned by [`TextDecoder::feed`](crate::TextDecoder::feed).
 #[derive(Debug)]
 pub struct TextPieces<'d, 'c> {
     pieces: Pieces<'d, 'c>,
@@ -101,7 +101,8 @@ impl<'d, 'c> TextPieces<'d, 'c> {
                 Some(TextPiece::Text(&text[BOM.len_utf8()..]))
             }
             (First::Strip, _) => self.next_piece(),
-            // Text after an error is taken with the next piece: the iterator may be dropped before.
+            // The text after the error is decoded again as the next piece, because the iterator may be dropped before
+            // it.
             (First::MissingBom, _) => {
                 self.pieces.restart(decoder, rest);
                 let error = Utf8Error::new(start, ErrorKind::MissingBom, 0);
@@ -118,15 +119,16 @@ impl<'d, 'c> TextPieces<'d, 'c> {
         }
     }
 
-    /// The next piece, up to the next character outside the subset. Each character is looked at once, or twice in
-    /// the first text of a chunk that holds such a character.
+    /// The next piece, up to the next character outside the subset. Each character is checked once, or twice in the
+    /// first text of a chunk that holds such a character.
     fn next_within(&mut self, subset: Subset) -> Option<TextPiece<'c>> {
         if self.mixed.is_empty() {
             let (offset, rest) = (self.pieces.decoder().offset(), self.pieces.rest());
             let piece = self.next_piece()?;
             match piece {
                 TextPiece::Text(text) if subset.first_outside(text).is_some() => {
-                    // Back to the start of the text, in case that the iterator is dropped before all of it is returned.
+                    // Back to the start of the text, in case the iterator is dropped before all of the text is
+                    // returned.
                     let start = self.pieces.decoder().valid_up_to().wrapping_sub(text.len() as u64);
                     let rest = &rest[start.wrapping_sub(offset) as usize..];
                     self.pieces.restart(Utf8Decoder::at(start), rest);
@@ -156,14 +158,14 @@ impl<'d, 'c> TextPieces<'d, 'c> {
         }
     }
 
-    /// Moves past the first bytes of the mixed text.
+    /// Moves past the first `bytes` bytes of the mixed text.
     fn pass(&mut self, bytes: usize) {
         let offset = self.pieces.decoder().offset().wrapping_add(bytes as u64);
         self.pieces.restart(Utf8Decoder::at(offset), &self.pieces.rest()[bytes..]);
         self.mixed = &self.mixed[bytes..];
     }
 
-    /// Applies the error policy to a character at which the decoder's position ends.
+    /// Applies the error policy to the character that ends at the decoder's offset.
     fn reject_outside(&mut self, character: ShortStr) -> TextPiece<'static> {
         let len = character.len();
         let offset = self.pieces.decoder().valid_up_to().wrapping_sub(len as u64);

@@ -1,4 +1,4 @@
-//! Text that is all there at once.
+//! Text that is all in memory.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -8,11 +8,11 @@ use super::pieces::TextPiece;
 use crate::error::Utf8Error;
 use crate::policy::ErrorPolicy;
 
-/// Bytes that are all there at once, as text with U+FFFD for each ill-formed sequence: [`String::from_utf8_lossy`] with
-/// the kernels of this crate. Well-formed bytes are borrowed.
+/// Decodes bytes that are all in memory, with U+FFFD for each ill-formed sequence: [`String::from_utf8_lossy`] with the
+/// kernels of this crate. Well-formed bytes are borrowed.
 ///
-/// The result is that of the standard library, byte for byte. Other policies are those of
-/// [`TextDecoder::decode_to_string`]; [`from_utf8`](crate::from_utf8) returns an error instead.
+/// The result is that of the standard library, byte for byte. [`TextDecoder::decode_to_string`] has other policies;
+/// [`from_utf8`](crate::from_utf8) returns an error instead.
 ///
 /// ```
 /// use utf8_codec::from_utf8_lossy;
@@ -26,11 +26,11 @@ pub fn from_utf8_lossy(bytes: &[u8]) -> Cow<'_, str> {
 }
 
 impl TextDecoder {
-    /// Decodes bytes that are all there at once, under the policies of this decoder. It is not changed: offsets count from
-    /// the start of `bytes`, and neither its position nor its [`counters`](Self::counters) take part.
+    /// Decodes bytes that are all in memory, with the policies of this decoder. Offsets count from the start of
+    /// `bytes`. The position and the [`counters`](Self::counters) of the decoder are neither used nor changed.
     ///
-    /// Well-formed bytes are borrowed, also if a BOM before them is left out. Where something is repaired, the text is
-    /// written to a new `String`; at most [`ErrorPolicy::max_output_len`] bytes of it.
+    /// Well-formed bytes are borrowed, even if a BOM before them is removed. If something is repaired, the text is a
+    /// new `String` of at most [`ErrorPolicy::max_output_len`] bytes.
     ///
     /// # Errors
     ///
