@@ -41,7 +41,7 @@ async fn read(socket: impl tokio::io::AsyncRead + Unpin) -> Result<Session, Code
     let mut batches = FramedRead::new(socket, ErrorsAsItems::new(lines));
     let mut session = Session::default();
     while let Some(batch) = batches.next().await {
-        // Only a failing socket ends the session.
+        // Only an error of the socket ends the session.
         match batch? {
             Ok(lines) => {
                 session.batches += 1;

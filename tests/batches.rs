@@ -1,4 +1,4 @@
-//! Lines in batches: the same lines and the same errors as one by one, for every way of cutting.
+//! Lines in batches: the same lines and errors as `Utf8LinesCodec`, for every partition.
 #![allow(missing_docs)]
 
 mod support;
@@ -74,7 +74,7 @@ fn lines(rng: &mut Rng, len: usize) -> Vec<u8> {
 }
 
 #[test]
-fn batches_hold_the_same_lines_as_one_by_one_for_every_partition() {
+fn batches_have_the_lines_and_errors_of_the_lines_codec_for_every_partition() {
     let mut rng = Rng::new(55);
     let policies = [
         TextDecoder::new(),

@@ -132,7 +132,7 @@ fn by_futures_fill(mut reader: impl futures::io::AsyncBufRead + Unpin, bite: usi
     })
 }
 
-/// Changes between `read` and `fill_buf`, in a seeded way.
+/// Alternates between `read` and `fill_buf` at random, from a seed.
 fn by_both(mut reader: impl tokio::io::AsyncBufRead + Unpin, seed: u64) -> Outcome {
     use tokio::io::{AsyncBufReadExt, AsyncReadExt};
     block_on(async {
@@ -317,7 +317,7 @@ fn unbuffered(byte: u8, count: u64) -> Unbuffered {
 }
 
 #[test]
-fn a_reader_without_a_buffer_becomes_one_with_a_buffer() {
+fn utf8_reader_adds_a_buffer_to_an_unbuffered_reader() {
     use tokio::io::AsyncBufReadExt;
     block_on(async {
         let mut lines = Utf8Reader::new(unbuffered(b'\n', 20_000)).lines();

@@ -138,7 +138,7 @@ fn after_an_error_the_inner_stream_is_not_polled() {
 }
 
 #[test]
-fn an_end_inside_a_character_is_truncated_once() {
+fn an_end_inside_a_character_is_one_truncated_error() {
     let (text, error) = strict(&[b"caf", b"\xC3"]);
     assert_eq!(text, "caf");
     assert_eq!(error, Some(Utf8Error::new(3, ErrorKind::Truncated, 1)));

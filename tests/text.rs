@@ -297,7 +297,7 @@ fn decoders_with_different_pending_bytes_are_not_equal() {
 }
 
 #[test]
-fn no_repair_is_longer_or_shorter_than_the_policy_says() {
+fn no_repair_exceeds_the_length_limits_of_its_policy() {
     let mut policies = policies().to_vec();
     policies.extend(['é', '€', '💩'].map(ErrorPolicy::ReplaceWith));
     for policy in policies {

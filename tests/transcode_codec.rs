@@ -212,7 +212,7 @@ const ENDINGS: [LineEnding; 5] = [
 ];
 
 #[test]
-fn lines_of_every_encoding_are_those_of_utf_8() {
+fn lines_of_every_encoding_equal_those_of_utf_8() {
     let mut rng = Rng::new(12);
     for round in 0..150 {
         let text: String =

@@ -203,7 +203,7 @@ async fn row_13_a_child_process_prints_ill_formed_text() {
 /// fragment ends inside a character is accepted without its last bytes.
 #[test]
 fn row_22_a_fragmented_message_ends_inside_a_character() {
-    /// Frames of two bytes; the message ends with the buffer.
+    /// Frames of 2 bytes; the message ends with the buffer.
     struct Pairs;
     impl Decoder for Pairs {
         type Item = Fragment<BytesMut>;
