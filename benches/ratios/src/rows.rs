@@ -434,7 +434,7 @@ impl Bench {
             return;
         }
         for corpus in [Corpus::FrenchHtml, Corpus::Cyrillic] {
-            // Stays in the L2, so that the memory of the machine is not what is measured.
+            // The input stays in the L2 cache, so that memory bandwidth is not measured.
             let text = corpus.text(1 << 20);
             let (data, runtime) = (text.as_bytes(), &self.runtime);
             let contenders = vec![
