@@ -1,7 +1,7 @@
-//! The filter in a proxy's body hook, in an engine's own buffer, and the relay as a proxy of its own.
+//! The filter in a body hook of a proxy, the filter in an engine's own buffer, and the relay as a complete proxy.
 //!
-//! Without arguments it runs all three on loopback and ends. With `--listen ADDR [UPSTREAM]` it is a proxy; without
-//! UPSTREAM, to an echo server of its own.
+//! Without arguments it runs all three on loopback and exits. With `--listen ADDR [UPSTREAM]` it is a proxy. Without
+//! UPSTREAM it starts an echo server.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use tokio::net::{TcpListener, TcpStream};
 use utf8_codec::proxy::{Direction, Edit, End, Filter, Relay, Verdict};
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder, Utf8Error};
 
-/// What a proxy keeps for each request: `CTX` in pingora, the HTTP context in proxy-wasm.
+/// The state of a request: `CTX` in pingora, the HTTP context in proxy-wasm.
 struct Context {
     body: Filter,
 }
 
-/// Pingora's `request_body_filter` without the session: the chunk is replaced by what is sent to the server.
+/// Pingora's `request_body_filter` without the session: the chunk is replaced by the bytes to send to the server.
 ///
-/// `None` ends a body there, so the filter leaves it only at the end.
+/// In pingora `None` ends a body, so the filter returns it only at the end.
 fn request_body_filter(
     body: &mut Option<Bytes>,
     end_of_stream: bool,
@@ -26,7 +26,7 @@ fn request_body_filter(
 ) -> Result<(), Utf8Error> {
     match context.body.filter(body, end_of_stream) {
         Verdict::Pass | Verdict::Repaired(_) => Ok(()),
-        // The engine answers 400 if nothing was sent yet, and closes otherwise.
+        // The engine responds with 400 if it has not sent a response yet, and closes the connection otherwise.
         Verdict::Reject(error) => Err(error),
     }
 }
@@ -47,7 +47,7 @@ fn body_hooks() {
     let error = request_body_filter(&mut body, false, &mut context).unwrap_err();
     assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 3 (Overlong, 1 byte)");
 
-    // A repair that keeps the length keeps `Content-Length` true.
+    // A repair that does not change the length, so `Content-Length` stays correct.
     let substitute = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
     let mut context = Context { body: Filter::with_decoder(TextDecoder::new().on_error(substitute)) };
     let mut body = Some(Bytes::from_static(b"caf\xE9 \xF0\x9F"));
@@ -58,7 +58,7 @@ fn body_hooks() {
     );
 }
 
-/// An engine with a buffer of its own, a chain of slices, which it changes only where it has to.
+/// An engine with its own buffer, a chain of slices, which is changed only where necessary.
 fn engine_buffer() {
     let mut filter = Filter::new();
     let mut unchanged = 0;
@@ -80,7 +80,7 @@ fn engine_buffer() {
     println!("engine buffer: a slice of good text is sent as it is");
 }
 
-/// Relays each connection to `upstream`, and prints what was ill-formed.
+/// Relays each connection to `upstream`, and prints the errors.
 async fn proxy(listener: TcpListener, upstream: String) -> std::io::Result<()> {
     let relay = Arc::new(Relay::new());
     loop {
@@ -100,7 +100,7 @@ async fn proxy(listener: TcpListener, upstream: String) -> std::io::Result<()> {
     }
 }
 
-/// Sends back what it receives.
+/// Echoes what it receives.
 async fn echo(listener: TcpListener) -> std::io::Result<()> {
     loop {
         let (mut peer, _) = listener.accept().await?;
@@ -140,7 +140,7 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
     for byte in "byte by byte: \u{1F980}".as_bytes() {
         client.write_all(&[*byte]).await?;
     }
-    // All of this is delivered and answered, then the connection is closed.
+    // The text before the error is delivered and answered, then the connection is closed.
     client.write_all(b" and then \xFF what follows is not delivered").await?;
     let mut answer = String::new();
     client.read_to_string(&mut answer).await?;

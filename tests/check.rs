@@ -1,4 +1,4 @@
-//! `utf8-codec check`, as a shell sees it.
+//! `utf8-codec check`, run as a program.
 #![cfg(all(feature = "cli", unix))]
 #![allow(missing_docs)]
 
@@ -27,7 +27,7 @@ fn objects(output: &str) -> Vec<Value> {
 }
 
 #[test]
-fn an_error_has_its_line_and_its_column_in_three_units() {
+fn an_error_has_a_line_and_a_column_in_three_units() {
     let input = "é\nab\u{1F4A9}".bytes().chain(*b"\xFFc\xC3").collect::<Vec<_>>();
     let (status, short) = check_stdin(&["--format", "short"], &input);
     assert_eq!(status, Some(1));
@@ -44,9 +44,9 @@ fn an_error_has_its_line_and_its_column_in_three_units() {
     assert_eq!(check_stdin(&["--quiet"], b"good"), (Some(0), String::new()));
 }
 
-/// Errors at the borders of the buffer, in text of characters of every length, with lines longer than the buffer.
+/// Errors at the borders of the buffer, between characters of every length, with lines longer than the buffer.
 #[test]
-fn errors_in_a_long_input_are_where_they_were_planted() {
+fn errors_in_a_long_input_have_the_right_locations() {
     for line in ["plain text, and more of it\n", "žluťoučký kůň €🦀\n", "一二三四五六七"] {
         let mut text = line.repeat((1 << 20) / line.len());
         text.push_str("\nend\n");
@@ -96,7 +96,7 @@ fn errors_in_a_long_input_are_where_they_were_planted() {
 }
 
 #[test]
-fn a_report_for_people_shows_the_place_the_bytes_and_what_mends_it() {
+fn the_human_report_shows_the_location_the_bytes_and_the_repair_command() {
     let directory = Directory::new();
     directory.write("menu.txt", b"tea\ncaf\xE9 \x93noir\x94\n");
     let output = check(&directory, &["menu.txt"]);
@@ -118,7 +118,7 @@ menu.txt is probably windows-1252 text, or UTF-8 with some of it
 1 file checked: 3 errors in 1 file
 ";
     assert!(report.ends_with(end), "{report}");
-    // The command does what it says.
+    // The suggested command repairs the file.
     let mend = "\"$0\" convert --on-error windows-1252 menu.txt -o menu.txt";
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", mend, support::program::PROGRAM]).current_dir(directory.root());
@@ -128,7 +128,7 @@ menu.txt is probably windows-1252 text, or UTF-8 with some of it
 }
 
 #[test]
-fn a_report_says_what_a_file_probably_is() {
+fn a_report_names_the_probable_encoding() {
     for (input, guess) in [
         (&b"\xFF\xFEh\0i\0"[..], "UTF-16LE with a BOM"),
         (b"\0h\0i\0 \0\xE9\0\xE8\0a", "UTF-16BE without a BOM"),
@@ -146,7 +146,7 @@ fn a_report_says_what_a_file_probably_is() {
 }
 
 #[test]
-fn a_directory_is_read_but_for_what_is_ignored_hidden_or_binary() {
+fn ignored_hidden_and_binary_files_in_directories_are_skipped() {
     let directory = Directory::new();
     for (name, content) in [
         ("b.txt", &b"\xFF"[..]),
@@ -167,7 +167,7 @@ fn a_directory_is_read_but_for_what_is_ignored_hidden_or_binary() {
     assert_eq!(files(&[".", "--hidden"]), ["./.hidden", "./a/c.rs", "./b.txt"]);
     assert_eq!(files(&[".", "--no-ignore", "--jobs", "2"]), ["./a/c.rs", "./b.txt", "./target/out"]);
     assert_eq!(files(&[".", "--type", "rust"]), ["./a/c.rs"]);
-    // What is named is read whatever it is.
+    // A file that is named is read even if it is ignored, hidden or binary.
     assert_eq!(files(&["target/out", "image"]), ["target/out", "image", "image"]);
     let summary = stdout(&check(&directory, &["."]));
     assert!(summary.ends_with("3 files checked: 2 errors in 2 files, 1 binary file skipped\n"), "{summary}");
@@ -183,7 +183,7 @@ fn a_directory_is_read_but_for_what_is_ignored_hidden_or_binary() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_reported_and_the_others_follow() {
+fn a_file_that_cannot_be_read_is_reported_and_the_others_are_checked() {
     let directory = Directory::new();
     directory.write("bad", b"\xFF");
     directory.write("good", "good");
@@ -229,7 +229,7 @@ fn other_encodings_and_boms_are_checked() {
 }
 
 #[test]
-fn stats_count_what_was_read() {
+fn stats_count_bytes_lines_and_characters() {
     let (_, report) = check_stdin(&["--stats", "--format", "json"], "é\nlonger\n\nlast".as_bytes());
     let objects = objects(&report);
     let stats = objects.last().expect("an object");
@@ -238,7 +238,7 @@ fn stats_count_what_was_read() {
 }
 
 #[test]
-fn nothing_reaches_the_terminal_raw() {
+fn control_characters_are_escaped_on_the_terminal() {
     let directory = Directory::new();
     let name = OsStr::from_bytes(b"n\x1B[31m\xE2\x80\xAEx\ny\xFF");
     std::fs::write(directory.root().join(name), b"a\x1B]0;owned\x07\xE2\x80\xAE\xFF\xC2\x9B\n")
@@ -251,7 +251,7 @@ fn nothing_reaches_the_terminal_raw() {
     }
     let short = stdout(&check(&directory, &["--format", "short", "."]));
     assert_eq!(short, "./n<U+001B>[31m<U+202E>x<U+000A>y\\xFF:1:13: FF is no byte of UTF-8\n");
-    // The exact name is in the machine's formats.
+    // The machine-readable formats contain the exact name.
     let json = objects(&stdout(&check(&directory, &["--format", "json", "."])));
     assert_eq!(json[0]["file_hex"], "2e2f6e1b5b33316de280ae780a79ff");
     let sarif: Value =
@@ -261,14 +261,14 @@ fn nothing_reaches_the_terminal_raw() {
 }
 
 #[test]
-fn colors_are_there_on_request_only() {
+fn colors_are_printed_only_on_request() {
     let (_, plain) = check_stdin(&[], b"\xFF");
     let (_, colored) = check_stdin(&["--color", "always"], b"\xFF");
     assert!(!plain.contains('\x1B') && colored.contains("\x1B[1;31merror"));
 }
 
 #[test]
-fn github_and_sarif_have_the_place() {
+fn github_and_sarif_contain_the_location() {
     let directory = Directory::new();
     directory.write("a,b", "x\n🦀\u{202E}\n");
     let github = stdout(&check(&directory, &["--format", "github", "--rule", "bidi", "a,b"]));
@@ -302,17 +302,17 @@ fn a_comment_switches_a_rule_off_for_its_line() {
     assert_eq!(places, ["-:2:2", "-:3:2"]);
 }
 
-/// What users of editorconfig-checker reported: a question about bytes was answered by statistics.
+/// Issues that users of editorconfig-checker reported: statistics decided whether a file is UTF-8.
 #[test]
-fn the_verdict_does_not_depend_on_statistics() {
+fn the_result_does_not_depend_on_statistics() {
     for (input, status) in [
-        // Issue 597: ISO 8859-1 passed as UTF-8.
+        // Issue 597: ISO 8859-1 was accepted as UTF-8.
         (&b"some\xA0text"[..], 1),
         // Issue 627: escape sequences are ASCII.
         (b"\x1b[32mHello World\x1b[0m\n", 0),
-        // Issue 591: a backspace makes no file binary.
+        // Issue 591: a backspace does not make a file binary.
         (b"back\x08space\n", 0),
-        // Issue 517: one letter changed the verdict.
+        // Issue 517: one letter changed the result.
         (b"{\n  \"type\": \"Feature\"\n}\n", 0),
         (b"{\n  \"type\": \"Geature\"\n}\n", 0),
         // Issue 505: ASCII is UTF-8.
@@ -327,7 +327,7 @@ fn the_verdict_does_not_depend_on_statistics() {
 }
 
 #[test]
-fn text_that_was_encoded_twice_is_found() {
+fn text_that_was_encoded_twice_is_reported() {
     for (input, found) in [
         ("BeyoncÃ©", 1),
         ("âš™ï¸\u{8F} settings", 1),

@@ -1,4 +1,4 @@
-//! The program, as a shell and a socket see it.
+//! The program as a whole: `proxy`, `serve` and the command line.
 #![cfg(all(feature = "cli", unix))]
 #![allow(missing_docs)]
 
@@ -19,7 +19,7 @@ use support::server::{Server, facts, read_all, read_line, read_to_reset};
 // proxy
 
 #[test]
-fn a_character_that_a_pause_cuts_comes_back_whole() {
+fn a_character_cut_by_a_pause_is_returned_whole() {
     let proxy = Server::start(&["proxy"]);
     let mut client = proxy.connect();
     client.write_all(b"\x68\xC3").unwrap();
@@ -29,11 +29,11 @@ fn a_character_that_a_pause_cuts_comes_back_whole() {
 }
 
 #[test]
-fn strict_delivers_what_was_good_then_closes_and_reports_once() {
+fn strict_delivers_the_well_formed_prefix_then_closes_and_reports_once() {
     let proxy = Server::start(&["proxy"]);
     let mut client = proxy.connect();
     client.write_all(b"good\nhalf\xFFlost\n").unwrap();
-    // The line is not complete, and the server does not see an end: it does not answer `half`.
+    // The line is not complete and the connection is still open, so the server does not answer `half`.
     assert_eq!(read_to_reset(&mut client), "line 1: 4 characters: good\n");
     let reports = proxy.reports();
     assert_eq!(reports.len(), 1, "{reports:?}");
@@ -43,7 +43,7 @@ fn strict_delivers_what_was_good_then_closes_and_reports_once() {
 }
 
 #[test]
-fn every_policy_repairs_as_it_says() {
+fn every_policy_repairs_as_documented() {
     for (policy, text) in [
         ("replace", "a\u{FFFD}b\u{FFFD}c"),
         ("substitute", "a?b??c"),
@@ -62,7 +62,7 @@ fn every_policy_repairs_as_it_says() {
 }
 
 #[test]
-fn log_and_reply_name_the_same_for_every_way_of_cutting() {
+fn log_and_reply_do_not_depend_on_where_the_input_is_cut() {
     let all = ["--log-rate", "100000"];
     let strict = Server::start(&[&["proxy", "--linger", "0.05"], &all[..]].concat());
     let untouched = Server::start(&[&["proxy", "--direction", "responses"], &all[..]].concat());
@@ -74,14 +74,14 @@ fn log_and_reply_name_the_same_for_every_way_of_cutting() {
         (b"ok\nend\xE2\x82", "ill-formed UTF-8 at byte 6 (Truncated, 2 bytes)"),
     ] {
         every_partition(input, |chunks| {
-            // All cuts of 8 bytes, on three servers, take a minute; one in seven of them is all the same for a test.
+            // All cuts of 8 bytes on three servers take a minute. One in seven of them is enough.
             if (rounds % 7 == 0) | (chunks.len() == input.len()) {
                 let answered = format!("line 1: 2 characters: ok\nline 2: {reply}\n");
                 assert_eq!(server.ask(chunks), answered, "{chunks:02X?}");
                 assert_eq!(untouched.ask(chunks), answered, "{chunks:02X?}");
                 let mut client = strict.connect();
                 for chunk in chunks {
-                    // It may be closed by now.
+                    // The connection may be closed already.
                     let _ = client.write_all(chunk);
                 }
                 let _ = client.shutdown(Shutdown::Write);
@@ -121,7 +121,7 @@ fn an_end_inside_a_character_is_reported_by_proxy_and_server() {
 }
 
 #[test]
-fn what_the_upstream_sends_is_filtered_too_and_half_close_is_kept() {
+fn responses_are_filtered_too_and_half_close_is_forwarded() {
     let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = upstream.local_addr().unwrap().to_string();
     let proxy = Server::start(&["proxy", "--upstream", &address]);
@@ -139,7 +139,7 @@ fn what_the_upstream_sends_is_filtered_too_and_half_close_is_kept() {
 }
 
 #[test]
-fn a_bom_is_kept_unless_told() {
+fn a_bom_is_kept_by_default() {
     let start = |policy| Server::start(&["proxy", "--bom", policy]);
     let bom = |policy| start(policy).ask(&[b"\xEF\xBB", b"\xBFa\n"]);
     assert_eq!(bom("keep"), "line 1: 2 characters: \u{FEFF}a\n");
@@ -148,7 +148,7 @@ fn a_bom_is_kept_unless_told() {
 }
 
 #[test]
-fn an_upstream_that_is_down_costs_its_clients_and_not_the_proxy() {
+fn an_unreachable_upstream_ends_its_connections_and_not_the_proxy() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let proxy = Server::start(&["proxy", "--upstream", &address]);
     assert_eq!(read_to_reset(&mut proxy.connect()), "");
@@ -163,12 +163,12 @@ fn an_upstream_that_is_down_costs_its_clients_and_not_the_proxy() {
 }
 
 #[test]
-fn a_client_that_resets_inside_a_character_leaves_the_proxy_alone() {
+fn a_reset_inside_a_character_does_not_end_the_proxy() {
     let proxy = Server::start(&["proxy"]);
     for _ in 0..20 {
         let mut client = proxy.connect();
         client.write_all(b"line\n\xC3").unwrap();
-        // Closing with unread bytes, the answer, resets the connection.
+        // The answer is unread, so closing the socket resets the connection.
         sleep(Duration::from_millis(10));
     }
     assert_eq!(proxy.ask(&[b"alive\n"]), "line 1: 5 characters: alive\n");
@@ -176,7 +176,7 @@ fn a_client_that_resets_inside_a_character_leaves_the_proxy_alone() {
 }
 
 #[test]
-fn a_connection_above_the_limit_waits_for_its_turn() {
+fn a_connection_above_the_limit_waits_in_the_queue() {
     let proxy = Server::start(&["proxy", "--max-connections", "1"]);
     let mut first = proxy.connect();
     first.write_all(b"one\n").unwrap();
@@ -224,7 +224,7 @@ fn a_signal_drains_within_the_grace_period() {
 }
 
 #[test]
-fn whoever_does_not_end_is_cut_at_the_end_of_the_grace_period_or_by_a_second_signal() {
+fn open_connections_are_reset_after_the_grace_period_or_by_a_second_signal() {
     for (grace, signals) in [("0.3", 1), ("60", 2)] {
         let proxy = Server::start(&["proxy", "--grace", grace]);
         let mut client = proxy.connect();
@@ -246,7 +246,7 @@ fn whoever_does_not_end_is_cut_at_the_end_of_the_grace_period_or_by_a_second_sig
 }
 
 #[test]
-fn a_peer_who_sends_nothing_but_errors_does_not_fill_the_log() {
+fn a_peer_that_sends_only_errors_does_not_fill_the_log() {
     let proxy = Server::start(&["proxy", "--on-error", "skip"]);
     let mut client = proxy.connect();
     client.write_all(&[0xFF; 100_000]).unwrap();
@@ -257,7 +257,7 @@ fn a_peer_who_sends_nothing_but_errors_does_not_fill_the_log() {
 }
 
 #[test]
-fn logs_never_hold_payload() {
+fn logs_never_contain_payload() {
     let proxy = Server::start(&["proxy"]);
     proxy.ask_and_be_reset(&[b"hunter2\nhunter2\xFFhunter2\n"]);
     proxy.signal("TERM");
@@ -269,7 +269,7 @@ fn logs_never_hold_payload() {
 // serve
 
 #[test]
-fn a_bad_line_is_answered_and_the_next_one_too() {
+fn an_ill_formed_line_is_answered_and_so_is_the_next_one() {
     let server = Server::start(&["serve"]);
     let answer = server.ask(&[b"b\xFFd \xFE\r\ngr\xC3", b"\xBCn\n\n", b"\xC0\xAF\nlast"]);
     let expected = "line 1: ill-formed UTF-8 at byte 1 (InvalidLead, 1 byte)\n\
@@ -288,7 +288,7 @@ fn a_bad_line_is_answered_and_the_next_one_too() {
 }
 
 #[test]
-fn an_over_long_line_gets_one_answer() {
+fn a_line_that_is_too_long_is_answered_once() {
     let server = Server::start(&["serve", "--max-line", "8"]);
     let answer = server.ask(&[b"12345678\n", &[b'x'; 50_000], &[b'x'; 50_000], b"\nshort\r\r\n"]);
     let expected =
@@ -297,7 +297,7 @@ fn an_over_long_line_gets_one_answer() {
 }
 
 #[test]
-fn a_client_that_writes_much_before_it_reads_is_answered_in_full() {
+fn a_client_that_reads_late_receives_all_answers() {
     const LINES: usize = 100_000;
     for command in ["serve", "proxy"] {
         let server = Server::start(&[command]);
@@ -307,7 +307,7 @@ fn a_client_that_writes_much_before_it_reads_is_answered_in_full() {
             writer.write_all("zeile – 行\n".repeat(LINES).as_bytes()).unwrap();
             writer.shutdown(Shutdown::Write).unwrap();
         });
-        // The pipes fill up and both sides wait, until somebody reads.
+        // The pipes fill up, and both sides wait until the client reads.
         sleep(Duration::from_millis(300));
         let answer = read_all(&mut client);
         writing.join().unwrap();
@@ -318,7 +318,7 @@ fn a_client_that_writes_much_before_it_reads_is_answered_in_full() {
 
 // The command line
 
-/// Asserts exit status 2 and one line on stderr that holds `what`.
+/// Asserts exit status 2 and one line on stderr that contains `what`.
 fn fails(args: &[&str], what: &str) {
     let Output { status, stdout, stderr } = run(&mut program(args), b"");
     let stderr = String::from_utf8(stderr).unwrap();
@@ -329,7 +329,7 @@ fn fails(args: &[&str], what: &str) {
 }
 
 #[test]
-fn every_bad_flag_is_one_clear_line() {
+fn every_invalid_option_is_reported_in_one_line() {
     for command in ["proxy", "serve"] {
         for (flag, value, what) in [
             ("--listen", "nonsense", "HOST:PORT"),
@@ -363,7 +363,7 @@ fn every_bad_flag_is_one_clear_line() {
 }
 
 #[test]
-fn what_cannot_be_started_is_one_clear_line() {
+fn a_failure_to_start_is_reported_in_one_line() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     fails(&["proxy", "--listen", &address], &format!("cannot listen on {address}"));

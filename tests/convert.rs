@@ -1,4 +1,4 @@
-//! `utf8-codec convert` and `utf8-codec detect`, as a shell sees them.
+//! `utf8-codec convert` and `utf8-codec detect`, run as programs.
 #![cfg(feature = "cli")]
 #![allow(missing_docs)]
 
@@ -14,7 +14,7 @@ use support::program::{Directory, program, run, stderr};
 use utf8_codec::transcode::{Encoding, Transcoder};
 
 #[test]
-fn every_pair_of_forms_is_converted_from_stdin_to_stdout() {
+fn every_pair_of_encodings_is_converted_from_stdin_to_stdout() {
     for from in Encoding::ALL {
         for to in Encoding::ALL {
             let bytes = |encoding: Encoding| -> Vec<u8> {
@@ -32,7 +32,7 @@ fn every_pair_of_forms_is_converted_from_stdin_to_stdout() {
 }
 
 #[test]
-fn a_long_stream_is_what_the_library_makes_of_it() {
+fn a_long_stream_is_converted_as_by_the_library() {
     let mut rng = Rng::new(64);
     let text: String =
         (0..400_000).filter_map(|_| char::from_u32(rng.next() as u32 >> 11 >> rng.below(14))).collect();
@@ -45,7 +45,7 @@ fn a_long_stream_is_what_the_library_makes_of_it() {
 }
 
 #[test]
-fn output_comes_before_the_input_ends() {
+fn output_is_written_before_the_input_ends() {
     let mut child = program(&[])
         .args(["convert", "--to", "utf-16be"])
         .stdin(Stdio::piped())
@@ -64,22 +64,22 @@ fn output_comes_before_the_input_ends() {
 }
 
 #[test]
-fn ill_formed_input_is_status_1_with_the_good_prefix_and_the_offset() {
+fn ill_formed_input_is_status_1_with_the_well_formed_prefix_and_the_offset() {
     let output = run(program(&[]).args(["convert", "--to", "utf-16be"]), b"good\xE2\x82 bad");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"\0g\0o\0o\0d"[..]));
     assert_eq!(stderr(&output), "utf8-codec: -: ill-formed UTF-8 at byte 4 (MissingContinuation, 2 bytes)\n");
-    // What the target cannot hold.
+    // The target encoding does not have the character.
     let output = run(program(&[]).args(["convert", "-f", "utf-8", "-t", "latin1"]), "é€".as_bytes());
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"\xE9"[..]));
     assert_eq!(
         stderr(&output),
         "utf8-codec: -: character not in ISO 8859-1 at byte 2 (Unmappable, 3 bytes of UTF-8)\n"
     );
-    // The end is in the middle.
+    // The input ends inside a sequence.
     let output = run(program(&[]).args(["convert", "--from", "utf-16le"]), b"a\0b");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
     assert_eq!(stderr(&output), "utf8-codec: -: ill-formed UTF-16LE at byte 2 (Truncated, 1 byte)\n");
-    // The encoding is the one that was read, not the one that was asked for.
+    // The message names the encoding that the BOM names, not that of `--from`.
     let output = run(program(&[]).args(["convert", "--sniff", "--bom", "strip"]), b"\xFE\xFF\0a\xDC\0");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
     assert_eq!(
@@ -134,7 +134,7 @@ fn policies_and_switches_are_those_of_the_library() {
 }
 
 #[test]
-fn a_bom_belongs_to_utf_16_and_to_utf_32_as_it_does_for_iconv() {
+fn utf_16_and_utf_32_have_a_bom_as_in_iconv() {
     for (args, input, expected) in [
         (&["-f", "utf-16"][..], &b"\xFE\xFF\0a"[..], &b"a"[..]),
         (&["-f", "utf-16"], b"\xFF\xFEa\0", b"a"),
@@ -160,7 +160,7 @@ fn a_bom_belongs_to_utf_16_and_to_utf_32_as_it_does_for_iconv() {
         let output = run(program(&["convert"]).args(args), input);
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), expected), "{args:?}");
     }
-    // The offsets are those of the input, and the BOM may come in two pieces.
+    // Offsets are those of the input. The BOM may be cut.
     let mut child = program(&["convert", "-f", "utf-16"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -206,7 +206,7 @@ fn ascii_is_an_encoding() {
 }
 
 #[test]
-fn what_cannot_be_converted_is_discarded_as_iconv_does_it() {
+fn discard_skips_what_cannot_be_converted_as_iconv_does() {
     let output = run(&mut program(&["convert", "-c", "-t", "latin1"]), "a\u{20AC}é".as_bytes());
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"a\xE9"[..]));
     let output = run(&mut program(&["convert", "-c"]), b"a\xFFb");
@@ -214,7 +214,7 @@ fn what_cannot_be_converted_is_discarded_as_iconv_does_it() {
 }
 
 #[test]
-fn the_list_of_encodings_has_what_iconv_calls_them() {
+fn the_list_of_encodings_contains_the_iconv_names() {
     let output = run(&mut program(&["convert", "-l"]), b"");
     assert_eq!(output.status.code(), Some(0));
     let list = String::from_utf8(output.stdout).expect("UTF-8");
@@ -224,7 +224,7 @@ fn the_list_of_encodings_has_what_iconv_calls_them() {
 }
 
 #[test]
-fn an_output_file_appears_whole_or_not_at_all() {
+fn an_output_file_is_replaced_atomically() {
     let directory = Directory::new();
     let (input, output) = (directory.path("in"), directory.path("out"));
     let convert = |to: &str| {
@@ -234,10 +234,10 @@ fn an_output_file_appears_whole_or_not_at_all() {
     fs::write(&input, "é").expect("a file");
     assert!(convert("utf-16be").status.success());
     assert_eq!(fs::read(&output).expect("a file"), b"\0\xE9");
-    // It is written again while it is there.
+    // The output file exists: it is replaced.
     assert!(convert("latin1").status.success());
     assert_eq!(fs::read(&output).expect("a file"), b"\xE9");
-    // A failure leaves what was there, and nothing else.
+    // After a failure the old file is unchanged, and there is no other file.
     fs::write(&input, b"good\xFF").expect("a file");
     let failed = convert("utf-8");
     assert_eq!(failed.status.code(), Some(1));
@@ -246,7 +246,7 @@ fn an_output_file_appears_whole_or_not_at_all() {
     fs::remove_file(&output).expect("a file");
     assert_eq!(convert("utf-8").status.code(), Some(1));
     assert_eq!(directory.names(), ["in"]);
-    // The input may be the output.
+    // Input and output may be the same file.
     fs::write(&input, "é").expect("a file");
     let path = input.to_str().expect("UTF-8");
     assert!(run(program(&[]).args(["convert", "-t", "latin1", path, "-o", path]), b"").status.success());
@@ -254,7 +254,7 @@ fn an_output_file_appears_whole_or_not_at_all() {
 }
 
 #[test]
-fn trouble_is_status_2() {
+fn other_errors_are_status_2() {
     for args in [
         &["convert", "--from", "utf-7"][..],
         &["convert", "/nonexistent/file"],
@@ -269,7 +269,7 @@ fn trouble_is_status_2() {
 }
 
 #[test]
-fn detect_says_what_files_are() {
+fn detect_reports_the_encoding_of_files() {
     let directory = Directory::new();
     let mut command = program(&[]);
     command.arg("detect");

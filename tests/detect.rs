@@ -1,4 +1,4 @@
-//! `Detector`, `BomSniffer`, `DesignationRecogniser`, `FallbackDecoder`: for every way of cutting.
+//! `Detector`, `BomSniffer`, `DesignationRecogniser` and `FallbackDecoder`, for every way of cutting.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
 #![allow(missing_docs)]
 
@@ -35,7 +35,7 @@ fn every_verdict_is_the_same_for_every_partition() {
         (b"a\0b\0c\0", looks_like(Encoding::Utf16Le, 3, 3)),
         (b"\0a\0b\0c", looks_like(Encoding::Utf16Be, 3, 3)),
         (b"\0a\x26\x3A\0b\0c\0", looks_like(Encoding::Utf16Be, 4, 3)),
-        // Too little, and what no text has.
+        // Too few code units, or characters that no text contains.
         (b"a\0b\0", Detection::Ascii),
         (b"a\0b\0c\0\0\0", Detection::Ascii),
         (b"\xFF\xFEa\0", Detection::Utf16(Encoding::Utf16Le)),
@@ -55,10 +55,10 @@ fn every_verdict_is_the_same_for_every_partition() {
 }
 
 #[test]
-fn the_first_error_is_the_one_that_the_oracle_finds() {
+fn the_first_error_is_that_of_the_oracle() {
     let mut rng = Rng::new(1252);
     for round in 0..2_000 {
-        // No byte that may start a BOM other than that of UTF-8.
+        // No first byte that may start a BOM other than that of UTF-8.
         let input = [b"x", &rng.dirty_text(1 + round % 7)[..]].concat();
         let first = oracle::decode(&input).1.first().copied();
         every_partition(&input, |chunks| match (detect(chunks), first) {
@@ -76,9 +76,9 @@ fn the_first_error_is_the_one_that_the_oracle_finds() {
 }
 
 #[test]
-fn a_detection_says_how_likely_it_is_an_accident() {
+fn coincidence_is_the_probability_of_a_false_detection() {
     assert_eq!(Detection::Ascii.coincidence(), 1.0);
-    // Every pair of bytes that are not both ASCII, counted.
+    // Counts all pairs of bytes that are not both ASCII.
     let pairs = (0..=0xFFFF_u16).map(u16::to_be_bytes).filter(|pair| !pair.is_ascii());
     let (all, good) = pairs
         .fold((0, 0), |(all, good), pair| (all + 1, good + i32::from(core::str::from_utf8(&pair).is_ok())));
@@ -90,9 +90,9 @@ fn a_detection_says_how_likely_it_is_an_accident() {
 }
 
 #[test]
-fn a_bom_is_found_wherever_it_was_cut_and_awaited_no_longer_than_needed() {
+fn a_bom_is_found_for_every_cut_and_decided_at_the_earliest_byte() {
     for (input, verdicts) in [
-        // The verdict after each byte.
+        // The result after each byte.
         (&b"\xEF\xBB\xBFa"[..], [None, None, Some(Encoding::Utf8), Some(Encoding::Utf8)]),
         (b"\xFF\xFE\0a", [None, None, None, Some(Encoding::Utf16Le)]),
         (b"\xFF\xFEaa", [None, None, Some(Encoding::Utf16Le), Some(Encoding::Utf16Le)]),
@@ -121,7 +121,7 @@ fn a_bom_is_found_wherever_it_was_cut_and_awaited_no_longer_than_needed() {
     assert_eq!(BomSniffer::new().finish(), Sniff::Absent);
 }
 
-/// Annex R.6, and the padding of clause 16.
+/// Pads a sequence, by Annex R.6 and clause 16.
 fn padded(padding: Padding, sequence: &[u8]) -> Vec<u8> {
     let zeros = match padding {
         Padding::None => 0,
@@ -132,7 +132,7 @@ fn padded(padding: Padding, sequence: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn designations_are_found_wherever_they_were_cut_padded_or_not() {
+fn designations_are_found_for_every_cut_and_every_padding() {
     for padding in [Padding::None, Padding::Ucs2, Padding::Ucs4] {
         for (sequence, designation) in [
             (&b"\x1B\x25\x2F\x47"[..], Designation::Utf8Level(1)),
@@ -141,7 +141,7 @@ fn designations_are_found_wherever_they_were_cut_padded_or_not() {
             (b"\x1B\x25\x47", Designation::Utf8),
             (b"\x1B\x25\x40", Designation::Return),
         ] {
-            // An escape that is broken off by another, and something that is none.
+            // A sequence interrupted by another escape, and one that is not a designation.
             let before = padded(padding, b"a\x1B\x25\x1B");
             let found = padded(padding, sequence);
             let input = [&before[..], &found, &padded(padding, b"\x1B\x25\x2F\x4A\x1B\x26\x47")].concat();
@@ -169,7 +169,7 @@ fn designations_are_found_wherever_they_were_cut_padded_or_not() {
 }
 
 #[test]
-fn a_padded_designation_starts_at_a_code_unit_and_an_early_drop_loses_nothing() {
+fn a_padded_designation_starts_at_a_code_unit_and_an_iterator_can_be_dropped_early() {
     let shifted = [&b"\0"[..], &padded(Padding::Ucs4, b"\x1B\x25\x47")].concat();
     assert_eq!(DesignationRecogniser::padded(Padding::Ucs4).feed(&shifted).next(), None);
     assert_eq!(
@@ -185,7 +185,7 @@ fn a_padded_designation_starts_at_a_code_unit_and_an_early_drop_loses_nothing() 
     assert_eq!((second.designation, second.offset), (Designation::Return, 7));
 }
 
-/// Naive: the scope cut out first, then decided as a whole.
+/// A naive fallback decoder: splits the input by the scope, then decodes each part.
 fn expected(input: &[u8], scope: Scope) -> String {
     let legacy = |bytes: &[u8]| {
         bytes
@@ -228,7 +228,7 @@ fn the_fallback_decides_by_sequence_by_line_or_by_frame() {
 }
 
 #[test]
-fn a_line_that_never_ends_is_decided_at_the_limit_however_it_was_cut() {
+fn a_line_without_an_end_is_decided_at_the_limit_for_every_cut() {
     for (input, text) in [
         (&b"caf\xC3\xA9\xE9\n\xE9"[..], "caféé\né"),
         (b"c\xE9f\xC3\xA9\nabc", "céfÃ©\nabc"),
@@ -246,7 +246,7 @@ fn a_line_that_never_ends_is_decided_at_the_limit_however_it_was_cut() {
     }
 }
 
-/// So many characters of a text that is repeated, the last of which is a newline.
+/// A stretch of `characters` characters of `text`, which ends with a newline and is repeated.
 fn stretch(rng: &mut Rng, text: &str, characters: usize) -> String {
     let start = rng.below(text.chars().count());
     let mut out: String = text.chars().cycle().skip(start).take(characters - 1).collect();
@@ -260,7 +260,7 @@ fn utf_16(text: &str, encoding: Encoding) -> Vec<u8> {
 }
 
 #[test]
-fn utf_16_without_a_bom_is_recognized_as_often_as_the_docs_say() {
+fn utf_16_without_a_bom_has_the_documented_recognition_rate() {
     const SAMPLES: usize = 300;
     for (characters, percent) in [(20, 90), (50, 95), (200, 100), (1000, 100)] {
         let mut rng = Rng::new(characters as u64);
@@ -286,14 +286,14 @@ fn utf_16_without_a_bom_is_recognized_as_often_as_the_docs_say() {
     }
 }
 
-/// How many of the samples look like UTF-16, and how many there are.
+/// The number of samples that look like UTF-16, and the number of all samples.
 fn look_like_utf_16(samples: impl Iterator<Item = Vec<u8>>) -> (usize, usize) {
     let found = samples.map(|sample| matches!(detect(&[&sample]), Detection::LooksLikeUtf16 { .. }));
     found.fold((0, 0), |(wrong, all), is_wrong| (wrong + usize::from(is_wrong), all + 1))
 }
 
 #[test]
-fn what_is_not_utf_16_looks_like_it_as_seldom_as_the_docs_say() {
+fn other_encodings_have_the_documented_false_positive_rate() {
     let labels = [
         "utf-8",
         "windows-1252",
@@ -323,7 +323,7 @@ fn what_is_not_utf_16_looks_like_it_as_seldom_as_the_docs_say() {
     }
     assert_eq!(look_like_utf_16(texts.iter().cloned()), (0, 5_040));
 
-    // As C keeps them: each word is ended by a NUL.
+    // C strings: each word ends with a NUL.
     let words = texts.into_iter().map(|mut text| {
         text.iter_mut().filter(|byte| matches!(byte, b' ' | b'\n')).for_each(|byte| *byte = 0);
         text
@@ -350,8 +350,8 @@ fn what_is_not_utf_16_looks_like_it_as_seldom_as_the_docs_say() {
 }
 
 #[test]
-fn only_the_first_bytes_count_for_utf_16_and_then_the_verdict_is_final() {
-    // Ill-formed UTF-8 settles nothing before 4 KiB were seen.
+fn utf_16_is_decided_by_the_first_4_kib() {
+    // Ill-formed UTF-8 does not decide the result before 4 KiB have been examined.
     let text = utf_16("Smørrebrød på bordet. ", Encoding::Utf16Be);
     let mut detector = Detector::new();
     let mut fed = 0;

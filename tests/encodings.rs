@@ -1,4 +1,4 @@
-//! The tables of the standards, both ways: RFC 2279, ISO/IEC 10646-1 Annex R, and the names of the encodings.
+//! The tables of the standards, in both directions: RFC 2279, ISO/IEC 10646-1 Annex R, and the names of the encodings.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
 #![allow(missing_docs)]
 
@@ -17,7 +17,7 @@ fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Erro
     Ok(out)
 }
 
-/// `a` in `from` is `b` in `to`, and back, for every way of cutting.
+/// Asserts that `a` in `from` is converted to `b` in `to`, and back, for every way of cutting.
 fn both_ways(from: Encoding, a: &[u8], to: Encoding, b: &[u8]) {
     every_partition(a, |chunks| assert_eq!(convert(Transcoder::new(from, to), chunks).as_deref(), Ok(b)));
     every_partition(b, |chunks| assert_eq!(convert(Transcoder::new(to, from), chunks).as_deref(), Ok(a)));
@@ -73,7 +73,7 @@ fn annex_r_table_2_both_ways() {
     assert!(TABLE_2.iter().all(|row| TABLE_3.contains(row)));
 }
 
-/// Annex R, Table 1, which is RFC 2279's table too: a lead's fixed bits, its free bits, and the maximum value.
+/// Annex R, Table 1, and the table of RFC 2279: the fixed bits of a lead, its free bits, and the maximum value.
 const TABLE_1: [(u8, u32, u32); 6] = [
     (0b0000_0000, 7, 0x0000_007F),
     (0b1100_0000, 5, 0x0000_07FF),
@@ -84,7 +84,7 @@ const TABLE_1: [(u8, u32, u32); 6] = [
 ];
 
 #[test]
-fn annex_r_table_1_gives_the_first_and_the_last_value_of_each_length() {
+fn annex_r_table_1_defines_the_first_and_the_last_value_of_each_length() {
     let mut first = 0;
     for (len, (fixed, free, last)) in (1..).zip(TABLE_1) {
         assert_eq!(u64::from(last) + 1, 1 << (free + 6 * (len - 1)));
@@ -178,7 +178,7 @@ fn annex_r_tables_4_and_5_agree_with_the_transcoder() {
 }
 
 #[test]
-fn annex_r_note_3_is_two_switches() {
+fn annex_r_note_3_has_two_switches() {
     for value in [0xD800_u32, 0xDBFF, 0xDC00, 0xDFFF] {
         let bytes = table_4(value);
         let (to, from) = (
@@ -187,7 +187,7 @@ fn annex_r_note_3_is_two_switches() {
         );
         let refused = |len| Err(Utf8Error::new(0, ErrorKind::Surrogate, len));
         every_partition(&bytes, |chunks| {
-            // As in UTF-8 its second byte is refused.
+            // As in UTF-8, the second byte is rejected.
             assert_eq!(convert(from, chunks), refused(1));
             let open = from.switches(Switches::STRICT.allow_surrogates());
             assert_eq!(convert(open, chunks).as_deref(), Ok(&value.to_be_bytes()[..]));
@@ -250,7 +250,7 @@ fn rfc_2279_naive_decodings_are_rejected() {
 }
 
 #[test]
-fn modified_utf_8_is_javas_unless_its_reader_is_lenient() {
+fn modified_utf_8_is_strict_unless_lenient_java_is_set() {
     both_ways(
         Encoding::ModifiedUtf8,
         b"a\xC0\x80\xED\xA0\xBD\xED\xB2\xA9",
@@ -270,7 +270,7 @@ fn modified_utf_8_is_javas_unless_its_reader_is_lenient() {
 }
 
 #[test]
-fn names_are_read_as_they_are_written_and_as_others_write_them() {
+fn canonical_names_and_aliases_of_encodings_are_parsed() {
     for encoding in Encoding::ALL {
         assert_eq!(encoding.to_string().parse(), Ok(encoding));
         assert_eq!(encoding.name().to_uppercase().replace('-', "_").parse(), Ok(encoding));
@@ -296,7 +296,7 @@ fn names_are_read_as_they_are_written_and_as_others_write_them() {
 }
 
 #[test]
-fn charset_labels_are_those_of_the_web_and_of_annex_m() {
+fn charset_labels_of_the_web_and_of_annex_m_are_parsed() {
     for (label, encoding) in [
         ("unicode-1-1-utf-8", Some(Encoding::Utf8)),
         (" UTF-8\t", Some(Encoding::Utf8)),

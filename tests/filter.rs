@@ -1,4 +1,4 @@
-//! `Filter`: the same edits for every way of cutting, and what its hooks leave for the engine.
+//! `Filter`: the same edits for every way of cutting, and the result of its body hook.
 #![cfg(feature = "proxy")]
 #![allow(missing_docs)]
 
@@ -16,7 +16,7 @@ use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Err
 /// Everything that was forwarded, the errors, and the last verdict.
 type Filtered = (Vec<u8>, Vec<Utf8Error>, Verdict);
 
-/// By edits of each slice.
+/// Filters by applying the edits of each slice.
 fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
     let (mut forwarded, mut errors) = (Vec::new(), Vec::new());
     for chunk in chunks {
@@ -36,7 +36,7 @@ fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
             edit => panic!("{edit:?}"),
         });
         assert!(core::str::from_utf8(&forwarded).is_ok(), "whole characters only");
-        // After a BOM, which may be left out.
+        // The BOM may be stripped before it.
         if verdict == Verdict::Pass && start > 3 {
             let now = filter.pending().len();
             assert_eq!(forwarded.len() - before, held + chunk.len() - now, "nothing vanishes");
@@ -51,7 +51,7 @@ fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
     (forwarded, errors, verdict)
 }
 
-/// By the hook that replaces a chunk.
+/// Filters with the hook that replaces a chunk.
 fn hooked(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
     let (mut forwarded, mut errors) = (Vec::new(), Vec::new());
     let mut hook = |filter: &mut Filter, mut body: Option<Bytes>, end: bool| {
@@ -102,7 +102,7 @@ fn a_filter_forwards_and_reports_the_same_for_every_partition() {
     }
 }
 
-/// What `TextDecoder` makes of the same chunks.
+/// The result of `TextDecoder` for the same chunks.
 fn decoded(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (Vec<u8>, Option<Utf8Error>) {
     let mut text = Vec::new();
     for chunk in chunks {
@@ -152,7 +152,7 @@ fn under_every_policy_a_filter_forwards_what_a_decoder_decodes() {
     }
 }
 
-/// The edits of one slice, in words.
+/// Formats the edits of one slice.
 fn edits(filter: &mut Filter, slice: &[u8]) -> Vec<String> {
     let mut edits = Vec::new();
     let _ = filter.feed(slice, |edit| edits.push(format!("{edit:?}")));
@@ -160,7 +160,7 @@ fn edits(filter: &mut Filter, slice: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn a_slice_that_a_character_straddles_still_passes_whole() {
+fn a_slice_after_a_cut_character_passes_without_a_copy() {
     let mut filter = Filter::new();
     assert_eq!(edits(&mut filter, b"sch\xC3"), ["Pass(0..3)"]);
     assert_eq!(edits(&mut filter, b"\xB6n \xF0"), ["Insert([195])", "Pass(0..3)"]);
@@ -168,7 +168,7 @@ fn a_slice_that_a_character_straddles_still_passes_whole() {
     assert_eq!(edits(&mut filter, b""), [""; 0]);
     assert_eq!(filter.pending(), b"\xF0\x9F");
     assert_eq!(edits(&mut filter, b"\x92\xA9"), ["Insert([240, 159])", "Pass(0..2)"]);
-    // What is held turns out to be ill-formed: the slice after it passes from its start.
+    // The held bytes are ill-formed, and the next slice passes from its start.
     let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Skip));
     assert_eq!(edits(&mut filter, b"\xE2\x82"), [""; 0]);
     let error = Utf8Error::new(0, ErrorKind::MissingContinuation, 2);
@@ -182,17 +182,17 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: `System` keeps the contract; the count changes nothing about it.
+// SAFETY: every call is forwarded to `System`, which upholds the contract.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps the contract.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps the contract.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -232,7 +232,7 @@ fn edits_allocate_nothing_and_neither_does_a_chunk_that_passes() {
 
 #[test]
 fn a_hook_never_leaves_none_before_the_end() {
-    // Under pingora, these chunks became a complete request `na`.
+    // With `None`, pingora made a complete request `na` of these chunks.
     let mut filter = Filter::new();
     let mut sent = Vec::new();
     let hook = |filter: &mut Filter, chunk: Option<&'static [u8]>, end| {

@@ -1,4 +1,4 @@
-//! `LineFilter`: the same lines for every way of cutting, against a split of the whole input.
+//! `LineFilter`: the same lines for every way of cutting, compared with a split of the whole input.
 #![cfg(feature = "proxy")]
 #![allow(missing_docs)]
 
@@ -42,7 +42,7 @@ fn filtered(mut filter: LineFilter, chunks: &[&[u8]]) -> Filtered {
     all
 }
 
-/// Each line with its terminator, and where it starts.
+/// Each line with its terminator, and its offset.
 fn lines(input: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut start = 0;
     input.split_inclusive(|&byte| byte == b'\n').map(move |line| {
@@ -52,7 +52,7 @@ fn lines(input: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// What a line has before its terminator.
+/// A line without its terminator.
 fn content(line: &[u8]) -> &[u8] {
     match line.strip_suffix(b"\n") {
         Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
@@ -60,14 +60,14 @@ fn content(line: &[u8]) -> &[u8] {
     }
 }
 
-/// What a strict filter makes of the whole input.
+/// The expected result of a strict filter for the whole input.
 fn expected(input: &[u8], max_length: usize, stops: bool) -> Filtered {
     let mut all = Filtered::default();
     for (number, (start, line)) in (1..).zip(lines(input)) {
         let (_, faults) = oracle::decode(line);
         let first =
             faults.first().map(|&(offset, kind, len)| Utf8Error::new(offset + start as u64, kind, len));
-        // What is before the first error is measured first.
+        // The length is checked before the well-formedness of the bytes within the limit.
         let before = first.map_or(line.len(), |error| error.offset as usize - start);
         let long = match first {
             Some(_) => {
@@ -96,7 +96,7 @@ fn expected(input: &[u8], max_length: usize, stops: bool) -> Filtered {
     all
 }
 
-/// Bytes with many lines, some long.
+/// Bytes with many lines, some of them long.
 fn dirty_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
     let mut bytes = rng.dirty_text(len);
     for _ in 0..len / 4 {
@@ -184,7 +184,7 @@ fn filtered_again(all: &Filtered) -> (Vec<u8>, Vec<Utf8Error>, Vec<RejectedLine>
 }
 
 #[test]
-fn a_held_command_never_passes_in_part() {
+fn a_held_line_never_passes_in_part() {
     let mut filter = LineFilter::new().stop();
     let mut forwarded = Vec::new();
     let mut feed = |slice: &[u8]| {
@@ -202,7 +202,7 @@ fn a_held_command_never_passes_in_part() {
 }
 
 #[test]
-fn a_bom_that_is_not_accepted_costs_the_first_line() {
+fn a_rejected_bom_rejects_the_first_line() {
     for (bom, input, kind) in [
         (BomPolicy::Require, &b"a\nb\n"[..], ErrorKind::MissingBom),
         (BomPolicy::Reject, b"\xEF\xBB\xBFa\nb\n", ErrorKind::UnexpectedBom),

@@ -1,4 +1,4 @@
-//! Lines and columns: what a loop over the characters counts, for every way of cutting.
+//! Lines and columns: compared with a loop over the characters, for every way of cutting.
 #![allow(missing_docs)]
 
 mod support;
@@ -11,7 +11,7 @@ const ALL: [Newlines; 4] = [Newlines::Lf, Newlines::CrLf, Newlines::Cr, Newlines
 /// Offset, line, and column in bytes, characters and UTF-16 units.
 type Place = (u64, u64, [u64; 3]);
 
-/// The place of each character and of the end, and the ends of the lines without what ends them.
+/// The location of each character and of the end, and the offsets of the ends of the lines, before their terminators.
 fn by_hand(text: &str, newlines: Newlines) -> (Vec<Place>, Vec<u64>) {
     let (mut places, mut ends, mut line, mut columns) = (Vec::new(), Vec::new(), 0, [0; 3]);
     for (at, character) in text.char_indices() {
@@ -28,7 +28,7 @@ fn by_hand(text: &str, newlines: Newlines) -> (Vec<Place>, Vec<u64>) {
             line += 1;
             columns = [0; 3];
         } else if newlines == Newlines::Any && character == '\n' {
-            // Of a CR LF; the next character is on the line that the CR began.
+            // The LF of a CR LF. The character after it is on the line that the CR began.
             assert!(after_cr);
         } else {
             columns[0] += character.len_utf8() as u64;
@@ -51,7 +51,7 @@ fn units(columns: [u64; 3]) -> [Column; 3] {
     [Column::Bytes(columns[0]), Column::Characters(columns[1]), Column::Utf16(columns[2])]
 }
 
-/// Chunks of text: a cut inside a character is moved before it.
+/// Text chunks: a cut inside a character is moved to its start.
 fn as_text<'t>(text: &'t str, chunks: &[&[u8]]) -> Vec<&'t str> {
     let (mut texts, mut from, mut at) = (Vec::new(), 0, 0);
     for chunk in chunks {
@@ -96,7 +96,7 @@ fn check(text: &str, newlines: Newlines, chunks: &[&str]) {
     assert_eq!(place(&locator), places[places.len() - 1], "{newlines:?} {chunks:?}");
     assert_eq!(joined, locator);
     for (i, &(offset, line, columns)) in places.iter().enumerate() {
-        // What is between CR and LF has the column of what is after it, or is the end of the line.
+        // The position between CR and LF has the column of the position after the LF, or is the end of the line.
         let ends_line = text[..offset as usize].ends_with('\r') && text[offset as usize..].starts_with('\n');
         for (unit, found) in asked[3 * i..3 * i + 3].iter().enumerate() {
             let found = found.expect("it is in the text or at its end");
@@ -107,7 +107,7 @@ fn check(text: &str, newlines: Newlines, chunks: &[&str]) {
             }
         }
     }
-    // The end of the last line shows in no chunk.
+    // No chunk contains the end of the last line.
     for (found, end) in beyond.iter().zip(&ends[..ends.len() - 1]) {
         assert_eq!(*found, Some(*end), "{text:?} {newlines:?} {chunks:?}");
     }
@@ -117,7 +117,7 @@ const SAMPLES: [&str; 8] =
     ["", "a\r\n\nb\r\r\n", "\r\n\r\n", "é\n€\r🦀", "\n\r\n\r", "no end", "🦀🦀", "\r\r\n\n\n\r"];
 
 #[test]
-fn every_partition_of_short_texts_has_the_same_places() {
+fn every_partition_of_short_texts_has_the_same_locations() {
     for text in SAMPLES {
         for newlines in ALL {
             every_partition(text.as_bytes(), |chunks| check(text, newlines, &as_text(text, chunks)));
@@ -127,7 +127,7 @@ fn every_partition_of_short_texts_has_the_same_places() {
 
 fn long_text(rng: &mut Rng, characters: usize) -> String {
     const ALPHABET: [char; 9] = ['a', ' ', '\n', '\r', 'é', '€', '🦀', '\u{7FF}', '\u{10FFFF}'];
-    // Mostly of one kind, as text is.
+    // Mostly characters of one kind, as in real text.
     let often = ALPHABET[rng.below(ALPHABET.len())];
     let mut pick = || if rng.below(4) == 0 { ALPHABET[rng.below(ALPHABET.len())] } else { often };
     let mut text = String::new();
@@ -142,7 +142,7 @@ fn long_text(rng: &mut Rng, characters: usize) -> String {
 }
 
 #[test]
-fn long_texts_have_the_same_places_however_they_are_cut() {
+fn long_texts_have_the_same_locations_for_every_cut() {
     let mut rng = Rng::new(18);
     for round in 0..8 {
         let text = long_text(&mut rng, 10 + 3 * round);
@@ -150,7 +150,7 @@ fn long_texts_have_the_same_places_however_they_are_cut() {
             some_partitions(text.as_bytes(), 3, |chunks| check(&text, newlines, &as_text(&text, chunks)));
         }
     }
-    // More than the counters of a lane hold.
+    // More characters than the 8-bit counters of a lane can count.
     for text in ["\n".repeat(40_000), "€\r\n".repeat(20_000), "🦀".repeat(9_000)] {
         for newlines in ALL {
             let mut locator = Locator::new().newlines(newlines);
@@ -179,7 +179,7 @@ fn an_ill_formed_sequence_is_one_character() {
     let mut locator = Locator::new().newlines(Newlines::CrLf);
     locator.feed("a\r");
     locator.feed_ill_formed(3);
-    // The CR and the LF are not side by side.
+    // An ill-formed sequence is between the CR and the LF.
     locator.feed("\nb");
     assert_eq!(place(&locator), (7, 0, [7, 5, 5]));
 }
@@ -224,7 +224,7 @@ mod index {
     }
 
     #[test]
-    fn an_index_has_the_places_in_any_order() {
+    fn an_index_finds_locations_in_any_order() {
         for text in SAMPLES {
             for newlines in ALL {
                 every_partition(text.as_bytes(), |chunks| {
@@ -247,7 +247,7 @@ mod index {
     fn an_offset_inside_a_character_is_its_start() {
         let mut index = LineIndex::new(Newlines::Lf);
         index.feed(&"x".repeat(62));
-        // Over the border of a block.
+        // Across the boundary of a block.
         index.feed("🦀");
         index.feed_ill_formed(3);
         for offset in 62..66 {
@@ -263,7 +263,7 @@ mod index {
     }
 
     #[test]
-    fn a_text_without_wide_characters_costs_nothing_but_its_lines() {
+    fn ascii_text_only_uses_memory_for_its_lines() {
         let mut index = LineIndex::new(Newlines::Lf);
         index.feed(&"ascii\n".repeat(1000));
         assert_eq!(index.lines(), 1001);

@@ -1,4 +1,4 @@
-//! `proxy` and `serve` under what an operator meets: logs that nobody reads, limits, signals, peers that misbehave.
+//! `proxy` and `serve` in operation: unread logs, limits, signals, misbehaving peers.
 #![cfg(all(feature = "cli", unix))]
 #![allow(missing_docs)]
 
@@ -17,10 +17,10 @@ use support::program::{Directory, PROGRAM, program, run, stderr};
 use support::server::{Server, read_all, read_line, read_to_reset};
 
 #[test]
-fn a_stderr_that_nobody_reads_stops_neither_traffic_nor_signals() {
+fn an_unread_stderr_blocks_neither_traffic_nor_signals() {
     for command in ["proxy", "serve"] {
         let mut server = Server::start_unread(&[command, "--on-error", "skip"]);
-        // A pipe holds 64 KiB; 100 reports of each connection are 15 KiB.
+        // A pipe holds 64 KiB. The 100 reports of one connection are 15 KiB.
         for _ in 0..20 {
             let mut client = server.connect();
             client.write_all(&[b"\xFF".repeat(200), b"through\n".to_vec()].concat()).unwrap();
@@ -31,7 +31,7 @@ fn a_stderr_that_nobody_reads_stops_neither_traffic_nor_signals() {
     }
 }
 
-/// An upstream server that reads one connection to its end: what it read, and whether that was reset.
+/// An upstream server that reads one connection to its end. Returns the bytes, and whether the connection was reset.
 fn ledger() -> (String, thread::JoinHandle<(String, bool)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -46,7 +46,7 @@ fn ledger() -> (String, thread::JoinHandle<(String, bool)>) {
 }
 
 #[test]
-fn a_refused_stream_reaches_the_server_as_a_reset() {
+fn the_server_sees_a_rejected_stream_as_a_reset() {
     for (flags, read, reset) in [
         (&[][..], "ls\nrm /home", true),
         (&["--on-refusal", "close"], "ls\nrm /home", false),
@@ -62,7 +62,7 @@ fn a_refused_stream_reaches_the_server_as_a_reset() {
 }
 
 #[test]
-fn a_client_that_resets_is_a_reset_at_the_server_and_a_half_close_is_not() {
+fn a_reset_by_the_client_is_forwarded_as_a_reset_and_a_half_close_is_not() {
     let (address, server) = ledger();
     let proxy = Server::start(&["proxy", "--upstream", &address]);
     let mut client = proxy.connect();
@@ -79,7 +79,7 @@ fn a_client_that_resets_is_a_reset_at_the_server_and_a_half_close_is_not() {
 }
 
 #[test]
-fn a_slow_server_gets_all_good_bytes_before_the_reset() {
+fn a_slow_server_receives_all_well_formed_bytes_before_the_reset() {
     const GOOD: usize = 3_000_000;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -92,7 +92,7 @@ fn a_slow_server_gets_all_good_bytes_before_the_reset() {
     let (mut peer, _) = listener.accept().unwrap();
     peer.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let (mut read, mut bytes) = (0, vec![0; 100_000]);
-    // The linger of zero has passed long before the server has read.
+    // The linger time of 0 ends long before the server has read everything.
     while let Ok(1..) = peer.read(&mut bytes).inspect(|now| read += now) {
         sleep(Duration::from_millis(20));
     }
@@ -101,12 +101,12 @@ fn a_slow_server_gets_all_good_bytes_before_the_reset() {
 }
 
 #[test]
-fn a_bad_line_costs_only_the_line() {
+fn an_ill_formed_line_drops_only_the_line() {
     let answer = "{\"error\":\"line {line}, byte {offset}: {kind}\"}";
     let proxy = Server::start(&["proxy", "--framing", "lines", "--max-line", "30", "--answer", answer]);
     let mut client = proxy.connect();
     client.write_all(b"one\ntw\xFFo\n").unwrap();
-    // The answer may come before what the server sends.
+    // The answer may arrive before the responses of the server.
     let mut lines = [read_line(&mut client), read_line(&mut client)];
     lines.sort();
     assert_eq!(lines, ["line 1: 3 characters: one\n", "{\"error\":\"line 2, byte 6: InvalidLead\"}\n"]);
@@ -123,7 +123,7 @@ fn a_bad_line_costs_only_the_line() {
 }
 
 #[test]
-fn a_proxy_that_only_reports_delivers_every_byte() {
+fn report_mode_forwards_every_byte() {
     let proxy = Server::start(&["proxy", "--mode", "report"]);
     let answer = proxy.ask(&[b"a\xFFb\n", b"good\n"]);
     assert_eq!(
@@ -142,7 +142,8 @@ fn a_burst_of_connections_waits_in_the_listen_queue() {
     let mut first = proxy.connect();
     first.write_all(b"one\n").unwrap();
     read_line(&mut first);
-    // None of these is accepted. Beyond the queue, the kernel drops the SYN, and a connect waits for a second.
+    // None of these is accepted. When the queue is full, the kernel drops the SYN, and a connect is retried after a
+    // second.
     let address: SocketAddr = proxy.address.parse().unwrap();
     let burst: Vec<_> = (0..600)
         .map(|n| {
@@ -153,7 +154,7 @@ fn a_burst_of_connections_waits_in_the_listen_queue() {
 }
 
 #[test]
-fn one_address_gets_so_many_connections() {
+fn connections_are_limited_per_address() {
     let proxy = Server::start(&["proxy", "--max-connections-per-source", "2"]);
     let mut clients = [(); 2].map(|()| proxy.connect());
     for client in &mut clients {
@@ -168,14 +169,14 @@ fn one_address_gets_so_many_connections() {
 }
 
 #[test]
-fn the_log_is_limited_for_one_address_and_counts_what_it_holds_back() {
+fn the_log_is_limited_per_address_and_counts_suppressed_lines() {
     let proxy = Server::start(&["proxy", "--on-error", "skip", "--log-rate", "10"]);
     for _ in 0..30 {
         assert_eq!(proxy.ask(&[&b"\xFF".repeat(200), b"\n"]), "line 1: 0 characters: \n");
     }
     proxy.signal("TERM");
     let (_, log) = proxy.wait();
-    // Ten seconds of one line a second; 30 connections had 3,060 lines to log.
+    // Ten seconds at one line per second. 30 connections would log 3,060 lines.
     let lines = log.iter().filter(|line| line.get("connection").is_some()).count();
     assert!((10..40).contains(&lines), "{lines}");
     let held_back: u64 = log.iter().filter_map(|line| line["lines"].as_u64()).sum();
@@ -195,7 +196,7 @@ fn a_proxy_that_is_its_own_upstream_does_not_start() {
     }
 }
 
-/// `COMMAND` in a shell with limits on open files.
+/// Runs `COMMAND` in a shell with limits on open files.
 fn limited(limits: &str, flags: &str) -> String {
     let command =
         format!("{limits}; exec timeout -s TERM 1 {PROGRAM} proxy --listen 127.0.0.1:0 --log json {flags}");
@@ -211,7 +212,7 @@ fn the_limit_of_open_files_is_raised_or_fewer_connections_are_served() {
 }
 
 #[test]
-fn a_hang_up_does_not_end_the_program_and_a_service_manager_is_notified() {
+fn sighup_does_not_end_the_program_and_the_service_manager_is_notified() {
     let directory = Directory::new();
     let path = directory.path("notify");
     let manager = UnixDatagram::bind(&path).unwrap();
@@ -234,10 +235,10 @@ fn a_hang_up_does_not_end_the_program_and_a_service_manager_is_notified() {
 }
 
 #[test]
-fn serve_ends_a_silent_connection_and_not_one_that_sends_a_line_slowly() {
+fn serve_closes_an_idle_connection_and_not_one_that_sends_slowly() {
     let server = Server::start(&["serve", "--idle-timeout", "1"]);
     let mut client = server.connect();
-    // Longer than the timeout, but never silent for so long.
+    // In total longer than the timeout, but no pause is as long.
     for _ in 0..8 {
         client.write_all(b"x").unwrap();
         sleep(Duration::from_millis(250));
@@ -260,7 +261,7 @@ fn sessions_that_are_too_long_or_too_slow_are_reset() {
     assert!(log.iter().any(|line| line["end"] == "too long"), "{log:?}");
 }
 
-/// An HTTP response: its status, and what follows the head.
+/// The status of an HTTP response, and its body.
 fn get(address: &str, path: &str) -> (u16, String) {
     let mut client = TcpStream::connect(address).unwrap();
     client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -271,7 +272,7 @@ fn get(address: &str, path: &str) -> (u16, String) {
 }
 
 #[test]
-fn the_admin_listener_counts_what_happens_and_shows_whether_the_proxy_drains() {
+fn the_admin_listener_serves_metrics_and_readiness() {
     let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let proxy = Server::start(&["proxy", "--admin", &admin, "--linger", "0.1", "--grace", "20"]);
     assert_eq!(get(&admin, "/healthz"), (200, "ok\n".to_owned()));
@@ -312,7 +313,7 @@ fn the_admin_listener_counts_what_happens_and_shows_whether_the_proxy_drains() {
 }
 
 #[test]
-fn every_flag_has_its_row_in_the_reference() {
+fn every_option_is_in_the_reference() {
     let output = run(&mut program(&["proxy", "--help"]), b"");
     let help = String::from_utf8(output.stdout).unwrap();
     let reference = include_str!("../docs/operating.md");

@@ -1,4 +1,4 @@
-//! The file that `convert --output` writes: whole or not at all, with the owner and the mode that it had.
+//! The output file of `convert --output`: replaced atomically, with the owner and the mode of the old file.
 #![cfg(all(feature = "cli", unix))]
 #![allow(missing_docs)]
 
@@ -23,14 +23,14 @@ fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).expect("permissions");
 }
 
-/// Converts `text` to `output`, and expects success.
+/// Converts `text` to `output`. Asserts success.
 fn convert(text: &str, output: &Path) {
     let ended = run(program(&["convert", "-o"]).arg(output), text.as_bytes());
     assert!(ended.status.success(), "{}", stderr(&ended));
     assert_eq!(stderr(&ended), "");
 }
 
-/// Converts to `output`, and expects a failure that this explains; nothing may have changed.
+/// Converts to `output`. Asserts an error that contains `why`, and that the directory did not change.
 fn is_refused(directory: &Directory, output: &Path, why: &str) {
     let before = directory.names();
     let ended = run(program(&["convert", "-o"]).arg(output), b"new");
@@ -40,12 +40,12 @@ fn is_refused(directory: &Directory, output: &Path, why: &str) {
     assert_eq!(directory.names(), before);
 }
 
-/// A conversion that waits in the middle of its input; its temporary file is there.
+/// Starts a conversion that waits for more input. Its temporary file exists.
 fn started(directory: &Directory, command: &mut Command) -> (Child, std::process::ChildStdin) {
     let before = directory.names().len();
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
     let mut stdin = child.stdin.take().expect("a pipe");
-    // More than a pipe holds: when it is written, the program has begun to read, and the file is there.
+    // More than the capacity of a pipe: when this write returns, the program has read input and created the file.
     stdin.write_all(&vec![b'a'; 1 << 20]).expect("it reads");
     assert_eq!(directory.names().len(), before + 1);
     (child, stdin)
@@ -65,7 +65,7 @@ fn is_root() -> bool {
 }
 
 #[test]
-fn nobody_else_can_read_the_output_before_it_is_complete() {
+fn other_users_cannot_read_the_output_before_it_is_complete() {
     for existing in [None, Some(0o666)] {
         let directory = Directory::new();
         let output = directory.path("out");
@@ -85,7 +85,7 @@ fn nobody_else_can_read_the_output_before_it_is_complete() {
 }
 
 #[test]
-fn a_new_file_has_the_mode_that_the_umask_gives() {
+fn the_mode_of_a_new_file_respects_the_umask() {
     for (umask, expected) in [("022", 0o644), ("027", 0o640), ("077", 0o600), ("000", 0o666)] {
         let directory = Directory::new();
         let script = format!("umask {umask}; exec \"$0\" convert -o \"$1\"");
@@ -96,13 +96,13 @@ fn a_new_file_has_the_mode_that_the_umask_gives() {
 }
 
 #[test]
-fn mode_owner_and_symbolic_link_stay() {
+fn mode_owner_and_symbolic_link_are_kept() {
     let directory = Directory::new();
     let (file, link) = (directory.write("file", "old"), directory.path("link"));
     if is_root() {
         chown(&file, Some(12_345), Some(54_321)).expect("root may");
     }
-    // After the change of owner, which resets the set-user-ID bit.
+    // The mode is set after the owner, because a change of owner resets the set-user-ID bit.
     set_mode(&file, 0o6750);
     let before = fs::metadata(&file).expect("a file");
     symlink("file", &link).expect("a link");
@@ -112,7 +112,7 @@ fn mode_owner_and_symbolic_link_stay() {
     assert_ne!(after.ino(), before.ino(), "it was replaced");
     assert_eq!((after.uid(), after.gid(), after.mode()), (before.uid(), before.gid(), before.mode()));
     assert!(fs::symlink_metadata(&link).expect("a link").is_symlink());
-    // A link to what is not there yet, over another link in another directory.
+    // A link to a file that does not exist, through a second link in another directory.
     fs::create_dir(directory.path("sub")).expect("a directory");
     symlink("../absent", directory.path("sub/two")).expect("a link");
     symlink("sub/two", directory.path("one")).expect("a link");
@@ -131,7 +131,7 @@ fn an_owner_that_cannot_be_kept_is_an_error() {
     set_mode(directory.root(), 0o777);
     set_mode(&file, 0o666);
     chown(&file, Some(12_345), Some(65_534)).expect("root may");
-    // The program may be in a directory that this user cannot search.
+    // This user may not be allowed to search the directory of the program.
     let copy = std::env::temp_dir().join(format!("utf8-codec-program-{}", std::process::id()));
     fs::copy(PROGRAM, &copy).expect("a copy");
     set_mode(&copy, 0o755);
@@ -144,7 +144,7 @@ fn an_owner_that_cannot_be_kept_is_an_error() {
 }
 
 #[test]
-fn a_read_only_file_stays() {
+fn a_read_only_file_is_not_replaced() {
     let directory = Directory::new();
     let file = directory.write("file", "old");
     set_mode(&file, 0o444);
@@ -162,7 +162,7 @@ fn a_loop_of_symbolic_links_is_an_error() {
 }
 
 #[test]
-fn what_is_no_file_is_an_error() {
+fn a_directory_or_a_missing_directory_is_an_error() {
     let directory = Directory::new();
     fs::create_dir(directory.path("directory")).expect("a directory");
     is_refused(&directory, &directory.path("directory"), "directory");
@@ -171,7 +171,7 @@ fn what_is_no_file_is_an_error() {
 }
 
 #[test]
-fn a_name_may_be_as_long_as_the_file_system_allows() {
+fn a_name_may_have_the_maximum_length() {
     let directory = Directory::new();
     for length in [250, 255] {
         let name = "n".repeat(length);
@@ -181,7 +181,7 @@ fn a_name_may_be_as_long_as_the_file_system_allows() {
 }
 
 #[test]
-fn what_is_not_a_regular_file_is_written_to() {
+fn a_pipe_or_a_device_is_written_to_directly() {
     let directory = Directory::new();
     let fifo = directory.path("fifo");
     assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo").success());
@@ -193,9 +193,9 @@ fn what_is_not_a_regular_file_is_written_to() {
     assert!(!fs::metadata("/dev/null").expect("a device").is_file());
 }
 
-/// Stdout is a file that has text already, opened to append and not.
+/// Stdout is a file that contains text, opened with and without append.
 #[test]
-fn the_name_of_stdout_is_the_open_file() {
+fn a_path_to_stdout_writes_to_the_open_file() {
     for output in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
         for append in [true, false] {
             let directory = Directory::new();
@@ -215,7 +215,7 @@ fn the_name_of_stdout_is_the_open_file() {
 }
 
 #[test]
-fn the_name_of_another_descriptor_is_the_open_file() {
+fn a_path_to_another_descriptor_writes_to_the_open_file() {
     for redirection in ["3>>", "3>"] {
         let directory = Directory::new();
         let script = format!(
@@ -238,7 +238,7 @@ fn a_signal_removes_the_temporary_file() {
     for signal in ["-TERM", "-INT", "-HUP"] {
         let directory = Directory::new();
         let output = directory.write("out", "old");
-        // Whoever runs the tests may ignore signals, as `nohup` does.
+        // SIGHUP may be ignored in the tests, as under `nohup`.
         let mut command = Command::new("env");
         if cfg!(target_os = "linux") {
             command.arg("--default-signal");
@@ -270,7 +270,7 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
     assert_eq!(directory.names(), ["out"]);
 }
 
-/// First the content, then the name.
+/// First the content is flushed, then the directory.
 #[cfg(target_os = "linux")]
 #[test]
 fn file_and_directory_are_flushed_to_the_disk() {

@@ -1,4 +1,4 @@
-//! `Relay` over duplex pipes and real sockets.
+//! `Relay` over duplex pipes and sockets.
 #![cfg(feature = "relay")]
 #![allow(missing_docs)]
 
@@ -21,8 +21,7 @@ use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 type Reports = Arc<Mutex<Vec<(Direction, Utf8Error)>>>;
 
-/// A relay between pipes that hold `capacity` bytes: the client's end, the server's end, what is reported, the
-/// outcome.
+/// A relay between pipes of `capacity` bytes. Returns the client's end, the server's end, the reports, and the outcome.
 fn piped(relay: Relay, capacity: usize) -> (DuplexStream, DuplexStream, Reports, JoinHandle<Outcome>) {
     let ((client, mut near), (mut far, server)) = (duplex(capacity), duplex(capacity));
     let reports = Reports::default();
@@ -98,7 +97,7 @@ async fn a_relay_delivers_and_reports_the_same_for_every_partition() {
         let relay = Relay::new().linger(Duration::from_millis(10));
         let (mut client, mut server, reports, relayed) = piped(relay, 64);
         for chunk in &chunks {
-            // The other side may be closed by now.
+            // The other side may be closed already.
             let _ = client.write_all(chunk).await;
             tokio::task::yield_now().await;
         }
@@ -136,12 +135,12 @@ async fn half_close_is_kept_in_each_direction() {
 }
 
 #[tokio::test]
-async fn the_answers_to_what_was_good_arrive_before_a_refused_connection_closes() {
+async fn answers_to_the_well_formed_text_arrive_before_a_rejected_connection_closes() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let relay = Relay::new().on_refusal(OnRefusal::Close);
     let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
     client.write_all(b"good\n\xFF").await.unwrap();
-    // Much more follows the error; closing on it without reading would reset the connection.
+    // Many bytes follow the error. Closing the socket without reading them would reset the connection.
     client.write_all(&[b'x'; 300_000]).await.unwrap();
     assert_eq!(read_all(&mut server).await, b"good\n");
     server.write_all(b"answer\n").await.unwrap();
@@ -153,7 +152,7 @@ async fn the_answers_to_what_was_good_arrive_before_a_refused_connection_closes(
 }
 
 #[tokio::test]
-async fn a_refused_connection_closes_though_neither_peer_does() {
+async fn a_rejected_connection_closes_even_if_neither_peer_closes() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let relay = Relay::new().linger(Duration::from_millis(50)).on_refusal(OnRefusal::Close);
     let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
@@ -166,7 +165,7 @@ async fn a_refused_connection_closes_though_neither_peer_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_reader_still_gets_all_good_bytes_before_a_refusal() {
+async fn a_slow_reader_receives_all_well_formed_bytes_before_the_rejection() {
     let (mut client, mut server, _, relayed) = piped(Relay::new().linger(Duration::from_millis(1)), 64);
     let good = vec![b'g'; 10_000];
     let sent = [&good[..], b"\xFF"].concat();
@@ -199,7 +198,7 @@ async fn an_end_inside_a_character_is_reported_and_its_repair_is_written_before_
 }
 
 #[tokio::test]
-async fn the_direction_that_is_not_filtered_passes_untouched() {
+async fn the_direction_that_is_not_filtered_is_forwarded_unchanged() {
     let (mut client, mut server, reports, relayed) = piped(Relay::new().only(Direction::Responses), 64);
     client.write_all(b"\xFF\xC3").await.unwrap();
     client.shutdown().await.unwrap();
@@ -212,8 +211,8 @@ async fn the_direction_that_is_not_filtered_passes_untouched() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_read_is_not_read_from_either() {
-    // The worst repair makes four bytes of one.
+async fn a_peer_that_does_not_read_is_not_read_from() {
+    // Under the worst repair, the output is four times the input.
     let relay = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Escape));
     let (mut client, mut server, _, relayed) = piped(relay, 1024);
     let mut sent = 0;
@@ -246,14 +245,14 @@ async fn both_directions_move_at_once_and_nothing_is_lost() {
 }
 
 #[tokio::test]
-async fn a_reset_inside_a_character_is_reported_and_ends_the_other_side_in_order() {
+async fn a_reset_inside_a_character_is_reported_and_the_other_side_is_shut_down() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     for relay in [Relay::new(), replace] {
         let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
         client.write_all(b"ok \xC3").await.unwrap();
         assert_eq!(read_some(&mut server, 3).await, b"ok ");
-        // Closing a socket with unread bytes resets the connection. By then the relay has taken the last byte.
+        // Closing a socket with unread bytes resets the connection. The relay has read the last byte before that.
         server.write_all(b"unread").await.unwrap();
         sleep(Duration::from_millis(50)).await;
         drop(client);
@@ -281,7 +280,7 @@ async fn a_server_that_resets_ends_the_connection_of_a_client_that_only_waits() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_a_connection_on_which_nothing_moves_is_idle() {
+async fn only_a_connection_without_traffic_is_idle() {
     let relay = Relay::new().idle_timeout(Duration::from_secs(10));
     let (mut client, mut server, _, relayed) = piped(relay.clone(), 64);
     let start = Instant::now();
@@ -295,7 +294,7 @@ async fn only_a_connection_on_which_nothing_moves_is_idle() {
     let ended = start.elapsed();
     assert!((Duration::from_secs(55)..Duration::from_secs(56)).contains(&ended), "{ended:?}");
 
-    // Nor does anything move when a peer does not read.
+    // A connection whose peers do not read is idle, too.
     let (mut client, _server, _, relayed) = piped(relay, 64);
     let start = Instant::now();
     client.write_all(&[b'x'; 100]).await.unwrap();
@@ -315,7 +314,7 @@ async fn a_relay_without_an_idle_timeout_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_relay_has_the_grace_that_its_caller_gives_it() {
+async fn a_cancelled_relay_drains_for_the_grace_period() {
     for (talks_for, closed) in [(3, true), (30, false)] {
         let ((client, mut near), (mut far, server)) = (duplex(64), duplex(64));
         let start = Instant::now();
@@ -333,13 +332,13 @@ async fn a_cancelled_relay_has_the_grace_that_its_caller_gives_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_is_no_end_in_order() {
+async fn a_rejection_resets_the_connection() {
     let (mut client, mut server, _, relayed) = piped(Relay::new(), 64);
     client.write_all(b"rm /home\xFF/b").await.unwrap();
     assert_eq!(read_some(&mut server, 8).await, b"rm /home");
     let early = timeout(Duration::from_millis(900), server.read_u8()).await;
     assert!(early.is_err(), "no end is passed on: {early:?}");
-    // What the server answers to what was good still arrives.
+    // The server's answers to the text before the error still arrive.
     server.write_all(b"answer").await.unwrap();
     assert_eq!(read_some(&mut client, 6).await, b"answer");
     let outcome = relayed.await.unwrap();
@@ -354,7 +353,7 @@ async fn a_refusal_is_no_end_in_order() {
 }
 
 #[tokio::test]
-async fn only_an_end_in_order_is_not_a_reset() {
+async fn every_end_except_an_orderly_one_is_a_reset() {
     let (client, server, _, relayed) = piped(Relay::new(), 64);
     drop((client, server));
     assert!(!relayed.await.unwrap().reset);
@@ -392,7 +391,7 @@ async fn held_lines_are_delivered_whole_or_not_at_all() {
     assert!(!relayed.await.unwrap().reset);
 }
 
-/// Answers every rejected line.
+/// An observer that answers every rejected line.
 #[derive(Clone, Default)]
 struct Answering(Arc<Mutex<Vec<String>>>);
 
@@ -408,7 +407,7 @@ impl Observer for Answering {
 }
 
 #[tokio::test]
-async fn a_bad_line_is_answered_between_two_lines_and_the_session_lives() {
+async fn an_ill_formed_line_is_answered_between_two_lines_and_the_session_continues() {
     for only_requests in [false, true] {
         let mut relay = Relay::new().lines(LineFilter::new().max_length(20));
         if only_requests {
@@ -419,7 +418,7 @@ async fn a_bad_line_is_answered_between_two_lines_and_the_session_lives() {
         let observer = answering.clone();
         let relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
 
-        // The server is in the middle of a line: the answer waits.
+        // The server has sent half a line, so the answer is held until the line is complete.
         server.write_all(b"half a ").await.unwrap();
         client.write_all(b"good\nb\xFFd\n").await.unwrap();
         assert_eq!(read_some(&mut server, 5).await, b"good\n");
@@ -431,7 +430,7 @@ async fn a_bad_line_is_answered_between_two_lines_and_the_session_lives() {
             3
         );
 
-        // Nothing else is on its way: it comes at once.
+        // No line is being sent, so the answer is written at once.
         client.write_all(&[b'x'; 30]).await.unwrap();
         client.write_all(b"\nstill here\n").await.unwrap();
         assert_eq!(read_some(&mut server, 11).await, b"still here\n");
@@ -457,12 +456,12 @@ async fn a_peer_that_does_not_read_its_answers_is_not_read_from() {
     while let Ok(written) = timeout(Duration::from_millis(100), client.write(&b"\xFF\n".repeat(500))).await {
         sent += written.unwrap();
     }
-    // Some 30 bytes of answer for each 2 bytes sent.
+    // About 30 bytes of answer for each 2 bytes sent.
     assert!(sent < 40_000, "{sent} bytes were taken");
 }
 
 #[tokio::test]
-async fn a_relay_that_only_reports_delivers_every_byte() {
+async fn a_relay_in_report_mode_forwards_every_byte() {
     for lines in [false, true] {
         let mut relay = Relay::new().report_only();
         if lines {
@@ -483,7 +482,7 @@ async fn a_relay_that_only_reports_delivers_every_byte() {
     }
 }
 
-/// Reads without end and writes without end, always at once.
+/// An endless reader and writer that is always ready.
 struct AlwaysReady {
     moved: Arc<Mutex<u64>>,
     byte: u8,
@@ -524,8 +523,8 @@ fn always_ready(byte: u8) -> ([AlwaysReady; 2], [Arc<Mutex<u64>>; 2]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn neither_timers_nor_a_direction_nor_a_neighbor_starve_while_both_sides_are_always_ready() {
-    // The dearest case is a byte that is ill-formed by itself.
+async fn timers_and_both_directions_and_other_tasks_progress_while_both_sides_are_always_ready() {
+    // The most expensive case: every byte is ill-formed.
     for (byte, most) in [(b'a', 1 << 20), (0xFF, 128 * 1024)] {
         let relay = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
         let relay = relay.max_duration(Duration::from_millis(50));
@@ -534,7 +533,7 @@ async fn neither_timers_nor_a_direction_nor_a_neighbor_starve_while_both_sides_a
         let neighbor = tokio::spawn(async move {
             let (mut before, mut turns) = (0, 0);
             while !relayed.is_finished() {
-                // The clock only goes on here.
+                // The paused clock only advances here.
                 tokio::time::advance(Duration::from_millis(1)).await;
                 let [requests, responses] = moved.each_ref().map(|moved| *moved.lock().unwrap());
                 let now = requests + responses;
@@ -553,7 +552,7 @@ async fn neither_timers_nor_a_direction_nor_a_neighbor_starve_while_both_sides_a
 }
 
 #[tokio::test]
-async fn a_cancelled_relay_ends_in_the_same_poll_however_much_there_is_to_read() {
+async fn a_cancelled_relay_ends_in_the_same_poll_even_if_more_input_is_ready() {
     let ([mut client, mut upstream], moved) = always_ready(b'a');
     let cancelled = {
         let moved = moved.clone();
@@ -572,7 +571,7 @@ async fn a_connection_that_is_too_slow_or_too_long_ends() {
     let relay = Relay::new().min_rate(10);
     let (mut client, mut server, _, relayed) = piped(relay, 64);
     let start = Instant::now();
-    // 10 bytes a second, read and written: twice as many as asked for. Then one.
+    // 10 bytes per second, read and written, are twice the minimum. Then one byte per second.
     let peers = tokio::spawn(async move {
         for round in 0_u32.. {
             sleep(Duration::from_secs(1)).await;

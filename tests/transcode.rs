@@ -1,4 +1,4 @@
-//! `Transcoder`: every encoding to every encoding, for every way of cutting input and output.
+//! `Transcoder`: every pair of encodings, for every way of cutting input and output.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
 #![allow(missing_docs)]
 
@@ -15,7 +15,7 @@ fn facts(error: Utf8Error) -> (u64, ErrorKind, u8) {
     (error.offset, error.kind, error.len)
 }
 
-/// The good bytes and the errors of a strict transcoder that goes on after each error.
+/// The output and the errors of a strict transcoder that continues after each error.
 fn by_feed(mut transcoder: Transcoder, chunks: &[&[u8]]) -> (Vec<u8>, Errors) {
     let (mut out, mut errors) = (Vec::new(), Vec::new());
     for chunk in chunks {
@@ -38,7 +38,7 @@ fn by_feed(mut transcoder: Transcoder, chunks: &[&[u8]]) -> (Vec<u8>, Errors) {
     (out, errors)
 }
 
-/// The same into a buffer of `room` bytes.
+/// The same, into a buffer of `room` bytes.
 fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (Vec<u8>, Errors) {
     let (mut out, mut errors, mut buffer) = (Vec::new(), Vec::new(), vec![0xEE; room]);
     for chunk in chunks {
@@ -67,7 +67,7 @@ fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (V
     (out, errors)
 }
 
-/// The result of the naive decoder and encoder.
+/// The output and the errors of the naive decoder and encoder.
 fn oracle(from: Encoding, to: Encoding, open: Open, input: &[u8]) -> (Vec<u8>, Errors) {
     let (mut out, mut errors) = (Vec::new(), Vec::new());
     for (at, len, found) in encodings::decode(from, open, to == Encoding::Wtf8, input) {
@@ -79,7 +79,7 @@ fn oracle(from: Encoding, to: Encoding, open: Open, input: &[u8]) -> (Vec<u8>, E
     (out, errors)
 }
 
-/// Bytes that are often nearly the encoding.
+/// Random bytes that are often almost well-formed in the encoding.
 fn dirty(rng: &mut Rng, encoding: Encoding, len: usize) -> Vec<u8> {
     const VALUES: [u32; 20] = [
         0x41,
@@ -150,7 +150,7 @@ fn long_samples_and_every_room_agree_with_the_oracle() {
     for from in Encoding::ALL {
         for to in Encoding::ALL {
             let mut input = dirty(&mut rng, from, 90);
-            // Runs that are taken in bulk, in front of something and after something.
+            // Runs for the fast path, after and before other bytes.
             for value in
                 "plain ASCII, longer than any block; Ещё немного кириллицы, 漢字 and 💩💩💩💩💩💩💩💩".chars()
             {
@@ -205,7 +205,7 @@ fn every_code_point_round_trips_through_every_encoding_that_has_it() {
             let (back, errors) = by_feed(Transcoder::new(encoding, Encoding::Utf32Be), &chunks);
             assert!(errors.is_empty() && back == held, "{encoding} by {size}");
         }
-        // And through UTF-8 and UTF-16, which have fast paths of their own.
+        // UTF-8 and UTF-16 have their own fast paths.
         let through = [
             (encoding, Encoding::Utf8),
             (Encoding::Utf8, Encoding::Utf16Le),
@@ -222,7 +222,7 @@ fn every_code_point_round_trips_through_every_encoding_that_has_it() {
 }
 
 #[test]
-fn code_points_up_to_31_bits_round_trip_where_there_is_room() {
+fn code_points_up_to_31_bits_round_trip_in_encodings_that_have_them() {
     let mut rng = Rng::new(31);
     let mut values =
         vec![0x10_FFFF_u32, 0x11_0000, 0x1F_FFFF, 0x20_0000, 0x3FF_FFFF, 0x400_0000, 0x7FFF_FFFF];
@@ -245,8 +245,8 @@ fn repaired(transcoder: Transcoder, chunks: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
-fn each_policy_repairs_ill_formed_input_and_what_the_target_does_not_have() {
-    // U+00E9, a byte that is ill-formed, U+20AC, which Latin-1 lacks.
+fn each_policy_repairs_ill_formed_input_and_unmappable_characters() {
+    // U+00E9, an ill-formed byte, and U+20AC, which Latin-1 does not have.
     let input = b"\xC3\xA9\xFF\xE2\x82\xAC.";
     for (policy, expected) in [
         (ErrorPolicy::Replace, &b"\xE9??."[..]),
@@ -254,7 +254,7 @@ fn each_policy_repairs_ill_formed_input_and_what_the_target_does_not_have() {
         (ErrorPolicy::Substitute(utf8_codec::Ascii::QUESTION_MARK), b"\xE9????."),
         (ErrorPolicy::Escape, b"\xE9\\xff\\xe2\\x82\\xac."),
         (ErrorPolicy::Latin1, b"\xE9\xFF\xE2\x82\xAC."),
-        // U+201A, which windows-1252 has at 82, is not in Latin-1 either.
+        // The repair U+201A, which is byte 82 in windows-1252, is not in Latin-1 either.
         (ErrorPolicy::Windows1252, b"\xE9\xFF\xE2?\xAC."),
         (ErrorPolicy::Skip, b"\xE9."),
     ] {
@@ -272,7 +272,7 @@ fn each_policy_repairs_ill_formed_input_and_what_the_target_does_not_have() {
 }
 
 #[test]
-fn the_bom_follows_its_policy_in_every_encoding() {
+fn the_bom_policy_applies_in_every_encoding() {
     for encoding in Encoding::ALL {
         let Some(bom) = encoding.bom() else { continue };
         let text = encodings::encode(encoding, Open::default(), 0x61).expect("ASCII");
@@ -301,7 +301,7 @@ fn the_bom_follows_its_policy_in_every_encoding() {
 }
 
 #[test]
-fn sniffing_reads_the_encoding_that_the_bom_names() {
+fn sniffing_selects_the_encoding_that_the_bom_names() {
     for (input, encoding, text) in [
         (&b"\xEF\xBB\xBFa"[..], Encoding::Utf8, "\u{FEFF}a"),
         (b"\xFF\xFEa\0", Encoding::Utf16Le, "\u{FEFF}a"),
@@ -335,7 +335,7 @@ fn sniffing_reads_the_encoding_that_the_bom_names() {
             assert_eq!(by_feed(transcoder, chunks).1, errors, "{chunks:02X?}");
         });
     }
-    // An error that no BOM explains is reported by the call that brings it.
+    // An error that cannot be part of a BOM is reported by the call that contains it.
     let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
     assert!(transcoder.feed(b"\x80", &mut Vec::new()).is_err());
     let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
@@ -360,7 +360,7 @@ fn an_adopted_subset_rejects_code_points_of_every_encoding() {
 }
 
 #[test]
-fn wtf_8_is_concatenated_wherever_it_was_cut_unless_pairs_are_refused() {
+fn surrogate_pairs_in_wtf_8_are_joined_for_every_cut_unless_they_are_rejected() {
     let pair = b"\xED\xA0\xBD\xED\xB2\xA9";
     every_partition(pair, |chunks| {
         let joined = Transcoder::new(Encoding::Wtf8, Encoding::Wtf8);
@@ -371,7 +371,7 @@ fn wtf_8_is_concatenated_wherever_it_was_cut_unless_pairs_are_refused() {
 }
 
 #[test]
-fn a_transcoder_is_usable_again_after_its_end() {
+fn a_transcoder_can_be_used_again_after_its_end() {
     let mut transcoder = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8);
     let mut out = String::new();
     transcoder.feed(b"a\0b", &mut out).expect("well-formed so far");
@@ -383,7 +383,7 @@ fn a_transcoder_is_usable_again_after_its_end() {
 }
 
 #[test]
-fn utf_8b_gives_back_any_bytes() {
+fn utf_8b_round_trips_any_bytes() {
     let mut rng = Rng::new(383);
     for round in 0..2_000 {
         let input = rng.dirty_text(1 + round % 8);
@@ -401,7 +401,7 @@ fn utf_8b_gives_back_any_bytes() {
 }
 
 #[test]
-fn an_error_names_the_encoding_that_was_read() {
+fn an_error_names_the_source_encoding() {
     let titles = [
         (Encoding::Utf8, "UTF-8"),
         (Encoding::Utf8Ucs4, "UTF-8 of RFC 2279"),
@@ -444,7 +444,7 @@ fn an_error_names_the_encoding_that_was_read() {
             format!("character not in ISO 8859-1 at byte 0 (Unmappable, {} bytes of {title})", bom.len());
         assert_eq!(unmappable, expected);
     }
-    // The encoding that was found by its BOM is the one that was read.
+    // The message names the encoding of the BOM.
     let sniffing = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
     assert_eq!(message(sniffing, b"\xFF\xFEa"), "ill-formed UTF-16LE at byte 2 (Truncated, 1 byte)");
 }

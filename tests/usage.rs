@@ -1,4 +1,4 @@
-//! What every command has in common: how it ends, and what it says about a command line.
+//! Behavior that all commands share: exit status, messages about the command line, logs.
 #![cfg(feature = "cli")]
 #![allow(missing_docs)]
 
@@ -17,14 +17,14 @@ fn fails(args: &[&str], what: &str) {
 }
 
 #[test]
-fn a_misspelt_word_gets_a_suggestion() {
+fn a_misspelled_name_gets_a_suggestion() {
     fails(&["chekc"], "unrecognized subcommand 'chekc'; a similar subcommand exists: 'check'");
     fails(&["convert", "--form", "utf-8"], "a similar argument exists: '--from'");
     fails(&["detect", "--format", "jsom"], "a similar value exists: 'json'");
 }
 
 #[test]
-fn a_bad_value_says_what_is_wrong_with_it() {
+fn the_error_says_why_a_value_is_invalid() {
     for (args, why) in [
         (["serve", "--listen", "127.0.0.1:99999"], "the port is out of range: 0 to 65535"),
         (["proxy", "--upstream", "nowhere"], "there is no port"),
@@ -39,7 +39,7 @@ fn a_bad_value_says_what_is_wrong_with_it() {
 }
 
 #[test]
-fn a_command_logs_if_it_is_asked_to() {
+fn a_command_logs_on_request() {
     let ill_formed = b"secret\xFF";
     for command in ["check", "convert"] {
         let quiet = run(&mut program(&[command]), ill_formed);
@@ -58,7 +58,7 @@ fn a_command_logs_if_it_is_asked_to() {
 }
 
 #[test]
-fn a_bad_encoding_says_where_the_names_are() {
+fn the_error_for_an_unknown_encoding_names_the_list() {
     for option in ["--from", "--to"] {
         fails(&["convert", option, "utf-7"], "no such encoding; `utf8-codec convert --list` has their names");
     }
@@ -68,10 +68,10 @@ fn a_bad_encoding_says_where_the_names_are() {
     );
 }
 
-/// As `cat FILE | head -c 1` ends.
+/// The reader closes the pipe early, as in `cat FILE | head -c 1`.
 #[cfg(unix)]
 #[test]
-fn a_closed_pipe_ends_the_program_quietly() {
+fn a_closed_pipe_ends_the_program_without_a_message() {
     use std::os::unix::process::ExitStatusExt;
     use std::process::Stdio;
 
@@ -92,7 +92,7 @@ fn a_closed_pipe_ends_the_program_quietly() {
     }
 }
 
-/// Not every failure to write is a closed pipe.
+/// Other write errors than a closed pipe are reported.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {

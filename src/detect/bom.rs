@@ -1,15 +1,15 @@
-//! Byte order marks: Unicode §23.8, "signatures" in ISO/IEC 10646-1 Annex F.
+//! Byte order marks (Unicode §23.8), called "signatures" in ISO/IEC 10646-1 Annex F.
 
 use crate::encoding::Encoding;
 
-/// The encoding that the start of a stream names.
+/// The result of looking for a BOM at the start of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sniff {
-    /// Nothing yet: all bytes so far are the start of a BOM.
+    /// Not decided: all bytes so far may be the start of a BOM.
     Undecided,
     /// The BOM of this encoding. Its bytes are part of the stream: U+FEFF at the start.
     Found(Encoding),
-    /// There is none.
+    /// There is no BOM.
     Absent,
 }
 
@@ -18,13 +18,13 @@ const WITH_BOM: [Encoding; 5] =
     [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be];
 const LONGEST: usize = 4;
 
-/// The encoding that `bytes`, from the start of a stream, name. `FF FE 00 00` is UTF-32LE, and not UTF-16LE with a NUL.
+/// Looks for a BOM at the start of a stream. `FF FE 00 00` is UTF-32LE, and not UTF-16LE with a NUL.
 pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
     let mut found = None;
     for encoding in WITH_BOM {
         let bom = encoding.bom().unwrap_or_default();
         if bytes.starts_with(bom) {
-            // Those of four bytes come last.
+            // No `break`: a BOM of four bytes comes later in the list, and has precedence.
             found = Some(encoding);
         } else if !last && bom.starts_with(bytes) {
             return Sniff::Undecided;
@@ -33,7 +33,7 @@ pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
     found.map_or(Sniff::Absent, Sniff::Found)
 }
 
-/// Looks for a BOM at the start of a stream that comes in chunks of any size, and takes nothing from it.
+/// Looks for a BOM at the start of a stream that comes in chunks of any size. The bytes are not consumed.
 ///
 /// [`Transcoder::sniff`](crate::transcode::Transcoder::sniff) does this while it converts.
 ///
@@ -60,7 +60,7 @@ impl BomSniffer {
         Self { bytes: [0; LONGEST], len: 0, ended: false }
     }
 
-    /// Looks at the next chunk; returns what is known by now. Once it is decided, later chunks change nothing.
+    /// Examines the next chunk. Returns the result so far. After it is decided, later chunks do not change it.
     pub fn feed(&mut self, chunk: &[u8]) -> Sniff {
         for &byte in chunk {
             if self.sniff() != Sniff::Undecided {
@@ -72,18 +72,18 @@ impl BomSniffer {
         self.sniff()
     }
 
-    /// The verdict if the stream ends here: never [`Sniff::Undecided`].
+    /// The result if the stream ends here. It is never [`Sniff::Undecided`].
     pub fn finish(&mut self) -> Sniff {
         self.ended = true;
         self.sniff()
     }
 
-    /// The bytes that were looked at: those of the stream until it was decided, 4 at most.
+    /// The bytes of the stream that were examined until the result was decided, at most 4.
     pub fn seen(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// What is known by now.
+    /// The result so far.
     pub fn sniff(&self) -> Sniff {
         sniff(self.seen(), self.ended)
     }

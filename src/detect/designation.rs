@@ -1,22 +1,22 @@
-//! Designation sequences: ISO/IEC 10646-1 Annex R.6 and clause 17.5.
+//! Designation sequences of ISO/IEC 10646-1, Annex R.6 and clause 17.5.
 
 use core::iter::FusedIterator;
 
-/// The coding that an escape sequence of ISO/IEC 2022 designates for what follows it.
+/// The coding that an ISO/IEC 2022 escape sequence designates for the bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Designation {
     /// `ESC 02/05 02/15 04/07`, `04/08` or `04/09`: UTF-8 with implementation level 1, 2 or 3.
     Utf8Level(u8),
-    /// `ESC 02/05 04/07`: UTF-8, its level not defined (R.6, Note 6).
+    /// `ESC 02/05 04/07`: UTF-8 without a level (R.6, Note 6).
     Utf8,
     /// `ESC 02/05 04/00`: return to the coding system of ISO/IEC 2022.
     Return,
 }
 
-/// How escape sequences are padded (clause 16): each byte stands in a whole code unit, most significant byte first.
+/// How escape sequences are padded (clause 16): each byte is the last byte of a whole code unit, after zeros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Padding {
-    /// Not: as in ISO/IEC 2022, and in UTF-8.
+    /// No padding, as in ISO/IEC 2022 and in UTF-8.
     #[default]
     None,
     /// To two bytes, as in UCS-2: `00 1B 00 25 ..`.
@@ -41,20 +41,20 @@ impl Padding {
 pub struct DesignationMatch {
     /// The coding.
     pub designation: Designation,
-    /// Absolute position in the stream, in bytes, of its first byte.
+    /// The absolute offset of its first byte.
     pub offset: u64,
-    /// Its bytes, padding included.
+    /// Its length in bytes, including padding.
     pub len: u8,
 }
 
 impl DesignationMatch {
-    /// Absolute position of the first byte after it.
+    /// The absolute offset of the first byte after it.
     pub const fn end(&self) -> u64 {
         self.offset + self.len as u64
     }
 }
 
-/// Finds designations in a stream that comes in chunks of any size. They are found wherever they were cut.
+/// Finds designations in a stream that comes in chunks of any size, also those that are cut between chunks.
 ///
 /// ```
 /// use utf8_codec::detect::{Designation, DesignationRecogniser};
@@ -68,13 +68,13 @@ impl DesignationMatch {
 pub struct DesignationRecogniser {
     padding: Padding,
     offset: u64,
-    /// How much of a designation the stream so far ends with.
+    /// The part of a designation at the end of the stream so far.
     state: State,
-    /// Whether the padding of the current code unit is not zero.
+    /// Whether the current code unit has a padding byte that is not zero.
     foreign: bool,
 }
 
-/// The last units of the stream: `ESC`, `ESC %` or `ESC % /`.
+/// The part of a designation at the end of the stream so far: `ESC`, `ESC %` or `ESC % /`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     #[default]
@@ -87,29 +87,29 @@ enum State {
 const ESC: u8 = 0x1B;
 
 impl DesignationRecogniser {
-    /// A recogniser of sequences that are not padded.
+    /// A recogniser for sequences without padding.
     pub const fn new() -> Self {
         Self::padded(Padding::None)
     }
 
-    /// A recogniser of padded sequences. They start at a multiple of the code unit.
+    /// A recogniser for padded sequences. They start at a multiple of the code unit.
     pub const fn padded(padding: Padding) -> Self {
         Self { padding, offset: 0, state: State::Nothing, foreign: false }
     }
 
-    /// Looks at the next chunk. If the iterator is dropped early, [`offset`](Self::offset) is where it stopped, and the
-    /// rest of the chunk is fed again.
+    /// Searches the next chunk. The iterator may be dropped early. It stopped at [`offset`](Self::offset), and the rest
+    /// of the chunk must be fed again.
     #[must_use = "the chunk is only taken as the matches are"]
     pub fn feed<'r, 'c>(&'r mut self, chunk: &'c [u8]) -> DesignationMatches<'r, 'c> {
         DesignationMatches { recogniser: self, rest: chunk }
     }
 
-    /// Bytes looked at so far.
+    /// How many bytes were searched.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Takes one byte.
+    /// Searches one byte.
     fn step(&mut self, byte: u8) -> Option<Designation> {
         self.offset += 1;
         if !self.offset.is_multiple_of(self.padding.unit()) {
@@ -133,7 +133,7 @@ impl DesignationRecogniser {
     }
 }
 
-/// The designations that end in a chunk, by [`DesignationRecogniser::feed`].
+/// The designations that end in a chunk. Returned by [`DesignationRecogniser::feed`].
 #[derive(Debug)]
 pub struct DesignationMatches<'r, 'c> {
     recogniser: &'r mut DesignationRecogniser,

@@ -1,4 +1,4 @@
-//! The verdict on a stream.
+//! Detection of the encoding of a stream.
 
 use super::bom::{BomSniffer, Sniff};
 use super::utf16::{Evidence, PREFIX, Prefix};
@@ -6,53 +6,55 @@ use crate::decoder::{Piece, Utf8Decoder};
 use crate::encoding::Encoding;
 use crate::error::Utf8Error;
 
-/// What a stream is, as far as it was seen.
+/// The encoding of a stream, as far as it has been examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Detection {
-    /// Nothing above `7F`: ASCII, and UTF-8 as well as any encoding that extends ASCII.
+    /// No byte above `7F`: ASCII, which is also UTF-8 and any other extension of ASCII.
     Ascii,
-    /// Well-formed UTF-8 with so many sequences of more than one byte. An unfinished one at the end is not counted.
+    /// Well-formed UTF-8 with at least one multi-byte sequence. An unfinished one at the end is not counted.
     Utf8 {
-        /// Multi-byte sequences seen.
+        /// The number of multi-byte sequences.
         sequences: u64,
     },
     /// The BOM `EF BB BF`, and well-formed UTF-8 after it.
     Utf8WithBom {
-        /// Multi-byte sequences seen, without the BOM.
+        /// The number of multi-byte sequences, without the BOM.
         sequences: u64,
     },
-    /// The BOM of UTF-16, in this byte order. What follows it was not looked at.
+    /// The BOM of UTF-16, in this byte order. The bytes after it are not examined.
     Utf16(Encoding),
-    /// The BOM of UTF-32, in this byte order. What follows it was not looked at.
+    /// The BOM of UTF-32, in this byte order. The bytes after it are not examined.
     Utf32(Encoding),
     /// No BOM, but the code units of UTF-16 in this byte order.
     ///
-    /// The reason is in the counts: as 16 bits, ASCII characters have a NUL each and the punctuation U+3001, U+3002 and
-    /// U+FF0C has the bytes 01, 02 and 0C, none of which is in text of another encoding. The first 4 KiB are looked at.
-    /// These must hold:
+    /// The first 4 KiB are examined. A character is evidence if it has a byte that text of other encodings does not
+    /// contain: an ASCII character has a NUL, and the punctuation U+3001, U+3002 and U+FF0C has the bytes 01, 02 and 0C.
+    /// These conditions must be met:
     ///
-    /// - at least 3 of the code units are such characters (where both byte orders pass, the one with more of them wins);
+    /// - at least 3 code units are evidence (if both byte orders meet the conditions, the one with more evidence is
+    ///   chosen);
     /// - none is U+0000, a noncharacter or an unpaired surrogate;
-    /// - at most 1 in 16 is a control character or of a block that is seldom used;
-    /// - at most half of them, kana not counted, are two printable ASCII characters if they are read by byte;
-    /// - where the bytes are well-formed UTF-8 as well, 3 of 4 are below U+2000: their upper bytes are control characters
-    ///   in UTF-8.
+    /// - at most 1 in 16 is a control character or in a rarely used block;
+    /// - at most half of them, without kana, are two printable ASCII characters when they are read as bytes;
+    /// - if the bytes are also well-formed UTF-8, at least 3 of 4 code units are below U+2000, so that their upper
+    ///   bytes would be control characters in UTF-8.
     ///
-    /// Measured on article 1 of the Universal Declaration of Human Rights in 18 languages: of 5,400 samples of 200 characters
-    /// and as many of 1,000 all were recognized, of 50 characters 96 %, of 20 characters 90 % (missed: Thai, Japanese and
-    /// Chinese, where ASCII is rare), never in the wrong byte order. Of 5,040 texts in 14 other encodings and 80,000
-    /// random strings none looked like UTF-16. 1 % of the texts did in which each word ends with a NUL, all of them in
-    /// double-byte encodings, and 0.1 % of the parts of an executable file, some of which are tables of UTF-16.
+    /// Measured on article 1 of the Universal Declaration of Human Rights in 18 languages: all of 5,400 samples of 200
+    /// characters and of 5,400 samples of 1,000 characters were recognized, 96 % of those of 50 characters, and 90 % of
+    /// those of 20 characters (the others are Thai, Japanese and Chinese, where ASCII is rare). The byte order was
+    /// never wrong. Of 5,040 texts in 14 other encodings and 80,000 random strings, none was detected as UTF-16. False
+    /// positives are 1 % of the texts in which each word ends with a NUL, all in double-byte encodings, and 0.1 % of
+    /// the blocks of an executable file, some of which are tables of UTF-16.
     LooksLikeUtf16 {
         /// The byte order.
         encoding: Encoding,
-        /// Code units that were looked at.
+        /// The number of code units that were examined.
         units: u32,
-        /// Those of them that are ASCII characters, U+3001, U+3002 or U+FF0C.
+        /// The number of code units that are ASCII characters, U+3001, U+3002 or U+FF0C.
         evidence: u32,
     },
-    /// Not UTF-8, and nothing says what else.
+    /// Not UTF-8. The encoding is unknown.
     NotUtf8 {
         /// The first ill-formed sequence.
         first: Utf8Error,
@@ -60,30 +62,30 @@ pub enum Detection {
 }
 
 impl Detection {
-    /// An upper bound for the chance that text in another encoding looks like this by accident; 1 says that nothing is
-    /// known. Small for UTF-8 with a few sequences already: three bring it below one in ten thousand.
+    /// An upper bound for the probability that text in another encoding has this result by accident. 1 if nothing is
+    /// known. It is small for UTF-8 after a few sequences: with 3 it is below 1 in 10,000.
     ///
-    /// The reasoning of RFC 2279 §1 ("the probability that a string of characters in any other encoding appears as
-    /// valid UTF-8 is low, diminishing with increasing string length") in numbers: of the 49,152 pairs of random
-    /// bytes that are not both ASCII, 1,920 are a sequence of UTF-8, 3.9 %; for three bytes it is 0.42 %, for four
-    /// 0.026 %. So n sequences have a chance of (5/128)^n at most. Real legacy text does worse than random bytes:
-    /// leads are accented letters in Latin-1 and windows-1252, continuations are punctuation and symbols.
+    /// RFC 2279 §1 states that "the probability that a string of characters in any other encoding appears as valid
+    /// UTF-8 is low, diminishing with increasing string length". The numbers: of the 49,152 pairs of random bytes that
+    /// are not both ASCII, 1,920 are a UTF-8 sequence, which is 3.9 %; for 3 bytes it is 0.42 %, for 4 bytes 0.026 %.
+    /// So the probability of n sequences is at most (5/128)^n. In real legacy text it is lower: in Latin-1 and
+    /// windows-1252 lead bytes are accented letters, and continuation bytes are punctuation and symbols.
     pub fn coincidence(&self) -> f64 {
         match *self {
             Self::Ascii => 1.0,
             Self::Utf8 { sequences } => power(5.0 / 128.0, sequences),
-            // The BOM is three bytes of its own, "ï»¿" in Latin-1.
+            // The BOM has 3 bytes, "ï»¿" in Latin-1, and counts as a sequence.
             Self::Utf8WithBom { sequences } => power(5.0 / 128.0, sequences.saturating_add(1)),
-            // Two bytes, resp. four, of 256 each.
+            // A BOM of 2 or 4 specific bytes.
             Self::Utf16(_) => 1.0 / 65_536.0,
             Self::Utf32(_) => 1.0 / 4_294_967_296.0,
-            // Of random code units, 102 in 65,536 are evidence.
+            // 102 of 65,536 code units are evidence.
             Self::LooksLikeUtf16 { evidence, .. } => power(102.0 / 65_536.0, evidence.into()),
             Self::NotUtf8 { .. } => 0.0,
         }
     }
 
-    /// The encoding to read the stream in; `None` if it is not known ([`NotUtf8`](Self::NotUtf8)). ASCII is UTF-8.
+    /// The encoding to decode the stream with. `None` if it is not known ([`NotUtf8`](Self::NotUtf8)). UTF-8 for ASCII.
     pub const fn encoding(&self) -> Option<Encoding> {
         match *self {
             Self::Ascii | Self::Utf8 { .. } | Self::Utf8WithBom { .. } => Some(Encoding::Utf8),
@@ -106,7 +108,8 @@ fn power(base: f64, exponent: u64) -> f64 {
     result
 }
 
-/// Finds out what a stream is, fed in chunks of any size, in constant memory. There is a verdict at any time.
+/// Detects the encoding of a stream, in chunks of any size and in constant memory. The result so far is always
+/// available.
 ///
 /// ```
 /// use utf8_codec::detect::{Detection, Detector};
@@ -125,7 +128,7 @@ pub struct Detector {
     decoder: Utf8Decoder,
     prefix: Prefix,
     sequences: u64,
-    /// A verdict by BOM or by an error.
+    /// A result that follows from a BOM or from an error.
     settled: Option<Detection>,
 }
 
@@ -147,9 +150,9 @@ impl Detector {
         }
     }
 
-    /// Looks at the next chunk; returns what the stream is by now.
+    /// Examines the next chunk. Returns the result so far.
     ///
-    /// `FF` and `FE` at the start are not [`NotUtf8`](Detection::NotUtf8) while they may become a BOM.
+    /// `FF` and `FE` at the start are not [`NotUtf8`](Detection::NotUtf8) while they may be part of a BOM.
     pub fn feed(&mut self, chunk: &[u8]) -> Detection {
         let sniff = self.sniffer.feed(chunk);
         self.settle(sniff);
@@ -160,7 +163,7 @@ impl Detector {
         self.detection()
     }
 
-    /// Ends the stream; returns what it was. A sequence that it cut short is ill-formed.
+    /// Ends the stream. Returns the final result. An unfinished sequence is ill-formed.
     pub fn finish(&mut self) -> Detection {
         let sniff = self.sniffer.finish();
         self.settle(sniff);
@@ -170,7 +173,7 @@ impl Detector {
         self.detection()
     }
 
-    /// What the stream is, as far as it was fed.
+    /// The result so far.
     pub fn detection(&self) -> Detection {
         let sniff = self.sniffer.sniff();
         let by_error = match (self.settled, sniff) {
@@ -194,7 +197,7 @@ impl Detector {
         }
     }
 
-    /// Whether no byte that follows can change the [`detection`](Self::detection): the rest need not be read.
+    /// Whether later bytes cannot change the [`detection`](Self::detection), so that the rest need not be read.
     pub fn is_final(&self) -> bool {
         match self.settled {
             None | Some(Detection::NotUtf8 { .. }) if self.sniffer.sniff() == Sniff::Undecided => false,
@@ -204,12 +207,12 @@ impl Detector {
         }
     }
 
-    /// Bytes looked at as UTF-8.
+    /// How many bytes were examined as UTF-8.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
-    /// A BOM replaces the verdict on its first bytes.
+    /// Replaces the result, if there is a BOM.
     fn settle(&mut self, sniff: Sniff) {
         match sniff {
             Sniff::Found(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) => {

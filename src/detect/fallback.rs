@@ -1,4 +1,4 @@
-//! UTF-8, or else legacy text.
+//! Decoding as UTF-8, with a fallback to a legacy encoding.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -9,10 +9,10 @@ use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 use crate::transcode::{Encoding, Transcoder};
 
-/// The encoding of text that is not UTF-8. Any bytes are text in both.
+/// The legacy encoding, for text that is not UTF-8. In both encodings every byte sequence is well-formed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Legacy {
-    /// windows-1252, as the web reads what is called ISO 8859-1 too.
+    /// windows-1252. On the web the label ISO 8859-1 means windows-1252, too.
     #[default]
     Windows1252,
     /// ISO 8859-1.
@@ -35,27 +35,26 @@ impl Legacy {
     }
 
     fn append(self, bytes: &[u8], out: &mut String) {
-        // Every byte is a character of both, and UTF-8 has every character.
+        // Both encodings map every byte to a character, so this does not fail.
         let result: Result<(), Utf8Error> = Transcoder::new(self.encoding(), Encoding::Utf8).feed(bytes, out);
         debug_assert!(result.is_ok());
     }
 }
 
-/// How much of the text is read as legacy text because of one ill-formed sequence.
+/// How much of the text one ill-formed sequence makes legacy text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scope {
-    /// Its own bytes only. Lines in both encodings stay readable, but legacy text of which a part is well-formed UTF-8
-    /// is not read as one.
+    /// Only the sequence. Lines that mix both encodings stay readable, but sequences of legacy text that are
+    /// well-formed UTF-8 are decoded as UTF-8.
     Sequence,
-    /// The line that it is in, whose terminator is LF.
+    /// The line that contains it. Lines end with LF.
     Line,
-    /// All of the frame: the whole input of [`decode_or_legacy`]. A stream has no frames, and takes it as
-    /// [`Line`](Self::Line).
+    /// The whole input of [`decode_or_legacy`]. In a stream it is the same as [`Line`](Self::Line).
     Frame,
 }
 
-/// Decodes a frame as UTF-8, else as legacy text: what IRC clients do. Text that is UTF-8 is borrowed.
+/// Decodes a frame as UTF-8, or else as legacy text, as IRC clients do. Well-formed UTF-8 is borrowed.
 ///
 /// ```
 /// use utf8_codec::detect::{Legacy, Scope, decode_or_legacy};
@@ -99,10 +98,10 @@ fn append_whole(line: &[u8], legacy: Legacy, out: &mut String) {
 
 /// [`decode_or_legacy`] for a stream in chunks of any size.
 ///
-/// With [`Scope::Line`] a line is kept until its end has come, because its last byte may decide what its first ones
-/// are. A line that reaches [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT) bytes without an end is decided by those: if they
-/// are well-formed, the rest of the line is repaired sequence by sequence; else the whole line is legacy text. So a peer
-/// that never ends a line cannot fill the memory.
+/// With [`Scope::Line`] a line is buffered until it is complete, because its last byte may decide how its first ones
+/// are decoded. A line that reaches [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT) bytes is decided at this point: if the bytes
+/// so far are well-formed UTF-8, the rest of the line is repaired sequence by sequence; otherwise the whole line is
+/// legacy text. So a line without an end does not exhaust memory.
 ///
 /// ```
 /// use utf8_codec::detect::{FallbackDecoder, Legacy, Scope};
@@ -120,12 +119,12 @@ pub struct FallbackDecoder {
     legacy: Legacy,
     scope: Scope,
     limit: usize,
-    /// The line so far, while it is not decided, without the LF that ends it.
+    /// The buffered line, while it is not decided, without its LF.
     line: Vec<u8>,
     decided: Option<Decided>,
 }
 
-/// What a line is that is longer than the limit.
+/// How the rest of a line above the limit is decoded.
 #[derive(Clone, Copy, Debug)]
 enum Decided {
     Utf8(TextDecoder),
@@ -146,13 +145,13 @@ impl FallbackDecoder {
         Self { legacy, scope, limit: Self::DEFAULT_LIMIT, line: Vec::new(), decided }
     }
 
-    /// Sets how many bytes of a line are kept at most.
+    /// Sets how many bytes of a line are buffered at most.
     #[must_use]
     pub fn limit(self, limit: usize) -> Self {
         Self { limit, ..self }
     }
 
-    /// Takes the next chunk, and appends what is decided by now.
+    /// Decodes the next chunk, and appends the text that is decided.
     pub fn feed(&mut self, chunk: &[u8], out: &mut String) {
         if self.scope == Scope::Sequence {
             return self.push(chunk, out);
@@ -169,7 +168,7 @@ impl FallbackDecoder {
         }
     }
 
-    /// Ends the stream, and appends the line that it ended in. The decoder is then as new.
+    /// Ends the stream, and appends the last line. The decoder can then be used for another stream.
     pub fn finish(&mut self, out: &mut String) {
         match &mut self.decided {
             Some(Decided::Utf8(text)) => {
@@ -186,7 +185,7 @@ impl FallbackDecoder {
         }
     }
 
-    /// Takes more bytes of the line.
+    /// Adds bytes to the current line.
     fn push(&mut self, bytes: &[u8], out: &mut String) {
         let mut rest = bytes;
         if self.decided.is_none() {
@@ -208,7 +207,7 @@ impl FallbackDecoder {
         }
     }
 
-    /// The line has reached the limit.
+    /// Decides the encoding of a line that has reached the limit.
     fn decide(&mut self, out: &mut String) {
         let mut text = TextDecoder::new();
         let well_formed = text.feed(&self.line).all(|piece| piece.text().is_ok());

@@ -1,7 +1,7 @@
-//! Which encoding bytes are in: by their BOM, by a designation, or by their content. Feature `transcode`.
+//! Detection of the encoding of bytes: by a BOM, by a designation, or by content. Feature `transcode`.
 //!
-//! For programs that read files and streams without a label. Nothing here does I/O or needs an allocator (`no_std`), but
-//! for the fallback, which needs the feature `alloc`.
+//! For programs that read files and streams without a label. The module does no I/O and needs no allocator (`no_std`),
+//! except that the fallback needs the feature `alloc`.
 //!
 //! | question | item |
 //! |---|---|
@@ -26,14 +26,14 @@
 //!
 //! # Limits
 //!
-//! A verdict by content is a probability ([`Detection::coincidence`]). Legacy encodings are not told from each other, and
-//! UTF-32 without a BOM is not recognized. [`FallbackDecoder`] keeps a line of at most
-//! [`DEFAULT_LIMIT`](FallbackDecoder::DEFAULT_LIMIT) bytes, the others a few bytes.
+//! Detection by content is a probability ([`Detection::coincidence`]). Legacy encodings are not distinguished from each
+//! other, and UTF-32 without a BOM is not detected. [`FallbackDecoder`] buffers a line of at most
+//! [`DEFAULT_LIMIT`](FallbackDecoder::DEFAULT_LIMIT) bytes. The other types keep a few bytes.
 //!
 //! # Cost
 //!
-//! The [`Detector`] validates at the speed of the kernels and counts characters; the first 4 KiB are looked at once more,
-//! byte by byte.
+//! The [`Detector`] validates at the speed of the kernels and counts characters. It examines the first 4 KiB a second
+//! time, byte by byte.
 
 mod bom;
 mod designation;

@@ -1,11 +1,11 @@
-//! UTF-16 without a BOM.
+//! Detection of UTF-16 without a BOM.
 
 use crate::encoding::Encoding;
 
-/// Bytes at the start of a stream that are looked at as UTF-16.
+/// How many bytes at the start of a stream are examined as UTF-16.
 pub(super) const PREFIX: u64 = 4 * 1024;
 
-/// The first bytes of a stream, read as UTF-16 in both byte orders.
+/// Statistics about the first bytes of a stream as UTF-16 in both byte orders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prefix {
     little: Units,
@@ -15,27 +15,27 @@ pub(super) struct Prefix {
     half: Option<u8>,
 }
 
-/// Code units in one byte order.
+/// Statistics about the code units in one byte order.
 #[derive(Clone, Copy, Debug)]
 struct Units {
     count: u32,
-    /// Characters of which one byte is in no text of another encoding: TAB, LF, FF, CR and U+0020..=U+007E, which have a
-    /// NUL; the punctuation U+3001, U+3002 and U+FF0C, which has 01, 02 and 0C.
+    /// Characters with a byte that text of other encodings does not contain. TAB, LF, FF, CR and U+0020..=U+007E have a NUL;
+    /// the punctuation U+3001, U+3002 and U+FF0C has 01, 02 and 0C.
     evidence: u32,
-    /// Units that are two printable characters of ASCII if they are read by byte. Not the kana and their punctuation, among
-    /// which every other byte would be `0`.
+    /// Units that are two printable ASCII characters when they are read as bytes. Kana and their punctuation are not
+    /// counted, because their upper byte is always the character `0`.
     printable_pairs: u32,
-    /// Units below U+2000, whose upper byte is a control character if it is read by itself.
+    /// Units below U+2000, whose upper byte would be a control character.
     below_2000: u32,
-    /// Control characters, and characters of blocks that are seldom used.
+    /// Control characters, and characters in rarely used blocks.
     unusual: u32,
-    /// Whether there is something that no text has: U+0000, a noncharacter, an unpaired surrogate.
+    /// Whether there is U+0000, a noncharacter or an unpaired surrogate, which no text contains.
     impossible: bool,
     /// Whether the last unit was a high surrogate.
     high_surrogate: bool,
 }
 
-/// What speaks for UTF-16.
+/// The evidence for UTF-16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Evidence {
     pub(super) encoding: Encoding,
@@ -61,12 +61,12 @@ impl Prefix {
         }
     }
 
-    /// Whether later bytes are not looked at.
+    /// Whether the prefix is complete. Later bytes are not examined.
     pub(super) const fn is_full(&self) -> bool {
         self.taken == PREFIX
     }
 
-    /// `is_utf_8`: whether the bytes are well-formed UTF-8 as well.
+    /// Returns evidence if the bytes are UTF-16. `is_utf_8` is whether they are well-formed UTF-8 as well.
     pub(super) fn evidence(&self, is_utf_8: bool) -> Option<Evidence> {
         let (little, big) = (&self.little, &self.big);
         let (encoding, units) = match (little.are_text(is_utf_8), big.are_text(is_utf_8)) {
@@ -91,7 +91,7 @@ impl Units {
         high_surrogate: false,
     };
 
-    /// The rule that `Detection::LooksLikeUtf16` documents.
+    /// The conditions that `Detection::LooksLikeUtf16` documents.
     const fn are_text(&self, is_utf_8: bool) -> bool {
         !self.impossible
             && self.evidence >= 3

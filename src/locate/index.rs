@@ -1,4 +1,4 @@
-//! Lines and columns of a document, in any order.
+//! Lines and columns of a document, for offsets in any order.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -6,10 +6,10 @@ use core::ops::Range;
 use super::{Column, Columns, Location, Newlines};
 use crate::encoding::is_continuation;
 
-/// The lines of a document, and what is wider than a byte in it: any offset to line and column, and back, without the
-/// text.
+/// An index of the lines and of the characters that are not ASCII. It converts any offset to line and column, and back,
+/// without the text.
 ///
-/// Takes 8 bytes for each line, and 40 for each aligned 64 bytes of text that are not all ASCII. An answer takes a
+/// Memory: 8 bytes for each line, and 40 bytes for each aligned block of 64 bytes that is not all ASCII. A lookup is a
 /// binary search.
 ///
 /// ```
@@ -19,45 +19,46 @@ use crate::encoding::is_continuation;
 /// index.feed("let crab = \"🦀\";\r");
 /// index.feed("\nnext");
 ///
-/// // What a language server is asked for, and what it answers.
+/// A position of the Language Server Protocol.
 /// let offset = index.offset_of(0, Column::Utf16(15)).unwrap();
 /// assert_eq!(offset, 17);
 /// let location = index.location(offset).unwrap();
 /// assert_eq!((location.line, location.columns.utf16, location.columns.characters), (0, 15, 14));
 ///
-/// // After the end of the line is its end.
+/// A column after the end of the line is clamped to it.
 /// assert_eq!(index.offset_of(0, Column::Utf16(99)), Some(18));
 /// assert_eq!(index.line(1), Some(20..24));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineIndex {
     newlines: Newlines,
-    /// The start of each line, shifted, and the length of what ended the line before: 0 for the first line.
+    /// The start of each line, shifted left by [`SHIFT`], and the length of the terminator before it: 0 for the first
+    /// line.
     lines: Vec<u64>,
-    /// Those that are not ASCII.
+    /// The blocks that are not all ASCII.
     blocks: Vec<Block>,
     len: u64,
     after_cr: bool,
 }
 
-/// 64 bytes that are not all ASCII.
+/// A block of 64 bytes that are not all ASCII.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
-    /// Its start.
+    /// The offset of its first byte.
     offset: u64,
-    /// The bytes that start no character.
+    /// A bit for each byte that is a continuation byte.
     continuations: u64,
-    /// The first bytes of characters that are two UTF-16 units.
+    /// A bit for each lead byte of a character that is two UTF-16 units.
     supplementary: u64,
-    /// All the bytes before the block that start no character.
+    /// The number of continuation bytes before the block.
     continuations_before: u64,
-    /// All the characters before the block that are two UTF-16 units.
+    /// The number of characters before the block that are two UTF-16 units.
     supplementary_before: u64,
 }
 
 const BLOCK: u64 = 64;
 
-/// Bits of a line that are not its start.
+/// The low bits of an entry of `lines`, which hold the length of the terminator.
 const SHIFT: u32 = 2;
 
 impl LineIndex {
@@ -66,7 +67,7 @@ impl LineIndex {
         Self { newlines, lines: Vec::from([0]), blocks: Vec::new(), len: 0, after_cr: false }
     }
 
-    /// Adds text at the end of the document.
+    /// Appends text to the document.
     pub fn feed(&mut self, text: &str) {
         let bytes = text.as_bytes();
         self.add_lines(bytes);
@@ -75,7 +76,7 @@ impl LineIndex {
         self.after_cr = bytes.last().map_or(self.after_cr, |&last| last == b'\r');
     }
 
-    /// Adds an ill-formed sequence of so many bytes, which is one character.
+    /// Appends an ill-formed sequence of `len` bytes, which counts as one character.
     pub fn feed_ill_formed(&mut self, bytes: u64) {
         for at in 1..bytes {
             self.block(self.len + at).continuations |= 1 << ((self.len + at) % BLOCK);
@@ -84,7 +85,7 @@ impl LineIndex {
         self.after_cr &= bytes == 0;
     }
 
-    /// Bytes in the document.
+    /// The length of the document in bytes.
     pub const fn len(&self) -> u64 {
         self.len
     }
@@ -94,12 +95,12 @@ impl LineIndex {
         self.len == 0
     }
 
-    /// Lines in the document: one more than there are ends of line.
+    /// The number of lines: one more than there are terminators.
     pub const fn lines(&self) -> u64 {
         self.lines.len() as u64
     }
 
-    /// The bytes of a line, without what ends it.
+    /// The byte range of a line, without its terminator.
     pub fn line(&self, line: u64) -> Option<Range<u64>> {
         let line = usize::try_from(line).ok()?;
         let start = *self.lines.get(line)? >> SHIFT;
@@ -110,10 +111,8 @@ impl LineIndex {
         Some(start..end)
     }
 
-    /// Where an offset is: an offset inside a character is the start of the character. `None` after the end of the
-    /// document; the end itself has a location.
-    ///
-    /// An offset in what ends a line is in that line.
+    /// The location of an offset. An offset inside a character is the start of the character, and one inside a
+    /// terminator is in the line before it. `None` after the end of the document; the end itself has a location.
     pub fn location(&self, offset: u64) -> Option<Location> {
         if offset > self.len {
             return None;
@@ -133,13 +132,13 @@ impl LineIndex {
     /// The offset of a line and column. `None` if there is no such line.
     ///
     /// A column inside a character is the start of the character. A column after the end of a line is the end of the
-    /// line, before what ends it, as the Language Server Protocol wants it.
+    /// line, before its terminator, as the Language Server Protocol specifies.
     pub fn offset_of(&self, line: u64, column: Column) -> Option<u64> {
         let Range { start, end } = self.line(line)?;
         let before = self.columns(start).like(column);
         let wanted = before.saturating_add(column.value());
-        // The last offset of the line whose column is not too far: never in the middle of a character, since all the
-        // bytes of a character but the first have the column after it.
+        // Finds the last offset of the line whose column is not greater than `wanted`. It is never inside a character:
+        // all bytes of a character but the first have the column after it.
         let (mut low, mut high) = (start, end);
         while low < high {
             let middle = high - (high - low) / 2;
@@ -149,12 +148,12 @@ impl LineIndex {
         Some(self.start_of_character(low))
     }
 
-    /// What is before an offset in the document.
+    /// The columns of an offset, counted from the start of the document.
     fn columns(&self, offset: u64) -> Columns {
         let Some(block) = self.blocks[..self.blocks_up_to(offset)].last() else {
             return Columns { bytes: offset, characters: offset, utf16: offset };
         };
-        // Of the block, those before the offset.
+        // A mask of the bytes of the block before the offset.
         let within = match offset - block.offset {
             within @ 0..BLOCK => (1 << within) - 1,
             _ => u64::MAX,
@@ -175,7 +174,7 @@ impl LineIndex {
         (0..=offset).rev().find(|offset| !is_continuation(offset)).unwrap_or(0)
     }
 
-    /// How many blocks start at or before an offset.
+    /// The number of blocks that start at or before an offset.
     fn blocks_up_to(&self, offset: u64) -> usize {
         self.blocks.partition_point(|block| block.offset <= offset)
     }
@@ -187,14 +186,14 @@ impl LineIndex {
             && bytes.first() == Some(&b'\n')
             && let Some(last) = self.lines.last_mut()
         {
-            // The line starts after the LF, and two bytes end the one before.
+            // The line starts after the LF, and its terminator has two bytes.
             *last = (self.len + 1) << SHIFT | 2;
             from = 1;
         }
         let mut after_cr = from == 0 && self.after_cr;
         while let Some(end) = self.newlines.nth_end(after_cr, &bytes[from..], 1) {
             let mut len = end.len() as u64;
-            // Its CR came in the chunk before.
+            // The CR was at the end of the previous chunk.
             len += u64::from(self.newlines == Newlines::CrLf && len == 1);
             from += end.end;
             after_cr = bytes[from - 1] == b'\r';
@@ -219,7 +218,7 @@ impl LineIndex {
         }
     }
 
-    /// The block of an offset, which is not before the last one.
+    /// The block of an offset. The offset must not be before the last block.
     fn block(&mut self, offset: u64) -> &mut Block {
         let offset = offset - offset % BLOCK;
         let last = self.blocks.last().copied();

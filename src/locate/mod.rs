@@ -1,15 +1,15 @@
-//! Lines and columns: where an offset is, and which offset a line and a column are.
+//! Lines and columns: the location of an offset, and the offset of a line and column.
 //!
 //! For compilers, linters and language servers. A column is counted in bytes, in characters, or in UTF-16 units, which
-//! is what the Language Server Protocol and SARIF (`columnKind: utf16CodeUnits`) want.
+//! the Language Server Protocol and SARIF (`columnKind: utf16CodeUnits`) use.
 //!
 //! | you have | you take | memory | feature |
 //! |---|---|---|---|
 //! | a stream, and locations in the order of the stream | [`Locator`] | 64 bytes | none, `no_std` |
 //! | a document, and locations in any order | `LineIndex`, which keeps no text | 8 bytes for each line, and 40 for each 64 bytes of text that is not ASCII | `alloc` |
 //!
-//! Both are fed the text in chunks, and give the same whatever the chunks are. Lines and columns count from 0, as in the
-//! Language Server Protocol; for SARIF and for people add 1.
+//! Both are fed the text in chunks. Results do not depend on how the text is cut. Lines and columns count from 0, as in
+//! the Language Server Protocol. SARIF and messages for people count from 1.
 //!
 //! ```
 //! use utf8_codec::locate::Locator;
@@ -36,13 +36,13 @@
 //!
 //! # Limits
 //!
-//! An ill-formed sequence is one character and one UTF-16 unit, as the U+FFFD that would replace it. Combining
-//! characters and the width on a screen are not considered. Nothing wraps before 2^64 bytes.
+//! An ill-formed sequence counts as one character and one UTF-16 unit, as the U+FFFD that would replace it. Combining
+//! characters and display width are not considered. Offsets wrap at 2^64 bytes.
 //!
 //! # Cost
 //!
-//! Lines are counted at the speed of memory (60 GB/s in the nearest cache on a machine with AVX2 and without using it),
-//! columns only after the last end of line of a chunk (25 GB/s).
+//! Lines are counted at memory speed (60 GB/s in the L1 cache, on a machine with AVX2, compiled without it). Columns
+//! are counted only after the last terminator of a chunk (25 GB/s).
 
 #[cfg(feature = "alloc")]
 mod index;
@@ -57,15 +57,15 @@ pub use newlines::Newlines;
 
 use crate::kernels::count;
 
-/// Where a byte of a text is. Everything counts from 0.
+/// The location of a byte. All numbers count from 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Location {
-    /// Bytes before it in the stream.
+    /// The number of bytes before it in the stream.
     pub offset: u64,
-    /// Lines that end before it.
+    /// The number of lines that end before it.
     pub line: u64,
-    /// What is before it in its line.
+    /// The number of bytes, characters and units before it in its line.
     pub columns: Columns,
 }
 
@@ -92,13 +92,13 @@ impl Columns {
     /// ```
     pub fn of(text: &str) -> Self {
         let characters = count::characters(text) as u64;
-        // ASCII, most often.
+        // The common case: ASCII.
         let supplementary =
             if characters == text.len() as u64 { 0 } else { count::supplementary(text) as u64 };
         Self { bytes: text.len() as u64, characters, utf16: characters + supplementary }
     }
 
-    /// In the unit of `column`.
+    /// The length in the unit of `column`.
     const fn like(&self, column: Column) -> u64 {
         match column {
             Column::Bytes(_) => self.bytes,
@@ -134,7 +134,7 @@ impl Column {
         }
     }
 
-    /// The same column, counted from a later place in the line.
+    /// The same column, counted from a later location in the line. `None` if that is after the column.
     fn after(self, before: &Columns) -> Option<Self> {
         let left = self.value().checked_sub(before.like(self))?;
         Some(match self {
@@ -144,8 +144,9 @@ impl Column {
         })
     }
 
-    /// The first position in a text without line ends at which this column, counted from its start, is reached; the
-    /// start of the character that it is inside of. `None` if the text is too short.
+    /// The first position in `text`, which has no terminator, at which this column is reached. The column counts from
+    /// the start of the text. A column inside a character is the start of the character. `None` if the text is too
+    /// short.
     fn position_in(self, text: &str) -> Option<usize> {
         if self.value() > Columns::of(text).like(self) {
             return None;
@@ -168,9 +169,9 @@ impl Column {
     }
 }
 
-/// Counts lines and columns of a stream while it passes, in constant memory.
+/// Counts lines and columns of a stream, in constant memory.
 ///
-/// A copy is a checkpoint: text that was changed after it is counted again from there.
+/// A copy is a checkpoint: if the text after it changes, counting resumes from the copy.
 ///
 /// ```
 /// use utf8_codec::locate::{Column, Locator, Newlines};
@@ -181,7 +182,7 @@ impl Column {
 /// assert_eq!(locator.location().line, 1);
 /// assert_eq!(locator.location().columns.utf16, 6);
 ///
-/// // In a chunk that it is not yet fed.
+/// Positions in a chunk that has not been fed yet.
 /// let chunk = " and 🦀\nthree";
 /// assert_eq!(locator.locate(chunk, 9).columns.utf16, 13);
 /// assert_eq!(locator.offset_of(chunk, 1, Column::Utf16(13)), Some(22));
@@ -191,16 +192,16 @@ impl Column {
 pub struct Locator {
     newlines: Newlines,
     here: Location,
-    /// Whether the last byte was a CR.
+    /// Whether the last byte is a CR.
     after_cr: bool,
-    /// Whether the first byte was an LF: for [`join`](Self::join).
+    /// Whether the first byte is an LF. Needed by [`join`](Self::join).
     starts_with_lf: bool,
 }
 
 const _: () = assert!(size_of::<Locator>() <= 64);
 
 impl Locator {
-    /// At the start of a stream whose lines end with LF.
+    /// A locator at the start of a stream whose lines end with LF.
     pub const fn new() -> Self {
         const START: Columns = Columns { bytes: 0, characters: 0, utf16: 0 };
         Self {
@@ -211,13 +212,13 @@ impl Locator {
         }
     }
 
-    /// Sets what ends a line.
+    /// Sets the terminators that end a line.
     #[must_use]
     pub const fn newlines(self, newlines: Newlines) -> Self {
         Self { newlines, ..self }
     }
 
-    /// Goes past the next chunk.
+    /// Counts a chunk.
     pub fn feed(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return };
@@ -234,23 +235,23 @@ impl Locator {
         self.after_cr = last == b'\r';
     }
 
-    /// Goes past an ill-formed sequence of so many bytes, which is one character.
+    /// Counts an ill-formed sequence of `len` bytes as one character.
     pub fn feed_ill_formed(&mut self, bytes: u64) {
         self.here.offset += bytes;
         self.here.columns += Columns { bytes, characters: 1, utf16: 1 };
         self.after_cr = false;
     }
 
-    /// Where the next byte is.
+    /// The location of the next byte.
     ///
-    /// Under [`Newlines::Any`] a CR ends a line as soon as it was fed, so an LF after it has the location of the next
-    /// line.
+    /// Under [`Newlines::Any`] a CR ends a line immediately, so an LF after it has the location of the next line.
     pub const fn location(&self) -> Location {
         self.here
     }
 
-    /// Where a byte of the next chunk is. A position inside a character is the start of the character, one after the
-    /// end of the chunk is its end. Counts what is before it: for many positions in a chunk feed it in parts.
+    /// The location of a position in the next chunk. A position inside a character is the start of the character, and
+    /// one after the end of the chunk is its end. Counts the chunk up to the position: for many positions in a chunk,
+    /// feed it in parts.
     pub fn locate(&self, text: &str, position: usize) -> Location {
         let position =
             (0..=position.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
@@ -259,18 +260,18 @@ impl Locator {
         there.here
     }
 
-    /// The offset of a line and column, if it is before the end of the next chunk. `None` if it is before or after the
-    /// chunk. The end of a text is before the end of an empty chunk.
+    /// The offset of a line and column in the next chunk. `None` if it is before the chunk or not before its end. If
+    /// the chunk is empty, its end counts as inside.
     ///
     /// A column inside a character is the start of the character. A column after the end of a line is the end of the
-    /// line, before what ends it, as the Language Server Protocol wants it.
+    /// line, before its terminator, as the Language Server Protocol specifies.
     pub fn offset_of(&self, text: &str, line: u64, column: Column) -> Option<u64> {
         let lines = line.checked_sub(self.here.line)?;
         let bytes = text.as_bytes();
         let follows_cr = self.after_cr && bytes.first() == Some(&b'\n');
-        // Where the rest of the line starts in the chunk, and the column there.
+        // The start of the line, or of the rest of it, in the chunk, and its columns.
         let (start, before) = match lines {
-            // The LF of a CR LF whose CR ended the line before.
+            // The LF of a CR LF whose CR was counted as the terminator.
             0 => (usize::from(follows_cr && self.newlines == Newlines::Any), self.here.columns),
             _ => (self.newlines.nth_end(self.after_cr, bytes, lines)?.end, Columns::default()),
         };
@@ -279,7 +280,7 @@ impl Locator {
             && self.newlines == Newlines::CrLf
             && column.value() >= before.like(column) - 1
         {
-            // The CR before the chunk turns out to end the line.
+            // The CR before the chunk is part of the terminator.
             return Some(self.here.offset - 1);
         }
         let column = column.after(&before)?;
@@ -292,10 +293,10 @@ impl Locator {
         (at < text.len() || text.is_empty()).then_some(self.here.offset + at as u64)
     }
 
-    /// Goes past what another locator went past, which was at the start of a stream: so the parts of a text can be
-    /// counted by several threads.
+    /// Appends the counts of `next`, a new locator that was fed the text after that of this one. Several threads can
+    /// thus count parts of a text.
     ///
-    /// Both have the same [`Newlines`].
+    /// Both must have the same [`Newlines`].
     ///
     /// ```
     /// use utf8_codec::locate::Locator;
@@ -318,7 +319,7 @@ impl Locator {
         }
         let (mut line, is_pair) = (line, self.after_cr && next.starts_with_lf);
         if is_pair && self.newlines == Newlines::CrLf {
-            // The LF was a character of the first line to the other one.
+            // `next` counted the LF as a character of its first line.
             if line == 0 {
                 columns.bytes -= 1;
                 columns.characters -= 1;
@@ -329,7 +330,7 @@ impl Locator {
         self.here.offset += offset;
         self.here.line += line;
         if is_pair && self.newlines == Newlines::Any {
-            // The line was ended by the CR.
+            // The CR already ended the line, and `next` counted its LF as a second terminator.
             self.here.line -= 1;
         }
         if line > 0 {

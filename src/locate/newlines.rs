@@ -1,13 +1,13 @@
-//! What ends a line.
+//! Line terminators.
 
 use core::ops::Range;
 
 use crate::kernels::count;
 
-/// What ends a line. Wherever the text is cut, CR LF is one end.
+/// The terminators that end a line. CR LF is one terminator wherever the text is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Newlines {
-    /// LF, as for POSIX tools, compilers and GitHub. A CR before it is a character of the line.
+    /// LF, as for POSIX tools, compilers and GitHub. A CR before it belongs to the line.
     #[default]
     Lf,
     /// CR LF only.
@@ -18,15 +18,15 @@ pub enum Newlines {
     Any,
 }
 
-/// Bytes that are searched at a time.
+/// The block size of searches.
 const BLOCK: usize = 1024;
 
 impl Newlines {
-    /// How many lines end in a chunk, and where the text after the last end starts; 0 if none ends.
+    /// The number of lines that end in a chunk, and the position after the last terminator; 0 if no line ends.
     pub(super) fn count(self, after_cr: bool, bytes: &[u8]) -> (usize, usize) {
         let ends = self.count_ends(after_cr, bytes);
         let start = match ends {
-            // The LF of a CR LF whose CR ended the line.
+            // The LF of a CR LF whose CR was counted as the terminator.
             0 => usize::from(self == Self::Any && after_cr && bytes.first() == Some(&b'\n')),
             _ => self.last_end(after_cr, bytes),
         };
@@ -46,7 +46,7 @@ impl Newlines {
         }
     }
 
-    /// Where the text after the last end starts. There is an end.
+    /// The position after the last terminator. The chunk must contain one.
     fn last_end(self, after_cr: bool, bytes: &[u8]) -> usize {
         let last = match self {
             Self::Cr => b'\r',
@@ -71,8 +71,8 @@ impl Newlines {
         0
     }
 
-    /// The bytes that end the `n`-th line that ends in a chunk, counted from 1. Under [`Any`](Self::Any) the LF of a
-    /// CR LF is left out if the chunk ends before it.
+    /// The range of the `n`-th terminator in a chunk, counted from 1. Under [`Any`](Self::Any) the LF of a CR LF is
+    /// missing if the chunk ends before it.
     pub(super) fn nth_end(self, after_cr: bool, bytes: &[u8], n: u64) -> Option<Range<usize>> {
         let (mut left, mut after_cr, mut start) = (n, after_cr, 0);
         for block in bytes.chunks(BLOCK) {

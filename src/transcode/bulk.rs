@@ -1,17 +1,17 @@
-//! The fast path: well-formed input that the target can hold.
+//! The fast path: well-formed input, and enough room for the output.
 //!
-//! [`copy`] may stop anywhere between code points, and takes nothing else. What it leaves is read code point by code
-//! point, where errors are found.
+//! [`copy`] may stop between any two code points. The slow path continues from there, code point by code point, and
+//! detects errors.
 
 use super::source::{Item, Source};
 use super::target::Target;
 use crate::encoding::Encoding;
 use crate::kernels::{self, utf16};
 
-/// Bytes that are validated at a time and then read again: they stay in the first-level cache.
+/// The size of a validated block. Validation reads the block, and the copy reads it again from the L1 cache.
 const BLOCK: usize = 4 * 1024;
 
-/// Copies from `src` to `dst` while both last: bytes taken and bytes written.
+/// Copies from `src` to `dst` up to the end of one of them. Returns the bytes read and the bytes written.
 pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let utf_8 = (source.reads_utf_8(), target.writes_utf_8());
     match (utf_8, source.encoding(), target.encoding()) {
@@ -24,7 +24,7 @@ pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8])
     }
 }
 
-/// From UTF-8 to UTF-8.
+/// UTF-8 to UTF-8.
 fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let mut done = 0;
     while done < src.len().min(dst.len()) {
@@ -39,7 +39,7 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     (done, done)
 }
 
-/// Between any encodings: ASCII in blocks, the rest code point by code point.
+/// Any encoding to any other: ASCII in blocks, the rest code point by code point.
 fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     loop {
@@ -47,7 +47,7 @@ fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (
             ascii(source.encoding(), target.encoding(), &src[read..], &mut dst[written..]);
         read += ascii_read;
         written += ascii_written;
-        // A block is not tried for ASCII again before some code points have passed.
+        // The block test is retried only after some code points, so that text without ASCII is not slowed down.
         for _ in 0..BLOCK_UNITS {
             let rest = &src[read..];
             if rest.is_empty() {
@@ -64,13 +64,13 @@ fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (
     }
 }
 
-/// Code units in a block of ASCII.
+/// The number of code units in a block of ASCII.
 const BLOCK_UNITS: usize = 16;
 
 /// Copies blocks of ASCII.
 fn ascii(from: Encoding, to: Encoding, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let nul = from != Encoding::ModifiedUtf8 && to != Encoding::ModifiedUtf8;
-    // (bytes in a unit, the one of them that is ASCII)
+    // (bytes in a unit, index of the byte that is the ASCII character)
     match (unit(from), unit(to)) {
         ((1, _), (1, _)) => blocks::<1, 0, 1, 0>(src, dst, nul),
         ((1, _), (2, 0)) => blocks::<1, 0, 2, 0>(src, dst, nul),
@@ -100,7 +100,7 @@ fn ascii(from: Encoding, to: Encoding, src: &[u8], dst: &mut [u8]) -> (usize, us
     }
 }
 
-/// Bytes in a code unit of an encoding, and which of them holds an ASCII character.
+/// The size of a code unit in bytes, and the index of the byte that holds an ASCII character.
 const fn unit(encoding: Encoding) -> (usize, usize) {
     match encoding {
         Encoding::Utf16Le => (2, 0),
@@ -111,8 +111,8 @@ const fn unit(encoding: Encoding) -> (usize, usize) {
     }
 }
 
-/// Copies whole blocks of ASCII between units of `S` and of `T` bytes, whose ASCII is in byte `AT` and `TO`. `nul`:
-/// whether U+0000 is what it is in ASCII.
+/// Copies whole blocks of ASCII from units of `S` bytes to units of `T` bytes. The ASCII byte has the index `AT` in the
+/// source and `TO` in the target. `nul` is whether U+0000 is encoded as in ASCII.
 fn blocks<const S: usize, const AT: usize, const T: usize, const TO: usize>(
     src: &[u8],
     dst: &mut [u8],

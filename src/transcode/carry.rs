@@ -1,4 +1,4 @@
-//! What is kept between two calls: the bytes of an unfinished sequence, and a repair that did not fit.
+//! State between two calls: the bytes of an unfinished sequence, and a repair that did not fit.
 
 use super::source::{MAX_SEQUENCE, MAX_UNFINISHED};
 use super::target::Target;
@@ -11,7 +11,7 @@ pub(super) struct Carry {
     len: u8,
 }
 
-/// Room for the carry and as many bytes after it as any sequence needs.
+/// A buffer for the carry and as many bytes after it as the longest sequence has.
 pub(super) type Seam = [u8; MAX_UNFINISHED + MAX_SEQUENCE];
 
 pub(super) const NO_SEAM: Seam = [0; MAX_UNFINISHED + MAX_SEQUENCE];
@@ -40,7 +40,7 @@ impl Carry {
         }
     }
 
-    /// Drops up to `len` bytes from the front; returns how many there were to drop.
+    /// Removes up to `len` bytes from the front. Returns how many were removed.
     pub(super) fn drop_first(&mut self, len: usize) -> usize {
         let dropped = len.min(usize::from(self.len));
         self.bytes.copy_within(dropped.., 0);
@@ -48,7 +48,7 @@ impl Carry {
         dropped
     }
 
-    /// The carry and the first bytes of a chunk after it.
+    /// The carry, followed by the first bytes of a chunk.
     pub(super) fn with<'s>(&self, chunk: &[u8], seam: &'s mut Seam) -> &'s [u8] {
         let kept = usize::from(self.len);
         let more = chunk.len().min(MAX_SEQUENCE);
@@ -58,11 +58,11 @@ impl Carry {
     }
 }
 
-/// A repair that is being written. It may need more room than the output has.
+/// A repair that is being written. It may be longer than the room in the output.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Repair {
     text: ShortStr,
-    /// Bytes of `text` that were written.
+    /// How many bytes of `text` were written.
     written: u8,
 }
 
@@ -73,7 +73,7 @@ impl Repair {
         Self { text, written: 0 }
     }
 
-    /// Writes what is left of it; returns whether there was room for all of it.
+    /// Writes the rest of the repair. Returns whether it fit.
     #[inline]
     pub(super) fn write(&mut self, target: &Target, room: &mut Room<'_>) -> bool {
         self.text.is_empty() || self.write_rest(target, room)
@@ -114,12 +114,12 @@ impl<'d> Room<'d> {
         &mut self.dst[self.written..]
     }
 
-    /// Counts bytes that were written to [`left`](Self::left).
+    /// Advances after `bytes` bytes were written to [`left`](Self::left).
     pub(super) const fn advance(&mut self, bytes: usize) {
         self.written += bytes;
     }
 
-    /// Writes all of the bytes, or none if there is no room.
+    /// Writes all bytes, or none if they do not fit.
     #[inline]
     pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
         let Some(room) = self.left().get_mut(..bytes.len()) else { return false };

@@ -1,4 +1,4 @@
-//! Output that grows.
+//! Output buffers that grow.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -7,9 +7,9 @@ use super::{Status, Transcoder};
 use crate::error::{ErrorKind, Utf8Error};
 use sealed::Token;
 
-/// Where a [`Transcoder`] can write without bounds: `Vec<u8>` and `String`.
+/// A growing output of a [`Transcoder`]: `Vec<u8>` or `String`.
 ///
-/// A `String` takes UTF-8 only. Under another target encoding nothing is taken, and the error is
+/// A `String` accepts only the target encoding UTF-8. With another one no input is consumed, and the error is
 /// [`ErrorKind::Unmappable`] with length 0.
 pub trait Output: sealed::Sealed {}
 
@@ -22,8 +22,8 @@ mod sealed {
 
     use crate::encoding::Encoding;
 
-    /// Sealing a trait hides its name, not its methods: generic code reaches them through the bound `Output`. The
-    /// method therefore takes a [`Token`], which only this file can make.
+    /// Sealing a trait hides its name, not its methods: generic code can call them through the bound `Output`. So the
+    /// method has a [`Token`] parameter, which only this file can construct.
     ///
     /// ```compile_fail,E0599
     /// use utf8_codec::transcode::Output;
@@ -41,7 +41,7 @@ mod sealed {
     /// }
     /// ```
     pub trait Sealed {
-        /// Takes the bytes out of the output to append to them. `None` if it cannot hold that encoding.
+        /// Takes the bytes out of the output, to append to them. `None` if the output cannot hold this encoding.
         fn grow(&mut self, encoding: Encoding, token: Token) -> Option<Growing<'_>>;
     }
 
@@ -50,14 +50,14 @@ mod sealed {
     pub struct Token(pub(super) ());
 
     /// An output whose bytes are being appended to.
-    ///
-    /// They come back when this is dropped, also while a panic unwinds (a `tracing` subscriber may panic at any event):
-    /// up to the last [`commit`](Self::commit). Until then the output is empty, so that no `String` ever holds bytes
+    /// Dropping it moves the bytes back, up to the last [`commit`](Self::commit), also while a panic unwinds (a
+    /// `tracing` subscriber may panic at any event). Until then the output is empty, so a `String` never holds
+    /// unchecked bytes.
     /// that were not checked.
     #[derive(Debug)]
     pub struct Growing<'o> {
         bytes: Vec<u8>,
-        /// Bytes before the room.
+        /// The end of the appended bytes. The room is after it.
         end: usize,
         committed: usize,
         output: Kind<'o>,
@@ -70,19 +70,19 @@ mod sealed {
     }
 
     impl Growing<'_> {
-        /// Room for `len` bytes.
+        /// A buffer of `len` bytes after the appended bytes.
         pub(super) fn room(&mut self, len: usize) -> &mut [u8] {
             self.bytes.truncate(self.end);
             self.bytes.resize(self.end + len, 0);
             &mut self.bytes[self.end..]
         }
 
-        /// Appends the first `written` bytes of the room: whole characters of the encoding.
+        /// Appends the first `written` bytes of the room. They must be whole characters of the encoding.
         pub(super) fn keep(&mut self, written: usize) {
             self.end = self.bytes.len().min(self.end + written);
         }
 
-        /// Makes what was appended stay.
+        /// Commits the appended bytes.
         pub(super) fn commit(mut self) {
             self.committed = self.end;
         }
@@ -122,20 +122,20 @@ mod sealed {
     }
 }
 
-/// What the output grows by at a time: short enough to stay in the nearest cache.
+/// The amount by which the output grows, small enough for the L1 cache.
 const STEP: usize = 8 * 1024;
 
-/// What it grows by first. Room is zeroed, and an error may come after the first byte.
+/// The first amount, smaller because the room is zeroed, and an error may come after the first byte.
 const FIRST_STEP: usize = 256;
 
 impl Transcoder {
-    /// Takes the next chunk and appends to `out` what it completes.
+    /// Converts the next chunk and appends the result to `out`.
     ///
     /// # Errors
     ///
-    /// The first error that the policy does not repair. What was good before it is in `out`. The transcoder is positioned
-    /// after the error, the bytes after it are not taken, and the next call goes on there:
-    /// `&chunk[(transcoder.offset() - offset_before) as usize..]`.
+    /// Returns the first error that the policy does not repair. The text before it is in `out`. The input is consumed
+    /// up to the end of the ill-formed sequence. Continue with the rest: `&chunk[(transcoder.offset() - offset_before)
+    /// as usize..]`.
     pub fn feed(&mut self, chunk: &[u8], out: &mut impl Output) -> Result<(), Utf8Error> {
         let mut rest = chunk;
         self.append(chunk.len(), out, |transcoder, room| {
@@ -145,13 +145,13 @@ impl Transcoder {
         })
     }
 
-    /// Ends the stream, and appends to `out` what that completes. The transcoder can then be fed again: its
-    /// [`offset`](Self::offset) goes on counting, and a BOM is only looked for at offset 0.
+    /// Ends the stream, and appends the rest of the text to `out`. The transcoder can then be fed again:
+    /// [`offset`](Self::offset) continues, and a BOM is only looked for at offset 0.
     ///
     /// # Errors
     ///
-    /// An error that the policy does not repair: [`ErrorKind::Truncated`] if the stream ended inside a sequence.
-    /// Exactly once, a second call finds nothing.
+    /// Returns an error that the policy does not repair: [`ErrorKind::Truncated`] if the stream ended inside a
+    /// sequence. It is returned once; a second call returns `Ok`.
     pub fn finish(&mut self, out: &mut impl Output) -> Result<(), Utf8Error> {
         self.append(0, out, |transcoder, room| {
             let progress = transcoder.finish_into(room);
@@ -159,7 +159,7 @@ impl Transcoder {
         })
     }
 
-    /// Makes room and writes, until the input is empty. A panic leaves the transcoder and the output as they were.
+    /// Calls `write` with new room until the input is empty. If it panics, the transcoder and the output do not change.
     fn append(
         &mut self,
         input: usize,
@@ -192,7 +192,7 @@ mod tests {
     use crate::encoding::Encoding;
 
     #[test]
-    fn a_string_takes_nothing_but_utf_8() {
+    fn a_string_accepts_only_utf_8() {
         for to in Encoding::ALL {
             let mut text = String::new();
             let fed = Transcoder::new(Encoding::Latin1, to).feed(b"\xE9", &mut text);

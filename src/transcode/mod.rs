@@ -1,9 +1,10 @@
-//! From any encoding to any other, in chunks of any size. Feature `transcode`.
+//! Conversion between encodings, in chunks of any size. Feature `transcode`.
 //!
-//! For programs that exchange text with systems that do not speak UTF-8: UTF-16 from Windows and Java, CESU-8 and Modified
-//! UTF-8 from databases and class files, WTF-8 file names, the 31-bit UTF-8 of RFC 2279, ISO 8859-1 and windows-1252. The
-//! table is at [`Encoding`]. It does no I/O and needs no allocator (`no_std`); output that grows ([`Output`]) needs
-//! the feature `alloc`. Other charsets of the web are read by `http::Utf8Body` with the feature `encoding_rs`.
+//! For programs that exchange text with systems that do not use UTF-8: UTF-16 from Windows and Java, CESU-8 and
+//! Modified UTF-8 from databases and class files, WTF-8 file names, the 31-bit UTF-8 of RFC 2279, ISO 8859-1 and
+//! windows-1252. [`Encoding`] lists them all. The module does no I/O and needs no allocator (`no_std`), except that
+//! growing output ([`Output`]) needs the feature `alloc`. Other charsets of the web are decoded by `http::Utf8Body`
+//! with the feature `encoding_rs`.
 //!
 //! ```
 //! use utf8_codec::transcode::{Encoding, Transcoder};
@@ -24,19 +25,19 @@
 //!
 //! # Errors
 //!
-//! A [`Utf8Error`](crate::Utf8Error) with the offset in the input, whose message names the encoding that was read. After an
-//! error the transcoder can go on.
+//! A [`Utf8Error`](crate::Utf8Error) has the offset in the input, and its message names the source encoding. The
+//! transcoder can continue after an error.
 //!
 //! # Limits
 //!
-//! At most 7 bytes of input are kept between two calls, and no output. [`Transcoder::feed`] appends to the output without a
-//! bound; [`Transcoder::feed_into`] writes into a buffer of yours and stops when it is full.
+//! At most 7 bytes of input are kept between two calls, and no output. [`Transcoder::feed`] appends to the output
+//! without a limit. [`Transcoder::feed_into`] writes into a buffer and stops when it is full.
 //!
 //! # Cost
 //!
-//! UTF-8 to UTF-8 and between UTF-8 and UTF-16 run in vector kernels (AVX-512, AVX2; a portable one elsewhere), ASCII in
-//! blocks of 16 between all encodings, everything else code point by code point. A call copies the state of the transcoder,
-//! about 250 bytes: feed chunks of at least some hundred bytes.
+//! UTF-8 to UTF-8, and UTF-8 to and from UTF-16, use vector kernels (AVX-512, AVX2, or a portable one). Between all
+//! other encodings ASCII is copied in blocks of 16 characters, and everything else code point by code point. A call
+//! copies the state of the transcoder, about 250 bytes, so chunks should have at least some hundred bytes.
 
 mod bulk;
 mod carry;

@@ -1,4 +1,4 @@
-//! The loop of a transcoder: items of input through the policies to the output.
+//! The main loop of a transcoder: decode an item, apply the policies, write the result.
 
 use super::bulk;
 use super::carry::{Carry, NO_SEAM, Repair, Room};
@@ -9,42 +9,42 @@ use crate::detect::{Sniff, sniff};
 use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{BomPolicy, First, Policies};
 
-/// A transcoder without its interface.
+/// The state of a transcoder, without its public interface.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conversion {
     pub(super) source: Source,
     pub(super) target: Target,
     pub(super) switches: Switches,
     pub(super) policies: Policies,
-    /// Bytes of input taken, those of the carry included.
+    /// How many bytes of input were consumed, including the carry.
     pub(super) offset: u64,
     pub(super) carry: Carry,
-    /// A repair that there was no room for.
+    /// A repair that did not fit in the output.
     repair: Repair,
-    /// Whether a BOM may still name the encoding of the source.
+    /// Whether the source encoding may still be replaced by the one that a BOM names.
     pub(super) sniffing: bool,
 }
 
 /// Why a bounded call stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The chunk was taken whole. For [`finish_into`](super::Transcoder::finish_into): the stream is finished.
+    /// The whole chunk was consumed. For [`finish_into`](super::Transcoder::finish_into): the stream is finished.
     InputEmpty,
-    /// There is no room for the next code point. Call again with more room and the rest of the chunk.
+    /// The next code point does not fit. Call again with more room and the rest of the chunk.
     OutputFull,
-    /// An error that the policy does not repair. The transcoder is positioned after it; call again with the rest of the
-    /// chunk to go on.
+    /// An error that the policy does not repair. Its bytes are consumed. To continue, call again with the rest of the
+    /// chunk.
     IllFormed(Utf8Error),
 }
 
-/// What became of an item.
+/// The result of one item.
 #[derive(Debug)]
 enum Taken {
-    /// It was written, left out or repaired, and has so many bytes.
+    /// It was written, stripped or repaired. The number is its length in bytes.
     Bytes(usize),
-    /// It was rejected, and has so many bytes.
+    /// It was rejected. The number is its length in bytes.
     Error(Utf8Error, usize),
-    /// There is no room for it.
+    /// It does not fit in the output.
     Full,
     Unfinished,
 }
@@ -65,7 +65,8 @@ impl Conversion {
         }
     }
 
-    /// Takes bytes from the front of `rest` while there are some and `room` lasts. `last`: the stream ends with them.
+    /// Converts bytes from the front of `rest`, until it is empty or `room` is full. `last` is whether the stream ends
+    /// after them.
     pub(super) fn run(&mut self, rest: &mut &[u8], room: &mut Room<'_>, last: bool) -> Status {
         loop {
             if !self.repair.write(&self.target, room) {
@@ -107,13 +108,13 @@ impl Conversion {
         }
     }
 
-    /// The error of a stream that ended empty, if it is one.
+    /// The error of an empty stream, if the policy requires a BOM.
     pub(super) fn missing_bom(&mut self) -> Option<Utf8Error> {
         let error = self.error(ErrorKind::MissingBom, 0);
         self.policies.misses_bom().then(|| self.policies.reject(error))
     }
 
-    /// Takes what no policy changes with the kernels.
+    /// Runs the fast path, unless a subset or a BOM has to be checked.
     #[inline]
     fn run_in_bulk(&mut self, rest: &mut &[u8], room: &mut Room<'_>) {
         let is_bom_text = self.policies.bom == BomPolicy::Keep || !self.policies.is_at_start();
@@ -129,7 +130,7 @@ impl Conversion {
         }
     }
 
-    /// Keeps `bytes`, which are the carry and all that is left of the chunk.
+    /// Stores `bytes`, the carry and the rest of the chunk, as the new carry.
     fn keep(&mut self, bytes: &[u8], rest: &mut &[u8]) -> Status {
         self.offset = self.offset.wrapping_add(rest.len() as u64);
         *rest = &[];
@@ -137,14 +138,14 @@ impl Conversion {
         Status::InputEmpty
     }
 
-    /// Goes past `len` bytes, those of the carry first.
+    /// Consumes `len` bytes, first from the carry.
     fn advance(&mut self, len: usize, rest: &mut &[u8]) {
         let taken = len - self.carry.drop_first(len);
         *rest = &rest[taken..];
         self.offset = self.offset.wrapping_add(taken as u64);
     }
 
-    /// Applies the policies to an item, with which `bytes` start, and writes it.
+    /// Applies the policies to the item at the start of `bytes`, and writes it.
     fn take(&mut self, item: Item, bytes: &[u8], room: &mut Room<'_>) -> Taken {
         let (value, len) = match item {
             Item::Unfinished => return Taken::Unfinished,
@@ -173,7 +174,7 @@ impl Conversion {
         }
     }
 
-    /// Applies the error policy to the next bytes of input.
+    /// Applies the error policy to an ill-formed sequence.
     fn repair(&mut self, kind: ErrorKind, bytes: &[u8], room: &mut Room<'_>) -> Taken {
         let error = self.error(kind, bytes.len());
         match self.policies.repair(error, bytes) {
@@ -186,7 +187,7 @@ impl Conversion {
         }
     }
 
-    /// An error at the next bytes of input.
+    /// Creates an error at the next byte of input.
     pub(super) fn error(&self, kind: ErrorKind, len: usize) -> Utf8Error {
         let offset = self.offset.wrapping_sub(u64::from(self.carry.len()));
         Utf8Error::new(offset, kind, len as u8).between(self.source.encoding(), self.target.encoding())

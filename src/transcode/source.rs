@@ -1,8 +1,8 @@
-//! Reading: from bytes of an encoding to code points.
+//! Decoding: from bytes to code points.
 //!
-//! [`Source::read`] takes bytes that start between code points and returns what they start with. It keeps nothing between
-//! calls: the bytes of an unfinished sequence are passed again with more after them. A result other than
-//! [`Item::Unfinished`] never changes when more bytes follow, so nothing depends on how a stream was cut.
+//! [`Source::read`] decodes the first item of a slice that starts between code points. It has no state: the bytes of an
+//! unfinished sequence are passed again, with more bytes after them. A result other than [`Item::Unfinished`] does not
+//! depend on later bytes, so results do not depend on how the stream was cut.
 
 use super::switches::Switches;
 use crate::encoding::Encoding;
@@ -13,23 +13,23 @@ use crate::encoding::windows_1252;
 use crate::encoding::{Machine, Sequence, UTF_8};
 use crate::error::ErrorKind;
 
-/// Bytes of the longest unfinished sequence: in UTF-32 a high surrogate, which a low one may join, and three more.
+/// The length of the longest unfinished sequence: in UTF-32 a high surrogate and 3 bytes of a low one.
 pub(super) const MAX_UNFINISHED: usize = 7;
-/// Bytes of the longest sequence: two surrogates in UTF-32.
+/// The length of the longest sequence: two surrogates in UTF-32.
 pub(super) const MAX_SEQUENCE: usize = 8;
 
-/// What bytes start with.
+/// The first item of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     /// A code point, of `len` bytes.
     CodePoint { value: u32, len: usize },
     /// An ill-formed sequence of `len` bytes.
     IllFormed { kind: ErrorKind, len: usize },
-    /// All of them are the start of a sequence, [`MAX_UNFINISHED`] at most.
+    /// The slice is the start of a sequence, of at most [`MAX_UNFINISHED`] bytes.
     Unfinished,
 }
 
-/// How the units of an encoding are read.
+/// The decoder for the units of an encoding.
 #[derive(Clone, Copy, Debug)]
 enum Units {
     Bytes(&'static Machine),
@@ -40,18 +40,18 @@ enum Units {
     Windows1252,
 }
 
-/// What a high surrogate and a low one after it are.
+/// The meaning of a high surrogate followed by a low one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pairs {
-    /// They are two code points, if surrogates are code points at all.
+    /// Two code points, if the encoding allows surrogates.
     Apart,
-    /// They are one code point.
+    /// One code point.
     Joined,
-    /// They are ill-formed together, though each alone is not.
+    /// Ill-formed, though each surrogate alone is well-formed.
     IllFormed,
 }
 
-/// An encoding to read.
+/// A source encoding and its options.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     encoding: Encoding,
@@ -64,7 +64,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// A source for the target `to`, which may join pairs that `encoding` by itself leaves apart.
+    /// A source for the target encoding `to`, because WTF-8 as the target requires that pairs are joined.
     pub(super) const fn new(encoding: Encoding, to: Encoding, switches: Switches) -> Self {
         let units = match encoding {
             Encoding::Utf8 => Units::Bytes(&UTF_8),
@@ -86,7 +86,7 @@ impl Source {
             Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Utf16Le | Encoding::Utf16Be => Pairs::Joined,
             Encoding::Wtf8 if switches.refuse_pairs => Pairs::IllFormed,
             Encoding::Wtf8 => Pairs::Joined,
-            // There are no pairs of surrogates in WTF-8.
+            // WTF-8 cannot contain surrogate pairs, so they are joined.
             _ if matches!(to, Encoding::Wtf8) && switches.surrogates => Pairs::Joined,
             _ => Pairs::Apart,
         };
@@ -110,12 +110,12 @@ impl Source {
         self.encoding
     }
 
-    /// Whether well-formed UTF-8 has the same meaning in this encoding.
+    /// Whether well-formed UTF-8 decodes to the same code points in this encoding.
     pub(super) const fn reads_utf_8(&self) -> bool {
         self.reads_utf_8
     }
 
-    /// What `bytes` start with. They are not empty.
+    /// Decodes the first item of `bytes`, which must not be empty.
     #[inline]
     pub(super) fn read(&self, bytes: &[u8]) -> Item {
         let (value, len) = match self.unit(bytes) {
@@ -146,7 +146,7 @@ impl Source {
         }
     }
 
-    /// What `bytes`, which are [`Item::Unfinished`], are when the stream ends with them.
+    /// Decodes `bytes` at the end of the stream. [`read`](Self::read) must have returned [`Item::Unfinished`] for them.
     pub(super) fn read_last(&self, bytes: &[u8]) -> Item {
         match (self.unit(bytes), self.units) {
             (Item::CodePoint { value, len }, _) if self.lone => Item::CodePoint { value, len },
@@ -166,7 +166,7 @@ impl Source {
         Item::IllFormed { kind, len }
     }
 
-    /// One code unit; in the encodings of bytes, one sequence.
+    /// Decodes one code unit, or one sequence if the code unit is a byte.
     #[inline]
     fn unit(&self, bytes: &[u8]) -> Item {
         match self.units {
@@ -195,8 +195,9 @@ impl Source {
         }
     }
 
-    /// Whether `bytes`, which may be empty, start with a low surrogate; [`Item::IllFormed`] if they do not. Half a code
-    /// unit is [`Item::Unfinished`] whatever it is, as in the decoders of the WHATWG Encoding Standard.
+    /// Decodes a low surrogate at the start of `bytes`, which may be empty. Returns [`Item::IllFormed`] if there is
+    /// none. Half a code unit is [`Item::Unfinished`] whatever its value, as in the decoders of the WHATWG Encoding
+    /// Standard.
     fn low(&self, bytes: &[u8]) -> Item {
         if bytes.is_empty() {
             return Item::Unfinished;

@@ -1,4 +1,4 @@
-//! Writing: from code points to bytes of an encoding.
+//! Encoding: from code points to bytes.
 
 use super::source::is_surrogate;
 use super::switches::Switches;
@@ -6,14 +6,14 @@ use crate::encoding::Encoding;
 use crate::encoding::dialects;
 use crate::encoding::windows_1252;
 
-/// An encoding to write.
+/// A target encoding and its options.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
     encoding: Encoding,
     switches: Switches,
 }
 
-/// The bytes of one code point.
+/// The encoded bytes of one code point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sequence {
     bytes: [u8; 6],
@@ -33,7 +33,7 @@ impl Sequence {
         sequence
     }
 
-    /// The shortest sequence of Annex R, Table 4.
+    /// Encodes `value` in the shortest form, by Annex R, Table 4.
     #[inline]
     fn of_value(value: u32) -> Self {
         let mut sequence = Self::default();
@@ -41,7 +41,7 @@ impl Sequence {
         sequence
     }
 
-    /// The two code units of UTF-16, each in 3 bytes.
+    /// Encodes each of the two UTF-16 code units in 3 bytes.
     fn of_pair(value: u32) -> Self {
         let [high, low] = pair(value);
         let (high, low) = (Self::of_value(high.into()), Self::of_value(low.into()));
@@ -61,7 +61,7 @@ impl Target {
         self.encoding
     }
 
-    /// Whether every character is written as UTF-8 writes it.
+    /// Whether every character is encoded as in UTF-8.
     pub(super) const fn writes_utf_8(&self) -> bool {
         match self.encoding {
             Encoding::Utf8 | Encoding::Wtf8 | Encoding::Utf8b => true,
@@ -70,7 +70,7 @@ impl Target {
         }
     }
 
-    /// The bytes of a code point; `None` if the encoding cannot hold it.
+    /// Encodes a code point. `None` if the encoding does not have it.
     #[inline]
     pub(super) fn encode(&self, value: u32) -> Option<Sequence> {
         if is_surrogate(value) {
@@ -119,7 +119,7 @@ impl Target {
         }
     }
 
-    /// A unit of UTF-16 in the byte order of the encoding.
+    /// Encodes a UTF-16 code unit in the byte order of the encoding.
     fn unit(&self, unit: u16) -> [u8; 2] {
         if matches!(self.encoding, Encoding::Utf16Be) { unit.to_be_bytes() } else { unit.to_le_bytes() }
     }

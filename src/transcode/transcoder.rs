@@ -1,4 +1,4 @@
-//! The transcoder and its settings.
+//! The public interface of the transcoder.
 
 use super::carry::Room;
 use super::run::{Conversion, Status};
@@ -9,19 +9,21 @@ use crate::encoding::Encoding;
 use crate::policy::{BomPolicy, Counters, ErrorPolicy};
 use crate::subset::Subset;
 
-/// Reads one [`Encoding`] and writes another, through code points, in chunks of any size on both sides.
+/// Converts from one [`Encoding`] to another, in chunks of any size on both sides.
 ///
-/// The same bytes give the same bytes, the same errors and the same offsets, however input and output are cut: a
-/// sequence, a code unit or a surrogate pair may straddle chunks at every byte. It keeps at most 7 bytes of
-/// input, allocates nothing itself, and never panics.
+/// Output, errors and offsets do not depend on how input and output are cut: a sequence, a code unit or a surrogate
+/// pair may be cut at every byte. At most 7 bytes of input are kept. Nothing is allocated, and no call panics.
 ///
-/// Input that is ill-formed goes through the [`ErrorPolicy`], and so does a code point that the target cannot hold
-/// ([`Unmappable`](crate::ErrorKind::Unmappable)) and one outside an adopted [`Subset`]: each is repaired from its bytes of *input*.
-/// A character of the repair that the target does not have, such as U+FFFD in Latin-1, is written as `?`.
+/// The [`ErrorPolicy`] applies to ill-formed input, to code points that the target encoding does not have
+/// ([`Unmappable`](crate::ErrorKind::Unmappable)), and to code points outside an adopted [`Subset`]. A repair depends
+/// on the bytes of the *input*. A character of the repair that the target encoding does not have, such as U+FFFD in
+/// Latin-1, is written as `?`.
 ///
-/// An error names both encodings where it is displayed, and [`Utf8Error::encoding`](crate::Utf8Error::encoding) returns the one that was read.
+/// The message of an error names the encodings, and [`Utf8Error::encoding`](crate::Utf8Error::encoding) returns the
+/// source encoding.
 ///
-/// The BOM is U+FEFF at the start, in whatever encoding; [`BomPolicy`] sets what becomes of it. None is ever written.
+/// A BOM is U+FEFF at the start of the input, in any encoding; [`BomPolicy`] applies to it. The transcoder never adds
+/// one.
 ///
 /// ```
 /// use utf8_codec::ErrorPolicy;
@@ -54,23 +56,23 @@ pub struct Transcoder {
     pub(super) conversion: Conversion,
 }
 
-// Copied by every call of `feed`.
+// Derived `Copy`: every call of `feed` works on a copy.
 const _: () = assert!(size_of::<Transcoder>() <= 256);
 
-/// How far a bounded call got.
+/// The progress of a bounded call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "it says how much of the input was taken"]
 pub struct Progress {
-    /// Why it stopped.
+    /// Why the call stopped.
     pub status: Status,
-    /// Bytes of the chunk that were taken. The rest is for the next call.
+    /// How many bytes of the chunk were consumed. Pass the rest to the next call.
     pub read: usize,
-    /// Bytes of the output buffer that were written.
+    /// How many bytes were written to the output buffer.
     pub written: usize,
 }
 
 impl Transcoder {
-    /// Room that an output buffer needs so that every call makes progress: the longest code point of any encoding.
+    /// The buffer size that guarantees progress in every call: the length of the longest code point in any encoding.
     pub const MIN_OUTPUT: usize = 6;
 
     /// A strict transcoder that keeps the BOM.
@@ -79,21 +81,21 @@ impl Transcoder {
         Self { conversion: Conversion::new(source, Target::new(to, Switches::STRICT)) }
     }
 
-    /// Sets what becomes of ill-formed input, and of code points that the target cannot hold.
+    /// Sets the policy for ill-formed input and for code points that the target encoding does not have.
     #[must_use]
     pub const fn on_error(mut self, on_error: ErrorPolicy) -> Self {
         self.conversion.policies.on_error = on_error;
         self
     }
 
-    /// Sets what becomes of the BOM.
+    /// Sets the policy for a BOM.
     #[must_use]
     pub const fn bom(mut self, bom: BomPolicy) -> Self {
         self.conversion.policies.bom = bom;
         self
     }
 
-    /// Decides what the specifications of both encodings leave open.
+    /// Sets options for what the specifications of both encodings leave open.
     #[must_use]
     pub const fn switches(mut self, switches: Switches) -> Self {
         let (from, to) = (self.from(), self.to());
@@ -103,52 +105,52 @@ impl Transcoder {
         self
     }
 
-    /// Adopts a subset: a code point outside it goes through the [`ErrorPolicy`].
+    /// Adopts a subset: the [`ErrorPolicy`] applies to code points outside it.
     #[must_use]
     pub const fn subset(mut self, subset: Subset) -> Self {
         self.conversion.policies.subset = Some(subset);
         self
     }
 
-    /// Looks for the BOM of UTF-8, UTF-16 or UTF-32 first: the encoding that it names is read instead of `from`.
+    /// Looks for a BOM of UTF-8, UTF-16 or UTF-32 first. If there is one, the encoding that it names replaces `from`.
     ///
-    /// At most 4 bytes are awaited, and none after the first byte that no BOM has at that position. So an error that no
-    /// BOM explains is reported by the call that brings it. Offsets are those without this setting.
+    /// At most 4 bytes are kept for this, and none after the first byte that cannot be part of a BOM, so errors are not
+    /// reported later than without this setting. Offsets do not change.
     #[must_use]
     pub const fn sniff(mut self) -> Self {
         self.conversion.sniffing = true;
         self
     }
 
-    /// The encoding that is read: after [`sniff`](Self::sniff), the one that the BOM named.
+    /// The source encoding. After [`sniff`](Self::sniff) it is the one that the BOM named.
     pub const fn from(&self) -> Encoding {
         self.conversion.source.encoding()
     }
 
-    /// The encoding that is written.
+    /// The target encoding.
     pub const fn to(&self) -> Encoding {
         self.conversion.target.encoding()
     }
 
-    /// Bytes of input taken so far, those of an unfinished sequence included.
+    /// How many bytes of input were consumed, including those of an unfinished sequence.
     pub const fn offset(&self) -> u64 {
         self.conversion.offset
     }
 
-    /// The bytes of an unfinished sequence, `0..=7` of them, that wait for the next chunk.
+    /// The bytes of an unfinished sequence, `0..=7` of them, which the next chunk may complete.
     pub fn pending(&self) -> &[u8] {
         self.conversion.carry.as_slice()
     }
 
-    /// Errors met so far, by kind, repaired ones included.
+    /// Errors so far, by kind, including repaired ones.
     pub const fn counters(&self) -> Counters {
         self.conversion.policies.counters()
     }
 
-    /// Takes as much of `chunk` as `dst` has room for. No byte is lost, and none is written twice.
+    /// Converts as much of `chunk` as fits into `dst`. No byte is lost or written twice.
     ///
-    /// Only whole code points are written: none if `dst` is too short for the next one. With room for
-    /// [`MIN_OUTPUT`](Self::MIN_OUTPUT) bytes every call makes progress.
+    /// Only whole code points are written: none if the next one does not fit. With at least
+    /// [`MIN_OUTPUT`](Self::MIN_OUTPUT) bytes of room every call makes progress.
     ///
     /// ```
     /// use utf8_codec::transcode::{Encoding, Status, Transcoder};
@@ -166,9 +168,9 @@ impl Transcoder {
         Progress { status, read: chunk.len() - rest.len(), written: room.written() }
     }
 
-    /// Ends the stream, as far as `dst` has room: [`Status::InputEmpty`] when it is done, else call again. Then the
-    /// transcoder can be fed again: its [`offset`](Self::offset) goes on counting, and a BOM is only looked for
-    /// at offset 0.
+    /// Ends the stream, as far as the rest fits into `dst`: [`Status::InputEmpty`] when it is done, otherwise call
+    /// again. The transcoder can then be fed again: [`offset`](Self::offset) continues, and a BOM is only looked for at
+    /// offset 0.
     pub fn finish_into(&mut self, dst: &mut [u8]) -> Progress {
         let mut room = Room::new(dst);
         let mut status = self.conversion.run(&mut &[][..], &mut room, true);
@@ -180,7 +182,7 @@ impl Transcoder {
         Progress { status, read: 0, written: room.written() }
     }
 
-    /// Gives back the bytes of an unfinished sequence, as if they had not been fed: the caller has them still.
+    /// Removes and returns the bytes of an unfinished sequence, as if they had not been fed. The caller still has them.
     #[cfg(feature = "codec")]
     pub(crate) fn give_back(&mut self) {
         let carry = &mut self.conversion.carry;
