@@ -1,4 +1,4 @@
-//! Text in lines, many at once.
+//! Batches of lines.
 
 use core::iter::FusedIterator;
 
@@ -253,7 +253,8 @@ impl Ends {
 }
 
 impl<'l> LinesIter<'l> {
-    /// The bytes up to the next `byte` for which `is_whole`, called with the bytes before it, is true.
+    /// The bytes of the line that ends at the next `byte` for which `is_whole` returns true. It is called with these
+    /// bytes.
     #[inline]
     fn up_to(&mut self, byte: u8, is_whole: impl Fn(&[u8]) -> bool) -> Option<&'l [u8]> {
         let bytes = self.text.as_bytes();
@@ -296,8 +297,8 @@ impl<'l> Iterator for LinesIter<'l> {
             Ends::Any | Ends::Nowhere => return self.other(),
         };
         debug_assert!(core::str::from_utf8(line).is_ok());
-        // SAFETY: the line is a part of a `str`. It starts and ends at an end of that `str` or next to an ASCII byte, and no
-        // ASCII byte is inside a character.
+        // SAFETY: the line is a part of a `str`. It starts and ends at an end of that `str` or next to an ASCII byte,
+        // and no ASCII byte is inside a character.
         #[allow(unsafe_code)]
         Some(unsafe { core::str::from_utf8_unchecked(line) })
     }

@@ -95,7 +95,7 @@ impl LineEnding {
         match self {
             Self::Lf | Self::Ascii(_) => find(self.last_byte(), line),
             Self::LfOrCrLf => find(b'\n', line).or_else(|| line.ends_with(b"\r").then(|| line.len() - 1)),
-            // A single CR or LF does not end the line, but peers disagree on that (SMTP smuggling).
+            // Peers disagree on whether a single CR or LF ends a line (SMTP smuggling).
             Self::CrLf | Self::Any => memchr2(b'\n', b'\r', line),
         }
     }

@@ -39,19 +39,20 @@
 //! # });
 //! ```
 //!
-//! - **Errors**: [`CodecError`] and [`FrameError`] have the absolute offset, the kind, the rejected bytes and, for lines, the
+//! - **Errors**: [`CodecError`] and [`FrameError`] contain the offset, the kind, the rejected bytes and, for lines, the
 //!   line and the column. The codec has consumed what it reports.
 //! - **Limits**: 64 KiB for a line unless set otherwise. Codecs for text hold at most 3 bytes, in the read buffer.
 //! - **Cost**: items are slices of the read buffer. Text is copied where a policy changes it, where a BOM is looked
 //!   for, under a subset, and when it is transcoded. Each byte is searched once and validated once; the work is linear
 //!   in the length of any input.
-//! - **Cancel safety**: codecs do no I/O. All state is in the codec and in the buffer of `Framed`, whose `next()` is cancel
-//!   safe. An item is a slice that keeps the memory of the whole read buffer alive: copy what is stored for long.
+//! - **Cancel safety**: codecs do no I/O. All state is in the codec and in the buffer of `Framed`, whose `next()` is
+//!   cancel safe. An item is a slice that keeps the memory of the whole read buffer alive: copy what is stored for
+//!   long.
 //! - **Feature**: `codec` (on by default).
 
 // An unfinished sequence stays in the read buffer. When it is complete it is contiguous, so that nothing is copied, and
-// `Framed::into_parts` returns every byte that was not decoded. A caller may pass another buffer to each call of `decode`,
-// so bytes are text only if the same call has validated them.
+// `Framed::into_parts` returns every byte that was not decoded. A caller may pass another buffer to each call of
+// `decode`, so bytes are text only if the same call has validated them.
 
 mod batches;
 mod chunks;

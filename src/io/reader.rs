@@ -25,12 +25,12 @@ pin_project! {
     ///
     /// - By default it reads into a buffer of 8 KiB, as `BufReader` does. The inner reader needs no `BufReader`.
     /// - Where the inner reader has a buffer already (a file in memory, a `StreamReader`),
-    ///   [`use_inner_buffer`](Self::use_inner_buffer) returns well-formed text from there without a copy. Only a character
-    ///   whose bytes come from two fillings of that buffer, and the replacement of an ill-formed sequence, are copied.
+    ///   [`use_inner_buffer`](Self::use_inner_buffer) returns well-formed text from there without a copy. Only a
+    ///   character that is split when that buffer is refilled, and the repair of an ill-formed sequence, are copied.
     ///
     /// The text that one call returns is well-formed and ends between characters. The exception is a read into fewer
-    /// than 4 bytes, which may have no room for the next character. That character then comes in parts, because a read
-    /// of 0 bytes means the end.
+    /// than 4 bytes, which may have no room for the next character. That character is then returned in parts, because a
+    /// read of 0 bytes means the end.
     ///
     /// ```
     /// use tokio::io::AsyncBufReadExt;
@@ -49,8 +49,8 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// [`InvalidData`](std::io::ErrorKind::InvalidData) for what the policy of the decoder does not repair. By default
-    /// that is everything ill-formed, including a stream that ends inside a character.
+    /// [`InvalidData`](std::io::ErrorKind::InvalidData) for the first sequence that the policy of the decoder does not
+    /// repair. By default that is the first ill-formed sequence, or the end of the stream inside a character.
     /// [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside. All text before
     /// the error is returned first. The error is returned once. After it the reader is at its end, and the inner reader
     /// is not read again.
@@ -66,8 +66,8 @@ pin_project! {
     ///
     /// # Cancel safety
     ///
-    /// All state is in the reader. `lines().next_line()` is cancel safe; `read_line()` is not, on any reader, because its
-    /// future holds a part of the line.
+    /// All state is in the reader. `lines().next_line()` is cancel safe; `read_line()` is not, on any reader, because
+    /// its future holds a part of the line.
     #[derive(Debug)]
     pub struct Utf8Reader<R, B = OwnBuffer> {
         #[pin]

@@ -100,7 +100,8 @@ impl Reading {
         &bytes[..bytes.len() - unfinished_len(bytes)]
     }
 
-    /// Decodes what the inner buffer holds. It is empty at the end of the input. Returns the number of bytes to consume.
+    /// Decodes the bytes of the inner buffer, which is empty at the end of the input. Returns the number of bytes to
+    /// consume.
     pub(super) fn see(&mut self, available: &[u8]) -> usize {
         if available.is_empty() {
             self.text.end();
@@ -215,7 +216,7 @@ impl Input {
         &self.bytes[self.from..self.to]
     }
 
-    /// The free space at the end. The bytes that are left, fewer than a character has, are moved to the front.
+    /// The free space at the end. The remaining bytes, less than one character, are moved to the front.
     fn space(&mut self) -> &mut [u8] {
         self.bytes.resize(Self::CAPACITY, 0);
         self.bytes.copy_within(self.from..self.to, 0);

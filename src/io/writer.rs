@@ -40,7 +40,7 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// [`InvalidData`](std::io::ErrorKind::InvalidData) with the [`Utf8Error`](crate::Utf8Error) inside, for each
+    /// [`InvalidData`](std::io::ErrorKind::InvalidData) with the [`Utf8Error`](crate::Utf8Error) inside, for the first
     /// sequence that the policy of the decoder does not repair. [`Utf8Error::find`](crate::Utf8Error::find) returns it.
     /// All text before it has been forwarded, and every later write returns the same error. A text that ends inside a
     /// character is reported once by `shutdown`, after the inner writer has been shut down.

@@ -35,8 +35,8 @@ pub enum ErrorPolicy {
     /// Each byte becomes its windows-1252 character, by the table of the WHATWG Encoding Standard. There the 5
     /// unassigned bytes are C1 controls.
     Windows1252,
-    /// It is removed. **Dangerous**: what was separate text for an earlier filter is joined (UTR #36 §3.5: `<scr` `FF`
-    /// `ipt>`). Use it only if nothing has filtered the input before.
+    /// It is removed. **Dangerous**: parts of the text that were separate for an earlier filter are joined (UTR #36 §3.5:
+    /// `<scr` `FF` `ipt>`). Use it only if nothing has filtered the input before.
     Skip,
 }
 

@@ -13,7 +13,7 @@ pub struct ShortStr {
 impl ShortStr {
     pub(crate) const EMPTY: Self = Self { bytes: [0; 32], len: 0 };
 
-    /// The text, followed by unused bytes, for copies of fixed length, which are the fastest.
+    /// The text, followed by unused bytes. A copy of this fixed length is faster than one of the text alone.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) const fn bytes(&self) -> &[u8; 32] {

@@ -1,8 +1,8 @@
-//! Appends text to a `String`. It is fast for input with many errors.
+//! Appends text to a `String`, with a fast path for input with many errors.
 //!
 //! [`TextDecoder::feed`] returns two pieces for each error, the text before it and its repair, and calls a kernel for
 //! each text. If errors are a few bytes apart, the calls cost more than the bytes. So after an error the bytes are
-//! decoded one sequence at a time, until there was no error for a while.
+//! decoded one sequence at a time, until several steps in a row had no error.
 //!
 //! The text goes to a [`Sink`]: a `String`, or the edits of a filter.
 
@@ -175,9 +175,9 @@ fn after_error(
     }
 }
 
-/// Decodes a chunk, which starts between characters at `offset`, one sequence at a time, until there was no error for a
-/// while or the end of the chunk is near. Returns the number of bytes decoded, and the error that the policy does not
-/// repair, if any.
+/// Decodes a chunk, which starts between characters at `offset`, one sequence at a time, until several steps in a row
+/// had no error or the end of the chunk is near. Returns the number of bytes decoded, and the error if the policy does
+/// not repair it.
 #[inline(always)]
 fn one_by_one(
     policies: &mut Policies,

@@ -51,7 +51,7 @@ pub(super) fn repair(policies: &mut Policies, error: Utf8Error, bytes: &[u8]) ->
 pub struct TextPieces<'d, 'c> {
     pieces: Pieces<'d, 'c>,
     policies: &'d mut Policies,
-    /// Well-formed text at the position of the decoder. It holds a character outside the subset, and is returned in parts.
+    /// Well-formed text at the decoder's offset that contains a character outside the subset. It is returned in parts.
     mixed: &'c str,
     /// The last character that was rejected because it is outside the subset, if nothing was rejected after it.
     outside: Option<ShortStr>,
