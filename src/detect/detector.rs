@@ -29,8 +29,8 @@ pub enum Detection {
     /// No BOM, but the code units of UTF-16 in this byte order.
     ///
     /// The first 4 KiB are examined. A character is evidence if it has a byte that text of other encodings does not
-    /// contain: an ASCII character has a NUL, and the punctuation U+3001, U+3002 and U+FF0C has the bytes 01, 02 and 0C.
-    /// These conditions must be met:
+    /// contain: an ASCII character has a NUL, and the punctuation U+3001, U+3002 and U+FF0C has the bytes 01, 02 and
+    /// 0C. These conditions must be met:
     ///
     /// - at least 3 code units are evidence (if both byte orders meet the conditions, the one with more evidence is
     ///   chosen);

@@ -5,10 +5,10 @@
 //!
 //! | question | item |
 //! |---|---|
-//! | What is this stream, and how sure is that? | [`Detector`] |
+//! | Which encoding is this stream in, and how probable is that? | [`Detector`] |
 //! | Does it start with a BOM? | [`BomSniffer`] |
 //! | Does it switch to UTF-8 with an escape sequence (ISO/IEC 2022)? | [`DesignationRecogniser`] |
-//! | Read it as UTF-8, or else as legacy text | [`decode_or_legacy`], [`FallbackDecoder`] |
+//! | How is it decoded as UTF-8, or else as legacy text? | [`decode_or_legacy`], [`FallbackDecoder`] |
 //!
 //! ```
 //! use utf8_codec::detect::{Detection, Detector};

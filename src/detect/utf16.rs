@@ -19,8 +19,8 @@ pub(super) struct Prefix {
 #[derive(Clone, Copy, Debug)]
 struct Units {
     count: u32,
-    /// Characters with a byte that text of other encodings does not contain. TAB, LF, FF, CR and U+0020..=U+007E have a NUL;
-    /// the punctuation U+3001, U+3002 and U+FF0C has 01, 02 and 0C.
+    /// Characters with a byte that text of other encodings does not contain. TAB, LF, FF, CR and U+0020..=U+007E have a
+    /// NUL; the punctuation U+3001, U+3002 and U+FF0C has 01, 02 and 0C.
     evidence: u32,
     /// Units that are two printable ASCII characters when they are read as bytes. Kana and their punctuation are not
     /// counted, because their upper byte is always the character `0`.

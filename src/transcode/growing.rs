@@ -94,10 +94,11 @@ mod sealed {
             bytes.truncate(self.committed);
             match &mut self.output {
                 Kind::Bytes(output) => **output = bytes,
-                // SAFETY: the bytes are those of the `String`, and after them what a `Transcoder` to UTF-8 wrote and
-                // returned: `Target::encode` writes no surrogate and nothing above 10FFFF for `Encoding::Utf8`, what is
-                // copied in bulk was found well-formed, and both write whole characters only. Only this file can call
-                // `keep`: `Transcoder::append` does so, with the number of bytes that were written.
+                // SAFETY: the bytes up to `committed` are those of the `String`, followed by the output of a
+                // `Transcoder` to UTF-8. That output is well-formed and ends between characters: `Target::encode`
+                // writes no surrogate and nothing above 10FFFF for `Encoding::Utf8`, and the fast path copies only
+                // validated text. Only this file can call `keep`; `Transcoder::append` passes it the number of bytes
+                // that were written.
                 #[allow(unsafe_code)]
                 Kind::Text(output) => **output = unsafe { String::from_utf8_unchecked(bytes) },
             }

@@ -31,7 +31,7 @@ impl Switches {
     }
 
     /// Accepts raw `00` and sequences of four bytes in [`ModifiedUtf8`](crate::transcode::Encoding::ModifiedUtf8). Java
-    /// never writes them, but other programs do. Output does not change.
+    /// does not write them, but other programs do. The transcoder does not write them either.
     #[must_use]
     pub const fn lenient_java(self) -> Self {
         Self { lenient_java: true, ..self }

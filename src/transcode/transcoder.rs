@@ -182,7 +182,7 @@ impl Transcoder {
         Progress { status, read: 0, written: room.written() }
     }
 
-    /// Removes and returns the bytes of an unfinished sequence, as if they had not been fed. The caller still has them.
+    /// Discards the bytes of an unfinished sequence, as if they had not been fed. The caller still has them.
     #[cfg(feature = "codec")]
     pub(crate) fn give_back(&mut self) {
         let carry = &mut self.conversion.carry;

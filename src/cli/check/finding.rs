@@ -43,7 +43,7 @@ impl Problem {
 pub(super) struct Context {
     /// The line, or as much of it as fits on a screen.
     pub(super) line: Vec<u8>,
-    /// The range of the error in `line`.
+    /// The position of the error in `line`.
     pub(super) at: usize,
     /// Whether `line` is cut at its start and at its end.
     pub(super) is_cut: (bool, bool),
