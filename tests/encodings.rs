@@ -241,7 +241,7 @@ fn rfc_2279_naive_decodings_are_rejected() {
             });
         }
     }
-    // Every length, one byte too long.
+    // Overlong sequences of every length.
     for bytes in [&b"\xF0\x8F\xBF\xBF"[..], b"\xF8\x87\xBF\xBF\xBF", b"\xFC\x83\xBF\xBF\xBF\xBF"] {
         let error =
             convert(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be), &[bytes]).expect_err("overlong");

@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// Files to read; `-` is stdin
     #[arg(value_name = "FILE", default_value = "-")]
     files: Vec<PathBuf>,
-    /// Report format: text is a tree; json is one object per message and line
+    /// Report format: text is a tree; json is one object per line, for each message
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
     /// Accept base64 without padding, with unused bits that are not zero, or concatenated from several bodies

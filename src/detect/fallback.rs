@@ -41,7 +41,7 @@ impl Legacy {
     }
 }
 
-/// How much of the text one ill-formed sequence makes legacy text.
+/// How much of the text is decoded as legacy text because of one ill-formed sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scope {
