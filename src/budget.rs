@@ -5,7 +5,7 @@ use core::task::{Context, Poll};
 /// Bytes that one poll may read without a result. To repair this many takes about a millisecond.
 const BYTES: usize = 64 * 1024;
 
-/// The least that a chunk counts for, in bytes: to poll for a chunk costs about as much as to decode these.
+/// Bytes that an empty or short chunk counts as: polling for a chunk costs about as much as decoding these.
 const LEAST: usize = 64;
 
 /// The number of bytes that one poll may still read without a result. An executor runs no other task on the thread

@@ -243,7 +243,7 @@ impl<S: Stream<Item: Chunk>> Future for CollectString<S> {
     }
 }
 
-/// An item of a stream of byte chunks: the bytes, or the error of the stream.
+/// An item of a stream of byte chunks: bytes or an error.
 pub trait Chunk {
     /// The error of the stream; [`Infallible`] if it cannot fail.
     type Error;

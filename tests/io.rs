@@ -298,7 +298,7 @@ fn adapters_for_readers_work_on_a_utf8_reader() {
     });
 }
 
-/// An `AsyncRead` of a number of bytes that does not implement `AsyncBufRead`.
+/// An unbuffered `AsyncRead` with a fixed number of bytes.
 struct Unbuffered(tokio::io::Take<tokio::io::Repeat>);
 
 impl tokio::io::AsyncRead for Unbuffered {

@@ -21,10 +21,11 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// # Errors
 ///
-/// One for each line that the policy does not repair, after its terminator has arrived: the first ill-formed sequence,
-/// with the start of the line, and the line itself in `rejected`. The codec is then positioned after the line.
-/// `FramedRead` ends after an `Err`: wrap the codec in [`ErrorsAsItems`](crate::codec::ErrorsAsItems). The last line of
-/// a stream needs no terminator; if it ends inside a sequence, the error is [`Truncated`](crate::ErrorKind::Truncated).
+/// [`CodecError::LineTooLong`], and [`CodecError::IllFormed`] for each line that the policy does not repair, after its
+/// terminator has arrived. It has the first ill-formed sequence, the start of the line, and the line itself in
+/// `rejected`. The codec is then positioned after the line. `FramedRead` ends after an `Err`: wrap the codec in
+/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems). The last line of a stream needs no terminator; if it ends inside a
+/// sequence, the error is [`Truncated`](crate::ErrorKind::Truncated).
 ///
 /// ```
 /// use bytes::BytesMut;

@@ -52,7 +52,7 @@
 
 // An unfinished sequence stays in the read buffer. When it is complete it is contiguous, so that nothing is copied, and
 // `Framed::into_parts` returns every byte that was not decoded. A caller may pass another buffer to each call of
-// `decode`, so bytes are text only if the same call has validated them.
+// `decode`, so every call validates the bytes that it returns.
 
 mod batches;
 mod chunks;

@@ -24,9 +24,10 @@ use crate::transcode::{Encoding, Transcoder};
 ///
 /// # Errors
 ///
-/// One for each line that the policy does not repair, after its terminator has arrived: the first ill-formed sequence,
-/// with the start of the line, and the line itself in `rejected`. The codec is then positioned after the line. Wrap it
-/// in [`ErrorsAsItems`](crate::codec::ErrorsAsItems), so that one ill-formed line does not end the session:
+/// [`CodecError::LineTooLong`], and [`CodecError::IllFormed`] for each line that the policy does not repair, after its
+/// terminator has arrived. It has the first ill-formed sequence, the start of the line, and the line itself in
+/// `rejected`. The codec is then positioned after the line. Wrap it in [`ErrorsAsItems`](crate::codec::ErrorsAsItems),
+/// so that one ill-formed line does not end the session:
 ///
 /// ```
 /// # use futures::{SinkExt, StreamExt};

@@ -123,7 +123,7 @@ struct Patience {
 impl Patience {
     /// After long text: only while the bytes are ASCII.
     const AFTER_LONG_TEXT: Self = Self { steps: 12, non_ascii: 12 };
-    /// After text so short that the call of a kernel hardly pays off.
+    /// After short text, for which the call of a kernel costs more than it saves.
     const AFTER_SHORT_TEXT: Self = Self { steps: 32, non_ascii: 1 };
     /// The most bytes of short text.
     const SHORT_TEXT: usize = 24;
