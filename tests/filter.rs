@@ -201,7 +201,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 #[test]
-fn edits_allocate_nothing_and_neither_does_a_chunk_that_passes() {
+fn edits_and_a_chunk_that_passes_do_not_allocate() {
     let text = "schön \u{1F4A9} 文字 ".repeat(500);
     let dirty = b"abc\xFF\xC3 \xED\xA0\x80".repeat(300);
     let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Escape));
@@ -231,7 +231,7 @@ fn edits_allocate_nothing_and_neither_does_a_chunk_that_passes() {
 }
 
 #[test]
-fn a_hook_never_leaves_none_before_the_end() {
+fn a_hook_never_sets_none_before_the_end() {
     // With `None`, pingora made a complete request `na` of these chunks.
     let mut filter = Filter::new();
     let mut sent = Vec::new();

@@ -228,7 +228,7 @@ async fn a_peer_that_does_not_read_is_not_read_from() {
 }
 
 #[tokio::test]
-async fn both_directions_move_at_once_and_nothing_is_lost() {
+async fn both_directions_are_relayed_concurrently_without_loss() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (client, server, _, relayed) = accept_and_relay(Relay::new(), &upstream).await;
     let text = "grün 绿 \u{1F49A} ".repeat(200_000).into_bytes();
@@ -266,7 +266,7 @@ async fn a_reset_inside_a_character_is_reported_and_the_other_side_is_shut_down(
 }
 
 #[tokio::test]
-async fn a_server_that_resets_ends_the_connection_of_a_client_that_only_waits() {
+async fn a_reset_by_the_server_ends_the_connection_of_a_waiting_client() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let relay = Relay::new().linger(Duration::from_millis(50));
     let (mut client, mut server, _, relayed) = accept_and_relay(relay, &upstream).await;

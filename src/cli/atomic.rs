@@ -1,4 +1,4 @@
-//! Output files that are replaced atomically, for `convert --output` and `check --fix`.
+//! Output files that are replaced atomically, for `convert --output`.
 //!
 //! The new content is written to a temporary file in the same directory, with mode 0600. When it is complete, the
 //! temporary file gets the owner and the mode of the file that it replaces, is flushed to disk, and is renamed.

@@ -45,7 +45,7 @@ mod sealed {
         fn grow(&mut self, encoding: Encoding, token: Token) -> Option<Growing<'_>>;
     }
 
-    /// Proof that the caller is this file.
+    /// A parameter of [`Sealed::grow`]. Only this file can construct it, so only this file can call the method.
     #[derive(Debug)]
     pub struct Token(pub(super) ());
 
