@@ -12,14 +12,15 @@ use super::refusal::{Message, Reason, Refusal};
 use super::rules::BodyRules;
 
 impl BodyRules {
-    /// Applies the rules to a message, where there is no tower: what the layers do with a body that streams.
+    /// Applies the rules to a message, as the layers do with a body that streams. For programs without tower.
     ///
-    /// The header fields are made true for the body that is returned: under a policy that repairs, `Content-Length`, a
-    /// strong `ETag` and digests are removed. A body that passes is returned unchecked, in the same type.
+    /// Under a policy that repairs, the header fields that a repair would invalidate are removed: `Content-Length`, a
+    /// strong
+    /// `ETag` and digests. A body that passes is returned unchecked, in the same type.
     ///
     /// # Errors
     ///
-    /// Why the message is rejected by its header fields. What is found later is an error of the body.
+    /// The reason to reject the message for its header fields. Errors in the body are returned by the body.
     ///
     /// ```
     /// use http_body_util::Full;

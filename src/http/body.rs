@@ -22,27 +22,27 @@ use crate::text::TextDecoder;
 pin_project! {
     /// A [`Body`] whose data are whole characters of checked text.
     ///
-    /// Around any body with `Data: Buf`. The frames of a `Bytes` body pass as they are, or as slices of themselves; only
-    /// a character whose bytes are in two frames is copied. An unfinished character, `0..=3` bytes, is held back until
-    /// the next frame; of a form, an unfinished escape, delimiter or header of a part as well.
+    /// Wraps any body with `Data: Buf`. The frames of a `Bytes` body are returned unchanged or as slices; only a
+    /// character whose bytes are in two frames is copied. An unfinished character, `0..=3` bytes, is kept until the
+    /// next frame; in a form, so is an unfinished escape, delimiter or header of a part.
     ///
-    /// The body decides with the last frame of the inner body, which it recognizes by `is_end_stream` or an exact
-    /// `size_hint` of 0, without asking for another frame: a server that counts to `Content-Length` never does. So a body
-    /// that ends inside a character is an error there too. Trailers are returned after an end without an error only.
-    /// After an error or the end there is nothing more.
+    /// A body that ends inside a character returns its error with the last frame of the inner body, which it recognizes
+    /// by `is_end_stream` or an exact `size_hint` of 0. It does not wait for another poll, because a server that counts
+    /// to `Content-Length` does not poll again. Trailers are returned only after an end without an error. After an
+    /// error or the end the body returns `None`.
     ///
-    /// Under a policy that repairs (see [`with_decoder`](Self::with_decoder)) the length of the body may change. Then
-    /// `Content-Length`, a strong `ETag` and digests are untrue: [`BodyRules::apply`] and the layers remove them. Digests
-    /// in the trailers of a changed body are removed here.
+    /// Under a policy that repairs (see [`with_decoder`](Self::with_decoder)) the length of the body may change.
+    /// `Content-Length`, a strong `ETag` and digests may then be wrong: [`BodyRules::apply`] and the layers remove
+    /// them. The body removes the digests in its trailers if it was changed.
     ///
     /// # Errors
     ///
-    /// [`Utf8BodyError::IllFormed`] with the offset in the body, after all good text before it was returned; the other
-    /// kinds of [`Utf8BodyError`] likewise.
+    /// [`Utf8BodyError::IllFormed`] with the offset in the body, or another kind of [`Utf8BodyError`]. All well-formed
+    /// text before the error is returned first.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: all state is in the body, and a frame that is not awaited to its end is not lost.
+    /// Cancel safe: all state is in the body, and no frame is lost if the future of a frame is dropped.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -70,23 +70,23 @@ pin_project! {
     }
 }
 
-/// What the inner body still has.
+/// The state of the inner body.
 #[derive(Debug)]
 enum State {
     /// More data may come.
     Data,
     /// The data have ended.
     After(Rest),
-    /// Nothing comes any more.
+    /// The body has ended.
     Done,
 }
 
-/// What follows the data of the inner body.
+/// The frames after the data of the inner body.
 #[derive(Debug)]
 enum Rest {
-    /// Trailers or nothing, which the next frame decides.
+    /// Trailers or nothing: the next frame has not been polled.
     Unknown,
-    // In a box, because few bodies have any, and each would be as large as if it had.
+    // Boxed, because few bodies have trailers, and all would be larger.
     Trailers(Box<HeaderMap>),
     Nothing,
 }
@@ -102,9 +102,9 @@ impl<B> Utf8Body<B> {
         Self::with_filter(inner, BodyFilter::text(decoder))
     }
 
-    /// Checks the text fields of a `multipart/form-data` body (RFC 7578), whose files pass without a check.
+    /// Checks the text fields of a `multipart/form-data` body (RFC 7578). Files pass without a check.
     ///
-    /// `boundary` is the parameter of the `Content-Type`. The rules say which fields are text, and what happens to
+    /// `boundary` is the parameter of the `Content-Type`. The rules determine which fields are text, and the policy for
     /// ill-formed text in them.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl<B> Utf8Body<B> {
         Ok(Self::with_filter(inner, BodyFilter::form_data(boundary, rules)?))
     }
 
-    /// Checks `inner` by a filter that nothing was fed to.
+    /// Checks `inner` with a new filter.
     pub const fn with_filter(inner: B, filter: BodyFilter) -> Self {
         Self { inner, filter, state: State::Data, observer: Observer::NONE, check_trailers: false }
     }
@@ -153,7 +153,7 @@ impl<B> Utf8Body<B> {
         self.project().inner
     }
 
-    /// The inner body, without the bytes that are held back.
+    /// The inner body. Pending bytes are discarded.
     pub fn into_inner(self) -> B {
         self.inner
     }
@@ -168,7 +168,7 @@ impl<B> Utf8Body<B> {
         self.filter.repaired()
     }
 
-    /// Whether the data of this body differ from those of the inner body. It counts after the end.
+    /// Whether the data of this body differs from that of the inner body. Only valid after the end.
     pub fn has_changed(&self) -> bool {
         self.filter.has_changed()
     }
@@ -228,7 +228,7 @@ where
                             this.observer.received(data.remaining() as u64);
                         }
                         feed(this.filter, data);
-                        // A reader that counts to `Content-Length` may not ask again.
+                        // A reader that counts to `Content-Length` may not poll again.
                         let is_last = this.inner.is_end_stream() || this.inner.size_hint().exact() == Some(0);
                         *this.state = State::Data;
                         if !is_last {
@@ -237,7 +237,7 @@ where
                         Rest::Unknown
                     }
                     Err(Ok(trailers)) => Rest::Trailers(Box::new(trailers)),
-                    // A kind of frame that does not exist yet.
+                    // An unknown kind of frame.
                     Err(Err(_)) => continue,
                 },
             };
@@ -282,7 +282,7 @@ fn feed(filter: &mut BodyFilter, mut data: impl Buf) {
 
 impl<B> fmt::Debug for Utf8Body<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without the inner body, which may show its bytes.
+        // Without the inner body, whose `Debug` may print its bytes.
         f.debug_struct("Utf8Body").field("offset", &self.offset()).finish_non_exhaustive()
     }
 }

@@ -6,7 +6,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE};
 /// The header fields by which [`BodyRules`](super::BodyRules) decide: `Content-Type`, `Content-Encoding` and
 /// `Content-Range`, each as often as the message has it.
 ///
-/// It is made from a `HeaderMap`, or field by field in an engine that has none.
+/// Made from a `HeaderMap`, or field by field in an engine without that type.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContentFields<'h> {
     content_type: Option<&'h [u8]>,
@@ -52,7 +52,7 @@ impl<'h> ContentFields<'h> {
         self.is_coded
     }
 
-    /// Whether the body is a range of a representation, or says so in a way that cannot be read.
+    /// Whether the body is a range of a representation, or has a `Content-Range` that cannot be parsed.
     pub(crate) const fn is_range(&self) -> bool {
         self.is_range
     }
@@ -73,7 +73,7 @@ fn is_coded(value: &[u8]) -> bool {
     codings.any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
 }
 
-/// `bytes */9` says that there is no range (RFC 9110 §14.4): the body is whole.
+/// `bytes */9` means that there is no range (RFC 9110 §14.4): the body is complete.
 fn is_range(value: &[u8]) -> bool {
     value.splitn(2, |byte| *byte == b' ').nth(1).is_none_or(|range| !range.starts_with(b"*/"))
 }

@@ -1,4 +1,4 @@
-//! Header fields that are no longer true once a body is changed.
+//! Header fields that are no longer correct after a body was changed.
 
 use http::{HeaderMap, HeaderName};
 
@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Nothing,
-    /// Bytes of it, but not their number.
+    /// Bytes may differ, but not their number.
     Bytes,
     Length,
 }
@@ -14,8 +14,8 @@ pub(crate) enum Change {
 /// Digests of the body: RFC 9530, its predecessor RFC 3230, and RFC 1864.
 const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
-/// Whether the change makes a field untrue: digests, a strong `ETag` (RFC 9110 §8.8.1), `Accept-Ranges`, because ranges of
-/// the changed body are not those of the original, and `Content-Length`.
+/// Whether the change makes a field untrue: digests, a strong `ETag` (RFC 9110 §8.8.1), `Accept-Ranges`, because ranges
+/// of the changed body are not those of the original, and `Content-Length`.
 pub(crate) fn is_untrue(name: &str, value: &[u8], change: Change) -> bool {
     let is = |other: &str| name.eq_ignore_ascii_case(other);
     match change {

@@ -1,18 +1,18 @@
 //! HTTP bodies whose text is checked while they stream.
 //!
 //! For servers, clients and gateways on `http_body::Body`: hyper, axum, tonic, reqwest. A program that decodes a body
-//! with replacement stores U+FFFD where its client sent something else; a program that does not decode it passes the
-//! bytes to a database, a log or another parser, which may. Here each body is checked once, as it arrives, and rejected
-//! with the offset of the first error, or repaired.
+//! with replacement stores U+FFFD in place of the bytes that its client sent. A program that does not decode it
+//! forwards ill-formed text to a database, a log or another parser. With this module each body is checked once, as it
+//! arrives, and rejected with the offset of the first error, or repaired.
 //!
 //! - [`Utf8Body`] is a body around another body.
-//! - [`BodyRules`] say which bodies are text and in which charset; [`BodyRules::apply`] wraps a body by them. Whatever
-//!   cannot be checked is rejected by default, and every exception has a name.
-//! - [`Refusal`] is why a message is rejected, with its problem document (RFC 9457).
-//! - [`BodyRules::decide`], [`BodyFilter`] and [`Refusal::problem_json`] are the same without a body type, for other
+//! - [`BodyRules`] determine which bodies are text and in which charset; [`BodyRules::apply`] wraps a body
+//!   accordingly. By default a body that cannot be checked is rejected; each exception is a setting.
+//! - [`Refusal`] is the reason to reject a message, with its problem document (RFC 9457).
+//! - [`BodyRules::decide`], [`BodyFilter`] and [`Refusal::problem_json`] do the same without a body type, for other
 //!   engines.
 //!
-//! The layers of [`tower`](crate::tower) do all of it for every message of a service.
+//! The layers of [`tower`](crate::tower) apply them to every message of a service.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -41,7 +41,7 @@
 //!
 //! # Cost
 //!
-//! One pass over the text. A frame is not copied, but for characters that are cut by its ends. Between two frames a body
+//! One pass over the text. Only characters that are cut by the end of a frame are copied. Between two frames a body
 //! keeps at most 3 bytes; a form keeps up to 16 KiB of the header of one part, and up to 11 bytes of an escaped
 //! character. Forms, transcoded bodies and trailers need one allocation for a body, plain text none.
 //!

@@ -23,7 +23,7 @@ impl Observer {
         Self { counters: Some(counters), content_type, repaired: 0 }
     }
 
-    /// A body is checked from now on.
+    /// Records that the check of a body starts.
     pub(crate) fn started(&self) {
         if let Some(counters) = &self.counters {
             counters.body();
@@ -48,7 +48,7 @@ impl Observer {
         }
     }
 
-    /// The body has ended with an error. One of an inner body is not counted.
+    /// Records that the body has ended with an error. An error of the inner body is not counted.
     pub(crate) fn failed(&self, error: &Utf8BodyError) {
         if let Some(reason) = Reason::of_body(error) {
             note(&reason, self.content_type.as_ref(), self.counters.as_ref());

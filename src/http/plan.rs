@@ -1,4 +1,4 @@
-//! What to do with a body, and with the header fields that describe it.
+//! The decision about a body and the header fields that describe it.
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
@@ -9,9 +9,9 @@ use crate::delimiter::Boundary;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextDecoder;
 
-/// What to do with a body, by [`BodyRules::decide`](super::BodyRules::decide).
+/// How a body is checked or transcoded, from [`BodyRules::decide`](super::BodyRules::decide).
 ///
-/// [`BodyFilter::new`](super::BodyFilter::new) makes the check of it. An engine that has no `HeaderMap` changes the header
+/// [`BodyFilter::new`](super::BodyFilter::new) makes the check for it. An engine without `HeaderMap` changes the header
 /// fields of the message by [`content_type`](Self::content_type) and [`is_untrue`](Self::is_untrue).
 #[derive(Clone, Debug)]
 pub struct BodyPlan {
@@ -70,7 +70,7 @@ impl BodyPlan {
         &self.decoder
     }
 
-    /// The `Content-Type` of the body that comes out, if it is another one.
+    /// The new `Content-Type`, if the body is transcoded.
     pub const fn content_type(&self) -> Option<&HeaderValue> {
         match &self.check {
             Check::Transcode { content_type, .. } => Some(content_type),
@@ -78,20 +78,21 @@ impl BodyPlan {
         }
     }
 
-    /// Whether a header field of the message may be untrue for the body that comes out, and has to be removed: the length,
-    /// a strong `ETag` and digests of a body that is repaired or transcoded.
+    /// Whether a header field of the message may be wrong for the checked body, and has to be removed: the length, a
+    /// strong
+    /// `ETag` and digests of a body that is repaired or transcoded.
     pub fn is_untrue(&self, name: &str, value: &[u8]) -> bool {
         is_untrue(name, value, self.change())
     }
 
-    /// Sets the `Content-Type` of the body that comes out.
+    /// Sets the new `Content-Type`.
     pub(crate) fn set_content_type(&self, headers: &mut HeaderMap) {
         if let Some(content_type) = self.content_type() {
             headers.insert(CONTENT_TYPE, content_type.clone());
         }
     }
 
-    /// Makes the header fields true for the body that comes out.
+    /// Changes the header fields to those of the checked body.
     pub(crate) fn adapt(&self, headers: &mut HeaderMap) {
         self.set_content_type(headers);
         remove_untrue(headers, self.change());

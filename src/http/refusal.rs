@@ -12,9 +12,9 @@ use crate::error::Utf8Error;
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Message {
-    /// A request. A bad one is the client's error, a `4xx`.
+    /// A request. Ill-formed text in it is an error of the client, `4xx`.
     Request,
-    /// A response. A bad one is the error of the service that made it, a `502`.
+    /// A response. Ill-formed text in it is an error of the service, `502`.
     Response,
 }
 
@@ -50,11 +50,11 @@ pub enum Reason {
     Query(Utf8Error),
     /// The `Content-Type` is not a media type.
     ContentType(ContentTypeError),
-    /// A body without a `Content-Type`, where one is demanded.
+    /// A body without a `Content-Type`, if one is required.
     MissingContentType,
-    /// Several `Content-Type` fields, or several `charset` parameters, that do not agree.
+    /// Several `Content-Type` fields or `charset` parameters with different values.
     ConflictingCharset,
-    /// Text without a `charset`, where one is demanded.
+    /// Text without a `charset`, if one is required.
     MissingCharset,
     /// Text in a charset that is not accepted.
     UnsupportedCharset,
@@ -168,10 +168,10 @@ impl Refusal {
         Self { message, reason, content_type: None }
     }
 
-    /// The refusal for an error that a handler got from a checked request body, however it is wrapped; `None` if the body
-    /// failed for another reason.
+    /// The refusal for an error that a checked request body returned to a handler, also inside of other errors; `None`
+    /// if the body failed for another reason.
     ///
-    /// For handlers that read the body themselves and answer as the layer does:
+    /// For handlers that read the body themselves and respond as the layer does:
     /// `Refusal::from_error(&error).map(|refusal| refusal.to_response())`.
     pub fn from_error(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
         let reason = Reason::of_body(Utf8BodyError::find(error)?)?;
@@ -198,8 +198,8 @@ impl Refusal {
     /// The problem document (RFC 9457), of the type `application/problem+json`.
     ///
     /// Its members are `type` (`about:blank`), `title` (the phrase of the status), `status`, `detail` (a sentence),
-    /// `kind` ([`Reason::kind`]) and, for an error with a position, `offset` and `len` in bytes. It has no byte of the
-    /// message but the name of a header field.
+    /// `kind` ([`Reason::kind`]) and, for an error with a position, `offset` and `len` in bytes. Of the message it
+    /// contains only the name of a header field.
     ///
     /// ```
     /// use utf8_codec::http::{Message, Reason, Refusal};

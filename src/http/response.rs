@@ -13,7 +13,7 @@ use super::refusal::Refusal;
 
 /// The body of a [response](Refusal::to_response) to a rejected message: bytes in memory.
 ///
-/// Frameworks that return any `http_body::Body`, such as axum, return it as it is.
+/// Handlers of frameworks that accept any `http_body::Body`, such as axum, can return it.
 #[derive(Clone, Debug, Default)]
 pub struct ProblemBody(Bytes);
 

@@ -1,4 +1,4 @@
-//! Which bodies are text, in which charset, and what to do with them. The rules decide by header fields; they touch no
+//! Which bodies are text, in which charset, and how they are checked. Rules decide by header fields alone, without the
 //! body.
 
 use core::fmt;
@@ -17,8 +17,8 @@ use crate::text::TextDecoder;
 
 /// Which bodies are checked, and what happens to the others.
 ///
-/// The defaults of [`new`](Self::new) are for requests: a body that cannot be checked is rejected, and each way around
-/// the check is a setting with a name.
+/// The defaults of [`new`](Self::new) are for requests: a body that cannot be checked is rejected, and each exception
+/// is a setting.
 ///
 /// | message | [`new`](Self::new), for requests | [`for_responses`](Self::for_responses) | setting |
 /// |---|---|---|---|
@@ -34,9 +34,8 @@ use crate::text::TextDecoder;
 /// | `multipart/form-data` | passes | passes | [`form_data`](Self::form_data) |
 /// | any other type | passes | passes | [`text_types`](Self::text_types) |
 ///
-/// Put the layer inside decompression if clients compress their requests: what a content coding hides cannot be
-/// checked. An unknown coding and an unreadable range are rejected too, because the handler may ignore the field and
-/// read the body.
+/// Put the layer inside decompression if clients compress their requests: encoded content cannot be checked. An unknown
+/// coding and a malformed range are rejected too, because the handler may ignore the field and read the body.
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, TextDecoder};
@@ -70,7 +69,7 @@ type TypePredicate = dyn Fn(&ContentType<'_>) -> bool + Send + Sync;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MissingContentType {
-    /// It is checked as UTF-8. RFC 9110 §8.3 lets a recipient guess the type, and some frameworks guess text.
+    /// It is checked as UTF-8. RFC 9110 §8.3 allows recipients to guess the type, and some frameworks assume text.
     #[default]
     Check,
     /// It passes without a check.
@@ -83,12 +82,13 @@ pub enum MissingContentType {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MissingCharset {
-    /// It is checked as UTF-8: the default of JSON, XML, HTML forms and event streams, and of new text types (RFC 6657).
+    /// It is checked as UTF-8: the default of JSON, XML, HTML forms and event streams, and of new text types (RFC
+    /// 6657).
     #[default]
     Utf8,
     /// It passes without a check.
     Pass,
-    /// It is rejected with `415`, but for types that have no such parameter, as JSON (RFC 8259 §11): they are UTF-8.
+    /// It is rejected with `415`, except for types without this parameter, such as JSON (RFC 8259 §11): they are UTF-8.
     Refuse,
 }
 
@@ -101,8 +101,8 @@ pub enum OtherCharset {
     /// It is rejected with `415`.
     #[default]
     Refuse,
-    /// It is transcoded to UTF-8, and its `Content-Type` is changed. Rejected are labels that the WHATWG Encoding Standard
-    /// does not have, urlencoded forms, and fields of `multipart/form-data`.
+    /// It is transcoded to UTF-8, and its `Content-Type` is changed. Labels that are not in the WHATWG Encoding
+    /// Standard, urlencoded forms, and fields of `multipart/form-data` are rejected.
     #[cfg(feature = "encoding_rs")]
     Transcode,
 }
@@ -118,8 +118,8 @@ pub enum Uncheckable {
     Pass,
 }
 
-/// Whether a media type is text by default: `text/*`, JSON, XML, types with the suffix `+json` or `+xml`, NDJSON and JSON
-/// sequences, `application/x-www-form-urlencoded`, JavaScript and GraphQL.
+/// Whether a media type is text by default: `text/*`, JSON, XML, types with the suffix `+json` or `+xml`, NDJSON and
+/// JSON sequences, `application/x-www-form-urlencoded`, JavaScript and GraphQL.
 pub fn is_text_type(content_type: &ContentType<'_>) -> bool {
     const TYPES: [&str; 9] = [
         "json",
@@ -187,8 +187,8 @@ impl BodyRules {
         self
     }
 
-    /// Sets what happens to a body whose `Content-Type` is not in the grammar of RFC 9110 §8.3.1, or is given twice with
-    /// different values. By default the message is rejected with `400`: the next program may read another type in it.
+    /// Sets what happens to a body whose `Content-Type` is not in the grammar of RFC 9110 §8.3.1, or is given twice
+    /// with different values. By default the message is rejected with `400`: another program may read a different type.
     #[must_use]
     pub const fn malformed_content_type(mut self, malformed: Uncheckable) -> Self {
         self.malformed_type = malformed;
@@ -227,8 +227,8 @@ impl BodyRules {
         self
     }
 
-    /// Sets whether the text fields of `multipart/form-data` (RFC 7578) are checked. Files are not, nor the parts of other
-    /// multipart types.
+    /// Sets whether the text fields of `multipart/form-data` (RFC 7578) are checked. Files and the parts of other
+    /// multipart types are not checked.
     #[must_use]
     pub const fn form_data(mut self, check: bool) -> Self {
         self.form_data = check;
@@ -256,7 +256,7 @@ impl BodyRules {
     ///
     /// # Errors
     ///
-    /// Why the message is rejected.
+    /// The reason to reject the message.
     ///
     /// ```
     /// use utf8_codec::http::{BodyKind, BodyRules, ContentFields, Reason};
@@ -333,7 +333,7 @@ impl BodyRules {
                 MissingCharset::Refuse => Err(Reason::MissingCharset),
             },
             Charset::Other(_) if self.other == OtherCharset::Pass => Ok(Check::Pass),
-            // The escapes of a form would stay in the other charset.
+            // The escapes of a form would remain in the other charset.
             Charset::Other(_) if self.other == OtherCharset::Refuse || is_url_encoded => {
                 Err(Reason::UnsupportedCharset)
             }
@@ -345,7 +345,8 @@ impl BodyRules {
         }
     }
 
-    /// Whether a form field is checked, by the charset of its part or of the field `_charset_`; `None` if it is rejected.
+    /// Whether a form field is checked, by the charset of its part or of the field `_charset_`; `None` if it is
+    /// rejected.
     pub(crate) fn checks_field(&self, charset: Charset<'_>) -> Option<bool> {
         match charset {
             Charset::Utf8 => Some(true),

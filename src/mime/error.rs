@@ -11,9 +11,9 @@ use crate::error::{ByteCount, ErrorKind, Utf8Error};
 pub enum MimeLayer {
     /// Headers and delimiters: which parts there are.
     Structure,
-    /// The transfer encoding: which bytes a part holds.
+    /// The transfer encoding: which bytes a part has.
     Transfer,
-    /// UTF-8: which text the bytes are.
+    /// UTF-8: which text the bytes encode.
     Text,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for MimeLayer {
 
 /// What is wrong with the headers and delimiters of a message.
 ///
-/// Some kinds break a rule of the standards, the others are what readers of mail understand in different ways.
+/// Some kinds violate a standard. The others are syntax that mail readers parse differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum StructureErrorKind {
@@ -45,28 +45,29 @@ pub enum StructureErrorKind {
     /// A header with more bytes than [`MimeLimits::header_bytes`](crate::mime::MimeLimits). The rest of it is not read,
     /// and the text of its body is not checked.
     HeaderTooLarge,
-    /// A `Content-Type` that is not in the grammar. What precedes the malformed byte is used.
+    /// A `Content-Type` that is not in the grammar. The part before the malformed byte is used.
     MalformedContentType,
     /// `charset` parameters that differ: readers disagree about which of them counts. The text is not checked.
     ConflictingCharset,
-    /// A `Content-Type` or `Content-Transfer-Encoding` that means something else to readers that do not know all of the
-    /// grammar: with a comment, with white space within the type, or with a `boundary` or `charset` in pieces or in
-    /// percent-encoding (RFC 2231). It is read by the whole grammar.
+    /// A `Content-Type` or `Content-Transfer-Encoding` that readers without the full grammar parse differently: with a
+    /// comment, with white space inside the type, or with a `boundary` or `charset` in sections or in percent-encoding
+    /// (RFC 2231). It is parsed by the full grammar.
     AmbiguousHeader,
     /// A second `Content-Type` or `Content-Transfer-Encoding` with another value. The first one is used.
     ConflictingHeader,
-    /// A `multipart` type without a boundary, with several that differ, or with one that is not 1 to 70 bytes of printable
-    /// ASCII, the last of them not a space (RFC 2046 §5.1.1). Its body is not checked.
+    /// A `multipart` type without a boundary, with several that differ, or with one that is not 1 to 70 bytes of
+    /// printable ASCII, the last of them not a space (RFC 2046 §5.1.1). Its body is not checked.
     BadBoundary,
     /// A `multipart` body that ended before its first delimiter: it has no parts.
     MissingFirstBoundary,
     /// A `multipart` body that ended without its closing delimiter: parts may be missing.
     MissingFinalBoundary,
-    /// The boundary of an open `multipart` where readers disagree about what it does: in the middle of a line, after a bare
-    /// CR, before anything but padding, in the delimiter of another `multipart`, or with a line break other than that of the
-    /// first delimiter. What RFC 2046 §5.1.1 makes a delimiter is read as one, the rest as content.
+    /// The boundary of an open `multipart` in a position where readers disagree: in the middle of a line, after a bare
+    /// CR, before anything but padding, in the delimiter of another `multipart`, or with a line break other than that
+    /// of the first delimiter. It is a delimiter if RFC 2046 §5.1.1 defines it so, and content otherwise.
     AmbiguousDelimiter,
-    /// A header that a delimiter ends: the empty line after it is missing. Some readers take the delimiter for a field.
+    /// A header that ends at a delimiter: the empty line after it is missing. Some readers parse the delimiter as a
+    /// field.
     MissingHeaderEnd,
     /// A message that is the whole body of an attached message. Some readers lose the parts after it.
     NestedMessage,
@@ -75,7 +76,7 @@ pub enum StructureErrorKind {
     EncodedStructure,
     /// More levels of parts than [`MimeLimits::depth`](crate::mime::MimeLimits). The body is not checked.
     TooDeep,
-    /// More parts than [`MimeLimits::parts`](crate::mime::MimeLimits). What follows is not checked.
+    /// More parts than [`MimeLimits::parts`](crate::mime::MimeLimits). The rest of the message is not checked.
     TooManyParts,
     /// A line of a header with more bytes than [`MimeLimits::line_bytes`](crate::mime::MimeLimits).
     HeaderLineTooLong,
@@ -157,8 +158,8 @@ impl MimeErrorKind {
         }
     }
 
-    /// Whether it is a warning: a rule for writers is broken, and all readers still see the same text. A part with nothing
-    /// but warnings is ok.
+    /// Whether it is a warning: a rule for writers is broken, and all readers still see the same text. A part with
+    /// nothing but warnings is ok.
     pub const fn is_warning(self) -> bool {
         match self {
             Self::Structure(kind) => kind.is_warning(),
@@ -174,7 +175,7 @@ impl fmt::Display for MimeErrorKind {
     }
 }
 
-/// An error in a message, of any layer. It holds no bytes of the message.
+/// An error in a message, of any layer. It contains no bytes of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct MimeError {
@@ -182,8 +183,8 @@ pub struct MimeError {
     ///
     /// [`BodyDecoder`]: crate::mime::BodyDecoder
     pub offset: u64,
-    /// Offset in the decoded body, or in the decoded encoded word, in bytes; `None` for headers and delimiters, which are
-    /// not encoded.
+    /// Offset in the decoded body, or in the decoded encoded word, in bytes; `None` for headers and delimiters, which
+    /// are not encoded.
     pub decoded_offset: Option<u64>,
     /// What is wrong.
     pub kind: MimeErrorKind,

@@ -30,7 +30,7 @@ pub(super) struct Declared {
     pub(super) cut: bool,
 }
 
-/// What became of a line.
+/// The result for a line.
 #[derive(Debug)]
 pub(super) enum Header {
     /// The header may continue.
@@ -39,7 +39,7 @@ pub(super) enum Header {
     Ended,
     /// The header ended before this line, which is part of the body.
     EndedBefore(Vec<u8>),
-    /// The header is too large. So many of the bytes were taken; the rest is read as its body.
+    /// The header is too large. The bytes after this position are read as its body.
     Cut(usize),
 }
 

@@ -1,4 +1,4 @@
-//! From the header of a part to its kind and to how its body is read.
+//! Determines the kind of a part, and how its body is read, from its header.
 
 use alloc::string::{String, ToString};
 
@@ -17,8 +17,8 @@ const MAX_NAME: usize = 127;
 #[derive(Clone, Debug)]
 pub(super) struct Entity {
     path: PartPath,
-    /// Whether it is a message. The path is then that of the part that contains it; a body that is not a multipart is the
-    /// first part below that path.
+    /// Whether it is a message. The path is then that of the part that contains it; a body that is not a multipart is
+    /// the first part below that path.
     message: bool,
     /// Whether it is in a digest, where the default type is `message/rfc822` (RFC 2046 §5.1.5).
     digest: bool,
@@ -44,7 +44,7 @@ impl Entity {
     }
 }
 
-/// What is known about a part before its body.
+/// The properties of a part before its body.
 pub(super) struct Description {
     pub(super) verdict: PartVerdict,
     /// The boundary of a multipart.
@@ -63,7 +63,7 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
         None => ("text", "plain"),
     };
     let encoding = declared.encoding.as_ref().map_or(Some(TransferEncoding::default()), |field| {
-        // RFC 5322 allows a comment after the name. Readers that know only RFC 2045 do not.
+        // RFC 5322 allows a comment after the name. Readers that implement only RFC 2045 do not.
         let name = field.value.split(|&byte| byte == b'(').next().unwrap_or_default();
         let encoding = TransferEncoding::of_name(name);
         if encoding.is_some() && name.len() < field.value.len() {
@@ -146,7 +146,7 @@ impl Report<'_> {
         self.push(offset, MimeErrorKind::Structure(kind));
     }
 
-    /// The type, up to the first byte that is malformed.
+    /// The type, up to the first malformed byte.
     fn content_type<'f>(&mut self, field: &'f Field) -> Option<ContentType<'f>> {
         let (content_type, error) = match ContentType::parse_mail_prefix(&field.value) {
             Ok((content_type, error)) => (Some(content_type), error),
@@ -206,7 +206,7 @@ fn is_one_of(subtype: &str, known: &[&str]) -> bool {
     known.iter().any(|known| subtype.eq_ignore_ascii_case(known))
 }
 
-/// Whether it is a subtype of `message` that is not registered. Some readers take every subtype for a message.
+/// Whether it is a subtype of `message` that is not registered. Some readers open every subtype as a message.
 fn is_unknown_message(top: &str, subtype: &str) -> bool {
     top.eq_ignore_ascii_case("message")
         && ![&MESSAGES[..], &REPORTS, &NOT_MESSAGES].iter().any(|known| is_one_of(subtype, known))

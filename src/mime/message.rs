@@ -23,13 +23,13 @@ use crate::delimiter::Delimiter;
 
 /// Checks the text of a message (RFC 5322, RFC 2045 to 2049, RFC 6532), in chunks of any size.
 ///
-/// It reads headers, multiparts in multiparts and messages in messages, decodes the body of every part that is text, and
-/// reports for each whether it is well-formed UTF-8. The raw bytes of headers and their encoded words are checked too. The
-/// same message gives the same verdict, however it is cut into chunks. Memory is constant except for the verdicts, whose
-/// number is limited ([`MimeLimits`]). Nothing is repaired, and nothing panics.
+/// It reads headers, multiparts in multiparts and messages in messages, decodes the body of every part that is text,
+/// and reports for each whether it is well-formed UTF-8. The raw bytes of headers and their encoded words are checked
+/// too. The verdict does not depend on how the message is cut into chunks. Memory is constant except for the verdicts,
+/// whose number is limited ([`MimeLimits`]). Nothing is repaired, and nothing panics.
 ///
-/// A message that readers understand in different ways has an error for that ([`StructureErrorKind`]), because what one of
-/// them shows is not what was checked. Line breaks may be CRLF, as on the wire, or LF, as in files.
+/// A message that readers parse differently has an error for that ([`StructureErrorKind`]), because some of them show
+/// other text than was checked. Line breaks may be CRLF, as on the wire, or LF, as in files.
 ///
 /// ```
 /// use utf8_codec::ErrorKind;
@@ -72,14 +72,14 @@ pub struct MessageValidator {
     spare: Vec<u8>,
 }
 
-/// What the next content is part of.
+/// The context of the next content.
 #[derive(Clone, Debug)]
 enum Reading {
     Header(Entity),
     Text(Box<TextBody>),
     OtherText(Box<TransferDecoder>),
     Other,
-    /// Preamble or epilogue, or what follows too many parts.
+    /// Preamble, epilogue, or the rest of a message with too many parts.
     Between,
 }
 
@@ -160,14 +160,14 @@ impl MessageValidator {
 
     /// Ends the message and returns the verdict. The validator is then as new.
     pub fn finish(&mut self) -> MessageVerdict {
-        // More than once: the last line of a header may be a delimiter instead of a field, or the header may be that of a
-        // message, whose own header follows.
+        // More than once: the last line of a header may be a delimiter instead of a field, or the header may be that of
+        // a message, whose own header follows.
         loop {
             while let Some(event) = self.splitter.finish() {
                 self.event(event);
             }
             let Reading::Header(entity) = &self.reading else { break };
-            // A message may be a header and nothing else, but some readers open none of those that are in another.
+            // A message may be only a header, but some readers do not open such a message inside another one.
             if entity.depth > 0 {
                 self.header.missing_end(self.splitter.offset());
             }

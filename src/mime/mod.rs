@@ -1,7 +1,8 @@
 //! Mail: the text of encoded bodies and of whole messages, checked while they stream. Feature `mime`.
 //!
-//! For mail servers, milters, LMTP and SMTP filters, archives and test suites. Nothing here does I/O; the crate only needs an
-//! allocator (`no_std`). With the feature `io`, [`MessageValidator::read`] takes a message from an `AsyncRead` of tokio.
+//! For mail servers, milters, LMTP and SMTP filters, archives and test suites. The module does no I/O and only needs an
+//! allocator (`no_std`). With the feature `io`, [`MessageValidator::read`] reads a message from an `AsyncRead` of
+//! tokio.
 //!
 //! | input | type | output |
 //! |---|---|---|
@@ -28,27 +29,28 @@
 //!
 //! # Errors
 //!
-//! A [`MimeError`] belongs to one of three layers: the structure (headers and delimiters), the transfer encoding, and the text.
-//! It has an absolute offset on the wire and, where the bytes are encoded, one in the decoded body. It holds no bytes of the
-//! message. Decoding continues after every error.
+//! A [`MimeError`] belongs to one of three layers: the structure (headers and delimiters), the transfer encoding, and
+//! the text. It has an absolute offset on the wire and, if the bytes are encoded, one in the decoded body. It contains
+//! no bytes of the message. Decoding continues after every error.
 //!
-//! What readers of mail understand in different ways is an error in the structure, even if RFC 2046 allows it: one of them
-//! would show text that was not checked. Such are a boundary in the middle of a line ([`StructureErrorKind::AmbiguousDelimiter`]),
-//! comments in a `Content-Type` ([`StructureErrorKind::AmbiguousHeader`]) or a header without an end
-//! ([`StructureErrorKind::MissingHeaderEnd`]). Generated messages are compared with Python's `email`, Go's `mime/multipart`,
-//! mail-parser and mailparse (`tests/mail_readers` in the repository).
+//! Syntax that mail readers parse differently is an error in the structure, even if RFC 2046 allows it, because some
+//! readers would show text that was not checked. Examples are a boundary in the middle of a line
+//! ([`StructureErrorKind::AmbiguousDelimiter`]), comments in a `Content-Type` ([`StructureErrorKind::AmbiguousHeader`])
+//! and a header without an end ([`StructureErrorKind::MissingHeaderEnd`]). The results for generated messages are
+//! compared with those of Python's `email`, Go's `mime/multipart`, mail-parser and mailparse (`tests/mail_readers` in
+//! the repository).
 //!
 //! # Limits
 //!
-//! [`MimeLimits`] bounds the levels of parts, the parts, the bytes of a header and of a line, and the errors that are kept. Text in
-//! charsets other than UTF-8 and US-ASCII, images and other types are counted and not checked. A transfer encoding that RFC 2045
-//! does not define is an error. `message/rfc822`, `message/global` and `message/news` are opened, other subtypes of `message` are
-//! not.
+//! [`MimeLimits`] bounds the levels of parts, the parts, the bytes of a header and of a line, and the errors that are
+//! kept. Text in charsets other than UTF-8 and US-ASCII, images and other types are counted and not checked. A transfer
+//! encoding that RFC 2045 does not define is an error. `message/rfc822`, `message/global` and `message/news` are
+//! opened, other subtypes of `message` are not.
 //!
 //! # Cost
 //!
-//! Every byte is decoded and checked once. Memory is constant: a header while it is read, 13 KiB for an encoded body, and the
-//! verdicts. Work is linear in the length of the message, whatever is in it.
+//! Every byte is decoded and checked once. Memory is bounded: a header while it is read, 13 KiB for an encoded body,
+//! and the verdicts. Work is linear in the length of the message for any content.
 
 mod body;
 mod encoded_word;

@@ -7,13 +7,13 @@
 //!    └───────────────────────┴── other byte: content ────┴──────────────────────┘ Ambiguous, content
 //! ```
 //!
-//! The line break before a delimiter belongs to it, so it is held until the line after it is known not to be one. While no
-//! multipart is open everything is content, and nothing is held or searched.
+//! The line break before a delimiter is part of it, so it is held until the next line is known not to be a delimiter.
+//! While no multipart is open, everything is content, and nothing is held or searched.
 //!
-//! Readers disagree about delimiters: some look at the start of a line only, some find one in the middle of it; some end lines
-//! at a bare CR; some ignore what follows the boundary. So there is one rule: the bytes `--boundary` of an open multipart occur
-//! in delimiter lines of that multipart only, and in those there is nothing about which readers disagree. Anything else is an
-//! [`Event::Ambiguous`].
+//! Readers disagree about delimiters: some search only the start of a line, some also the middle; some end lines at a
+//! bare CR; some ignore the bytes after the boundary. So there is one rule: the bytes `--boundary` of an open multipart
+//! may only occur in delimiter lines of that multipart, and these lines may only have syntax on which all readers
+//! agree. Any other occurrence is an [`Event::Ambiguous`].
 
 use alloc::vec::Vec;
 
@@ -25,13 +25,13 @@ use crate::delimiter::{Boundary, Delimiter, LineBreak};
 /// The longest delimiter line, without its line break: no transport writes longer lines when it adds padding.
 const MAX_LINE: usize = 998;
 
-/// How content is wanted.
+/// How content is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// A header: line by line, each with its line break. Delimiters are searched at the start of lines only: no reader
-    /// searches a field for them.
+    /// For a header: line by line, each with its line break. Delimiters are searched only at the start of lines,
+    /// because no reader searches for them inside a field.
     Lines,
-    /// A body: as much as there is.
+    /// For a body: as much as possible.
     Bulk,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Mode {
 pub(super) enum Event<'c> {
     /// Bytes of the chunk.
     Content(&'c [u8]),
-    /// Bytes of earlier chunks, to be taken with [`Splitter::swap_released`].
+    /// Bytes of earlier chunks, available from [`Splitter::swap_released`].
     Released,
     /// A delimiter of the multipart at `level`, the outermost being 0.
     Delimiter { level: usize, delimiter: Delimiter, offset: u64 },
@@ -74,21 +74,21 @@ struct Open {
 pub(super) struct Splitter {
     /// The outermost first.
     open: Vec<Open>,
-    /// What all their delimiters start with.
+    /// The common prefix of their delimiters.
     common: Vec<u8>,
     state: State,
     held: Vec<u8>,
-    /// How much of `held` is the line break before the line.
+    /// The length of the line break at the start of `held`.
     held_break: usize,
     /// Whether the candidate is at the start of a line.
     is_line_start: bool,
     /// The line break before that line if it was not held because it ended a header.
     header_break: Option<LineBreak>,
-    /// The last byte taken.
+    /// The last byte read.
     last: u8,
-    /// What was held and turned out to be content.
+    /// Held bytes that are content.
     released: Vec<u8>,
-    /// An event that is due before anything else.
+    /// An event to return before any other.
     due: Option<Event<'static>>,
     /// Bytes of the message so far.
     offset: u64,
@@ -111,12 +111,12 @@ impl Splitter {
         }
     }
 
-    /// Bytes of the message taken so far.
+    /// Bytes of the message read so far.
     pub(super) const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Takes back the last content, a line or the rest of one, which is about to be fed again.
+    /// Undoes the last content, a line or the rest of one, which will be fed again.
     pub(super) const fn rewind(&mut self, bytes: &[u8], whole_line: bool) {
         self.offset -= bytes.len() as u64;
         self.state = if whole_line { State::Start } else { State::Text };
@@ -315,8 +315,8 @@ impl Splitter {
         Event::Ambiguous { level, offset }
     }
 
-    /// Makes the held line, which starts with a boundary and is not a delimiter, content. A CR at its end stays held: it may
-    /// be part of the line break before a delimiter.
+    /// Makes the held line, which starts with a boundary and is not a delimiter, content. A CR at its end stays held:
+    /// it may be part of the line break before a delimiter.
     fn not_a_delimiter(&mut self, mode: Mode) -> Event<'static> {
         let line = &self.held[self.held_break..];
         let level =

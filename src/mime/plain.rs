@@ -1,14 +1,15 @@
-//! `Content-Type` as simple readers read it: split at `;` and `=`, with quotes and nothing else of the grammar.
+//! A simple parser of `Content-Type`, as many mail readers have it: it splits at `;` and `=` and supports quotes, but
+//! no other part of the grammar.
 //!
-//! Many readers of mail do that. Comments (RFC 5322 §3.2.2), white space in the type, and parameters in pieces or in
-//! percent-encoding (RFC 2231) mean something else to them than to a reader of the full grammar.
+//! It parses comments (RFC 5322 §3.2.2), white space in the type, and parameters in sections or in percent-encoding
+//! (RFC 2231) differently from the full grammar.
 
 use alloc::vec::Vec;
 
 use crate::content_type::ContentType;
 
-/// Whether a simple reader finds the boundaries, the charsets and the type of `content_type` in `value`. A comment after a type
-/// without parts makes no difference.
+/// Whether a simple reader finds the boundaries, the charsets and the type of `content_type` in `value`. A comment
+/// after a type without parts makes no difference.
 pub(super) fn reads_alike(value: &[u8], content_type: &ContentType<'_>) -> bool {
     let (top, subtype) = (content_type.top(), content_type.subtype());
     let holds_parts = ["multipart", "message"].iter().any(|holder| top.eq_ignore_ascii_case(holder));
@@ -69,7 +70,7 @@ fn parameter(segment: &[u8]) -> Option<(&[u8], Vec<u8>)> {
     };
     let (mut text, mut bytes) = (Vec::with_capacity(quoted.len()), quoted.iter().peekable());
     while let Some(&byte) = bytes.next() {
-        // Before anything else the backslash stands for itself, as in the names of files.
+        // Before any other byte the backslash is literal, as in file names.
         let escaped = if byte == b'\\' { bytes.next_if(|next| matches!(next, b'"' | b'\\')) } else { None };
         text.push(*escaped.unwrap_or(&byte));
     }

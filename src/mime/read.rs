@@ -29,7 +29,7 @@ impl MessageValidator {
     ///
     /// # Errors
     ///
-    /// Those of the reader. What was read before is kept: the call can be repeated and continues after it.
+    /// The errors of the reader. The bytes that were read before are kept: another call continues after them.
     ///
     /// # Cancel safety
     ///

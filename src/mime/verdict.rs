@@ -15,26 +15,26 @@ use super::transfer::TransferEncoding;
 pub struct MimeLimits {
     /// Levels of parts within parts. The default is 32.
     ///
-    /// Each level costs memory, and a comparison wherever a delimiter may be. A message of nothing but nested multiparts
-    /// makes recursive readers run out of stack.
+    /// Each level costs memory, and a comparison at every possible delimiter. A message of deeply nested multiparts
+    /// overflows the stack of recursive readers.
     pub depth: usize,
     /// Parts in a message, including those that contain others. The default is 1,000.
     ///
-    /// A part takes a few bytes on the wire and a few hundred in a verdict.
+    /// A part can have only a few bytes on the wire, and needs a few hundred in a verdict.
     pub parts: usize,
     /// Bytes in one header. The default is 256 KiB.
     ///
     /// A field is kept until it is complete: without a limit, a peer that never ends it could fill the memory.
     pub header_bytes: usize,
-    /// Bytes in one line, without its line break, in headers and in bodies other than `base64` and `binary`. The default
-    /// is 998 (RFC 5322 §2.1.1).
+    /// Bytes in one line, without its line break, in headers and in bodies other than `base64` and `binary`. The
+    /// default is 998 (RFC 5322 §2.1.1).
     ///
-    /// Programs with buffers of that size split longer lines, so the rest of a line becomes a field or a delimiter that no
-    /// earlier program saw.
+    /// Programs with buffers of that size split longer lines. The rest of a line then becomes a field or a delimiter
+    /// that earlier programs did not parse as such.
     pub line_bytes: usize,
     /// Errors kept for each part, and warnings as well. The default is 16. All of them are counted.
     ///
-    /// A body of nothing but ill-formed bytes has an error for each byte.
+    /// A body of only ill-formed bytes has an error for each byte.
     pub errors: usize,
 }
 
@@ -46,8 +46,7 @@ impl Default for MimeLimits {
 
 /// The path of a part in a message: `1.2` is the second part of the first one, counted as in IMAP (RFC 3501 §6.4.5).
 ///
-/// A message that is not multipart has the one part `1`. `0` stands for the header and the delimiters of a multipart
-/// message.
+/// A message that is not multipart has only part `1`. `0` is the header and the delimiters of a multipart message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PartPath(pub(super) Vec<u32>);
 
@@ -162,7 +161,8 @@ impl PartVerdict {
         self.reports.error_count
     }
 
-    /// The first warnings: broken rules for writers that cost no reader its text. At most [`MimeLimits::errors`].
+    /// The first warnings: violations of rules for writers that do not change the text for any reader. At most
+    /// [`MimeLimits::errors`].
     pub fn warnings(&self) -> &[MimeError] {
         &self.reports.warnings
     }

@@ -17,8 +17,8 @@ use crate::http::error::{BoxError, Utf8BodyError};
 pin_project! {
     /// The body that a layer forwards: without a check, checked while it streams, or checked before.
     ///
-    /// Its data are `Bytes`, whatever those of the inner body are. Its error is [`Utf8BodyError`]; an error of the inner
-    /// body is in [`Utf8BodyError::Inner`].
+    /// Its data is `Bytes` for any inner body. Its error is [`Utf8BodyError`], with an error of the inner body in
+    /// [`Utf8BodyError::Inner`].
     pub struct CheckedBody<B> {
         #[pin]
         kind: Kind<B>,
@@ -29,7 +29,7 @@ pin_project! {
     #[project = KindProj]
     enum Kind<B> {
         Unchecked { #[pin] inner: B },
-        // In a box, because it is moved often: from service to service, and into frameworks that box it.
+        // Boxed, because it is moved often: from service to service, and into frameworks that box it.
         Streaming { body: Pin<Box<DrainingBody<B>>> },
         Held { data: Option<Bytes>, trailers: Option<Box<HeaderMap>> },
         Failed { error: Option<Utf8BodyError> },

@@ -1,4 +1,4 @@
-//! What the two layers have in common.
+//! Shared by the two layers.
 
 use core::fmt;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(crate) struct Config {
 
 pub(crate) type OnRefusal = dyn Fn(&Refusal) -> Response<Bytes> + Send + Sync;
 
-/// What happens to a body first.
+/// The first step for a body.
 pub(crate) enum Start<B> {
     /// It is forwarded. Its error, if it has one, is reported.
     Forward(CheckedBody<B>, Report),
@@ -49,7 +49,7 @@ pub(crate) enum Start<B> {
     Refuse(Reason, B),
 }
 
-/// What happens to a message whose body was held.
+/// The result for a message whose body was held.
 pub(crate) enum Release<B, R> {
     Forward(CheckedBody<B>),
     Respond(Response<CheckedBody<R>>),
@@ -69,7 +69,7 @@ impl Config {
         }
     }
 
-    /// Decides about a body, and makes the header fields true for the body that is forwarded.
+    /// Decides about a body, and changes the header fields to those of the forwarded body.
     pub(crate) fn start<B>(&self, headers: &mut HeaderMap, body: B, drain: Drain) -> Start<B>
     where
         B: Body,
@@ -108,7 +108,7 @@ impl Config {
         }
     }
 
-    /// Forwards a body that was held, with header fields that are true for it, or responds in place of its message.
+    /// Forwards a body that was held, with the header fields for it, or responds in place of its message.
     pub(crate) fn release<B, R>(
         &self,
         held: Result<Gathered, Interrupted>,

@@ -13,17 +13,17 @@ use super::report::Report;
 use crate::http::body::Utf8Body;
 use crate::http::error::{BoxError, Utf8BodyError};
 
-/// A future that ends when a time is over.
+/// A future that completes after some time.
 pub(crate) type Sleep = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 
 /// Starts a [`Sleep`].
 pub(crate) type Timer = Arc<dyn Fn() -> Sleep + Send + Sync>;
 
-/// Reads and drops the rest of a body, so that its sender comes to read the response: a server that closes a connection
-/// with unread bytes resets it, and the client may lose what it has not read.
+/// Reads and drops the rest of a body, so that its sender can read the response: a server that closes a connection with
+/// unread bytes resets it, and the client may lose the response.
 ///
-/// Bounded in bytes and in time. What has arrived is read at once. What has not is awaited while the timer runs; without
-/// a timer, not at all. Nothing is read of a body that is known to be longer than the bound.
+/// Bounded in bytes and in time. The bytes that have arrived are read at once. More are awaited while the timer runs,
+/// and not at all without a timer. A body that is known to be longer than the bound is not read.
 pub(crate) struct Drain {
     bytes: u64,
     timer: Option<Timer>,
@@ -50,7 +50,7 @@ impl Drain {
             match body.as_mut().poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
                     let bytes = frame.data_ref().map_or(0, |data| data.remaining() as u64);
-                    // An empty frame counts as well: there may be endlessly many.
+                    // An empty frame counts too, because their number is not bounded.
                     self.bytes = self.bytes.saturating_sub(bytes.max(1));
                 }
                 Poll::Ready(Some(Err(_))) => return Poll::Ready(false),
@@ -88,7 +88,7 @@ impl<B> DrainingBody<B> {
         Self { body, drain, report, error: None }
     }
 
-    /// Whether the data differ from those of the inner body. It counts after the end.
+    /// Whether the data differs from that of the inner body. Only valid after the end.
     pub(crate) fn has_changed(&self) -> bool {
         self.body.has_changed()
     }
@@ -120,7 +120,7 @@ where
             match ready!(this.body.poll_frame(cx)) {
                 Some(Err(error)) if this.report.failed(&error) => {
                     if matches!(error, Utf8BodyError::Trailer { .. }) {
-                        // Nothing comes after trailers.
+                        // Trailers are the last frame.
                         this.report.drained(true);
                         return Poll::Ready(Some(Err(error)));
                     }

@@ -11,8 +11,8 @@ use crate::percent;
 
 /// Which text outside the body is checked; by default none.
 ///
-/// HTTP does not say that it is UTF-8: a header value may have any byte above `7F`, and `%FF` is a valid URI. A program
-/// that makes a `str` of it either fails or puts U+FFFD in.
+/// HTTP does not require it to be UTF-8: a header value may have any byte above `7F`, and `%FF` is a valid URI. A
+/// program that converts it to a `str` either fails or inserts U+FFFD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Fields {
     pub(crate) headers: bool,

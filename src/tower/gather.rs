@@ -12,8 +12,8 @@ use crate::http::error::{BoxError, Utf8BodyError};
 
 /// Collects a checked body up to its end, at most `limit` bytes.
 ///
-/// A single frame is not copied. Several are copied into one buffer: kept as they are, tiny frames would need many times
-/// the limit.
+/// A single frame is not copied. Several are copied into one buffer, because a list of tiny frames would need many
+/// times the limit.
 #[derive(Debug)]
 pub(crate) struct Gather<B> {
     body: Pin<Box<DrainingBody<B>>>,
@@ -29,7 +29,7 @@ pub(crate) struct Gather<B> {
 pub(crate) struct Gathered {
     pub(crate) data: Bytes,
     pub(crate) trailers: Option<Box<HeaderMap>>,
-    /// Whether its data differ from those of the inner body.
+    /// Whether its data differs from that of the inner body.
     pub(crate) has_changed: bool,
 }
 
@@ -72,7 +72,7 @@ where
                     } else {
                         let first = core::mem::take(&mut self.first);
                         if self.all.is_empty() {
-                            // What is announced may never come: no more is reserved for it than for what has arrived.
+                            // The announced bytes may never arrive: reserve at most as much as has arrived.
                             let arrived = first.len() + data.len();
                             let announced = self.body.size_hint().lower().min(arrived as u64);
                             self.all.reserve(arrived + announced as usize);

@@ -1,4 +1,4 @@
-//! What the layers and services of both kinds have, written once.
+//! Methods that both layers and both services have.
 
 /// The settings that both layers have, for a struct with `config: Arc<Config>`.
 macro_rules! shared_settings {
@@ -15,7 +15,7 @@ macro_rules! shared_settings {
             self.with(|config| config.rules = rules)
         }
 
-        /// Checks the values of all header fields, and of trailer fields whatever the [rules](Self::rules) say of them.
+        /// Checks the values of all header fields, and of all trailer fields independent of the [rules](Self::rules).
         #[must_use]
         pub fn check_headers(self) -> Self {
             self.with(|config| config.fields.headers = true)

@@ -1,9 +1,9 @@
 //! Layers that check the bodies of a tower service.
 //!
-//! For services of axum, tonic and hyper-util: [`ValidateUtf8RequestLayer`] rejects requests with ill-formed text before
-//! or while their handler runs, with a problem document (RFC 9457); [`ValidateUtf8ResponseLayer`] keeps ill-formed text
-//! of a service from its clients. Which bodies are text, and what happens to those that cannot be checked, are the
-//! [rules](crate::http::BodyRules) of [`http`](crate::http).
+//! For services of axum, tonic and hyper-util. [`ValidateUtf8RequestLayer`] rejects requests with ill-formed text
+//! before or while their handler runs, with a problem document (RFC 9457). [`ValidateUtf8ResponseLayer`] ends or
+//! replaces responses with ill-formed text. The [rules](crate::http::BodyRules) determine which bodies are text, and
+//! what happens to those that cannot be checked.
 //!
 //! ```
 //! use axum::body::Body;
@@ -26,14 +26,14 @@
 //!
 //! # Order of layers
 //!
-//! The check belongs inside decompression, because text that is compressed is rejected, and outside of whatever reads
-//! the text.
+//! Put the check inside decompression, because compressed text is rejected, and outside of the services that read the
+//! text.
 //!
 //! # Limits
 //!
 //! [`ValidateUtf8RequestLayer::new`] holds up to 2 MiB of a body and rejects longer ones with `413`.
-//! [`ValidateUtf8RequestLayer::streaming`] holds nothing and has no limit. The rest of a rejected HTTP/1 body is read up
-//! to 2 MiB, and awaited only as long as a [timer](ValidateUtf8RequestLayer::drain_timer) allows: the layers need no
+//! [`ValidateUtf8RequestLayer::streaming`] holds nothing and has no limit. The rest of a rejected HTTP/1 body is read
+//! up to 2 MiB, and awaited only as long as a [timer](ValidateUtf8RequestLayer::drain_timer) allows: the layers need no
 //! runtime, so they have no timer of their own.
 //!
 //! # Cost

@@ -1,4 +1,4 @@
-//! What a layer learns from the body that it has forwarded.
+//! The report of a forwarded body to its layer.
 
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
@@ -8,7 +8,7 @@ use http::HeaderValue;
 use crate::http::error::Utf8BodyError;
 use crate::http::refusal::{Message, Reason, Refusal};
 
-/// Shared by a body and the layer that answers for it.
+/// Shared by a body and the layer that responds to its error.
 #[derive(Clone, Debug)]
 pub(crate) struct Report(Option<Arc<Shared>>);
 
@@ -29,7 +29,8 @@ impl Report {
         Self(Some(Arc::new(Shared { message, content_type, refusal, is_drained })))
     }
 
-    /// The body has failed. Returns whether the message is rejected for it, which it is not if the inner body has failed.
+    /// Records that the body has failed. Returns whether the message is rejected for that: not for an error of the
+    /// inner body.
     pub(crate) fn failed(&self, error: &Utf8BodyError) -> bool {
         let reason = Reason::of_body(error);
         if let (Some(shared), Some(reason)) = (&self.0, reason.clone()) {
@@ -40,7 +41,7 @@ impl Report {
         reason.is_some()
     }
 
-    /// The rest of a rejected body was read, to its end or not.
+    /// Records that the rest of a rejected body was drained, and whether to its end.
     pub(crate) fn drained(&self, has_ended: bool) {
         if let Some(shared) = &self.0 {
             shared.is_drained.store(has_ended, Relaxed);
@@ -52,7 +53,7 @@ impl Report {
         self.0.as_ref().is_some_and(|shared| shared.is_drained.load(Relaxed))
     }
 
-    /// Why the message is rejected, if its body has failed.
+    /// The reason to reject the message, if its body has failed.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         self.0.as_deref()?.refusal.get()
     }

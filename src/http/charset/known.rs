@@ -8,7 +8,7 @@ use encoding_rs::{Decoder, DecoderResult, Encoding};
 use super::super::error::{Undecodable, Utf8BodyError};
 use crate::policy::ErrorPolicy;
 
-/// The most bytes of text that are made at a time.
+/// The most bytes of text in one output buffer.
 const CHUNK: usize = 16 * 1024;
 
 /// Bytes of output that are enough for one step of the decoder.
@@ -34,15 +34,15 @@ pub(crate) struct CharsetDecoder {
     offset: u64,
     repaired: u64,
     end: End,
-    /// The error that follows the text made so far.
+    /// The error after the text decoded so far.
     error: Option<Undecodable>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// More may come.
+    /// More input may follow.
     Open,
-    /// The input is complete, and the decoder does not know yet.
+    /// The input is complete. The decoder is not finished yet.
     Coming,
     /// The decoder has finished.
     Reached,
@@ -57,7 +57,7 @@ impl CharsetDecoder {
 
     pub(crate) fn feed(&mut self, chunk: Bytes) {
         if self.end == End::Reached {
-            // The body goes on after its end, which the decoder does not allow.
+            // The stream continues after its end, which the decoder does not allow.
             self.decoder = self.charset.new_decoder_without_bom_handling();
             self.end = End::Open;
         }
@@ -78,7 +78,7 @@ impl CharsetDecoder {
         let (mut text, mut filled) = (Vec::new(), 0);
         while self.error.is_none() && filled < CHUNK && (!self.rest.is_empty() || self.end == End::Coming) {
             if text.len() < filled + ROOM {
-                // Room for what is left of the chunk, as a guess: two bytes for each.
+                // An estimate: 2 bytes of text for each byte of the chunk.
                 let likely = self.rest.len().saturating_mul(2).min(CHUNK);
                 text.resize(CHUNK.min(filled + likely).max(filled + ROOM), 0);
             }
@@ -114,8 +114,8 @@ impl CharsetDecoder {
         Some(Ok(text.into()))
     }
 
-    /// The character in place of undecodable bytes. A policy that makes text of single bytes of UTF-8 cannot be applied to
-    /// another charset: it is U+FFFD.
+    /// The character that replaces undecodable bytes. It is U+FFFD for the policies that convert each byte of
+    /// ill-formed UTF-8, because they cannot be applied to another charset.
     const fn replacement(&self) -> Option<char> {
         match self.on_error {
             ErrorPolicy::Strict | ErrorPolicy::Skip => None,
@@ -124,7 +124,7 @@ impl CharsetDecoder {
         }
     }
 
-    /// Whether the end was reached and nothing waits to be taken.
+    /// Whether the end was reached and all output was returned.
     pub(crate) fn is_clean(&self) -> bool {
         self.end == End::Reached && self.error.is_none()
     }

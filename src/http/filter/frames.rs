@@ -1,11 +1,11 @@
-//! Small pieces of output, joined to few frames.
+//! Joins small pieces of output into few frames.
 
 use core::ops::Range;
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// Spans shorter than this are copied together with their neighbors: that costs less than a frame of their own.
+/// Spans shorter than this are copied together with their neighbors: that costs less than a separate frame.
 pub(super) const SHORT: usize = 256;
 
 /// A queue of frames. Neighboring spans of a chunk are one frame, a slice of the chunk. Short pieces from elsewhere are

@@ -24,8 +24,8 @@ use crate::text::TextDecoder;
 
 /// The check of one body, without I/O: for engines that have chunks of a body and no [`Utf8Body`](super::Utf8Body).
 ///
-/// [`feed`](Self::feed) takes a chunk, [`next`](Self::next) returns what comes out of it until there is nothing more, and
-/// [`finish`](Self::finish) ends the body. What comes out are slices of the chunks; only short pieces are copied.
+/// [`feed`](Self::feed) takes a chunk, [`next`](Self::next) returns the checked bytes until there are none left, and
+/// [`finish`](Self::finish) ends the body. The checked bytes are slices of the chunks; only short pieces are copied.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -51,9 +51,9 @@ use crate::text::TextDecoder;
 /// ```
 pub struct BodyFilter {
     kind: Kind,
-    /// What `kind` takes next.
+    /// The next step to feed to `kind`.
     next: Option<Step>,
-    /// What it takes after that.
+    /// The steps after that.
     waiting: VecDeque<Step>,
     fed: u64,
     returned: u64,
@@ -75,7 +75,7 @@ enum Kind {
 }
 
 impl BodyFilter {
-    /// The check that a plan demands. `rules`, by which the plan was made, decide about the fields of a form.
+    /// The check for a plan. `rules` must be those that made the plan; they also select the fields of a form.
     pub fn new(plan: &BodyPlan, rules: &BodyRules) -> Self {
         let decoder = *plan.decoder();
         match plan.check() {
@@ -112,7 +112,7 @@ impl BodyFilter {
         Self { kind, next: None, waiting: VecDeque::new(), fed: 0, returned: 0, has_failed: false }
     }
 
-    /// Takes the next chunk. What comes out of it is returned by [`next`](Self::next).
+    /// Takes the next chunk. [`next`](Self::next) returns its checked bytes.
     #[inline]
     pub fn feed(&mut self, chunk: Bytes) {
         self.fed += chunk.len() as u64;
@@ -121,8 +121,8 @@ impl BodyFilter {
         }
     }
 
-    /// Ends the body. What comes out of that, for example the error of a cut character, is returned by
-    /// [`next`](Self::next). A body that goes on is a new one, whose offsets count on.
+    /// Ends the body. [`next`](Self::next) returns the rest, for example the error of a truncated character. A chunk
+    /// that is fed afterwards starts a new body, whose offsets continue.
     pub fn finish(&mut self) {
         self.push(Step::End);
     }
@@ -143,7 +143,7 @@ impl BodyFilter {
     ///
     /// # Errors
     ///
-    /// What is wrong with the body, after all good text before it was returned. After that there is nothing more.
+    /// The error in the body. All well-formed text before it is returned first, and after it only `None`.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "it goes on after `None`")]
     pub fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
@@ -181,7 +181,7 @@ impl BodyFilter {
         self.kind.repaired()
     }
 
-    /// Whether the bytes that were returned differ from those that were fed. It counts after the end of the body.
+    /// Whether the bytes that were returned differ from those that were fed. Only valid after the end of the body.
     pub fn has_changed(&self) -> bool {
         self.repaired() > 0 || self.returned != self.fed || matches!(self.kind, Kind::Charset(_))
     }
@@ -191,17 +191,17 @@ impl BodyFilter {
         matches!(self.kind, Kind::Pass { .. })
     }
 
-    /// Whether nothing comes out any more, neither now nor at the end of the body.
+    /// Whether there is no more output, even if the body ends now.
     pub(crate) fn is_done(&self) -> bool {
         self.has_failed || self.untaken() == 0 && self.kind.is_clean()
     }
 
-    /// Bytes that were fed and not taken.
+    /// Bytes that were fed and not yet passed to `kind`.
     fn untaken(&self) -> u64 {
         self.fed - self.kind.offset()
     }
 
-    /// The least and the most bytes that come out, where so many are still fed.
+    /// The bounds of the remaining output, if between `least` and `most` bytes are still fed.
     pub(crate) fn bounds(&self, least: u64, most: Option<u64>) -> (u64, Option<u64>) {
         let (queued, is_failing) = self.kind.queued();
         if is_failing {
@@ -210,7 +210,7 @@ impl BodyFilter {
         let held = self.kind.held() + self.untaken();
         let least = self.kind.least(least.saturating_add(held)).saturating_add(queued);
         let most = most.and_then(|most| self.kind.most(most.checked_add(held)?)?.checked_add(queued));
-        // An error may come without data. A reader that knows the body to be empty would not poll for it.
+        // An error may follow without data. A reader would not poll an empty body for it.
         (least, most.filter(|most| *most > 0 || self.is_done()))
     }
 }
@@ -253,7 +253,7 @@ impl Kind {
         }
     }
 
-    /// Whether nothing waits to be taken, and the end of the body would add nothing.
+    /// Whether all output was returned, and the end of the body would add none.
     fn is_clean(&self) -> bool {
         match self {
             Self::Pass { chunk, .. } => chunk.is_empty(),
@@ -264,7 +264,7 @@ impl Kind {
         }
     }
 
-    /// Bytes taken so far.
+    /// Bytes fed so far.
     fn offset(&self) -> u64 {
         match self {
             Self::Pass { offset, .. } => *offset,
@@ -286,7 +286,7 @@ impl Kind {
         }
     }
 
-    /// Bytes that were taken and are neither queued nor part of an error; of another charset, the most there may be.
+    /// Pending bytes: fed, and neither queued nor part of an error. For another charset, the most that may be pending.
     fn held(&self) -> u64 {
         match self {
             Self::Pass { .. } => 0,
@@ -297,7 +297,7 @@ impl Kind {
         }
     }
 
-    /// Bytes that wait to be taken, and whether an error waits after them.
+    /// Bytes in the queue, and whether an error follows them.
     fn queued(&self) -> (u64, bool) {
         match self {
             Self::Pass { chunk, .. } => (chunk.len() as u64, false),
@@ -318,25 +318,25 @@ impl Kind {
         }
     }
 
-    /// The least bytes that so many become.
+    /// The minimum length of the output for `bytes` bytes of input.
     fn least(&self, bytes: u64) -> u64 {
         let Some(decoder) = self.decoder() else {
             return if matches!(self, Self::Pass { .. }) { bytes } else { 0 };
         };
         let text = match (decoder.bom_policy(), self) {
-            // Every field may have a BOM.
+            // Every field of a form may have a BOM.
             (BomPolicy::Strip | BomPolicy::Require, Self::Form(_)) => 0,
             (BomPolicy::Strip | BomPolicy::Require, _) => bytes.saturating_sub(3),
             _ => bytes,
         };
         match decoder.error_policy() {
-            // A repair may be shorter than the escapes in its place.
+            // A repair may be shorter than the escapes that it replaces.
             policy if matches!(self, Self::UrlEncoded(_)) && policy != ErrorPolicy::Strict => 0,
             policy => policy.min_output_len(text),
         }
     }
 
-    /// The most bytes that so many become.
+    /// The maximum length of the output for `bytes` bytes of input.
     fn most(&self, bytes: u64) -> Option<u64> {
         match self {
             Self::Pass { .. } => Some(bytes),
@@ -355,7 +355,7 @@ impl Kind {
 
 impl fmt::Debug for BodyFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The rest may hold bytes of the body.
+        // The other fields may contain bytes of the body.
         f.debug_struct("BodyFilter").field("offset", &self.fed).finish_non_exhaustive()
     }
 }

@@ -16,14 +16,15 @@ use crate::text::{TextDecoder, TextPiece};
 
 /// Parses a form as it streams.
 ///
-/// What may be the start of a delimiter is held back until it is known. Its bytes are those of the delimiter, so only
+/// A possible start of a delimiter is pending until more bytes arrive. Its bytes are those of the delimiter, so only
 /// their number is kept.
 ///
-/// Every ambiguity that could make the next parser see a field where this one sees a file is an error: a delimiter with
-/// something else after it, a delimiter where a content has to start, bare line ends or a repeated field in the header of
-/// a part. The bytes before the first delimiter and after the last one are checked as text: readers ignore them by RFC
-/// 2046 §5.1.1, but some find a delimiter in the middle of a line there. A bare CR or LF before the hyphens inside a file
-/// is no delimiter by the RFC. Whoever forwards forms to a reader that takes it for one has to check the files too.
+/// Syntax that could make another parser find a field where this one finds a file is an error: a delimiter with other
+/// bytes after it, a delimiter at the start of a content, bare line ends or a repeated field in the header of a part.
+/// The bytes before the first delimiter and after the last one are checked as text: by RFC 2046 §5.1.1 readers ignore
+/// them, but some find a delimiter in the middle of a line there. Inside a file, a bare CR or LF before the hyphens
+/// does not start a delimiter by the RFC. A program that forwards forms to a reader that disagrees has to check the
+/// files too.
 #[derive(Debug)]
 pub(super) struct FormFilter {
     /// `CRLF -- boundary`.
@@ -32,9 +33,9 @@ pub(super) struct FormFilter {
     /// The text of the field `_charset_`, for the fields after it (RFC 7578 §4.6).
     default_charset: Option<Vec<u8>>,
     position: Position,
-    /// The part of the next byte.
+    /// The part that contains the next byte.
     part: FormPart,
-    /// Bytes taken.
+    /// Bytes fed so far.
     offset: u64,
     out: FrameQueue,
     error: Option<Utf8BodyError>,
@@ -44,8 +45,8 @@ pub(super) struct FormFilter {
 /// The position of the next byte in the form.
 #[derive(Debug)]
 enum Position {
-    /// Before the first delimiter or in the content of a part, after `matched` bytes of a delimiter. At the start of either
-    /// the CRLF of the delimiter is not in the body: it is `imagined`.
+    /// Before the first delimiter or in the content of a part, after `matched` bytes of a delimiter. At the start of
+    /// either the CRLF of the delimiter is not in the body: it is `imagined`.
     Content { matched: usize, imagined: bool },
     /// In a delimiter line, after the boundary.
     Delimiter(Tail),
@@ -55,7 +56,7 @@ enum Position {
     Epilogue,
 }
 
-/// Bytes to check: a span of the chunk, which need not be copied, or others.
+/// Bytes to check: a span of the chunk, which need not be copied, or other bytes.
 enum Run<'o> {
     Span(Range<usize>),
     Others(&'o [u8]),
@@ -117,7 +118,7 @@ impl FormFilter {
         }
         self.end_part(&none);
         if self.is_closed() {
-            // In case that the body goes on after its end.
+            // For a body that continues after its end.
             self.part = frame(&self.rules, self.offset);
         } else {
             self.fail(MultipartError::Unterminated { offset: self.offset });
@@ -147,7 +148,7 @@ impl FormFilter {
         self.repaired + self.part.repaired()
     }
 
-    /// Bytes that were taken and are neither queued nor part of an error.
+    /// Pending bytes: fed, and neither queued nor part of an error.
     pub(super) fn held(&self) -> u64 {
         let held = match &self.position {
             Position::Content { matched, imagined } => matched - imaginary(*imagined) + self.part.pending(),
@@ -158,7 +159,7 @@ impl FormFilter {
         held as u64
     }
 
-    /// Bytes that wait to be taken, and whether an error waits after them.
+    /// Bytes in the queue, and whether an error follows them.
     pub(super) fn queued(&self) -> (u64, bool) {
         (self.out.queued(), self.error.is_some())
     }
@@ -191,7 +192,7 @@ impl FormFilter {
                 self.position = Position::Content { matched: matched + more, imagined };
                 return next;
             }
-            // It is no delimiter. The bytes of it in this chunk are checked with those after them.
+            // It is not a delimiter. Its bytes in this chunk are checked with those after them.
             self.check_matched(chunk, matched, imagined);
             if self.error.is_some() {
                 return next;
@@ -224,7 +225,7 @@ impl FormFilter {
         }
     }
 
-    /// Checks as content what looked like the start of a delimiter at the end of the chunks before.
+    /// Checks the bytes of earlier chunks that were not the start of a delimiter as content.
     fn check_matched(&mut self, chunk: &Bytes, matched: usize, imagined: bool) {
         let bytes = self.delimiter.slice(imaginary(imagined)..matched);
         self.check(chunk, Run::Others(&bytes));
@@ -361,7 +362,7 @@ impl FormFilter {
     }
 }
 
-/// The text around the contents: header fields, and what is before and after the parts. It has no BOM.
+/// The text outside of the contents: header fields, and the bytes before and after the parts. It has no BOM.
 fn frame(rules: &BodyRules, start: u64) -> FormPart {
     FormPart::text(rules.text_decoder().bom(BomPolicy::Keep), start, false)
 }

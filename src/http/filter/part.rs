@@ -44,7 +44,7 @@ impl FormPart {
     }
 }
 
-/// What is needed of the header fields of a part.
+/// The information from the header fields of a part.
 #[derive(Debug, Default)]
 pub(super) struct PartHeaders<'f> {
     pub(super) content_type: Option<ContentType<'f>>,

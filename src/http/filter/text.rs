@@ -20,7 +20,7 @@ pub(super) fn repaired(decoder: &TextDecoder) -> u64 {
 #[derive(Debug)]
 pub(super) struct TextFilter {
     chunks: TextChunks,
-    /// Taken from the chunk, and not yet returned.
+    /// Decoded, and not yet returned.
     next: Option<Result<Bytes, Utf8BodyError>>,
 }
 
@@ -29,7 +29,7 @@ impl TextFilter {
         Self { chunks: TextChunks::new(decoder), next: None }
     }
 
-    /// Takes the next chunk, once nothing of the one before is left.
+    /// Takes the next chunk. The one before must have been read to its end.
     #[inline]
     pub(super) fn feed(&mut self, chunk: Bytes) {
         self.chunks.feed(chunk);
@@ -52,12 +52,12 @@ impl TextFilter {
         self.chunks.decoder()
     }
 
-    /// Bytes that were taken and are neither queued nor part of an error.
+    /// Pending bytes: fed, and neither queued nor part of an error.
     pub(super) fn held(&self) -> u64 {
         self.decoder().pending().len() as u64
     }
 
-    /// Bytes that wait to be taken, and whether an error waits after them.
+    /// Bytes in the queue, and whether an error follows them.
     pub(super) fn queued(&self) -> (u64, bool) {
         match &self.next {
             Some(Ok(text)) => (text.len() as u64, false),

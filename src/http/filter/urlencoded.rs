@@ -1,4 +1,4 @@
-//! `application/x-www-form-urlencoded`: the text that is left once the body is percent-decoded.
+//! `application/x-www-form-urlencoded`: checks the percent-decoded text.
 
 use core::ops::Range;
 
@@ -11,14 +11,14 @@ use crate::percent;
 use crate::policy::BomPolicy;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Decoded bytes that are checked at a time. A run without `%` that is as long is checked where it is.
+/// Decoded bytes that are checked at a time. A run of this length without `%` is checked in the chunk.
 const BLOCK: usize = 512;
 
 /// Percent-encoded text through a [`TextDecoder`].
 ///
-/// The decoded text is checked; the bytes pass as they were sent. An unfinished character waits, escaped or not, and
-/// so does an unfinished escape: at most 11 bytes. `&` and `=` are ASCII characters of the text, so a name or a value
-/// that ends inside a character is ill-formed there.
+/// The decoded text is checked; the bytes are returned as they were sent. An unfinished character, escaped or not, and
+/// an unfinished escape are pending: at most 11 bytes. `&` and `=` are ASCII characters of the text, so a name or a
+/// value that ends inside a character is ill-formed.
 ///
 /// A form has no BOM (WHATWG URL Standard §5.1): U+FEFF at its start is a character under every [`BomPolicy`].
 ///
@@ -31,18 +31,18 @@ pub(super) struct UrlEncodedFilter {
     carry: Vec<u8>,
     /// An unfinished escape, `%` or `%X`.
     escape: Vec<u8>,
-    /// Bytes taken, but for those in `escape`.
+    /// Bytes fed, except those in `escape`.
     offset: u64,
     out: FrameQueue,
     error: Option<Utf8BodyError>,
 }
 
-/// Where bytes that were sent are now.
+/// The location of the bytes as they were sent.
 #[derive(Clone)]
 enum Sent<'s> {
     /// In the chunk.
     Chunk(Range<usize>),
-    /// Partly in the chunk before.
+    /// In a copy, because some were in an earlier chunk.
     Copied(&'s [u8]),
 }
 
@@ -86,7 +86,7 @@ impl UrlEncodedFilter {
         self.out.end_chunk(&none);
     }
 
-    /// Whether nothing waits to be taken, and the end of the body would add nothing.
+    /// Whether all output was returned, and the end of the body would add none.
     pub(super) fn is_clean(&self) -> bool {
         self.out.is_empty() && self.error.is_none() && self.held() == 0
     }
@@ -99,17 +99,17 @@ impl UrlEncodedFilter {
         &self.decoder
     }
 
-    /// Bytes that were taken and are neither queued nor part of an error.
+    /// Pending bytes: fed, and neither queued nor part of an error.
     pub(super) fn held(&self) -> u64 {
         (self.carry.len() + self.escape.len()) as u64
     }
 
-    /// Bytes that wait to be taken, and whether an error waits after them.
+    /// Bytes in the queue, and whether an error follows them.
     pub(super) fn queued(&self) -> (u64, bool) {
         (self.out.queued(), self.error.is_some())
     }
 
-    /// Takes the rest of an escape that the chunk before cut. Returns how many bytes of the chunk it took.
+    /// Reads the rest of an escape that started in an earlier chunk. Returns how many bytes of the chunk were read.
     fn feed_escape(&mut self, chunk: &Bytes) -> usize {
         if self.escape.is_empty() {
             return 0;
@@ -129,7 +129,7 @@ impl UrlEncodedFilter {
         0
     }
 
-    /// Takes what looked like an escape and is none: it stands for itself.
+    /// Checks the start of an escape that was not completed as plain text.
     fn take_escape_as_text(&mut self, chunk: &Bytes) {
         let text = core::mem::take(&mut self.escape);
         self.check(chunk, &Sent::Copied(&text), &text);
@@ -169,7 +169,7 @@ impl UrlEncodedFilter {
         let mut at = 0;
         while !decoded.is_empty() {
             let (piece, taken) = self.decoder.take_piece(decoded);
-            // The bytes of an unfinished character at the end of what was taken are not part of the piece.
+            // The bytes of an unfinished character at the end of the input are not part of the piece.
             let unfinished = if piece.is_some() { self.decoder.pending().len() } else { taken };
             let end = at + sent_len(&bytes[at..], taken - unfinished, decoded.len());
             let next = end + sent_len(&bytes[end..], unfinished, decoded.len() - (taken - unfinished));
@@ -199,7 +199,7 @@ impl UrlEncodedFilter {
         self.offset += bytes.len() as u64;
     }
 
-    /// Queues what takes the place of a character that the end of the body cut, or its error.
+    /// Queues the replacement of a character that the end of the body truncated, or its error.
     fn put_end(&mut self, chunk: &Bytes, end: Result<&str, Utf8Error>) {
         match end {
             Ok(text) => self.out.copy(chunk, &encoded(text)),
@@ -221,7 +221,7 @@ fn is_cut_escape(bytes: &[u8]) -> bool {
     }
 }
 
-/// How many bytes at the start of `sent`, which stands for `all` decoded bytes, stand for the first `decoded` of them.
+/// The length of the prefix of `sent` that encodes the first `decoded` of its `all` decoded bytes.
 fn sent_len(sent: &[u8], decoded: usize, all: usize) -> usize {
     if decoded == all {
         return sent.len();
@@ -233,7 +233,7 @@ fn sent_len(sent: &[u8], decoded: usize, all: usize) -> usize {
     (0..decoded).fold(0, |len, _| len + percent::first_byte(&sent[len..]).map_or(0, |(_, sent)| sent))
 }
 
-/// Text that took the place of ill-formed bytes, percent-encoded so that it is data, whatever it is.
+/// Percent-encodes the replacement of ill-formed bytes, so that no character of it is read as syntax.
 fn encoded(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(3 * text.len());
     for byte in text.bytes() {

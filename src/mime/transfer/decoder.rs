@@ -36,8 +36,8 @@ impl<'p> Decoded<'p> {
         self.offset
     }
 
-    /// Offset in the encoded body of the byte at `index`, in bytes: of the byte itself, of its escape, or of the base64 symbol
-    /// with its first bits.
+    /// Offset in the encoded body of the byte at `index`, in bytes: of the byte itself, of its escape, or of the base64
+    /// symbol with its first bits.
     ///
     /// `index` is a position in [`bytes`](Self::bytes). The search is binary, over the runs of at most 4 KiB.
     pub fn encoded_offset(&self, index: usize) -> u64 {
@@ -47,11 +47,11 @@ impl<'p> Decoded<'p> {
 
 /// Decodes one body, in chunks of any size.
 ///
-/// The same body gives the same bytes and the same errors in the same order, however it is cut into chunks. Memory is
-/// constant: about 13 KiB for `quoted-printable` and `base64`, nothing for the other encodings, whose bytes are borrowed
-/// from the chunk.
+/// Bytes, errors and their order do not depend on how the body is cut into chunks. Memory is constant: about 13 KiB for
+/// `quoted-printable` and `base64`, nothing for the other encodings, whose bytes are borrowed from the chunk.
 ///
-/// It is strict unless it is made [`lenient`](Self::lenient). After every error it continues with the bytes that follow.
+/// It is strict unless it is made [`lenient`](Self::lenient). After every error it continues with the bytes that
+/// follow.
 ///
 /// ```
 /// use utf8_codec::mime::{TransferDecoder, TransferEncoding, TransferErrorKind, TransferPiece};
@@ -92,8 +92,8 @@ impl TransferDecoder {
         Self::at(encoding, 0)
     }
 
-    /// A strict decoder for a body that starts `offset` bytes into a stream. Encoded offsets are relative to the start of
-    /// the stream, decoded ones to the start of the body.
+    /// A strict decoder for a body that starts `offset` bytes into a stream. Encoded offsets are relative to the start
+    /// of the stream, decoded ones to the start of the body.
     pub fn at(encoding: TransferEncoding, offset: u64) -> Self {
         let (machine, block) = match encoding {
             TransferEncoding::SevenBit | TransferEncoding::EightBit | TransferEncoding::Binary => {
@@ -117,8 +117,8 @@ impl TransferDecoder {
         self
     }
 
-    /// Sets the longest line that is not an error ([`LineTooLong`](super::TransferErrorKind::LineTooLong)), in bytes without
-    /// the line break. The default is 998. To be called before the first byte.
+    /// Sets the longest line that is not an error ([`LineTooLong`](super::TransferErrorKind::LineTooLong)), in bytes
+    /// without the line break. The default is 998. To be called before the first byte.
     ///
     /// `binary` and `base64` have no such limit.
     #[must_use]
@@ -177,8 +177,8 @@ impl TransferDecoder {
         }
     }
 
-    /// Ends the body: calls `each` with what was pending, and with the error of a body that ended too early. The decoder is
-    /// then as new, except that its offsets continue.
+    /// Ends the body: calls `each` with what was pending, and with the error of a body that ended too early. The
+    /// decoder is then as new, except that its offsets continue.
     pub fn finish(&mut self, mut each: impl FnMut(TransferPiece<'_>)) {
         self.block.clear();
         let error = match &mut self.machine {

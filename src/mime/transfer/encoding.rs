@@ -30,7 +30,7 @@ impl TransferEncoding {
             .find(|encoding| name.eq_ignore_ascii_case(encoding.as_str().as_bytes()))
     }
 
-    /// Whether each byte stands for itself. Only such a body may contain parts (RFC 2045 §6.4).
+    /// Whether each byte is decoded as itself. Only such a body may contain parts (RFC 2045 §6.4).
     pub const fn is_identity(self) -> bool {
         matches!(self, Self::SevenBit | Self::EightBit | Self::Binary)
     }

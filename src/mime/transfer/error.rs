@@ -70,7 +70,7 @@ impl fmt::Display for TransferErrorKind {
     }
 }
 
-/// An error of the transfer layer. It holds no bytes of the body.
+/// An error of the transfer layer. It contains no bytes of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TransferError {

@@ -1,4 +1,4 @@
-//! `7bit`, `8bit` and `binary`: each byte stands for itself; they differ in which bytes and lines are allowed.
+//! `7bit`, `8bit` and `binary`: each byte is decoded as itself; they differ in which bytes and lines are allowed.
 
 use memchr::memchr;
 
@@ -6,7 +6,7 @@ use super::encoding::TransferEncoding;
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
 
-/// How many bytes are checked at once: still in the cache when the text layer reads them.
+/// How many bytes are checked at once: few enough to be in the cache when the text layer reads them.
 const WINDOW: usize = 16 * 1024;
 /// The same after an error: where errors are dense, few bytes are checked twice.
 const NARROW: usize = 64;
@@ -36,7 +36,7 @@ impl Identity {
         self.lines.set_max(max);
     }
 
-    /// Returns how many bytes of `rest`, which has the offset `at`, are taken, and the error in the last of them.
+    /// Returns how many bytes of `rest`, which has the offset `at`, were read, and the error in the last of them.
     pub(super) fn decode(&mut self, rest: &[u8], at: u64) -> (usize, Option<WireError>) {
         if !self.text {
             return (rest.len(), None);

@@ -48,7 +48,7 @@ impl LineMeter {
         }
     }
 
-    /// How many bytes, none of them a line break, can be taken without calling [`check`](Self::check).
+    /// How many bytes, none of them a line break, can be read without calling [`check`](Self::check).
     #[inline]
     pub(super) const fn room(&self) -> usize {
         self.bound.saturating_sub(self.len)

@@ -1,4 +1,4 @@
-//! Content-Transfer-Encoding (RFC 2045 §6): from the bytes on the wire to those they stand for.
+//! Content-Transfer-Encoding (RFC 2045 §6): from the encoded bytes on the wire to the decoded ones.
 //!
 //! ```text
 //!  encoded bytes ──> machine (identity | quoted-printable | base64) ──> block of decoded bytes ──> pieces
@@ -6,8 +6,8 @@
 //!                        └──> errors, each after the bytes before it
 //! ```
 //!
-//! A machine decodes into a block of bounded size and records, for each run of decoded bytes, where the run starts in the
-//! encoded body. From that the position on the wire of any decoded byte is computed.
+//! A machine decodes into a block of bounded size and records, for each run of decoded bytes, where the run starts in
+//! the encoded body. From that the position on the wire of any decoded byte is computed.
 
 mod base64;
 mod block;

@@ -11,8 +11,9 @@
 //!   └──────┴─────────────────────────────────────────┴─────────────────────────────────┘
 //! ```
 //!
-//! White space is pending until it is known whether it ends a line: a transport may have added it there, so it is not text
-//! (rule 3). A byte that can follow a `=` neither in an escape nor in a soft break makes the `=` text, and is read again.
+//! White space is pending until it is known whether it ends a line: a transport may have added it there, so it is not
+//! text (rule 3). A byte that can follow a `=` neither in an escape nor in a soft break makes the `=` text, and is read
+//! again.
 
 use alloc::vec::Vec;
 
@@ -58,13 +59,13 @@ pub(super) struct QuotedPrintable {
     window: usize,
 }
 
-/// What became of a byte.
+/// The result for a byte.
 enum Step {
-    /// It was taken.
+    /// It was consumed.
     Taken,
-    /// It was taken, and is an error.
+    /// It was consumed, and is an error.
     Error(TransferErrorKind),
-    /// It was not taken and must be read again: it shows that there is an error before it.
+    /// It was not consumed and must be read again, because there is an error before it.
     ReadAgain(WireError),
 }
 
@@ -126,7 +127,7 @@ impl QuotedPrintable {
         (taken, None)
     }
 
-    /// Takes what needs no state: text that no white space follows, or consecutive escapes.
+    /// Decodes input that needs no state: text without white space after it, or consecutive escapes.
     fn bulk(&mut self, rest: &[u8], offset: u64, block: &mut Block) -> usize {
         let len = rest.len().min(self.lines.room()).min(block.room()).min(self.window);
         let window = &rest[..len];
@@ -299,10 +300,10 @@ impl QuotedPrintable {
     }
 }
 
-/// Whether all bytes may stand for themselves (rules 2 and 3).
+/// Whether all bytes may be written as themselves (rules 2 and 3).
 #[inline]
 fn is_printable(bytes: &[u8]) -> bool {
-    // Without an early exit the compiler makes vector code of it.
+    // Without an early exit the compiler vectorizes the loop.
     bytes.iter().fold(true, |good, &byte| good & (matches!(byte, b' '..=b'~') | (byte == b'\t')))
 }
 

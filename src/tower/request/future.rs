@@ -111,12 +111,12 @@ where
                 }
                 StateProj::Holding { body, report, call } => {
                     let held = ready!(body.poll(cx));
-                    // It is taken once, when the body is complete.
+                    // Taken once, when the body is complete.
                     let Some((mut parts, mut service)) = call.take() else { return Poll::Pending };
                     match this.config.release(held, report, &mut parts.headers) {
                         Release::Forward(body) => {
                             let response = service.call(Request::from_parts(parts, body));
-                            // The body that the handler reads is checked.
+                            // The handler reads a body that was already checked.
                             State::Responding { response, report: Report::NONE }
                         }
                         Release::Respond(response) => {
@@ -131,7 +131,7 @@ where
     }
 }
 
-/// Announces that the connection is closed after this response, which it is if the body was not read to its end.
+/// Adds `Connection: close` if the body was not read to its end.
 fn close_if<B>(is_unread: bool, mut response: Response<B>) -> Response<B> {
     if is_unread {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

@@ -20,9 +20,9 @@ const HOLD: usize = 2 * 1024 * 1024;
 /// | | [`new`](Self::new) | [`streaming`](Self::streaming) |
 /// |---|---|---|
 /// | the handler is called | when the whole body is well-formed | at once |
-/// | the handler has read of a bad body | nothing | all the good text before the error |
-/// | memory for a body | what has arrived of it, up to a limit | the bytes of one character |
-/// | the response to a bad body | the refusal | the refusal, unless the handler has responded before |
+/// | of an ill-formed body the handler reads | nothing | the well-formed text before the error |
+/// | memory for a body | its bytes that have arrived, up to a limit | the bytes of one character |
+/// | the response to an ill-formed body | the problem document | the problem document, unless the handler has already responded |
 /// | a body over the limit | `413` | no limit |
 ///
 /// ```
@@ -63,8 +63,8 @@ impl ValidateUtf8RequestLayer {
 
     /// Checks the body while the handler reads it.
     ///
-    /// A handler that reaches ill-formed text gets an error from the body. Its response is then replaced by the refusal,
-    /// whatever it is. If it responded before, its response stands.
+    /// A handler that reaches ill-formed text gets an error from the body. Its response is then replaced by the problem
+    /// document, unless it has responded before.
     pub fn streaming() -> Self {
         let config = Config::new(Message::Request, BodyRules::new());
         Self { config: Arc::new(config) }.drain(HOLD as u64)
@@ -72,8 +72,8 @@ impl ValidateUtf8RequestLayer {
 
     /// Holds the whole body, up to `limit` bytes, before the handler is called. A longer body is rejected with `413`.
     ///
-    /// The limit is for one request, so limit the number of concurrent requests too. A body reserves no more memory than
-    /// twice what has arrived of it.
+    /// The limit is for one request, so limit the number of concurrent requests too. A body reserves at most twice the
+    /// memory of its bytes that have arrived.
     #[must_use]
     pub fn hold(self, limit: usize) -> Self {
         self.with(|config| config.hold = Some(limit))
@@ -83,19 +83,19 @@ impl ValidateUtf8RequestLayer {
     /// 2 MiB.
     ///
     /// A server that closes a connection with unread bytes resets it, and a client that is still sending may lose the
-    /// response. So what has arrived is read first. What has not arrived is awaited if there is a
-    /// [timer](Self::drain_timer), unless it is announced to be longer than this. If the body is not read to its end, the
-    /// response has `Connection: close`. With `drain(0)` nothing is read: for clients that wait for a response while they
-    /// send. In HTTP/2 nothing is read in any case, because a stream ends by itself.
+    /// response. So the bytes that have arrived are read first. More are awaited if there is a
+    /// [timer](Self::drain_timer), unless the announced length is over this limit. If the body is not read to its end,
+    /// the response has `Connection: close`. With `drain(0)` nothing is read: for clients that wait for a response
+    /// while they send. In HTTP/2 nothing is read, because a stream can be reset without closing the connection.
     #[must_use]
     pub fn drain(self, bytes: u64) -> Self {
         self.with(|config| config.drain = bytes)
     }
 
-    /// Sets how long the rest of a rejected body is awaited: until the future that `timer` returns is ready. By default it
-    /// is not awaited, so that no client can delay the response.
+    /// Sets how long the rest of a rejected body is awaited: until the future that `timer` returns is ready. By default
+    /// it is not awaited, so that no client can delay the response.
     ///
-    /// The timer is started once for a request, when no more bytes have arrived.
+    /// The timer is started once for a request, after the bytes that have arrived were read.
     ///
     /// ```
     /// use core::time::Duration;

@@ -12,19 +12,19 @@ use crate::http::refusal::{Message, Refusal};
 use crate::http::rules::BodyRules;
 use crate::tower::config::Config;
 
-/// Keeps ill-formed text of a service from its clients: [`ValidateUtf8Response`] as a layer.
+/// Ends or replaces responses whose text is ill-formed: [`ValidateUtf8Response`] as a layer.
 ///
 /// | | [`new`](Self::new) | [`hold`](Self::hold) |
 /// |---|---|---|
-/// | the client of a bad response receives | its head and the good text before the error, then the connection (HTTP/1.1) is closed or the stream (HTTP/2) reset | `502` |
-/// | memory for a body | the bytes of one character | what has arrived of it, up to a limit |
+/// | of an ill-formed response the client receives | the head and the well-formed text before the error, then the connection (HTTP/1.1) is closed or the stream (HTTP/2) reset | `502` |
+/// | memory for a body | the bytes of one character | its bytes that have arrived, up to a limit |
 /// | a body over the limit | no limit | `502` |
 ///
-/// Text in another charset passes, unless the [rules](Self::rules) say otherwise: the client can read it. The bodies of
-/// responses to `HEAD` and `CONNECT`, and of `1xx`, `204`, `206` and `304`, are not checked.
+/// Text in another charset passes by default: the client can read it. The [rules](Self::rules) can change that. The
+/// bodies of responses to `HEAD` and `CONNECT`, and of `1xx`, `204`, `206` and `304`, are not checked.
 ///
-/// A repair makes `Content-Length`, a strong `ETag`, `Accept-Ranges` and digests untrue: they are removed. Under
-/// [`ErrorPolicy::Substitute`](crate::ErrorPolicy) the length stays.
+/// A repair invalidates `Content-Length`, a strong `ETag`, `Accept-Ranges` and digests, so they are removed. Under
+/// [`ErrorPolicy::Substitute`](crate::ErrorPolicy) the length does not change and is kept.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -62,8 +62,9 @@ impl ValidateUtf8ResponseLayer {
         Self { config: Arc::new(Config::new(Message::Response, BodyRules::for_responses())) }
     }
 
-    /// Holds the whole body, up to `limit` bytes, before the client receives its head. Do not use it for bodies that never
-    /// end, such as `text/event-stream`: nothing of them would arrive.
+    /// Holds the whole body, up to `limit` bytes, before the head is sent. Do not use it for bodies that never end,
+    /// such as
+    /// `text/event-stream`: the client would receive nothing.
     #[must_use]
     pub fn hold(self, limit: usize) -> Self {
         self.with(|config| config.hold = Some(limit))
