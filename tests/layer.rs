@@ -81,7 +81,7 @@ async fn a_body_without_a_type_is_handled_by_its_setting() {
     let seen = send(&refusing, &[], b"good").await;
     assert_eq!((seen.status, seen.handled), (StatusCode::UNSUPPORTED_MEDIA_TYPE, 0));
     assert_eq!(seen.problem()["kind"], "MissingContentType");
-    // A message without a body needs no type, whatever the decoder.
+    // A message without a body needs no type, with any decoder.
     let bom = TextDecoder::new().bom(BomPolicy::Require);
     let requiring = ValidateUtf8RequestLayer::new().rules(BodyRules::new().decoder(bom));
     for layer in [refusing, requiring] {
@@ -186,7 +186,7 @@ async fn a_form_is_checked_after_percent_decoding() {
 }
 
 #[tokio::test]
-async fn a_form_has_one_boundary() {
+async fn a_form_must_have_exactly_one_boundary() {
     let layer = ValidateUtf8RequestLayer::new().rules(BodyRules::new().form_data(true));
     let form = b"--a\r\nContent-Disposition: form-data; name=x\r\n\r\n--b\r\n--a--";
     for (parameters, status) in [
@@ -334,7 +334,7 @@ async fn while_streaming_the_handler_reads_the_text_before_the_error_and_the_cli
 }
 
 #[tokio::test]
-async fn a_handler_finds_the_refusal_in_the_error() {
+async fn a_handler_can_convert_the_error_to_a_refusal() {
     let layer = ValidateUtf8RequestLayer::streaming();
     let service = layer.layer(service_fn(async |request: Request<CheckedBody<Full<Bytes>>>| {
         let error = request.into_body().collect().await.unwrap_err();
@@ -424,7 +424,7 @@ async fn trailers_of_every_body_are_checked() {
 }
 
 #[tokio::test]
-async fn the_response_to_a_bad_request_can_be_replaced() {
+async fn the_response_to_a_rejected_request_can_be_replaced() {
     let layer = ValidateUtf8RequestLayer::new().on_refusal(|refusal: &Refusal| {
         assert!(matches!(refusal.reason, Reason::Body(error) if error.kind == ErrorKind::Surrogate));
         assert_eq!(refusal.content_type.as_ref().unwrap(), "text/plain");

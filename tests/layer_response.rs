@@ -67,7 +67,7 @@ async fn an_ill_formed_response_is_cut_off_or_replaced() {
 }
 
 #[tokio::test]
-async fn a_repair_removes_the_fields_that_it_makes_untrue() {
+async fn a_repair_removes_the_fields_that_it_invalidates() {
     let repairing = |policy| {
         let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
         ValidateUtf8ResponseLayer::new().rules(rules)

@@ -126,7 +126,7 @@ fn no_delimiter_contains_the_boundary_of_another_multipart() {
             "{outer:?} {inner:?}: {verdict:#?}"
         );
     }
-    // Boundaries of mail programs.
+    // Boundaries as mail programs write them.
     for (outer, inner) in [
         ("=_1", "=_2"),
         ("----=_Part_0_1.2", "----=_Part_1_1.2"),

@@ -223,7 +223,7 @@ fn boundaries_that_are_missing_are_reported() {
         format!("1 multipart/mixed MissingFinalBoundary@{}\n1.1 text/plain", message.len() - 5)
     );
     assert!(validate(format!("{open}--a\n\ntext\n--a--")).is_ok());
-    // A header without an empty line, ended by the delimiter of its own body.
+    // A header without an empty line that ends at the first delimiter of its body.
     let message = "Content-Type: multipart/mixed; boundary=a\n--a\n\ntext\n--a--\n";
     assert_eq!(summary(&validate(message)), "0 multipart/mixed MalformedHeader@42\n1 text/plain");
     assert_eq!(

@@ -15,7 +15,7 @@ use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
 /// Panics at one event, or at every one.
 struct Panics {
-    /// Events before the first panic.
+    /// The number of events before the first panic.
     calm: usize,
     once: bool,
     events: AtomicUsize,

@@ -31,7 +31,7 @@ where
 }
 
 #[tokio::test]
-async fn every_refusal_is_a_problem_document() {
+async fn every_refusal_has_a_problem_document() {
     let error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
     let name = http::HeaderName::from_static("x-name");
     for (reason, status, kind, offset) in [

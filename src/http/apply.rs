@@ -1,4 +1,4 @@
-//! The rules, applied to a message.
+//! Applies the rules to a message.
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;

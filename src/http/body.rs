@@ -75,7 +75,7 @@ pin_project! {
 enum State {
     /// More data may come.
     Data,
-    /// The data have ended.
+    /// The data has ended.
     After(Rest),
     /// The body has ended.
     Done,

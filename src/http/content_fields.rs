@@ -16,7 +16,7 @@ pub struct ContentFields<'h> {
 }
 
 impl<'h> ContentFields<'h> {
-    /// The fields of a message that has none of them.
+    /// No fields: those of a message without any of the three.
     pub const fn new() -> Self {
         Self { content_type: None, has_conflicting_types: false, is_coded: false, is_range: false }
     }

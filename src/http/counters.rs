@@ -71,7 +71,8 @@ impl HttpCounters {
         Self::default()
     }
 
-    /// Reads the counters one after the other. Messages that arrive meanwhile may be in some of them and not in others.
+    /// Reads the counters one after the other. A message that arrives at the same time may be counted in only some of
+    /// them.
     pub fn snapshot(&self) -> HttpCounts {
         let Cells { bodies, bytes, repaired, refused, refused_otherwise } = &*self.0;
         HttpCounts {

@@ -19,7 +19,7 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 pub enum Utf8BodyError {
     /// The text is not well-formed. The offset counts from the start of the body.
     IllFormed(Utf8Error),
-    /// The bytes are no text in the charset that the message declares.
+    /// The bytes are ill-formed in the declared charset.
     Undecodable(Undecodable),
     /// The `multipart/form-data` cannot be parsed.
     Multipart(MultipartError),
@@ -34,7 +34,7 @@ pub enum Utf8BodyError {
     Inner(BoxError),
 }
 
-/// Bytes that are no text in their charset, which is not UTF-8.
+/// Bytes that are ill-formed in a charset other than UTF-8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Undecodable {

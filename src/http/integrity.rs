@@ -14,7 +14,7 @@ pub(crate) enum Change {
 /// Digests of the body: RFC 9530, its predecessor RFC 3230, and RFC 1864.
 const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
-/// Whether the change makes a field untrue: digests, a strong `ETag` (RFC 9110 §8.8.1), `Accept-Ranges`, because ranges
+/// Whether the change invalidates a field: digests, a strong `ETag` (RFC 9110 §8.8.1), `Accept-Ranges`, because ranges
 /// of the changed body are not those of the original, and `Content-Length`.
 pub(crate) fn is_untrue(name: &str, value: &[u8], change: Change) -> bool {
     let is = |other: &str| name.eq_ignore_ascii_case(other);
@@ -27,7 +27,7 @@ pub(crate) fn is_untrue(name: &str, value: &[u8], change: Change) -> bool {
     }
 }
 
-/// Removes the fields that the change makes untrue.
+/// Removes the fields that the change invalidates.
 pub(crate) fn remove_untrue(headers: &mut HeaderMap, change: Change) {
     let untrue = |(name, value): (&HeaderName, &http::HeaderValue)| {
         is_untrue(name.as_str(), value.as_bytes(), change).then(|| name.clone())

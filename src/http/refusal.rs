@@ -36,7 +36,7 @@ pub struct Refusal {
 pub enum Reason {
     /// The body is not well-formed. The offset counts from its start.
     Body(Utf8Error),
-    /// The body is no text in the charset that the message declares.
+    /// The body is ill-formed in the declared charset.
     Undecodable(Undecodable),
     /// The `multipart/form-data` cannot be parsed.
     Multipart(MultipartError),

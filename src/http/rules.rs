@@ -141,7 +141,7 @@ pub fn is_text_type(content_type: &ContentType<'_>) -> bool {
 }
 
 impl BodyRules {
-    /// The default rules, for requests: what cannot be checked is rejected.
+    /// The default rules, for requests: a body that cannot be checked is rejected.
     pub const fn new() -> Self {
         Self {
             text_types: None,
@@ -235,7 +235,7 @@ impl BodyRules {
         self
     }
 
-    /// Sets whether the values of trailer fields are checked, of all bodies that have any. An ill-formed value is an
+    /// Sets whether the values of the trailer fields of all bodies are checked. An ill-formed value is an
     /// error under every policy: it is not repaired.
     #[must_use]
     pub const fn check_trailers(mut self, check: bool) -> Self {
@@ -252,7 +252,7 @@ impl BodyRules {
 
     /// Decides what to do with the body of a message, by its header fields alone.
     ///
-    /// A message without a body needs no decision: its missing type is no error.
+    /// Call it only for a message with a body: without one, a missing type is not an error.
     ///
     /// # Errors
     ///

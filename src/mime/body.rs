@@ -7,9 +7,9 @@ use crate::error::Utf8Error;
 
 /// Decodes the text of one body in a transfer encoding, in chunks of any size.
 ///
-/// A character whose bytes are in two lines of base64, or on both sides of a soft line break, is one character. Errors of the
-/// transfer encoding and of the text are reported apart, each with its offset on the wire and in the decoded body. Memory is
-/// constant, as for [`TransferDecoder`].
+/// A character whose bytes are in two lines of base64, or on both sides of a soft line break, is one character. Errors
+/// of the transfer encoding and of the text are reported apart, each with its offset on the wire and in the decoded
+/// body. Memory is constant, as for [`TransferDecoder`].
 ///
 /// ```
 /// use utf8_codec::ErrorKind;
@@ -45,7 +45,7 @@ pub struct BodyDecoder {
 pub enum BodyPiece<'p> {
     /// Well-formed text; never empty.
     Text(&'p str),
-    /// A character whose bytes came in different chunks, or in different pieces of the transfer layer.
+    /// A character whose bytes are in different chunks, or in different pieces of the transfer layer.
     Seam(char),
     /// An error of either layer. The decoder is positioned after it.
     Error(MimeError),
@@ -57,8 +57,8 @@ impl BodyDecoder {
         Self::at(encoding, 0)
     }
 
-    /// A strict decoder for a body that starts `offset` bytes into a stream. [`MimeError::offset`] is relative to the start of
-    /// the stream.
+    /// A strict decoder for a body that starts `offset` bytes into a stream. [`MimeError::offset`] is relative to the
+    /// start of the stream.
     pub fn at(encoding: TransferEncoding, offset: u64) -> Self {
         Self { transfer: TransferDecoder::at(encoding, offset), text: Text::default() }
     }
@@ -105,7 +105,7 @@ impl BodyDecoder {
         transfer.feed(chunk, |piece| text.validate(piece, &mut each));
     }
 
-    /// Ends the body. A character that is not complete is an error. The decoder is then as new, except that its offsets
+    /// Ends the body. A character that is not complete is an error. The decoder is then reset, except that its offsets
     /// continue.
     pub fn finish(&mut self, mut each: impl FnMut(BodyPiece<'_>)) {
         let Self { transfer, text } = self;

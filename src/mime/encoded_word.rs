@@ -1,7 +1,7 @@
 //! Encoded words in headers (RFC 2047), each checked on its own.
 //!
-//! A word must contain whole characters (§5): readers decode it alone. Every `=?charset?q?text?=` of a field is checked, also
-//! where RFC 2047 does not allow one (in a quoted string, for example), because readers decode those too.
+//! A word must contain whole characters (§5): readers decode it alone. Every `=?charset?q?text?=` of a field is
+//! checked, also where RFC 2047 does not allow one (in a quoted string, for example), because readers decode those too.
 
 use memchr::memmem;
 
@@ -39,7 +39,7 @@ impl EncodedWords {
     pub(super) fn check(&mut self, field: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
         let mut line_at = offset;
         for line in field.split_inclusive(|&byte| byte == b'\n') {
-            // No word starts after the last `?=`. This keeps a line of nothing but `=?` linear.
+            // No word starts after the last `?=`. Without this check, a line of only `=?` would need quadratic work.
             if let Some(last) = memmem::rfind(line, b"?=") {
                 self.check_line(&line[..last + 2], line_at, each);
             }

@@ -159,7 +159,7 @@ impl MimeErrorKind {
     }
 
     /// Whether it is a warning: a rule for writers is broken, and all readers still see the same text. A part with
-    /// nothing but warnings is ok.
+    /// only warnings is ok.
     pub const fn is_warning(self) -> bool {
         match self {
             Self::Structure(kind) => kind.is_warning(),
@@ -193,7 +193,7 @@ pub struct MimeError {
 }
 
 impl MimeError {
-    /// The error in the text, if that is the layer. Its offset counts the decoded bytes where the text is encoded.
+    /// The error of the text layer, if it is one. If the text is encoded, its offset counts decoded bytes.
     pub fn utf8_error(&self) -> Option<Utf8Error> {
         match self.kind {
             MimeErrorKind::Text(kind) => {

@@ -114,7 +114,7 @@ impl HeaderReader {
         ended
     }
 
-    /// What the header declared. The reader is then as new.
+    /// Returns the declarations of the header, and resets the reader.
     pub(super) fn declared(&mut self) -> Declared {
         (self.line, self.len, self.envelope) = (0, 0, true);
         self.field.clear();
@@ -237,7 +237,7 @@ fn raw(error: crate::error::Utf8Error) -> MimeError {
 /// Whether two values of a field are the same.
 type Compare = fn(&[u8], &[u8]) -> bool;
 
-/// Whether two types are the same in any case. Boundaries that differ in case differ.
+/// Whether two types are equal. The case is ignored, except in boundaries.
 fn is_same_type(one: &[u8], two: &[u8]) -> bool {
     let boundary = |value| {
         let (content_type, _) = ContentType::parse_mail_prefix(value).ok()?;

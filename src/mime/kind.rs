@@ -223,7 +223,7 @@ fn kind_with_parts(top: &str, subtype: &str) -> Option<PartKind> {
     }
 }
 
-/// Whether a body is text: `text/*`, JSON (RFC 8259 §8.1), reports, and whatever declares a charset.
+/// Whether a body is text: `text/*`, JSON (RFC 8259 §8.1), reports, and any type with a declared charset.
 fn is_text(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> bool {
     top.eq_ignore_ascii_case("text")
         || (top.eq_ignore_ascii_case("message") && is_one_of(subtype, &REPORTS))

@@ -83,7 +83,7 @@ enum Reading {
     Between,
 }
 
-/// The body of a text that is checked.
+/// A text body that is checked.
 #[derive(Clone, Debug)]
 struct TextBody {
     decoder: BodyDecoder,
@@ -158,7 +158,7 @@ impl MessageValidator {
         }
     }
 
-    /// Ends the message and returns the verdict. The validator is then as new.
+    /// Ends the message and returns the verdict. The validator is then reset.
     pub fn finish(&mut self) -> MessageVerdict {
         // More than once: the last line of a header may be a delimiter instead of a field, or the header may be that of
         // a message, whose own header follows.

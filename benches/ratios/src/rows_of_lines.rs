@@ -1,4 +1,4 @@
-//! The goals of the line codec, out and in.
+//! The goals of the line codec, for decoding and encoding.
 
 use bytes::BytesMut;
 use tokio_util::codec::LinesCodec;

@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::error::ByteCount;
 
-/// What is wrong with an encoded body, whatever text it decodes to.
+/// What is wrong with an encoded body, independent of the decoded text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum TransferErrorKind {
@@ -17,7 +17,7 @@ pub enum TransferErrorKind {
     LineTooLong,
     /// A warning: a line of more than 76 bytes in `quoted-printable` or `base64`.
     LongLine,
-    /// `quoted-printable`: a `=` that neither two hexadecimal digits nor a line break follow. It is decoded as itself.
+    /// `quoted-printable`: a `=` without two hexadecimal digits or a line break after it. It is decoded as itself.
     InvalidEscape,
     /// `quoted-printable`: a control character that is neither a tab nor part of a line break (RFC 2045 §6.7). It is
     /// decoded as itself.
@@ -76,7 +76,8 @@ impl fmt::Display for TransferErrorKind {
 pub struct TransferError {
     /// Offset of its first byte in the encoded body, in bytes.
     pub offset: u64,
-    /// Offset in the decoded body, in bytes: of what it was decoded as or, if it was skipped, of the next byte.
+    /// Offset in the decoded body, in bytes: of the bytes that it was decoded as or, if it was skipped, of the next
+    /// byte.
     pub decoded_offset: u64,
     /// What is wrong.
     pub kind: TransferErrorKind,

@@ -8,7 +8,7 @@ use super::lines::LineMeter;
 
 /// How many bytes are checked at once: few enough to be in the cache when the text layer reads them.
 const WINDOW: usize = 16 * 1024;
-/// The same after an error: where errors are dense, few bytes are checked twice.
+/// How many bytes are checked at once after an error: fewer, so that dense errors cause little repeated work.
 const NARROW: usize = 64;
 
 #[derive(Clone, Debug)]
