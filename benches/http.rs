@@ -11,9 +11,11 @@ use std::collections::VecDeque;
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::Limited;
-use utf8_codec::http::Utf8Body;
+use utf8_codec::http::{BodyRules, Message, Utf8Body};
 
 /// A body whose frames are in memory.
 struct Frames(VecDeque<Bytes>);
@@ -84,5 +86,33 @@ fn bodies(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, bodies);
+/// Percent-encoded forms against the same bytes as plain text.
+fn forms(criterion: &mut Criterion) {
+    let texts = [
+        ("ascii", "name=Jane+Doe&comment=a+sentence+of+some+length%2C+with+a+comma&ok=1&".repeat(14_000)),
+        ("japanese", "%E3%81%84%E3%82%8D%E3%81%AF%E3%81%AB%E3%81%BB%E3%81%B8%E3%81%A8".repeat(16_000)),
+    ];
+    let mut fields = HeaderMap::new();
+    fields.insert(CONTENT_TYPE, HeaderValue::from_static("application/x-www-form-urlencoded"));
+    for (name, text) in texts {
+        let text = Bytes::from(text);
+        let mut group = criterion.benchmark_group(format!("form/{name}"));
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        let frames = || Frames(VecDeque::from([text.clone()]));
+        let setup = criterion::BatchSize::LargeInput;
+        group.bench_function("Utf8Body", |b| {
+            b.iter_batched(frames, |body| black_box(drain(Utf8Body::new(body))), setup);
+        });
+        group.bench_function("form", |b| {
+            let checked = || {
+                let body = BodyRules::new().apply(Message::Request, &mut fields.clone(), frames());
+                body.expect("a form is text")
+            };
+            b.iter_batched(checked, |body| black_box(drain(body)), setup);
+        });
+        group.finish();
+    }
+}
+
+criterion_group!(benches, bodies, forms);
 criterion_main!(benches);
