@@ -176,7 +176,7 @@ async fn row_11_one_ill_formed_byte_in_a_json_rpc_session() {
     }
     assert_eq!(
         replies,
-        ["1", "-32700 ill-formed UTF-8 at byte 22 (MissingContinuation, 1 byte)", "3"],
+        ["1", "-32700 line 2, column 14: ill-formed UTF-8 at byte 22 (MissingContinuation, 1 byte)", "3"],
         "a parse error for the ill-formed request, and the session continues"
     );
 }
