@@ -114,7 +114,7 @@ impl Utf8Decoder {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Truncated`] if the stream ended inside a sequence; exactly once, a second call finds nothing.
+    /// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the stream ended inside a sequence; exactly once, a second call finds nothing.
     pub fn finish(&mut self) -> Result<(), Utf8Error> {
         match core::mem::take(&mut self.state).pending() {
             [] => Ok(()),
@@ -238,7 +238,7 @@ impl FusedIterator for Pieces<'_, '_> {}
 ///
 /// # Errors
 ///
-/// The first ill-formed sequence, or [`ErrorKind::Truncated`] if the bytes end inside a sequence. Everything before
+/// The first ill-formed sequence, or [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the bytes end inside a sequence. Everything before
 /// its offset is text.
 ///
 /// ```
