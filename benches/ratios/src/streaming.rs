@@ -34,7 +34,8 @@ impl Streaming for Ours {
 /// Does the work with the named kernel.
 pub fn with_kernel(name: &str, work: impl FnOnce() -> u64) -> u64 {
     let best = Kernel::in_use();
-    let wanted = Kernel::available().find(|kernel| kernel.name() == name).expect("this machine has the kernel");
+    let wanted =
+        Kernel::available().find(|kernel| kernel.name() == name).expect("this machine has the kernel");
     wanted.choose();
     let done = work();
     best.choose();

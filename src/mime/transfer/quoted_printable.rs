@@ -12,8 +12,8 @@
 //! ```
 //!
 //! White space is pending until it is known whether it ends a line: a transport may have added it there, so it is not
-//! text (rule 3). If the byte after a `=` starts neither an escape
-//! nor a soft break, the `=` is text, and the byte is read again.
+//! text (rule 3). If the byte after a `=` starts neither an escape nor a soft break, the `=` is
+//! text, and the byte is read again.
 
 use alloc::vec::Vec;
 
