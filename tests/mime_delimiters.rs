@@ -163,7 +163,7 @@ fn a_delimiter_with_another_line_break_than_the_first_is_ambiguous() {
 
 #[test]
 fn a_header_that_ends_at_a_delimiter_is_an_error_and_its_parts_are_read() {
-    // The message in part 1 is empty, but is a part.
+    // The empty message in part 1 is reported as part 1.1.
     let message = multipart("a", "--a\nContent-Type: message/rfc822\n--a--");
     let verdict = validate(&message);
     assert_eq!(leaves(&verdict), ["1.1"]);

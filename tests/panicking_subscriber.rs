@@ -354,14 +354,14 @@ fn text_borrowed_from_a_reader_is_valid_utf8() {
         at_every_event(|attempt| {
             let mut reader = Utf8Reader::with_decoder(BufReader::with_capacity(50, &input[..]), decoder);
             for _ in 0..200 {
-                let mut lent = None;
+                let mut filled = None;
                 attempt(&mut || {
-                    lent = Some(block_on(reader.fill_buf()).map(|bytes| {
+                    filled = Some(block_on(reader.fill_buf()).map(|bytes| {
                         assert!(core::str::from_utf8(bytes).is_ok(), "{bytes:02X?}");
                         bytes.len()
                     }));
                 });
-                match lent {
+                match filled {
                     Some(Ok(0)) => break,
                     Some(Ok(len)) => reader.consume(len),
                     Some(Err(_)) | None => {}

@@ -105,18 +105,18 @@ fn masked_payloads_are_checked_while_they_are_unmasked_in_any_pieces() {
     for round in 0..300 {
         let payload = rng.dirty_text(1 + round * 9);
         let verdict = judge([&payload[..]].into_iter()).1;
-        let (mut lent, mut in_place) = (Utf8Validator::new(), Utf8Validator::new());
-        let (mut lent_mask, mut mask) = (Mask::new(key), Mask::new(key));
+        let (mut borrowed, mut in_place) = (Utf8Validator::new(), Utf8Validator::new());
+        let (mut borrowed_mask, mut mask) = (Mask::new(key), Mask::new(key));
         let mut bytes = masked(&payload, key);
         let mut rest = &mut bytes[..];
         let mut verdicts = (Ok(()), Ok(()));
         while !rest.is_empty() {
             let (piece, after) = rest.split_at_mut(rng.below(rest.len().min(2_000)) + 1);
-            verdicts.0 = verdicts.0.and(lent.feed_masked(piece, &mut lent_mask));
+            verdicts.0 = verdicts.0.and(borrowed.feed_masked(piece, &mut borrowed_mask));
             verdicts.1 = verdicts.1.and(in_place.unmask(piece, &mut mask));
             rest = after;
         }
-        assert_eq!(verdicts.0.and(lent.end_of_message()), verdict);
+        assert_eq!(verdicts.0.and(borrowed.end_of_message()), verdict);
         assert_eq!(verdicts.1.and(in_place.end_of_message()), verdict);
         assert_eq!(bytes, payload, "the payload is unmasked even if it is rejected");
     }

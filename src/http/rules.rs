@@ -217,8 +217,8 @@ impl BodyRules {
         self
     }
 
-    /// Sets what happens to text with a `Content-Range`, readable or not: a range may start inside a character. By
-    /// default the message is rejected with `400`, as RFC 9110 §14.5 demands of a server that does not support it.
+    /// Sets what happens to text with a `Content-Range`, even a malformed one: a range may start inside a character. By
+    /// default the message is rejected with `400`, as RFC 9110 §14.5 requires of a server that does not support it.
     ///
     /// `bytes */9`, which names no range (RFC 9110 §14.4), is ignored: the body is whole, and is checked.
     #[must_use]

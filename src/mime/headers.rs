@@ -79,7 +79,7 @@ impl HeaderReader {
         self.envelope = false;
     }
 
-    /// Takes bytes of one line, at the offset `offset` of the message.
+    /// Reads bytes of one line, at the offset `offset` of the message.
     pub(super) fn feed(&mut self, bytes: &[u8], offset: u64) -> Header {
         if self.field.is_empty() {
             self.field_at = offset;

@@ -149,7 +149,7 @@ impl Splitter {
         self.offset - self.held.len() as u64
     }
 
-    /// Takes bytes from `rest` up to the next event; `None` when it is empty.
+    /// Reads bytes from `rest` up to the next event; `None` when it is empty.
     pub(super) fn next<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<Event<'c>> {
         loop {
             if let Some(due) = self.due.take() {
@@ -259,7 +259,7 @@ impl Splitter {
             .or_else(|| self.open.iter().position(starts))
     }
 
-    /// Takes the rest of a line that starts with `--boundary`.
+    /// Reads the rest of a line that starts with `--boundary`.
     fn line<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<Event<'c>> {
         let room = MAX_LINE + 1 - (self.held.len() - self.held_break);
         let window = &rest[..rest.len().min(room)];

@@ -168,7 +168,7 @@ impl FormFilter {
         self.rules.text_decoder()
     }
 
-    /// Takes content from `chunk[at..]`, up to a delimiter or the end. Returns the position after it.
+    /// Reads content from `chunk[at..]`, up to a delimiter or the end. Returns the position after it.
     fn content(&mut self, chunk: &Bytes, at: usize, matched: usize, imagined: bool) -> usize {
         let delimiter = self.delimiter.clone();
         let mut next = at;
@@ -231,7 +231,7 @@ impl FormFilter {
         self.check(chunk, Run::Others(&bytes));
     }
 
-    /// Takes a byte of a delimiter line, after the boundary. A line that ends in a bare LF starts no part.
+    /// Reads a byte of a delimiter line, after the boundary. A line that ends in a bare LF starts no part.
     fn rest_of_delimiter(&mut self, chunk: &Bytes, at: usize, tail: Tail) -> usize {
         self.position = match tail.step(chunk[at]) {
             Step::More(next) => Position::Delimiter(next),
@@ -249,7 +249,7 @@ impl FormFilter {
         at + 1
     }
 
-    /// Takes the header fields of a part, up to the empty line after them.
+    /// Reads the header fields of a part, up to the empty line after them.
     fn headers(&mut self, chunk: &Bytes, at: usize) -> usize {
         let Position::Headers(seen) = &mut self.position else { return at };
         let start = self.offset - seen.len() as u64;

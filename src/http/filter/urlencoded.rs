@@ -135,7 +135,7 @@ impl UrlEncodedFilter {
         self.check(chunk, &Sent::Copied(&text), &text);
     }
 
-    /// Takes bytes of `chunk[at..]`. Returns how many.
+    /// Reads bytes of `chunk[at..]`. Returns how many.
     fn feed_block(&mut self, chunk: &Bytes, at: usize) -> usize {
         let rest = &chunk[at..];
         let literal = memchr::memchr(b'%', rest).unwrap_or(rest.len());

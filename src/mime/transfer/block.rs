@@ -4,9 +4,9 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Bytes in a block: enough to make the cost of each block small, and few enough for the first-level cache.
+/// The most bytes in a block: enough to make the cost of each block small, and few enough for the first-level cache.
 const BYTES: usize = 4096;
-/// Runs in a block.
+/// The most runs in a block.
 const RUNS: usize = 512;
 
 /// How the bytes of a run are written in the encoded body.
