@@ -19,13 +19,13 @@ use crate::encoding::is_continuation;
 /// index.feed("let crab = \"🦀\";\r");
 /// index.feed("\nnext");
 ///
-/// A position of the Language Server Protocol.
+/// // A position of the Language Server Protocol.
 /// let offset = index.offset_of(0, Column::Utf16(15)).unwrap();
 /// assert_eq!(offset, 17);
 /// let location = index.location(offset).unwrap();
 /// assert_eq!((location.line, location.columns.utf16, location.columns.characters), (0, 15, 14));
 ///
-/// A column after the end of the line is clamped to it.
+/// // A column after the end of the line is clamped to it.
 /// assert_eq!(index.offset_of(0, Column::Utf16(99)), Some(18));
 /// assert_eq!(index.line(1), Some(20..24));
 /// ```

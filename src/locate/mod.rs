@@ -182,7 +182,7 @@ impl Column {
 /// assert_eq!(locator.location().line, 1);
 /// assert_eq!(locator.location().columns.utf16, 6);
 ///
-/// Positions in a chunk that has not been fed yet.
+/// // Positions in a chunk that has not been fed yet.
 /// let chunk = " and 🦀\nthree";
 /// assert_eq!(locator.locate(chunk, 9).columns.utf16, 13);
 /// assert_eq!(locator.offset_of(chunk, 1, Column::Utf16(13)), Some(22));
