@@ -165,22 +165,33 @@ impl Machine {
         if next < REFUSED { Some(next) } else { None }
     }
 
-    /// Walks the sequence that `bytes` start with. This is the only place where a sequence is walked to find out what
-    /// it is.
+    /// The length of the sequence that `bytes` start with, and what is wrong with it, if anything is. If it is ill-formed the
+    /// length is that of the maximal subpart (Unicode D93b). If all bytes, which may be none, are the start of a sequence,
+    /// that is [`ErrorKind::Truncated`].
+    ///
+    /// This is the only loop that finds out what a sequence is.
     #[inline]
-    pub(crate) fn sequence(&self, bytes: &[u8]) -> Sequence {
+    pub(crate) fn walk(&self, bytes: &[u8]) -> (usize, Option<ErrorKind>) {
         let mut state = State::BOUNDARY;
         for (seen, &byte) in bytes.iter().enumerate() {
             match self.step(state, byte) {
-                Step::To(State::BOUNDARY) => {
-                    return Sequence::Whole { value: value(&bytes[..=seen]), len: seen + 1 };
-                }
+                Step::To(State::BOUNDARY) => return (seen + 1, None),
                 Step::To(next) => state = next,
                 // A byte that is refused as a lead is the sequence; any other is not part of it.
-                Step::Refused(kind) => return Sequence::IllFormed { kind, len: seen.max(1) },
+                Step::Refused(kind) => return (seen.max(1), Some(kind)),
             }
         }
-        Sequence::Unfinished
+        (bytes.len(), Some(ErrorKind::Truncated))
+    }
+
+    /// What `bytes` start with.
+    #[inline]
+    pub(crate) fn sequence(&self, bytes: &[u8]) -> Sequence {
+        match self.walk(bytes) {
+            (len, None) => Sequence::Whole { value: value(&bytes[..len]), len },
+            (_, Some(ErrorKind::Truncated)) => Sequence::Unfinished,
+            (len, Some(kind)) => Sequence::IllFormed { kind, len },
+        }
     }
 
     /// The state after the start of a sequence.

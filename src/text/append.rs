@@ -11,8 +11,8 @@ use alloc::string::String;
 use super::decoder::{TextDecoder, VALIDATED_FOR_SUBSET};
 use super::pieces::{TextPiece, repair};
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
-use crate::encoding::{Sequence, UTF_8};
-use crate::error::{ErrorKind, Utf8Error};
+use crate::encoding::UTF_8;
+use crate::error::Utf8Error;
 use crate::policy::{Policies, ShortStr};
 
 /// Receives the text of a chunk, in the order of the stream.
@@ -221,7 +221,7 @@ fn one_by_one(
             // The next window holds all of the sequence.
             continue;
         };
-        let (bytes, ill_formed) = first_sequence(sequence);
+        let (bytes, ill_formed) = UTF_8.walk(sequence);
         taken += bytes;
         let Some(kind) = ill_formed else {
             push(buffer, &mut len, sequence, bytes);
@@ -243,18 +243,6 @@ fn one_by_one(
     }
     flush(buffer, &mut len, sink);
     (taken, rejected)
-}
-
-/// The sequence at the front: its length if it is a character, otherwise the length of the maximal subpart, and why
-/// it is ill-formed.
-#[inline]
-fn first_sequence(bytes: &[u8; 4]) -> (usize, Option<ErrorKind>) {
-    match UTF_8.sequence(bytes) {
-        Sequence::Whole { len, .. } => (len, None),
-        Sequence::IllFormed { kind, len } => (len, Some(kind)),
-        // Not reached: no sequence has more than 4 bytes.
-        Sequence::Unfinished => (bytes.len(), None),
-    }
 }
 
 /// Size of the buffer in which short texts are collected before they are appended, so that a short text costs only a
