@@ -1,16 +1,43 @@
-//! Where characters begin: UTF-8 synchronises itself (RFC 3629 §1), so the boundary next to any place is found by
-//! looking at three bytes, whatever came before.
+//! Boundaries of characters: for protocols that cut or count text in bytes.
+//!
+//! | you have | use |
+//! |---|---|
+//! | a buffer, and an index at which to cut it | [`floor_boundary`], [`ceil_boundary`], [`unfinished_len`] |
+//! | a field that holds so many bytes (a WebSocket close reason, an IRC line) | [`truncate`]; [`Truncator`] for text in chunks |
+//! | messages of at most so many bytes | [`Splitter`] |
+//! | a stream that you join in the middle (a ring buffer, a `Content-Range`, a rotated log) | [`Resync`] |
+//!
+//! ```
+//! use utf8_codec::boundary::{Splitter, floor_boundary, truncate};
+//!
+//! // A read buffer of which only whole characters are passed on.
+//! let buffer = b"caf\xC3\xA9 \xE2\x82";
+//! let (whole, rest) = buffer.split_at(buffer.len() - utf8_codec::boundary::unfinished_len(buffer));
+//! assert_eq!((whole, rest), ("café ".as_bytes(), &b"\xE2\x82"[..]));
+//!
+//! assert_eq!(floor_boundary("a🦀b".as_bytes(), 3), 1);
+//! assert_eq!(truncate("naïve", 3), "na");
+//!
+//! let mut splitter = Splitter::new(5).expect("4 bytes or more");
+//! let texts: Vec<_> = splitter.feed("grün und blau").map(|part| part.text).collect();
+//! assert_eq!(texts, ["grün", " und ", "blau"]);
+//! ```
+//!
+//! # Limits and cost
+//!
+//! UTF-8 is self-synchronizing (RFC 3629 §1): the boundary next to an index is found in at most 3 bytes around it, whatever
+//! comes before. So every function here takes constant time, apart from what it returns, and none allocates. Well-formed
+//! text is cut between characters, not between grapheme clusters. Bytes are not validated: for ill-formed input there is some
+//! boundary at most 3 bytes away. No feature is needed.
 
 use crate::encoding::{Sequence, UTF_8, is_continuation};
 
-/// Bytes of a character that do not start it: three at most.
+/// The most continuation bytes that a character has.
 const MAX_CONTINUATIONS: usize = 3;
 
-/// The last place at or before `index` where `bytes` can be cut without cutting a character. `index` counts bytes;
-/// after the end it stands for the end.
+/// The last index at or before `index` that is between characters. An `index` after the end counts as the end.
 ///
-/// Looks at three bytes at most. Where the bytes are ill-formed it gives some place, never more than three bytes
-/// back.
+/// Reads at most 3 bytes. For ill-formed bytes the result is some index at most 3 before `index`.
 ///
 /// ```
 /// let text = "a🦀b".as_bytes();
@@ -25,11 +52,9 @@ pub fn floor_boundary(bytes: &[u8], index: usize) -> usize {
     index.saturating_sub(inside.count())
 }
 
-/// The first place at or after `index` where `bytes` can be cut without cutting a character. `index` counts bytes;
-/// after the end it stands for the end.
+/// The first index at or after `index` that is between characters. An `index` after the end counts as the end.
 ///
-/// Looks at three bytes at most. Where the bytes are ill-formed it gives some place, never more than three bytes
-/// on.
+/// Reads at most 3 bytes. For ill-formed bytes the result is some index at most 3 after `index`.
 ///
 /// ```
 /// let text = "a🦀b".as_bytes();
@@ -40,8 +65,9 @@ pub fn ceil_boundary(bytes: &[u8], index: usize) -> usize {
     index + leading_continuations(&bytes[index..])
 }
 
-/// How many bytes at the end of `bytes` start a character that is not whole: none to three. What they are held back
-/// for, a [`Utf8Decoder`](crate::Utf8Decoder) does by itself; this is for those who only have a buffer to cut.
+/// The number of bytes at the end of `bytes` that are the start of an unfinished character, 0 to 3.
+///
+/// This is for a buffer that is cut by hand. A [`Utf8Decoder`](crate::Utf8Decoder) keeps these bytes itself.
 ///
 /// ```
 /// assert_eq!(utf8_codec::boundary::unfinished_len(b"caf\xC3"), 1);
@@ -53,9 +79,9 @@ pub fn unfinished_len(bytes: &[u8]) -> usize {
     if UTF_8.sequence(last) == Sequence::Unfinished { last.len() } else { 0 }
 }
 
-/// The longest beginning of `text` that is at most `max` bytes long and ends between characters.
+/// The longest prefix of `text` that has at most `max` bytes and ends between characters.
 ///
-/// For protocols with room for so many bytes: a WebSocket close reason (123), a syslog message, an IRC line (510).
+/// For fields of limited length: a WebSocket close reason (123 bytes), a syslog message, an IRC line (510 bytes).
 ///
 /// ```
 /// assert_eq!(utf8_codec::boundary::truncate("na\u{EF}ve", 3), "na");
@@ -65,20 +91,28 @@ pub fn truncate(text: &str, max: usize) -> &str {
     &text[..floor_boundary(text.as_bytes(), max)]
 }
 
-/// [`truncate`] for text that comes in chunks: lets `max` bytes through, whole characters only, and then nothing.
+/// [`truncate`] for text in chunks.
+///
+/// ```
+/// use utf8_codec::boundary::Truncator;
+///
+/// let mut truncator = Truncator::new(4);
+/// let kept: String = ["na", "ïve"].into_iter().map(|chunk| truncator.feed(chunk)).collect();
+/// assert_eq!(kept, "naï");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncator {
     left: usize,
 }
 
 impl Truncator {
-    /// Lets `max` bytes through.
+    /// Keeps at most `max` bytes.
     pub const fn new(max: usize) -> Self {
         Self { left: max }
     }
 
-    /// What of the next chunk is let through. After a character that had no room it is nothing for good, so that the
-    /// result is a beginning of the whole text however it was cut.
+    /// Returns the prefix of the next chunk that is kept. After a character for which there was no room, all prefixes are
+    /// empty: so what is kept is a prefix of the whole text, however the text was cut.
     pub fn feed<'t>(&mut self, chunk: &'t str) -> &'t str {
         let kept = truncate(chunk, self.left);
         self.left = if kept.len() == chunk.len() { self.left - kept.len() } else { 0 };
@@ -86,13 +120,13 @@ impl Truncator {
     }
 }
 
-/// Splits text that comes in chunks into messages of at most so many bytes, each of whole characters and as long as
-/// it can be. Where it splits depends on the text alone, not on the chunks.
+/// Splits text in chunks into messages of a maximum length in bytes. Each message has whole characters and is as long as
+/// possible. Where they are split depends only on the text, not on the chunks.
 ///
 /// ```
 /// use utf8_codec::boundary::Splitter;
 ///
-/// let mut splitter = Splitter::new(4).expect("four bytes hold any character");
+/// let mut splitter = Splitter::new(4).expect("4 bytes or more");
 /// let mut messages: Vec<String> = Vec::new();
 /// for chunk in ["gr\u{FC}", "n u", "nd blau"] {
 ///     for part in splitter.feed(chunk) {
@@ -107,41 +141,41 @@ impl Truncator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Splitter {
     max: usize,
-    /// Room in the message that was begun.
+    /// Bytes that the current message can still take.
     left: usize,
 }
 
 impl Splitter {
-    /// Messages of at most `max` bytes; `None` below four, where some characters fit nowhere.
+    /// Messages of at most `max` bytes. `None` if `max` is less than 4: some characters would not fit in a message.
     pub const fn new(max: usize) -> Option<Self> {
         if max > MAX_CONTINUATIONS { Some(Self { max, left: 0 }) } else { None }
     }
 
-    /// Splits the next chunk.
-    #[must_use = "the chunk is only split as the parts are taken"]
+    /// Splits the next chunk, as the iterator advances.
+    #[must_use = "the chunk is split only as the iterator advances"]
     pub fn feed<'s, 't>(&'s mut self, chunk: &'t str) -> Parts<'s, 't> {
         Parts { splitter: self, rest: chunk }
     }
 
-    /// Ends the message that was begun: the next part starts one.
+    /// Ends the current message: the next part starts a new one.
     pub const fn end_message(&mut self) {
         self.left = 0;
     }
 }
 
-/// The parts of a chunk, by [`Splitter::feed`]. What is not taken of it is not split.
+/// The parts of a chunk, returned by [`Splitter::feed`].
 #[derive(Debug)]
 pub struct Parts<'s, 't> {
     splitter: &'s mut Splitter,
     rest: &'t str,
 }
 
-/// A part of a chunk that lies in one message.
+/// A part of a chunk that belongs to one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<'t> {
-    /// Whether it starts a message; else it goes on with the one before.
+    /// Whether the part starts a message. If not, it continues the message of the part before.
     pub starts_message: bool,
-    /// Never empty.
+    /// The text, which is not empty.
     pub text: &'t str,
 }
 
@@ -152,14 +186,14 @@ impl<'t> Iterator for Parts<'_, 't> {
         if self.rest.is_empty() {
             return None;
         }
-        let going_on = truncate(self.rest, self.splitter.left);
-        let starts_message = going_on.is_empty();
+        let continued = truncate(self.rest, self.splitter.left);
+        let starts_message = continued.is_empty();
         if starts_message {
             self.splitter.left = self.splitter.max;
         }
-        let text = if starts_message { truncate(self.rest, self.splitter.max) } else { going_on };
+        let text = if starts_message { truncate(self.rest, self.splitter.max) } else { continued };
         self.rest = &self.rest[text.len()..];
-        // A character that has no room ends the message, though some room is left.
+        // A character that does not fit ends the message, although some bytes are left.
         self.splitter.left = if self.rest.is_empty() { self.splitter.left - text.len() } else { 0 };
         Some(Part { starts_message, text })
     }
@@ -167,10 +201,10 @@ impl<'t> Iterator for Parts<'_, 't> {
 
 impl core::iter::FusedIterator for Parts<'_, '_> {}
 
-/// Starts in the middle of a stream: a ring buffer that has gone round, a `Content-Range`, a rotated log.
+/// Joins a stream in the middle: a ring buffer that wrapped around, a `Content-Range`, a rotated log.
 ///
-/// The stream may have been cut inside a character. Then what is left of it, at most three bytes, is no error but
-/// the price of coming late: they are skipped, and told. Everything after them is judged as ever.
+/// The first bytes may be the end of a character whose start is missing. These at most 3 continuation bytes are not an
+/// error: they are skipped and returned apart. Everything after them is for a decoder.
 ///
 /// ```
 /// use utf8_codec::Utf8Decoder;
@@ -195,12 +229,12 @@ pub struct Resync {
 }
 
 impl Resync {
-    /// At the first byte that there is.
+    /// Before the first byte.
     pub const fn new() -> Self {
         Self { skipped: 0, done: false }
     }
 
-    /// The next chunk: what of it is left of a character that began before the stream, and what a decoder is fed.
+    /// Splits the next chunk into the bytes that are skipped and the rest, which is for a decoder.
     pub fn feed<'c>(&mut self, chunk: &'c [u8]) -> (&'c [u8], &'c [u8]) {
         if self.done {
             return chunk.split_at(0);
@@ -212,13 +246,13 @@ impl Resync {
         chunk.split_at(skipped)
     }
 
-    /// Bytes skipped so far: none to three.
+    /// The number of bytes skipped so far, 0 to 3.
     pub const fn skipped(&self) -> usize {
         self.skipped as usize
     }
 }
 
-/// Up to three bytes that start no character.
+/// The number of continuation bytes at the start, at most 3.
 fn leading_continuations(bytes: &[u8]) -> usize {
     bytes.iter().take(MAX_CONTINUATIONS).take_while(|&&byte| is_continuation(byte)).count()
 }

@@ -1,4 +1,4 @@
-//! The resumable machine. Facts only: no policy, no allocation, no I/O.
+//! The decoder: pieces of text, errors and offsets. No policy, no allocation, no I/O.
 
 mod sequence;
 
@@ -11,12 +11,12 @@ use crate::kernels::{self, Boundary, End, ScanState};
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) that takes a stream in chunks of any size.
 ///
-/// The same bytes give the same text, the same errors and the same offsets, however they are cut. It is `Copy`, at
-/// most 16 bytes, allocates nothing and never panics: a copy is a snapshot, and assigning it back restores it.
+/// The same bytes give the same text, the same errors and the same offsets, however they are cut. The decoder allocates
+/// nothing and never panics. It is `Copy` and at most 16 bytes: a copy is a snapshot, and assigning it back restores it.
+/// Two decoders are equal if their offsets and their pending bytes are.
 ///
-/// A byte that makes the stream ill-formed is refused in the call that brings it, whatever may come later: `C0`,
-/// `C1`, `F5..=FF`, `E0 80..=9F`, `ED A0..=BF`, `F0 80..=8F`, `F4 90..=BF`, and anything but a continuation inside
-/// a sequence.
+/// A byte that makes the stream ill-formed is reported by the call that it is passed to, not by a later one: `C0`, `C1`,
+/// `F5..=FF`, `E0 80..=9F`, `ED A0..=BF`, `F0 80..=8F`, `F4 90..=BF`, and any byte but a continuation inside a sequence.
 ///
 /// ```
 /// use utf8_codec::{Piece, Utf8Decoder};
@@ -49,9 +49,9 @@ const _: () = assert!(size_of::<Utf8Decoder>() <= 16);
 pub enum Piece<'c> {
     /// Well-formed text, borrowed from the chunk; never empty.
     Text(&'c str),
-    /// The character whose bytes straddled chunks.
+    /// A character whose bytes came in different chunks.
     Seam(char),
-    /// An ill-formed sequence. The decoder has gone past it.
+    /// An ill-formed sequence. The decoder is positioned after it.
     IllFormed(Utf8Error),
 }
 
@@ -61,35 +61,34 @@ impl Utf8Decoder {
         Self::at(0)
     }
 
-    /// A decoder between characters, `offset` bytes into a stream: what went before is not its business. After
-    /// byte 2^64 - 1, which no stream reaches that was counted from 0, offsets start again at 0.
+    /// A decoder between characters, `offset` bytes after the start of a stream. Offsets are modulo 2^64.
     pub const fn at(offset: u64) -> Self {
         Self { offset, state: ScanState::START }
     }
 
-    /// Goes to a place between characters. What it learned about the stream for the sake of speed it keeps.
+    /// Positions the decoder between characters, and keeps its prediction.
     #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
     #[inline]
     pub(crate) fn seek(&mut self, offset: u64) {
         *self = Self { offset, state: self.state.without_carry() };
     }
 
-    /// Takes the next chunk and lends its pieces.
+    /// Decodes the next chunk. The pieces are borrowed from it.
     ///
-    /// Nothing is taken before the iterator is asked. Whoever drops it early finds in [`offset`](Self::offset) how
-    /// far the decoder got, and feeds the rest of the chunk again.
+    /// The chunk is decoded as the iterator advances. If the iterator is dropped early, [`offset`](Self::offset) says how
+    /// many bytes were taken; the rest of the chunk can be passed to `feed` again.
     #[inline]
-    #[must_use = "the chunk is only taken as the pieces are"]
+    #[must_use = "the chunk is decoded only as the iterator advances"]
     pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> Pieces<'d, 'c> {
         Pieces { decoder: self, rest: chunk, ill_formed: None, rejected: Subpart::NONE }
     }
 
-    /// Takes the next chunk without lending its text: [`feed`](Self::feed) for callers who only want the verdict.
+    /// Validates the next chunk: [`feed`](Self::feed) without the pieces, and faster.
     ///
     /// # Errors
     ///
-    /// The first ill-formed sequence. The decoder stands after it, the bytes after it are not taken, and the next
-    /// call goes on there: `&chunk[(decoder.offset() - offset_before) as usize..]`.
+    /// The first ill-formed sequence. The decoder is positioned after it, and the bytes after it were not taken. Continue
+    /// with `&chunk[(decoder.offset() - offset_before) as usize..]`.
     #[inline]
     pub fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
         match kernels::validate(&mut self.state, chunk) {
@@ -109,12 +108,13 @@ impl Utf8Decoder {
         Err(self.error_ending_here(ill_formed))
     }
 
-    /// Ends the stream. The decoder is then as new, but for its [`offset`](Self::offset), which goes on counting:
-    /// a stream that resumes after its end (a file that grows, a FIFO) can be fed to it.
+    /// Ends the stream. The decoder can be used again, for a stream that resumes after its end (a file that grows, a FIFO):
+    /// its [`offset`](Self::offset) goes on counting.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the stream ended inside a sequence; exactly once, a second call finds nothing.
+    /// [`Truncated`](crate::ErrorKind::Truncated) if the stream ended inside a sequence. The pending bytes are discarded, so
+    /// that a second call returns `Ok`.
     pub fn finish(&mut self) -> Result<(), Utf8Error> {
         match core::mem::take(&mut self.state).pending() {
             [] => Ok(()),
@@ -122,19 +122,19 @@ impl Utf8Decoder {
         }
     }
 
-    /// Bytes taken so far, the [`pending`](Self::pending) ones included.
+    /// The absolute offset: bytes taken so far, including the [`pending`](Self::pending) ones.
     #[inline]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Where the text that is known to be good ends: [`offset`](Self::offset) without the pending bytes.
+    /// The offset up to which every byte was returned as text or reported: [`offset`](Self::offset) without the pending bytes.
     #[inline]
     pub const fn valid_up_to(&self) -> u64 {
         self.offset.wrapping_sub(self.state.pending_len() as u64)
     }
 
-    /// The bytes of an unfinished sequence, `0..=3` of them, that wait for the next chunk.
+    /// The 0 to 3 bytes of an unfinished sequence at the end of the last chunk.
     #[inline]
     pub fn pending(&self) -> &[u8] {
         self.state.pending()
@@ -146,7 +146,7 @@ impl Utf8Decoder {
     }
 }
 
-/// The pieces of a chunk, by [`Utf8Decoder::feed`].
+/// The pieces of a chunk, returned by [`Utf8Decoder::feed`].
 #[derive(Debug)]
 pub struct Pieces<'d, 'c> {
     decoder: &'d mut Utf8Decoder,
@@ -157,7 +157,7 @@ pub struct Pieces<'d, 'c> {
 }
 
 impl<'c> Pieces<'_, 'c> {
-    /// The bytes of the ill-formed sequence that was told last; empty before the first one.
+    /// The bytes of the ill-formed sequence that was returned last; empty before the first one.
     pub fn rejected(&self) -> &[u8] {
         self.rejected.as_slice()
     }
@@ -166,26 +166,26 @@ impl<'c> Pieces<'_, 'c> {
         self.decoder
     }
 
-    /// The bytes not yet taken.
+    /// The bytes of the chunk that are not taken yet.
     pub(crate) fn rest(&self) -> &'c [u8] {
         self.rest
     }
 
-    /// Goes on from another place.
+    /// Continues with this decoder and this rest of the chunk.
     pub(crate) fn restart(&mut self, decoder: Utf8Decoder, rest: &'c [u8]) {
         *self.decoder = decoder;
         self.rest = rest;
         self.ill_formed = None;
     }
 
-    /// Moves `taken` bytes from the chunk to the decoder.
+    /// Takes so many bytes of the chunk, which lead to this state.
     fn take(&mut self, taken: usize, state: ScanState) {
         self.rest = &self.rest[taken..];
         self.decoder.offset = self.decoder.offset.wrapping_add(taken as u64);
         self.decoder.state = state;
     }
 
-    /// Moves `taken` bytes, the last ones of an ill-formed sequence.
+    /// Takes so many bytes of the chunk, which are the last ones of an ill-formed sequence.
     fn reject(&mut self, taken: usize, ill_formed: IllFormed) -> Piece<'c> {
         self.take(taken, ScanState::START);
         self.rejected = ill_formed.bytes;
@@ -234,12 +234,12 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 
 impl FusedIterator for Pieces<'_, '_> {}
 
-/// Bytes that are all there are, as text: [`core::str::from_utf8`] with the kernels and the errors of this crate.
+/// Validates bytes as a whole: [`core::str::from_utf8`] with the kernels and the errors of this crate.
 ///
 /// # Errors
 ///
-/// The first ill-formed sequence, or [`ErrorKind::Truncated`](crate::ErrorKind::Truncated) if the bytes end inside a sequence. Everything before
-/// its offset is text.
+/// The first ill-formed sequence, or [`Truncated`](crate::ErrorKind::Truncated) if the bytes end inside a sequence. The bytes
+/// before [`Utf8Error::offset`] are well-formed.
 ///
 /// ```
 /// use utf8_codec::{ErrorKind, Utf8Error, from_utf8};

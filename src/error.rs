@@ -1,26 +1,26 @@
-//! What was wrong, and where.
+//! Errors: what is ill-formed, at which offset, and why.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
 use crate::encoding::names::Encoding;
 
-/// Why bytes are not well-formed.
+/// Why a sequence is an error.
 ///
-/// The names are those of the Unicode Standard and RFC 3629. [`fmt::Display`] gives the name of the variant, so that
-/// a log line, a reply and this page use one vocabulary.
+/// The names follow the Unicode Standard and RFC 3629. [`fmt::Display`] writes the name of the variant, so that logs, replies
+/// and this page use the same words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum ErrorKind {
-    /// A byte that starts no sequence of the encoding: `FE` and `FF` in every one; `F0..=F4` in CESU-8, and `00` as well
+    /// A byte that starts no sequence: `FE` and `FF` in every encoding; also `F0..=F4` in CESU-8 and Modified UTF-8, and `00`
     /// in Modified UTF-8.
     InvalidLead,
     /// A continuation byte, `80..=BF`, where a sequence must start.
     UnexpectedContinuation,
-    /// A sequence was broken off by a byte that is not a continuation. That byte is not part of the error.
+    /// A sequence is followed by a byte that is not a continuation, before it is complete. That byte is not part of the error.
     MissingContinuation,
-    /// A longer form than the character needs: `C0`, `C1`, `E0 80..=9F`, `F0 80..=8F` (RFC 3629 §3).
+    /// A sequence that is longer than its character needs: `C0`, `C1`, `E0 80..=9F`, `F0 80..=8F` (RFC 3629 §3).
     Overlong,
     /// Half of a UTF-16 surrogate pair: `ED A0..=BF` (RFC 3629 §3).
     Surrogate,
@@ -28,15 +28,15 @@ pub enum ErrorKind {
     AboveMax,
     /// The stream ended inside a sequence.
     Truncated,
-    /// A stream that had to start with the BOM `EF BB BF` does not ([`BomPolicy::Require`](crate::BomPolicy)).
+    /// The stream does not start with a BOM, which [`BomPolicy::Require`](crate::BomPolicy) requires.
     MissingBom,
-    /// A stream that must not start with the BOM `EF BB BF` does ([`BomPolicy::Reject`](crate::BomPolicy)).
+    /// The stream starts with a BOM, which [`BomPolicy::Reject`](crate::BomPolicy) rejects.
     UnexpectedBom,
-    /// Half of a surrogate pair without its other half, where the encoding writes pairs: UTF-16, CESU-8, Modified UTF-8.
+    /// Half of a surrogate pair without the other half, in an encoding that has pairs: UTF-16, CESU-8, Modified UTF-8.
     UnpairedSurrogate,
-    /// `FFFE` or `FFFF`, where they were not to occur (ISO/IEC 10646-1 Annex R, Note 3).
+    /// U+FFFE or U+FFFF, where they are not allowed (ISO/IEC 10646-1 Annex R, Note 3).
     Noncharacter,
-    /// A code point that the target encoding cannot hold.
+    /// A code point that the target encoding does not have.
     Unmappable,
     /// A character outside the [adopted subset](crate::Subset).
     OutsideSubset,
@@ -86,22 +86,23 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// One ill-formed sequence: a *maximal subpart* in the sense of Unicode definition D93b.
+/// One ill-formed sequence: a *maximal subpart* (Unicode definition D93b).
 ///
-/// It never holds payload bytes, so it can be logged and shown to a peer. `Display` names the encoding, which is UTF-8
-/// unless a `Transcoder` read another one. Two errors are equal if offset, kind and length
-/// are.
+/// It has no bytes of the payload, so that it can be logged and sent to a peer. `Display` names the encoding, which is UTF-8
+/// unless a `Transcoder` read another one. Two errors are equal if their offsets, kinds and lengths are.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Utf8Error {
-    /// Absolute position in the stream, in bytes, of the first byte of the ill-formed sequence, even when that
-    /// byte came in an earlier chunk. Everything before it is well-formed or was reported before.
+    /// The offset in the stream of the first byte of the ill-formed sequence, also if that byte came in an earlier chunk.
+    /// Every byte before it was well-formed or reported.
     pub offset: u64,
-    /// Why it is ill-formed.
+    /// Why it is an error.
     pub kind: ErrorKind,
-    /// Bytes in the ill-formed sequence, `1..=3`; `0` only for [`ErrorKind::MissingBom`] before good text. The
-    /// byte that broke a sequence is not counted: it is read again as the start of the next one. A whole character
-    /// that is rejected, and a sequence of an encoding other than UTF-8, may have up to eight.
+    /// The number of bytes of the ill-formed sequence, 1 to 3. A byte after it that is not a continuation does not count: the
+    /// next sequence starts with it.
+    ///
+    /// It is 0 for [`ErrorKind::MissingBom`] before well-formed text. It is up to 8 for a whole character that is rejected
+    /// ([`ErrorKind::OutsideSubset`], [`ErrorKind::Unmappable`]) and for encodings other than UTF-8.
     pub len: u8,
     /// The encoding that was read.
     pub(crate) from: Encoding,

@@ -1,7 +1,7 @@
-//! The rows of every UTF-8-shaped encoding but UTF-8 itself.
+//! The rows of the encodings that resemble UTF-8.
 //!
-//! The rows speak of code *units*: where an encoding writes surrogates (CESU-8, Modified UTF-8, WTF-8), half of a pair is a
-//! unit of three bytes here, and the pair is joined where UTF-16 joins it too.
+//! In the encodings that have surrogates (CESU-8, Modified UTF-8, WTF-8) a row is for half of a pair, which is a sequence of 3
+//! bytes. The halves are joined in `transcode`, as those of UTF-16 are.
 
 use super::grammar::{Machine, TAIL, refuse_lead, refuse_second, row};
 use crate::error::ErrorKind;
@@ -35,7 +35,7 @@ pub(crate) static UCS_4: Machine = Machine::compile(
     ],
 );
 
-/// [`UCS_4`] with the surrogates that Tables 4 and 5 would map if Note 3 did not leave them undefined.
+/// [`UCS_4`] with surrogates, which Tables 4 and 5 map and Note 3 leaves undefined.
 #[rustfmt::skip]
 pub(crate) static UCS_4_AND_SURROGATES: Machine = Machine::compile(
     &[
@@ -60,7 +60,7 @@ pub(crate) static UCS_4_AND_SURROGATES: Machine = Machine::compile(
     ],
 );
 
-/// Unicode Technical Report #26: UTF-8 of UTF-16 code units, so nothing has four bytes.
+/// Unicode Technical Report #26: UTF-8 of UTF-16 code units. No sequence has 4 bytes.
 #[rustfmt::skip]
 pub(crate) static CESU_8: Machine = Machine::compile(
     &[
@@ -77,7 +77,7 @@ pub(crate) static CESU_8: Machine = Machine::compile(
     ],
 );
 
-/// What `java.io.DataOutput.writeUTF` writes: CESU-8, with `C0 80` for U+0000.
+/// The encoding of `java.io.DataOutput.writeUTF`: CESU-8, with `C0 80` for U+0000.
 #[rustfmt::skip]
 pub(crate) static MODIFIED_UTF_8: Machine = Machine::compile(
     &[
@@ -96,7 +96,7 @@ pub(crate) static MODIFIED_UTF_8: Machine = Machine::compile(
     ],
 );
 
-/// What is found where [`MODIFIED_UTF_8`] was meant: raw NUL and sequences of four bytes among it.
+/// [`MODIFIED_UTF_8`] as it occurs in practice: also with `00` for U+0000 and with sequences of 4 bytes.
 #[rustfmt::skip]
 pub(crate) static LENIENT_MODIFIED_UTF_8: Machine = Machine::compile(
     &[
@@ -142,10 +142,10 @@ pub(crate) static WTF_8: Machine = Machine::compile(
     ],
 );
 
-/// The second half of a pair, as three bytes: what has to follow the first half.
+/// The second half of a pair, in 3 bytes: what must follow the first half.
 pub(crate) static LOW_SURROGATE: Machine = Machine::compile(&[row((0xED, 0xED), (0xB0, 0xBF), 3)], &[]);
 
-/// Writes a value in its shortest sequence (Annex R, Table 4), up to 7FFFFFFF: how many bytes it has.
+/// Writes the shortest sequence of a value up to 7FFFFFFF (Annex R, Table 4), and returns its length.
 #[inline]
 pub(crate) fn encode(value: u32, sequence: &mut [u8; 6]) -> usize {
     let len = match value {

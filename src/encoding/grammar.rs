@@ -1,25 +1,24 @@
-//! Grammars as data: the rows of a grammar, compiled to the table that the one machine walks.
+//! Grammars as data: rows that are compiled to the table of a state machine.
 //!
-//! A sequence of any UTF-8-shaped encoding is a lead byte, a second byte whose range depends on the lead, and more
-//! bytes that are any continuation `80..=BF`. So a row is `(lead range, second range, length)`, exactly as in the
-//! ABNF of RFC 3629 §4, and a new dialect is a new set of rows.
+//! In every encoding that resembles UTF-8 a sequence is a lead byte, a second byte whose range depends on the lead, and more
+//! bytes that are any continuation `80..=BF`. So a row is `(lead range, second range, length)`, as in the ABNF of RFC 3629
+//! §4, and another encoding is another set of rows.
 
 use crate::error::ErrorKind;
 
-/// A row of the grammar: sequences of `len` bytes that start so.
+/// A row of the grammar: sequences of `len` bytes with this lead and this second byte.
 pub(crate) struct Row {
     lead: (u8, u8),
     second: (u8, u8),
     len: u8,
 }
 
-/// What to call bytes that no row allows.
+/// The kind of error for bytes that no row allows.
 ///
-/// What it does not name is [`ErrorKind::InvalidLead`] as a lead, and [`ErrorKind::MissingContinuation`] as a second
-/// byte.
+/// For all others it is [`ErrorKind::InvalidLead`] in place of a lead, and [`ErrorKind::MissingContinuation`] after one.
 pub(crate) struct Refusal {
     lead: (u8, u8),
-    /// `None`: the lead itself is refused.
+    /// `None` if the lead itself is not allowed.
     second: Option<(u8, u8)>,
     kind: ErrorKind,
 }
@@ -27,7 +26,7 @@ pub(crate) struct Refusal {
 /// Any continuation byte: `UTF8-tail`.
 pub(super) const TAIL: (u8, u8) = (0x80, 0xBF);
 
-/// Whether no character starts here.
+/// Whether the byte is a continuation byte.
 pub(crate) const fn is_continuation(byte: u8) -> bool {
     TAIL.0 <= byte && byte <= TAIL.1
 }
@@ -44,7 +43,7 @@ pub(super) const fn refuse_second(lead: u8, second: (u8, u8), kind: ErrorKind) -
     Refusal { lead: (lead, lead), second: Some(second), kind }
 }
 
-/// RFC 3629 §4, row by row, and the names of what it leaves out (§3).
+/// RFC 3629 §4, row by row, and the kinds of error for the rest (§3).
 #[rustfmt::skip]
 pub(crate) static UTF_8: Machine = Machine::compile(
     &[
@@ -69,7 +68,7 @@ pub(crate) static UTF_8: Machine = Machine::compile(
     ],
 );
 
-/// Where the machine stands: how much of a sequence it has seen.
+/// A state of the machine: how much of a sequence was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State(u8);
 
@@ -78,24 +77,24 @@ impl State {
     pub(crate) const BOUNDARY: Self = Self(0);
 }
 
-/// What one byte does.
+/// What a byte leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It belongs to the sequence, which is whole if the state is [`State::BOUNDARY`].
+    /// The byte belongs to the sequence, which is whole if the state is [`State::BOUNDARY`].
     To(State),
-    /// The sequence before it is ill-formed; or it is itself, if the machine stood at a boundary.
+    /// The sequence before the byte is ill-formed. Between sequences it is the byte itself.
     Refused(ErrorKind),
 }
 
-/// Longest sequence of any encoding: RFC 2279 has six bytes.
+/// The longest sequence of any encoding: 6 bytes in RFC 2279.
 const MAX_LEN: u8 = 6;
-/// States `1..MAX_LEN` want that many more bytes of any continuation; those after them want a second byte in a
-/// narrower range.
+/// In the states `1..MAX_LEN` so many continuations are due, of any value. In the states after them a second byte in a
+/// narrower range is due.
 const FIRST_NARROW: u8 = MAX_LEN;
 const MAX_STATES: usize = 16;
 const REFUSED: u8 = 0x80;
 
-/// A grammar as a table: for every state and byte, the next state or the reason why there is none.
+/// A grammar as a table: for every state and byte, the next state or the kind of error.
 #[derive(Debug)]
 pub(crate) struct Machine {
     next: [[u8; 256]; MAX_STATES],
@@ -146,10 +145,10 @@ impl Machine {
         Self { next }
     }
 
-    /// One byte.
+    /// The step for one byte.
     #[inline]
     pub(crate) fn step(&self, state: State, byte: u8) -> Step {
-        // The mask is for the compiler, which then needs no bounds check: every state is below MAX_STATES.
+        // Every state is below MAX_STATES. With the modulo the compiler needs no bounds check.
         let next = self.next[usize::from(state.0) % MAX_STATES][usize::from(byte)];
         if next < REFUSED {
             Step::To(State(next))
@@ -158,8 +157,8 @@ impl Machine {
         }
     }
 
-    /// What [`step`](Self::step) does, in numbers, for those who make a table of their own: states are numbered from
-    /// 0, the boundary, to below `MAX_STATES`.
+    /// [`step`](Self::step) for numbers of states, for another table that is compiled from this one. States are numbered
+    /// from 0, the boundary, to below `MAX_STATES`.
     pub(crate) const fn next(&self, state: u8, byte: u8) -> Option<u8> {
         let next = self.next[state as usize][byte as usize];
         if next < REFUSED { Some(next) } else { None }
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_after_every_lead_has_the_verdict_of_the_standard() {
+    fn every_byte_after_every_lead_leads_to_what_the_standard_says() {
         for lead in 0..=0xFF_u8 {
             let first = UTF_8.step(State::BOUNDARY, lead);
             let Step::To(state) = first else {

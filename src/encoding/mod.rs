@@ -1,8 +1,11 @@
 //! Encodings and their grammar as data.
 //!
-//! `grammar` compiles rows of a grammar to the table that the one state machine walks, `dialects` holds the rows of
-//! every UTF-8-shaped encoding but UTF-8, `windows_1252` the table of that encoding, and `names` the encodings and what
-//! they are called.
+//! | file | has |
+//! |---|---|
+//! | `grammar.rs` | the rows of UTF-8, and the state machine that rows are compiled to |
+//! | `dialects.rs` | the rows of the encodings that resemble UTF-8: CESU-8, WTF-8 and others |
+//! | `windows_1252.rs` | the table of windows-1252 |
+//! | `names.rs` | the public type `Encoding`, its names and its labels |
 
 #[cfg(feature = "transcode")]
 pub(crate) mod dialects;

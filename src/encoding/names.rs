@@ -1,4 +1,4 @@
-//! The encodings, and what they are called.
+//! The encodings and their names.
 
 use core::fmt;
 use core::str::FromStr;
@@ -18,32 +18,32 @@ use core::str::FromStr;
 /// | [`Latin1`](Self::Latin1) | 1 | U+0000..U+00FF | ISO/IEC 8859-1 and the control characters |
 /// | [`Windows1252`](Self::Windows1252) | 1 | 256 characters | WHATWG Encoding Standard |
 ///
-/// What the texts leave open is decided by [`Switches`](crate::transcode::Switches). `Display` gives the name, which `FromStr`
-/// reads.
+/// [`Switches`](crate::transcode::Switches) decides what the standards leave open. `Display` writes the name, and `FromStr`
+/// parses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Encoding {
     /// UTF-8, `utf-8`.
     Utf8,
-    /// UTF-8 as it was first, with up to six bytes and 31 bits, `utf-8-ucs4`.
+    /// UTF-8 as first defined, with sequences of up to 6 bytes and values of 31 bits, `utf-8-ucs4`.
     Utf8Ucs4,
     /// UTF-8 of UTF-16 code units, `cesu-8`.
     Cesu8,
     /// Java's UTF-8, `modified-utf-8`: CESU-8 with `C0 80` for U+0000. Class files, `writeUTF`, JNI.
     ModifiedUtf8,
-    /// UTF-8 with unpaired surrogates, `wtf-8`: what Windows file names and JavaScript strings need.
+    /// UTF-8 with unpaired surrogates, `wtf-8`, for Windows file names and JavaScript strings.
     ///
-    /// The stream is read as strings concatenated by the rule of the WTF-8 encoding: a high surrogate followed by a
-    /// low one becomes the one supplementary character, wherever the stream was cut. Within one string such a pair
-    /// is ill-formed: [`Switches::refuse_pairs`](crate::transcode::Switches::refuse_pairs) says so.
+    /// The stream is read as concatenated strings, as the WTF-8 specification defines concatenation: a high surrogate followed
+    /// by a low one becomes one supplementary character, wherever the stream is cut. In a single string such a pair is
+    /// ill-formed, which is an error under [`Switches::refuse_pairs`](crate::transcode::Switches::refuse_pairs).
     Wtf8,
     /// UTF-8 in which each byte of an ill-formed sequence stands for one of U+DC80..U+DCFF, `utf-8b`: Python's
-    /// `surrogateescape`. Any bytes can be read, and come out again as they were.
+    /// `surrogateescape`. Any bytes can be decoded, and encoding restores them.
     ///
-    /// As PEP 383 has it, bytes below 80 are never escaped, and only U+DC80..U+DCFF become bytes. The way from
-    /// code points and back is not safe: U+DCC3 U+DCA9 is written `C3 A9`, which is read as U+00E9.
+    /// As PEP 383 defines, bytes below 80 are never escaped, and only U+DC80..U+DCFF become bytes. Encoding and decoding does not
+    /// restore all code points: U+DCC3 U+DCA9 is encoded as `C3 A9`, which is decoded as U+00E9.
     Utf8b,
-    /// UTF-16, little-endian, `utf-16le`. RFC 2279's UCS-2 input, whose pairs are joined first, is this or the next.
+    /// UTF-16, little-endian, `utf-16le`. The UCS-2 input of RFC 2279, of which pairs are joined first, is this or the next.
     Utf16Le,
     /// UTF-16, big-endian, `utf-16be`.
     Utf16Be,
@@ -51,7 +51,7 @@ pub enum Encoding {
     Utf32Le,
     /// UTF-32, big-endian, `utf-32be`: the four-byte canonical form of ISO/IEC 10646-1, UCS-4.
     Utf32Be,
-    /// ISO 8859-1, `latin1`: each byte is the character of that number.
+    /// ISO 8859-1, `latin1`: each byte is the character with that number.
     Latin1,
     /// windows-1252 by the index of the WHATWG Encoding Standard, `windows-1252`: the bytes 81, 8D, 8F, 90 and 9D are
     /// C1 controls.
@@ -111,21 +111,20 @@ impl Encoding {
         }
     }
 
-    /// The other names that [`FromStr`] reads, without `-`, `_`, spaces and upper case. `utf16` and `utf32` are among them.
+    /// The other names that [`FromStr`] parses, without `-`, `_`, spaces and upper case. `utf16` and `utf32` are among them.
     pub fn aliases(self) -> impl Iterator<Item = &'static str> {
         ALIASES.iter().filter(move |(_, encoding)| *encoding == self).map(|&(alias, _)| alias)
     }
 
-    /// The encoding that a `charset` label names on the web: the labels of the WHATWG Encoding Standard for the encodings
-    /// that are encodings here, without regard to case or to ASCII whitespace around it; and the descriptors of
-    /// ISO/IEC 10646-1 Annex M, such as `ISO 10646 part-1 utf-8`.
+    /// The encoding for a `charset` label on the web: by the labels of the WHATWG Encoding Standard, as far as this type has the
+    /// encoding, and by the descriptors of ISO/IEC 10646-1 Annex M, such as `ISO 10646 part-1 utf-8`. Case and ASCII whitespace
+    /// around the label do not matter.
     ///
-    /// This is *not* what [`FromStr`] reads: for the web `latin1` and `ascii` are windows-1252.
+    /// [`FromStr`] differs: on the web `latin1` and `ascii` are windows-1252.
     ///
-    /// **`unicode-1-1-utf-8`** was registered by RFC 2279 §5 for text whose Hangul syllables have the code points that
-    /// they had before Amendment 5 of ISO/IEC 10646, and for nothing else. The web reads it as UTF-8, and so do we:
-    /// the bytes are UTF-8, but the Hangul in such text, if there is any, shows as other characters. No such data is
-    /// known.
+    /// **`unicode-1-1-utf-8`** was registered by RFC 2279 §5 only for text with Hangul syllables at the code points that they
+    /// had before Amendment 5 of ISO/IEC 10646. As on the web it is UTF-8 here: Hangul in such text, of which none is known,
+    /// becomes other characters.
     pub fn for_label(label: impl AsRef<[u8]>) -> Option<Self> {
         let label = label.as_ref().trim_ascii();
         LABELS.iter().find_map(|&(encoding, labels)| {
@@ -133,8 +132,8 @@ impl Encoding {
         })
     }
 
-    /// The BOM that may stand at the start of a stream: U+FEFF in this encoding (ISO/IEC 10646-1 Annex F). `None`
-    /// for the encodings that have no such character.
+    /// The BOM with which a stream may start: U+FEFF in this encoding (ISO/IEC 10646-1 Annex F). `None` if the encoding does not
+    /// have this character.
     pub const fn bom(self) -> Option<&'static [u8]> {
         match self {
             Self::Utf8 | Self::Utf8Ucs4 | Self::Cesu8 | Self::ModifiedUtf8 | Self::Wtf8 | Self::Utf8b => {
@@ -157,7 +156,7 @@ impl Encoding {
         }
     }
 
-    /// The last arc of the object identifier of ISO/IEC 10646-1 Annex M.3, its name and its number.
+    /// The name and the number of the last arc of the object identifier of ISO/IEC 10646-1 Annex M.3.
     pub const fn arc(self) -> Option<(&'static str, u32)> {
         match self {
             Self::Utf8 | Self::Utf8Ucs4 => Some(("UTF8-form", 8)),
@@ -185,7 +184,7 @@ const LABELS: [(Encoding, &[&str]); 4] = [
     (Encoding::Utf16Be, &["utf-16be", "unicodefffe", "iso 10646 part-1 utf-16"]),
 ];
 
-/// What else [`FromStr`] takes, written without `-`, `_`, spaces and upper case.
+/// Other names that [`FromStr`] parses, written without `-`, `_`, spaces and upper case.
 const ALIASES: [(&str, Encoding); 28] = [
     ("unicode11utf8", Encoding::Utf8),
     ("rfc2279", Encoding::Utf8Ucs4),
@@ -246,7 +245,7 @@ impl core::error::Error for UnknownEncoding {}
 impl FromStr for Encoding {
     type Err = UnknownEncoding;
 
-    /// Reads a name as `iconv` would, where `latin1` is ISO 8859-1, without regard to case, `-`, `_` and spaces.
+    /// Parses a name as `iconv` does: `latin1` is ISO 8859-1. Case, `-`, `_` and spaces do not matter.
     /// `utf-16` and `utf-32` without a byte order are little-endian, as on the web; UCS-4 is big-endian, as in
     /// ISO/IEC 10646-1.
     fn from_str(name: &str) -> Result<Self, UnknownEncoding> {

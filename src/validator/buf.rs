@@ -1,4 +1,4 @@
-//! Verdicts on payloads in several segments.
+//! Payloads in several segments.
 
 use bytes::Buf;
 
@@ -6,8 +6,8 @@ use super::Utf8Validator;
 use crate::error::Utf8Error;
 
 impl Utf8Validator {
-    /// [`feed`](Self::feed) for a payload in several segments, all of which are taken; a host that needs them later
-    /// gives a clone, which `Bytes` makes for nothing.
+    /// [`feed`](Self::feed) for a payload in several segments. It consumes them: pass a clone to use them later, which is cheap
+    /// for `Bytes`.
     ///
     /// ```
     /// use bytes::Buf;

@@ -1,4 +1,29 @@
-//! Verdicts for hosts that frame for themselves: WebSocket, gRPC.
+//! Validation of messages for hosts that do the framing themselves: WebSocket, gRPC, MQTT.
+//!
+//! [`Utf8Validator`] validates one message after the other as its bytes arrive, without a buffer. [`Mask`] is the mask of a
+//! WebSocket frame, so that a payload can be validated while it is masked, or while the mask is removed.
+//!
+//! ```
+//! use utf8_codec::validator::{Mask, Utf8Validator};
+//!
+//! # fn main() -> Result<(), utf8_codec::Utf8Error> {
+//! let mut text = Utf8Validator::new();
+//! // Two frames of a WebSocket message, each with its own mask. A character is cut between them.
+//! let mut first = *b"caf\xC3";
+//! Mask::new([1, 2, 3, 4]).apply(&mut first); // as it came from the network
+//! text.unmask(&mut first, &mut Mask::new([1, 2, 3, 4]))?;
+//! assert_eq!(&first, b"caf\xC3");
+//! text.feed(b"\xA9")?;
+//! text.end_of_message()?; // an error if the message ended inside a character
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Limits and cost
+//!
+//! The state is `Copy`, a few words long, and holds at most 3 bytes of a message. Nothing is allocated, and each byte is read
+//! once. Messages may have any length: limits are up to the host. `Utf8Validator::feed_buf` needs the feature `bytes`;
+//! everything else needs none.
 
 #[cfg(feature = "bytes")]
 mod buf;
@@ -6,16 +31,14 @@ mod buf;
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
 
-/// Judges the text of one message after the other, as its bytes arrive, without a buffer.
+/// Validates one message after the other, as its bytes arrive, without a buffer.
 ///
-/// For a host that has the payload already, in its own frames and segments, and only needs to know whether it is
-/// text: a WebSocket text message or close reason (RFC 6455 §8.1), a gRPC string. It refuses at the first byte that
-/// no text can go on with, inside a partly received frame as well: a peer that sends a bad prefix and withholds the
-/// rest is found out at once. A frame may end inside a character, a message may not:
-/// [`end_of_message`](Self::end_of_message) has to be asked.
+/// For a host that has the payload in its own frames and segments and only needs to know whether it is text: a WebSocket text
+/// message or close reason (RFC 6455 §8.1), a gRPC string. The error is returned for the first byte that makes the message
+/// ill-formed, also inside a frame of which only a part has arrived: a peer cannot send an ill-formed prefix and then delay
+/// the rest. A frame may end inside a character, a message may not: call [`end_of_message`](Self::end_of_message).
 ///
-/// It is `Copy`, and holds no payload but the bytes of an unfinished character: a copy is a snapshot, and assigning
-/// it back restores it.
+/// It is `Copy`, and holds only the bytes of an unfinished character: a copy is a snapshot, and assigning it back restores it.
 ///
 /// ```
 /// use utf8_codec::ErrorKind;
@@ -24,34 +47,34 @@ use crate::error::Utf8Error;
 /// let mut text = Utf8Validator::new();
 /// text.feed("κόσμε".as_bytes())?; // a frame
 /// text.feed(b"\xF4")?; // the first byte of the next one
-/// let error = text.feed(b"\x90").unwrap_err(); // refused before its third byte has come
+/// let error = text.feed(b"\x90").unwrap_err(); // before the third byte arrives
 /// assert_eq!((error.offset, error.kind), (10, ErrorKind::AboveMax));
 /// // Now close with Utf8Validator::CLOSE_CODE.
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-#[must_use = "a message that nobody ends may be cut short"]
+#[must_use = "a message may be truncated: call `end_of_message`"]
 pub struct Utf8Validator {
     decoder: Utf8Decoder,
     failed: Option<Utf8Error>,
 }
 
 impl Utf8Validator {
-    /// What a WebSocket connection is closed with when a message is not text: 1007, "received data within a message
-    /// that was not consistent with the type of the message" (RFC 6455 §7.4.1).
+    /// The code with which a WebSocket connection is closed when a message is not text: 1007, "received data within a
+    /// message that was not consistent with the type of the message" (RFC 6455 §7.4.1).
     pub const CLOSE_CODE: u16 = 1007;
 
-    /// At the start of a message.
+    /// A validator at the start of a message.
     pub const fn new() -> Self {
         Self { decoder: Utf8Decoder::new(), failed: None }
     }
 
-    /// Judges the next bytes of the message: a frame, a segment, a single byte. Empty ones are fine.
+    /// Validates the next bytes of the message: a frame, a segment, a single byte, or none.
     ///
     /// # Errors
     ///
-    /// The first ill-formed sequence of the message, at its place in the message, in the call that brings the byte
-    /// which makes it so. From then on every call gives that error until the message is ended.
+    /// The first ill-formed sequence, with its offset in the message. Every further call returns the same error until the
+    /// end of the message.
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Utf8Error> {
         match self.failed {
             None => self.decoder.validate(bytes).inspect_err(|&error| self.failed = Some(error)),
@@ -59,7 +82,7 @@ impl Utf8Validator {
         }
     }
 
-    /// [`feed`](Self::feed) for a payload that is still masked, which stays as it is: for a proxy that hands frames on.
+    /// [`feed`](Self::feed) for a payload that is masked and stays masked: for a proxy that forwards frames.
     ///
     /// # Errors
     ///
@@ -74,11 +97,11 @@ impl Utf8Validator {
         })
     }
 
-    /// Takes the mask off a payload and judges it on the way, while it is in the nearest cache.
+    /// Removes the mask from a payload, and validates it block by block while it is in the nearest cache.
     ///
     /// # Errors
     ///
-    /// As [`feed`](Self::feed). The mask is off all of `bytes` even so.
+    /// As [`feed`](Self::feed). The mask is removed from all of `bytes`, also after an error.
     pub fn unmask(&mut self, bytes: &mut [u8], mask: &mut Mask) -> Result<(), Utf8Error> {
         let mut verdict = Ok(());
         for block in bytes.chunks_mut(BLOCK) {
@@ -88,47 +111,47 @@ impl Utf8Validator {
         verdict
     }
 
-    /// Ends the message; the next bytes start one.
+    /// Ends the message. The next bytes start another one, at offset 0.
     ///
     /// # Errors
     ///
-    /// The error of the message if it had one, else [`Truncated`](crate::ErrorKind::Truncated) if it ends inside a
-    /// character.
+    /// The error of the message, if there was one; otherwise [`Truncated`](crate::ErrorKind::Truncated) if the message ends
+    /// inside a character.
     pub fn end_of_message(&mut self) -> Result<(), Utf8Error> {
         let Self { mut decoder, failed } = core::mem::take(self);
         failed.map_or_else(|| decoder.finish(), Err)
     }
 
-    /// Bytes of the message that were looked at; after an error those up to the end of the ill-formed sequence.
+    /// The number of bytes of the message that were validated; after an error, up to the end of the ill-formed sequence.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
-    /// The bytes of an unfinished character, none to three.
+    /// The 0 to 3 bytes of an unfinished character at the end of the bytes so far.
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
     }
 }
 
-/// Bytes that are unmasked at once.
+/// Bytes that are unmasked at a time.
 const BLOCK: usize = 1024;
 
-/// The mask of a WebSocket frame (RFC 6455 §5.3), and where in it the next byte of the payload stands.
+/// The mask of a WebSocket frame (RFC 6455 §5.3), and the position in it of the next byte of the payload.
 ///
-/// Each frame has a mask of its own; a frame that arrives in pieces is taken through one `Mask`.
+/// Each frame has a mask of its own. Use one `Mask` for all pieces of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mask {
-    /// Turned so that the next byte is masked with the first one.
+    /// Rotated so that the next byte is masked with the first one.
     key: [u8; 4],
 }
 
 impl Mask {
-    /// At the start of a payload that is masked with `key`.
+    /// The mask at the start of a payload that is masked with `key`.
     pub const fn new(key: [u8; 4]) -> Self {
         Self { key }
     }
 
-    /// Puts the mask on the next bytes, or takes it off.
+    /// Applies the mask to the next bytes, which masks them or unmasks them.
     pub fn apply(&mut self, bytes: &mut [u8]) {
         let [a, b, c, d] = self.key;
         let wide = u128::from_ne_bytes([a, b, c, d, a, b, c, d, a, b, c, d, a, b, c, d]);

@@ -1,5 +1,4 @@
-//! `instructions NAME COUNT` repeats one kind of work COUNT times. Valgrind does not support AVX-512, so the AVX2 kernel
-//! runs under it.
+//! `instructions NAME COUNT` runs a benchmark so many times. Under valgrind, which has no AVX-512, it uses the AVX2 kernel.
 
 #[allow(dead_code)]
 #[path = "../../ratios/src/corpora.rs"]
@@ -18,12 +17,12 @@ fn stream(data: &[u8], chunk: usize) {
     }
 }
 
-/// The peer of the `-bulk` works. Their input is one chunk, so no sequence is cut by the end of a chunk.
+/// simdutf8 on the input of the `-bulk` benchmarks. It is one chunk: no sequence is cut, and no wrapper is needed.
 fn whole_with_simdutf8(data: &[u8]) {
     black_box(simdutf8::compat::from_utf8(data).is_ok());
 }
 
-/// Text in small chunks under policies that never end early: the cost of a call.
+/// Text in small chunks with policies that read all of it: the cost of a call.
 fn pieces(data: &[u8], chunk: usize) {
     let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
     for chunk in data.chunks(chunk) {
@@ -61,7 +60,7 @@ fn main() {
         std::process::exit(2);
     };
     let text = |corpus: Corpus| corpus.text(1 << 15).into_bytes();
-    let mut work: Box<dyn FnMut()> = match &*name {
+    let mut run: Box<dyn FnMut()> = match &*name {
         "ascii-bulk" => {
             let data = text(Corpus::AsciiJson);
             Box::new(move || stream(&data, 1 << 15))
@@ -148,11 +147,11 @@ fn main() {
             Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
         }
         _ => {
-            eprintln!("no work is called {name}");
+            eprintln!("no benchmark has the name {name}");
             std::process::exit(2);
         }
     };
     for _ in 0..count {
-        work();
+        run();
     }
 }
