@@ -4,23 +4,75 @@ A test has pipes, and a program that asks whether it talks to a terminal behaves
 """
 
 import os
+import pty
 import re
+import select
+import shlex
 import signal
 import socket
-import subprocess
 import sys
 import time
 
 SGR = "\x1b["
+CTRL_C = b"\x03"
+ERROR = "ill-formed UTF-8 at byte 5 (InvalidLead, 1 byte)"
 
 
-def start(command, **environment):
-    """The command in a terminal of its own: `script` makes one and copies what the command writes to its stdout."""
-    environment = {**os.environ, "TERM": "xterm-256color", **environment}
-    return subprocess.Popen(
-        ["script", "-qefc", command, "/dev/null"],
-        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True,
-    )
+class Terminal:
+    """A command in the foreground of a pseudo-terminal of its own."""
+
+    def __init__(self, command, **environment):
+        environment = {**os.environ, "TERM": "xterm-256color", **environment}
+        self.shown = b""
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            try:
+                os.execvpe(command[0], command, environment)
+            finally:
+                os._exit(127)
+
+    def read(self, deadline):
+        """Adds to `shown` what the command writes. Returns False when it has closed the terminal."""
+        ready, _, _ = select.select([self.master], [], [], max(0.0, deadline - time.monotonic()))
+        assert ready, ("the command neither wrote nor ended in time", self.shown.decode())
+        try:
+            chunk = os.read(self.master, 65536)
+        except OSError:  # EIO: no process has the terminal open.
+            return False
+        self.shown += chunk
+        return bool(chunk)
+
+    def line(self, start, seconds):
+        """The first line that starts with `start`, and all lines before it."""
+        deadline = time.monotonic() + seconds
+        while True:
+            lines = self.shown.decode().splitlines(keepends=True)
+            for number, line in enumerate(lines):
+                if line.startswith(start) and line.endswith("\n"):
+                    return line, lines[:number]
+            assert self.read(deadline), self.shown.decode()
+
+    def wait_for(self, text, seconds):
+        deadline = time.monotonic() + seconds
+        while text not in self.shown.decode():
+            assert self.read(deadline), self.shown.decode()
+
+    def interrupt(self, seconds):
+        """Presses Ctrl-C and waits for the end. Returns the exit status."""
+        os.write(self.master, CTRL_C)
+        deadline = time.monotonic() + seconds
+        while self.read(deadline):
+            pass
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = None
+        return os.waitstatus_to_exitcode(status)
+
+    def close(self):
+        if self.pid is not None:
+            os.killpg(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self.master)
 
 
 def talk(address, request):
@@ -37,32 +89,24 @@ def talk(address, request):
 
 
 def run(command, **environment):
-    """Starts a server, talks to it, ends it with Ctrl-C's signal. All that its terminal showed."""
-    terminal = start(f"{command} --listen 127.0.0.1:0", **environment)
+    """Starts a server, talks to it, ends it with Ctrl-C. Returns what its terminal showed after its address."""
+    terminal = Terminal([*shlex.split(command), "--listen", "127.0.0.1:0"], **environment)
     try:
-        before = []
-        for first in terminal.stdout:
-            if first.startswith("listening on "):
-                break
-            before.append(first)
+        first, before = terminal.line("listening on ", seconds=600)
         # Only cargo may write anything before.
         assert not before or command.startswith("cargo"), (command, before)
         assert "panicked" not in "".join(before), (command, before)
         host, port = first.split()[-1].rsplit(":", 1)
         assert talk((host, int(port)), "hé\n".encode()).decode() == "line 1: 2 characters: hé\n", command
         talk((host, int(port)), b"good\n\xff\n")
-        time.sleep(0.3)
-        children = subprocess.run(["pgrep", "-P", str(terminal.pid)], capture_output=True, text=True).stdout.split()
-        for child in children:
-            os.kill(int(child), signal.SIGINT)
-        shown, _ = terminal.communicate(timeout=20)
-        assert terminal.returncode == 0, (command, terminal.returncode, shown)
+        terminal.wait_for(ERROR, seconds=20)
+        status = terminal.interrupt(seconds=20)
+        shown = terminal.shown.decode().split(first, 1)[1].replace("^C", "")
+        assert status == 0, (command, status, shown)
     finally:
-        if terminal.poll() is None:
-            os.killpg(terminal.pid, signal.SIGKILL)
+        terminal.close()
     for complaint in ("panicked", "not compiled", "feature", "tracing-subscriber"):
         assert complaint not in shown, (command, shown)
-    assert "ill-formed UTF-8 at byte 5 (InvalidLead, 1 byte)" in shown, (command, shown)
     return shown
 
 
