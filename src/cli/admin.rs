@@ -12,11 +12,11 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use super::metrics::Metrics;
+use super::net::Listener;
 use super::server::DRAINING;
 
 /// The limit of open connections.
@@ -29,7 +29,7 @@ const TEXT: &str = "text/plain; charset=utf-8";
 const PAGE: &str = include_str!("admin.html");
 
 /// Serves requests. Never returns.
-pub(super) async fn serve(listener: TcpListener, metrics: Arc<Metrics>) {
+pub(super) async fn serve(listener: Listener, metrics: Arc<Metrics>) {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let place = Arc::clone(&places).acquire_owned().await;

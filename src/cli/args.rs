@@ -106,6 +106,14 @@ pub(super) fn at_least_one(value: &str) -> Result<NonZeroUsize, &'static str> {
     NonZeroUsize::new(number).ok_or("at least 1 is needed")
 }
 
+/// Parses the mode of a file in octal.
+pub(super) fn file_mode(value: &str) -> Result<u32, &'static str> {
+    match u32::from_str_radix(value, 8) {
+        Ok(mode @ 0..=0o777) => Ok(mode),
+        _ => Err("an octal number is expected, such as 660"),
+    }
+}
+
 /// Checks that a value has the form `HOST:PORT`.
 pub(super) fn host_port(value: &str) -> Result<String, &'static str> {
     let (host, port) = value.rsplit_once(':').ok_or("HOST:PORT is expected, and there is no port")?;
@@ -154,5 +162,7 @@ mod tests {
         assert_eq!(seconds("1e300"), Err("not a time that can be waited for"));
         assert_eq!(at_least_one("0"), Err("at least 1 is needed"));
         assert_eq!(at_least_one("many"), Err("not a number"));
+        assert_eq!(file_mode("0660"), Ok(0o660));
+        assert!(file_mode("rw-rw----").is_err() && file_mode("668").is_err() && file_mode("1777").is_err());
     }
 }

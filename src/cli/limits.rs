@@ -21,7 +21,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The key that limits are counted by: the address, or its /64 network for IPv6.
+/// The key that limits are counted by: the address, or its /64 network for IPv6. The clients of a Unix socket have no
+/// address, and only the limits for all connections apply to them.
 fn source(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -46,9 +47,9 @@ impl Sources {
     }
 
     /// Reserves a connection, if the limit allows it. Dropping the return value releases it.
-    pub(super) fn enter(&self, address: IpAddr) -> Option<Source> {
-        let address = source(address);
-        if self.most > 0 {
+    pub(super) fn enter(&self, address: Option<IpAddr>) -> Option<Source> {
+        let address = address.filter(|_| self.most > 0).map(source);
+        if let Some(address) = address {
             let mut open = lock(&self.open);
             let count = open.entry(address).or_default();
             if *count >= self.most {
@@ -64,16 +65,18 @@ impl Sources {
 #[derive(Debug)]
 pub(super) struct Source {
     sources: Sources,
-    address: IpAddr,
+    /// `None` if it is not counted.
+    address: Option<IpAddr>,
 }
 
 impl Drop for Source {
     fn drop(&mut self) {
+        let Some(address) = self.address else { return };
         let mut open = lock(&self.sources.open);
-        if let Some(count) = open.get_mut(&self.address) {
+        if let Some(count) = open.get_mut(&address) {
             *count -= 1;
             if *count == 0 {
-                open.remove(&self.address);
+                open.remove(&address);
             }
         }
     }
@@ -109,7 +112,7 @@ pub(super) struct LogLimit {
 #[derive(Debug)]
 struct State {
     all: Bucket,
-    addresses: HashMap<IpAddr, Bucket>,
+    addresses: HashMap<Option<IpAddr>, Bucket>,
     /// Counted since the last report.
     held_back: u64,
 }
@@ -124,21 +127,24 @@ impl LogLimit {
 
     /// Writes a line about this address, or suppresses and counts it. `write` is called with the number of lines that
     /// were suppressed since the last line about the address.
-    pub(super) fn line(&self, address: IpAddr, write: impl FnOnce(Option<u64>)) {
-        if let Ok(held_back) = self.take(source(address), Instant::now()) {
+    pub(super) fn line(&self, address: Option<IpAddr>, write: impl FnOnce(Option<u64>)) {
+        if let Ok(held_back) = self.take(address.map(source), Instant::now()) {
             write((held_back > 0).then_some(held_back));
         }
     }
 
-    fn take(&self, address: IpAddr, now: Instant) -> Result<u64, ()> {
-        let (all_rate, one_rate) = (self.rate, self.rate / 10.0);
+    fn take(&self, address: Option<IpAddr>, now: Instant) -> Result<u64, ()> {
+        let all_rate = self.rate;
+        let rate_of = |address: Option<IpAddr>| if address.is_some() { all_rate / 10.0 } else { all_rate };
+        let one_rate = rate_of(address);
         let State { all, addresses, held_back } = &mut *lock(&self.state);
         all.fill(all_rate, now);
         if addresses.len() >= MAX_ADDRESSES && !addresses.contains_key(&address) {
             // A full bucket is equal to a new one, so it is dropped.
-            addresses.retain(|_, bucket| {
-                bucket.fill(one_rate, now);
-                bucket.tokens < one_rate * BURST || bucket.held_back > 0
+            addresses.retain(|&address, bucket| {
+                let rate = rate_of(address);
+                bucket.fill(rate, now);
+                bucket.tokens < rate * BURST || bucket.held_back > 0
             });
             if addresses.len() >= MAX_ADDRESSES {
                 addresses.clear();
@@ -176,13 +182,23 @@ mod tests {
     #[test]
     fn the_limit_of_connections_is_per_ipv4_address_and_per_ipv6_network() {
         let sources = Sources::new(2);
-        let first = sources.enter(A).unwrap();
-        let _second = sources.enter(B).unwrap();
-        assert!(sources.enter(A).is_none() && sources.enter(C).is_some());
+        let first = sources.enter(Some(A)).unwrap();
+        let _second = sources.enter(Some(B)).unwrap();
+        assert!(sources.enter(Some(A)).is_none() && sources.enter(Some(C)).is_some());
         drop(first);
-        assert!(sources.enter(A).is_some());
-        assert!((0..100).all(|_| Sources::new(0).enter(A).is_some()));
-        assert_eq!(lock(&sources.open).len(), 1, "who is gone is forgotten");
+        assert!(sources.enter(Some(A)).is_some());
+        assert!((0..100).all(|_| Sources::new(0).enter(Some(A)).is_some()));
+        assert_eq!(lock(&sources.open).len(), 1, "an address without connections is not tracked");
+        let local: Vec<_> = (0..100).map(|_| sources.enter(None)).collect();
+        assert!(local.iter().all(Option::is_some), "a Unix socket has no address");
+    }
+
+    #[test]
+    fn log_lines_about_a_unix_socket_are_limited_in_total_only() {
+        let (limit, start) = (LogLimit::new(200), Instant::now());
+        assert_eq!((0..10_000).filter(|_| limit.take(None, start).is_ok()).count(), 2_000);
+        let later = start + Duration::from_secs(1);
+        assert_eq!(limit.take(None, later), Ok(8_000));
     }
 
     #[test]
@@ -190,12 +206,12 @@ mod tests {
         let limit = LogLimit::new(200);
         let start = Instant::now();
         let address = |n: u64| IpAddr::V6(Ipv6Addr::from(u128::from(n) << 64));
-        let passed = (0..10_000).filter(|_| limit.take(source(A), start).is_ok()).count();
+        let passed = (0..10_000).filter(|_| limit.take(Some(source(A)), start).is_ok()).count();
         assert_eq!(passed, 200, "ten seconds of a tenth of the rate");
-        assert_eq!(limit.take(source(C), start), Ok(0), "another address still has its lines");
+        assert_eq!(limit.take(Some(source(C)), start), Ok(0), "another address still has its lines");
         let later = start + Duration::from_secs(1);
-        assert_eq!(limit.take(source(A), later), Ok(9_800), "the next line counts what was held back");
-        let passed = (0..100_000).filter(|&n| limit.take(address(n), later).is_ok()).count();
+        assert_eq!(limit.take(Some(source(A)), later), Ok(9_800), "the next line counts what was held back");
+        let passed = (0..100_000).filter(|&n| limit.take(Some(address(n)), later).is_ok()).count();
         assert!((1_700..=2_000).contains(&passed), "{passed}");
         assert!(lock(&limit.state).addresses.len() <= MAX_ADDRESSES);
     }

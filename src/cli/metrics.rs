@@ -1,6 +1,5 @@
 //! The metrics of a running proxy: counters for Prometheus, and the latest rejections.
 
-use core::net::SocketAddr;
 use core::sync::atomic::AtomicU64;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -16,6 +15,7 @@ use utf8_codec::Utf8Error;
 use utf8_codec::proxy::Direction;
 
 use super::log::DroppedLines;
+use super::net::Peer;
 
 /// How many rejections the page shows.
 const LAST_REFUSALS: usize = 20;
@@ -113,7 +113,7 @@ impl Metrics {
     pub(super) fn refused(
         &self,
         connection: u64,
-        peer: SocketAddr,
+        peer: Peer,
         direction: Direction,
         error: Option<Utf8Error>,
     ) {

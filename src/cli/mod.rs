@@ -2,6 +2,7 @@
 //!
 //! A new subcommand is a `mod` line, a variant of [`Command`] and an arm of [`Command::run`].
 
+mod address;
 mod admin;
 mod args;
 mod atomic;
@@ -15,6 +16,7 @@ mod limits;
 mod log;
 mod mail;
 mod metrics;
+mod net;
 mod outcome;
 mod proxy;
 mod serve;
@@ -26,6 +28,12 @@ mod signals;
 #[path = "signals_elsewhere.rs"]
 mod signals;
 mod sockets;
+#[cfg(unix)]
+mod unix_socket;
+#[cfg(not(unix))]
+#[path = "unix_socket_elsewhere.rs"]
+mod unix_socket;
+mod upstream;
 mod walk;
 
 use std::process::ExitCode;

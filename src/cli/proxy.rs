@@ -2,15 +2,11 @@
 
 use core::error::Error;
 use core::future::pending;
-use core::net::SocketAddr;
 use core::num::NonZeroUsize;
 use core::time::Duration;
-use std::io;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use tokio::net::{TcpListener, TcpStream, lookup_host};
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use utf8_codec::codec::Utf8LinesCodec;
@@ -19,15 +15,17 @@ use utf8_codec::proxy::{
 };
 use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
 
+use super::address::Address;
 use super::admin;
-use super::args::{Policies, at_least_one, host_port, seconds};
+use super::args::{Policies, at_least_one, seconds};
 use super::log::DroppedLines;
 use super::metrics::Metrics;
+use super::net::Peer;
 use super::outcome::Outcome;
 use super::serve::LineServer;
 use super::server::{Capacity, Connection, Reports, Service, announce};
 use super::signals::Signals;
-use super::sockets::{delivered, is_own, reset};
+use super::upstream::Upstream;
 
 /// Forward TCP connections to a server, well-formed UTF-8 only
 ///
@@ -35,12 +33,12 @@ use super::sockets::{delivered, is_own, reset};
 /// sequence are delivered, then both sides are reset, and the error and its offset are logged.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Address to accept connections on; port 0 picks a free one
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7000", value_parser = host_port)]
-    listen: String,
-    /// Server to forward to; without it, a line server (`serve`) is started on a loopback port
-    #[arg(long, value_name = "HOST:PORT", value_parser = host_port)]
-    upstream: Option<String>,
+    /// Address to accept connections on, or unix:PATH; port 0 picks a free one
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7000")]
+    listen: Address,
+    /// Server to forward to, or unix:PATH; without it, a line server (`serve`) is started on a loopback port
+    #[arg(long, value_name = "HOST:PORT")]
+    upstream: Option<Address>,
     /// Directions to filter: from clients, from the server, or both
     #[arg(long, value_name = "DIRECTION", default_value = "both")]
     direction: Directions,
@@ -77,9 +75,9 @@ pub(super) struct Args {
     /// Maximum duration of a connection; 0 is no limit
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds)]
     max_session: Duration,
-    /// Address to serve /metrics, /healthz, /readyz and a status page on over HTTP; without authentication
-    #[arg(long, value_name = "HOST:PORT", value_parser = host_port)]
-    admin: Option<String>,
+    /// Address to serve /metrics, /healthz, /readyz and a status page on over HTTP, or unix:PATH; without authentication
+    #[arg(long, value_name = "HOST:PORT")]
+    admin: Option<Address>,
     #[command(flatten)]
     service: Service,
 }
@@ -133,29 +131,36 @@ impl Args {
         let mut signals = Signals::new()?;
         let listener = self.service.bind(&self.listen).await?;
         let (upstream, embedded) = match &self.upstream {
-            Some(upstream) => {
-                check_upstream(upstream, &listener).await?;
-                (upstream.clone(), None)
-            }
+            Some(upstream) => (upstream.clone(), None),
             None => {
-                let embedded = self.service.bind("127.0.0.1:0").await?;
-                (embedded.local_addr()?.to_string(), Some(embedded))
+                let embedded = self.service.bind(&Address::Tcp("127.0.0.1:0".to_owned())).await?;
+                (embedded.address()?, Some(embedded))
             }
         };
+        let own = listener.identity()?;
+        let upstream = Upstream { address: upstream, own, connect_timeout: self.connect_timeout };
+        upstream.check().await?;
         let capacity = self.service.capacity(if embedded.is_some() { 3 } else { 2 });
-        let own = listener.local_addr()?;
         let repairs = self.policies.on_error() != ErrorPolicy::Strict && self.mode == Mode::Enforce;
         let metrics = Arc::new(Metrics::new(dropped, repairs));
         let admin = match &self.admin {
             Some(address) => {
                 let admin = self.service.bind(address).await?;
-                info!(address = %admin.local_addr()?, "admin");
+                info!(address = %admin.address()?, "admin");
                 Some(tokio::spawn(admin::serve(admin, Arc::clone(&metrics))))
             }
             None => None,
         };
         announce(&listener)?;
-        info!(upstream, embedded = embedded.is_some(), "accepting connections");
+        let resets = self.on_refusal == Refusal::Reset && self.mode == Mode::Enforce;
+        let partial = (self.framing, self.hold) == (Framing::Stream, Hold::Characters);
+        if matches!(upstream.address, Address::Unix(_)) && resets && partial {
+            warn!(
+                "a Unix socket cannot be reset: after a rejection the server sees a normal end; --hold lines avoids \
+                 that it acts on a part of a line"
+            );
+        }
+        info!(upstream = %upstream.address, embedded = embedded.is_some(), "accepting connections");
 
         let line_server = async {
             if let Some(embedded) = embedded {
@@ -174,10 +179,8 @@ impl Args {
         let filter = Arc::new(FilterProxy {
             relay: self.relay(),
             upstream,
-            own,
             answer: self.answer.clone(),
             report_only: self.mode == Mode::Report,
-            connect_timeout: self.connect_timeout,
             patience: self.service.idle_timeout().unwrap_or(Duration::MAX),
             metrics,
             cut: cut.clone(),
@@ -221,33 +224,13 @@ impl Args {
     }
 }
 
-/// Resolves the upstream name, so that an invalid one is reported at the start and not at every connection. A proxy
-/// that is its own upstream is rejected too: each connection would open another one.
-async fn check_upstream(upstream: &str, listener: &TcpListener) -> Result<(), Box<dyn Error>> {
-    let own = listener.local_addr()?;
-    let found = lookup_host(upstream)
-        .await
-        .map_err(|error| format!("cannot resolve the upstream {upstream}: {error}"))?
-        .any(|address| is_this_proxy(own, address));
-    if found { Err(format!("the upstream {upstream} is this proxy").into()) } else { Ok(()) }
-}
-
-/// Whether connections to `address` reach the listener at `own`.
-fn is_this_proxy(own: SocketAddr, address: SocketAddr) -> bool {
-    address.port() == own.port()
-        && (address.ip().to_canonical() == own.ip().to_canonical()
-            || own.ip().is_unspecified() && (address.is_ipv4() || own.is_ipv6()) && is_own(address))
-}
-
 /// State that all connections share.
 #[derive(Debug)]
 struct FilterProxy {
     relay: Relay,
-    upstream: String,
-    own: SocketAddr,
+    upstream: Upstream,
     answer: Option<String>,
     report_only: bool,
-    connect_timeout: Duration,
     /// How long a reset waits for a peer that does not read.
     patience: Duration,
     metrics: Arc<Metrics>,
@@ -262,22 +245,22 @@ impl FilterProxy {
         let Connection { stream: mut client, peer, number: connection, .. } = connection;
         // Boxed, so that its memory is freed before the relay starts.
         let connected = tokio::select! {
-            connected = Box::pin(self.connect()) => connected,
-            () = self.cut.cancelled() => return reset(&client),
+            connected = Box::pin(self.upstream.connect()) => connected,
+            () = self.cut.cancelled() => return client.reset(),
         };
         let mut upstream = match connected {
             Ok(upstream) => upstream,
             Err(error) => {
-                let upstream = &self.upstream;
+                let upstream = &self.upstream.address;
                 reports.line(|held_back| {
-                    warn!(connection, %peer, upstream, %error, held_back, "cannot reach the upstream");
+                    warn!(connection, %peer, %upstream, %error, held_back, "cannot reach the upstream");
                 });
                 open.end = "unreachable";
-                return reset(&client);
+                return client.reset();
             }
         };
         // Sets TCP_NODELAY. It only fails on a socket that is closed already, which the relay reports.
-        let _ = client.set_nodelay(true).and(upstream.set_nodelay(true));
+        let _ = client.set_nodelay().and(upstream.set_nodelay());
         let mut session = Session { proxy: &self, reports, connection, peer };
         let relayed =
             self.relay.run_until(&mut client, &mut upstream, &mut session, self.cut.cancelled()).await;
@@ -305,36 +288,17 @@ impl FilterProxy {
         // A peer that is too slow or idle is reset without waiting.
         let waits = matches!(relayed.end, End::IllFormed(..) | End::RejectedLine(..) | End::Failed(..));
         if relayed.reset && waits {
-            let sides = async {
-                tokio::join!(delivered(&client, self.patience), delivered(&upstream, self.patience))
-            };
+            let sides =
+                async { tokio::join!(client.delivered(self.patience), upstream.delivered(self.patience)) };
             tokio::select! {
                 _ = sides => {}
                 () = self.cut.cancelled() => {}
             }
         }
         if relayed.reset {
-            reset(&client);
-            reset(&upstream);
+            client.reset();
+            upstream.reset();
         }
-    }
-
-    async fn connect(&self) -> io::Result<TcpStream> {
-        let connect = async {
-            let mut last = io::ErrorKind::NotFound.into();
-            for address in lookup_host(&self.upstream).await? {
-                if is_this_proxy(self.own, address) {
-                    last = io::Error::other("the upstream is this proxy");
-                    continue;
-                }
-                match TcpStream::connect(address).await {
-                    Ok(stream) => return Ok(stream),
-                    Err(error) => last = error,
-                }
-            }
-            Err(last)
-        };
-        timeout(self.connect_timeout, connect).await?
     }
 
     /// The line to send for a rejected one.
@@ -369,7 +333,7 @@ struct Session<'p> {
     proxy: &'p FilterProxy,
     reports: Reports,
     connection: u64,
-    peer: SocketAddr,
+    peer: Peer,
 }
 
 impl Observer for &mut Session<'_> {

@@ -7,8 +7,7 @@ use std::io;
 use std::sync::Arc;
 
 use futures::{FutureExt, SinkExt, StreamExt};
-use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, ReadBuf, split};
 use tokio::time::{Instant, Sleep, sleep, timeout};
 use tokio_util::codec::{FramedRead, FramedWrite};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +16,9 @@ use utf8_codec::TextDecoder;
 use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8LinesCodec};
 use utf8_codec::proxy::Direction;
 
-use super::args::{Policies, host_port};
+use super::address::Address;
+use super::args::Policies;
+use super::net::Listener;
 use super::outcome::Outcome;
 use super::server::{Capacity, Connection, Reports, Service, announce, close};
 use super::signals::Signals;
@@ -28,9 +29,9 @@ use super::signals::Signals;
 /// `line N: ill-formed UTF-8 at byte OFFSET (KIND, LEN bytes)`; OFFSET counts from the start of the connection.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Address to accept connections on; port 0 picks a free one
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7007", value_parser = host_port)]
-    listen: String,
+    /// Address to accept connections on, or unix:PATH; port 0 picks a free one
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7007")]
+    listen: Address,
     /// Maximum bytes of a line; a longer line is reported once and skipped
     #[arg(long, value_name = "N", default_value_t = Utf8LinesCodec::DEFAULT_MAX_LENGTH)]
     max_line: usize,
@@ -68,7 +69,7 @@ impl LineServer {
     pub(super) async fn run(
         self,
         service: &Service,
-        listener: TcpListener,
+        listener: Listener,
         capacity: Capacity,
         signal: impl AsyncFnMut(),
     ) {
@@ -100,8 +101,8 @@ impl LineServer {
     async fn session(self, connection: Connection, idle_timeout: Duration) -> Result<(), CodecError> {
         let mut reports = Reports::of(&connection);
         let mut stream = connection.stream;
-        stream.set_nodelay(true)?;
-        let (requests, answers) = stream.split();
+        stream.set_nodelay()?;
+        let (requests, answers) = split(&mut stream);
         let requests = NotSilent::new(requests, idle_timeout);
         let codec = Utf8LinesCodec::with_decoder(self.decoder).max_length(self.max_line);
         let mut lines = FramedRead::new(requests, ErrorsAsItems::new(codec));

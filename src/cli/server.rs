@@ -1,7 +1,6 @@
 //! Shared by `proxy` and `serve`: the log, the accept loop, graceful shutdown.
 
 use core::error::Error;
-use core::net::SocketAddr;
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -9,7 +8,6 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -17,11 +15,13 @@ use tracing::{error, info, warn};
 use utf8_codec::Utf8Error;
 use utf8_codec::proxy::Direction;
 
-use super::args::{at_least_one, seconds};
+use super::address::Address;
+use super::args::{at_least_one, file_mode, seconds};
 use super::limits::{HELD_BACK_INTERVAL, LogLimit, Sources};
 use super::log::{DroppedLines, LogArgs};
+use super::net::{Listener, Peer, Socket};
 use super::outcome::{Outcome, Status};
-use super::sockets::{descriptor_limit, listen, notify, reset};
+use super::sockets::{descriptor_limit, notify};
 
 /// How long a closed connection is still read, so that the peer sees an orderly end and not a reset.
 const LINGER: Duration = Duration::from_secs(1);
@@ -48,6 +48,9 @@ pub(super) struct Service {
     /// Maximum length of the listen queue; the kernel may use a lower limit
     #[arg(long, value_name = "N", default_value = "4096")]
     backlog: u32,
+    /// Mode of the file of a Unix socket in octal, such as 660; without it, the umask decides
+    #[arg(long, value_name = "MODE", value_parser = file_mode)]
+    socket_mode: Option<u32>,
     /// Close a connection without traffic after this time; 0 is no limit
     #[arg(long, value_name = "SECS", default_value = "300", value_parser = seconds)]
     idle_timeout: Duration,
@@ -82,16 +85,9 @@ impl Service {
     }
 
     /// Binds a listener.
-    pub(super) async fn bind(&self, address: &str) -> Result<TcpListener, Box<dyn Error>> {
-        let cannot = |error: io::Error| format!("cannot listen on {address}: {error}");
-        let mut last = None;
-        for address in lookup_host(address).await.map_err(cannot)? {
-            match listen(address, self.backlog) {
-                Ok(listener) => return Ok(listener),
-                Err(error) => last = Some(error),
-            }
-        }
-        Err(cannot(last.unwrap_or_else(|| io::ErrorKind::NotFound.into())).into())
+    pub(super) async fn bind(&self, address: &Address) -> Result<Listener, String> {
+        let bound = Listener::bind(address, self.backlog, self.socket_mode).await;
+        bound.map_err(|error| format!("cannot listen on {address}: {error}"))
     }
 
     /// How many connections are served at the same time, if each needs `descriptors` descriptors. Less than configured
@@ -114,7 +110,7 @@ impl Service {
     /// At its end, or on a second signal, `cut` is cancelled, and the sessions must end.
     pub(super) async fn accept<S>(
         &self,
-        listener: TcpListener,
+        listener: Listener,
         capacity: Capacity,
         mut signal: impl AsyncFnMut(),
         cut: CancellationToken,
@@ -137,7 +133,7 @@ impl Service {
                         log.line(peer.ip(), |held_back| {
                             warn!(connection = number, %peer, held_back, "too many connections from one address");
                         });
-                        reset(&stream);
+                        stream.reset();
                         continue;
                     };
                     let log = Arc::clone(&log);
@@ -191,8 +187,8 @@ fn log_panic(ended: Result<(), JoinError>) {
 /// An accepted connection.
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub(super) stream: TcpStream,
-    pub(super) peer: SocketAddr,
+    pub(super) stream: Socket,
+    pub(super) peer: Peer,
     /// Counts from 1. Logged as `connection`.
     pub(super) number: u64,
     pub(super) log: Arc<LogLimit>,
@@ -200,7 +196,7 @@ pub(super) struct Connection {
 
 /// The next connection. Errors concern one connection that is already closed, or are temporary, such as EMFILE. They do
 /// not end the server, and a pause prevents a busy loop.
-async fn next_connection(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+async fn next_connection(listener: &Listener) -> (Socket, Peer) {
     loop {
         match listener.accept().await {
             Ok(accepted) => return accepted,
@@ -216,9 +212,9 @@ async fn next_connection(listener: &TcpListener) -> (TcpStream, SocketAddr) {
 }
 
 /// Prints the address on stdout, and notifies the service manager.
-pub(super) fn announce(listener: &TcpListener) -> io::Result<()> {
+pub(super) fn announce(listener: &Listener) -> io::Result<()> {
     let mut stdout = io::stdout();
-    writeln!(stdout, "listening on {}", listener.local_addr()?)?;
+    writeln!(stdout, "listening on {}", listener.address()?)?;
     stdout.flush()?;
     notify("READY=1");
     Ok(())
@@ -226,7 +222,7 @@ pub(super) fn announce(listener: &TcpListener) -> io::Result<()> {
 
 /// Closes a connection gracefully: shuts down the write half, then reads until the end. Closing a socket with unread
 /// bytes resets it, and the peer may lose the last bytes written to it.
-pub(super) async fn close(mut stream: TcpStream) {
+pub(super) async fn close(mut stream: Socket) {
     if stream.shutdown().await.is_ok() {
         let mut rest = [0; 4096];
         let _ =
@@ -238,7 +234,7 @@ pub(super) async fn close(mut stream: TcpStream) {
 #[derive(Debug)]
 pub(super) struct Reports {
     connection: u64,
-    peer: SocketAddr,
+    peer: Peer,
     log: Arc<LogLimit>,
     reported: [u64; 2],
 }

@@ -24,7 +24,7 @@ enum Stderr {
 }
 
 impl Server {
-    /// Starts it on a free port, with logs as JSON.
+    /// Starts it with logs as JSON, on a free port unless `--listen` is among the arguments.
     pub fn start(args: &[&str]) -> Self {
         Self::start_command(program(args))
     }
@@ -46,8 +46,11 @@ impl Server {
     }
 
     fn launch(mut command: Command, read: impl FnOnce(ChildStderr) -> Stderr) -> Self {
+        if !command.get_args().any(|arg| arg == "--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
         let mut child = command
-            .args(["--listen", "127.0.0.1:0", "--log", "json"])
+            .args(["--log", "json"])
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()

@@ -1,0 +1,67 @@
+//! The server that a proxy forwards to.
+
+use core::time::Duration;
+use std::io;
+
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+
+use super::address::Address;
+use super::net::{Identity, Socket};
+use super::unix_socket;
+
+/// The address of the server, and what a connection to it needs.
+#[derive(Debug)]
+pub(super) struct Upstream {
+    pub(super) address: Address,
+    /// The listener of the proxy. A proxy that is its own upstream opens a connection for each connection.
+    pub(super) own: Identity,
+    pub(super) connect_timeout: Duration,
+}
+
+impl Upstream {
+    /// Resolves the name, so that an invalid one is reported at the start and not at every connection. Also returns an
+    /// error if the server is this proxy.
+    pub(super) async fn check(&self) -> Result<(), String> {
+        let address = &self.address;
+        let is_own = match address {
+            Address::Unix(path) => self.own.is_at_path(path),
+            Address::Tcp(name) => lookup_host(name)
+                .await
+                .map_err(|error| format!("cannot resolve the upstream {address}: {error}"))?
+                .any(|address| self.own.is_at(address)),
+        };
+        if is_own { Err(format!("the upstream {address} is this proxy")) } else { Ok(()) }
+    }
+
+    /// Connects to the first address of the server that accepts.
+    pub(super) async fn connect(&self) -> io::Result<Socket> {
+        timeout(self.connect_timeout, async {
+            match &self.address {
+                Address::Unix(path) if self.own.is_at_path(path) => Err(is_own()),
+                Address::Unix(path) => unix_socket::connect(path).await.map(Socket::Unix),
+                Address::Tcp(name) => self.connect_tcp(name).await.map(Socket::Tcp),
+            }
+        })
+        .await?
+    }
+
+    async fn connect_tcp(&self, name: &str) -> io::Result<TcpStream> {
+        let mut last = io::ErrorKind::NotFound.into();
+        for address in lookup_host(name).await? {
+            if self.own.is_at(address) {
+                last = is_own();
+                continue;
+            }
+            match TcpStream::connect(address).await {
+                Ok(stream) => return Ok(stream),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+fn is_own() -> io::Error {
+    io::Error::other("the upstream is this proxy")
+}
