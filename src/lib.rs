@@ -149,5 +149,5 @@ pub use kernels::Kernel;
 pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr};
 pub use subset::Subset;
 #[cfg(feature = "alloc")]
-pub use text::from_utf8_lossy;
-pub use text::{TextDecoder, TextPiece, TextPieces};
+pub use text::{PushError, from_utf8_lossy};
+pub use text::{TextDecoder, TextPiece, TextPieces, TextRanges};

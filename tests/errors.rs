@@ -9,15 +9,17 @@ use utf8_codec::codec::{CodecError, FrameError};
 use utf8_codec::http::Utf8BodyError;
 use utf8_codec::mime::{BodyDecoder, TransferEncoding};
 use utf8_codec::stream::{StreamError, Utf8StreamExt};
-use utf8_codec::{ErrorKind, Utf8Error};
+use utf8_codec::{ErrorKind, TextDecoder, Utf8Error};
 
 const ERROR: Utf8Error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
 
 #[test]
 fn every_error_is_invalid_data_with_the_utf8_error_inside() {
     let rejected = Bytes::from_static(b"\xED");
-    let errors: [io::Error; 5] = [
+    let pushed = TextDecoder::new().at(7).push(b"\xED\xA0\x80").unwrap_err();
+    let errors: [io::Error; 6] = [
         ERROR.into(),
+        pushed.into(),
         CodecError::IllFormed { error: ERROR, rejected: rejected.clone(), line: None }.into(),
         FrameError::<io::Error>::IllFormed { frame: 3, error: ERROR, rejected }.into(),
         StreamError::<io::Error>::Utf8(ERROR).into(),

@@ -29,8 +29,9 @@ use crate::subset::Subset;
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
 ///
-/// With the feature `alloc`, `decode_to_string` decodes bytes that are all in memory, and `decode_into` appends a
-/// stream to a `String`.
+/// With the feature `alloc`, `push` returns the text of each chunk as one string, `decode_into` appends it to a
+/// `String`, and `decode_to_string` decodes bytes that are all in memory. `feed_ranges` returns pieces with their
+/// positions in the chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextDecoder {
     pub(super) decoder: Utf8Decoder,

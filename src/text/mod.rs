@@ -5,6 +5,9 @@ mod append;
 mod decoder;
 mod pieces;
 #[cfg(feature = "alloc")]
+mod push;
+mod ranges;
+#[cfg(feature = "alloc")]
 mod whole;
 
 #[cfg(any(feature = "codec", feature = "proxy"))]
@@ -13,5 +16,8 @@ pub(crate) use crate::policy::Counters;
 pub(crate) use append::{Sink, put};
 pub use decoder::TextDecoder;
 pub use pieces::{TextPiece, TextPieces};
+#[cfg(feature = "alloc")]
+pub use push::PushError;
+pub use ranges::TextRanges;
 #[cfg(feature = "alloc")]
 pub use whole::from_utf8_lossy;

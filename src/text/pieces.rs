@@ -71,6 +71,16 @@ impl<'d, 'c> TextPieces<'d, 'c> {
         }
     }
 
+    /// The number of bytes of this chunk, which starts at an offset, that were returned as pieces or removed. Bytes of an
+    /// unfinished sequence do not count.
+    #[inline]
+    pub(super) fn decoded_since(&self, start: u64) -> usize {
+        let decoder = self.pieces.decoder();
+        let taken = decoder.offset().wrapping_sub(start) as usize;
+        // A missing BOM is reported while bytes of an earlier chunk are pending.
+        taken.saturating_sub(decoder.pending().len())
+    }
+
     #[inline]
     fn next_piece(&mut self) -> Option<TextPiece<'c>> {
         if self.policies.is_at_start() {

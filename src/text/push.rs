@@ -1,0 +1,135 @@
+//! One text for each chunk.
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use core::fmt;
+
+use super::decoder::TextDecoder;
+use super::pieces::TextPiece;
+use crate::error::{ByteCount, Utf8Error};
+
+impl TextDecoder {
+    /// Decodes the next chunk and returns its text as one string: the call for a loop that reads from a pipe, a terminal
+    /// or a socket. [`finish`](Self::finish) returns what is left at the end.
+    ///
+    /// The text is borrowed from the chunk, without an allocation, unless a character began in an earlier chunk or
+    /// something was repaired. Otherwise the text of the chunk is copied once. It is empty if the chunk only holds a
+    /// part of a character, at most 3 bytes of which stay in the decoder.
+    ///
+    /// ```
+    /// use std::io::{self, Read};
+    /// use utf8_codec::{ErrorPolicy, TextDecoder};
+    ///
+    /// fn show(mut terminal: impl Read, mut print: impl FnMut(&str)) -> io::Result<()> {
+    ///     let mut buffer = [0; 4096];
+    ///     let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    ///     while let read @ 1.. = terminal.read(&mut buffer)? {
+    ///         print(&decoder.push(&buffer[..read])?);
+    ///     }
+    ///     decoder.finish().map_or(Ok(()), |end| Ok(print(end.text()?)))
+    /// }
+    /// # let mut shown = String::new();
+    /// # show(&b"na\xC3\xAFve \xFF \xE2\x82"[..], |text| shown += text).unwrap();
+    /// # assert_eq!(shown, "naïve \u{FFFD} \u{FFFD}");
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`PushError`] for the first error that the policy does not repair. It holds the text of the chunk before the
+    /// error, and the number of bytes of the chunk that were decoded. To continue after the error, pass the rest of the
+    /// chunk to the next call. Under every policy but [`Strict`](crate::ErrorPolicy::Strict) there is no error, unless
+    /// [`BomPolicy::Require`](crate::BomPolicy) or [`Reject`](crate::BomPolicy::Reject) is set.
+    ///
+    /// ```
+    /// use utf8_codec::{TextDecoder, Utf8Error};
+    ///
+    /// let (mut text, mut errors) = (String::new(), Vec::<Utf8Error>::new());
+    /// let mut decoder = TextDecoder::new();
+    /// for mut chunk in [&b"gr\xC3"[..], b"\xBCn \xFFund blau"] {
+    ///     while let Err(failed) = decoder.push(chunk).map(|good| text += &good) {
+    ///         text += &failed.text;
+    ///         errors.push(failed.error);
+    ///         chunk = &chunk[failed.taken..];
+    ///     }
+    /// }
+    /// assert_eq!(text, "grün und blau");
+    /// assert_eq!(errors[0].offset, 6);
+    /// ```
+    pub fn push<'c>(&mut self, chunk: &'c [u8]) -> Result<Cow<'c, str>, PushError> {
+        let before = self.offset();
+        let taken_by = |decoder: &Self| decoder.offset().wrapping_sub(before) as usize;
+        let Some(first) = self.feed(chunk).next() else { return Ok(Cow::Borrowed("")) };
+        let taken = taken_by(self);
+        match first {
+            TextPiece::Text(text) if taken == chunk.len() => return Ok(Cow::Borrowed(text)),
+            _ => {}
+        }
+        let mut text = String::new();
+        let decoded = first.text().and_then(|first| {
+            text.reserve(first.len() + chunk.len() - taken);
+            text.push_str(first);
+            self.decode_into(&chunk[taken..], &mut text)
+        });
+        match decoded {
+            Ok(()) => Ok(Cow::Owned(text)),
+            Err(error) => Err(PushError { error, text, taken: taken_by(self) }),
+        }
+    }
+}
+
+/// An error of [`TextDecoder::push`]: the ill-formed sequence, and the text before it.
+///
+/// It owns the text, so that `?` converts it into any boxed error. It also converts into an `io::Error` of kind
+/// `InvalidData` and into a [`Utf8Error`]; both conversions drop the text. Neither `Display` nor `Debug` shows the text.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PushError {
+    /// The ill-formed sequence, with its absolute offset.
+    pub error: Utf8Error,
+    /// The text of this chunk before the error. The text of earlier chunks was returned before.
+    pub text: String,
+    /// The number of bytes of the chunk that were decoded, up to the end of the ill-formed sequence. It is 0 if the whole
+    /// sequence came in an earlier chunk.
+    pub taken: usize,
+}
+
+impl PushError {
+    /// The error in the text.
+    pub const fn utf8_error(&self) -> Option<Utf8Error> {
+        Some(self.error)
+    }
+}
+
+impl fmt::Debug for PushError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { error, text, taken } = self;
+        let text = format_args!("{}", ByteCount(text.len()));
+        f.debug_struct("PushError").field("error", error).field("text", &text).field("taken", taken).finish()
+    }
+}
+
+impl fmt::Display for PushError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl core::error::Error for PushError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl From<PushError> for Utf8Error {
+    fn from(error: PushError) -> Self {
+        error.error
+    }
+}
+
+/// Kind [`InvalidData`](std::io::ErrorKind::InvalidData), with the [`Utf8Error`] inside.
+#[cfg(feature = "std")]
+impl From<PushError> for std::io::Error {
+    fn from(error: PushError) -> Self {
+        error.error.into()
+    }
+}
