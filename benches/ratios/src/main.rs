@@ -4,6 +4,7 @@
 //! cargo run --release                        all rows and the chart; writes ratios.csv, chunks.csv and chunks.svg to
 //!                                            target/, and the table into performance.md, if there is one
 //! cargo run --release -- --only "64 KiB"     only the scenarios whose name contains this, no chart
+//!                                            (several names are separated by a vertical bar)
 //! cargo run --release -- --rounds 51         more rounds, for a machine with other load
 //! cargo run --release -- --out ../../docs    another directory for the files
 //! ```
@@ -14,9 +15,11 @@ mod framed;
 mod measure;
 mod report;
 mod rows;
+mod rows_of_conversions;
 mod rows_of_counts;
 mod rows_of_lines;
 mod rows_of_mail;
+mod rows_of_text;
 mod streaming;
 
 use std::error::Error;

@@ -113,6 +113,11 @@ impl Race {
         Spread::of(self.nanos[ours].iter().zip(&self.nanos[peer]).map(|(ours, peer)| peer / ours).collect())
     }
 
+    /// How many times as fast as `nanos` a contender was.
+    pub fn speed(&self, ours: &str, nanos: f64) -> Spread {
+        Spread::of(self.nanos[self.index(ours)].iter().map(|ours| nanos / ours).collect())
+    }
+
     /// The fastest of `peers`.
     pub fn best<'n>(&self, peers: &[&'n str]) -> &'n str {
         peers

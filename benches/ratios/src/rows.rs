@@ -70,7 +70,7 @@ pub fn validators(data: &[u8], chunk: usize) -> Vec<Contender<'_>> {
 
 impl Bench {
     pub(crate) fn is_wanted(&self, scenario: &str) -> bool {
-        self.only.as_deref().is_none_or(|only| scenario.contains(only))
+        self.only.as_deref().is_none_or(|only| only.split('|').any(|only| scenario.contains(only)))
     }
 
     /// Adds a row: the speed of `ours` relative to the fastest of `peers`. A goal of 0 means that the peer is a limit,
@@ -85,6 +85,24 @@ impl Bench {
             goal,
             speed: of.bytes as f64 / of.race.median_nanos(ours),
         };
+        self.add(row);
+    }
+
+    /// Adds a row: the throughput of `ours` relative to a goal in bytes per nanosecond. A goal of 0 is none.
+    pub(crate) fn note_speed(&mut self, of: &Measured<'_>, ours: &str, goal: f64) {
+        let speed = of.bytes as f64 / of.race.median_nanos(ours);
+        let per_goal = if goal > 0.0 { goal } else { 1.0 };
+        self.add(Row {
+            scenario: of.scenario,
+            input: of.input.to_owned(),
+            against: format!("{per_goal} GB/s"),
+            ratio: of.race.speed(ours, of.bytes as f64 / per_goal),
+            goal: if goal > 0.0 { 1.0 } else { 0.0 },
+            speed,
+        });
+    }
+
+    fn add(&mut self, row: Row) {
         println!(
             "{:44} {:16} {:7.2} GB/s {:26} {:6.2} ({:.2}..{:.2}) goal {:.2} {}",
             row.scenario,
@@ -115,6 +133,8 @@ impl Bench {
         self.encoder();
         self.counts();
         self.mail();
+        self.conversions();
+        self.text();
     }
 
     fn streaming(&self, corpus: Corpus, len: usize, chunk: usize) -> (usize, Race) {
