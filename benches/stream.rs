@@ -13,10 +13,7 @@ use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_m
 use eventsource_stream::Eventsource;
 use futures::executor::block_on;
 use futures::{Stream, StreamExt, stream};
-use tokio_util::codec::FramedRead;
-use tokio_util::io::StreamReader;
-use utf8_codec::codec::{LineEnding, Utf8LinesCodec};
-use utf8_codec::stream::Utf8StreamExt;
+use utf8_codec::stream::{SseStream, Utf8StreamExt};
 use utf8_codec::{ErrorPolicy, TextDecoder};
 
 /// The size of one write of the server.
@@ -46,14 +43,11 @@ fn text(response: &[Bytes]) -> usize {
     )
 }
 
-/// Counts the events, which it parses as `examples/sse_client.rs` does.
 fn events(response: &[Bytes]) -> usize {
-    let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    let lines = Utf8LinesCodec::with_decoder(replace).ending(LineEnding::Any);
-    let lines = FramedRead::new(StreamReader::new(chunks(response)), lines);
-    block_on(lines.fold(0, |events, line| {
-        core::future::ready(events + usize::from(black_box(line).is_ok_and(|line| line.is_empty())))
-    }))
+    let events = SseStream::new(chunks(response));
+    block_on(
+        events.fold(0, |count, event| core::future::ready(count + usize::from(black_box(event).is_ok()))),
+    )
 }
 
 fn events_of_the_peer(response: &[Bytes]) -> usize {

@@ -33,6 +33,7 @@
 //! | WebSocket or gRPC messages | [`validator`] | none, `no_std`; `bytes` |
 //! | a tokio `Framed` | [`codec`]: text as it arrives, lines, frames | `codec` (default) |
 //! | a `Stream` of byte chunks | [`stream`] | `stream` |
+//! | server-sent events | [`codec::sse`]; [`stream::SseStream`] | `codec`; `stream` |
 //! | an async reader or writer | [`io`] | `io` (tokio), `futures-io` |
 //! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http`, `tower`, `encoding_rs`; `alloc` |
 //! | mail | [`mime`] | `mime` |

@@ -29,7 +29,10 @@
 //!   length.
 //! - **Cost**: no copy of well-formed text; a small copy for a character from two chunks and for a repair.
 //! - **Cancel safety**: all state is in the stream.
-//! - **Feature**: `stream`.
+//! - **Feature**: `stream`. With `codec`, [`SseStream`] is a stream of server-sent events.
+
+// The page names a type that the feature `codec` adds.
+#![cfg_attr(not(feature = "codec"), allow(rustdoc::broken_intra_doc_links))]
 
 use core::convert::Infallible;
 use core::error::Error;
@@ -44,10 +47,16 @@ use futures_core::Stream;
 use futures_core::stream::FusedStream;
 use pin_project_lite::pin_project;
 
+#[cfg(feature = "codec")]
+#[cfg_attr(docsrs, doc(cfg(feature = "codec")))]
+pub use self::sse::{SseStream, SseStreamError};
 use crate::budget::Budget;
 use crate::chunks::TextChunks;
 use crate::error::Utf8Error;
 use crate::text::TextDecoder;
+
+#[cfg(feature = "codec")]
+mod sse;
 
 pin_project! {
     /// A [`Stream`] of text, decoded from a stream of byte chunks.

@@ -2,17 +2,22 @@
 
 use core::hint::black_box;
 
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
+use futures::executor::block_on;
+use futures::{StreamExt, stream};
 use tokio_util::codec::{AnyDelimiterCodec, Decoder, Encoder, LengthDelimitedCodec};
+use utf8_codec::codec::sse::{Comment, Event};
 use utf8_codec::codec::{
-    Fragment, LineEnding, Lines, Recoverable, TranscodeCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec,
+    Fragment, LineEnding, Lines, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec,
+    Utf8LinesCodec,
 };
+use utf8_codec::stream::SseStream;
 use utf8_codec::transcode::Encoding;
 use utf8_codec::{Ascii, ErrorPolicy, TextDecoder};
 
-use crate::Row;
 use crate::inputs::*;
 use crate::text::policies;
+use crate::{Row, sink};
 
 /// Drives a codec as `FramedRead` does with `ErrorsAsItems`: decodes all items after each read, and the rest at the
 /// end.
@@ -97,6 +102,30 @@ pub(crate) fn rows() -> Vec<Row> {
             drive(Utf8FramesCodec::with_decoder(Reads, text).over_fragments(), bytes, chunk, drop);
         }));
     }
+    for (name, text, limit) in
+        [("Strict, at most 16 bytes", TextDecoder::new(), 16), ("Replace, no limit", replace, usize::MAX)]
+    {
+        let codec = move || SseCodec::with_decoder(text).max_event_length(limit).max_line_length(limit);
+        rows.push(Row::new(format!("SseCodec, {name}"), EVENT_STREAMS, move |bytes, chunk| {
+            drive(codec(), bytes, chunk, drop);
+        }));
+        rows.push(Row::new(format!("SseStream, {name}"), EVENT_STREAMS, move |bytes, chunk| {
+            let chunks = stream::iter(bytes.chunks(chunk).map(Bytes::copy_from_slice).collect::<Vec<_>>());
+            block_on(SseStream::with_codec(chunks, codec()).for_each(|event| {
+                sink(event.is_ok());
+                core::future::ready(())
+            }));
+        }));
+    }
+    rows.push(
+        Row::new("encoder of events", [ASCII, LF, CR, CRLF, CYRILLIC], |bytes, _| {
+            let text = str::from_utf8(bytes).unwrap_or_default();
+            sink(Event::new(text).to_bytes().is_ok());
+            sink(Event::new("").with_event(text).with_id(text).to_bytes().is_ok());
+            sink(SseCodec::new().encode(Comment(text), &mut BytesMut::new()).is_ok());
+        })
+        .whole_only(),
+    );
     for encoding in Encoding::ALL {
         for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace] {
             let inputs = [ASCII, FF, THREE_BYTE_LEADS, SURROGATES];

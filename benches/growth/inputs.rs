@@ -74,6 +74,11 @@ repeated! {
     QUOTES: "\" \\" = b"\"\\";
     ENCODED_WORDS: "encoded words" = b" =?utf-8?q?=FF?=";
     ENCODED_WORD_STARTS: "=?" = b"=?";
+    DATA_LINES: "data:a" = b"data:a\n";
+    EMPTY_DATA_LINES: "data" = b"data\r";
+    EVENTS: "events" = b"event:a\rdata:a\xFF\r\nid:1\n\n";
+    COLON_LINES: ": LF" = b":\n";
+    ID_LINES: "id:a id:b" = b"id:a\nid:b\n";
 }
 
 halves! {
@@ -83,6 +88,21 @@ halves! {
     LINES_THEN_ASCII: "lines ... a ..." = b"a\r\n", b"a";
     SPACES_THEN_A: "SP ... a ..." = b" ", b"a";
 }
+
+/// Server-sent events.
+pub(crate) const EVENT_STREAMS: [Input; 11] = [
+    ASCII,
+    LF,
+    CR,
+    CRLF,
+    DATA_LINES,
+    EMPTY_DATA_LINES,
+    EVENTS,
+    COLON_LINES,
+    ID_LINES,
+    GOOD_AND_BAD_LINES,
+    FF_LF_THEN_CR,
+];
 
 /// Text, well-formed and ill-formed.
 pub(crate) const TEXT: [Input; 7] =

@@ -29,6 +29,21 @@ pub enum CodecError {
         /// The limit in bytes, without the terminator.
         limit: usize,
     },
+    /// A server-sent event with more bytes than the limit. It is reported once; its bytes are discarded.
+    EventTooLong {
+        /// The first line of the event.
+        event: LineStart,
+        /// The limit in bytes, for the type and the data.
+        limit: usize,
+    },
+    /// The type of a server-sent event to be encoded contains CR or LF, or its ID contains CR, LF or NUL. Nothing was
+    /// written.
+    InvalidField {
+        /// The name of the field: `event` or `id`.
+        field: &'static str,
+        /// Position in the value of the field, in bytes.
+        at: usize,
+    },
     /// A text to be encoded as one line contains a terminator, so a peer would read two lines. Nothing was written.
     EmbeddedTerminator {
         /// Position in the text, in bytes.
@@ -57,11 +72,11 @@ impl CodecError {
         }
     }
 
-    /// The line of the error, if a codec for lines returned it.
+    /// The line of the error, if a codec for lines or events returned it. For an event that is too long, its first line.
     pub const fn line(&self) -> Option<LineStart> {
         match self {
             Self::IllFormed { line, .. } => *line,
-            Self::LineTooLong { line, .. } => Some(*line),
+            Self::LineTooLong { line, .. } | Self::EventTooLong { event: line, .. } => Some(*line),
             _ => None,
         }
     }
@@ -87,6 +102,12 @@ impl fmt::Display for CodecError {
             Self::LineTooLong { line: LineStart { number, offset }, limit } => {
                 write!(f, "line {number} at byte {offset} is longer than {}", ByteCount(*limit))
             }
+            Self::EventTooLong { event: LineStart { number, offset }, limit } => {
+                write!(f, "event at line {number}, byte {offset} is longer than {}", ByteCount(*limit))
+            }
+            Self::InvalidField { field, at } => {
+                write!(f, "line terminator or NUL in the field `{field}` at byte {at}")
+            }
             Self::EmbeddedTerminator { at } => write!(f, "line terminator inside the text at byte {at}"),
             Self::Io(error) => error.fmt(f),
         }
@@ -106,6 +127,12 @@ impl fmt::Debug for CodecError {
             }
             Self::LineTooLong { line, limit } => {
                 f.debug_struct("LineTooLong").field("line", line).field("limit", limit).finish()
+            }
+            Self::EventTooLong { event, limit } => {
+                f.debug_struct("EventTooLong").field("event", event).field("limit", limit).finish()
+            }
+            Self::InvalidField { field, at } => {
+                f.debug_struct("InvalidField").field("field", field).field("at", at).finish()
             }
             Self::EmbeddedTerminator { at } => f.debug_struct("EmbeddedTerminator").field("at", at).finish(),
             Self::Io(error) => f.debug_tuple("Io").field(error).finish(),

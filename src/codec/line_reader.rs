@@ -48,7 +48,7 @@ impl LineReader {
     }
 
     /// The start of the line at the front of the buffer.
-    fn line(&self) -> LineStart {
+    pub(super) fn line(&self) -> LineStart {
         LineStart { number: self.lines.wrapping_add(1), offset: self.text.offset() }
     }
 

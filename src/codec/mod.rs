@@ -10,6 +10,7 @@
 //! | [`Utf8LineBatchesCodec`] | all lines in the buffer | a line |
 //! | [`Utf8FramesCodec`] | the text of a frame of another codec | a frame |
 //! | [`Utf8FragmentsCodec`] | the same, where one text spans many frames | a frame |
+//! | [`SseCodec`] | a server-sent event: the page of [`sse`] | an event |
 //! | `TranscodeCodec` (feature `transcode`) | text from another encoding | that encoding |
 //! | `TranscodeLinesCodec` (feature `transcode`) | a line in another encoding | that encoding |
 //!
@@ -63,6 +64,7 @@ mod frame;
 mod frames;
 mod line_reader;
 mod lines;
+pub mod sse;
 #[cfg(feature = "transcode")]
 mod transcode;
 #[cfg(feature = "transcode")]
@@ -75,6 +77,7 @@ pub use error::{CodecError, LineStart, Recoverable};
 pub use errors_as_items::ErrorsAsItems;
 pub use frames::{Fragment, FrameError, Utf8FragmentsCodec, Utf8FramesCodec};
 pub use lines::Utf8LinesCodec;
+pub use sse::SseCodec;
 #[cfg(feature = "transcode")]
 pub use transcode::TranscodeCodec;
 #[cfg(feature = "transcode")]

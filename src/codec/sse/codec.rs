@@ -1,0 +1,308 @@
+//! Events from bytes: the one implementation, for codecs and for streams.
+
+use core::time::Duration;
+
+use bytes::BytesMut;
+use bytestring::ByteString;
+use tokio_util::codec::Decoder;
+
+use super::event::{Event, MESSAGE};
+use crate::codec::ending::LineEnding;
+use crate::codec::error::{CodecError, LineStart};
+use crate::codec::line_reader::LineReader;
+use crate::policy::{BomPolicy, ErrorPolicy};
+use crate::text::{Counters, TextDecoder};
+
+/// A codec for server-sent events. It reads [`Event`]s, and writes [`Event`], [`Comment`](super::Comment) and
+/// [`Retry`](super::Retry). The page of the [module](super) describes what it reads.
+///
+/// # Errors
+///
+/// - [`CodecError::EventTooLong`] and [`CodecError::LineTooLong`], once, as soon as a limit is exceeded.
+/// - [`CodecError::IllFormed`] for each ill-formed line, if the policy does not repair it, after the line has ended. A
+///   line that the end of the stream cuts off is validated, too.
+///
+/// The event that holds the error is discarded up to the empty line that ends it, because its data would be
+/// incomplete. Its other `id` and `retry` fields take effect, so a client that reconnects does not receive it again. An
+/// ill-formed comment does not discard the event. `FramedRead` ends after an `Err`: wrap the codec in
+/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems).
+///
+/// # Limits
+///
+/// [`max_line_length`](Self::max_line_length) and [`max_event_length`](Self::max_event_length). The codec holds one
+/// event, its ID and at most one line of the read buffer.
+///
+/// ```
+/// use bytes::BytesMut;
+/// use tokio_util::codec::Decoder;
+/// use utf8_codec::codec::SseCodec;
+///
+/// let mut codec = SseCodec::new().max_event_length(16);
+/// let mut buffer = BytesMut::from("id: 1\ndata: na\u{EF}ve\r\rdata: more than 16 bytes\n\ndata: end\n\n");
+/// let event = codec.decode(&mut buffer)?.expect("an event");
+/// assert_eq!((&*event.data, event.id.as_deref()), ("naïve", Some("1")));
+///
+/// let error = codec.decode(&mut buffer).unwrap_err();
+/// assert_eq!(error.to_string(), "event at line 4, byte 20 is longer than 16 bytes");
+/// assert_eq!(codec.decode(&mut buffer)?.expect("an event").data, "end");
+/// # Ok::<(), utf8_codec::codec::CodecError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct SseCodec {
+    lines: LineReader,
+    /// The decoder at the start of a stream.
+    text: TextDecoder,
+    max_event_length: usize,
+    block: Block,
+    /// The last `id` field. It counts when the event ends.
+    id: Option<ByteString>,
+    last_event_id: Option<ByteString>,
+    retry: Option<Duration>,
+    /// `retry` was set after the last event.
+    is_new_retry: bool,
+}
+
+/// The fields of the event that is being read.
+#[derive(Clone, Debug, Default)]
+struct Block {
+    event: ByteString,
+    data: Data,
+    /// The first line that is not a comment.
+    start: Option<LineStart>,
+    /// The event holds an error.
+    is_discarded: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+enum Data {
+    #[default]
+    None,
+    /// One line, a slice of the read buffer.
+    Line(ByteString),
+    /// Lines joined with LF.
+    Lines(String),
+}
+
+impl Data {
+    /// The length with another line, in bytes.
+    fn len_with(&self, line: &str) -> usize {
+        match self {
+            Self::None => line.len(),
+            Self::Line(first) => first.len() + 1 + line.len(),
+            Self::Lines(lines) => lines.len() + 1 + line.len(),
+        }
+    }
+
+    fn push(&mut self, line: ByteString) {
+        match self {
+            Self::None => *self = Self::Line(line),
+            Self::Line(first) => {
+                let mut lines = String::with_capacity(2 * (first.len() + 1 + line.len()));
+                lines.extend([&**first, "\n", &*line]);
+                *self = Self::Lines(lines);
+            }
+            Self::Lines(lines) => lines.extend(["\n", &*line]),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::Line(line) => line.len(),
+            Self::Lines(lines) => lines.len(),
+        }
+    }
+
+    fn into_text(self) -> Option<ByteString> {
+        match self {
+            Self::None => None,
+            Self::Line(line) => Some(line),
+            Self::Lines(lines) => Some(lines.into()),
+        }
+    }
+}
+
+impl Default for SseCodec {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SseCodec {
+    /// 1 MiB.
+    pub const DEFAULT_MAX_LENGTH: usize = 1024 * 1024;
+
+    /// A codec with the default limits that replaces ill-formed sequences by U+FFFD, as the standard requires.
+    pub const fn new() -> Self {
+        Self::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace))
+    }
+
+    /// A codec with the error policy and the subset of `text`; `TextDecoder::new()` is strict. The BOM policy is always
+    /// [`Strip`](BomPolicy::Strip), as the standard requires.
+    pub const fn with_decoder(text: TextDecoder) -> Self {
+        let text = text.bom(BomPolicy::Strip);
+        Self {
+            lines: Self::lines(text, Self::DEFAULT_MAX_LENGTH),
+            text,
+            max_event_length: Self::DEFAULT_MAX_LENGTH,
+            block: Block { event: ByteString::new(), data: Data::None, start: None, is_discarded: false },
+            id: None,
+            last_event_id: None,
+            retry: None,
+            is_new_retry: false,
+        }
+    }
+
+    const fn lines(text: TextDecoder, max_length: usize) -> LineReader {
+        let mut lines = LineReader::new(text);
+        lines.ending = LineEnding::Any;
+        lines.max_length = max_length;
+        lines
+    }
+
+    /// Sets the limit of a line in bytes, without its terminator. A longer comment is skipped without an error.
+    #[must_use]
+    pub const fn max_line_length(mut self, bytes: usize) -> Self {
+        self.lines.max_length = bytes;
+        self
+    }
+
+    /// Sets the limit of an event in bytes: the length of its type and its data.
+    #[must_use]
+    pub const fn max_event_length(mut self, bytes: usize) -> Self {
+        self.max_event_length = bytes;
+        self
+    }
+
+    /// The last event ID: what a client sends as `Last-Event-ID` when it reconnects. An `id` field takes effect when its
+    /// event ends, whether the event has data or not. `None` until then.
+    pub fn last_event_id(&self) -> Option<&str> {
+        self.last_event_id.as_deref()
+    }
+
+    /// The reconnection time, from the last valid `retry` field. A number of milliseconds beyond `u64` is `u64::MAX`.
+    pub const fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Absolute offset in the stream, in bytes, of the end of what was read or discarded.
+    pub const fn offset(&self) -> u64 {
+        self.lines.text.offset()
+    }
+
+    /// Ill-formed sequences so far. Of a line that is rejected, only the first one is counted.
+    pub const fn counters(&self) -> Counters {
+        self.lines.text.counters()
+    }
+
+    /// Starts to read another stream, after a reconnection. Offsets count from 0, and the counters are 0. The settings,
+    /// the reconnection time and the last event ID are kept; the ID stays until the new stream sets another one.
+    pub fn restart(&mut self) {
+        self.lines = Self::lines(self.text, self.lines.max_length);
+        self.discard_event();
+        self.is_new_retry = false;
+    }
+
+    /// Discards the event that is being read, with its `id` field.
+    fn discard_event(&mut self) {
+        self.block = Block::default();
+        self.id.clone_from(&self.last_event_id);
+    }
+
+    /// The fields of a line that has no error. Returns the event that it ends.
+    fn line(&mut self, line: ByteString, start: LineStart) -> Result<Option<Event>, CodecError> {
+        if line.is_empty() {
+            return Ok(self.dispatch());
+        }
+        let (name, value) = line.split_once(':').unwrap_or((&line, ""));
+        if name.is_empty() {
+            return Ok(None);
+        }
+        self.block.start.get_or_insert(start);
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match name {
+            "data" if !self.block.is_discarded => {
+                self.check_length(self.block.data.len_with(value) + self.block.event.len())?;
+                let value = line.slice_ref(value);
+                self.block.data.push(value);
+            }
+            "event" if !self.block.is_discarded => {
+                self.check_length(self.block.data.len() + value.len())?;
+                self.block.event = line.slice_ref(value);
+            }
+            // A copy, because the ID is kept and a slice would keep the memory of the read buffer.
+            "id" if !value.contains('\0') && self.id.as_deref() != Some(value) => {
+                self.id = Some(String::from(value).into());
+            }
+            "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.retry = Some(Duration::from_millis(value.parse().unwrap_or(u64::MAX)));
+                self.is_new_retry = true;
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    /// Discards the event if it would be longer than the limit.
+    fn check_length(&mut self, length: usize) -> Result<(), CodecError> {
+        if length <= self.max_event_length {
+            return Ok(());
+        }
+        let limit = self.max_event_length;
+        let event = self.block.start.unwrap_or_else(|| self.lines.line());
+        debug!(offset = event.offset, limit, "event too long");
+        self.block = Block { is_discarded: true, start: Some(event), ..Block::default() };
+        Err(CodecError::EventTooLong { event, limit })
+    }
+
+    /// Ends the event at an empty line.
+    fn dispatch(&mut self) -> Option<Event> {
+        self.last_event_id.clone_from(&self.id);
+        let block = core::mem::take(&mut self.block);
+        let data = block.data.into_text()?;
+        let event = if block.event.is_empty() { ByteString::from_static(MESSAGE) } else { block.event };
+        let retry = self.retry.filter(|_| core::mem::take(&mut self.is_new_retry));
+        trace!(offset = self.offset(), length = data.len(), "event");
+        Some(Event { event, data, id: self.last_event_id.clone(), retry })
+    }
+}
+
+impl Decoder for SseCodec {
+    type Item = Event;
+    type Error = CodecError;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
+        loop {
+            if !self.lines.start_line(src) {
+                return Ok(None);
+            }
+            let start = self.lines.line();
+            let is_comment = src.first() == Some(&b':');
+            match self.lines.decode(src) {
+                Ok(None) => return Ok(None),
+                Ok(Some(line)) => {
+                    if let Some(event) = self.line(line, start)? {
+                        return Ok(Some(event));
+                    }
+                }
+                Err(CodecError::LineTooLong { .. }) if is_comment => {}
+                Err(error) => {
+                    if !is_comment {
+                        self.block = Block { is_discarded: true, ..Block::default() };
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    /// As [`decode`](Decoder::decode). A line and an event that have not ended are discarded.
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
+        if let Some(event) = self.decode(src)? {
+            return Ok(Some(event));
+        }
+        self.discard_event();
+        while self.lines.decode_eof(src)?.is_some() {}
+        Ok(None)
+    }
+}

@@ -1,0 +1,180 @@
+//! An event, and how it is written.
+
+use core::fmt::Write;
+use core::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use bytestring::ByteString;
+
+use crate::codec::ending::LineEnding;
+use crate::codec::error::CodecError;
+
+/// The type of an event without an `event` field.
+pub(super) const MESSAGE: &str = "message";
+
+/// A server-sent event.
+///
+/// ```
+/// use core::time::Duration;
+/// use utf8_codec::codec::sse::Event;
+///
+/// let event = Event::new("{}").with_event("done").with_id("42").with_retry(Duration::from_secs(3));
+/// assert_eq!(event.to_bytes()?, "event: done\nid: 42\nretry: 3000\ndata: {}\n\n");
+/// # Ok::<(), utf8_codec::codec::CodecError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Event {
+    /// The type of the event, `message` if the stream sets none. The encoder writes no field for `message` and for an
+    /// empty type.
+    pub event: ByteString,
+    /// The `data` lines, joined with LF. The encoder writes a line for each part that ends with LF, CRLF or CR: a reader
+    /// receives LF for all three.
+    pub data: ByteString,
+    /// As read: the last event ID of the stream when the event ended, as `MessageEvent.lastEventId`. It is `None` until
+    /// the first `id` field of the stream, and it stays until the next one. As written: the `id` field. `None` writes no
+    /// field, so that the reader keeps the ID before; an empty one resets it.
+    pub id: Option<ByteString>,
+    /// As read: the reconnection time, if a `retry` field came after the event before. As written: the `retry` field, in
+    /// whole milliseconds.
+    pub retry: Option<Duration>,
+}
+
+impl Event {
+    /// An event of type `message`.
+    pub fn new(data: impl Into<ByteString>) -> Self {
+        Self { event: ByteString::from_static(MESSAGE), data: data.into(), id: None, retry: None }
+    }
+
+    /// Sets the type. An empty one is `message`.
+    #[must_use]
+    pub fn with_event(mut self, event: impl Into<ByteString>) -> Self {
+        self.event = event.into();
+        if self.event.is_empty() {
+            self.event = ByteString::from_static(MESSAGE);
+        }
+        self
+    }
+
+    /// Sets the ID.
+    #[must_use]
+    pub fn with_id(mut self, id: impl Into<ByteString>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// Sets the reconnection time.
+    #[must_use]
+    pub const fn with_retry(mut self, retry: Duration) -> Self {
+        self.retry = Some(retry);
+        self
+    }
+
+    /// The bytes of the event, for a server that has no `Framed`.
+    ///
+    /// # Errors
+    ///
+    /// As [`write`](Self::write).
+    pub fn to_bytes(&self) -> Result<Bytes, CodecError> {
+        let mut bytes = BytesMut::new();
+        self.write(&mut bytes)?;
+        Ok(bytes.freeze())
+    }
+
+    /// Appends the bytes of the event to `dst`.
+    ///
+    /// # Errors
+    ///
+    /// [`CodecError::InvalidField`] if the type contains CR or LF, or the ID contains CR, LF or NUL. Then nothing is
+    /// written.
+    pub fn write(&self, dst: &mut BytesMut) -> Result<(), CodecError> {
+        let id = self.id.as_deref().unwrap_or_default();
+        let invalid = |field| move |at| CodecError::InvalidField { field, at };
+        LineEnding::Any.embedded(self.event.as_bytes()).map_or(Ok(()), Err).map_err(invalid("event"))?;
+        let in_id = id.bytes().position(|byte| matches!(byte, b'\r' | b'\n' | 0));
+        in_id.map_or(Ok(()), Err).map_err(invalid("id"))?;
+
+        dst.reserve(self.event.len() + id.len() + self.data.len() + ROOM_FOR_NAMES);
+        if !self.event.is_empty() && self.event != MESSAGE {
+            put_line(dst, "event: ", self.event.as_bytes());
+        }
+        if self.id.is_some() {
+            put_line(dst, "id: ", id.as_bytes());
+        }
+        if let Some(retry) = self.retry {
+            put_retry(dst, retry);
+        }
+        put_lines(dst, "data: ", &self.data);
+        dst.put_u8(b'\n');
+        Ok(())
+    }
+}
+
+/// A comment, which readers ignore. Proxies close a connection that is silent for too long: send one every 15 seconds.
+///
+/// It is written as one line for each part that ends with LF, CRLF or CR.
+///
+/// ```
+/// use utf8_codec::codec::sse::Comment;
+///
+/// assert_eq!(Comment("keep-alive").to_bytes(), ": keep-alive\n\n");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Comment<'t>(pub &'t str);
+
+/// The reconnection time, without an event. It is written in whole milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Retry(pub Duration);
+
+impl Comment<'_> {
+    /// The bytes of the comment, for a server that has no `Framed`.
+    pub fn to_bytes(self) -> Bytes {
+        let mut bytes = BytesMut::new();
+        self.write(&mut bytes);
+        bytes.freeze()
+    }
+
+    /// Appends the comment to `dst`.
+    pub fn write(self, dst: &mut BytesMut) {
+        put_lines(dst, ": ", self.0);
+        dst.put_u8(b'\n');
+    }
+}
+
+impl Retry {
+    /// The bytes of the field, for a server that has no `Framed`.
+    pub fn to_bytes(self) -> Bytes {
+        let mut bytes = BytesMut::new();
+        self.write(&mut bytes);
+        bytes.freeze()
+    }
+
+    /// Appends the field to `dst`.
+    pub fn write(self, dst: &mut BytesMut) {
+        put_retry(dst, self.0);
+        dst.put_u8(b'\n');
+    }
+}
+
+/// Bytes for the names of all fields, their line terminators and the digits of `retry`.
+const ROOM_FOR_NAMES: usize = 64;
+
+/// Writes a line for each line of `text`. The part after the last terminator is a line, too.
+fn put_lines(dst: &mut BytesMut, name: &str, text: &str) {
+    let mut rest = text.as_bytes();
+    while let Some((length, terminator)) = LineEnding::Any.find(rest, 0) {
+        put_line(dst, name, &rest[..length]);
+        rest = &rest[length + terminator..];
+    }
+    put_line(dst, name, rest);
+}
+
+fn put_line(dst: &mut BytesMut, name: &str, value: &[u8]) {
+    dst.put_slice(name.as_bytes());
+    dst.put_slice(value);
+    dst.put_u8(b'\n');
+}
+
+fn put_retry(dst: &mut BytesMut, time: Duration) {
+    // Writing to a `BytesMut` never fails.
+    let _ = writeln!(dst, "retry: {}", time.as_millis());
+}

@@ -1,0 +1,70 @@
+//! Server-sent events: [`SseCodec`] and the [`Event`].
+//!
+//! For clients and servers of `text/event-stream`: answers of a language model, MCP, dashboards, notifications. A codec
+//! reads the events of a response and writes those of a server. Over a stream of byte chunks, for example a `reqwest`
+//! response, use `stream::SseStream` (feature `stream`), which has the same codec inside.
+//!
+//! The algorithm is that of the
+//! [HTML standard](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation):
+//!
+//! - One BOM at the start of the stream is removed.
+//! - A line ends with LF, CRLF or CR. A CR ends its line at once, so an event is not delayed until the next byte; an LF
+//!   that follows is part of the same terminator, even in a later chunk.
+//! - An empty line ends an event. The event is returned if it has a `data` field, which may be empty. Without one, only
+//!   its `id` and `retry` take effect. The `data` lines are joined with LF.
+//! - One space after the colon is removed. A line without a colon is a field with an empty value. Comments and unknown
+//!   fields are ignored.
+//! - An `id` that contains NUL and a `retry` that is not a number of ASCII digits are ignored.
+//! - An event that the end of the stream cuts off is discarded.
+//! - Ill-formed sequences are replaced by U+FFFD. [`SseCodec::with_decoder`] sets another policy.
+//!
+//! ```
+//! use futures::{SinkExt, StreamExt};
+//! use tokio_util::codec::{FramedRead, FramedWrite};
+//! use utf8_codec::codec::sse::{Comment, Event};
+//! use utf8_codec::codec::{CodecError, ErrorsAsItems, SseCodec};
+//!
+//! # tokio_test::block_on(async {
+//! let mut server = FramedWrite::new(Vec::new(), SseCodec::new());
+//! server.send(Comment("connected")).await?;
+//! server.send(Event::new("na\u{EF}ve").with_id("7")).await?;
+//! server.send(Event::new("two\nlines").with_event("token")).await?;
+//! let response = server.into_inner();
+//! assert_eq!(
+//!     String::from_utf8_lossy(&response),
+//!     ": connected\n\nid: 7\ndata: naïve\n\nevent: token\ndata: two\ndata: lines\n\n"
+//! );
+//!
+//! let mut events = FramedRead::new(&response[..], ErrorsAsItems::new(SseCodec::new()));
+//! let mut got = Vec::new();
+//! while let Some(event) = events.next().await {
+//!     match event? {
+//!         Ok(event) => got.push((event.event, event.data)),
+//!         Err(error) => eprintln!("{error}"), // an event that is too long, for example
+//!     }
+//! }
+//! assert_eq!(got[0], ("message".into(), "naïve".into()));
+//! assert_eq!(got[1], ("token".into(), "two\nlines".into()));
+//! assert_eq!(events.decoder().get_ref().last_event_id(), Some("7"));
+//! # Ok::<(), CodecError>(())
+//! # }).unwrap();
+//! ```
+//!
+//! - **Errors**: [`CodecError`](super::CodecError): [`EventTooLong`](super::CodecError::EventTooLong),
+//!   [`LineTooLong`](super::CodecError::LineTooLong) and, unless ill-formed sequences are repaired,
+//!   [`IllFormed`](super::CodecError::IllFormed), each with the absolute offset. The event that holds the error is
+//!   discarded as a whole, and the events after it are read as usual. The encoder returns
+//!   [`InvalidField`](super::CodecError::InvalidField).
+//! - **Limits**: 1 MiB for a line and 1 MiB for an event unless set otherwise. What exceeds a limit is discarded in
+//!   constant memory. A comment may be of any length.
+//! - **Cost**: the data of an event with one `data` line is a slice of the read buffer; that of more lines is a copy.
+//!   Each byte is searched once and validated once; the work is linear in the length of any input, however it is cut.
+//! - **Cancel safety**: all state is in the codec and in the buffer of `Framed`.
+//! - **Feature**: `codec` (on by default).
+
+mod codec;
+mod encode;
+mod event;
+
+pub use codec::SseCodec;
+pub use event::{Comment, Event, Retry};

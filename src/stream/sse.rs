@@ -1,0 +1,245 @@
+//! A stream of byte chunks as a stream of server-sent events.
+
+use core::error::Error;
+use core::fmt;
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use futures_core::Stream;
+use futures_core::stream::FusedStream;
+use pin_project_lite::pin_project;
+use tokio_util::codec::Decoder;
+
+use super::Chunk;
+use crate::budget::Budget;
+use crate::codec::sse::{Event, SseCodec};
+use crate::codec::{CodecError, Recoverable};
+use crate::error::Utf8Error;
+
+pin_project! {
+    /// A [`Stream`] of server-sent events, read from a stream of byte chunks such as the body of a `reqwest` response
+    /// (`bytes_stream()`).
+    ///
+    /// It reads what [`SseCodec`] reads; the page of [`codec::sse`](crate::codec::sse) describes it. Events, errors and
+    /// offsets do not depend on where the chunks end.
+    ///
+    /// ```
+    /// use futures::{StreamExt, stream};
+    /// use utf8_codec::stream::{SseStream, SseStreamError};
+    ///
+    /// # futures::executor::block_on(async {
+    /// // With reqwest: `SseStream::new(response.bytes_stream())`.
+    /// let body = stream::iter([&b"id: 7\r\ndata: na\xC3"[..], b"\xAFve\r", b"\n\r", b"\ndata: cut off"]);
+    /// let mut events = SseStream::new(body.map(Ok::<_, std::io::Error>));
+    /// while let Some(event) = events.next().await {
+    ///     match event {
+    ///         Ok(event) => assert_eq!(event.data, "naïve"),
+    ///         Err(SseStreamError::Event(error)) => eprintln!("one event was discarded: {error}"),
+    ///         Err(SseStreamError::Inner(error)) => return Err(error),
+    ///     }
+    /// }
+    /// // For the request that reconnects:
+    /// assert_eq!(events.codec().last_event_id(), Some("7"));
+    /// # Ok(())
+    /// # }).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`SseStreamError::Event`] for an error of the codec. The stream continues with the next event.
+    /// [`SseStreamError::Inner`] for an error of the inner stream. If the inner stream yields more chunks after it,
+    /// reading continues.
+    ///
+    /// # Cancel safety
+    ///
+    /// All state is in the stream: `next()` may be dropped at any await point and called again.
+    ///
+    /// # Limits
+    ///
+    /// Those of the codec: [`with_codec`](Self::with_codec) sets others. One poll reads at most 64 KiB of small chunks
+    /// that complete no event, or one larger chunk; then it wakes its task and returns `Pending`, so that other tasks can
+    /// run.
+    #[derive(Debug)]
+    #[must_use = "streams do nothing unless polled"]
+    pub struct SseStream<S> {
+        #[pin]
+        inner: S,
+        codec: SseCodec,
+        buffer: BytesMut,
+        state: State,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// The buffer may hold an event or an error.
+    Decode,
+    Read,
+    /// The inner stream has ended, and the buffer may hold more.
+    End,
+    Done,
+}
+
+impl<S> SseStream<S> {
+    /// Reads the events of `inner` with the default limits. Ill-formed sequences are replaced by U+FFFD.
+    pub fn new(inner: S) -> Self {
+        Self::with_codec(inner, SseCodec::new())
+    }
+
+    /// Reads the events of `inner` with the settings of `codec`. To reconnect, pass the codec of the stream before, from
+    /// [`into_parts`](Self::into_parts): its last event ID and its reconnection time are kept
+    /// ([`SseCodec::restart`]).
+    pub fn with_codec(inner: S, mut codec: SseCodec) -> Self {
+        codec.restart();
+        Self { inner, codec, buffer: BytesMut::new(), state: State::Read }
+    }
+
+    /// The codec: its last event ID, its reconnection time, its offset and its counters.
+    pub const fn codec(&self) -> &SseCodec {
+        &self.codec
+    }
+
+    /// The inner stream.
+    pub const fn get_ref(&self) -> &S {
+        &self.inner
+    }
+
+    /// The inner stream. A chunk that is taken from it here is missing in the events.
+    pub const fn get_mut(&mut self) -> &mut S {
+        &mut self.inner
+    }
+
+    /// The inner stream, pinned. A chunk that is taken from it is missing in the events.
+    pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
+        self.project().inner
+    }
+
+    /// The inner stream and the codec. What was read and not returned is lost.
+    pub fn into_parts(self) -> (S, SseCodec) {
+        (self.inner, self.codec)
+    }
+}
+
+/// Appends a chunk. If the buffer is empty, a chunk without other references becomes the buffer.
+fn append(buffer: &mut BytesMut, chunk: Bytes) {
+    if !buffer.is_empty() {
+        return buffer.extend_from_slice(&chunk);
+    }
+    match chunk.try_into_mut() {
+        Ok(chunk) => *buffer = chunk,
+        Err(chunk) => buffer.extend_from_slice(&chunk),
+    }
+}
+
+impl<S> Stream for SseStream<S>
+where
+    S: Stream<Item: Chunk>,
+{
+    type Item = Result<Event, SseStreamError<<S::Item as Chunk>::Error>>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut this = self.project();
+        let (mut budget, mut read) = (Budget::new(), 0);
+        loop {
+            match this.state {
+                State::Decode => match this.codec.decode(this.buffer).transpose() {
+                    None => {
+                        *this.state = State::Read;
+                        ready!(budget.spend(read, cx));
+                    }
+                    Some(event) => return Poll::Ready(Some(event.map_err(SseStreamError::Event))),
+                },
+                State::Read => match ready!(this.inner.as_mut().poll_next(cx)).map(Chunk::into_chunk) {
+                    None => *this.state = State::End,
+                    Some(Err(error)) => return Poll::Ready(Some(Err(SseStreamError::Inner(error)))),
+                    Some(Ok(chunk)) => {
+                        read = chunk.len();
+                        append(this.buffer, chunk);
+                        *this.state = State::Decode;
+                    }
+                },
+                State::End => {
+                    let event = this.codec.decode_eof(this.buffer).transpose();
+                    if event.is_none() {
+                        *this.state = State::Done;
+                    }
+                    return Poll::Ready(event.map(|event| event.map_err(SseStreamError::Event)));
+                }
+                State::Done => return Poll::Ready(None),
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (0, (self.state == State::Done).then_some(0))
+    }
+}
+
+impl<S> FusedStream for SseStream<S>
+where
+    S: Stream<Item: Chunk>,
+{
+    fn is_terminated(&self) -> bool {
+        self.state == State::Done
+    }
+}
+
+/// An error of an [`SseStream`].
+#[derive(Debug)]
+pub enum SseStreamError<E> {
+    /// An event was discarded: it is too long or ill-formed. The stream continues after it.
+    Event(CodecError),
+    /// The inner stream failed.
+    Inner(E),
+}
+
+impl<E> SseStreamError<E> {
+    /// The error in the text, if that is the cause.
+    pub const fn utf8_error(&self) -> Option<Utf8Error> {
+        match self {
+            Self::Event(error) => error.utf8_error(),
+            Self::Inner(_) => None,
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for SseStreamError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Event(error) => error.fmt(f),
+            Self::Inner(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: Error + 'static> Error for SseStreamError<E> {
+    /// The source of the error inside, which this error displays.
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Event(error) => error.source(),
+            Self::Inner(error) => error.source(),
+        }
+    }
+}
+
+impl<E> Recoverable for SseStreamError<E> {
+    fn is_recoverable(&self) -> bool {
+        matches!(self, Self::Event(error) if error.is_recoverable())
+    }
+}
+
+/// An error of an event is of kind [`InvalidData`](io::ErrorKind::InvalidData), with the [`CodecError`] inside. An
+/// `io::Error` of the inner stream is returned unchanged. Any other error is wrapped by [`io::Error::other`].
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<SseStreamError<E>> for io::Error {
+    fn from(error: SseStreamError<E>) -> Self {
+        match error {
+            SseStreamError::Event(error) => error.into(),
+            SseStreamError::Inner(error) => match error.into().downcast::<Self>() {
+                Ok(error) => *error,
+                Err(error) => Self::other(error),
+            },
+        }
+    }
+}
