@@ -1,5 +1,7 @@
 //! Line terminators, and the search for them.
 
+use std::io::BufRead;
+
 use bytes::{BufMut, BytesMut};
 use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memrchr, memrchr2};
 
@@ -35,11 +37,11 @@ impl LineEnding {
         let mut from = searched;
         loop {
             let rest = src.get(from..)?;
-            let at = from
-                + match self {
-                    Self::Any => memchr2(b'\n', b'\r', rest),
-                    _ => memchr(self.last_byte(), rest),
-                }?;
+            let found = match self {
+                Self::Any => memchr2(b'\n', b'\r', rest),
+                _ => position(self.last_byte(), rest),
+            };
+            let at = from + found?;
             let after_cr = at > 0 && src[at - 1] == b'\r';
             match self {
                 Self::LfOrCrLf | Self::CrLf if after_cr => return Some((at - 1, 2)),
@@ -118,6 +120,19 @@ impl LineEnding {
     pub(super) fn terminator(self) -> impl Iterator<Item = u8> {
         let cr = (self == Self::CrLf).then_some(b'\r');
         cr.into_iter().chain([self.last_byte()])
+    }
+}
+
+/// `memchr`, or the search of the standard library where this crate is compiled without optimization: `memchr` then is, too.
+#[inline]
+fn position(byte: u8, bytes: &[u8]) -> Option<usize> {
+    if !cfg!(utf8_codec_unoptimized) {
+        return memchr(byte, bytes);
+    }
+    let mut rest = bytes;
+    match rest.skip_until(byte) {
+        Ok(end) if end > 0 && bytes[end - 1] == byte => Some(end - 1),
+        _ => None,
     }
 }
 

@@ -11,12 +11,9 @@ use crate::text::{TextDecoder, TextPiece};
 #[inline]
 pub(super) fn is_good(text: &mut TextDecoder, frame: &[u8]) -> bool {
     let start = text.offset();
-    // A frame starts between characters, whatever the decoder was fed before.
-    text.seek(start);
     let is_good = text.is_past_start() && crate::from_utf8(frame).is_ok();
-    if is_good {
-        text.seek(start.wrapping_add(frame.len() as u64));
-    }
+    // A frame starts between characters, whatever the decoder was fed before.
+    text.seek(if is_good { start.wrapping_add(frame.len() as u64) } else { start });
     is_good
 }
 

@@ -57,8 +57,12 @@ impl LineReader {
         if !self.start_line(src) {
             return Ok(None);
         }
-        match self.ending.find(src, self.searched) {
-            Some((length, terminator)) => self.take(src, length, terminator),
+        let bytes: &[u8] = src;
+        match self.ending.find(bytes, self.searched) {
+            Some((length, terminator)) => {
+                let is_good = self.end_line(&bytes[..length + terminator], length);
+                self.cut(src, length, terminator, is_good)
+            }
             None => self.await_terminator(src).map(|()| None),
         }
     }
@@ -89,7 +93,7 @@ impl LineReader {
     /// Discards what is left of an earlier line. Returns whether `src` then starts with a line.
     #[inline]
     pub(super) fn start_line(&mut self, src: &mut BytesMut) -> bool {
-        self.state == State::Line || self.end_earlier_line(src)
+        matches!(self.state, State::Line) || self.end_earlier_line(src)
     }
 
     #[cold]
@@ -106,44 +110,63 @@ impl LineReader {
                 self.discard(src, src.len() - kept);
                 return false;
             };
-            self.end_line(&src[..length + terminator]);
+            self.end_lines(&src[..length + terminator], 1);
             self.discard(src, length + terminator);
         }
         true
     }
 
-    /// Takes the line at the front of `src`. The result is an `Option` because [`decode`](Self::decode) returns one,
-    /// and a conversion there would copy it.
-    #[inline]
+    /// Takes the line at the front of `src`.
     pub(super) fn take(
         &mut self,
         src: &mut BytesMut,
         length: usize,
         terminator: usize,
     ) -> Result<Option<ByteString>, CodecError> {
-        trace!(offset = self.text.offset(), length, terminator, "decoding line");
-        let start = self.line();
-        self.end_line(&src[..length + terminator]);
-        if length <= self.max_length && is_good(&mut self.text, &src[..length + terminator]) {
-            // `advance` does not change the reference count, unlike a second `split_to`.
-            let line = src.split_to(length);
-            src.advance(terminator);
-            // SAFETY: `is_good` has validated the line with its terminator, which is ASCII.
-            #[allow(unsafe_code)]
-            return Ok(Some(unsafe { text_of(line.freeze()) }));
-        }
-        self.take_changed(src, length, terminator, start).map(Some)
+        let is_good = self.end_line(&src[..length + terminator], length);
+        self.cut(src, length, terminator, is_good)
     }
 
-    /// A line that is too long, ill-formed, or subject to a policy.
-    #[cold]
-    fn take_changed(
+    /// Called before `line`, of `length` bytes and a terminator, is removed from the buffer. Returns whether it is
+    /// returned as it is. If so, the decoder is moved past it.
+    #[inline]
+    fn end_line(&mut self, line: &[u8], length: usize) -> bool {
+        trace!(offset = self.text.offset(), length, terminator = line.len() - length, "decoding line");
+        self.end_lines(line, 1);
+        length <= self.max_length && is_good(&mut self.text, line)
+    }
+
+    /// Removes a line from the front of `src`, after [`end_line`](Self::end_line). The result is an `Option` because
+    /// [`decode`](Self::decode) returns one, and a conversion there would copy it.
+    #[inline]
+    fn cut(
         &mut self,
         src: &mut BytesMut,
         length: usize,
         terminator: usize,
-        line: LineStart,
+        is_good: bool,
+    ) -> Result<Option<ByteString>, CodecError> {
+        if !is_good {
+            return self.cut_changed(src, length, terminator).map(Some);
+        }
+        // `truncate` does not change the reference count, unlike a second `split_to`.
+        let mut line = src.split_to(length + terminator);
+        line.truncate(length);
+        // SAFETY: `is_good` has validated the line with its terminator, which is ASCII.
+        #[allow(unsafe_code)]
+        Ok(Some(unsafe { text_of(line.freeze()) }))
+    }
+
+    /// A line that is too long, ill-formed, or subject to a policy.
+    #[cold]
+    fn cut_changed(
+        &mut self,
+        src: &mut BytesMut,
+        length: usize,
+        terminator: usize,
     ) -> Result<ByteString, CodecError> {
+        // The line is counted already, and the decoder is still at its start.
+        let line = LineStart { number: self.lines, offset: self.text.offset() };
         if length > self.max_length {
             self.discard(src, length + terminator);
             return Err(self.too_long(line));
@@ -152,18 +175,12 @@ impl LineReader {
             .map_err(|(error, rejected)| CodecError::IllFormed { error, rejected, line: Some(line) })
     }
 
-    /// Called before `bytes`, one line with its terminator, are removed from the buffer.
-    #[inline]
-    fn end_line(&mut self, bytes: &[u8]) {
-        self.end_lines(bytes, 1);
-    }
-
     /// Called before `bytes`, which hold `count` lines, are removed from the buffer.
     #[inline]
     pub(super) fn end_lines(&mut self, bytes: &[u8], count: usize) {
         self.searched = 0;
         self.lines = self.lines.wrapping_add(count as u64);
-        let after_cr = self.ending == LineEnding::Any && bytes.ends_with(b"\r");
+        let after_cr = matches!(self.ending, LineEnding::Any) && bytes.ends_with(b"\r");
         self.state = if after_cr { State::AfterCr } else { State::Line };
     }
 

@@ -1,6 +1,8 @@
-//! Which kernel is used: the best one that the CPU has, found out once.
+//! Which kernel is used: the best one that the CPU has, found out once. If the crate is compiled with `opt-level = 0`
+//! (`build.rs`) it is the validation of the standard library. Some functions call that directly then, because no call is
+//! inlined.
 //!
-//! `RUSTFLAGS='--cfg utf8_codec_kernel="portable"'` (or `"avx2"`, `"avx512"`, `"neon"`) makes that kernel the one in use
+//! `RUSTFLAGS='--cfg utf8_codec_kernel="portable"'` (or `"avx2"`, `"avx512"`, `"neon"`, `"std"`) makes that kernel the one in use
 //! where the CPU has it, and the portable one where it has not: so the whole test suite runs on each kernel. With
 //! `--cfg utf8_codec_kernel="choice"` a program chooses while it runs, for benchmarks. Neither is part of the stable
 //! interface.
@@ -24,11 +26,11 @@ pub struct Kernel(&'static Functions);
 impl Kernel {
     /// The kernels that this CPU has, the best first.
     pub fn available() -> impl Iterator<Item = Self> {
-        let kernels = arch::KERNELS.iter().copied().chain([&arch::PORTABLE]);
+        let kernels = arch::KERNELS.iter().copied().chain([&arch::PORTABLE, &arch::STD]);
         kernels.filter(|kernel| (kernel.is_supported)()).map(Self)
     }
 
-    /// `portable`, `avx2`, `avx512` or `neon`.
+    /// `portable`, `avx2`, `avx512`, `neon` or `std`.
     pub const fn name(self) -> &'static str {
         self.0.name
     }
@@ -36,6 +38,9 @@ impl Kernel {
     /// The kernel in use.
     #[inline]
     pub fn in_use() -> Self {
+        if cfg!(utf8_codec_unoptimized) {
+            return Self(&arch::STD);
+        }
         if let Some(known) = arch::KNOWN
             && FORCED.is_none()
         {
@@ -122,6 +127,8 @@ pub(super) const FORCED: Option<&str> = if cfg!(utf8_codec_kernel = "portable") 
     Some("avx512")
 } else if cfg!(utf8_codec_kernel = "neon") {
     Some("neon")
+} else if cfg!(utf8_codec_kernel = "std") {
+    Some("std")
 } else {
     None
 };

@@ -27,7 +27,7 @@ impl Carry {
     /// The number of bytes of the unfinished sequence at the end, 0 to 3. A last byte that is
     /// [never a lead](formula::is_never_a_lead) counts as one.
     #[inline]
-    const fn pending_len(self) -> u8 {
+    pub(super) const fn pending_len(self) -> u8 {
         // The last byte is a lead; the one before it is a lead of 3 or 4; the one before that is a lead of 4.
         if self.0 >= 0xC0 << 24 {
             1
@@ -230,7 +230,7 @@ impl ScanState {
     #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
     #[inline]
     pub(crate) const fn without_carry(self) -> Self {
-        Self::new(Carry::START, self.prediction())
+        Self((u64::from_le_bytes(self.0) >> 32 << 32).to_le_bytes())
     }
 
     /// `None` inside a sequence.

@@ -1,5 +1,6 @@
 //! Validation: where a stream becomes ill-formed.
 
+use super::arch;
 use super::dispatch::Kernel;
 use super::formula;
 use super::functions::Index;
@@ -22,6 +23,9 @@ pub(crate) enum End {
 /// An ill-formed last byte is reported here, not when the next chunk comes.
 #[inline]
 pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    if cfg!(utf8_codec_unoptimized) {
+        return arch::validate_by_std(state, chunk);
+    }
     let [byte] = *chunk else { return validate_any(state, chunk) };
     // For chunks of 1 byte nothing is as fast as the formula for one byte. A call would cost more.
     let carry = state.carry();
@@ -37,6 +41,9 @@ pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index>
 /// [`prefix`].
 #[inline]
 pub(crate) fn text(bytes: &[u8]) -> Option<&str> {
+    if cfg!(utf8_codec_unoptimized) {
+        return core::str::from_utf8(bytes).ok();
+    }
     if !Kernel::in_use().is_text(bytes) {
         return None;
     }
@@ -73,6 +80,9 @@ pub(super) fn validate_few(state: &mut ScanState, chunk: &[u8]) -> Result<(), In
 /// The longest text that a chunk starts with, and what follows it.
 #[inline]
 pub(crate) fn prefix(start: Boundary, chunk: &[u8]) -> (&str, End) {
+    if cfg!(utf8_codec_unoptimized) {
+        return prefix_by_std(chunk);
+    }
     let mut state = start.state();
     let (len, end) = match validate_any(&mut state, chunk) {
         Ok(()) => (chunk.len() - usize::from(state.pending_len()), End::Unfinished(state)),
@@ -81,6 +91,21 @@ pub(crate) fn prefix(start: Boundary, chunk: &[u8]) -> (&str, End) {
     // SAFETY: the chunk starts between characters and is well-formed up to its unfinished sequence, or up to the sequence
     // that the byte at the index is in or breaks off. `len` excludes that sequence.
     (unsafe { core::str::from_utf8_unchecked(&chunk[..len]) }, end)
+}
+
+/// [`prefix`] by the standard library.
+fn prefix_by_std(chunk: &[u8]) -> (&str, End) {
+    let error = match core::str::from_utf8(chunk) {
+        Ok(text) => return (text, End::Unfinished(ScanState::START)),
+        Err(error) => error,
+    };
+    let (text, rest) = chunk.split_at(error.valid_up_to());
+    let end = match error.error_len() {
+        None => End::Unfinished(ScanState::START.after(rest)),
+        Some(_) => End::IllFormed,
+    };
+    // SAFETY: the standard library found the bytes before the error well-formed.
+    (unsafe { core::str::from_utf8_unchecked(text) }, end)
 }
 
 /// The start of the sequence that the byte at the index is in or breaks off. The chunk starts between characters.

@@ -177,7 +177,7 @@ impl TextDecoder {
     /// policy is applied to skipped bytes. A decoder past the start stays past the start.
     #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
     pub(crate) fn seek(&mut self, offset: u64) {
-        if offset != self.valid_up_to() {
+        if self.policies.is_at_start() && offset != self.valid_up_to() {
             self.policies.pass_start();
         }
         self.decoder.seek(offset);

@@ -6,6 +6,7 @@
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod aarch64;
 mod portable;
+mod std;
 #[cfg(any(
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
     all(target_arch = "x86_64", target_feature = "sse2")
@@ -30,6 +31,7 @@ mod native {
     pub(in crate::kernels) const KNOWN: Option<&Functions> = Some(&super::portable::PORTABLE);
 }
 
+pub(super) use self::std::{STD, validate as validate_by_std};
 #[cfg(all(
     test,
     any(

@@ -39,8 +39,13 @@ fn found_by(kernel: Kernel, carry: Carry, chunk: &[u8]) -> Result<(), usize> {
     let found = PREDICTIONS.map(|prediction| {
         let mut state = ScanState::new(carry, prediction);
         let found = validate_by(kernel, &mut state, chunk);
-        let expected = if found.is_ok() { carry.after(chunk) } else { carry };
-        assert_eq!(state.carry().word(), expected.word(), "{chunk:02X?}");
+        let before = ScanState::new(carry, prediction);
+        let expected = if found.is_ok() { before.after(chunk) } else { before };
+        assert_eq!(state.pending(), expected.pending(), "{kernel:?}: {chunk:02X?}");
+        // `std` forgets the bytes before the unfinished sequence.
+        if kernel.name() != "std" {
+            assert_eq!(state.carry().word(), expected.carry().word(), "{kernel:?}: {chunk:02X?}");
+        }
         found
     });
     assert!(found.iter().all(|other| *other == found[0]), "{kernel:?}: {found:?} in {chunk:02X?}");

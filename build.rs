@@ -1,0 +1,18 @@
+//! Sets `cfg(utf8_codec_unoptimized)` if the crate is compiled with `opt-level = 0`. rustc has no `cfg` for that, and
+//! `debug_assertions` is independent of it. The cfg selects faster functions for such builds; no result depends on it.
+//! `RUSTFLAGS='--cfg utf8_codec_kernel="std"'` sets it, too, so that the tests can run with these functions. With another
+//! value that kernel is used at every level.
+
+use std::env;
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-check-cfg=cfg(utf8_codec_unoptimized)");
+    let is_unoptimized = match env::var("CARGO_CFG_UTF8_CODEC_KERNEL") {
+        Ok(kernel) => kernel == "std",
+        Err(_) => env::var("OPT_LEVEL").is_ok_and(|level| level == "0"),
+    };
+    if is_unoptimized {
+        println!("cargo::rustc-cfg=utf8_codec_unoptimized");
+    }
+}

@@ -1,0 +1,59 @@
+//! Validation by the standard library, which is compiled with optimization even where this crate is not. Any other kernel
+//! is slow there: at `opt-level = 0` nothing is inlined, not even an intrinsic.
+
+use core::str;
+
+use crate::kernels::formula;
+use crate::kernels::functions::{Functions, Index};
+use crate::kernels::state::ScanState;
+
+pub(in crate::kernels) static STD: Functions = Functions {
+    name: "std",
+    is_supported: || true,
+    validate,
+    is_text: |bytes| str::from_utf8(bytes).is_ok(),
+    #[cfg(feature = "mime")]
+    decode_base64: None,
+    #[cfg(feature = "codec")]
+    find_all: super::portable::positions::find_all,
+    #[cfg(feature = "transcode")]
+    utf16: None,
+};
+
+/// [`Validate`](crate::kernels::functions::Validate), and safe; for chunks of any length.
+pub(in crate::kernels) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    let (start, rest) = if state.pending_len() == 0 {
+        (0, chunk)
+    } else {
+        let start = finish_sequence(*state, chunk)?;
+        (start, &chunk[start..])
+    };
+    match str::from_utf8(rest) {
+        Ok("") => *state = state.after(chunk),
+        Ok(_) => *state = ScanState::START,
+        Err(error) if error.error_len().is_none() => *state = state.after(chunk),
+        Err(error) => {
+            // The error has the start of the sequence. The byte that makes it ill-formed is one of its first 4.
+            let at = error.valid_up_to();
+            let sequence = &rest[at..rest.len().min(at + 4)];
+            let index = formula::first_ill_formed(0, sequence);
+            return Err(Index::new(start + at + index.unwrap_or(0)));
+        }
+    }
+    Ok(())
+}
+
+/// The number of bytes of the chunk that belong to the unfinished sequence before it.
+fn finish_sequence(state: ScanState, chunk: &[u8]) -> Result<usize, Index> {
+    let mut carry = state.carry();
+    for (index, &byte) in chunk.iter().enumerate() {
+        if carry.pending_len() == 0 {
+            return Ok(index);
+        }
+        if formula::is_ill_formed(carry.word(), byte) {
+            return Err(Index::new(index));
+        }
+        carry = carry.after_byte(byte);
+    }
+    Ok(chunk.len())
+}
