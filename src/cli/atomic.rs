@@ -1,12 +1,13 @@
-//! Output files that are replaced atomically, for `convert --output`.
+//! Files that are replaced atomically, for `convert --output` and `check --fix`.
 //!
 //! The new content is written to a temporary file in the same directory, with mode 0600. When it is complete, the
 //! temporary file gets the owner and the mode of the file that it replaces, is flushed to disk, and is renamed.
 //!
 //! Pipes, devices and open descriptors are written to directly.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::{process, thread};
@@ -100,8 +101,58 @@ impl Replacement {
         Ok(Self { temporary, target, replaced })
     }
 
+    /// Opens a regular file whose content is going to be replaced. Symbolic links are followed, and do not change.
+    ///
+    /// Fails for a file with other hard links, which would keep the old content.
+    pub(super) fn of_content(path: &Path) -> io::Result<(File, Self)> {
+        let Destination::Path(target) = resolve(path)? else {
+            return Err(io::Error::other("an open descriptor cannot be replaced"));
+        };
+        // Opening a pipe would wait for its writer.
+        if !fs::metadata(&target)?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let content = File::open(&target)?;
+        let metadata = content.metadata()?;
+        let links = hard_links(&metadata);
+        if links > 1 {
+            return Err(io::Error::other(format!(
+                "it has {links} hard links, and the others would keep the old content"
+            )));
+        }
+        Ok((content, Self::of(target, Some(metadata))?))
+    }
+
     pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
         self.temporary.file()?.write_all(bytes)
+    }
+
+    /// The new content, to be read from its start. It must not be written to afterwards.
+    pub(super) fn new_content(&self) -> io::Result<&File> {
+        let mut file = self.temporary.file()?;
+        file.rewind()?;
+        Ok(file)
+    }
+
+    /// Replaces the file as [`commit`](Self::commit) does, after it has kept the old file under its name with the
+    /// suffix. Fails if the old file has changed since it was opened, or if a file with the suffix exists.
+    pub(super) fn commit_content(self, backup: Option<&OsStr>) -> io::Result<()> {
+        let now = fs::symlink_metadata(&self.target)?;
+        if self.replaced.as_ref().is_some_and(|old| !is_same(old, &now)) {
+            return Err(io::Error::other("it changed while it was read"));
+        }
+        let Some(suffix) = backup else { return self.commit() };
+        let mut name = self.target.clone().into_os_string();
+        name.push(suffix);
+        let backup = PathBuf::from(name);
+        keep(&self.target, &backup)
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", backup.display())))?;
+        let committed = self.commit();
+        if committed.is_err() {
+            // The file still has its old content.
+            let _ = fs::remove_file(&backup);
+        }
+        committed
     }
 
     /// Replaces the file. After a power failure the file has either the old content or the new content.
@@ -112,6 +163,51 @@ impl Replacement {
         self.temporary.rename(&self.target)?;
         sync_directory(directory_of(&self.target))
     }
+}
+
+/// Gives a file a second name, or copies it where the file system has no hard links.
+fn keep(file: &Path, name: &Path) -> io::Result<()> {
+    match fs::hard_link(file, name) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
+        Err(_) => {
+            let mut old = File::open(file)?;
+            let mut copy = OpenOptions::new().write(true).create_new(true).open(name)?;
+            io::copy(&mut old, &mut copy)?;
+            copy.set_permissions(old.metadata()?.permissions())?;
+            copy.sync_all()
+        }
+        linked => linked,
+    }
+}
+
+/// Whether a file is the same as before, and has not been written to.
+fn is_same(old: &Metadata, now: &Metadata) -> bool {
+    let is_untouched = old.len() == now.len() && old.modified().ok() == now.modified().ok();
+    is_untouched && identity(old) == identity(now)
+}
+
+#[cfg(unix)]
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+
+    (metadata.dev(), metadata.ino())
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> (u64, u64) {
+    (0, 0)
+}
+
+#[cfg(unix)]
+fn hard_links(metadata: &Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+
+    metadata.nlink()
+}
+
+#[cfg(not(unix))]
+fn hard_links(_: &Metadata) -> u64 {
+    1
 }
 
 fn directory_of(path: &Path) -> &Path {

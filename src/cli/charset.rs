@@ -66,6 +66,15 @@ impl Charset {
         self.rule == Rule::Bom
     }
 
+    /// The length of a code unit in bytes.
+    pub(super) const fn unit_len(self) -> usize {
+        match self.encoding {
+            Encoding::Utf16Le | Encoding::Utf16Be => 2,
+            Encoding::Utf32Le | Encoding::Utf32Be => 4,
+            _ => 1,
+        }
+    }
+
     /// Restricts the input or the output to the characters of this encoding.
     pub(super) fn restrict(self, transcoder: Transcoder) -> Transcoder {
         if self.is_ascii() { transcoder.subset(Subset::ASCII) } else { transcoder }

@@ -24,6 +24,8 @@ pub(super) struct Finding {
 pub(super) enum Problem {
     /// The input is ill-formed.
     IllFormed(ErrorKind),
+    /// A BOM is missing or not expected, by this rule.
+    Bom(ErrorKind, Rule),
     /// The input breaks a rule.
     Rule(Rule),
 }
@@ -33,7 +35,7 @@ impl Problem {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::IllFormed(_) => "ill-formed",
-            Self::Rule(rule) => rule.name(),
+            Self::Bom(_, rule) | Self::Rule(rule) => rule.name(),
         }
     }
 }
@@ -66,6 +68,21 @@ pub(super) struct Summary {
     pub(super) kinds: Vec<(&'static str, u64)>,
     pub(super) end: End,
     pub(super) guess: Option<super::words::Guess>,
+    pub(super) fixed: Fixed,
+}
+
+/// The result of `--fix`.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Fixed {
+    /// There was nothing to fix, or no fix was requested.
+    #[default]
+    Nothing,
+    /// The file was rewritten, which removed this number of errors.
+    Rewritten(u64),
+    /// There is no fix, or it would be a guess. The reason.
+    Not(String),
+    /// The file could not be rewritten. The reason.
+    Failed(String),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -83,6 +100,11 @@ impl Summary {
             Some((_, count)) => *count += 1,
             None => self.kinds.push((name, 1)),
         }
+    }
+
+    /// Whether there is an error with this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.kinds.iter().any(|(known, _)| *known == name)
     }
 
     /// The number of errors above `max_errors`.

@@ -1,6 +1,8 @@
 //! `utf8-codec check`: reports where files are ill-formed, and why.
 
+mod diff;
 mod finding;
+mod fix;
 mod mojibake;
 mod order;
 mod report;
@@ -8,8 +10,10 @@ mod rules;
 mod scan;
 mod words;
 
+use core::cell::RefCell;
 use core::num::NonZeroUsize;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashSet;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::thread;
@@ -22,11 +26,12 @@ use utf8_codec::transcode::Encoding;
 
 use super::args::{Bom, at_least_one};
 use super::charset::Charset;
-use super::files::open;
+use super::files::{is_standard, open};
 use super::log::Verbosity;
 use super::outcome::{Outcome, Status, cannot_write, complain};
 use super::walk::{Input, WalkArgs};
-use finding::{End, Finding, Summary};
+use finding::{End, Finding, Fixed, Summary};
+use fix::FixArgs;
 use order::{Receive, Turn};
 use report::{Format, Reporter, Totals};
 use rules::Rule;
@@ -37,7 +42,11 @@ use scan::{Checks, scan};
 /// Lines and columns count from 1. A column is a character or an ill-formed sequence. The comment `utf8-codec: allow
 /// RULE` switches a rule off for its line.
 ///
-/// Exit status 0: no errors. 1: errors. 2: some files could not be read.
+/// With --fix, files are rewritten that are UTF-16 or UTF-32 with a BOM, CESU-8 or Java's UTF-8, that have a BOM which
+/// they should not have or lack one, or that contain text which was encoded twice (--rule mojibake). The report contains
+/// the errors that are left. Other files are rewritten with --from.
+///
+/// Exit status 0: no errors, or all were fixed. 1: errors. 2: some files could not be read or written.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(flatten)]
@@ -54,6 +63,8 @@ pub(super) struct Args {
     /// Report at most N errors per file, and count the others [default: all]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     max_errors: Option<NonZeroUsize>,
+    #[command(flatten)]
+    fix: FixArgs,
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
     /// Count bytes, lines and characters, and measure the longest line
@@ -88,6 +99,8 @@ enum Progress {
 /// An event of the check of one file.
 enum Event {
     Finding(Finding),
+    /// The changes that a fix would make.
+    Diff(Vec<u8>),
     End(Summary),
 }
 
@@ -102,9 +115,11 @@ impl Args {
             is_complete = false;
             complain(&error);
         })?;
+        let inputs = if self.fix.is_on() { self.fixable(inputs)? } else { inputs };
         let checks = Checks {
             encoding: self.encoding,
             bom: self.bom.into(),
+            bom_rule: Rule::Bom,
             rules: self.rules.clone(),
             max_errors: self.max_errors,
             wants_context: self.format == Format::Human && !self.quiet,
@@ -113,7 +128,7 @@ impl Args {
         let mut reporter = Reporter {
             out: BufWriter::new(io::stdout()),
             format: self.format,
-            is_quiet: self.quiet,
+            is_quiet: self.quiet || self.fix.is_dry_run(),
             has_stats: self.stats,
             has_color: self.has_color(),
             max_errors: self.max_errors,
@@ -130,7 +145,7 @@ impl Args {
                 && let Some(input) = inputs.get(file)
             {
                 let mut lane = turn.lane(file);
-                let summary = check(input, &checks, &mut |finding| lane.push(Event::Finding(finding)));
+                let summary = self.check(input, &checks, &mut |event| lane.push(event));
                 lane.push(Event::End(summary));
                 lane.end();
             }
@@ -145,11 +160,39 @@ impl Args {
         progress.finish_and_clear();
         reporter.finish().map_err(cannot_write)?;
         Ok(match reporter.totals {
-            Totals { unreadable: 1.., .. } => Status::Trouble,
+            Totals { unreadable: 1.., .. } | Totals { not_written: 1.., .. } => Status::Trouble,
             _ if !is_complete => Status::Trouble,
             Totals { errors: 1.., .. } => Status::IllFormed,
             _ => Status::Success,
         })
+    }
+
+    /// The inputs of `--fix`: each file once, and not stdin.
+    fn fixable(&self, inputs: Vec<Input>) -> Result<Vec<Input>, &'static str> {
+        if self.encoding != Encoding::Utf8.into() {
+            return Err("--fix writes UTF-8, and --encoding is another encoding");
+        }
+        if inputs.iter().any(|input| is_standard(&input.path)) {
+            return Err("--fix cannot rewrite stdin; `utf8-codec convert` writes its result to stdout");
+        }
+        let mut seen = HashSet::new();
+        Ok(inputs.into_iter().filter(|input| seen.insert(input.path.clone())).collect())
+    }
+
+    /// Checks one file.
+    fn check(&self, input: &Input, checks: &Checks, push: &mut dyn FnMut(Event)) -> Summary {
+        let Input { path, is_named } = input;
+        let push = RefCell::new(push);
+        let report = &mut |finding| push.borrow_mut()(Event::Finding(finding));
+        let summary = match self.fix.is_on() {
+            true => {
+                let show = &mut |diff| push.borrow_mut()(Event::Diff(diff));
+                self.fix.run(path, checks, !is_named, report, show)
+            }
+            false => open(path).and_then(|mut file| scan(&mut file, checks, !is_named, report)),
+        };
+        summary
+            .unwrap_or_else(|error| Summary { end: End::Unreadable(error.to_string()), ..Summary::default() })
     }
 
     fn has_color(&self) -> bool {
@@ -173,12 +216,6 @@ impl Args {
     }
 }
 
-/// Checks one file.
-fn check(input: &Input, checks: &Checks, report: &mut dyn FnMut(Finding)) -> Summary {
-    let summary = open(&input.path).and_then(|mut file| scan(&mut file, checks, !input.is_named, report));
-    summary.unwrap_or_else(|error| Summary { end: End::Unreadable(error.to_string()), ..Summary::default() })
-}
-
 struct Receiver<'i> {
     inputs: &'i [Input],
     reporter: Reporter<BufWriter<io::Stdout>>,
@@ -190,11 +227,24 @@ impl Receive<Event> for Receiver<'_> {
         let path: &Path = self.inputs.get(file).map_or(Path::new(""), |input| &input.path);
         match event {
             Event::Finding(finding) => self.reporter.finding(path, &finding),
+            Event::Diff(diff) => self.reporter.diff(&diff, io::stdout().is_terminal()),
             Event::End(summary) => {
                 if let End::Unreadable(error) = &summary.end {
                     // Flushed first, so that messages on a terminal are in the order of the files.
                     self.reporter.out.flush()?;
                     complain(&format!("cannot read {}: {error}", path.display()));
+                }
+                match &summary.fixed {
+                    Fixed::Failed(reason) => {
+                        self.reporter.out.flush()?;
+                        complain(&format!("cannot fix {}: {reason}", path.display()));
+                    }
+                    // A dry run has no report.
+                    Fixed::Not(reason) if self.reporter.is_quiet => {
+                        self.reporter.out.flush()?;
+                        complain(&format!("{} is not fixed: {reason}", path.display()));
+                    }
+                    _ => {}
                 }
                 self.progress.inc(1);
                 self.reporter.end_of_file(path, &summary)

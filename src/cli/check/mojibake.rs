@@ -7,6 +7,7 @@
 //! or a no-break space. In this case the adjacent letters decide.
 
 use core::ops::Range;
+use std::sync::LazyLock;
 
 use utf8_codec::transcode::{Encoding, Transcoder};
 
@@ -26,11 +27,18 @@ fn byte_of(character: char) -> Option<u8> {
     if let Ok(byte @ 0x80..) = u8::try_from(u32::from(character)) {
         return Some(byte);
     }
-    let mut byte = Vec::new();
-    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Windows1252);
-    transcoder.feed(character.encode_utf8(&mut [0; 4]).as_bytes(), &mut byte).ok()?;
-    byte.first().copied()
+    WINDOWS_1252.iter().find(|&&(own, _)| own == character).map(|&(_, byte)| byte)
 }
+
+/// The characters of windows-1252 that are not in ISO 8859-1, and their bytes.
+static WINDOWS_1252: LazyLock<Vec<(char, u8)>> = LazyLock::new(|| {
+    let of = |byte: u8| {
+        let mut text = String::new();
+        Transcoder::new(Encoding::Windows1252, Encoding::Utf8).feed(&[byte], &mut text).ok()?;
+        text.chars().next().filter(|&character| character > '\u{FF}').map(|character| (character, byte))
+    };
+    (0x80..=0x9F).filter_map(of).collect()
+});
 
 fn in_run(text: &str, run: Range<usize>, found: &mut impl FnMut(usize, usize, String)) {
     // Pairs of position and character. A character that has no byte ends a run.
@@ -85,8 +93,7 @@ fn is_original(original: &str, text: &str, place: Range<usize>) -> bool {
 
 /// The text before it was encoded twice, or `None` if it was not. Repeats up to 3 times, for text that was encoded more
 /// often.
-#[cfg(test)]
-fn undo(text: &str) -> Option<String> {
+pub(super) fn undo(text: &str) -> Option<String> {
     let mut fixed: Option<String> = None;
     for _ in 0..3 {
         let source = fixed.as_deref().unwrap_or(text);

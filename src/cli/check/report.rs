@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use utf8_codec::locate::Columns;
 
 use super::super::escape;
-use super::finding::{Context, End, Finding, Problem, Summary};
+use super::finding::{Context, End, Finding, Fixed, Problem, Summary};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -34,6 +34,11 @@ pub(super) struct Totals {
     pub(super) binary: u64,
     pub(super) unreadable: u64,
     pub(super) errors: u64,
+    pub(super) fixed: u64,
+    pub(super) fixed_files: u64,
+    pub(super) not_fixed: u64,
+    /// Files that could not be rewritten.
+    pub(super) not_written: u64,
     pub(super) bytes: u64,
     pub(super) lines: u64,
     pub(super) characters: u64,
@@ -47,6 +52,18 @@ impl Totals {
                 self.files += 1;
                 self.bad_files += u64::from(summary.errors > 0);
                 self.errors += summary.errors;
+                match summary.fixed {
+                    Fixed::Nothing => {}
+                    Fixed::Rewritten(errors) => {
+                        self.fixed += errors;
+                        self.fixed_files += 1;
+                    }
+                    Fixed::Not(_) => self.not_fixed += 1,
+                    Fixed::Failed(_) => {
+                        self.not_fixed += 1;
+                        self.not_written += 1;
+                    }
+                }
                 self.bytes += summary.bytes;
                 self.lines += summary.lines;
                 self.characters += summary.characters;
@@ -126,9 +143,18 @@ impl<W: Write> Reporter<W> {
         let unreported = summary.unreported(self.max_errors);
         match self.format {
             _ if self.is_quiet => Ok(()),
-            Format::Human if summary.errors > 0 => {
+            Format::Human if summary.errors > 0 || !matches!(summary.fixed, Fixed::Nothing) => {
                 if unreported > 0 {
                     writeln!(self.out, "{}: and {unreported} more errors\n", name_of(path))?;
+                }
+                match &summary.fixed {
+                    Fixed::Nothing | Fixed::Failed(_) => {}
+                    Fixed::Rewritten(errors) => {
+                        writeln!(self.out, "{}: {} fixed\n", name_of(path), counted(*errors, "error"))?;
+                    }
+                    Fixed::Not(reason) => {
+                        writeln!(self.out, "{} is not fixed: {}\n", name_of(path), escape::text(reason))?;
+                    }
                 }
                 let Some(guess) = summary.guess else { return Ok(()) };
                 let (bold, end) = self.style("1");
@@ -154,9 +180,21 @@ impl<W: Write> Reporter<W> {
         }
     }
 
+    /// Writes a diff: exactly for a program, escaped for a terminal.
+    pub(super) fn diff(&mut self, diff: &[u8], is_terminal: bool) -> io::Result<()> {
+        if !is_terminal {
+            return self.out.write_all(diff);
+        }
+        for line in diff.split_inclusive(|&byte| byte == b'\n') {
+            writeln!(self.out, "{}", escape::bytes(line.strip_suffix(b"\n").unwrap_or(line)))?;
+        }
+        Ok(())
+    }
+
     pub(super) fn finish(&mut self) -> io::Result<()> {
-        let Totals { files, bad_files, binary, unreadable, errors, bytes, lines, characters, longest_line } =
+        let Totals { files, bad_files, binary, unreadable, errors, fixed, fixed_files, not_fixed, .. } =
             self.totals;
+        let Totals { bytes, lines, characters, longest_line, .. } = self.totals;
         if self.is_quiet {
             return self.out.flush();
         }
@@ -174,6 +212,10 @@ impl<W: Write> Reporter<W> {
                     ),
                 }
                 .map_err(io::Error::other)?;
+                if fixed_files > 0 {
+                    let (errors, files) = (counted(fixed, "error"), counted(fixed_files, "file"));
+                    line.push_str(&format!(", {errors} fixed in {files}"));
+                }
                 if binary > 0 {
                     line.push_str(&format!(", {} skipped", counted(binary, "binary file")));
                 }
@@ -192,7 +234,8 @@ impl<W: Write> Reporter<W> {
             Format::Json if self.has_stats => {
                 let stats = json!({
                     "type": "stats", "files": files, "bad_files": bad_files, "binary_files": binary,
-                    "unreadable_files": unreadable, "errors": errors, "bytes": bytes, "lines": lines,
+                    "unreadable_files": unreadable, "errors": errors, "fixed": fixed, "fixed_files": fixed_files,
+                    "files_not_fixed": not_fixed, "bytes": bytes, "lines": lines,
                     "characters": characters, "longest_line": longest_line,
                 });
                 writeln!(self.out, "{stats}")?;
@@ -312,7 +355,7 @@ fn object(path: &Path, finding: &Finding) -> Value {
     let mut object = file_members(path);
     object["type"] = json!("error");
     object["rule"] = json!(finding.problem.name());
-    if let Problem::IllFormed(kind) = finding.problem {
+    if let Problem::IllFormed(kind) | Problem::Bom(kind, _) = finding.problem {
         object["kind"] = json!(kind.as_str());
     }
     object["message"] = json!(finding.message);
@@ -335,6 +378,11 @@ fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
             object["unreported"] = json!(unreported);
             object["bytes"] = json!(summary.bytes);
             object["lines"] = json!(summary.lines);
+            match &summary.fixed {
+                Fixed::Nothing => {}
+                Fixed::Rewritten(errors) => object["fixed"] = json!(errors),
+                Fixed::Not(reason) | Fixed::Failed(reason) => object["not_fixed"] = json!(reason),
+            }
             if let Some(guess) = summary.guess {
                 object["probably"] = json!(guess.in_words());
             }

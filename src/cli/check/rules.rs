@@ -26,6 +26,10 @@ pub(super) enum Rule {
     Xml,
     /// Legacy controls and noncharacters (RFC 9839, Unicode Assignables)
     Assignable,
+    /// A BOM where the type of the file forbids it (.json, .sh), and none where it is required (.ps1)
+    Bom,
+    /// The `charset` of .editorconfig: utf-8, utf-8-bom, utf-16le, utf-16be or latin1
+    Editorconfig,
 }
 
 impl Rule {
@@ -39,6 +43,8 @@ impl Rule {
             Self::Nul => "nul",
             Self::Xml => "xml",
             Self::Assignable => "assignable",
+            Self::Bom => "bom",
+            Self::Editorconfig => "editorconfig",
         }
     }
 
@@ -59,7 +65,7 @@ impl Rule {
                 Self::Xml => format!("{number} cannot be in an XML document"),
                 Self::Assignable => format!("{number} is not a Unicode Assignable (RFC 9839)"),
                 Self::Nul => "NUL".to_owned(),
-                Self::Control | Self::Mojibake => format!("control character {number}"),
+                _ => format!("control character {number}"),
             };
             found(at, character.len_utf8(), message);
         }
@@ -69,7 +75,7 @@ impl Rule {
         let is_noncharacter =
             matches!(character, '\u{FDD0}'..='\u{FDEF}') || u32::from(character) & 0xFFFE == 0xFFFE;
         match self {
-            Self::Mojibake => false,
+            Self::Mojibake | Self::Bom | Self::Editorconfig => false,
             Self::ReplacementCharacter => character == '\u{FFFD}',
             Self::Control => character.is_control() && !matches!(character, '\t' | '\n' | '\r' | '\u{C}'),
             Self::Bidi => matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'),

@@ -30,6 +30,8 @@ const BINARY_PREFIX: usize = 8000;
 pub(super) struct Checks {
     pub(super) encoding: Charset,
     pub(super) bom: BomPolicy,
+    /// The rule that an error about the BOM breaks.
+    pub(super) bom_rule: Rule,
     pub(super) rules: Vec<Rule>,
     pub(super) max_errors: Option<NonZeroUsize>,
     /// Whether reports contain the lines.
@@ -150,7 +152,9 @@ impl Scan<'_> {
             (BomPolicy::Reject, Some(bom)) => Utf8Error::new(0, ErrorKind::UnexpectedBom, bom.len() as u8),
             _ => return,
         };
-        self.ill_formed(error);
+        let buffer = core::mem::take(&mut self.buffer);
+        self.ill_formed(error, Problem::Bom(error.kind, self.checks.bom_rule), &[], &buffer);
+        self.buffer = buffer;
     }
 
     /// Scans the buffer up to `limit`.
@@ -260,17 +264,11 @@ impl Scan<'_> {
         let following = &buffer[at..self.filled.max(at)];
         self.evidence.error(error.kind, &following[..following.len().min(8)]);
         self.summary.characters += 1;
-        self.ill_formed_in(error, following, buffer);
+        self.ill_formed(error, Problem::IllFormed(error.kind), following, buffer);
         self.locator.feed_ill_formed(error.len.into());
     }
 
-    fn ill_formed(&mut self, error: Utf8Error) {
-        let buffer = core::mem::take(&mut self.buffer);
-        self.ill_formed_in(error, &buffer[..self.filled.min(8)], &buffer);
-        self.buffer = buffer;
-    }
-
-    fn ill_formed_in(&mut self, error: Utf8Error, following: &[u8], buffer: &[u8]) {
+    fn ill_formed(&mut self, error: Utf8Error, problem: Problem, following: &[u8], buffer: &[u8]) {
         let Utf8Error { offset, kind, len, .. } = error;
         let is_utf_8 = self.checks.encoding == Encoding::Utf8.into();
         let message = match kind {
@@ -282,7 +280,7 @@ impl Scan<'_> {
         location.offset = offset;
         let mut width = Columns::of(" ");
         width.bytes = len.into();
-        self.found(Problem::IllFormed(kind), location, len.into(), width, message, buffer);
+        self.found(problem, location, len.into(), width, message, buffer);
     }
 
     fn found(

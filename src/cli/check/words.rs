@@ -88,6 +88,11 @@ impl Guess {
         }
     }
 
+    /// Whether the encoding follows from a BOM or from sequences that no other encoding has, and is not a guess.
+    pub(super) fn is_certain(self) -> bool {
+        matches!(self, Self::Utf16 { has_bom: true, .. } | Self::Utf32 { .. } | Self::Cesu8 | Self::Java)
+    }
+
     /// The options of `utf8-codec convert` that convert the file to UTF-8.
     pub(super) fn conversion(self) -> Option<&'static str> {
         Some(match self {
@@ -175,8 +180,15 @@ impl Evidence {
         Some(match self.errors {
             0 => return None,
             1 if self.is_cut => Guess::Cut,
-            errors if self.pairs > 0 && errors <= 6 * self.pairs + 2 * self.java_nuls + 2 => Guess::Cesu8,
-            errors if self.java_nuls > 0 && errors <= 2 * self.java_nuls + 2 => Guess::Java,
+            errors
+                if self.pairs + self.java_nuls > 0 && errors <= 6 * self.pairs + 2 * self.java_nuls + 2 =>
+            {
+                if self.java_nuls > 0 {
+                    Guess::Java
+                } else {
+                    Guess::Cesu8
+                }
+            }
             _ if self.windows > 0 => Guess::Windows1252,
             _ => Guess::Latin1,
         })

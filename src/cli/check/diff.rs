@@ -1,0 +1,269 @@
+//! Unified diffs of a file before and after a fix, as `patch -p1` and `git apply` read them.
+//!
+//! The fixes do not add, remove or move line ends, so that the lines correspond to each other and no search is needed.
+//! The exceptions are UTF-16 and UTF-32, where the whole content is replaced.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead};
+use std::path::Path;
+
+/// The number of unchanged lines before and after a change.
+const CONTEXT: usize = 3;
+
+/// The largest diff in bytes. A hunk starts with its number of lines, and therefore is in memory until it is complete.
+const MAX_LEN: usize = 64 << 20;
+
+/// How the lines of the two files correspond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lines {
+    /// Line by line.
+    Same,
+    /// Not at all.
+    Replaced,
+}
+
+/// The diff of two files, or an empty vector if they are the same.
+pub(super) fn unified(
+    path: &Path,
+    old: &mut dyn BufRead,
+    new: &mut dyn BufRead,
+    lines: Lines,
+) -> io::Result<Vec<u8>> {
+    let mut diff = Diff { out: Vec::new(), line: [0; 2], context: VecDeque::new(), hunk: None };
+    match lines {
+        Lines::Same => loop {
+            match (line_of(old)?, line_of(new)?) {
+                (None, None) => break,
+                (Some(old), Some(new)) if old == new => diff.unchanged(old)?,
+                (old, new) => diff.changed(old, new)?,
+            }
+        },
+        Lines::Replaced => {
+            while let Some(line) = line_of(old)? {
+                diff.changed(Some(line), None)?;
+            }
+            while let Some(line) = line_of(new)? {
+                diff.changed(None, Some(line))?;
+            }
+        }
+    }
+    diff.end_hunk()?;
+    if diff.out.is_empty() {
+        return Ok(diff.out);
+    }
+    let mut out = [b"--- ", &*file_name("a", path), b"\n+++ ", &file_name("b", path), b"\n"].concat();
+    out.append(&mut diff.out);
+    Ok(out)
+}
+
+struct Diff {
+    out: Vec<u8>,
+    /// The number of lines of the old and of the new file so far.
+    line: [u64; 2],
+    /// The unchanged lines before the next hunk, at most [`CONTEXT`].
+    context: VecDeque<Vec<u8>>,
+    hunk: Option<Hunk>,
+}
+
+/// A hunk that is not complete.
+struct Hunk {
+    /// The number of lines before the hunk.
+    before: [u64; 2],
+    body: Vec<u8>,
+    /// Changed lines that follow the body.
+    removed: Vec<u8>,
+    added: Vec<u8>,
+    /// Unchanged lines that follow the changed ones.
+    after: Vec<Vec<u8>>,
+    len: [u64; 2],
+}
+
+impl Diff {
+    fn unchanged(&mut self, line: Vec<u8>) -> io::Result<()> {
+        self.line = self.line.map(|lines| lines + 1);
+        match &mut self.hunk {
+            Some(hunk) => {
+                hunk.after.push(line);
+                if hunk.after.len() > 2 * CONTEXT {
+                    self.end_hunk()?;
+                }
+            }
+            None => self.remember(line),
+        }
+        Ok(())
+    }
+
+    fn changed(&mut self, old: Option<Vec<u8>>, new: Option<Vec<u8>>) -> io::Result<()> {
+        let (context, line) = (&mut self.context, self.line);
+        let hunk = self.hunk.get_or_insert_with(|| {
+            let len = context.len() as u64;
+            let mut body = Vec::new();
+            context.drain(..).for_each(|line| push(&mut body, b' ', &line));
+            Hunk {
+                before: line.map(|lines| lines - len),
+                body,
+                removed: Vec::new(),
+                added: Vec::new(),
+                after: Vec::new(),
+                len: [len; 2],
+            }
+        });
+        if !hunk.after.is_empty() {
+            hunk.take_changes();
+            for line in core::mem::take(&mut hunk.after) {
+                hunk.push_context(&line);
+            }
+        }
+        if let Some(old) = old {
+            push(&mut hunk.removed, b'-', &old);
+            hunk.len[0] += 1;
+            self.line[0] += 1;
+        }
+        if let Some(new) = new {
+            push(&mut hunk.added, b'+', &new);
+            hunk.len[1] += 1;
+            self.line[1] += 1;
+        }
+        if hunk.body.len() + hunk.removed.len() + hunk.added.len() + self.out.len() > MAX_LEN {
+            return Err(io::Error::other(format!("the diff is longer than {} MiB", MAX_LEN >> 20)));
+        }
+        Ok(())
+    }
+
+    fn end_hunk(&mut self) -> io::Result<()> {
+        let Some(mut hunk) = self.hunk.take() else { return Ok(()) };
+        hunk.take_changes();
+        let after = core::mem::take(&mut hunk.after);
+        for line in after.iter().take(CONTEXT) {
+            hunk.push_context(line);
+        }
+        after.into_iter().skip(CONTEXT).for_each(|line| self.remember(line));
+        // The number of an empty range is that of the line before it.
+        let first = |side: usize| hunk.before[side] + u64::from(hunk.len[side] > 0);
+        let header = format!("@@ -{},{} +{},{} @@\n", first(0), hunk.len[0], first(1), hunk.len[1]);
+        self.out.extend_from_slice(header.as_bytes());
+        self.out.append(&mut hunk.body);
+        Ok(())
+    }
+
+    fn remember(&mut self, line: Vec<u8>) {
+        self.context.push_back(line);
+        if self.context.len() > CONTEXT {
+            self.context.pop_front();
+        }
+    }
+}
+
+impl Hunk {
+    fn take_changes(&mut self) {
+        self.body.append(&mut self.removed);
+        self.body.append(&mut self.added);
+    }
+
+    fn push_context(&mut self, line: &[u8]) {
+        push(&mut self.body, b' ', line);
+        self.len = self.len.map(|lines| lines + 1);
+    }
+}
+
+fn push(out: &mut Vec<u8>, sign: u8, line: &[u8]) {
+    out.push(sign);
+    out.extend_from_slice(line);
+    if !line.ends_with(b"\n") {
+        out.extend_from_slice(b"\n\\ No newline at end of file\n");
+    }
+}
+
+/// The next line with its LF, or `None` at the end.
+fn line_of(input: &mut dyn BufRead) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    // Limited, because a file without line ends would otherwise be in memory as a whole.
+    let read = io::Read::take(&mut *input, MAX_LEN as u64).read_until(b'\n', &mut line)?;
+    match read {
+        0 => Ok(None),
+        MAX_LEN => Err(io::Error::other(format!("a line is longer than {} MiB", MAX_LEN >> 20))),
+        _ => Ok(Some(line)),
+    }
+}
+
+/// The name of a file after `---` and `+++`, quoted as git does where it contains special characters.
+fn file_name(side: &str, path: &Path) -> Vec<u8> {
+    let mut name = path.as_os_str().as_encoded_bytes();
+    while let Some(rest) = name.strip_prefix(b"./") {
+        name = rest;
+    }
+    let name = [side.as_bytes(), if name.starts_with(b"/") { b"" } else { b"/" }, name].concat();
+    let is_special = |byte: &u8| !matches!(byte, b' '..=b'~') || matches!(byte, b'"' | b'\\');
+    if name.iter().any(is_special) {
+        let mut quoted = vec![b'"'];
+        for byte in name {
+            match byte {
+                b'"' | b'\\' => quoted.extend_from_slice(&[b'\\', byte]),
+                _ if is_special(&byte) => quoted.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
+                _ => quoted.push(byte),
+            }
+        }
+        quoted.push(b'"');
+        return quoted;
+    }
+    // A TAB ends a name that contains spaces.
+    let tab: &[u8] = if name.contains(&b' ') { b"\t" } else { b"" };
+    [&*name, tab].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn diff(old: &str, new: &str) -> String {
+        let out = unified(Path::new("./f"), &mut old.as_bytes(), &mut new.as_bytes(), Lines::Same);
+        String::from_utf8(out.expect("no I/O")).expect("UTF-8")
+    }
+
+    #[test]
+    fn hunks_have_three_lines_of_context() {
+        let old = "1\n2\n3\n4\nx\n6\n7\n8\n9\n10\n11\n12\n13\ny";
+        let expected = "\
+--- a/f
++++ b/f
+@@ -2,7 +2,7 @@
+ 2
+ 3
+ 4
+-x
++X
+ 6
+ 7
+ 8
+@@ -11,4 +11,4 @@
+ 11
+ 12
+ 13
+-y
+\\ No newline at end of file
++Y
+\\ No newline at end of file
+";
+        assert_eq!(diff(old, &old.replace('x', "X").replace('y', "Y")), expected);
+        assert_eq!(diff(old, old), "");
+    }
+
+    #[test]
+    fn changes_that_are_near_are_in_one_hunk() {
+        let old = "x\n2\n3\n4\n5\n6\n7\nx\n";
+        let out = diff(old, &old.replace('x', "X"));
+        assert_eq!(out.matches("@@ -").count(), 1, "{out}");
+        assert!(out.contains("@@ -1,8 +1,8 @@\n-x\n+X\n 2\n"), "{out}");
+        assert_eq!(
+            diff("\u{FEFF}", ""),
+            "--- a/f\n+++ b/f\n@@ -1,1 +0,0 @@\n-\u{FEFF}\n\\ No newline at end of file\n"
+        );
+    }
+
+    #[test]
+    fn special_names_are_quoted() {
+        assert_eq!(file_name("a", Path::new("./x")), b"a/x");
+        assert_eq!(file_name("a", Path::new("/x y")), b"a/x y\t");
+        assert_eq!(file_name("b", Path::new("\"é\n")), b"\"b/\\\"\\303\\251\\012\"");
+    }
+}

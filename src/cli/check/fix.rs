@@ -1,0 +1,302 @@
+//! `utf8-codec check --fix`: rewrites files that have errors.
+//!
+//! A file is read three times: for its errors, for the new content, and the new content for what is left. The old
+//! content is replaced when the new one is complete.
+
+use core::str::FromStr;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, Write};
+use std::path::Path;
+
+use utf8_codec::transcode::{Encoding, Switches, Transcoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, Utf8Error};
+
+use super::super::atomic::Replacement;
+use super::super::charset::Charset;
+use super::super::files::read;
+use super::diff::{self, Lines};
+use super::finding::{End, Finding, Fixed, Summary};
+use super::mojibake;
+use super::rules::Rule;
+use super::scan::{Checks, scan};
+use super::words::Guess;
+
+/// The size of the read buffer. The mojibake of a line is reversed as a whole if the line is not longer.
+const BUFFER: usize = 256 * 1024;
+
+/// Options of `--fix`.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct FixArgs {
+    /// Rewrite files that have errors, as UTF-8. A file whose encoding is a guess is only rewritten with --from
+    #[arg(long, conflicts_with = "quiet")]
+    fix: bool,
+    /// The encoding of what is not UTF-8; `auto` is the probable encoding of each file
+    #[arg(long, value_name = "ENCODING", requires = "fix")]
+    from: Option<From>,
+    /// Keep the old file, with SUFFIX after its name
+    #[arg(long, value_name = "SUFFIX", requires = "fix", value_parser = suffix, conflicts_with = "dry_run")]
+    backup: Option<OsString>,
+    /// Print the changes as a unified diff, for `patch -p1` or `git apply`, and change no file
+    #[arg(long, requires = "fix")]
+    dry_run: bool,
+}
+
+/// `--from`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    Auto,
+    Charset(Charset),
+}
+
+impl FromStr for From {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        if name == "auto" { Ok(Self::Auto) } else { name.parse().map(Self::Charset) }
+    }
+}
+
+fn suffix(value: &str) -> Result<OsString, &'static str> {
+    if value.is_empty() || value.contains(std::path::is_separator) {
+        return Err("a suffix is not empty, and has no path separator");
+    }
+    Ok(value.into())
+}
+
+/// A fix of one file.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    source: Source,
+    bom: BomPolicy,
+    /// Whether text that was encoded twice is decoded.
+    has_mojibake: bool,
+}
+
+/// How the old content is decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Source {
+    /// As UTF-8. Ill-formed sequences are decoded by the policy.
+    Utf8(ErrorPolicy),
+    /// As another encoding. An error ends the fix.
+    Other(Charset),
+}
+
+/// Why the content was not rewritten.
+enum Failed {
+    Io(io::Error),
+    /// There is no fix, or it would be a guess.
+    NoFix(String),
+}
+
+impl core::convert::From<io::Error> for Failed {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl FixArgs {
+    pub(super) fn is_on(&self) -> bool {
+        self.fix
+    }
+
+    pub(super) fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+
+    /// Checks a file and fixes it. `report` is called for the errors that are left, and `show` with the diff if the run
+    /// is dry.
+    pub(super) fn run(
+        &self,
+        path: &Path,
+        checks: &Checks,
+        skip_binary: bool,
+        report: &mut dyn FnMut(Finding),
+        show: &mut dyn FnMut(Vec<u8>),
+    ) -> io::Result<Summary> {
+        let mut summary = scan(&mut File::open(path)?, checks, skip_binary, &mut |_| {})?;
+        if summary.errors == 0 || !matches!(summary.end, End::Checked) {
+            return Ok(summary);
+        }
+        let fixed = match self.plan(&summary, checks) {
+            Ok(plan) if self.dry_run => preview(path, plan, show).map(|()| None),
+            Ok(plan) => self.rewrite(path, plan, checks).map(Some),
+            Err(reason) => Err(Failed::NoFix(reason)),
+        };
+        let errors = summary.errors;
+        match fixed {
+            Ok(None) => {}
+            Ok(Some(left)) => {
+                summary = left;
+                summary.fixed = Fixed::Rewritten(errors.saturating_sub(summary.errors));
+            }
+            Err(Failed::NoFix(reason)) => summary.fixed = Fixed::Not(reason),
+            Err(Failed::Io(error)) => summary.fixed = Fixed::Failed(error.to_string()),
+        }
+        if !self.dry_run && summary.errors > 0 {
+            scan(&mut File::open(path)?, checks, skip_binary, report)?;
+        }
+        Ok(summary)
+    }
+
+    /// What to change in a file with these errors, or why it cannot be fixed.
+    fn plan(&self, summary: &Summary, checks: &Checks) -> Result<Plan, String> {
+        let source = match summary.guess {
+            None => Source::Utf8(ErrorPolicy::Strict),
+            Some(guess) => self.source(guess)?,
+        };
+        let has_mojibake = checks.rules.contains(&Rule::Mojibake);
+        let is_fixable = summary.guess.is_some()
+            || [Rule::Bom, Rule::Editorconfig, Rule::Mojibake].iter().any(|rule| summary.has(rule.name()));
+        match is_fixable {
+            true => Ok(Plan { source, bom: checks.bom, has_mojibake }),
+            false => Err("no rule that was broken has a fix".to_owned()),
+        }
+    }
+
+    /// How to decode a file that is probably in this encoding.
+    fn source(&self, guess: Guess) -> Result<Source, String> {
+        let probable = match guess {
+            Guess::Utf16 { has_bom: true, .. } => Some("utf-16"),
+            Guess::Utf16 { is_little: true, .. } => Some("utf-16le"),
+            Guess::Utf16 { .. } => Some("utf-16be"),
+            Guess::Utf32 { .. } => Some("utf-32"),
+            Guess::Cesu8 => Some("cesu-8"),
+            Guess::Java => Some("modified-utf-8"),
+            Guess::Windows1252 => Some("windows-1252"),
+            Guess::Latin1 => Some("latin1"),
+            Guess::Cut => None,
+        };
+        let is_wide = matches!(guess, Guess::Utf16 { .. });
+        let charset = match self.from {
+            // A BOM, or sequences that no other encoding has.
+            _ if guess.is_certain() => probable.and_then(|name| name.parse().ok()),
+            Some(From::Charset(charset)) if is_wide && policy_of(charset).is_some() => {
+                return Err(format!("it is probably {}, and not {charset}", guess.in_words()));
+            }
+            Some(From::Charset(charset)) => Some(charset),
+            Some(From::Auto) => probable.and_then(|name| name.parse().ok()),
+            None if guess == Guess::Cut => None,
+            None => {
+                return Err(format!("its encoding is a guess ({}), and --from is missing", guess.in_words()));
+            }
+        };
+        let charset = charset.ok_or("its end is missing")?;
+        Ok(policy_of(charset).map_or(Source::Other(charset), Source::Utf8))
+    }
+
+    /// Rewrites a file. Returns the summary of the new content.
+    fn rewrite(&self, path: &Path, plan: Plan, checks: &Checks) -> Result<Summary, Failed> {
+        let (mut content, replacement) = Replacement::of_content(path)?;
+        plan.apply(&mut content, &mut |bytes| replacement.write(bytes))?;
+        let left = scan(&mut replacement.new_content()?, checks, false, &mut |_| {})?;
+        replacement.commit_content(self.backup.as_deref())?;
+        Ok(left)
+    }
+}
+
+/// The policy that decodes ill-formed sequences as this encoding, if there is one. Well-formed sequences stay as they
+/// are, because files in which both occur are common, and text in these encodings that is well-formed UTF-8 is not.
+fn policy_of(charset: Charset) -> Option<ErrorPolicy> {
+    if charset == Encoding::Windows1252.into() {
+        Some(ErrorPolicy::Windows1252)
+    } else if charset == Encoding::Latin1.into() {
+        Some(ErrorPolicy::Latin1)
+    } else {
+        None
+    }
+}
+
+/// Shows the diff of a fix. The new content is in an unnamed file in the directory for temporary files.
+fn preview(path: &Path, plan: Plan, show: &mut dyn FnMut(Vec<u8>)) -> Result<(), Failed> {
+    let (mut old, mut new) = (File::open(path)?, tempfile::tempfile()?);
+    plan.apply(&mut old, &mut |bytes| new.write_all(bytes))?;
+    old.rewind()?;
+    new.rewind()?;
+    let lines = match plan.source {
+        Source::Other(charset) if charset.unit_len() > 1 => Lines::Replaced,
+        _ => Lines::Same,
+    };
+    show(diff::unified(path, &mut BufReader::new(old), &mut BufReader::new(new), lines)?);
+    Ok(())
+}
+
+impl Plan {
+    /// Converts the content, in constant memory.
+    fn apply(
+        self,
+        input: &mut dyn Read,
+        write: &mut dyn FnMut(&[u8]) -> io::Result<()>,
+    ) -> Result<(), Failed> {
+        let mut buffer = vec![0; BUFFER];
+        let mut filled = 0;
+        while filled < 4 {
+            match read(&mut &mut *input, &mut buffer[filled..])? {
+                0 => break,
+                more => filled += more,
+            }
+        }
+        let charset = match self.source {
+            Source::Utf8(_) => Encoding::Utf8.into(),
+            Source::Other(charset) => charset,
+        };
+        let mut transcoder = self.transcoder(charset, &buffer[..filled]);
+        if self.bom == BomPolicy::Require {
+            write(Encoding::Utf8.bom().unwrap_or_default())?;
+        }
+        let mut text = String::new();
+        let ill_formed = |error: Utf8Error| Failed::NoFix(format!("it is not {charset} either: {error}"));
+        while filled > 0 {
+            transcoder.feed(&buffer[..filled], &mut text).map_err(ill_formed)?;
+            let complete = complete_lines(&text);
+            self.write(&text[..complete], write)?;
+            text.drain(..complete);
+            filled = read(&mut &mut *input, &mut buffer)?;
+        }
+        transcoder.finish(&mut text).map_err(ill_formed)?;
+        self.write(&text, write)?;
+        Ok(())
+    }
+
+    fn transcoder(self, charset: Charset, start: &[u8]) -> Transcoder {
+        let on_error = match self.source {
+            Source::Utf8(policy) => policy,
+            Source::Other(_) => ErrorPolicy::Strict,
+        };
+        // A BOM that names the encoding is not text. One that is required is written first.
+        let bom = match self.bom {
+            BomPolicy::Keep if !charset.has_bom() => BomPolicy::Keep,
+            _ => BomPolicy::Strip,
+        };
+        let transcoder = Transcoder::new(charset.encoding_of(start), Encoding::Utf8)
+            .on_error(on_error)
+            .bom(bom)
+            .switches(Switches::STRICT.lenient_java());
+        charset.restrict(transcoder)
+    }
+
+    fn write(self, text: &str, write: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+        if !self.has_mojibake || text.is_ascii() {
+            return write(text.as_bytes());
+        }
+        for line in text.split_inclusive('\n') {
+            let original = match Rule::Mojibake.is_allowed_by(line.as_bytes()) {
+                true => None,
+                false => mojibake::undo(line),
+            };
+            write(original.as_deref().unwrap_or(line).as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// The length of the complete lines. In a line that is longer than the buffer, up to the last ASCII character, which is
+/// not part of mojibake.
+fn complete_lines(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    match memchr::memrchr(b'\n', bytes) {
+        Some(at) => at + 1,
+        None if bytes.len() < BUFFER => 0,
+        None => bytes.iter().rposition(u8::is_ascii).map_or(bytes.len(), |at| at + 1),
+    }
+}
