@@ -213,7 +213,17 @@ fn further_errors_are_counted() {
 fn other_encodings_and_boms_are_checked() {
     let (status, report) =
         check_stdin(&["--encoding", "utf-16", "--format", "short"], b"\xFE\xFF\0a\0\n\xDC\0\0b");
-    assert_eq!((status, report.as_str()), (Some(1), "-:2:1: ill-formed utf-16: UnpairedSurrogate\n"));
+    assert_eq!((status, report.as_str()), (Some(1), "-:2:1: surrogate DC00 without its other half\n"));
+    let (_, report) = check_stdin(&["--encoding", "utf-16le"], b"a\0\n\0\xE9\0b\0\x3E\xD8c\0\n\0");
+    let expected = "\
+error: surrogate D83E without its other half [ill-formed]
+ --> -:2:3 (byte 8)
+  |
+2 | éb\u{FFFD}...
+  |   ^
+  = 000000: 61 00 0A 00 E9 00 62 00[3E D8] 63 00 0A 00
+";
+    assert!(report.starts_with(expected), "{report}");
     assert_eq!(check_stdin(&["--encoding", "utf-16le", "-q"], b"a\0b\0").0, Some(0));
     assert_eq!(check_stdin(&["--encoding", "ascii", "-q"], "é".as_bytes()).0, Some(1));
     assert_eq!(check_stdin(&["--encoding", "latin1", "-q"], b"caf\xE9").0, Some(0));

@@ -30,11 +30,14 @@ pub(super) enum Problem {
     Rule(Rule),
 }
 
+/// The name of an error that is not about a rule.
+pub(super) const ILL_FORMED: &str = "ill-formed";
+
 impl Problem {
     /// The name in reports.
     pub(super) fn name(self) -> &'static str {
         match self {
-            Self::IllFormed(_) => "ill-formed",
+            Self::IllFormed(_) => ILL_FORMED,
             Self::Bom(_, rule) | Self::Rule(rule) => rule.name(),
         }
     }
@@ -43,17 +46,18 @@ impl Problem {
 /// The bytes around an error.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
-    /// The line, or as much of it as fits on a screen.
+    /// The line, or as much of it as fits on a screen. In another encoding than UTF-8, the part before the error,
+    /// converted, and U+FFFD for the error.
     pub(super) line: Vec<u8>,
     /// The position of the error in `line`.
     pub(super) at: usize,
+    /// The length of the error in `line`.
+    pub(super) covered: usize,
     /// Whether `line` is cut at its start and at its end.
     pub(super) is_cut: (bool, bool),
     /// The aligned row of up to 16 bytes that contains the start of the error, and the offset of the row.
     pub(super) row: Vec<u8>,
     pub(super) row_offset: u64,
-    /// Whether `line` is well-formed in the encoding that is checked, and can be printed.
-    pub(super) is_text: bool,
 }
 
 /// The summary of a file.

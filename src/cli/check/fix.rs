@@ -141,6 +141,9 @@ impl FixArgs {
 
     /// What to change in a file with these errors, or why it cannot be fixed.
     fn plan(&self, summary: &Summary, checks: &Checks) -> Result<Plan, String> {
+        if checks.encoding != Encoding::Utf8.into() {
+            return Err(format!("it should be {}, and --fix writes UTF-8", checks.encoding));
+        }
         let source = match summary.guess {
             None => Source::Utf8(ErrorPolicy::Strict),
             Some(guess) => self.source(guess)?,

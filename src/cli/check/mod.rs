@@ -1,5 +1,6 @@
 //! `utf8-codec check`: reports where files are ill-formed, and why.
 
+mod config;
 mod diff;
 mod finding;
 mod fix;
@@ -8,6 +9,7 @@ mod order;
 mod report;
 mod rules;
 mod scan;
+mod settings;
 mod words;
 
 use core::cell::RefCell;
@@ -22,10 +24,10 @@ use anstream::AutoStream;
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
-use super::args::{Bom, at_least_one};
-use super::charset::Charset;
+use super::args::at_least_one;
 use super::files::{is_standard, open};
 use super::log::Verbosity;
 use super::outcome::{Outcome, Status, cannot_write, complain};
@@ -36,6 +38,7 @@ use order::{Receive, Turn};
 use report::{Format, Reporter, Totals};
 use rules::Rule;
 use scan::{Checks, scan};
+use settings::{Settings, SettingsArgs};
 
 /// Report where files are not UTF-8, and why
 ///
@@ -51,15 +54,8 @@ use scan::{Checks, scan};
 pub(super) struct Args {
     #[command(flatten)]
     walk: WalkArgs,
-    /// The encoding that the files should have
-    #[arg(long, value_name = "ENCODING", default_value = "utf-8")]
-    encoding: Charset,
-    /// Whether files must start with a BOM, or must not
-    #[arg(long, value_name = "POLICY", default_value = "keep")]
-    bom: Bom,
-    /// Check an additional rule; can be repeated
-    #[arg(long = "rule", value_name = "RULE")]
-    rules: Vec<Rule>,
+    #[command(flatten)]
+    settings: SettingsArgs,
     /// Report at most N errors per file, and count the others [default: all]
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     max_errors: Option<NonZeroUsize>,
@@ -107,24 +103,22 @@ enum Event {
 impl Args {
     pub(super) fn run(self) -> Outcome {
         self.verbosity.start()?;
-        if !self.rules.is_empty() && self.encoding != Encoding::Utf8.into() {
-            return Err("--rule looks at UTF-8 only, and --encoding is another encoding".into());
-        }
         let mut is_complete = true;
         let inputs = self.walk.collect(|error| {
             is_complete = false;
             complain(&error);
         })?;
         let inputs = if self.fix.is_on() { self.fixable(inputs)? } else { inputs };
-        let checks = Checks {
-            encoding: self.encoding,
-            bom: self.bom.into(),
+        let common = Checks {
+            encoding: self.settings.encoding(),
+            bom: BomPolicy::Keep,
             bom_rule: Rule::Bom,
-            rules: self.rules.clone(),
+            rules: Vec::new(),
             max_errors: self.max_errors,
             wants_context: self.format == Format::Human && !self.quiet,
             wants_counts: self.stats,
         };
+        let settings = self.settings.clone().load(&inputs, common)?;
         let mut reporter = Reporter {
             out: BufWriter::new(io::stdout()),
             format: self.format,
@@ -145,7 +139,7 @@ impl Args {
                 && let Some(input) = inputs.get(file)
             {
                 let mut lane = turn.lane(file);
-                let summary = self.check(input, &checks, &mut |event| lane.push(event));
+                let summary = self.check(input, &settings, &mut |event| lane.push(event));
                 lane.push(Event::End(summary));
                 lane.end();
             }
@@ -169,7 +163,7 @@ impl Args {
 
     /// The inputs of `--fix`: each file once, and not stdin.
     fn fixable(&self, inputs: Vec<Input>) -> Result<Vec<Input>, &'static str> {
-        if self.encoding != Encoding::Utf8.into() {
+        if self.settings.encoding() != Encoding::Utf8.into() {
             return Err("--fix writes UTF-8, and --encoding is another encoding");
         }
         if inputs.iter().any(|input| is_standard(&input.path)) {
@@ -180,16 +174,21 @@ impl Args {
     }
 
     /// Checks one file.
-    fn check(&self, input: &Input, checks: &Checks, push: &mut dyn FnMut(Event)) -> Summary {
+    fn check(&self, input: &Input, settings: &Settings, push: &mut dyn FnMut(Event)) -> Summary {
         let Input { path, is_named } = input;
+        let unreadable = |error| Summary { end: End::Unreadable(error), ..Summary::default() };
+        let checks = match settings.of(path) {
+            Ok(checks) => checks,
+            Err(error) => return unreadable(error),
+        };
         let push = RefCell::new(push);
         let report = &mut |finding| push.borrow_mut()(Event::Finding(finding));
         let summary = match self.fix.is_on() {
             true => {
                 let show = &mut |diff| push.borrow_mut()(Event::Diff(diff));
-                self.fix.run(path, checks, !is_named, report, show)
+                self.fix.run(path, &checks, !is_named, report, show)
             }
-            false => open(path).and_then(|mut file| scan(&mut file, checks, !is_named, report)),
+            false => open(path).and_then(|mut file| scan(&mut file, &checks, !is_named, report)),
         };
         summary
             .unwrap_or_else(|error| Summary { end: End::Unreadable(error.to_string()), ..Summary::default() })

@@ -269,12 +269,10 @@ impl<W: Write> Reporter<W> {
             location.offset
         )?;
         if let Some(context) = &finding.context {
-            if context.is_text {
-                let (shown, carets) = excerpt(context, finding.len);
-                writeln!(self.out, "{:indent$} {blue}|{end}", "")?;
-                writeln!(self.out, "{blue}{number} |{end} {shown}")?;
-                writeln!(self.out, "{:indent$} {blue}|{end} {red}{carets}{end}", "")?;
-            }
+            let (shown, carets) = excerpt(context);
+            writeln!(self.out, "{:indent$} {blue}|{end}", "")?;
+            writeln!(self.out, "{blue}{number} |{end} {shown}")?;
+            writeln!(self.out, "{:indent$} {blue}|{end} {red}{carets}{end}", "")?;
             let from = (location.offset - context.row_offset) as usize;
             writeln!(
                 self.out,
@@ -288,9 +286,9 @@ impl<W: Write> Reporter<W> {
 }
 
 /// The line, and a second line with carets under the error.
-fn excerpt(context: &Context, len: u64) -> (String, String) {
+fn excerpt(context: &Context) -> (String, String) {
     let (before, rest) = context.line.split_at(context.at.min(context.line.len()));
-    let (covered, after) = rest.split_at((len as usize).min(rest.len()));
+    let (covered, after) = rest.split_at(context.covered.min(rest.len()));
     let dots = |is_cut: bool| if is_cut { "..." } else { "" };
     let before = format!("{}{}", dots(context.is_cut.0), escape::bytes(before));
     let covered = escape::bytes(covered);

@@ -3,15 +3,16 @@
 use core::num::NonZeroUsize;
 use std::io::{self, Read};
 
+use utf8_codec::detect::{BomSniffer, Sniff};
 use utf8_codec::locate::{Columns, Location, Locator};
 use utf8_codec::transcode::{Encoding, Status, Transcoder};
 use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder, Utf8Error};
 
 use super::super::charset::Charset;
 use super::super::files::read;
-use super::finding::{Context, End, Finding, Problem, Summary};
+use super::finding::{Context, End, Finding, ILL_FORMED, Problem, Summary};
 use super::rules::{ALLOW, Rule};
-use super::words::{Evidence, describe};
+use super::words::{Evidence, describe, describe_in};
 
 /// The size of the buffer. Rules see whole lines unless a line is longer.
 const BUFFER: usize = 256 * 1024;
@@ -57,14 +58,17 @@ pub(super) fn scan(
         locator: Locator::new(),
         evidence: Evidence::default(),
         summary: Summary::default(),
+        encoding: checks.encoding.encoding(),
+        converted: String::new(),
     };
     scan.run(input, skip_binary)?;
-    let Scan { mut summary, locator, evidence, base, filled, .. } = scan;
+    let Scan { mut summary, locator, evidence, base, filled, encoding, .. } = scan;
     let end = locator.location();
     summary.bytes = base + filled as u64;
     summary.lines = end.line + u64::from(end.columns.bytes > 0);
     summary.longest_line = summary.longest_line.max(end.columns.characters);
-    summary.guess = evidence.guess().filter(|_| summary.kinds.iter().any(|(name, _)| *name == "ill-formed"));
+    let is_not_utf_8 = encoding == Encoding::Utf8 && summary.has(ILL_FORMED);
+    summary.guess = evidence.guess().filter(|_| is_not_utf_8);
     Ok(summary)
 }
 
@@ -80,6 +84,10 @@ struct Scan<'s> {
     locator: Locator,
     evidence: Evidence,
     summary: Summary,
+    /// The encoding, with its byte order.
+    encoding: Encoding,
+    /// The end of the current line, converted to UTF-8. Empty if the input is UTF-8.
+    converted: String,
 }
 
 /// The decoder of the input.
@@ -105,6 +113,7 @@ impl Scan<'_> {
         }
         let start = self.buffer[..self.filled.min(4)].to_vec();
         let encoding = self.checks.encoding.encoding_of(&start);
+        self.encoding = encoding;
         self.check_bom(&start, encoding);
         let mut decoder = match encoding {
             Encoding::Utf8 => Decoder::Utf8(Utf8Decoder::new()),
@@ -146,14 +155,31 @@ impl Scan<'_> {
     }
 
     fn check_bom(&mut self, start: &[u8], encoding: Encoding) {
-        let bom = encoding.bom().filter(|bom| start.starts_with(bom));
-        let error = match (self.checks.bom, bom) {
-            (BomPolicy::Require, None) => Utf8Error::new(0, ErrorKind::MissingBom, 0),
-            (BomPolicy::Reject, Some(bom)) => Utf8Error::new(0, ErrorKind::UnexpectedBom, bom.len() as u8),
+        let mut sniffer = BomSniffer::new();
+        sniffer.feed(start);
+        let named = match sniffer.finish() {
+            Sniff::Found(named) => Some(named),
+            _ => None,
+        };
+        let own = encoding.bom().filter(|bom| start.starts_with(bom));
+        let (kind, bom) = match (self.checks.bom, own) {
+            (BomPolicy::Require, None) => (ErrorKind::MissingBom, &[][..]),
+            (BomPolicy::Reject, Some(bom)) => (ErrorKind::UnexpectedBom, bom),
+            // As UTF-8 the other BOMs are ill-formed. Other encodings decode them to other characters.
+            (_, None) if encoding != Encoding::Utf8 && named.is_some() => {
+                (ErrorKind::UnexpectedBom, named.and_then(Encoding::bom).unwrap_or_default())
+            }
             _ => return,
         };
+        let message = match named.filter(|&named| named != encoding) {
+            Some(named) => format!("the BOM is that of {named}, and the encoding should be {encoding}"),
+            None => describe(kind, &[], 0),
+        };
+        let mut width = Columns::of(" ");
+        width.bytes = bom.len() as u64;
         let buffer = core::mem::take(&mut self.buffer);
-        self.ill_formed(error, Problem::Bom(error.kind, self.checks.bom_rule), &[], &buffer);
+        let problem = Problem::Bom(kind, self.checks.bom_rule);
+        self.found(problem, Location::default(), width.bytes, width, message, &buffer);
         self.buffer = buffer;
     }
 
@@ -209,6 +235,7 @@ impl Scan<'_> {
             rest = &rest[progress.read..];
             if let Ok(text) = str::from_utf8(&room[..progress.written]) {
                 self.text(text, buffer);
+                self.remember(text);
             }
             match progress.status {
                 Status::InputEmpty => return,
@@ -216,6 +243,19 @@ impl Scan<'_> {
                 Status::IllFormed(error) => self.error(error, buffer),
             }
         }
+    }
+
+    /// Keeps the end of the current line for the context of an error.
+    fn remember(&mut self, text: &str) {
+        if let Some(end) = memchr::memrchr(b'\n', text.as_bytes()) {
+            self.converted.clear();
+            self.converted.push_str(&text[end + 1..]);
+        } else {
+            self.converted.push_str(text);
+        }
+        let excess = self.converted.len().saturating_sub(4 * SHOWN);
+        let start = (excess..).find(|&at| self.converted.is_char_boundary(at)).unwrap_or(0);
+        self.converted.drain(..start);
     }
 
     fn text(&mut self, text: &str, buffer: &[u8]) {
@@ -264,23 +304,25 @@ impl Scan<'_> {
         let following = &buffer[at..self.filled.max(at)];
         self.evidence.error(error.kind, &following[..following.len().min(8)]);
         self.summary.characters += 1;
-        self.ill_formed(error, Problem::IllFormed(error.kind), following, buffer);
+        self.ill_formed(error, following, buffer);
         self.locator.feed_ill_formed(error.len.into());
     }
 
-    fn ill_formed(&mut self, error: Utf8Error, problem: Problem, following: &[u8], buffer: &[u8]) {
+    fn ill_formed(&mut self, error: Utf8Error, following: &[u8], buffer: &[u8]) {
         let Utf8Error { offset, kind, len, .. } = error;
         let is_utf_8 = self.checks.encoding == Encoding::Utf8.into();
         let message = match kind {
-            ErrorKind::MissingBom | ErrorKind::UnexpectedBom => describe(kind, following, 0),
             _ if is_utf_8 => describe(kind, &following[..following.len().min(8)], len.into()),
-            _ => format!("ill-formed {}: {kind}", self.checks.encoding),
+            _ => {
+                let bytes = &following[..following.len().min(8)];
+                describe_in(self.encoding, self.checks.encoding, kind, bytes, len.into())
+            }
         };
         let mut location = self.locator.location();
         location.offset = offset;
         let mut width = Columns::of(" ");
         width.bytes = len.into();
-        self.found(problem, location, len.into(), width, message, buffer);
+        self.found(Problem::IllFormed(kind), location, len.into(), width, message, buffer);
     }
 
     fn found(
@@ -296,7 +338,7 @@ impl Scan<'_> {
         if self.summary.unreported(self.checks.max_errors) > 0 {
             return;
         }
-        let context = self.checks.wants_context.then(|| self.context(location.offset, buffer));
+        let context = self.checks.wants_context.then(|| self.context(location.offset, len as usize, buffer));
         (self.report)(Finding { problem, location, len, width, message, context });
     }
 
@@ -305,28 +347,42 @@ impl Scan<'_> {
         (offset.saturating_sub(self.base)).min(self.filled as u64) as usize
     }
 
-    fn context(&self, offset: u64, buffer: &[u8]) -> Context {
+    fn context(&self, offset: u64, len: usize, buffer: &[u8]) -> Context {
         let at = self.position(offset);
         let buffer = &buffer[..self.filled];
+        let row = at - (offset % 16).min(at as u64) as usize;
+        let (row, row_offset) = (buffer[row..buffer.len().min(row + 16)].to_vec(), offset - offset % 16);
+        if self.encoding != Encoding::Utf8 {
+            let characters = self.converted.chars().count();
+            let shown = self.converted.chars().skip(characters.saturating_sub(SHOWN));
+            let line: String = shown.chain([char::REPLACEMENT_CHARACTER]).collect();
+            let at = line.len() - char::REPLACEMENT_CHARACTER.len_utf8();
+            return Context {
+                covered: line.len() - at,
+                line: line.into_bytes(),
+                at,
+                is_cut: (characters > SHOWN, true),
+                row,
+                row_offset,
+            };
+        }
         // The length is limited: a line may fill the buffer, and each error in it copies its context.
         let window = at.saturating_sub(SHOWN)..buffer.len().min(at + SHOWN);
         let line = line_around(&buffer[window.clone()], at - window.start);
         let is_cut =
             (line.start == 0 && window.start > 0, line.end == window.len() && window.end < buffer.len());
         let line = window.start + line.start..window.start + line.end;
-        let is_text = self.checks.encoding == Encoding::Utf8.into();
         let start = match is_cut.0 {
             true => utf8_codec::boundary::ceil_boundary(&buffer[..line.end], line.start).min(at),
             false => line.start,
         };
-        let row = at - (offset % 16).min(at as u64) as usize;
         Context {
             line: buffer[start..line.end].to_vec(),
             at: at - start,
+            covered: len,
             is_cut,
-            row: buffer[row..buffer.len().min(row + 16)].to_vec(),
-            row_offset: offset - offset % 16,
-            is_text,
+            row,
+            row_offset,
         }
     }
 }

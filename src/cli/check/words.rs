@@ -1,6 +1,9 @@
 //! Messages: the reason for an error, the probable encoding of the file, and the command that converts it.
 
+use core::fmt::Display;
+
 use utf8_codec::ErrorKind;
+use utf8_codec::transcode::Encoding;
 
 /// Describes the ill-formed sequence at the start of `bytes`, whose maximal subpart has `len` bytes. `bytes` continues
 /// after it if the input does.
@@ -57,6 +60,44 @@ pub(super) fn describe(kind: ErrorKind, bytes: &[u8], len: usize) -> String {
         ErrorKind::MissingBom => "there is no BOM".to_owned(),
         ErrorKind::UnexpectedBom => "there is a BOM".to_owned(),
         kind => format!("ill-formed: {kind}"),
+    }
+}
+
+/// Describes the ill-formed sequence at the start of `bytes` in an encoding other than UTF-8, which reports call `name`.
+pub(super) fn describe_in(
+    encoding: Encoding,
+    name: impl Display,
+    kind: ErrorKind,
+    bytes: &[u8],
+    len: usize,
+) -> String {
+    let sequence = &bytes[..len.min(bytes.len())];
+    let value = match encoding {
+        Encoding::Utf16Le | Encoding::Utf32Le => {
+            sequence.iter().rev().fold(0, |value, &byte| value << 8 | u32::from(byte))
+        }
+        Encoding::Utf16Be | Encoding::Utf32Be => {
+            sequence.iter().fold(0, |value, &byte| value << 8 | u32::from(byte))
+        }
+        // Three bytes of CESU-8 and the like.
+        _ => sequence.iter().fold(0, |value, &byte| (value << 6 | u32::from(byte & 0x3F)) & 0xFFFF),
+    };
+    let is_wide =
+        matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be | Encoding::Utf32Le | Encoding::Utf32Be);
+    match kind {
+        ErrorKind::UnpairedSurrogate => format!("surrogate {value:04X} without its other half"),
+        ErrorKind::Truncated if !is_wide => format!("the input ends inside a character of {name}"),
+        ErrorKind::Truncated if len == 2 && matches!(encoding, Encoding::Utf16Le | Encoding::Utf16Be) => {
+            format!("surrogate {value:04X}, and the input ends before its other half")
+        }
+        ErrorKind::Truncated => format!("the input ends inside a code unit of {name}"),
+        ErrorKind::Surrogate if is_wide => format!("{value:04X} is a surrogate, half of a UTF-16 pair"),
+        ErrorKind::AboveMax if is_wide => format!("{value:X} is above 10FFFF, the last code point"),
+        ErrorKind::InvalidLead | ErrorKind::OutsideSubset => {
+            format!("{:02X} is no byte of {name}", bytes.first().copied().unwrap_or(0))
+        }
+        _ if is_wide => format!("{value:04X} is ill-formed {name}: {kind}"),
+        _ => describe(kind, bytes, len),
     }
 }
 
@@ -222,6 +263,52 @@ mod tests {
             (ErrorKind::InvalidLead, b"\xFF", 1, "FF is no byte of UTF-8"),
         ] {
             assert_eq!(describe(kind, bytes, len), words);
+        }
+    }
+
+    #[test]
+    fn errors_in_other_encodings_state_the_reason() {
+        for (encoding, kind, bytes, len, words) in [
+            (
+                Encoding::Utf16Be,
+                ErrorKind::UnpairedSurrogate,
+                &b"\xD8\x3E\0b"[..],
+                2,
+                "surrogate D83E without its other half",
+            ),
+            (
+                Encoding::Utf16Le,
+                ErrorKind::Truncated,
+                b"\x3E\xD8",
+                2,
+                "surrogate D83E, and the input ends before its other half",
+            ),
+            (Encoding::Utf16Le, ErrorKind::Truncated, b"a", 1, "the input ends inside a code unit of NAME"),
+            (
+                Encoding::Utf32Le,
+                ErrorKind::AboveMax,
+                b"\0\0\x11\0",
+                4,
+                "110000 is above 10FFFF, the last code point",
+            ),
+            (
+                Encoding::Utf32Be,
+                ErrorKind::Surrogate,
+                b"\0\0\xD8\0",
+                4,
+                "D800 is a surrogate, half of a UTF-16 pair",
+            ),
+            (Encoding::Latin1, ErrorKind::OutsideSubset, b"\xE9a", 1, "E9 is no byte of NAME"),
+            (
+                Encoding::Cesu8,
+                ErrorKind::UnpairedSurrogate,
+                b"\xED\xA0\xBD",
+                3,
+                "surrogate D83D without its other half",
+            ),
+            (Encoding::Cesu8, ErrorKind::Overlong, b"\xC0\xAF", 1, "overlong encoding of U+002F"),
+        ] {
+            assert_eq!(describe_in(encoding, "NAME", kind, bytes, len), words);
         }
     }
 

@@ -1,0 +1,210 @@
+//! `utf8-codec.toml`: the settings of the files in a directory and its subdirectories.
+
+use core::fmt::Display;
+use core::str::FromStr;
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::ValueEnum;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use serde::de::{Deserialize, Deserializer, Error};
+
+use super::super::args::Bom;
+use super::super::charset::Charset;
+use super::rules::Rule;
+
+/// The name of the file.
+const NAME: &str = "utf8-codec.toml";
+
+/// What a configuration file sets for one file. `None` is the default.
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Options {
+    #[serde(default, deserialize_with = "rules")]
+    pub(super) rules: Option<Vec<Rule>>,
+    #[serde(default, deserialize_with = "charset")]
+    pub(super) encoding: Option<Charset>,
+    #[serde(default, deserialize_with = "bom")]
+    pub(super) bom: Option<Bom>,
+}
+
+/// The content of a configuration file, as it is written.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    #[serde(default, deserialize_with = "rules")]
+    rules: Option<Vec<Rule>>,
+    #[serde(default, deserialize_with = "charset")]
+    encoding: Option<Charset>,
+    #[serde(default, deserialize_with = "bom")]
+    bom: Option<Bom>,
+    #[serde(default)]
+    files: Vec<Section>,
+}
+
+/// `[[files]]`. The keys of [`Options`] are repeated, because serde cannot reject unknown keys of a flattened struct.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Section {
+    #[serde(deserialize_with = "globs")]
+    glob: Vec<String>,
+    #[serde(default, deserialize_with = "rules")]
+    rules: Option<Vec<Rule>>,
+    #[serde(default, deserialize_with = "charset")]
+    encoding: Option<Charset>,
+    #[serde(default, deserialize_with = "bom")]
+    bom: Option<Bom>,
+}
+
+fn rules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Rule>>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    let rule = |name: &String| {
+        Rule::from_str(name, false).map_err(|_| {
+            let known: Vec<_> = Rule::value_variants().iter().map(|rule| rule.name()).collect();
+            D::Error::custom(format_args!("unknown rule `{name}`, expected one of {}", known.join(", ")))
+        })
+    };
+    names.iter().map(rule).collect::<Result<_, _>>().map(Some)
+}
+
+fn charset<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Charset>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let charset = <Charset as FromStr>::from_str(&name);
+    charset.map(Some).map_err(|error| D::Error::custom(format_args!("`{name}`: {error}")))
+}
+
+fn bom<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Bom>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let bom = <Bom as ValueEnum>::from_str(&name, false);
+    let expected = "expected keep, strip, require or reject";
+    bom.map(Some).map_err(|_| D::Error::custom(format_args!("unknown BOM policy `{name}`, {expected}")))
+}
+
+/// One glob, or a list of globs.
+fn globs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(serde::Deserialize)]
+    #[serde(untagged, expecting = "expected a glob or a list of globs")]
+    enum Globs {
+        One(String),
+        Many(Vec<String>),
+    }
+
+    Ok(match Globs::deserialize(deserializer)? {
+        Globs::One(glob) => vec![glob],
+        Globs::Many(globs) => globs,
+    })
+}
+
+/// A configuration file.
+#[derive(Debug)]
+pub(super) struct Config {
+    /// The directory of the file.
+    root: PathBuf,
+    options: Options,
+    /// Options for files that match globs, in the order of the file.
+    sections: Vec<(Gitignore, Options)>,
+}
+
+impl Config {
+    /// Reads a configuration file. Its globs are relative to `root`.
+    pub(super) fn read(file: &Path, root: &Path) -> Result<Self, String> {
+        let cannot = |error: &dyn Display| format!("cannot read {}: {error}", file.display());
+        let text = fs::read_to_string(file).map_err(|error| cannot(&error))?;
+        let Content { rules, encoding, bom, files } = toml::from_str(&text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            let line = text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1;
+            cannot(&format_args!("line {line}: {}", error.message()))
+        })?;
+        let mut sections = Vec::new();
+        for Section { glob, rules, encoding, bom } in files {
+            let mut globs = GitignoreBuilder::new("");
+            for glob in &glob {
+                globs.add_line(None, glob).map_err(|error| cannot(&error))?;
+            }
+            let globs = globs.build().map_err(|error| cannot(&error))?;
+            sections.push((globs, Options { rules, encoding, bom }));
+        }
+        Ok(Self { root: root.to_owned(), options: Options { rules, encoding, bom }, sections })
+    }
+
+    /// The options for a file in the canonical directory `directory`. A key of a later section replaces that of an
+    /// earlier one.
+    fn options_for(&self, directory: &Path, path: &Path) -> Options {
+        let Options { mut rules, mut encoding, mut bom } = self.options.clone();
+        let below = directory.strip_prefix(&self.root).unwrap_or(Path::new(""));
+        let path = path.file_name().map_or_else(PathBuf::new, |name| below.join(name));
+        for (globs, options) in &self.sections {
+            if globs.matched_path_or_any_parents(&path, false).is_ignore() {
+                rules = options.rules.clone().or(rules);
+                encoding = options.encoding.or(encoding);
+                bom = options.bom.or(bom);
+            }
+        }
+        Options { rules, encoding, bom }
+    }
+}
+
+/// Finds the configuration file of each directory: the nearest one in it or above it.
+#[derive(Debug, Default)]
+pub(super) struct Configs {
+    /// The only configuration file, if it was named on the command line.
+    only: Option<Arc<Config>>,
+    /// The canonical path of each directory of an input, and its configuration.
+    directories: HashMap<PathBuf, (PathBuf, Option<Arc<Config>>)>,
+    /// The configuration in and above each canonical directory.
+    found: HashMap<PathBuf, Option<Arc<Config>>>,
+}
+
+impl Configs {
+    /// Every file has this configuration.
+    pub(super) fn only(config: Config) -> Self {
+        Self { only: Some(Arc::new(config)), ..Self::default() }
+    }
+
+    /// Reads the configuration of a directory, unless it has been read before.
+    pub(super) fn load(&mut self, directory: &Path) -> Result<(), String> {
+        if self.directories.contains_key(directory) {
+            return Ok(());
+        }
+        // A directory that does not exist has no files that could be read.
+        let Ok(canonical) = fs::canonicalize(directory) else { return Ok(()) };
+        let config = match &self.only {
+            Some(only) => Some(Arc::clone(only)),
+            None => self.find(&canonical)?,
+        };
+        self.directories.insert(directory.to_owned(), (canonical, config));
+        Ok(())
+    }
+
+    fn find(&mut self, directory: &Path) -> Result<Option<Arc<Config>>, String> {
+        if let Some(known) = self.found.get(directory) {
+            return Ok(known.clone());
+        }
+        let file = directory.join(NAME);
+        let config = match fs::metadata(&file) {
+            Ok(metadata) if metadata.is_file() => Some(Arc::new(Config::read(&file, directory)?)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(format!("cannot read {}: {error}", file.display()));
+            }
+            _ => directory.parent().map_or(Ok(None), |parent| self.find(parent))?,
+        };
+        self.found.insert(directory.to_owned(), config.clone());
+        Ok(config)
+    }
+
+    /// The options for a file whose directory was loaded.
+    pub(super) fn options_for(&self, path: &Path) -> Options {
+        match self.directories.get(directory_of(path)) {
+            Some((directory, Some(config))) => config.options_for(directory, path),
+            _ => Options::default(),
+        }
+    }
+}
+
+/// The directory of a path, `.` if it has none.
+pub(super) fn directory_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}

@@ -1,0 +1,151 @@
+//! The settings of each file: from the command line, from `utf8-codec.toml`, from `.editorconfig` and from the type of
+//! the file, in this order of precedence.
+
+use std::path::{Path, PathBuf};
+
+use ec4rs::property::Charset as EditorConfigCharset;
+use utf8_codec::BomPolicy;
+use utf8_codec::transcode::Encoding;
+
+use super::super::args::Bom;
+use super::super::charset::Charset;
+use super::super::walk::Input;
+use super::config::{Config, Configs, Options, directory_of};
+use super::rules::Rule;
+use super::scan::Checks;
+
+/// Windows PowerShell decodes scripts without a BOM by the ANSI code page of the machine.
+const BOM_REQUIRED: [&str; 3] = ["ps1", "psd1", "psm1"];
+
+/// RFC 8259 §8.1 forbids it in JSON. The kernel does not find `#!` after it.
+const BOM_FORBIDDEN: [&str; 8] = ["bash", "fish", "geojson", "json", "ksh", "sh", "webmanifest", "zsh"];
+
+/// Options that decide what is an error.
+#[derive(Clone, Debug, clap::Args)]
+pub(super) struct SettingsArgs {
+    /// The encoding that the files should have [default: utf-8]
+    #[arg(long, value_name = "ENCODING")]
+    encoding: Option<Charset>,
+    /// Whether files must start with a BOM, or must not [default: keep]
+    #[arg(long, value_name = "POLICY")]
+    bom: Option<Bom>,
+    /// Check an additional rule; can be repeated. Replaces the rules of utf8-codec.toml
+    #[arg(long = "rule", value_name = "RULE")]
+    rules: Vec<Rule>,
+    /// Read this file instead of the utf8-codec.toml in the directory of each file or above it
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Read no utf8-codec.toml
+    #[arg(long, conflicts_with = "config")]
+    no_config: bool,
+}
+
+/// The settings of all files.
+#[derive(Debug)]
+pub(super) struct Settings {
+    args: SettingsArgs,
+    configs: Configs,
+    /// The settings that do not depend on the file.
+    common: Checks,
+}
+
+impl SettingsArgs {
+    pub(super) fn encoding(&self) -> Charset {
+        self.encoding.unwrap_or(Encoding::Utf8.into())
+    }
+
+    /// Reads the configuration of all inputs.
+    pub(super) fn load(self, inputs: &[Input], common: Checks) -> Result<Settings, String> {
+        if self.encoding() != Encoding::Utf8.into()
+            && let Some(rule) = self.rules.iter().find(|rule| !matches!(rule, Rule::Bom | Rule::Editorconfig))
+        {
+            return Err(format!(
+                "--rule {} looks at UTF-8 only, and --encoding is another encoding",
+                rule.name()
+            ));
+        }
+        let mut configs = match &self.config {
+            Some(file) => {
+                let here = std::fs::canonicalize(".").map_err(|error| format!("cannot read .: {error}"))?;
+                Configs::only(Config::read(file, &here)?)
+            }
+            None => Configs::default(),
+        };
+        if !self.no_config {
+            inputs.iter().try_for_each(|input| configs.load(directory_of(&input.path)))?;
+        }
+        Ok(Settings { args: self, configs, common })
+    }
+}
+
+impl Settings {
+    /// The settings of a file, or why its `.editorconfig` could not be read.
+    pub(super) fn of(&self, path: &Path) -> Result<Checks, String> {
+        let Options { rules, encoding, bom } = self.configs.options_for(path);
+        let mut checks = self.common.clone();
+        checks.rules = match (self.args.rules.is_empty(), rules) {
+            (true, Some(rules)) => rules,
+            _ => self.args.rules.clone(),
+        };
+        let (mut expected, mut policy) = (Encoding::Utf8.into(), BomPolicy::Keep);
+        if checks.rules.contains(&Rule::Bom)
+            && let Some(by_type) = by_type(path)
+        {
+            policy = by_type;
+        }
+        if checks.rules.contains(&Rule::Editorconfig)
+            && let Some(charset) = charset_of(path)?
+        {
+            checks.bom_rule = Rule::Editorconfig;
+            (expected, policy) = match charset {
+                EditorConfigCharset::Utf8 => (Encoding::Utf8.into(), BomPolicy::Reject),
+                EditorConfigCharset::Utf8Bom => (Encoding::Utf8.into(), BomPolicy::Require),
+                EditorConfigCharset::Utf16Le => (Encoding::Utf16Le.into(), BomPolicy::Keep),
+                EditorConfigCharset::Utf16Be => (Encoding::Utf16Be.into(), BomPolicy::Keep),
+                EditorConfigCharset::Latin1 => (Encoding::Latin1.into(), BomPolicy::Keep),
+            };
+        }
+        if let Some(bom) = self.args.bom.or(bom) {
+            (checks.bom_rule, policy) = (Rule::Bom, bom.into());
+        }
+        (checks.bom, checks.encoding) = (policy, self.args.encoding.or(encoding).unwrap_or(expected));
+        if checks.encoding.encoding() != Encoding::Utf8 {
+            // Rules look at UTF-8 only.
+            checks.rules.clear();
+        }
+        Ok(checks)
+    }
+}
+
+/// What the rule `bom` requires of a file of this type.
+fn by_type(path: &Path) -> Option<BomPolicy> {
+    let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+    if BOM_REQUIRED.contains(&&*extension) {
+        Some(BomPolicy::Require)
+    } else if BOM_FORBIDDEN.contains(&&*extension) {
+        Some(BomPolicy::Reject)
+    } else {
+        None
+    }
+}
+
+/// The `charset` of `.editorconfig` for a file. An unknown value is ignored, as the EditorConfig specification requires.
+fn charset_of(path: &Path) -> Result<Option<EditorConfigCharset>, String> {
+    let path = std::path::absolute(path).map_err(|error| error.to_string())?;
+    let properties = ec4rs::properties_of(&path).map_err(|error| format!(".editorconfig: {error}"))?;
+    Ok(properties.get::<EditorConfigCharset>().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_type_of_a_file_decides_about_its_bom() {
+        assert_eq!(by_type(Path::new("a/x.PS1")), Some(BomPolicy::Require));
+        assert_eq!(by_type(Path::new("x.json")), Some(BomPolicy::Reject));
+        assert_eq!(by_type(Path::new("x.sh")), Some(BomPolicy::Reject));
+        assert_eq!(by_type(Path::new("x.rs")), None);
+        assert_eq!(by_type(Path::new("json")), None);
+    }
+}

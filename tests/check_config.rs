@@ -1,0 +1,155 @@
+//! The rules `bom` and `editorconfig`, and `utf8-codec.toml`.
+#![cfg(all(feature = "cli", unix))]
+#![allow(missing_docs)]
+
+mod support;
+
+use std::process::Output;
+
+use support::program::{Directory, program, run, stderr, stdout};
+
+fn check(directory: &Directory, args: &[&str]) -> Output {
+    run(program(&["check", "--format", "short"]).args(args).current_dir(directory.root()), b"")
+}
+
+/// The errors of a check, one in each line.
+fn errors(directory: &Directory, args: &[&str]) -> Vec<String> {
+    let output = check(directory, args);
+    assert_eq!(stderr(&output), "");
+    stdout(&output).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_type_of_a_file_decides_whether_it_has_a_bom() {
+    let directory = Directory::new();
+    for name in ["a.ps1", "b.json", "c.sh", "d.txt"] {
+        directory.write(name, "plain\n");
+        directory.write(&format!("bom/{name}"), "\u{FEFF}marked\n");
+    }
+    assert_eq!(
+        errors(&directory, &["--rule", "bom", "."]),
+        [
+            "./a.ps1:1:1: there is no BOM",
+            "./bom/b.json:1:1: there is a BOM",
+            "./bom/c.sh:1:1: there is a BOM"
+        ]
+    );
+    assert_eq!(errors(&directory, &["."]), [""; 0]);
+    // An explicit policy has precedence.
+    assert_eq!(errors(&directory, &["--rule", "bom", "--bom", "keep", "."]), [""; 0]);
+    let fixed = run(program(&["check", "--fix", "--rule", "bom", "."]).current_dir(directory.root()), b"");
+    assert_eq!(fixed.status.code(), Some(0), "{}", stdout(&fixed));
+    assert_eq!(directory.read("a.ps1"), "\u{FEFF}plain\n".as_bytes());
+    assert_eq!(directory.read("bom/b.json"), b"marked\n");
+    assert_eq!(directory.read("bom/d.txt"), "\u{FEFF}marked\n".as_bytes());
+}
+
+#[test]
+fn the_charset_of_editorconfig_is_checked_by_decoding() {
+    let directory = Directory::new();
+    let config = "root = true\n[*.u8]\ncharset = utf-8\n[*.bom]\ncharset = utf-8-bom\n[*.le]\ncharset = utf-16le\n\
+                  [*.be]\ncharset = utf-16be\n[*.l1]\ncharset = latin1\n[*.odd]\ncharset = koi8-r\n";
+    directory.write(".editorconfig", config);
+    for (name, content, error) in [
+        ("good.u8", &b"caf\xC3\xA9"[..], None),
+        ("marked.u8", b"\xEF\xBB\xBFa", Some("there is a BOM")),
+        ("latin1.u8", b"caf\xE9!", Some("the second byte after E9 must be 80..BF, and is 21")),
+        ("good.bom", b"\xEF\xBB\xBFa", None),
+        ("plain.bom", b"a", Some("there is no BOM")),
+        ("good.le", b"a\0\xE9\0", None),
+        ("marked.le", b"\xFF\xFEa\0", None),
+        ("odd.le", b"a\0b", Some("the input ends inside a code unit of utf-16le")),
+        (
+            "wrong.le",
+            b"\xFE\xFF\0a",
+            Some("the BOM is that of utf-16be, and the encoding should be utf-16le"),
+        ),
+        ("good.be", b"\0a\xD8\x3E\xDD\x80", None),
+        ("half.be", b"\0a\xD8\x3E\0b", Some("surrogate D83E without its other half")),
+        ("any.l1", b"caf\xE9 \x80\xFF", None),
+        ("marked.l1", b"\xEF\xBB\xBFa", Some("the BOM is that of utf-8, and the encoding should be latin1")),
+        ("any.odd", b"a", None),
+        ("none", b"\xEF\xBB\xBFa", None),
+    ] {
+        let directory = Directory::new();
+        directory.write(".editorconfig", config);
+        directory.write(name, content);
+        let found = errors(&directory, &["--rule", "editorconfig", name]);
+        match error {
+            None => assert_eq!(found, [""; 0], "{name}"),
+            Some(error) => {
+                assert_eq!(found.len(), 1, "{name}: {found:?}");
+                assert!(found[0].ends_with(error), "{name}: {found:?}");
+            }
+        }
+    }
+    directory.write("x.le", b"a\0");
+    let output = check(&directory, &["--rule", "editorconfig", "--encoding", "utf-16be", "x.le"]);
+    assert_eq!(output.status.code(), Some(0), "a flag has precedence: {}", stdout(&output));
+}
+
+#[test]
+fn a_configuration_file_is_found_upwards_and_applies_by_glob() {
+    let directory = Directory::new();
+    directory.write(
+        "utf8-codec.toml",
+        "rules = ['bidi']\n[[files]]\nglob = ['*.txt', '!keep.txt']\nrules = ['nul']\n\
+         [[files]]\nglob = '/wide/'\nencoding = 'utf-16le'\n[[files]]\nglob = '*.ps1'\nbom = 'require'\n",
+    );
+    let text = "\u{202E}\0";
+    for name in ["a.rs", "b.txt", "deep/er/c.txt", "deep/keep.txt", "x.ps1"] {
+        directory.write(name, text);
+    }
+    directory.write("wide/d", b"a\0");
+    directory.write("deep/wide/e", b"a\0\xFF");
+    let expected = [
+        "a.rs:1:1: U+202E changes the order of the text on a screen",
+        "b.txt:1:2: NUL",
+        "deep/er/c.txt:1:2: NUL",
+        "deep/keep.txt:1:1: U+202E changes the order of the text on a screen",
+        "deep/wide/e:1:3: FF is no byte of UTF-8",
+        "x.ps1:1:1: there is no BOM",
+        "x.ps1:1:1: U+202E changes the order of the text on a screen",
+    ];
+    let files = ["a.rs", "b.txt", "deep/er/c.txt", "deep/keep.txt", "deep/wide/e", "wide/d", "x.ps1"];
+    assert_eq!(errors(&directory, &files), expected);
+    // From another directory.
+    let mut command = program(&["check", "--format", "short", "../b.txt"]);
+    let output = run(command.current_dir(directory.path("deep")), b"");
+    assert_eq!(stdout(&output), "../b.txt:1:2: NUL\n");
+    // Options on the command line have precedence.
+    assert_eq!(errors(&directory, &["--rule", "nul", "a.rs"]), ["a.rs:1:2: NUL"]);
+    assert_eq!(errors(&directory, &["--bom", "keep", "--rule", "bom", "x.ps1"]), [""; 0]);
+    assert_eq!(errors(&directory, &["--no-config", "a.rs", "b.txt"]), [""; 0]);
+    directory.write("other.toml", "[[files]]\nglob = 'a.*'\nrules = ['nul']\n");
+    assert_eq!(errors(&directory, &["--config", "other.toml", "a.rs", "b.txt"]), ["a.rs:1:2: NUL"]);
+    // The nearest one is the only one.
+    directory.write("deep/utf8-codec.toml", "");
+    assert_eq!(errors(&directory, &["deep/keep.txt"]), [""; 0]);
+}
+
+#[test]
+fn an_invalid_configuration_file_is_an_error() {
+    for (content, reason) in [
+        ("rules = []\nrule = 'nul'\n", "line 2: unknown field `rule`"),
+        ("rules = ['null']\n", "line 1: unknown rule `null`, expected one of mojibake"),
+        ("\n[[files]]\nglob = '*'\nruels = []\n", "line 4: unknown field `ruels`"),
+        ("[[files]]\nrules = []\n", "missing field `glob`"),
+        ("[[files]]\nglob = '[z-a]'\n", "invalid range"),
+        ("bom = 'sometimes'\n", "unknown BOM policy `sometimes`"),
+        ("encoding = 'utf-7'\n", "`utf-7`: no such encoding"),
+        ("rules = [\n", "line"),
+    ] {
+        let directory = Directory::new();
+        directory.write("utf8-codec.toml", content);
+        directory.write("file", b"\xFF");
+        let output = check(&directory, &["."]);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""));
+        let error = stderr(&output);
+        assert!(error.contains(reason) && error.contains("utf8-codec.toml"), "{content}: {error}");
+        assert_eq!(error.lines().count(), 1, "{error}");
+    }
+    let directory = Directory::new();
+    let output = check(&directory, &["--config", "absent.toml", "."]);
+    assert_eq!(output.status.code(), Some(2));
+}
