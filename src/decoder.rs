@@ -67,7 +67,7 @@ impl Utf8Decoder {
     }
 
     /// Positions the decoder between characters, and keeps its prediction.
-    #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
+    #[cfg(any(feature = "proxy", feature = "std"))]
     #[inline]
     pub(crate) fn seek(&mut self, offset: u64) {
         *self = Self { offset, state: self.state.without_carry() };

@@ -34,7 +34,7 @@
 //! | a tokio `Framed` | [`codec`]: text as it arrives, lines, frames | `codec` (default) |
 //! | a `Stream` of byte chunks | [`stream`] | `stream` |
 //! | server-sent events | [`codec::sse`]; [`stream::SseStream`] | `codec`; `stream` |
-//! | an async reader or writer | [`io`] | `io` (tokio), `futures-io` |
+//! | a reader or writer, blocking or async | [`io`] | `std` (default), `io` (tokio), `futures-io` |
 //! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http`, `tower`, `encoding_rs`; `alloc` |
 //! | mail | [`mime`] | `mime` |
 //! | a proxied connection | [`proxy`] | `proxy`; `relay` for the TCP pump |
@@ -117,8 +117,8 @@ mod error;
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub mod http;
-#[cfg(any(feature = "io", feature = "futures-io"))]
-#[cfg_attr(docsrs, doc(cfg(any(feature = "io", feature = "futures-io"))))]
+#[cfg(feature = "std")]
+#[cfg_attr(docsrs, doc(cfg(feature = "std")))]
 pub mod io;
 #[allow(unsafe_code)]
 mod kernels;

@@ -398,6 +398,22 @@ fn a_read_without_room_reads_nothing() {
     });
 }
 
+/// A reader that returns a length above that of the buffer.
+struct Liar;
+
+impl futures::io::AsyncRead for Liar {
+    fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(buf.len() + 1))
+    }
+}
+
+#[test]
+fn a_reader_that_returns_a_length_above_that_of_the_buffer_is_an_error() {
+    use futures::io::AsyncReadExt;
+    let error = block_on(Utf8Reader::new(Liar).read(&mut [0; 8])).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::Other);
+}
+
 #[tokio::test]
 async fn no_text_is_lost_when_select_drops_a_read_at_any_await_point() {
     use tokio::io::AsyncBufReadExt;

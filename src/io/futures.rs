@@ -19,7 +19,7 @@ fn fill<R: AsyncRead>(
     budget: &mut Budget,
 ) -> Poll<io::Result<()>> {
     let bytes = ready!(inner.poll_read(cx, text.space()))?;
-    text.filled(bytes);
+    text.filled(bytes)?;
     budget.spend(bytes, cx).map(Ok)
 }
 

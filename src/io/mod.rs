@@ -1,4 +1,4 @@
-//! Readers and writers of text, for the traits of tokio and of futures-io.
+//! Readers and writers of text, for the traits of std, tokio and futures-io.
 //!
 //! For programs that read text from a socket, a pipe or a file with `lines()`, `read_to_string()` or `copy()`, or that
 //! must not write ill-formed text to one. [`Utf8Reader`] validates or repairs the bytes that it reads, [`Utf8Writer`]
@@ -6,46 +6,75 @@
 //! [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside, with its absolute
 //! offset.
 //!
+//! With the traits of std, in a thread, without an async runtime:
+//!
 //! ```
-//! use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
+//! use std::io::Write;
 //! use utf8_codec::io::{Utf8Reader, Utf8Writer};
 //! use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
 //!
-//! # tokio_test::block_on(async {
 //! // Without a `BufReader`: the reader has a buffer.
-//! let socket = &b"one\ntw\xFF\n"[..];
-//! let mut lines = Utf8Reader::new(socket).lines();
-//! assert_eq!(lines.next_line().await?.as_deref(), Some("one"));
-//! let error = lines.next_line().await.unwrap_err();
+//! let pipe = &b"one\ntw\xFF\n"[..];
+//! let mut lines = Utf8Reader::new(pipe).bounded_lines(64 * 1024);
+//! assert_eq!(lines.next().transpose()?.as_deref(), Some("one"));
+//! let error = lines.next().unwrap().unwrap_err();
 //! assert_eq!(Utf8Error::find(&error).map(|error| error.offset), Some(6));
+//! assert_eq!(lines.partial(), "tw");
 //!
 //! let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
 //! let mut out = Utf8Writer::with_decoder(Vec::new(), replace);
-//! out.write_all(b"tw\xFF").await?;
-//! out.shutdown().await?;
+//! out.write_all(b"tw\xFF")?;
+//! out.finish()?;
 //! assert_eq!(out.into_inner(), "tw\u{FFFD}".as_bytes());
+//! # std::io::Result::Ok(())
+//! ```
+//!
+//! With the traits of tokio:
+//!
+//! ```
+//! # #[cfg(feature = "io")]
+//! # tokio_test::block_on(async {
+//! use tokio::io::AsyncBufReadExt;
+//! use utf8_codec::io::Utf8Reader;
+//!
+//! let socket = tokio_test::io::Builder::new().read(b"gr\xC3").read(b"\xBCn\nblau").build();
+//! let mut lines = Utf8Reader::new(socket).lines();
+//! assert_eq!(lines.next_line().await?.as_deref(), Some("grün"));
+//! assert_eq!(lines.next_line().await?.as_deref(), Some("blau"));
 //! # std::io::Result::Ok(())
 //! # }).unwrap();
 //! ```
 //!
-//! - **Feature**: `io` for tokio, `futures-io` for futures-io. A type implements the traits that its inner reader or
-//!   writer implements.
-//! - **Limits**: a reader holds 8 KiB, a writer 32 bytes. `lines()` has no limit; `Utf8LinesCodec` in the module
-//!   `codec` has one.
+//! There is one reader and one writer for all families of traits, so that a program that moves from a thread to a task
+//! changes only the traits that it imports. A type implements those traits that its inner reader or writer implements.
+//! A slice and a `Cursor` implement more than one family: import the traits of one.
+//!
+//! - **Feature**: `std` (default) for the traits of std, without any dependency; `io` for tokio; `futures-io` for
+//!   futures-io.
+//! - **Limits**: a reader holds 8 KiB, a writer 32 bytes. `lines()` has no limit; [`Utf8Reader::bounded_lines`] and
+//!   `Utf8LinesCodec` in the module `codec` have one.
 //! - **Cost**: one copy into the buffer of the reader, as with `BufReader`; none with
 //!   [`Utf8Reader::use_inner_buffer`], nor in the writer.
-//! - **Cancel safety**: all state is in the reader or writer.
+//! - **Cancel safety**: all state is in the reader or writer. After `Interrupted` or `WouldBlock` a call can be
+//!   repeated.
 
-// `reading` and `writing` hold the state and the logic; `tokio` and `futures` implement the traits.
+// `reading` and `writing` hold the state and the logic; `blocking`, `tokio` and `futures` implement the traits.
+mod blocking;
 #[cfg(feature = "futures-io")]
 mod futures;
+mod lines;
+#[cfg(any(feature = "futures-io", feature = "io"))]
+mod pinned;
 mod reader;
 mod reading;
 #[cfg(feature = "io")]
 mod tokio;
+#[cfg(not(any(feature = "futures-io", feature = "io")))]
+mod unpinned;
 mod writer;
 mod writing;
 
+pub use lines::{BoundedLines, LineTooLong};
 pub use reader::{InnerBuffer, OwnBuffer, Utf8Reader};
 pub use writer::Utf8Writer;
 

@@ -1,18 +1,19 @@
 //! A reader of text.
 
 use core::marker::PhantomData;
-use core::pin::Pin;
-
+#[cfg(any(feature = "futures-io", feature = "io"))]
 use pin_project_lite::pin_project;
 
 use super::reading::Reading;
+#[cfg(not(any(feature = "futures-io", feature = "io")))]
+use super::unpinned::pin_project;
 use crate::text::TextDecoder;
 
-/// [`Utf8Reader`] has its own buffer: the inner reader is an `AsyncRead`.
+/// [`Utf8Reader`] has its own buffer: the inner reader is a `Read` or an `AsyncRead`.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnBuffer;
 
-/// [`Utf8Reader`] returns text from the buffer of the inner reader, which is an `AsyncBufRead`:
+/// [`Utf8Reader`] returns text from the buffer of the inner reader, which is a `BufRead` or an `AsyncBufRead`:
 /// [`Utf8Reader::use_inner_buffer`].
 #[derive(Clone, Copy, Debug)]
 pub struct InnerBuffer;
@@ -20,11 +21,13 @@ pub struct InnerBuffer;
 pin_project! {
     /// A reader that validates the bytes of another reader as UTF-8, or repairs them, before it returns them.
     ///
-    /// It implements `AsyncRead` and `AsyncBufRead` of tokio (feature `io`) or of futures-io (feature `futures-io`),
-    /// like the inner reader. `lines()`, `read_to_string()` and `copy()` work as on any reader.
+    /// It implements the traits that the inner reader implements: `Read` and `BufRead` of std, `AsyncRead` and
+    /// `AsyncBufRead` of tokio (feature `io`) or of futures-io (feature `futures-io`). `lines()`, `read_to_string()` and
+    /// `copy()` work as on any reader. [`read_str_chunk`](Self::read_str_chunk) and
+    /// [`bounded_lines`](Self::bounded_lines) are for blocking readers.
     ///
     /// - By default it reads into a buffer of 8 KiB, as `BufReader` does. The inner reader needs no `BufReader`.
-    /// - Where the inner reader has a buffer already (a file in memory, a `StreamReader`),
+    /// - Where the inner reader has a buffer already (a file in memory, a locked `Stdin`, a `StreamReader`),
     ///   [`use_inner_buffer`](Self::use_inner_buffer) returns well-formed text from there without a copy. Only a
     ///   character that is split when that buffer is refilled, and the repair of an ill-formed sequence, are copied.
     ///
@@ -33,18 +36,16 @@ pin_project! {
     /// read of 0 bytes means the end.
     ///
     /// ```
-    /// use tokio::io::AsyncBufReadExt;
+    /// use std::io::BufRead;
     /// use utf8_codec::io::Utf8Reader;
     ///
-    /// # tokio_test::block_on(async {
-    /// let socket = tokio_test::io::Builder::new().read(b"gr\xC3").read(b"\xBCn\nbl\xFFu\n").build();
-    /// let mut lines = Utf8Reader::new(socket).lines();
-    /// assert_eq!(lines.next_line().await?.as_deref(), Some("grün"));
+    /// let file = &b"gr\xC3\xBCn\nbl\xFFu\n"[..];
+    /// let mut lines = Utf8Reader::new(file).lines();
+    /// assert_eq!(lines.next().transpose()?.as_deref(), Some("grün"));
     ///
-    /// let error = lines.next_line().await.unwrap_err();
+    /// let error = lines.next().unwrap().unwrap_err();
     /// assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 8 (InvalidLead, 1 byte)");
     /// # std::io::Result::Ok(())
-    /// # }).unwrap();
     /// ```
     ///
     /// # Errors
@@ -55,19 +56,21 @@ pin_project! {
     /// the error is returned first. The error is returned once. After it the reader is at its end, and the inner reader
     /// is not read again.
     ///
-    /// Errors of the inner reader are returned unchanged. Reading can continue after them, even inside a character.
+    /// Errors of the inner reader are returned unchanged, among them `Interrupted` and `WouldBlock`. Reading can
+    /// continue after them, even inside a character.
     ///
     /// # Limits
     ///
     /// 8 KiB of memory, or 32 bytes with the buffer of the inner reader. `lines()` has no limit: a peer that never
-    /// sends LF makes a line grow until memory is exhausted. `Utf8LinesCodec` in the module `codec` has one. One poll
-    /// reads at most 64 KiB that have no text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)); then it wakes
-    /// its task and returns `Pending`, so that other tasks can run.
+    /// sends LF makes a line grow until memory is exhausted. [`bounded_lines`](Self::bounded_lines) has one, and so has
+    /// `Utf8LinesCodec` in the module `codec`. One async poll reads at most 64 KiB that have no text (under
+    /// [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)); then it wakes its task and returns `Pending`, so that other
+    /// tasks can run.
     ///
     /// # Cancel safety
     ///
-    /// All state is in the reader. `lines().next_line()` is cancel safe; `read_line()` is not, on any reader, because
-    /// its future holds a part of the line.
+    /// All state is in the reader. With the async traits `lines().next_line()` is cancel safe; `read_line()` is not, on
+    /// any reader, because its future holds a part of the line.
     #[derive(Debug)]
     pub struct Utf8Reader<R, B = OwnBuffer> {
         #[pin]
@@ -91,15 +94,13 @@ impl<R> Utf8Reader<R> {
     /// Returns text from the buffer of the inner reader from now on. Bytes that were read before are returned first.
     ///
     /// ```
-    /// use tokio::io::AsyncBufReadExt;
+    /// use std::io::BufRead;
     /// use utf8_codec::io::Utf8Reader;
     ///
-    /// # tokio_test::block_on(async {
     /// let file = "in memory".as_bytes();
     /// let mut reader = Utf8Reader::new(file).use_inner_buffer();
-    /// assert_eq!(reader.fill_buf().await?.as_ptr(), file.as_ptr());
+    /// assert_eq!(reader.fill_buf()?.as_ptr(), file.as_ptr());
     /// # std::io::Result::Ok(())
-    /// # }).unwrap();
     /// ```
     pub fn use_inner_buffer(self) -> Utf8Reader<R, InnerBuffer> {
         Utf8Reader { inner: self.inner, text: self.text, buffer: PhantomData }
@@ -120,11 +121,6 @@ impl<R, B> Utf8Reader<R, B> {
     /// The inner reader. Bytes that are read from it directly are missing in the text.
     pub const fn get_mut(&mut self) -> &mut R {
         &mut self.inner
-    }
-
-    /// The inner reader, pinned. Bytes that are read from it directly are missing in the text.
-    pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
-        self.project().inner
     }
 
     /// The inner reader. Bytes that were read from it and not returned are lost.

@@ -4,6 +4,7 @@ use std::io;
 
 use super::Short;
 use crate::boundary::{floor_boundary, unfinished_len};
+use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
@@ -61,12 +62,17 @@ impl Reading {
         self.input.space()
     }
 
-    /// Counts bytes that were read into [`space`](Self::space). 0 means the end of the input.
-    pub(super) fn filled(&mut self, bytes: usize) {
+    /// Counts bytes that were read into [`space`](Self::space). 0 means the end of the input. More than there was room
+    /// for is an error of the inner reader, and none of them count.
+    pub(super) fn filled(&mut self, bytes: usize) -> io::Result<()> {
+        if bytes > self.input.bytes.len() - self.input.to {
+            return Err(io::Error::other("the inner reader returned a length above that of the buffer"));
+        }
         self.input.to += bytes;
         if bytes == 0 {
             self.text.end();
         }
+        Ok(())
     }
 
     /// Where the next text is.
@@ -98,6 +104,22 @@ impl Reading {
         }
         // The text continues in the inner buffer, perhaps inside a character.
         &bytes[..bytes.len() - unfinished_len(bytes)]
+    }
+
+    /// Takes the text in our buffer. It stays there until more input is read. `None` if the text has ended.
+    pub(super) fn take_str(&mut self) -> io::Result<Option<&str>> {
+        let len = text_of(self.own())?.len();
+        if len == 0 {
+            return Ok(None);
+        }
+        let short = self.text.short;
+        self.take(len);
+        let taken = if short.left().is_empty() {
+            &self.input.bytes[self.input.from - len..self.input.from]
+        } else {
+            &self.text.short.text.as_str().as_bytes()[short.gone..]
+        };
+        text_of(taken).map(Some)
     }
 
     /// Decodes the bytes of the inner buffer, which is empty at the end of the input. Returns the number of bytes to
@@ -136,6 +158,20 @@ impl Reading {
             self.text.short.take(bytes);
         }
     }
+}
+
+/// Text that was validated before, as a `str`. It is validated again, because the caller may have consumed a part of a
+/// character.
+fn text_of(bytes: &[u8]) -> io::Result<&str> {
+    from_utf8(bytes).map_err(|_| not_text())
+}
+
+/// The error for bytes that are not text because of what the caller or the inner reader did.
+pub(super) fn not_text() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "the rest of a character is next, of which a part was consumed",
+    )
 }
 
 /// The decoded input that was not returned yet.

@@ -21,7 +21,7 @@ fn fill<R: AsyncRead>(
     let mut space = ReadBuf::new(text.space());
     ready!(inner.poll_read(cx, &mut space))?;
     let bytes = space.filled().len();
-    text.filled(bytes);
+    text.filled(bytes)?;
     budget.spend(bytes, cx).map(Ok)
 }
 

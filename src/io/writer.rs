@@ -1,56 +1,58 @@
 //! A writer of text.
 
-use core::pin::Pin;
-
+#[cfg(any(feature = "futures-io", feature = "io"))]
 use pin_project_lite::pin_project;
 
+#[cfg(not(any(feature = "futures-io", feature = "io")))]
+use super::unpinned::pin_project;
 use super::writing::Writing;
 use crate::text::TextDecoder;
 
 pin_project! {
     /// A writer that validates bytes as UTF-8, or repairs them, before it forwards them to another writer.
     ///
-    /// It implements the `AsyncWrite` of tokio (feature `io`) or of futures-io (feature `futures-io`), like the inner
-    /// writer. Every write to the inner writer consists of whole characters, however the input was cut. This suits
-    /// consoles, peers that decode every packet alone, and sinks that must never hold ill-formed text. If the inner
-    /// writer accepts only a part of a write, the rest of the character is written next.
+    /// It implements the traits that the inner writer implements: `Write` of std, `AsyncWrite` of tokio (feature `io`) or
+    /// of futures-io (feature `futures-io`). Every write to the inner writer consists of whole characters, however the
+    /// input was cut. This suits consoles, peers that decode every packet alone, and sinks that must never hold
+    /// ill-formed text. If the inner writer accepts only a part of a write, the rest of the character is written next.
     ///
     /// ```
-    /// use tokio::io::AsyncWriteExt;
+    /// use std::io::Write;
     /// use utf8_codec::{ErrorPolicy, TextDecoder};
     /// use utf8_codec::io::Utf8Writer;
     ///
-    /// # tokio_test::block_on(async {
     /// let mut out = Utf8Writer::with_decoder(Vec::new(), TextDecoder::new().on_error(ErrorPolicy::Replace));
     /// for part in [&b"gr\xC3"[..], b"\xBCn \xFF \xE2\x82"] {
-    ///     out.write_all(part).await?;
+    ///     out.write_all(part)?;
     /// }
     /// assert_eq!(out.get_ref(), "grün \u{FFFD} ".as_bytes());
-    /// out.shutdown().await?;
-    /// assert_eq!(out.get_ref(), "grün \u{FFFD} \u{FFFD}".as_bytes());
+    /// out.finish()?;
+    /// assert_eq!(out.into_inner(), "grün \u{FFFD} \u{FFFD}".as_bytes());
     /// # std::io::Result::Ok(())
-    /// # }).unwrap();
     /// ```
     ///
-    /// # Flush and shutdown
+    /// # Flush and the end of the text
     ///
     /// `flush` forwards and flushes every whole character. The first bytes of an unfinished character, at most 3, stay
-    /// in the writer until the rest is written; `decoder().pending()` returns them. Only `shutdown` (`close` in
-    /// futures-io) ends the text. If the writer is dropped without it, a truncated text is not reported.
+    /// in the writer until the rest is written; `decoder().pending()` returns them. Only [`finish`](Self::finish) ends
+    /// the text, or with the async traits `shutdown` (`close` in futures-io). If the writer is dropped without it, a
+    /// truncated text is not reported.
     ///
     /// # Errors
     ///
     /// [`InvalidData`](std::io::ErrorKind::InvalidData) with the [`Utf8Error`](crate::Utf8Error) inside, for the first
     /// sequence that the policy of the decoder does not repair. [`Utf8Error::find`](crate::Utf8Error::find) returns it.
     /// All text before it has been forwarded, and every later write returns the same error. A text that ends inside a
-    /// character is reported once by `shutdown`, after the inner writer has been shut down.
+    /// character is reported once by `finish`, after the inner writer has been flushed, or by `shutdown`, after the
+    /// inner writer has been shut down.
     ///
-    /// Errors of the inner writer are returned unchanged. Writing can continue after them.
+    /// Errors of the inner writer are returned unchanged, among them `Interrupted` and `WouldBlock`. Writing can
+    /// continue after them.
     ///
     /// # Cancel safety
     ///
-    /// All state is in the writer. `write()` may be dropped at any await point. If it is dropped before it returns, it
-    /// has accepted no bytes.
+    /// All state is in the writer. An async `write()` may be dropped at any await point. If it is dropped before it
+    /// returns, it has accepted no bytes.
     #[derive(Debug)]
     pub struct Utf8Writer<W> {
         #[pin]
@@ -83,11 +85,6 @@ impl<W> Utf8Writer<W> {
     /// The inner writer. Bytes that are written to it directly may end up inside a character.
     pub const fn get_mut(&mut self) -> &mut W {
         &mut self.inner
-    }
-
-    /// The inner writer, pinned. Bytes that are written to it directly may end up inside a character.
-    pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut W> {
-        self.project().inner
     }
 
     /// The inner writer. Bytes that were not forwarded yet are lost.

@@ -227,7 +227,7 @@ impl ScanState {
     }
 
     /// Between characters, with the prediction as it was.
-    #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
+    #[cfg(any(feature = "proxy", feature = "std"))]
     #[inline]
     pub(crate) const fn without_carry(self) -> Self {
         Self((u64::from_le_bytes(self.0) >> 32 << 32).to_le_bytes())

@@ -85,13 +85,7 @@ impl TextDecoder {
 
     /// Decodes the first piece of a chunk. Returns the piece and the number of bytes decoded, for adapters, which
     /// cannot keep [`TextPieces`] from one call to the next.
-    #[cfg(any(
-        feature = "codec",
-        feature = "futures-io",
-        feature = "http",
-        feature = "io",
-        feature = "stream"
-    ))]
+    #[cfg(feature = "std")]
     pub(crate) fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {
         let reach = if self.policies.subset.is_some() { VALIDATED_FOR_SUBSET } else { usize::MAX };
         let before = self.offset();
@@ -142,7 +136,7 @@ impl TextDecoder {
     }
 
     /// The offset of the end of the validated text, without the pending bytes.
-    #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
+    #[cfg(any(feature = "proxy", feature = "std"))]
     pub(crate) const fn valid_up_to(&self) -> u64 {
         self.decoder.valid_up_to()
     }
@@ -175,7 +169,7 @@ impl TextDecoder {
 
     /// Moves to another offset of the same stream, which is between characters. Pending bytes are dropped, and no
     /// policy is applied to skipped bytes. A decoder past the start stays past the start.
-    #[cfg(any(feature = "codec", feature = "futures-io", feature = "io", feature = "proxy"))]
+    #[cfg(any(feature = "proxy", feature = "std"))]
     pub(crate) fn seek(&mut self, offset: u64) {
         if self.policies.is_at_start() && offset != self.valid_up_to() {
             self.policies.pass_start();

@@ -1,8 +1,9 @@
 //! Test doubles that do everything a peer may do: they are pending first, cut the data anywhere, fail in between, and
-//! panic if they are polled after the end.
+//! panic if they are polled after the end. With the traits of std a pending operation is one that was interrupted or
+//! would block, in turn.
 
 use core::pin::Pin;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
 use std::io;
 
@@ -24,6 +25,7 @@ pub fn steps(chunks: &[&[u8]]) -> VecDeque<Step> {
 #[derive(Debug, Default)]
 pub struct Reluctance {
     pending: bool,
+    failures: usize,
 }
 
 impl Reluctance {
@@ -34,6 +36,15 @@ impl Reluctance {
             return Poll::Pending;
         }
         Poll::Ready(())
+    }
+
+    /// The error of a blocking operation that is not ready, or `None` if it is ready.
+    pub fn fail(&mut self) -> Option<io::Error> {
+        let kinds = [io::ErrorKind::Interrupted, io::ErrorKind::WouldBlock];
+        self.poll(&Context::from_waker(Waker::noop())).is_pending().then(|| {
+            self.failures += 1;
+            kinds[self.failures % 2].into()
+        })
     }
 }
 
@@ -70,7 +81,7 @@ impl Stream for HostileStream {
 
 /// A reader that is pending before every operation, returns one step at a time, and must not be polled after its end.
 ///
-/// It implements the traits of tokio and of futures-io. As a buffered reader its buffer is the current step.
+/// It implements the traits of std, tokio and futures-io. As a buffered reader its buffer is the current step.
 #[derive(Debug)]
 pub struct HostileReader {
     steps: VecDeque<Step>,
@@ -102,10 +113,22 @@ impl HostileReader {
     fn fill(&mut self, cx: &Context<'_>) -> Poll<io::Result<&[u8]>> {
         assert!(!self.ended, "polled after the end");
         core::task::ready!(self.reluctance.poll(cx));
+        Poll::Ready(self.buffered())
+    }
+
+    fn fill_blocking(&mut self) -> io::Result<&[u8]> {
+        assert!(!self.ended, "read after the end");
+        match self.reluctance.fail() {
+            Some(error) => Err(error),
+            None => self.buffered(),
+        }
+    }
+
+    fn buffered(&mut self) -> io::Result<&[u8]> {
         while self.from == self.buffer.len() {
             match self.steps.pop_front() {
                 Some(Step::Chunk(chunk)) => (self.buffer, self.from) = (chunk, 0),
-                Some(Step::Fail(kind)) => return Poll::Ready(Err(kind.into())),
+                Some(Step::Fail(kind)) => return Err(kind.into()),
                 None => {
                     self.ended = true;
                     break;
@@ -113,7 +136,7 @@ impl HostileReader {
             }
         }
         let rest = &self.buffer[self.from..];
-        Poll::Ready(Ok(&rest[..rest.len().min(self.at_most)]))
+        Ok(&rest[..rest.len().min(self.at_most)])
     }
 
     fn take(&mut self, bytes: usize) {
@@ -127,6 +150,26 @@ impl HostileReader {
         put(&bytes[..given]);
         self.take(given);
         Poll::Ready(Ok(given))
+    }
+}
+
+impl io::Read for HostileReader {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.fill_blocking()?;
+        let read = bytes.len().min(buf.len());
+        buf[..read].copy_from_slice(&bytes[..read]);
+        self.take(read);
+        Ok(read)
+    }
+}
+
+impl io::BufRead for HostileReader {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.fill_blocking()
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.take(bytes);
     }
 }
 
@@ -168,7 +211,7 @@ impl futures::io::AsyncBufRead for HostileReader {
 
 /// A writer that is pending before every operation, accepts few bytes at once, and must not be polled after its end.
 ///
-/// It implements the traits of tokio and of futures-io.
+/// It implements the traits of std, tokio and futures-io.
 #[derive(Debug)]
 pub struct HostileWriter {
     reluctance: Reluctance,
@@ -206,22 +249,33 @@ impl HostileWriter {
     fn operate(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
         assert!(!self.closed, "polled after the end");
         core::task::ready!(self.reluctance.poll(cx));
+        Poll::Ready(self.count())
+    }
+
+    fn operate_blocking(&mut self) -> io::Result<()> {
+        match self.reluctance.fail() {
+            Some(error) => Err(error),
+            None => self.count(),
+        }
+    }
+
+    fn count(&mut self) -> io::Result<()> {
         let operation = self.operations;
         self.operations += 1;
-        Poll::Ready(if self.fails_at == Some(operation) {
-            Err(io::ErrorKind::TimedOut.into())
-        } else {
-            Ok(())
-        })
+        if self.fails_at == Some(operation) { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
     }
 
     fn write(&mut self, cx: &Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         core::task::ready!(self.operate(cx))?;
+        Poll::Ready(Ok(self.accept(bytes)))
+    }
+
+    fn accept(&mut self, bytes: &[u8]) -> usize {
         assert!(!bytes.is_empty(), "an empty write");
         let taken = bytes.len().min(self.at_most);
         self.written.extend_from_slice(&bytes[..taken]);
         self.writes.push(taken);
-        Poll::Ready(Ok(taken))
+        taken
     }
 
     fn flush(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
@@ -230,6 +284,19 @@ impl HostileWriter {
 
     fn close(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
         self.operate(cx).map_ok(|()| self.closed = true)
+    }
+}
+
+impl io::Write for HostileWriter {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.operate_blocking()?;
+        Ok(self.accept(buf))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.operate_blocking()?;
+        self.flushes += 1;
+        Ok(())
     }
 }
 

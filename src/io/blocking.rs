@@ -1,0 +1,173 @@
+//! The traits of std.
+
+use core::task::Poll;
+use std::io::{self, BufRead, ErrorKind, Read, Write};
+
+use super::lines::BoundedLines;
+use super::reader::{InnerBuffer, OwnBuffer, Utf8Reader};
+use super::reading::{Reading, Source};
+use super::writer::Utf8Writer;
+
+/// Reads from `inner` into the buffer of `text`.
+fn fill<R: Read>(text: &mut Reading, inner: &mut R) -> io::Result<()> {
+    let bytes = inner.read(text.space())?;
+    text.filled(bytes)
+}
+
+impl<R: Read, B> Read for Utf8Reader<R, B> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        if buf.is_empty() {
+            return Ok(0);
+        }
+        let mut read = 0;
+        while !self.text.read(buf.len(), |text| {
+            read = text.len();
+            buf[..read].copy_from_slice(text);
+        })? {
+            fill(&mut self.text, &mut self.inner)?;
+        }
+        Ok(read)
+    }
+}
+
+impl<R: Read> BufRead for Utf8Reader<R, OwnBuffer> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        while !matches!(self.text.source()?, Source::Own) {
+            fill(&mut self.text, &mut self.inner)?;
+        }
+        Ok(self.text.own())
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.text.consume(bytes);
+    }
+}
+
+impl<R: BufRead> BufRead for Utf8Reader<R, InnerBuffer> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        loop {
+            match self.text.source()? {
+                Source::Own => return Ok(self.text.own()),
+                Source::Inner(known) => {
+                    let available = self.inner.fill_buf()?;
+                    return Ok(&available[..known.min(available.len())]);
+                }
+                Source::Unseen => {
+                    let available = self.inner.fill_buf()?;
+                    let seen = self.text.see(available);
+                    self.inner.consume(seen);
+                }
+            }
+        }
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.inner.consume(self.text.consume(bytes));
+    }
+}
+
+impl<R: Read> Utf8Reader<R, OwnBuffer> {
+    /// Reads and returns the next text, as much of it as one read of the inner reader has: never empty, in whole
+    /// characters, without a copy. `None` means the end.
+    ///
+    /// ```
+    /// use std::io::{self, Read};
+    /// use utf8_codec::{ErrorPolicy, TextDecoder};
+    /// use utf8_codec::io::Utf8Reader;
+    ///
+    /// fn show(terminal: impl Read) -> io::Result<()> {
+    ///     let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+    ///     let mut reader = Utf8Reader::with_decoder(terminal, replace);
+    ///     while let Some(text) = reader.read_str_chunk()? {
+    ///         print!("{text}");
+    ///     }
+    ///     Ok(())
+    /// }
+    /// # show(&b"na\xC3\xAFve"[..]).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of the [reader](Self#errors), but a read that was interrupted is repeated. `InvalidInput` if the rest of a
+    /// character is next, because a `read` or a `consume` took a part of it; a `read` returns that rest.
+    pub fn read_str_chunk(&mut self) -> io::Result<Option<&str>> {
+        while !matches!(self.text.source()?, Source::Own) {
+            uninterrupted(|| fill(&mut self.text, &mut self.inner))?;
+        }
+        self.text.take_str()
+    }
+}
+
+impl<R, B> Utf8Reader<R, B> {
+    /// Returns the lines of the text. A line longer than `max` bytes is an error. As with [`BufRead::lines`], a line ends
+    /// with LF or CRLF, which are not returned; the last line needs no end.
+    ///
+    /// ```
+    /// use utf8_codec::io::Utf8Reader;
+    ///
+    /// let mut lines = Utf8Reader::new(&b"one\r\nmuch too long\nthree"[..]).bounded_lines(5);
+    /// assert_eq!(lines.next().transpose()?.as_deref(), Some("one"));
+    /// let error = lines.next().unwrap().unwrap_err();
+    /// assert_eq!(error.to_string(), "line 2 is longer than 5 bytes");
+    /// assert_eq!(lines.next().transpose()?.as_deref(), Some("three"));
+    /// assert!(lines.next().is_none());
+    /// # std::io::Result::Ok(())
+    /// ```
+    pub const fn bounded_lines(self, max: usize) -> BoundedLines<Self>
+    where
+        Self: BufRead,
+    {
+        BoundedLines::new(self, max)
+    }
+}
+
+/// Repeats a call for as long as a signal interrupts it.
+pub(super) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// The result of a poll of a blocking writer, which is never pending.
+fn ready<T>(poll: Poll<io::Result<T>>) -> io::Result<T> {
+    match poll {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(ErrorKind::WouldBlock.into()),
+    }
+}
+
+impl<W: Write> Write for Utf8Writer<W> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        ready(self.text.write(buf, |bytes| Poll::Ready(self.inner.write(bytes))))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.drain()?;
+        self.inner.flush()
+    }
+}
+
+impl<W: Write> Utf8Writer<W> {
+    /// Ends the text, and flushes the inner writer. Every later write is an error of kind `BrokenPipe`.
+    ///
+    /// # Errors
+    ///
+    /// [`Truncated`](crate::ErrorKind::Truncated) if the text ends inside a character and the policy does not repair
+    /// that: once, after the inner writer was flushed. Errors of the inner writer: the call can be repeated after them.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.drain()?;
+        if self.text.end() {
+            self.drain()?;
+            self.inner.flush()?;
+        }
+        self.text.closed()
+    }
+
+    /// Writes what the inner writer has not accepted of a character or of a repair.
+    fn drain(&mut self) -> io::Result<()> {
+        ready(self.text.drain(|bytes| Poll::Ready(uninterrupted(|| self.inner.write(bytes)))))
+    }
+}

@@ -1,0 +1,150 @@
+//! Lines of limited length.
+
+use core::fmt;
+use core::iter::FusedIterator;
+use std::io::{self, BufRead, Read};
+
+use super::reading::not_text;
+use crate::error::{ByteCount, Utf8Error};
+use crate::from_utf8;
+
+/// The lines of a [`Utf8Reader`](super::Utf8Reader), returned by
+/// [`Utf8Reader::bounded_lines`](super::Utf8Reader::bounded_lines).
+///
+/// # Errors
+///
+/// - [`LineTooLong`] in an `io::Error` of kind [`InvalidData`](io::ErrorKind::InvalidData), once for each line that is
+///   too long, as soon as its limit is exceeded. Its bytes are discarded in constant memory, and the next line is
+///   returned.
+/// - The [errors of the reader](super::Utf8Reader#errors). An ill-formed sequence that the policy does not repair ends
+///   the lines. After any other error, such as `WouldBlock`, the next call continues in the same line. A read that was
+///   interrupted is repeated.
+///
+/// [`partial`](Self::partial) returns the text of the line that an error has interrupted.
+#[derive(Debug)]
+pub struct BoundedLines<R> {
+    reader: R,
+    max: usize,
+    /// The bytes of the line so far.
+    line: Vec<u8>,
+    /// Lines that have ended, or were reported as too long.
+    lines: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Line,
+    /// In the rest of a line that was reported as too long.
+    Discard,
+    Done,
+}
+
+impl<R> BoundedLines<R> {
+    pub(super) const fn new(reader: R, max: usize) -> Self {
+        Self { reader, max, line: Vec::new(), lines: 0, state: State::Line }
+    }
+
+    /// The text of the line that is not complete: after an error of the reader, the text before the error.
+    pub fn partial(&self) -> &str {
+        // Only an inner reader that changes its buffer between two calls leaves ill-formed bytes here.
+        from_utf8(&self.line).unwrap_or_default()
+    }
+
+    /// The reader.
+    pub const fn get_ref(&self) -> &R {
+        &self.reader
+    }
+
+    /// The reader. What is read from it directly is missing in the lines.
+    pub const fn get_mut(&mut self) -> &mut R {
+        &mut self.reader
+    }
+
+    /// The reader. The [`partial`](Self::partial) line is lost.
+    pub fn into_inner(self) -> R {
+        self.reader
+    }
+
+    /// Returns the line, without its end.
+    fn take_line(&mut self) -> io::Result<String> {
+        let mut line = core::mem::take(&mut self.line);
+        for end in *b"\n\r" {
+            line.pop_if(|last| *last == end);
+        }
+        self.lines = self.lines.wrapping_add(1);
+        String::from_utf8(line).map_err(|_| not_text())
+    }
+}
+
+impl<R: BufRead> BoundedLines<R> {
+    fn next_line(&mut self) -> io::Result<Option<String>> {
+        if self.state == State::Discard {
+            self.reader.skip_until(b'\n')?;
+            self.state = State::Line;
+        }
+        loop {
+            // One byte more than the limit, so that a line that is too long shows. If that byte is a CR, LF may follow.
+            let room = self.max.saturating_add(1).saturating_sub(self.line.len()).max(1);
+            if self.reader.by_ref().take(room as u64).read_until(b'\n', &mut self.line)? == 0 {
+                self.state = State::Done;
+                return if self.line.is_empty() { Ok(None) } else { self.take_line().map(Some) };
+            }
+            if self.line.ends_with(b"\n") {
+                return self.take_line().map(Some);
+            }
+            if self.line.len() - usize::from(self.line.ends_with(b"\r")) > self.max {
+                self.line.clear();
+                self.lines = self.lines.wrapping_add(1);
+                self.state = State::Discard;
+                return Err(LineTooLong { number: self.lines, limit: self.max }.into());
+            }
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for BoundedLines<R> {
+    type Item = io::Result<String>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.state == State::Done {
+            return None;
+        }
+        let line = self.next_line();
+        if let Err(error) = &line
+            && Utf8Error::find(error).is_some()
+        {
+            self.state = State::Done;
+        }
+        line.transpose()
+    }
+}
+
+impl<R: BufRead> FusedIterator for BoundedLines<R> {}
+
+/// A line of [`BoundedLines`] with more bytes than the limit.
+///
+/// It is inside an `io::Error`: `error.get_ref().and_then(|inner| inner.downcast_ref::<LineTooLong>())`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct LineTooLong {
+    /// The number of the line, counted from 1.
+    pub number: u64,
+    /// The limit in bytes, without the end of the line.
+    pub limit: usize,
+}
+
+impl fmt::Display for LineTooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} is longer than {}", self.number, ByteCount(self.limit))
+    }
+}
+
+impl core::error::Error for LineTooLong {}
+
+/// Kind [`InvalidData`](io::ErrorKind::InvalidData), with the [`LineTooLong`] inside.
+impl From<LineTooLong> for io::Error {
+    fn from(error: LineTooLong) -> Self {
+        Self::new(io::ErrorKind::InvalidData, error)
+    }
+}
