@@ -371,6 +371,66 @@ async fn every_end_except_an_orderly_one_is_a_reset() {
     assert!(outcome.reset);
 }
 
+/// A peer that has reset the connection, which the first write finds out. It sent some bytes before.
+struct ResetPeer {
+    sent: &'static [u8],
+    written: bool,
+    fails: std::io::ErrorKind,
+}
+
+impl AsyncRead for ResetPeer {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        to: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        if !self.written {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        to.put_slice(core::mem::take(&mut self.sent));
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for ResetPeer {
+    fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<std::io::Result<usize>> {
+        self.written = true;
+        Poll::Ready(Err(self.fails.into()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reset_that_a_write_finds_is_not_forwarded_as_a_normal_end() {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
+
+    // After `BrokenPipe` the end is a normal one: the peer had sent it before it reset the connection.
+    for (fails, ends) in [(ConnectionReset, false), (BrokenPipe, true)] {
+        let (mut client, mut near) = duplex(64);
+        client.write_all(b"request").await.unwrap();
+        let mut upstream = ResetPeer { sent: b"part of an answer", written: false, fails };
+        let relayed = tokio::spawn(async move {
+            let outcome = Relay::new().run(&mut near, &mut upstream, |_, _| {}).await;
+            (near, outcome)
+        });
+        assert_eq!(read_some(&mut client, 17).await, b"part of an answer");
+        let end = timeout(Duration::from_millis(500), client.read_u8()).await;
+        assert_eq!(end.is_ok(), ends, "{fails:?}: {end:?}");
+        let (_near, outcome) = relayed.await.unwrap();
+        assert!(outcome.reset);
+        assert!(matches!(outcome.end, End::Failed(Direction::Requests, _)), "{outcome:?}");
+        assert_eq!(outcome.responses.written, 17);
+    }
+}
+
 #[tokio::test]
 async fn held_lines_are_delivered_whole_or_not_at_all() {
     let relay = Relay::new().hold_lines(LineFilter::new()).linger(Duration::from_millis(10));

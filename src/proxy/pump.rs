@@ -70,6 +70,10 @@ pub(super) struct Pump {
     ended: bool,
     /// The peer that is read from failed.
     broken: bool,
+    /// A write to the peer that is read from found that it reset the connection.
+    source_is_reset: bool,
+    /// The peer that is written to reset the connection.
+    sink_is_reset: bool,
     flow: Flow,
     stop: Option<End>,
     /// Answers for the peer that is written to.
@@ -92,6 +96,8 @@ impl Pump {
             state: State::Read,
             ended: false,
             broken: false,
+            source_is_reset: false,
+            sink_is_reset: false,
             flow: Flow::default(),
             stop: None,
             answers: Vec::new(),
@@ -121,6 +127,12 @@ impl Pump {
     /// Whether the peer that it reads from failed, so that the other direction cannot be delivered.
     pub(super) fn is_broken(&self) -> bool {
         self.broken
+    }
+
+    /// Takes notice of a reset that a write of the other direction found. The system reports a reset once, to a read or to
+    /// a write. After a write, a read returns the end of the stream as if it were a normal one.
+    pub(super) fn notice_reset(&mut self, other: &Self) {
+        self.source_is_reset |= other.sink_is_reset;
     }
 
     /// Why it stopped before its end.
@@ -209,7 +221,11 @@ impl Pump {
         if !self.answers.is_empty() && self.pending.answer(&[], &mut self.answers, self.between_lines) {
             return Poll::Ready(State::Write);
         }
-        match ready!(self.poll_into_buffer(cx, from)) {
+        let read = match ready!(self.poll_into_buffer(cx, from)) {
+            Ok(0) if self.source_is_reset => Err(io::ErrorKind::ConnectionReset.into()),
+            read => read,
+        };
+        match read {
             Ok(read) => {
                 self.flow.read += read as u64;
                 observer.read(self.direction, read);
@@ -355,6 +371,7 @@ impl Pump {
     /// The first reason counts.
     fn fail(&mut self, error: io::Error, next: State) -> State {
         self.pending.clear();
+        self.sink_is_reset |= error.kind() == io::ErrorKind::ConnectionReset;
         self.stop.get_or_insert(End::Failed(self.direction, error));
         next
     }

@@ -310,6 +310,7 @@ where
                 Poll::Pending => request_ready = false,
             }
             response_ready |= requests.collect_replies(responses);
+            responses.notice_reset(requests);
         }
         if response_ready {
             match responses.poll_cycle(cx, upstream, client, observer) {
@@ -317,6 +318,7 @@ where
                 Poll::Pending => response_ready = false,
             }
             request_ready |= responses.collect_replies(requests);
+            requests.notice_reset(responses);
         }
         // Whoever does not read the answers is not read from.
         request_ready &= responses.waiting_answers() < ANSWERS;
