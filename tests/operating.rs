@@ -14,7 +14,7 @@ use std::thread::{self, sleep};
 use std::time::Instant;
 
 use support::program::{Directory, PROGRAM, program, run, stderr};
-use support::server::{Server, read_all, read_line, read_to_reset};
+use support::server::{Server, get, read_all, read_line, read_to_reset};
 
 #[test]
 fn an_unread_stderr_blocks_neither_traffic_nor_signals() {
@@ -261,16 +261,6 @@ fn sessions_that_are_too_long_or_too_slow_are_reset() {
     assert!(log.iter().any(|line| line["end"] == "too long"), "{log:?}");
 }
 
-/// The status of an HTTP response, and its body.
-fn get(address: &str, path: &str) -> (u16, String) {
-    let mut client = TcpStream::connect(address).unwrap();
-    client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    write!(client, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
-    let answer = read_all(&mut client);
-    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
-    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
-}
-
 #[test]
 fn the_admin_listener_serves_metrics_and_readiness() {
     let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
@@ -282,6 +272,7 @@ fn the_admin_listener_serves_metrics_and_readiness() {
     let mut open = proxy.connect();
     open.write_all(b"open\n").unwrap();
     read_line(&mut open);
+    open.write_all(b"\xE2\x82").unwrap();
     sleep(Duration::from_millis(300));
 
     let (status, metrics) = get(&admin, "/metrics");
@@ -290,11 +281,13 @@ fn the_admin_listener_serves_metrics_and_readiness() {
         "utf8_codec_connections_open 1",
         "utf8_codec_connections_total{end=\"closed\"} 1",
         "utf8_codec_connections_total{end=\"refused\"} 1",
-        "utf8_codec_bytes_read_total{direction=\"requests\"} 20",
+        "utf8_codec_bytes_read_total{direction=\"requests\"} 22",
         "utf8_codec_bytes_written_total{direction=\"requests\"} 17",
         "utf8_codec_ill_formed_total{direction=\"requests\",kind=\"Surrogate\"} 1",
         "utf8_codec_refused_total{direction=\"requests\"} 1",
         "utf8_codec_repaired_total{direction=\"requests\"} 0",
+        "utf8_codec_held_bytes{direction=\"requests\"} 2",
+        "utf8_codec_held_bytes{direction=\"responses\"} 0",
         "utf8_codec_log_lines_dropped_total 0",
     ] {
         assert!(metrics.lines().any(|found| found == line), "{line} in {metrics}");

@@ -32,6 +32,7 @@ pub(super) struct Metrics {
     connections: Family<Labels<1>, Counter>,
     read: [Counter; 2],
     written: [Counter; 2],
+    held: [Gauge; 2],
     ill_formed: Family<Labels<2>, Counter>,
     repaired: [Counter; 2],
     refused: [Counter; 2],
@@ -52,6 +53,12 @@ impl Metrics {
         registry.register("connections", "Connections that ended, by how", connections.clone());
         registry.register("ill_formed", "Ill-formed sequences, repaired or not", Family::clone(&ill_formed));
         registry.register("log_lines_dropped", "Log lines that nobody read in time", dropped_lines.clone());
+        let held_by_direction = Family::<Labels<1>, Gauge>::default();
+        registry.register(
+            "held_bytes",
+            "Bytes that wait for the rest of their character or line",
+            held_by_direction.clone(),
+        );
         let mut by_direction = |name, help, labels: fn(&'static str) -> Labels<1>| {
             let family = Family::<Labels<1>, Counter>::default();
             registry.register(name, help, family.clone());
@@ -68,6 +75,8 @@ impl Metrics {
                 labels,
             ),
             rejected_lines: by_direction("rejected_lines", "Lines that did not pass", labels),
+            held: DIRECTIONS
+                .map(|direction| held_by_direction.get_or_create(&labels(direction.as_str())).clone()),
             registry,
             open,
             connections,
@@ -95,6 +104,11 @@ impl Metrics {
 
     pub(super) fn written(&self, direction: Direction, bytes: usize) {
         self.written[direction as usize].inc_by(bytes as u64);
+    }
+
+    /// One connection holds so many bytes more, or fewer if it is negative.
+    pub(super) fn held(&self, direction: Direction, change: i64) {
+        self.held[direction as usize].inc_by(change);
     }
 
     pub(super) fn ill_formed(&self, direction: Direction, error: Utf8Error) {

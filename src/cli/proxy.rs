@@ -261,7 +261,7 @@ impl FilterProxy {
         };
         // Sets TCP_NODELAY. It only fails on a socket that is closed already, which the relay reports.
         let _ = client.set_nodelay().and(upstream.set_nodelay());
-        let mut session = Session { proxy: &self, reports, connection, peer };
+        let mut session = Session { proxy: &self, reports, connection, peer, held: [0; 2] };
         let relayed =
             self.relay.run_until(&mut client, &mut upstream, &mut session, self.cut.cancelled()).await;
         session.closed(&relayed);
@@ -334,6 +334,16 @@ struct Session<'p> {
     reports: Reports,
     connection: u64,
     peer: Peer,
+    /// Bytes in the gauge of the metrics, by direction.
+    held: [usize; 2],
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        for direction in [Direction::Requests, Direction::Responses] {
+            Observer::held(&mut &mut *self, direction, 0);
+        }
+    }
 }
 
 impl Observer for &mut Session<'_> {
@@ -345,6 +355,11 @@ impl Observer for &mut Session<'_> {
         self.proxy.metrics.written(direction, bytes);
     }
 
+    fn held(&mut self, direction: Direction, bytes: usize) {
+        let before = core::mem::replace(&mut self.held[direction as usize], bytes);
+        self.proxy.metrics.held(direction, bytes as i64 - before as i64);
+    }
+
     fn ill_formed(&mut self, direction: Direction, error: Utf8Error) {
         self.proxy.metrics.ill_formed(direction, error);
         self.reports.ill_formed(direction, error);
@@ -352,7 +367,7 @@ impl Observer for &mut Session<'_> {
 
     fn rejected(&mut self, direction: Direction) {
         if self.proxy.report_only {
-            let Session { proxy, reports, connection, peer } = &**self;
+            let Session { proxy, reports, connection, peer, .. } = &**self;
             proxy.metrics.refused(*connection, *peer, direction, None);
             reports.line(|held_back| {
                 info!(connection, %peer, %direction, held_back, "the connection would have been refused");

@@ -42,6 +42,10 @@ pub trait Observer {
     /// So many bytes were written.
     fn written(&mut self, _: Direction, _bytes: usize) {}
 
+    /// The number of bytes that wait for the rest of their character or line has changed to this. There is no such call
+    /// when the connection ends.
+    fn held(&mut self, _: Direction, _bytes: usize) {}
+
     /// An ill-formed sequence, repaired or not; its offset counts the bytes of its own direction.
     fn ill_formed(&mut self, _: Direction, _: Utf8Error) {}
 

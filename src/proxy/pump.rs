@@ -75,6 +75,8 @@ pub(super) struct Pump {
     /// The peer that is written to reset the connection.
     sink_is_reset: bool,
     flow: Flow,
+    /// As reported to the observer.
+    held: usize,
     stop: Option<End>,
     /// Answers for the peer that is written to.
     answers: Vec<u8>,
@@ -99,6 +101,7 @@ impl Pump {
             source_is_reset: false,
             sink_is_reset: false,
             flow: Flow::default(),
+            held: 0,
             stop: None,
             answers: Vec::new(),
             replies: Vec::new(),
@@ -294,6 +297,12 @@ impl Pump {
                     Rejection::Line(line) => End::RejectedLine(direction, line),
                 });
             }
+        }
+        let holds_nothing = self.setup.report_only || self.stop.is_some();
+        let held = if holds_nothing { 0 } else { self.setup.stage.held() };
+        if held != self.held {
+            self.held = held;
+            observer.held(direction, held);
         }
         let bytes: &[u8] = buffer.as_deref().unwrap_or_default();
         if !self.answers.is_empty() {

@@ -46,6 +46,15 @@ impl Stage {
             }
         }
     }
+
+    /// How many bytes wait for the rest of their character or line.
+    pub(super) fn held(&self) -> usize {
+        match self {
+            Self::Untouched => 0,
+            Self::Text(filter) => filter.pending().len(),
+            Self::Lines(filter) => filter.held(),
+        }
+    }
 }
 
 /// What is to be written: a part of the buffer as long as that is possible, then a copy.

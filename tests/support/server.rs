@@ -18,6 +18,8 @@ pub struct Server {
 }
 
 enum Stderr {
+    /// Not a pipe.
+    Elsewhere,
     Collected(JoinHandle<String>),
     /// An open pipe that is not read.
     Unread(ChildStderr),
@@ -45,19 +47,32 @@ impl Server {
         Self::launch(program(args), Stderr::Unread)
     }
 
-    fn launch(mut command: Command, read: impl FnOnce(ChildStderr) -> Stderr) -> Self {
+    /// [`start`](Self::start), with this as stderr.
+    pub fn start_with_stderr(args: &[&str], stderr: impl Into<Stdio>) -> Self {
+        Self::launch_with(program(args), stderr.into(), |_| Stderr::Elsewhere)
+    }
+
+    fn launch(command: Command, read: impl FnOnce(ChildStderr) -> Stderr) -> Self {
+        Self::launch_with(command, Stdio::piped(), |stderr| read(stderr.expect("a pipe")))
+    }
+
+    fn launch_with(
+        mut command: Command,
+        stderr: Stdio,
+        read: impl FnOnce(Option<ChildStderr>) -> Stderr,
+    ) -> Self {
         if !command.get_args().any(|arg| arg == "--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
         }
         let mut child = command
             .args(["--log", "json"])
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .expect("the program starts");
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let stderr = read(child.stderr.take().unwrap());
+        let stderr = read(child.stderr.take());
         let address =
             line.strip_prefix("listening on ").expect("the address comes first").trim_end().to_owned();
         Self { child, address, stderr }
@@ -90,6 +105,11 @@ impl Server {
         client
     }
 
+    /// The process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn signal(&self, name: &str) {
         let status = Command::new("kill").args([format!("-{name}"), self.child.id().to_string()]).status();
         assert!(status.unwrap().success());
@@ -100,6 +120,7 @@ impl Server {
         let status = self.wait_for_exit();
         let stderr = core::mem::replace(&mut self.stderr, Stderr::Collected(thread::spawn(String::new)));
         let log = match stderr {
+            Stderr::Elsewhere => String::new(),
             Stderr::Collected(log) => log.join().unwrap(),
             Stderr::Unread(mut pipe) => {
                 let mut log = String::new();
@@ -160,6 +181,16 @@ pub fn read_line(client: &mut TcpStream) -> String {
         line.push(byte[0]);
     }
     String::from_utf8(line).unwrap()
+}
+
+/// The status of an HTTP response, and its body.
+pub fn get(address: &str, path: &str) -> (u16, String) {
+    let mut client = TcpStream::connect(address).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    write!(client, "GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    let answer = read_all(&mut client);
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
 }
 
 pub fn facts(report: &Value) -> (u64, &str, u64) {
