@@ -1,0 +1,107 @@
+//! Random text, random cuts, and hashes of streams.
+
+use xxhash_rust::xxh3::Xxh3;
+
+/// A seeded generator (splitmix64), so that a run can be repeated.
+#[derive(Clone, Debug)]
+pub struct Rng(u64);
+
+impl Rng {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`, which must not be 0.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+}
+
+/// A text of many scripts that streams are cut out of.
+#[derive(Debug)]
+pub struct Text(String);
+
+const WORDS: [&str; 12] = [
+    "connection ",
+    "the same bytes ",
+    "Übergröße ",
+    "déjà vu ",
+    "переход ",
+    "日本語の",
+    "한국어 ",
+    "עברית ",
+    "ภาษา ",
+    "\u{1F600}\u{1F4A9} ",
+    "0123456789 ",
+    "line\n",
+];
+
+impl Text {
+    pub const LEN: usize = 4 << 20;
+
+    pub fn new() -> Self {
+        let mut rng = Rng::new(1);
+        let mut text = String::with_capacity(Self::LEN + 64);
+        while text.len() < Self::LEN {
+            // Half of the words are ASCII.
+            let word = if rng.below(2) == 0 { rng.below(2) } else { rng.below(WORDS.len()) };
+            text.push_str(WORDS[word]);
+        }
+        Self(text)
+    }
+
+    /// The whole text.
+    pub fn all(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
+
+    /// Well-formed text of about `len` bytes, at most half of the whole.
+    pub fn piece(&self, rng: &mut Rng, len: usize) -> &str {
+        let start = self.0.ceil_char_boundary(rng.below(Self::LEN / 2));
+        &self.0[start..self.0.floor_char_boundary(start + len)]
+    }
+
+    /// The same with ill-formed sequences in it: about one in each KiB, at least one.
+    pub fn dirty(&self, rng: &mut Rng, len: usize) -> Vec<u8> {
+        const ILL_FORMED: [&[u8]; 5] = [b"\xFF", b"\xC3", b"\xED\xA0\x80", b"\xF0\x9F\x92", b"\xC0\xAF"];
+        let mut bytes = self.piece(rng, len).as_bytes().to_vec();
+        for _ in 0..1 + len / 1024 {
+            let at = rng.below(bytes.len() + 1);
+            let sequence = ILL_FORMED[rng.below(ILL_FORMED.len())];
+            bytes.splice(at..at, sequence.iter().copied());
+        }
+        bytes
+    }
+}
+
+/// The length and the hash of the bytes of a stream.
+#[derive(Clone, Default)]
+pub struct Digest {
+    len: u64,
+    hash: Xxh3,
+}
+
+impl Digest {
+    pub fn of(bytes: &[u8]) -> (u64, u64) {
+        let mut digest = Self::default();
+        digest.update(bytes);
+        digest.value()
+    }
+
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.len += bytes.len() as u64;
+        self.hash.update(bytes);
+    }
+
+    pub fn value(&self) -> (u64, u64) {
+        (self.len, self.hash.digest())
+    }
+}
