@@ -127,6 +127,47 @@ impl LineReader {
         self.cut(src, length, terminator, is_good)
     }
 
+    /// The length of the line at the front of `src`, and the length of its terminator.
+    #[inline]
+    pub(super) fn find(&self, src: &[u8]) -> Option<(usize, usize)> {
+        self.ending.find(src, self.searched)
+    }
+
+    /// As [`take`](Self::take), without the first `skipped` bytes of the line, which are ASCII. `None` if the line is too
+    /// long, ill-formed or subject to a policy; then `src` is unchanged.
+    #[inline]
+    pub(super) fn take_after(
+        &mut self,
+        skipped: usize,
+        src: &mut BytesMut,
+        length: usize,
+        terminator: usize,
+    ) -> Option<ByteString> {
+        let line = &src[..length + terminator];
+        if length > self.max_length || !is_good(&mut self.text, line) {
+            return None;
+        }
+        self.end_lines(line, 1);
+        src.advance(skipped);
+        let mut line = src.split_to(length + terminator - skipped);
+        line.truncate(length - skipped);
+        // SAFETY: `is_good` has validated the line with its terminator. The terminator and the skipped bytes are ASCII.
+        #[allow(unsafe_code)]
+        Some(unsafe { text_of(line.freeze()) })
+    }
+
+    /// Removes an empty line. Returns false and removes nothing if a policy applies to it.
+    #[inline]
+    pub(super) fn take_empty(&mut self, src: &mut BytesMut, terminator: usize) -> bool {
+        let is_removed = self.text.is_past_start();
+        if is_removed {
+            self.end_lines(&src[..terminator], 1);
+            src.advance(terminator);
+            self.text.seek(self.text.offset().wrapping_add(terminator as u64));
+        }
+        is_removed
+    }
+
     /// Called before `line`, of `length` bytes and a terminator, is removed from the buffer. Returns whether it is
     /// returned as it is. If so, the decoder is moved past it.
     #[inline]

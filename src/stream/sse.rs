@@ -144,12 +144,13 @@ where
         let (mut budget, mut read) = (Budget::new(), 0);
         loop {
             match this.state {
-                State::Decode => match this.codec.decode(this.buffer).transpose() {
-                    None => {
+                State::Decode => match this.codec.decode(this.buffer) {
+                    Ok(None) => {
                         *this.state = State::Read;
                         ready!(budget.spend(read, cx));
                     }
-                    Some(event) => return Poll::Ready(Some(event.map_err(SseStreamError::Event))),
+                    Ok(Some(event)) => return Poll::Ready(Some(Ok(event))),
+                    Err(error) => return Poll::Ready(Some(Err(SseStreamError::Event(error)))),
                 },
                 State::Read => match ready!(this.inner.as_mut().poll_next(cx)).map(Chunk::into_chunk) {
                     None => *this.state = State::End,

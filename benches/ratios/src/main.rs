@@ -17,6 +17,7 @@ mod report;
 mod rows;
 mod rows_of_conversions;
 mod rows_of_counts;
+mod rows_of_events;
 mod rows_of_lines;
 mod rows_of_mail;
 mod rows_of_text;

@@ -131,6 +131,7 @@ impl Bench {
         self.loopback();
         self.lines();
         self.encoder();
+        self.events();
         self.counts();
         self.mail();
         self.conversions();
