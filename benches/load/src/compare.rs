@@ -55,46 +55,37 @@ fn counting_server() -> SocketAddr {
                     count += read as u64;
                 }
                 // A client that only tried the port is gone.
-                let _ = stream.write_all(&count.to_le_bytes());
+                let _ = write!(stream, "{count:016}");
             });
         }
     });
     address
 }
 
-/// Sends text through a proxy in `connections` connections. Returns the time, and how many lost bytes.
-fn send(text: &'static [u8], address: SocketAddr, connections: u64, bytes: u64) -> (Duration, Tally) {
+/// Sends text through a proxy, so many times in each of `connections` connections. Returns the time, and how many lost
+/// bytes.
+fn send(text: &'static [u8], address: SocketAddr, connections: usize, times: usize) -> (Duration, Tally) {
     let start = Instant::now();
-    let senders: Vec<_> = (0..connections)
-        .map(|_| {
-            thread::spawn(move || {
-                let mut stream = TcpStream::connect(address)?;
-                stream.set_read_timeout(Some(crate::peers::PATIENCE))?;
-                stream.set_write_timeout(Some(crate::peers::PATIENCE))?;
-                let mut left = bytes / connections;
-                'all: loop {
-                    for chunk in text.chunks(256 * 1024) {
-                        let chunk = &chunk[..chunk.len().min(left as usize)];
-                        stream.write_all(chunk)?;
-                        left -= chunk.len() as u64;
-                        if left == 0 {
-                            break 'all;
-                        }
-                    }
-                }
-                stream.shutdown(Shutdown::Write)?;
-                let mut count = [0; 8];
-                stream.read_exact(&mut count)?;
-                std::io::Result::Ok(u64::from_le_bytes(count))
-            })
-        })
-        .collect();
+    let sender = move || {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(crate::peers::PATIENCE))?;
+        stream.set_write_timeout(Some(crate::peers::PATIENCE))?;
+        for chunk in (0..times).flat_map(|_| text.chunks(256 * 1024)) {
+            stream.write_all(chunk)?;
+        }
+        stream.shutdown(Shutdown::Write)?;
+        let mut count = [0; 16];
+        stream.read_exact(&mut count)?;
+        std::io::Result::Ok(String::from_utf8_lossy(&count).into_owned())
+    };
+    let senders: Vec<_> = (0..connections).map(|_| thread::spawn(sender)).collect();
+    let expected = format!("{:016}", text.len() * times);
     let mut tally = Tally::default();
     for sender in senders {
         let count = sender.join().expect("no panic");
         tally.count(match count {
-            Ok(count) if count == bytes / connections => Ok(()),
-            count => Err(format!("{count:?} bytes of {}", bytes / connections)),
+            Ok(count) if count == expected => Ok(()),
+            count => Err(format!("{count:?} bytes of {expected}")),
         });
     }
     (start.elapsed(), tally)
@@ -105,7 +96,8 @@ pub async fn table(run: &Run) -> u64 {
     let mut lost = 0;
     let mut measured: Vec<Measured> = NAMES.iter().map(|_| Measured::default()).collect();
     let text: &'static [u8] = leaked(run);
-    let bytes: u64 = if run.quick { 256 << 20 } else { 1 << 30 };
+    let times = run.scaled(256, 64) as usize;
+    let gigabytes = (times * text.len()) as f64 / 1e9;
     let rounds = run.scaled(7, 3);
 
     let sink = counting_server();
@@ -119,13 +111,15 @@ pub async fn table(run: &Run) -> u64 {
         eprintln!("throughput, round {} of {rounds}", round + 1);
         for (n, proxy) in proxies.iter().enumerate() {
             let Some(proxy) = proxy else { continue };
-            for connections in [1, 8] {
+            for connections in [1, 8_usize] {
                 let before = proxy.cpu();
                 let address = proxy.address;
-                let sent = tokio::task::spawn_blocking(move || send(text, address, connections, bytes));
+                let sent = tokio::task::spawn_blocking(move || {
+                    send(text, address, connections, times / connections)
+                });
                 let (time, tally) = sent.await.expect("no panic");
-                let cpu = (proxy.cpu() - before).as_secs_f64() / (bytes as f64 / 1e9);
-                let rate = bytes as f64 / 1e9 / time.as_secs_f64();
+                let cpu = (proxy.cpu() - before).as_secs_f64() / gigabytes;
+                let rate = gigabytes / time.as_secs_f64();
                 let one = &mut measured[n];
                 let (rates, cpus) = match connections {
                     1 => (&mut one.single, &mut one.single_cpu),
@@ -133,9 +127,7 @@ pub async fn table(run: &Run) -> u64 {
                 };
                 rates.push(rate);
                 cpus.push(cpu);
-                if n == 0 {
-                    lost += tally.lost;
-                }
+                lost += lost_by(NAMES[n], tally);
             }
         }
     }
@@ -150,12 +142,12 @@ pub async fn table(run: &Run) -> u64 {
         for (n, proxy) in proxies.iter().enumerate() {
             let Some(proxy) = proxy else { continue };
             let (tally, mut times) = burst(proxy.address, BURST).await;
-            lost += if n == 0 { tally.lost } else { 0 };
+            lost += lost_by(NAMES[n], tally);
             times.sort();
             measured[n].half.push(percentile(&times, 0.5).as_secs_f64() * 1e3);
             measured[n].most.push(percentile(&times, 0.99).as_secs_f64() * 1e3);
             let (tally, cpu) = echoes(proxy, run.scaled(40_000, 10_000)).await;
-            lost += if n == 0 { tally.lost } else { 0 };
+            lost += lost_by(NAMES[n], tally);
             measured[n].echo_cpu.push(cpu);
         }
     }
@@ -163,11 +155,19 @@ pub async fn table(run: &Run) -> u64 {
     for (n, name) in NAMES.iter().enumerate() {
         let Some(proxy) = start(name) else { continue };
         let (tally, memory, _streams) = held_memory(&proxy, run.scaled(4_000, 1_000)).await;
-        lost += if n == 0 { tally.lost } else { 0 };
+        lost += lost_by(name, tally);
         measured[n].memory = Some(memory);
     }
     print(&measured);
     lost
+}
+
+/// What counts as lost: only what our proxy lost.
+fn lost_by(name: &str, tally: Tally) -> u64 {
+    if tally.lost > 0 {
+        eprintln!("  {name}: {} of {} lost", tally.lost, tally.lost + tally.done);
+    }
+    if name == NAMES[0] { tally.lost } else { 0 }
 }
 
 /// The text, for the threads that send it.

@@ -256,12 +256,13 @@ pub async fn exchange(
         let (mut read, mut write) = stream.split();
         let mut rng = Rng::new(u64::from(id) << 32);
         let send = async {
-            // A peer that resets is found out by the one that reads.
-            if write_cut(&mut write, bytes, &mut rng).await.is_ok() {
-                let _ = write.shutdown().await;
-            }
+            write_cut(&mut write, bytes, &mut rng).await?;
+            write.shutdown().await
         };
-        Ok::<_, io::Error>(tokio::join!(send, receive(&mut read)).1)
+        let (sent, mut received) = tokio::join!(send, receive(&mut read));
+        // The system reports a reset once, to a read or to a write. After a write, a read returns a normal end.
+        received.reset |= sent.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionReset);
+        io::Result::Ok(received)
     };
     match timeout(PATIENCE, exchange).await {
         Ok(received) => received.map_err(|error| error.to_string()),

@@ -77,7 +77,7 @@ impl Proxy {
                 let config = format!(
                     "load_module {};\ndaemon off;\nworker_processes auto;\nworker_rlimit_nofile 19000;\n\
                      error_log /dev/null;\npid {};\nevents {{ worker_connections 18000; }}\n\
-                     stream {{ server {{ listen {address} backlog=4096; proxy_pass {upstream}; }} }}\n",
+                     stream {{ server {{ listen {address} backlog=4096; proxy_pass {upstream}; proxy_half_close on; }} }}\n",
                     module.display(),
                     directory.join("nginx.pid").display(),
                 );
@@ -90,6 +90,8 @@ impl Proxy {
             "socat" => {
                 let mut command = Command::new(find("socat")?);
                 let (host, port) = (address.ip(), address.port());
+                // After the end of one direction, it waits for the other one for half a second by default.
+                command.args(["-t", "60"]);
                 command.arg(format!("TCP-LISTEN:{port},bind={host},fork,reuseaddr,backlog=4096"));
                 command.arg(format!("TCP:{upstream}"));
                 command
