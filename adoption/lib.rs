@@ -1,0 +1,1 @@
+//! Nothing: a manifest needs a target. See `README.md`.
