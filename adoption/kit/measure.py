@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import time
 from dataclasses import dataclass, field
@@ -11,8 +12,10 @@ from pathlib import Path
 
 from .workspace import CASE, SIDES, SPEED, WORK, Row, cargo, changed_lines
 
-ROUNDS = 7
-BENCH_ROUNDS = 3
+RUNS = 7
+BENCH_RUNS = 3
+# Seconds of user time. To make the text takes a hundredth of it, and is subtracted.
+LONG_ENOUGH = 0.15
 
 
 @dataclass
@@ -58,6 +61,13 @@ def run_tests(row: Row, side: str, arguments: list[str], jobs: int | None) -> tu
         file.write(done.stderr + done.stdout)
     found = outcomes(done.stdout)
     return found, "" if found else f"no test ran:\n{done.stderr[-2000:]}"
+
+
+def check(row: Row, jobs: int | None) -> str:
+    """Why the edited crate does not compile; empty if it does."""
+    features = feature_arguments(row, [])
+    done = cargo("check", "--offline", "--lib", *features, cwd=row.folder("after"), jobs=jobs)
+    return f"{row.name} does not compile:\n{done.stderr[-2000:]}" if done.returncode else ""
 
 
 def selections(row: Row) -> list[list[str]]:
@@ -129,21 +139,36 @@ def build(row: Row, side: str, kind: str, name: str, features: list[str], jobs: 
     if done.returncode != 0:
         raise RuntimeError(f"{side}: {name} does not build: {done.stderr[-2000:]}")
     messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return next(Path(m["executable"]) for m in messages if m.get("executable") and m["target"]["name"] == name)
+    built = next(m["executable"] for m in messages if m.get("executable") and m["target"]["name"] == name)
+    # Examples of one name have one place, whichever package they are of.
+    program = WORK / "programs" / f"{row.name}.{name}.{side}"
+    program.parent.mkdir(exist_ok=True)
+    return Path(shutil.copy(built, program))
 
 
 def workload(row: Row, jobs: int | None) -> list[str]:
-    """How many times faster our workload runs after the edit: the least user time of interleaved rounds."""
+    """How many times faster our workload runs after the edit: the least user time of interleaved runs."""
     programs = {side: build(row, side, "example", SPEED, [], jobs) for side in SIDES}
     texts = subprocess.run([programs["after"]], text=True, capture_output=True, check=True).stdout.split()
     ratios = []
     for text in texts:
+        rounds = {side: calibrate(programs[side], text) for side in SIDES}
         least = dict.fromkeys(SIDES, float("inf"))
-        for _ in range(ROUNDS):
+        for _ in range(RUNS):
             for side in SIDES:
-                least[side] = min(least[side], processor_time(programs[side], [text]))
-        ratios.append(f"{text} {least['before'] / max(least['after'], 1e-3):.2f}")
+                empty = processor_time(programs[side], [text, "0"])
+                used = processor_time(programs[side], [text, str(rounds[side])]) - empty
+                least[side] = min(least[side], used / rounds[side])
+        ratios.append(f"{text} {least['before'] / least['after']:.2f}")
     return ratios
+
+
+def calibrate(program: Path, text: str) -> int:
+    """How many rounds take long enough."""
+    rounds = 1
+    while processor_time(program, [text, str(rounds)]) < LONG_ENOUGH:
+        rounds *= 2
+    return rounds
 
 
 def their_bench(row: Row, jobs: int | None) -> list[str]:
@@ -151,7 +176,7 @@ def their_bench(row: Row, jobs: int | None) -> list[str]:
     programs = {side: build(row, side, "bench", row.bench, ["criterion"], jobs) for side in SIDES}
     least: dict[str, dict[str, float]] = {side: {} for side in SIDES}
     arguments = "--bench --noplot --warm-up-time 0.5 --measurement-time 2 --sample-size 10".split()
-    for _ in range(BENCH_ROUNDS):
+    for _ in range(BENCH_RUNS):
         for side in SIDES:
             home = WORK / "criterion" / f"{row.name}.{side}"
             environment = os.environ | {"CRITERION_HOME": str(home)}

@@ -90,7 +90,7 @@ def rows(names: list[str]) -> list[Row]:
     return every
 
 
-def cargo(*arguments: str, cwd: Path, jobs: int | None = None, timeout: int = 900) -> subprocess.CompletedProcess:
+def cargo(*arguments: str, cwd: Path, jobs: int | None = None, timeout: int = 1800) -> subprocess.CompletedProcess:
     """Runs cargo: one target folder for everything, lints of other people's code off."""
     environment = os.environ | {
         "CARGO_TARGET_DIR": str(WORK / "build"),

@@ -7,9 +7,9 @@ use futures::executor::block_on;
 use futures::{StreamExt, TryStreamExt, stream};
 
 fn main() {
-    let Some(text) = utf8_codec_texts::from_argument() else { return };
+    let Some((text, rounds)) = utf8_codec_texts::from_arguments() else { return };
     let mut bytes = 0;
-    for _ in 0..200 {
+    for _ in 0..rounds {
         let chunks = stream::iter(text.chunks(4096).map(Ok::<_, std::io::Error>));
         let mut decoder = Utf8Decoder::new(chunks.into_async_read());
         block_on(async {

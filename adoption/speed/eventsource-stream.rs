@@ -7,13 +7,13 @@ use futures::StreamExt;
 use futures::executor::block_on;
 
 fn main() {
-    let Some(text) = utf8_codec_texts::from_argument() else { return };
+    let Some((text, rounds)) = utf8_codec_texts::from_arguments() else { return };
     let mut events = Vec::new();
     for line in text.split(|&byte| byte == b'\n') {
         events.extend([b"data: ", line, b"\n\n"].concat());
     }
     let mut bytes = 0;
-    for _ in 0..20 {
+    for _ in 0..rounds {
         let mut stream = futures::stream::iter(events.chunks(1460).map(Ok::<_, ()>)).eventsource();
         block_on(async {
             while let Some(event) = stream.next().await {

@@ -8,8 +8,6 @@ use std::task::{Context, Poll};
 use fastwebsockets::{FragmentCollector, Role, WebSocket};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-const ROUNDS: usize = 200;
-
 /// Sends the same frames again and again.
 struct Server {
     frames: Vec<u8>,
@@ -46,12 +44,12 @@ impl AsyncWrite for Server {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let Some(text) = utf8_codec_texts::from_argument() else { return };
+    let Some((text, rounds)) = utf8_codec_texts::from_arguments() else { return };
     let (frames, messages) = utf8_codec_texts::frames(&text);
     let mut socket = WebSocket::after_handshake(Server { frames, given: 0 }, Role::Client);
     socket.set_auto_pong(false);
     let mut socket = FragmentCollector::new(socket);
-    for _ in 0..ROUNDS * messages {
+    for _ in 0..rounds * messages {
         std::hint::black_box(socket.read_frame().await.unwrap().payload.len());
     }
 }

@@ -8,10 +8,10 @@ use lol_html::html_content::ContentType;
 use lol_html::{HtmlRewriter, Settings, element, streaming};
 
 fn main() {
-    let Some(text) = utf8_codec_texts::from_argument() else { return };
+    let Some((text, rounds)) = utf8_codec_texts::from_arguments() else { return };
     let text = Arc::new(text);
     let mut bytes = 0;
-    for _ in 0..30 {
+    for _ in 0..rounds {
         let text = Arc::clone(&text);
         let append = element!("p", move |element| {
             let text = Arc::clone(&text);

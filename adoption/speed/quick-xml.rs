@@ -7,9 +7,9 @@ use std::io::{BufRead, BufReader};
 use quick_xml::encoding::DecodingReader;
 
 fn main() {
-    let Some(text) = utf8_codec_texts::from_argument() else { return };
+    let Some((text, rounds)) = utf8_codec_texts::from_arguments() else { return };
     let mut bytes = 0;
-    for _ in 0..200 {
+    for _ in 0..rounds {
         let mut reader = DecodingReader::new(BufReader::new(&text[..]));
         loop {
             let length = reader.fill_buf().unwrap().len();

@@ -7,10 +7,10 @@ use soketto::connection::{Builder, Mode};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let Some(text) = utf8_codec_texts::from_argument() else { return };
+    let Some((text, rounds)) = utf8_codec_texts::from_arguments() else { return };
     let (frames, messages) = utf8_codec_texts::frames(&text);
     let mut message = Vec::new();
-    for _ in 0..200 {
+    for _ in 0..rounds {
         let (_, mut receiver) = Builder::new(Cursor::new(frames.clone()), Mode::Client).finish();
         for _ in 0..messages {
             message.clear();

@@ -24,8 +24,8 @@ impl TendrilSink<fmt::UTF8, NonAtomic> for Count {
 }
 
 fn main() {
-    let Some(text) = utf8_codec_texts::from_argument() else { return };
-    for _ in 0..200 {
+    let Some((text, rounds)) = utf8_codec_texts::from_arguments() else { return };
+    for _ in 0..rounds {
         let chunks = text.chunks(4096).map(ByteTendril::from_slice);
         std::hint::black_box(Utf8LossyDecoder::new(Count(0)).from_iter(chunks));
     }

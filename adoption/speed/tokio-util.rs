@@ -6,9 +6,9 @@ use bytes::BytesMut;
 use tokio_util::codec::{Decoder, LinesCodec};
 
 fn main() {
-    let Some(text) = utf8_codec_texts::from_argument() else { return };
+    let Some((text, rounds)) = utf8_codec_texts::from_arguments() else { return };
     let (mut codec, mut buffer, mut bytes) = (LinesCodec::new_with_max_length(65536), BytesMut::new(), 0);
-    for _ in 0..100 {
+    for _ in 0..rounds {
         for read in text.chunks(8192) {
             buffer.extend_from_slice(read);
             while let Some(line) = codec.decode(&mut buffer).unwrap() {

@@ -31,10 +31,10 @@ impl Write for Server {
 }
 
 fn main() {
-    let Some(text) = utf8_codec_texts::from_argument() else { return };
+    let Some((text, rounds)) = utf8_codec_texts::from_arguments() else { return };
     let (frames, _) = utf8_codec_texts::frames(&text);
     let mut socket = WebSocket::from_raw_socket(Server { frames, given: 0 }, Role::Client, None);
-    for _ in 0..200 {
+    for _ in 0..rounds {
         socket.get_mut().given = 0;
         while let Ok(Message::Text(message)) = socket.read() {
             std::hint::black_box(message.len());

@@ -5,8 +5,8 @@ mod utf8_codec_texts;
 use std::io::Cursor;
 
 fn main() {
-    let Some(text) = utf8_codec_texts::from_argument() else { return };
-    for _ in 0..100 {
+    let Some((text, rounds)) = utf8_codec_texts::from_arguments() else { return };
+    for _ in 0..rounds {
         let mut body = ureq::Body::builder().mime_type("text/plain").reader(Cursor::new(text.clone()));
         std::hint::black_box(body.read_to_string().unwrap().len());
     }

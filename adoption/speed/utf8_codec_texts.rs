@@ -1,16 +1,19 @@
 //! The texts that the workloads read, 1 MiB each, in lines of about 80 bytes.
+//!
+//! A workload is called with the name of a text and the number of times to read it.
 
 const WORDS: [(&str, &[&str]); 2] = [
     ("ASCII", &["the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "again", "and"]),
     ("mixed", &["слово", "и", "данные", "文字化け", "しない", "naïve", "café", "the", "of", "🦀", "한국어"]),
 ];
 
-/// The text that the first argument names. Without one the names are printed.
-pub fn from_argument() -> Option<Vec<u8>> {
+/// The text and the number of rounds. Without arguments the names of the texts are printed.
+pub fn from_arguments() -> Option<(Vec<u8>, usize)> {
     let Some(name) = std::env::args().nth(1) else {
         WORDS.iter().for_each(|(name, _)| println!("{name}"));
         return None;
     };
+    let rounds = std::env::args().nth(2)?.parse().ok()?;
     let (_, words) = WORDS.iter().find(|(known, _)| *known == name)?;
     let (mut text, mut line, mut random) = (String::new(), 0, 1_u32);
     while text.len() < 1 << 20 {
@@ -23,7 +26,7 @@ pub fn from_argument() -> Option<Vec<u8>> {
             line = 0;
         }
     }
-    Some(text.into_bytes())
+    Some((text.into_bytes(), rounds))
 }
 
 /// The text as WebSocket text messages of about 64 KiB in frames of 4 KiB, unmasked, and how many messages there are.

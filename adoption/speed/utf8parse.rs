@@ -13,9 +13,9 @@ impl utf8parse::Receiver for Count {
 }
 
 fn main() {
-    let Some(text) = utf8_codec_texts::from_argument() else { return };
+    let Some((text, rounds)) = utf8_codec_texts::from_arguments() else { return };
     let (mut parser, mut count) = (utf8parse::Parser::new(), Count(0));
-    for _ in 0..30 {
+    for _ in 0..rounds {
         text.iter().for_each(|&byte| parser.advance(&mut count, byte));
     }
     std::hint::black_box(count.0);

@@ -11,9 +11,9 @@ impl vte::Perform for Count {
 }
 
 fn main() {
-    let Some(text) = utf8_codec_texts::from_argument() else { return };
+    let Some((text, rounds)) = utf8_codec_texts::from_arguments() else { return };
     let (mut parser, mut count) = (vte::Parser::new(), Count(0));
-    for _ in 0..100 {
+    for _ in 0..rounds {
         text.chunks(4096).for_each(|chunk| parser.advance(&mut count, chunk));
     }
     std::hint::black_box(count.0);
