@@ -95,6 +95,52 @@ fn errors_in_a_long_input_have_the_right_locations() {
     }
 }
 
+/// The parts of a split file give the report of the whole file, in every format, for any number of threads.
+#[test]
+fn the_report_does_not_depend_on_the_parts_of_a_file() {
+    let lines = "plain\nžluťoučký kůň €🦀\nCafÃ© and \u{202E}text\n";
+    let dense = "一二三四五六七".repeat(40);
+    for (text, planted) in [
+        (lines.repeat(1000), &b"\xFF"[..]),
+        (dense.repeat(80), b"\xE2\x82"),
+        ("no line end at all, ".repeat(3200), b"\xED\xA0\xBD\xED\xB2\xA9"),
+        ([&dense, "\n"].concat().repeat(80), b"\xC0\x80"),
+    ] {
+        let mut input = text.into_bytes();
+        for tenth in [9, 7, 5, 3, 1] {
+            let at = input.len() / 10 * tenth;
+            input.splice(at..at, planted.iter().copied());
+        }
+        // Errors on both sides of the borders, and the end inside a character.
+        for at in [20_000, 40_000] {
+            input[at - 3..at + 3].fill(0x80);
+        }
+        input.extend_from_slice(b"\xF0\x9F");
+        let directory = Directory::new();
+        directory.write("file", &input);
+        for format in ["human", "short", "json", "sarif", "github"] {
+            for max in ["3", "1000000"] {
+                let report = |part: &str, jobs: &str, more: &[&str]| {
+                    let args = ["--format", format, "--part", part, "--jobs", jobs, "--max-errors", max];
+                    let rest = ["--rule", "bidi", "--stats", "file", "file"];
+                    stdout(&check(&directory, &[&args, more, &rest[..]].concat()))
+                };
+                let whole = report("1000000000", "1", &[]);
+                for part in ["20000", "4099"] {
+                    let split = report(part, "1", &[]);
+                    let same = split.lines().zip(whole.lines()).position(|(split, whole)| split != whole);
+                    assert_eq!(same, None, "{format}, parts of {part}: {same:?}");
+                    assert!(split == whole, "{format}, parts of {part}");
+                    assert!(report(part, "2", &[]) == split, "{format}, parts of {part}, 2 threads");
+                }
+                // A rule that sees long lines in pieces: the same for any number of threads.
+                let mojibake = ["--rule", "mojibake"];
+                assert!(report("20000", "2", &mojibake) == report("20000", "1", &mojibake), "{format}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_human_report_shows_the_location_the_bytes_and_the_repair_command() {
     let directory = Directory::new();

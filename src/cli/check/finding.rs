@@ -100,9 +100,14 @@ pub(super) enum End {
 impl Summary {
     pub(super) fn count(&mut self, name: &'static str) {
         self.errors += 1;
+        self.add(name, 1);
+    }
+
+    /// Adds to the count of the errors with this name.
+    pub(super) fn add(&mut self, name: &'static str, more: u64) {
         match self.kinds.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += 1,
-            None => self.kinds.push((name, 1)),
+            Some((_, count)) => *count += more,
+            None => self.kinds.push((name, more)),
         }
     }
 

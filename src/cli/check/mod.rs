@@ -9,13 +9,16 @@ mod order;
 mod report;
 mod rules;
 mod scan;
+mod scanned;
 mod settings;
+mod split;
 mod words;
 
 use core::cell::RefCell;
+use core::fmt::Display;
 use core::num::NonZeroUsize;
-use core::sync::atomic::{AtomicUsize, Ordering};
 use std::collections::HashSet;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::thread;
@@ -37,8 +40,10 @@ use fix::FixArgs;
 use order::{Receive, Turn};
 use report::{Format, Reporter, Totals};
 use rules::Rule;
-use scan::{Checks, scan};
+use scan::{Checks, HISTORY, scan, scan_part, starts_binary};
+use scanned::Scanned;
 use settings::{Settings, SettingsArgs};
+use split::{PART, Part, Queue, Work, open_part};
 
 /// Report where files are not UTF-8, and why
 ///
@@ -72,6 +77,9 @@ pub(super) struct Args {
     /// When to draw a progress bar; never if stderr is not a terminal
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     progress: Progress,
+    /// The length of the parts into which large files are split, for tests
+    #[arg(long, value_name = "BYTES", value_parser = at_least_one, hide = true)]
+    part: Option<NonZeroUsize>,
     /// Print no report; only the exit status
     #[arg(long, short)]
     quiet: bool,
@@ -98,6 +106,8 @@ enum Event {
     /// The changes that a fix would make.
     Diff(Vec<u8>),
     End(Summary),
+    /// The result of a part of a split file, and whether it is the last part.
+    Part(io::Result<Scanned>, bool),
 }
 
 impl Args {
@@ -131,17 +141,32 @@ impl Args {
         };
         reporter.begin().map_err(cannot_write)?;
         let progress = self.progress(inputs.len());
-        let turn = Turn::new(Receiver { inputs: &inputs, reporter, progress });
-        let (next, jobs) = (AtomicUsize::new(0), self.walk.jobs().get().min(inputs.len()));
+        let turn = Turn::new(Receiver { inputs: &inputs, reporter, progress, split: None, reported: 0 });
+        let queue = Queue::new(inputs.len());
+        let jobs = self.walk.jobs().get();
         let work = || {
-            while !turn.has_failed()
-                && let file = next.fetch_add(1, Ordering::Relaxed)
-                && let Some(input) = inputs.get(file)
-            {
-                let mut lane = turn.lane(file);
-                let summary = self.check(input, &settings, &mut |event| lane.push(event));
-                lane.push(Event::End(summary));
-                lane.end();
+            while let Some(work) = queue.next() {
+                let (file, part) = match work {
+                    Work::File(file) => {
+                        let parts =
+                            inputs.get(file).map_or_else(Vec::new, |input| self.parts(input, &settings));
+                        queue.opened(file, parts.get(1..).unwrap_or_default());
+                        (file, parts.first().copied().filter(|first| !first.is_last()))
+                    }
+                    Work::Part(file, part) => (file, Some(part)),
+                };
+                let Some(input) = inputs.get(file).filter(|_| !turn.has_failed()) else { continue };
+                let mut lane = turn.lane((file, part.map_or(0, |part| part.number)));
+                let is_last = part.is_none_or(|part| part.is_last());
+                let end = match part {
+                    Some(part) => Event::Part(
+                        self.check_part(input, part, &settings, &mut |event| lane.push(event)),
+                        is_last,
+                    ),
+                    None => Event::End(self.check(input, &settings, &mut |event| lane.push(event))),
+                };
+                lane.push(end);
+                lane.end(is_last);
             }
         };
         thread::scope(|scope| {
@@ -173,13 +198,42 @@ impl Args {
         Ok(inputs.into_iter().filter(|input| seen.insert(input.path.clone())).collect())
     }
 
+    /// The parts of a file, if it is large enough to be split. None otherwise, or if it cannot be read.
+    fn parts(&self, input: &Input, settings: &Settings) -> Vec<Part> {
+        let len = self.part.map_or(PART, |len| len.get() as u64);
+        let is_large = !is_standard(&input.path)
+            && fs::metadata(&input.path).is_ok_and(|file| file.is_file() && file.len() > 2 * len);
+        if !is_large || self.fix.is_on() {
+            return Vec::new();
+        }
+        // In other encodings a border between characters cannot be recognized.
+        let is_utf_8 = settings.of(&input.path).is_ok_and(|checks| checks.encoding == Encoding::Utf8.into());
+        let Some(mut file) = File::open(&input.path).ok().filter(|_| is_utf_8) else { return Vec::new() };
+        if !input.is_named && starts_binary(&mut file).unwrap_or(true) {
+            return Vec::new();
+        }
+        split::parts(&mut file, len).unwrap_or_default()
+    }
+
+    /// Checks a part of a file.
+    fn check_part(
+        &self,
+        input: &Input,
+        part: Part,
+        settings: &Settings,
+        push: &mut dyn FnMut(Event),
+    ) -> io::Result<Scanned> {
+        let checks = settings.of(&input.path).map_err(io::Error::other)?;
+        let (from, mut file) = open_part(File::open(&input.path)?, part, HISTORY as u64)?;
+        scan_part(&mut file, from, part, &checks, false, &mut |finding| push(Event::Finding(finding)))
+    }
+
     /// Checks one file.
     fn check(&self, input: &Input, settings: &Settings, push: &mut dyn FnMut(Event)) -> Summary {
         let Input { path, is_named } = input;
-        let unreadable = |error| Summary { end: End::Unreadable(error), ..Summary::default() };
         let checks = match settings.of(path) {
             Ok(checks) => checks,
-            Err(error) => return unreadable(error),
+            Err(error) => return unreadable(&error),
         };
         let push = RefCell::new(push);
         let report = &mut |finding| push.borrow_mut()(Event::Finding(finding));
@@ -215,19 +269,55 @@ impl Args {
     }
 }
 
+fn unreadable(error: &dyn Display) -> Summary {
+    Summary { end: End::Unreadable(error.to_string()), ..Summary::default() }
+}
+
 struct Receiver<'i> {
     inputs: &'i [Input],
     reporter: Reporter<BufWriter<io::Stdout>>,
     progress: ProgressBar,
+    /// The result of the parts of the current file so far.
+    split: Option<io::Result<Scanned>>,
+    /// The number of reported errors of the current file.
+    reported: u64,
 }
 
 impl Receive<Event> for Receiver<'_> {
     fn receive(&mut self, file: usize, event: Event) -> io::Result<()> {
         let path: &Path = self.inputs.get(file).map_or(Path::new(""), |input| &input.path);
         match event {
-            Event::Finding(finding) => self.reporter.finding(path, &finding),
+            Event::Finding(mut finding) => {
+                if let Some(Ok(before)) = &self.split {
+                    before.locate(&mut finding);
+                }
+                self.reported += 1;
+                // Each part counts its own errors.
+                let is_above = |max: NonZeroUsize| self.reported > max.get() as u64;
+                if self.reporter.max_errors.is_some_and(is_above) {
+                    return Ok(());
+                }
+                self.reporter.finding(path, &finding)
+            }
+            Event::Part(part, is_last) => {
+                let joined = match (self.split.take(), part) {
+                    (Some(Ok(mut before)), Ok(part)) => {
+                        before.join(&part);
+                        Ok(before)
+                    }
+                    (Some(Err(error)), _) | (_, Err(error)) => Err(error),
+                    (None, Ok(part)) => Ok(part),
+                };
+                if !is_last {
+                    self.split = Some(joined);
+                    return Ok(());
+                }
+                let summary = joined.map(Scanned::finish).unwrap_or_else(|error| unreadable(&error));
+                self.receive(file, Event::End(summary))
+            }
             Event::Diff(diff) => self.reporter.diff(&diff, io::stdout().is_terminal()),
             Event::End(summary) => {
+                self.reported = 0;
                 if let End::Unreadable(error) = &summary.end {
                     // Flushed first, so that messages on a terminal are in the order of the files.
                     self.reporter.out.flush()?;

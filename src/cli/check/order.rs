@@ -1,10 +1,13 @@
-//! Checks files in parallel and reports them in order.
+//! Receives the events of files and parts that are checked in parallel, in their order.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How many events of a file are buffered before its turn. Above it, the thread waits.
+/// The number of a file, and of a part in it.
+pub(super) type Place = (usize, usize);
+
+/// How many events of a part are buffered before its turn. Above it, the thread waits.
 const MAX_READY: usize = 256;
 
 /// Receives the events of all files in the order of the files.
@@ -12,23 +15,23 @@ pub(super) trait Receive<E>: Send {
     fn receive(&mut self, file: usize, event: E) -> io::Result<()>;
 }
 
-/// Orders the events: only the file whose turn it is may report.
+/// Orders the events: only the part whose turn it is may report.
 pub(super) struct Turn<E, R> {
     state: Mutex<State<E, R>>,
     changed: Condvar,
 }
 
 struct State<E, R> {
-    next: usize,
-    /// The events of files that ended before their turn.
-    ready: BTreeMap<usize, Vec<E>>,
+    next: Place,
+    /// The events of parts that ended before their turn, and the place after each.
+    ready: BTreeMap<Place, (Vec<E>, Place)>,
     receiver: R,
     failed: Option<io::Error>,
 }
 
 impl<E, R: Receive<E>> Turn<E, R> {
     pub(super) fn new(receiver: R) -> Self {
-        let state = State { next: 0, ready: BTreeMap::new(), receiver, failed: None };
+        let state = State { next: (0, 0), ready: BTreeMap::new(), receiver, failed: None };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -37,9 +40,9 @@ impl<E, R: Receive<E>> Turn<E, R> {
         self.lock().failed.is_some()
     }
 
-    /// A handle for the events of one file.
-    pub(super) fn lane(&self, file: usize) -> Lane<'_, E, R> {
-        Lane { turn: self, file, events: Vec::new() }
+    /// A handle for the events of one part.
+    pub(super) fn lane(&self, place: Place) -> Lane<'_, E, R> {
+        Lane { turn: self, place, events: Vec::new() }
     }
 
     pub(super) fn into_receiver(self) -> io::Result<R> {
@@ -64,10 +67,10 @@ impl<E, R: Receive<E>> State<E, R> {
     }
 }
 
-/// The events of one file. The file whose turn it is never waits.
+/// The events of one part. The part whose turn it is never waits.
 pub(super) struct Lane<'t, E, R> {
     turn: &'t Turn<E, R>,
-    file: usize,
+    place: Place,
     events: Vec<E>,
 }
 
@@ -76,22 +79,24 @@ impl<E, R: Receive<E>> Lane<'_, E, R> {
         self.events.push(event);
         if self.events.len() >= MAX_READY {
             let mut state = self.turn.lock();
-            while state.next != self.file && state.failed.is_none() {
+            while state.next != self.place && state.failed.is_none() {
                 state = self.turn.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             }
-            state.receive(self.file, self.events.drain(..));
+            state.receive(self.place.0, self.events.drain(..));
         }
     }
 
-    /// Ends the events of the file.
-    pub(super) fn end(self) {
+    /// Ends the events of the part. `is_last` is whether it is the last part of its file.
+    pub(super) fn end(self, is_last: bool) {
+        let (file, part) = self.place;
+        let after = if is_last { (file + 1, 0) } else { (file, part + 1) };
         let mut state = self.turn.lock();
-        state.ready.insert(self.file, self.events);
+        state.ready.insert(self.place, (self.events, after));
         loop {
-            let file = state.next;
-            let Some(events) = state.ready.remove(&file) else { break };
-            state.receive(file, events);
-            state.next += 1;
+            let place = state.next;
+            let Some((events, after)) = state.ready.remove(&place) else { break };
+            state.receive(place.0, events);
+            state.next = after;
         }
         self.turn.changed.notify_all();
     }
@@ -120,18 +125,21 @@ mod tests {
                 scope.spawn(|| {
                     loop {
                         let file = next.fetch_add(1, Ordering::Relaxed);
-                        if file >= 50 {
+                        if file >= 48 {
                             return;
                         }
-                        let mut lane = turn.lane(file);
+                        // Every third file has two parts.
+                        let (file, part) = (file / 4 * 3 + (file % 4).min(2), file % 4 / 3);
+                        let mut lane = turn.lane((file, part));
                         (0..count(file)).for_each(|event| lane.push(event));
-                        lane.end();
+                        lane.end(part == 1 || file % 3 != 2);
                     }
                 });
             }
         });
+        let expected = (0..48).map(|place| place / 4 * 3 + (place % 4).min(2));
         let expected: Vec<_> =
-            (0..50).flat_map(|file| (0..count(file)).map(move |event| (file, event))).collect();
+            expected.flat_map(|file| (0..count(file)).map(move |event| (file, event))).collect();
         assert_eq!(turn.into_receiver().expect("it takes everything"), expected);
     }
 }

@@ -1,6 +1,8 @@
 //! Scans one input for ill-formed sequences and violations of rules, in constant memory.
 
+use core::cell::Cell;
 use core::num::NonZeroUsize;
+use std::fs::File;
 use std::io::{self, Read};
 
 use utf8_codec::detect::{BomSniffer, Sniff};
@@ -10,15 +12,17 @@ use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder, Utf8Error};
 
 use super::super::charset::Charset;
 use super::super::files::read;
-use super::finding::{Context, End, Finding, ILL_FORMED, Problem, Summary};
+use super::finding::{Context, End, Finding, Problem, Summary};
 use super::rules::{ALLOW, Rule};
+use super::scanned::Scanned;
+use super::split::Part;
 use super::words::{Evidence, describe, describe_in};
 
 /// The size of the buffer. Rules see whole lines unless a line is longer.
 const BUFFER: usize = 256 * 1024;
 
 /// How many scanned bytes are kept for the context of an error.
-const HISTORY: usize = 256;
+pub(super) const HISTORY: usize = 256;
 
 /// How many bytes of the line are shown before and after an error.
 const SHOWN: usize = 60;
@@ -48,42 +52,72 @@ pub(super) fn scan(
     skip_binary: bool,
     report: &mut dyn FnMut(Finding),
 ) -> io::Result<Summary> {
+    scan_part(input, 0, Part::WHOLE, checks, skip_binary, report).map(Scanned::finish)
+}
+
+/// Scans a part of a file. `input` starts at the offset `from`, at most [`HISTORY`] bytes before the part. Lines and
+/// columns are counted from the start of the part, and offsets from the start of the file.
+pub(super) fn scan_part(
+    input: &mut dyn Read,
+    from: u64,
+    part: Part,
+    checks: &Checks,
+    skip_binary: bool,
+    report: &mut dyn FnMut(Finding),
+) -> io::Result<Scanned> {
+    let mut buffer = SPARE.take();
+    buffer.resize(BUFFER, 0);
     let mut scan = Scan {
         checks,
+        part,
         report,
-        buffer: vec![0; BUFFER],
-        base: 0,
+        buffer,
+        base: from,
         filled: 0,
-        done: 0,
+        done: (part.start - from) as usize,
         locator: Locator::new(),
         evidence: Evidence::default(),
         summary: Summary::default(),
+        first_line: None,
         encoding: checks.encoding.encoding(),
         converted: String::new(),
     };
-    scan.run(input, skip_binary)?;
-    let Scan { mut summary, locator, evidence, base, filled, encoding, .. } = scan;
-    let end = locator.location();
-    summary.bytes = base + filled as u64;
-    summary.lines = end.line + u64::from(end.columns.bytes > 0);
-    summary.longest_line = summary.longest_line.max(end.columns.characters);
-    let is_not_utf_8 = encoding == Encoding::Utf8 && summary.has(ILL_FORMED);
-    summary.guess = evidence.guess().filter(|_| is_not_utf_8);
-    Ok(summary)
+    let result = scan.run(input, skip_binary);
+    let Scan { mut summary, locator, evidence, first_line, encoding, base, filled, buffer, .. } = scan;
+    SPARE.set(buffer);
+    result?;
+    let end = base + filled as u64;
+    summary.bytes = part.end.map_or(end, |part_end| part_end.min(end)).saturating_sub(part.start);
+    Ok(Scanned { summary, evidence, locator, first_line, is_utf_8: encoding == Encoding::Utf8 })
+}
+
+/// Whether the first bytes of a file contain a NUL.
+pub(super) fn starts_binary(file: &mut File) -> io::Result<bool> {
+    let mut start = Vec::new();
+    file.take(BINARY_PREFIX as u64).read_to_end(&mut start)?;
+    Ok(start.contains(&0))
+}
+
+thread_local! {
+    /// The buffer of the last scan, because a new one for each small file would cost more than its scan.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
 struct Scan<'s> {
     checks: &'s Checks,
+    part: Part,
     report: &'s mut dyn FnMut(Finding),
     buffer: Vec<u8>,
     /// The offset of the first byte of the buffer.
     base: u64,
     filled: usize,
-    /// How many bytes of the buffer were scanned.
+    /// How many bytes of the buffer were scanned, or come before the part.
     done: usize,
     locator: Locator,
     evidence: Evidence,
     summary: Summary,
+    /// The length of the first line of the part in characters, if it has ended.
+    first_line: Option<u64>,
     /// The encoding, with its byte order.
     encoding: Encoding,
     /// The end of the current line, converted to UTF-8. Empty if the input is UTF-8.
@@ -104,27 +138,21 @@ impl Scan<'_> {
             self.filled += more;
             is_at_end = more == 0;
         }
-        let start = &self.buffer[..self.filled];
-        self.evidence.start(start);
-        let is_binary = memchr::memchr(0, &start[..start.len().min(BINARY_PREFIX)]).is_some();
-        if skip_binary && is_binary && !self.evidence.is_wide_text() {
+        // Only if the file has become shorter since it was split.
+        self.done = self.done.min(self.filled);
+        if self.part.start == 0 && self.is_binary(skip_binary) {
             self.summary.end = End::Binary;
             return Ok(());
         }
-        let start = self.buffer[..self.filled.min(4)].to_vec();
-        let encoding = self.checks.encoding.encoding_of(&start);
-        self.encoding = encoding;
-        self.check_bom(&start, encoding);
-        let mut decoder = match encoding {
-            Encoding::Utf8 => Decoder::Utf8(Utf8Decoder::new()),
-            other => {
-                let transcoder = Transcoder::new(other, Encoding::Utf8);
-                Decoder::Other(Box::new(self.checks.encoding.restrict(transcoder)))
-            }
-        };
+        let mut decoder = self.decoder();
         loop {
             let limit = if is_at_end { self.filled } else { self.end_of_lines() };
-            self.look_at(&mut decoder, limit);
+            let stop = self.part.end.map_or(self.filled, |end| (end - self.base) as usize);
+            self.look_at(&mut decoder, limit.min(stop));
+            if self.part.end == Some(self.base + self.done as u64) {
+                // The border of a part is between two characters.
+                return Ok(());
+            }
             if is_at_end {
                 self.finish(&mut decoder);
                 return Ok(());
@@ -133,6 +161,31 @@ impl Scan<'_> {
             let more = read(&mut &mut *input, &mut self.buffer[self.filled..])?;
             self.filled += more;
             is_at_end = more == 0;
+        }
+    }
+
+    /// Looks at the start of the file. Returns whether it is binary, and such files are skipped.
+    fn is_binary(&mut self, skip_binary: bool) -> bool {
+        let start = &self.buffer[..self.filled];
+        self.evidence.start(start);
+        let is_binary = memchr::memchr(0, &start[..start.len().min(BINARY_PREFIX)]).is_some();
+        skip_binary && is_binary && !self.evidence.is_wide_text()
+    }
+
+    /// The decoder of the part. Checks the BOM if it is the first one.
+    fn decoder(&mut self) -> Decoder {
+        if self.part.start > 0 {
+            return Decoder::Utf8(Utf8Decoder::new());
+        }
+        let start = self.buffer[..self.filled.min(4)].to_vec();
+        self.encoding = self.checks.encoding.encoding_of(&start);
+        self.check_bom(&start, self.encoding);
+        match self.encoding {
+            Encoding::Utf8 => Decoder::Utf8(Utf8Decoder::new()),
+            other => {
+                let transcoder = Transcoder::new(other, Encoding::Utf8);
+                Decoder::Other(Box::new(self.checks.encoding.restrict(transcoder)))
+            }
         }
     }
 
@@ -270,7 +323,8 @@ impl Scan<'_> {
             for (at, rule, len, message) in found {
                 locator.feed(&text[from..at]);
                 from = at;
-                let location = locator.location();
+                let mut location = locator.location();
+                location.offset += self.part.start;
                 let line = || line_around(&buffer[..self.filled], self.position(location.offset));
                 if may_be_allowed && rule.is_allowed_by(&buffer[line()]) {
                     continue;
@@ -292,7 +346,10 @@ impl Scan<'_> {
         while let Some(line) = lines.next() {
             column += Columns::of(line.trim_end_matches('\n')).characters;
             if line.ends_with('\n') || lines.peek().is_some() {
-                self.summary.longest_line = self.summary.longest_line.max(column);
+                match self.first_line {
+                    Some(_) => self.summary.longest_line = self.summary.longest_line.max(column),
+                    None => self.first_line = Some(column),
+                }
                 column = 0;
             }
         }
@@ -300,6 +357,7 @@ impl Scan<'_> {
 
     fn error(&mut self, error: Utf8Error, buffer: &[u8]) {
         tracing::debug!(offset = error.offset, kind = %error.kind, len = error.len, "ill-formed");
+        let error = Utf8Error::new(self.part.start + error.offset, error.kind, error.len);
         let at = self.position(error.offset).min(buffer.len());
         let following = &buffer[at..self.filled.max(at)];
         self.evidence.error(error.kind, &following[..following.len().min(8)]);

@@ -177,6 +177,15 @@ impl Evidence {
         }
     }
 
+    /// Adds the evidence of the next part of the file.
+    pub(super) fn join(&mut self, next: &Self) {
+        self.errors += next.errors;
+        self.pairs += next.pairs;
+        self.java_nuls += next.java_nuls;
+        self.is_cut |= next.is_cut;
+        self.windows += next.windows;
+    }
+
     /// Whether the file starts with a BOM of UTF-16 or UTF-32, or every other byte is NUL, as in UTF-16 of a Latin
     /// script.
     pub(super) fn is_wide_text(&self) -> bool {

@@ -1,0 +1,64 @@
+//! The result of scanning a part of a file, and how the results of all parts become that of the file.
+
+use utf8_codec::locate::Locator;
+
+use super::finding::{End, Finding, ILL_FORMED, Summary};
+use super::words::Evidence;
+
+/// The result of scanning a file, or a part of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scanned {
+    pub(super) summary: Summary,
+    pub(super) evidence: Evidence,
+    /// The lines and columns of the part.
+    pub(super) locator: Locator,
+    /// The length of the first line in characters, if it ends in the part.
+    pub(super) first_line: Option<u64>,
+    pub(super) is_utf_8: bool,
+}
+
+impl Scanned {
+    /// Changes the location of an error in the next part, which counts lines and columns from its start, to that in
+    /// the file.
+    pub(super) fn locate(&self, finding: &mut Finding) {
+        let (end, location) = (self.locator.location(), &mut finding.location);
+        if location.line == 0 {
+            location.columns += end.columns;
+        }
+        location.line += end.line;
+    }
+
+    /// Appends the result of the next part.
+    pub(super) fn join(&mut self, next: &Self) {
+        let column = self.locator.location().columns.characters;
+        let (summary, more) = (&mut self.summary, &next.summary);
+        if let Some(rest) = next.first_line {
+            summary.longest_line = summary.longest_line.max(column + rest);
+        }
+        summary.longest_line = summary.longest_line.max(more.longest_line);
+        summary.bytes += more.bytes;
+        summary.characters += more.characters;
+        summary.errors += more.errors;
+        for &(name, count) in &more.kinds {
+            summary.add(name, count);
+        }
+        self.evidence.join(&next.evidence);
+        self.locator.join(&next.locator);
+    }
+
+    /// The summary of the file.
+    pub(super) fn finish(self) -> Summary {
+        let Self { mut summary, evidence, locator, first_line, is_utf_8 } = self;
+        if !matches!(summary.end, End::Checked) {
+            return summary;
+        }
+        let end = locator.location();
+        summary.lines = end.line + u64::from(end.columns.bytes > 0);
+        let last_line = end.columns.characters;
+        summary.longest_line = summary.longest_line.max(first_line.unwrap_or(0)).max(last_line);
+        if is_utf_8 && summary.has(ILL_FORMED) {
+            summary.guess = evidence.guess();
+        }
+        summary
+    }
+}

@@ -1,0 +1,213 @@
+//! Splits large files into parts, and distributes files and parts to threads.
+//!
+//! The parts of a file do not depend on the number of threads, so that the report does not either.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::super::files::read;
+
+/// The default length of a part. A part starts with an open file and a few small reads, about 50 microseconds.
+pub(super) const PART: u64 = 32 << 20;
+
+/// How far after a multiple of the length of a part its border is searched.
+const WINDOW: usize = 64 * 1024;
+
+/// A part of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// Its number in the file.
+    pub(super) number: usize,
+    pub(super) start: u64,
+    /// The offset of the next part. `None` for the last part, which also contains what is appended to the file now.
+    pub(super) end: Option<u64>,
+}
+
+impl Part {
+    /// The only part of a file.
+    pub(super) const WHOLE: Self = Self { number: 0, start: 0, end: None };
+
+    pub(super) fn is_last(&self) -> bool {
+        self.end.is_none()
+    }
+}
+
+/// Splits a file into parts of about `len` bytes, at line ends if there are any. The position of the file changes.
+pub(super) fn parts(file: &mut File, len: u64) -> io::Result<Vec<Part>> {
+    let file_len = file.metadata()?.len();
+    let mut parts = vec![Part::WHOLE];
+    let mut window = vec![0; WINDOW.min(len as usize)];
+    let mut at = len;
+    while at + len < file_len {
+        file.seek(SeekFrom::Start(at))?;
+        let mut filled = 0;
+        while filled < window.len() {
+            match read(file, &mut window[filled..])? {
+                0 => break,
+                more => filled += more,
+            }
+        }
+        if let Some(position) = border(&window[..filled]) {
+            let start = at + position as u64;
+            if let Some(last) = parts.last_mut() {
+                last.end = Some(start);
+            }
+            parts.push(Part { number: parts.len(), start, end: None });
+        }
+        at += len;
+    }
+    Ok(parts)
+}
+
+/// A position at which a decoder is between two characters, whatever comes before: after a line end, after another
+/// ASCII character, which is not part of mojibake, or after a whole character.
+fn border(bytes: &[u8]) -> Option<usize> {
+    let after = |at: usize| at + 1;
+    memchr::memchr(b'\n', bytes)
+        .or_else(|| bytes.iter().position(u8::is_ascii))
+        .map(after)
+        .or_else(|| {
+            // A byte that is no continuation byte starts a character or an ill-formed sequence.
+            let first = bytes.iter().position(|byte| !(0x80..0xC0).contains(byte))?;
+            let mut chunks = bytes[first..].utf8_chunks();
+            let mut at = first;
+            chunks.find_map(|chunk| match chunk.valid().chars().next() {
+                Some(character) => Some(at + character.len_utf8()),
+                None => {
+                    at += chunk.invalid().len();
+                    None
+                }
+            })
+        })
+        .filter(|&at| at < bytes.len())
+}
+
+/// Opens a part for reading. The reader starts up to `history` bytes before the part and ends up to `history` bytes
+/// after it. Returns the offset of its first byte, too.
+pub(super) fn open_part(mut file: File, part: Part, history: u64) -> io::Result<(u64, io::Take<File>)> {
+    let from = part.start.saturating_sub(history);
+    file.seek(SeekFrom::Start(from))?;
+    let len = part.end.map_or(u64::MAX, |end| end + history - from);
+    Ok((from, file.take(len)))
+}
+
+/// What a thread does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Work {
+    /// Open this file, call [`Queue::opened`], and scan its first part.
+    File(usize),
+    /// Scan another part of a file.
+    Part(usize, Part),
+}
+
+/// Distributes the work in the order of the report, so that the thread whose turn it is to report never waits.
+#[derive(Debug)]
+pub(super) struct Queue {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    next: usize,
+    files: usize,
+    /// Files that may still be split.
+    opening: usize,
+    parts: BTreeMap<(usize, usize), Part>,
+}
+
+impl Queue {
+    pub(super) fn new(files: usize) -> Self {
+        let state = State { next: 0, files, opening: 0, parts: BTreeMap::new() };
+        Self { state: Mutex::new(state), changed: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next work, or `None` at the end. Waits while a file that another thread opens may be split.
+    pub(super) fn next(&self) -> Option<Work> {
+        let mut state = self.lock();
+        loop {
+            if let Some(((file, _), part)) = state.parts.pop_first() {
+                return Some(Work::Part(file, part));
+            }
+            if state.next < state.files {
+                state.next += 1;
+                state.opening += 1;
+                return Some(Work::File(state.next - 1));
+            }
+            if state.opening == 0 {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Adds the parts of a file after the first one, which may be none.
+    pub(super) fn opened(&self, file: usize, parts: &[Part]) {
+        let mut state = self.lock();
+        state.opening -= 1;
+        state.parts.extend(parts.iter().map(|&part| ((file, part.number), part)));
+        if state.opening == 0 || !parts.is_empty() {
+            self.changed.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn parts_of(content: &[u8], len: u64) -> Vec<Part> {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(content).expect("it is writable");
+        parts(&mut file, len).expect("it is readable")
+    }
+
+    #[test]
+    fn the_parts_are_the_file() {
+        for line in ["0123456789\n", "no line end ", "ěščř", "日本語", "🦀"] {
+            let content = line.repeat(1000);
+            let parts = parts_of(content.as_bytes(), 1000);
+            assert!(parts.len() > 3, "{line}");
+            let mut end = 0;
+            for (number, part) in parts.iter().enumerate() {
+                assert_eq!((part.number, part.start), (number, end));
+                assert!(content.is_char_boundary(part.start as usize));
+                assert!(
+                    !line.ends_with('\n') || content[..part.start as usize].ends_with('\n') || number == 0
+                );
+                end = part.end.unwrap_or(content.len() as u64);
+            }
+            assert_eq!(end, content.len() as u64);
+        }
+    }
+
+    #[test]
+    fn a_border_is_never_in_an_ill_formed_sequence() {
+        assert_eq!(border(b"\x80\x80\xE2\x82\xF0\x9F\xE2\x82\xAC\x80"), Some(9));
+        assert_eq!(border(b"\x80\x80\x80"), None);
+        assert_eq!(border(b"\xE2\x82\xAC"), None);
+        assert_eq!(parts_of(&[0x80; 5000], 1000), [Part::WHOLE]);
+        assert_eq!(parts_of(b"small", 1000), [Part::WHOLE]);
+    }
+
+    #[test]
+    fn work_comes_in_order() {
+        let queue = Queue::new(2);
+        assert_eq!(queue.next(), Some(Work::File(0)));
+        let part = |number| Part { number, start: 0, end: None };
+        queue.opened(0, &[part(1), part(2)]);
+        assert_eq!(queue.next(), Some(Work::Part(0, part(1))));
+        assert_eq!(queue.next(), Some(Work::Part(0, part(2))));
+        assert_eq!(queue.next(), Some(Work::File(1)));
+        queue.opened(1, &[]);
+        assert_eq!(queue.next(), None);
+    }
+}
