@@ -91,6 +91,15 @@ extern crate alloc;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
+// The code of `docs/`. Blocks that need other crates are marked `ignore`; `tests/recipes` compiles those.
+#[cfg(all(doctest, feature = "codec", feature = "mime", feature = "stream", feature = "tower"))]
+mod pages {
+    #[doc = include_str!("../docs/recipes.md")]
+    mod recipes {}
+    #[doc = include_str!("../docs/migrating.md")]
+    mod migrating {}
+}
+
 #[macro_use]
 mod trace;
 

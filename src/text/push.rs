@@ -26,7 +26,10 @@ impl TextDecoder {
     ///     while let read @ 1.. = terminal.read(&mut buffer)? {
     ///         print(&decoder.push(&buffer[..read])?);
     ///     }
-    ///     decoder.finish().map_or(Ok(()), |end| Ok(print(end.text()?)))
+    ///     if let Some(end) = decoder.finish() {
+    ///         print(end.text()?);
+    ///     }
+    ///     Ok(())
     /// }
     /// # let mut shown = String::new();
     /// # show(&b"na\xC3\xAFve \xFF \xE2\x82"[..], |text| shown += text).unwrap();
