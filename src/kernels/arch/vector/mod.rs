@@ -41,7 +41,7 @@ pub(in crate::kernels) trait Vector: Copy {
     ///
     /// - The CPU has the instructions of this type.
     /// - `at <= chunk.len() <= at + LEN`.
-    /// - The chunk has 4 bytes or more.
+    /// - The chunk has 4 bytes or more, and a whole vector unless `at` is 0.
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self;
 
     /// This vector moved by 1, 2 and 3 bytes, with the last bytes of the vector before it moved in.
