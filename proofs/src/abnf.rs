@@ -14,7 +14,10 @@ pub fn rows(text: &str, name: &str) -> Vec<Row> {
         let line = line.split(';').next().unwrap_or_default();
         if let Some((rule, elements)) = line.split_once('=') {
             current = rule.trim().to_ascii_lowercase();
-            assert!(rules.insert(current.clone(), elements.to_owned()).is_none(), "{current} is defined twice");
+            assert!(
+                rules.insert(current.clone(), elements.to_owned()).is_none(),
+                "{current} is defined twice"
+            );
         } else if !line.trim().is_empty() {
             rules.get_mut(&current).expect("a rule before its continuation").push_str(line);
         }
@@ -29,8 +32,7 @@ struct Reader<'r> {
 
 impl Reader<'_> {
     fn rule(&self, name: &str) -> Vec<Row> {
-        let elements =
-            self.rules.get(&name.to_ascii_lowercase()).unwrap_or_else(|| panic!("no rule {name}"));
+        let elements = self.rules.get(&name.to_ascii_lowercase()).unwrap_or_else(|| panic!("no rule {name}"));
         let mut reader = Reader { rules: self.rules, rest: elements };
         let found = reader.alternation();
         assert!(reader.rest.trim().is_empty(), "not understood in {name}: {}", reader.rest);
@@ -94,10 +96,7 @@ impl Reader<'_> {
             }
             return vec![row];
         }
-        let end = self
-            .rest
-            .find(|c: char| !c.is_ascii_alphanumeric() && c != '-')
-            .unwrap_or(self.rest.len());
+        let end = self.rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(self.rest.len());
         assert!(end > 0, "not understood: {}", self.rest);
         let (name, rest) = self.rest.split_at(end);
         self.rest = rest;

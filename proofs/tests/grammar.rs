@@ -84,7 +84,11 @@ fn utf_8_is_rfc_3629() {
 
 #[test]
 fn utf_8_of_rfc_2279_is_its_table() {
-    compare(&between(Encoding::Utf8Ucs4, Switches::default()), &Grammar::read(rules::RFC_2279, "UTF8-char"), false);
+    compare(
+        &between(Encoding::Utf8Ucs4, Switches::default()),
+        &Grammar::read(rules::RFC_2279, "UTF8-char"),
+        false,
+    );
 }
 
 #[test]
@@ -94,7 +98,11 @@ fn cesu_8_is_utr_26() {
 
 #[test]
 fn modified_utf_8_is_that_of_java() {
-    compare(&between(Encoding::ModifiedUtf8, Switches::default()), &Grammar::read(rules::MODIFIED_UTF_8, "char"), true);
+    compare(
+        &between(Encoding::ModifiedUtf8, Switches::default()),
+        &Grammar::read(rules::MODIFIED_UTF_8, "char"),
+        true,
+    );
 }
 
 #[test]
