@@ -50,10 +50,10 @@ mod sealed {
     pub struct Token(pub(super) ());
 
     /// An output whose bytes are being appended to.
+    ///
     /// Dropping it moves the bytes back, up to the last [`commit`](Self::commit), also while a panic unwinds (a
     /// `tracing` subscriber may panic at any event). Until then the output is empty, so a `String` never holds
     /// unchecked bytes.
-    /// that were not checked.
     #[derive(Debug)]
     pub struct Growing<'o> {
         bytes: Vec<u8>,
@@ -70,11 +70,13 @@ mod sealed {
     }
 
     impl Growing<'_> {
-        /// A buffer of `len` bytes after the appended bytes.
+        /// A buffer of `len` bytes after the appended bytes. What it holds means nothing.
         pub(super) fn room(&mut self, len: usize) -> &mut [u8] {
-            self.bytes.truncate(self.end);
-            self.bytes.resize(self.end + len, 0);
-            &mut self.bytes[self.end..]
+            let end = self.end + len;
+            if self.bytes.len() < end {
+                self.bytes.resize(end, 0);
+            }
+            &mut self.bytes[self.end..end]
         }
 
         /// Appends the first `written` bytes of the room. They must be whole characters of the encoding.
@@ -127,7 +129,7 @@ mod sealed {
 const STEP: usize = 8 * 1024;
 
 /// The first amount, smaller because the room is zeroed, and an error may come after the first byte.
-const FIRST_STEP: usize = 256;
+const FIRST_STEP: usize = 1024;
 
 impl Transcoder {
     /// Converts the next chunk and appends the result to `out`.
@@ -142,7 +144,7 @@ impl Transcoder {
         self.append(chunk.len(), out, |transcoder, room| {
             let progress = transcoder.feed_into(rest, room);
             rest = &rest[progress.read..];
-            (progress.status, progress.written)
+            (progress.status, progress.written, rest.len())
         })
     }
 
@@ -156,25 +158,29 @@ impl Transcoder {
     pub fn finish(&mut self, out: &mut impl Output) -> Result<(), Utf8Error> {
         self.append(0, out, |transcoder, room| {
             let progress = transcoder.finish_into(room);
-            (progress.status, progress.written)
+            (progress.status, progress.written, 0)
         })
     }
 
-    /// Calls `write` with new room until the input is empty. If it panics, the transcoder and the output do not change.
+    /// Calls `write` with new room until the input, of which `left` bytes are left, is empty. `write` returns the bytes
+    /// written, and the bytes of input that are left after that. If it panics, the transcoder and the output do not change.
     fn append(
         &mut self,
-        input: usize,
+        mut left: usize,
         out: &mut impl Output,
-        mut write: impl FnMut(&mut Self, &mut [u8]) -> (Status, usize),
+        mut write: impl FnMut(&mut Self, &mut [u8]) -> (Status, usize, usize),
     ) -> Result<(), Utf8Error> {
         let Some(mut out) = out.grow(self.to(), Token(())) else {
             return Err(self.conversion.error(ErrorKind::Unmappable, 0));
         };
         let mut transcoder = *self;
-        let mut step = FIRST_STEP.min(input.max(Self::MIN_OUTPUT * 4));
+        let mut step = FIRST_STEP;
         let result = loop {
-            let (status, written) = write(&mut transcoder, out.room(step));
+            // Twice the input is enough for nearly all text.
+            let room = step.min(left.saturating_mul(2).saturating_add(4 * Self::MIN_OUTPUT));
+            let (status, written, rest) = write(&mut transcoder, out.room(room));
             out.keep(written);
+            left = rest;
             match status {
                 Status::InputEmpty => break Ok(()),
                 Status::OutputFull => step = STEP.min(8 * step),
