@@ -3,8 +3,9 @@
 use std::io::BufRead;
 
 use bytes::{BufMut, BytesMut};
-use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memrchr, memrchr2};
+use memchr::{memchr, memchr2, memrchr, memrchr2};
 
+use crate::kernels::count;
 use crate::policy::Ascii;
 
 /// What ends a line. The Unicode separators U+0085, U+2028 and U+2029 never do.
@@ -68,9 +69,11 @@ impl LineEnding {
     /// The number of terminators in `lines`.
     pub(super) fn count(self, lines: &[u8]) -> usize {
         match self {
-            Self::Lf | Self::LfOrCrLf | Self::Ascii(_) => memchr_iter(self.last_byte(), lines).count(),
-            Self::CrLf => crlfs(lines),
-            Self::Any => memchr2_iter(b'\n', b'\r', lines).count() - crlfs(lines),
+            Self::Lf | Self::LfOrCrLf | Self::Ascii(_) => count::byte(lines, self.last_byte()),
+            Self::CrLf => count::pair(lines, b'\r', b'\n'),
+            Self::Any => {
+                count::byte(lines, b'\n') + count::byte(lines, b'\r') - count::pair(lines, b'\r', b'\n')
+            }
         }
     }
 
@@ -134,10 +137,6 @@ fn position(byte: u8, bytes: &[u8]) -> Option<usize> {
         Ok(end) if end > 0 && bytes[end - 1] == byte => Some(end - 1),
         _ => None,
     }
-}
-
-fn crlfs(lines: &[u8]) -> usize {
-    lines.windows(2).filter(|pair| *pair == b"\r\n").count()
 }
 
 /// `memchr` for a line that is encoded. Most lines are short and hold no terminator, and comparing a few overlapping

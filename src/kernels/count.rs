@@ -1,38 +1,11 @@
 //! How many bytes of a kind there are: lines, characters, UTF-16 units.
-//!
-//! Written so that the compiler makes vectors of it, whatever the machine has: 64 lanes of 8 bits that are summed up
-//! before one of them can overflow. That is faster than memory without a kernel for each architecture.
 
-/// Lanes: four vectors of 16 bytes, which every machine with vectors has.
-const LANES: usize = 64;
-
-/// Blocks that are counted before the lanes are summed up.
-const BLOCKS: usize = u8::MAX as usize;
-
-/// How many bytes satisfy `is`. It must not branch.
-#[inline(always)]
-fn count_if(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
-    let (blocks, rest) = bytes.as_chunks::<LANES>();
-    let mut total = 0;
-    for blocks in blocks.chunks(BLOCKS) {
-        let mut lanes = [0_u8; LANES];
-        for block in blocks {
-            for (lane, &byte) in lanes.iter_mut().zip(block) {
-                *lane = lane.wrapping_add(u8::from(is(byte)));
-            }
-        }
-        total += sum(&lanes);
-    }
-    total + rest.iter().filter(|&&byte| is(byte)).count()
-}
-
-fn sum(lanes: &[u8; LANES]) -> usize {
-    lanes.iter().map(|&lane| usize::from(lane)).sum()
-}
+use super::arch::count::{BLOCKS, LANES, count_if, sum};
+use super::dispatch::Kernel;
 
 /// How often a byte occurs.
 pub(crate) fn byte(bytes: &[u8], wanted: u8) -> usize {
-    count_if(bytes, |byte| byte == wanted)
+    Kernel::in_use().count(bytes, wanted)
 }
 
 /// How often `first` is followed by `second`.
@@ -80,7 +53,10 @@ mod tests {
         for len in (0..300).chain([LANES * (BLOCKS - 1), LANES * (BLOCKS + 1) + 3, LANES * 2 * BLOCKS + 1]) {
             for alphabet in [&b"\n"[..], b"\r\n", b"\r", b"a\n\rb"] {
                 let bytes: Vec<u8> = (0..len).map(|_| alphabet[next() % alphabet.len()]).collect();
-                assert_eq!(byte(&bytes, b'\n'), bytes.iter().filter(|&&byte| byte == b'\n').count());
+                let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+                for kernel in Kernel::available() {
+                    assert_eq!(kernel.count(&bytes, b'\n'), lines, "{kernel:?}: {len}");
+                }
                 let pairs = bytes.windows(2).filter(|pair| pair == b"\r\n").count();
                 assert_eq!(pair(&bytes, b'\r', b'\n'), pairs, "{len}");
             }

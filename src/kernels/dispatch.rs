@@ -75,7 +75,7 @@ impl Kernel {
     pub(super) unsafe fn validate(self, state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
         debug_assert!(chunk.len() >= 4);
         // SAFETY: the CPU has the instructions of every `Kernel`; the length is the caller's promise.
-        unsafe { (self.0.validate)(state, chunk) }
+        unsafe { (self.0.validate)(chunk, state) }
     }
 
     /// [`IsText`](super::functions::IsText); false for fewer than 4 bytes.
@@ -83,6 +83,12 @@ impl Kernel {
     pub(super) fn is_text(self, bytes: &[u8]) -> bool {
         // SAFETY: the CPU has the instructions of every `Kernel`; the length was compared.
         bytes.len() >= 4 && unsafe { (self.0.is_text)(bytes) }
+    }
+
+    /// [`Count`](super::functions::Count).
+    pub(super) fn count(self, bytes: &[u8], wanted: u8) -> usize {
+        // SAFETY: the CPU has the instructions of every `Kernel`.
+        unsafe { (self.0.count)(bytes, wanted) }
     }
 
     /// [`DecodeBase64`](super::functions::DecodeBase64); 0 groups where the kernel has no vectors for it.

@@ -12,6 +12,7 @@ pub(super) struct Functions {
     pub(super) is_supported: fn() -> bool,
     pub(super) validate: Validate,
     pub(super) is_text: IsText,
+    pub(super) count: Count,
     /// `None` where the portable loop is all there is.
     #[cfg(feature = "mime")]
     pub(super) decode_base64: Option<DecodeBase64>,
@@ -56,7 +57,9 @@ impl fmt::Debug for Index {
 ///
 /// - [`Functions::is_supported`] returned true.
 /// - The chunk has 4 bytes or more.
-pub(super) type Validate = unsafe fn(&mut ScanState, &[u8]) -> Result<(), Index>;
+///
+/// The chunk is the first argument, as in [`IsText`]. So the functions call each other without moves between registers.
+pub(super) type Validate = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>;
 
 /// Whether bytes are well-formed from the first to the last.
 ///
@@ -64,6 +67,13 @@ pub(super) type Validate = unsafe fn(&mut ScanState, &[u8]) -> Result<(), Index>
 ///
 /// As for [`Validate`].
 pub(super) type IsText = unsafe fn(&[u8]) -> bool;
+
+/// Counts how often a byte occurs.
+///
+/// # Safety
+///
+/// [`Functions::is_supported`] returned true.
+pub(super) type Count = unsafe fn(bytes: &[u8], wanted: u8) -> usize;
 
 /// Decodes groups of 4 base64 symbols to 3 bytes each, up to a group with another byte or somewhat before it, to the end of the
 /// symbols or to the end of the output. Returns the number of groups. Output after them may be overwritten.

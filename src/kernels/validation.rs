@@ -24,7 +24,7 @@ pub(crate) enum End {
 #[inline]
 pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
     if cfg!(utf8_codec_unoptimized) {
-        return arch::validate_by_std(state, chunk);
+        return arch::validate_by_std(chunk, state);
     }
     let [byte] = *chunk else { return validate_any(state, chunk) };
     // For chunks of 1 byte nothing is as fast as the formula for one byte. A call would cost more.

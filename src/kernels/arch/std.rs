@@ -12,6 +12,7 @@ pub(in crate::kernels) static STD: Functions = Functions {
     is_supported: || true,
     validate,
     is_text: |bytes| str::from_utf8(bytes).is_ok(),
+    count: super::portable::count::count,
     #[cfg(feature = "mime")]
     decode_base64: None,
     #[cfg(feature = "codec")]
@@ -21,7 +22,7 @@ pub(in crate::kernels) static STD: Functions = Functions {
 };
 
 /// [`Validate`](crate::kernels::functions::Validate), and safe; for chunks of any length.
-pub(in crate::kernels) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     let (start, rest) = if state.pending_len() == 0 {
         (0, chunk)
     } else {

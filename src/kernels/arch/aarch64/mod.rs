@@ -15,6 +15,7 @@ static NEON: Functions = Functions {
     is_supported: || true,
     validate: neon::validate,
     is_text: neon::is_text,
+    count: super::portable::count::count,
     #[cfg(feature = "mime")]
     decode_base64: None,
     #[cfg(feature = "codec")]

@@ -19,9 +19,9 @@ use crate::kernels::tests::lanes;
 /// - The CPU has the features named here.
 /// - The chunk has 4 bytes or more.
 #[target_feature(enable = "neon")]
-pub(super) unsafe fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::validate::<Neon>(state, chunk) }
+    unsafe { vector::validate::<Neon>(chunk, state) }
 }
 
 /// [`IsText`](crate::kernels::functions::IsText).
@@ -44,9 +44,9 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 /// - The chunk is longer than a vector.
 #[target_feature(enable = "neon")]
 #[inline(never)]
-unsafe fn validate_large(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::validate_large::<Neon>(state, chunk) }
+    unsafe { vector::validate_large::<Neon>(chunk, state) }
 }
 
 /// [`vector::find`], out of line.
@@ -216,9 +216,9 @@ impl Vector for Neon {
     }
 
     #[inline(always)]
-    unsafe fn validate_large(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
         // SAFETY: the caller's promises.
-        unsafe { validate_large(state, chunk) }
+        unsafe { validate_large(chunk, state) }
     }
 
     #[inline(always)]

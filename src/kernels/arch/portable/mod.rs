@@ -1,5 +1,6 @@
 //! The kernel that every target has.
 
+pub(in crate::kernels) mod count;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
 #[cfg(feature = "transcode")]
@@ -13,6 +14,7 @@ pub(in crate::kernels) static PORTABLE: Functions = Functions {
     is_supported: || true,
     validate: validation::validate,
     is_text: validation::is_text,
+    count: count::count,
     #[cfg(feature = "mime")]
     decode_base64: None,
     #[cfg(feature = "codec")]

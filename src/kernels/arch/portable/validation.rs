@@ -62,7 +62,7 @@ fn state_after(carry: Carry) -> u64 {
 const BLOCK: usize = 32;
 
 /// [`Validate`](crate::kernels::functions::Validate), and safe.
-pub(super) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+pub(super) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     let mut before = *state;
     let end = before.carry().after(chunk);
     if chunk.len() <= SMALL && before.expects_ascii() {
@@ -85,7 +85,7 @@ pub(super) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index>
 /// [`IsText`](crate::kernels::functions::IsText), and safe.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     let mut state = ScanState::before_text(bytes.len());
-    validate(&mut state, bytes).is_ok() && state.pending_len() == 0
+    validate(bytes, &mut state).is_ok() && state.pending_len() == 0
 }
 
 /// The first byte that makes a chunk after this carry ill-formed.

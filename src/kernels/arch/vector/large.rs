@@ -28,8 +28,8 @@ const FAR_AHEAD: usize = 4096;
 /// - The chunk is longer than a vector.
 #[inline(always)]
 pub(in crate::kernels) unsafe fn validate_large<V: Vector>(
-    state: &mut ScanState,
     chunk: &[u8],
+    state: &mut ScanState,
 ) -> Result<(), Index> {
     let (len, carry, prediction) = (chunk.len(), state.carry(), state.prediction());
     // SAFETY: the CPU has the instructions; the chunk is longer than a vector.

@@ -77,7 +77,7 @@ pub(in crate::kernels) trait Vector: Copy {
     /// # Safety
     ///
     /// As for [`validate_large`].
-    unsafe fn validate_large(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index>;
+    unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index>;
 
     /// [`find`], out of line.
     ///

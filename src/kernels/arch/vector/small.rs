@@ -12,8 +12,8 @@ use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
 /// - The chunk has 4 bytes or more.
 #[inline(always)]
 pub(in crate::kernels) unsafe fn validate<V: Vector>(
-    state: &mut ScanState,
     chunk: &[u8],
+    state: &mut ScanState,
 ) -> Result<(), Index> {
     let len = chunk.len();
     let mut before = *state;
@@ -43,7 +43,7 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
     }
     if !(V::LEN + 3..=SMALL).contains(&len) {
         // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
-        return unsafe { V::validate_large(state, chunk) };
+        return unsafe { V::validate_large(chunk, state) };
     }
     if before.expects_ascii() {
         // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
@@ -57,7 +57,7 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
     // SAFETY: the CPU has the instructions; the chunk is longer than a vector by 3 bytes or more.
     if unsafe { marks_of_small::<V>(before, chunk, expects_four_bytes) }.is_marked() {
         // SAFETY: the CPU has the instructions; the chunk is longer than a vector. The marks are computed again there.
-        return unsafe { V::validate_large(state, chunk) };
+        return unsafe { V::validate_large(chunk, state) };
     }
     if end.ends_with_never_a_lead() {
         return Err(Index::new(len - 1));
@@ -92,7 +92,7 @@ pub(in crate::kernels) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
     }
     let mut state = ScanState::before_text(len);
     // SAFETY: the CPU has the instructions; there are 4 bytes or more.
-    unsafe { validate::<V>(&mut state, bytes) }.is_ok() && state.pending_len() == 0
+    unsafe { validate::<V>(bytes, &mut state) }.is_ok() && state.pending_len() == 0
 }
 
 /// The marks of all vectors of a chunk. The last vector overlaps the one before it.

@@ -15,6 +15,7 @@ pub(super) mod utf16;
 
 use core::arch::x86_64::*;
 
+use crate::kernels::arch::portable::count::count_if;
 use crate::kernels::arch::vector::{self, Vector};
 use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, ScanState};
@@ -28,9 +29,9 @@ use crate::kernels::tests::lanes;
 /// - The CPU has the features named here.
 /// - The chunk has 4 bytes or more.
 #[target_feature(enable = "avx2,bmi1")]
-pub(super) unsafe fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::validate::<Ymm>(state, chunk) }
+    unsafe { vector::validate::<Ymm>(chunk, state) }
 }
 
 /// [`IsText`](crate::kernels::functions::IsText).
@@ -45,6 +46,16 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     unsafe { vector::is_text::<Ymm>(bytes) }
 }
 
+/// [`Count`](crate::kernels::functions::Count).
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
+    count_if(bytes, |byte| byte == wanted)
+}
+
 /// [`vector::validate_large`], out of line.
 ///
 /// # Safety
@@ -53,9 +64,9 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 /// - The chunk is longer than a vector.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline(never)]
-unsafe fn validate_large(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the length is the caller's promise.
-    unsafe { vector::validate_large::<Ymm>(state, chunk) }
+    unsafe { vector::validate_large::<Ymm>(chunk, state) }
 }
 
 /// [`vector::find`], out of line.
@@ -318,9 +329,9 @@ impl Vector for Ymm {
     }
 
     #[inline(always)]
-    unsafe fn validate_large(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
+    unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
         // SAFETY: the caller's promises.
-        unsafe { validate_large(state, chunk) }
+        unsafe { validate_large(chunk, state) }
     }
 
     #[inline(always)]

@@ -1,0 +1,37 @@
+//! How many bytes of a kind there are.
+//!
+//! Written so that the compiler makes vectors of it, as wide as the function allows that it is compiled into: 64 lanes of
+//! 8 bits that are summed up before one of them can overflow.
+
+/// [`Count`](crate::kernels::functions::Count), and safe.
+pub(in crate::kernels) fn count(bytes: &[u8], wanted: u8) -> usize {
+    count_if(bytes, |byte| byte == wanted)
+}
+
+/// Lanes: one vector of AVX-512, four of those that every machine with vectors has.
+pub(in crate::kernels) const LANES: usize = 64;
+
+/// Blocks that are counted before the lanes are summed up.
+pub(in crate::kernels) const BLOCKS: usize = u8::MAX as usize;
+
+/// How many bytes satisfy `is`. It must not branch.
+#[inline(always)]
+pub(in crate::kernels) fn count_if(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
+    let (blocks, rest) = bytes.as_chunks::<LANES>();
+    let mut total = 0;
+    for blocks in blocks.chunks(BLOCKS) {
+        let mut lanes = [0_u8; LANES];
+        for block in blocks {
+            for (lane, &byte) in lanes.iter_mut().zip(block) {
+                *lane = lane.wrapping_add(u8::from(is(byte)));
+            }
+        }
+        total += sum(&lanes);
+    }
+    total + rest.iter().filter(|&&byte| is(byte)).count()
+}
+
+#[inline(always)]
+pub(in crate::kernels) fn sum(lanes: &[u8; LANES]) -> usize {
+    lanes.iter().map(|&lane| usize::from(lane)).sum()
+}
