@@ -33,6 +33,7 @@
 //! | WebSocket or gRPC messages | [`validator`] | none, `no_std`; `bytes` |
 //! | a tokio `Framed` | [`codec`]: text as it arrives, lines, frames | `codec` (default) |
 //! | a `Stream` of byte chunks | [`stream`] | `stream` |
+//! | syslog over TCP, language servers, netstrings, JSON text sequences | [`codec::framing`] | `codec` |
 //! | server-sent events | [`codec::sse`]; [`stream::SseStream`] | `codec`; `stream` |
 //! | a reader or writer, blocking or async | [`io`] | `std` (default), `io` (tokio), `futures-io` |
 //! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http`, `tower`, `encoding_rs`; `alloc` |

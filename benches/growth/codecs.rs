@@ -6,6 +6,7 @@ use bytes::{Bytes, BytesMut};
 use futures::executor::block_on;
 use futures::{StreamExt, stream};
 use tokio_util::codec::{AnyDelimiterCodec, Decoder, Encoder, LengthDelimitedCodec};
+use utf8_codec::codec::framing::{ContentLengthCodec, JsonSequenceCodec, NetstringCodec, OctetCountingCodec};
 use utf8_codec::codec::sse::{Comment, Event};
 use utf8_codec::codec::{
     Fragment, LineEnding, Lines, Recoverable, SseCodec, TranscodeCodec, Utf8Codec, Utf8FramesCodec,
@@ -126,6 +127,24 @@ pub(crate) fn rows() -> Vec<Row> {
         })
         .whole_only(),
     );
+    for limit in [16, usize::MAX] {
+        let name = |codec: &str| format!("{codec}, at most {limit} bytes");
+        let inputs = [NETSTRINGS, LONG_NETSTRINGS, ASCII];
+        rows.push(Row::new(name("NetstringCodec"), inputs, move |bytes, chunk| {
+            drive(NetstringCodec::new().max_length(limit), bytes, chunk, drop);
+        }));
+        let inputs = [COUNTED, ASCII, LF, LINES_THEN_ASCII];
+        rows.push(Row::new(name("OctetCountingCodec"), inputs, move |bytes, chunk| {
+            drive(OctetCountingCodec::new().max_length(limit).or_lines(), bytes, chunk, drop);
+        }));
+        rows.push(Row::new(name("ContentLengthCodec"), [MESSAGES, FIELDS, CR], move |bytes, chunk| {
+            drive(ContentLengthCodec::new().max_length(limit), bytes, chunk, drop);
+        }));
+        let inputs = [JSON_TEXTS, RECORD_SEPARATORS, ASCII, LF];
+        rows.push(Row::new(name("JsonSequenceCodec"), inputs, move |bytes, chunk| {
+            drive(JsonSequenceCodec::new().max_length(limit), bytes, chunk, drop);
+        }));
+    }
     for encoding in Encoding::ALL {
         for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace] {
             let inputs = [ASCII, FF, THREE_BYTE_LEADS, SURROGATES];

@@ -77,6 +77,12 @@ repeated! {
     DATA_LINES: "data:a" = b"data:a\n";
     EMPTY_DATA_LINES: "data" = b"data\r";
     EVENTS: "events" = b"event:a\rdata:a\xFF\r\nid:1\n\n";
+    NETSTRINGS: "1:a," = b"1:a,";
+    LONG_NETSTRINGS: "20: ... ," = b"20:aaaaaaaaaaaaaaaaaaaa,";
+    COUNTED: "1 a" = b"1 a";
+    MESSAGES: "Content-Length" = b"Content-Length: 1\r\n\r\na";
+    JSON_TEXTS: "RS a LF" = b"\x1Ea\n";
+    RECORD_SEPARATORS: "RS" = b"\x1E";
     COLON_LINES: ": LF" = b":\n";
     ID_LINES: "id:a id:b" = b"id:a\nid:b\n";
 }

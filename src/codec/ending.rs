@@ -22,7 +22,7 @@ pub enum LineEnding {
     /// LF, CRLF or CR, as in server-sent events. A CR ends its line at once; an LF after it, in this read or in a
     /// later one, is part of the same terminator. Written as LF.
     Any,
-    /// This byte and no other: NUL-terminated text, JSON text sequences with record separators (RFC 7464). It is
+    /// This byte and no other: NUL-terminated text, records that end with RS. It is
     /// ASCII, so it is never inside a character.
     Ascii(Ascii),
 }

@@ -22,7 +22,8 @@ use crate::text::{Counters, TextDecoder};
 /// After [`over_fragments`](Self::over_fragments) **one text spans many frames**, like the fragments of a WebSocket
 /// message: [`Utf8FragmentsCodec`].
 ///
-/// For frames between ASCII delimiters (NUL, RS) see also [`LineEnding::Ascii`](crate::codec::LineEnding::Ascii), which
+/// For the frames of syslog, of language servers, of netstrings and of JSON text sequences see
+/// [`framing`](crate::codec::framing). For frames between ASCII delimiters (NUL, RS) see also [`LineEnding::Ascii`](crate::codec::LineEnding::Ascii), which
 /// returns an error when a text that contains the delimiter is written.
 ///
 /// ```

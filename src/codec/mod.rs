@@ -10,6 +10,7 @@
 //! | [`Utf8LineBatchesCodec`] | all lines in the buffer | a line |
 //! | [`Utf8FramesCodec`] | the text of a frame of another codec | a frame |
 //! | [`Utf8FragmentsCodec`] | the same, where one text spans many frames | a frame |
+//! | the codecs of [`framing`] | a frame of bytes: syslog, language servers, netstrings, JSON sequences | a frame |
 //! | [`SseCodec`] | a server-sent event: the page of [`sse`] | an event |
 //! | `TranscodeCodec` (feature `transcode`) | text from another encoding | that encoding |
 //! | `TranscodeLinesCodec` (feature `transcode`) | a line in another encoding | that encoding |
@@ -62,6 +63,7 @@ mod error;
 mod errors_as_items;
 mod frame;
 mod frames;
+pub mod framing;
 mod line_reader;
 mod lines;
 pub mod sse;

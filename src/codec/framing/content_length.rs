@@ -1,0 +1,149 @@
+//! The base protocol of language servers.
+
+use core::fmt::Write;
+
+use bytes::{Bytes, BytesMut};
+use tokio_util::codec::{Decoder, Encoder};
+
+use super::error::FramingError;
+use super::reader::{DEFAULT_MAX_LENGTH, FrameReader, MAX_DIGITS};
+use crate::codec::ending::LineEnding;
+
+/// A codec for messages with a `Content-Length` header: the base protocol of the
+/// [Language Server Protocol](https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#baseProtocol)
+/// and of the Debug Adapter Protocol.
+///
+/// A header has one field in each line, which ends with CRLF, and an empty line. The field `Content-Length`, in any
+/// case, is required exactly once; other fields are ignored. The page of the [module](super) has an example.
+///
+/// # Errors
+///
+/// [`FramingError`]. After anything but [`FrameTooLong`](FramingError::FrameTooLong) the rest of the stream is
+/// discarded, because the next frame cannot be found.
+#[derive(Clone, Copy, Debug)]
+pub struct ContentLengthCodec {
+    reader: FrameReader,
+    fields: Fields,
+}
+
+/// The header fields that were removed from the buffer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fields {
+    length: Option<u64>,
+    /// Bytes at the front of the buffer without a CRLF.
+    searched: usize,
+}
+
+/// The limit of a header in bytes.
+const MAX_HEADER: usize = 4 * 1024;
+
+impl Default for ContentLengthCodec {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ContentLengthCodec {
+    /// 8 MiB.
+    pub const DEFAULT_MAX_LENGTH: usize = DEFAULT_MAX_LENGTH;
+    /// The limit of a header in bytes: 4 KiB.
+    pub const MAX_HEADER: usize = MAX_HEADER;
+
+    /// A codec with the default limit.
+    pub const fn new() -> Self {
+        let fields = Fields { length: None, searched: 0 };
+        Self { reader: FrameReader::new(DEFAULT_MAX_LENGTH, None), fields }
+    }
+
+    /// Sets the limit of a payload that is read, in bytes.
+    #[must_use]
+    pub const fn max_length(mut self, bytes: usize) -> Self {
+        self.reader.max_length = bytes;
+        self
+    }
+
+    /// Absolute offset in the stream, in bytes, of the end of what was read or discarded.
+    pub const fn offset(&self) -> u64 {
+        self.reader.offset()
+    }
+}
+
+impl Fields {
+    /// Reads header fields until the empty line.
+    fn read(&mut self, reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, FramingError> {
+        loop {
+            let read = reader.offset().wrapping_sub(reader.start()) as usize;
+            let Some((length, terminator)) = LineEnding::CrLf.find(src, self.searched) else {
+                if read + src.len() > MAX_HEADER {
+                    return Err(FramingError::HeaderTooLong { offset: reader.start(), limit: MAX_HEADER });
+                }
+                self.searched = src.len() - LineEnding::CrLf.may_start(src);
+                return Ok(None);
+            };
+            let end = read + length + terminator;
+            if end > MAX_HEADER {
+                return Err(FramingError::HeaderTooLong { offset: reader.start(), limit: MAX_HEADER });
+            }
+            let invalid = FramingError::InvalidHeader { offset: reader.offset() };
+            if length == 0 {
+                reader.advance(src, terminator);
+                return core::mem::take(self).length.map(Some).ok_or(invalid);
+            }
+            let Some(at) = src[..length].iter().position(|&byte| byte == b':') else { return Err(invalid) };
+            if src[..at].eq_ignore_ascii_case(b"content-length") {
+                let value = without_blanks(&src[at + 1..length]);
+                if self.length.is_some() {
+                    return Err(invalid);
+                }
+                self.length = Some(number(value).ok_or(invalid)?);
+            }
+            self.searched = 0;
+            reader.advance(src, length + terminator);
+        }
+    }
+}
+
+/// A field value without the spaces and tabs around it.
+fn without_blanks(mut value: &[u8]) -> &[u8] {
+    while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
+        value = rest;
+    }
+    value
+}
+
+/// The value of ASCII digits.
+fn number(digits: &[u8]) -> Option<u64> {
+    let is_number = (1..=MAX_DIGITS).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
+    is_number.then(|| digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
+}
+
+impl Decoder for ContentLengthCodec {
+    type Item = Bytes;
+    type Error = FramingError;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
+        let fields = &mut self.fields;
+        self.reader.decode(src, |reader, src| fields.read(reader, src))
+    }
+
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
+        if let Some(payload) = self.decode(src)? {
+            return Ok(Some(payload));
+        }
+        self.fields = Fields::default();
+        self.reader.finish(src).map(|()| None)
+    }
+}
+
+impl Encoder<Bytes> for ContentLengthCodec {
+    type Error = FramingError;
+
+    /// Writes a frame with a `Content-Length` field. Never fails.
+    fn encode(&mut self, payload: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
+        dst.reserve(payload.len() + 48);
+        // Writing to a `BytesMut` never fails.
+        let _ = write!(dst, "Content-Length: {}\r\n\r\n", payload.len());
+        dst.extend_from_slice(&payload);
+        Ok(())
+    }
+}

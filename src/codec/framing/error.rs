@@ -1,0 +1,102 @@
+//! Errors of the codecs for frames.
+
+use core::fmt;
+use std::io;
+
+use crate::codec::error::Recoverable;
+use crate::error::ByteCount;
+
+/// An error of a codec for frames. Offsets are absolute in the stream, in bytes.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FramingError {
+    /// A byte that no header of a frame has at this position. The rest of the stream is discarded.
+    InvalidHeader {
+        /// The offset of the byte, or of the header field that is not valid.
+        offset: u64,
+    },
+    /// A header with more bytes than the limit. The rest of the stream is discarded.
+    HeaderTooLong {
+        /// The offset of the frame.
+        offset: u64,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// A frame with more bytes than the limit. It is reported once and skipped.
+    FrameTooLong {
+        /// The offset of the frame: of its header, if it has one.
+        offset: u64,
+        /// The limit of the payload in bytes.
+        limit: usize,
+    },
+    /// The byte after the payload is not the one that ends a frame. The rest of the stream is discarded.
+    InvalidTrailer {
+        /// The offset of the byte.
+        offset: u64,
+    },
+    /// The stream ended inside a frame.
+    Truncated {
+        /// The offset of the frame.
+        offset: u64,
+    },
+    /// A payload to be written that the format cannot represent. Nothing was written.
+    InvalidPayload {
+        /// Position in the payload, in bytes, of the byte that is not allowed; 0 for an empty payload that is not
+        /// allowed.
+        at: usize,
+    },
+    /// The transport failed.
+    Io(io::Error),
+}
+
+impl fmt::Display for FramingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidHeader { offset } => write!(f, "invalid frame header at byte {offset}"),
+            Self::HeaderTooLong { offset, limit } => {
+                write!(f, "the header of the frame at byte {offset} is longer than {}", ByteCount(*limit))
+            }
+            Self::FrameTooLong { offset, limit } => {
+                write!(f, "the frame at byte {offset} is longer than {}", ByteCount(*limit))
+            }
+            Self::InvalidTrailer { offset } => write!(f, "the frame does not end at byte {offset}"),
+            Self::Truncated { offset } => write!(f, "the frame at byte {offset} is cut off"),
+            Self::InvalidPayload { at } => write!(f, "the payload cannot be framed: byte {at}"),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for FramingError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for FramingError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+/// [`InvalidData`](io::ErrorKind::InvalidData) with the error inside, [`UnexpectedEof`](io::ErrorKind::UnexpectedEof)
+/// for a frame that is cut off, or the error of the transport unchanged.
+impl From<FramingError> for io::Error {
+    fn from(error: FramingError) -> Self {
+        match error {
+            FramingError::Io(error) => error,
+            error @ FramingError::Truncated { .. } => Self::new(io::ErrorKind::UnexpectedEof, error),
+            error => Self::new(io::ErrorKind::InvalidData, error),
+        }
+    }
+}
+
+impl Recoverable for FramingError {
+    /// Whether the codec can find the next frame.
+    fn is_recoverable(&self) -> bool {
+        matches!(self, Self::FrameTooLong { .. } | Self::Truncated { .. } | Self::InvalidPayload { .. })
+    }
+}

@@ -1,0 +1,182 @@
+//! JSON text sequences.
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use tokio_util::codec::{Decoder, Encoder};
+
+use super::error::FramingError;
+use super::reader::DEFAULT_MAX_LENGTH;
+use crate::codec::ending::LineEnding;
+use crate::policy::Ascii;
+
+const SEPARATOR: LineEnding = LineEnding::Ascii(Ascii::RECORD_SEPARATOR);
+
+/// A codec for JSON text sequences (RFC 7464, `application/json-seq`): RS, which is U+001E, a JSON text, LF.
+///
+/// A text is returned when the RS after it arrives, or the end of the stream: LF may also be inside a text. The LF at
+/// its end is removed. Consecutive RS are one.
+///
+/// ```
+/// use bytes::BytesMut;
+/// use tokio_util::codec::{Decoder, Encoder};
+/// use utf8_codec::codec::framing::JsonSequenceCodec;
+/// use utf8_codec::codec::Utf8FramesCodec;
+///
+/// let mut codec = Utf8FramesCodec::new(JsonSequenceCodec::new());
+/// let mut buffer = BytesMut::new();
+/// codec.encode("[1]", &mut buffer)?;
+/// codec.encode("\"gr\u{FC}n\"", &mut buffer)?;
+/// assert_eq!(&buffer[..], "\u{1E}[1]\n\u{1E}\"gr\u{FC}n\"\n".as_bytes());
+/// assert_eq!(codec.decode_eof(&mut buffer)?.as_deref(), Some("[1]"));
+/// assert_eq!(codec.decode_eof(&mut buffer)?.as_deref(), Some("\"grün\""));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// - [`FramingError::Truncated`] for a text without LF at its end, which may be cut off: `12` may have been `123`
+///   (RFC 7464 section 2.4); and for bytes before the first RS, which are the end of a text. They are discarded.
+/// - [`FramingError::FrameTooLong`] for a text that is longer than the limit, as soon as it is.
+///
+/// The codec continues after the next RS.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonSequenceCodec {
+    max_length: usize,
+    /// Absolute offset of the front of the buffer.
+    offset: u64,
+    /// Bytes at the front of the buffer without RS.
+    searched: usize,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Before the first RS.
+    Start,
+    Text,
+    /// In bytes for which an error was reported.
+    Discard,
+}
+
+impl Default for JsonSequenceCodec {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl JsonSequenceCodec {
+    /// 8 MiB.
+    pub const DEFAULT_MAX_LENGTH: usize = DEFAULT_MAX_LENGTH;
+
+    /// A codec with the default limit.
+    pub const fn new() -> Self {
+        Self { max_length: DEFAULT_MAX_LENGTH, offset: 0, searched: 0, state: State::Start }
+    }
+
+    /// Sets the limit of a text that is read, in bytes, without its LF.
+    #[must_use]
+    pub const fn max_length(mut self, bytes: usize) -> Self {
+        self.max_length = bytes;
+        self
+    }
+
+    /// Absolute offset in the stream, in bytes, of the end of what was read or discarded.
+    pub const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn advance(&mut self, src: &mut BytesMut, bytes: usize) {
+        src.advance(bytes);
+        self.pass(bytes);
+    }
+
+    /// Called after bytes were removed from the front of the buffer.
+    fn pass(&mut self, bytes: usize) {
+        self.offset = self.offset.wrapping_add(bytes as u64);
+        self.searched = 0;
+    }
+
+    /// The text at the front of `src`, of `length` bytes and a separator.
+    fn take(
+        &mut self,
+        src: &mut BytesMut,
+        length: usize,
+        separator: usize,
+    ) -> Result<Option<Bytes>, FramingError> {
+        let offset = self.offset;
+        let mut text = src.split_to(length + separator);
+        self.pass(length + separator);
+        text.truncate(length);
+        if text.last() != Some(&b'\n') {
+            return Err(FramingError::Truncated { offset });
+        }
+        text.truncate(length - 1);
+        Ok(Some(text.freeze()))
+    }
+}
+
+impl Decoder for JsonSequenceCodec {
+    type Item = Bytes;
+    type Error = FramingError;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
+        loop {
+            let found = SEPARATOR.find(src, self.searched);
+            let (length, separator) = found.unwrap_or((src.len(), 0));
+            match self.state {
+                State::Start if length > 0 => {
+                    self.state = State::Discard;
+                    return Err(FramingError::Truncated { offset: self.offset });
+                }
+                State::Text if length > self.max_length.saturating_add(1) => {
+                    self.state = State::Discard;
+                    let (offset, limit) = (self.offset, self.max_length);
+                    debug!(offset, limit, "frame too long");
+                    return Err(FramingError::FrameTooLong { offset, limit });
+                }
+                State::Text if found.is_none() => {
+                    self.searched = length;
+                    return Ok(None);
+                }
+                State::Text if length > 0 => return self.take(src, length, separator),
+                State::Start | State::Text | State::Discard => {
+                    self.advance(src, length + separator);
+                    if found.is_none() {
+                        return Ok(None);
+                    }
+                    self.state = State::Text;
+                }
+            }
+        }
+    }
+
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
+        if let Some(text) = self.decode(src)? {
+            return Ok(Some(text));
+        }
+        if !src.is_empty() {
+            return self.take(src, src.len(), 0);
+        }
+        self.state = State::Start;
+        Ok(None)
+    }
+}
+
+impl Encoder<Bytes> for JsonSequenceCodec {
+    type Error = FramingError;
+
+    /// Writes RS, the text and LF.
+    ///
+    /// # Errors
+    ///
+    /// [`FramingError::InvalidPayload`] if the text contains RS, which no JSON text does.
+    fn encode(&mut self, text: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
+        if let Some(at) = SEPARATOR.embedded(&text) {
+            return Err(FramingError::InvalidPayload { at });
+        }
+        dst.reserve(text.len() + 2);
+        dst.put_u8(SEPARATOR.last_byte());
+        dst.extend_from_slice(&text);
+        dst.put_u8(b'\n');
+        Ok(())
+    }
+}

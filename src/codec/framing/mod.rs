@@ -1,0 +1,65 @@
+//! Frames with a length in front: syslog over TCP, the Language Server Protocol, netstrings; and JSON text sequences.
+//!
+//! For servers and clients of protocols whose framing is usually written by hand. Each codec reads and writes byte
+//! frames. [`Utf8FramesCodec`](super::Utf8FramesCodec) makes text of them:
+//!
+//! | codec | a frame | protocols |
+//! |---|---|---|
+//! | [`OctetCountingCodec`] | `5 hello` | syslog over TCP and TLS (RFC 6587, RFC 5425) |
+//! | [`ContentLengthCodec`] | `Content-Length: 5`, an empty line, `hello` | the Language Server Protocol, the Debug Adapter Protocol |
+//! | [`NetstringCodec`] | `5:hello,` | netstrings: SCGI, QMTP, djb's tools |
+//! | [`JsonSequenceCodec`] | RS `hello` LF | JSON text sequences (RFC 7464), `application/json-seq` |
+//!
+//! For texts that end with NUL or another ASCII byte see [`LineEnding::Ascii`](super::LineEnding::Ascii), for binary
+//! lengths `LengthDelimitedCodec` of tokio-util.
+//!
+//! ```
+//! use futures::{SinkExt, StreamExt};
+//! use tokio_util::codec::Framed;
+//! use utf8_codec::codec::framing::{ContentLengthCodec, FramingError};
+//! use utf8_codec::codec::{ErrorsAsItems, FrameError, Utf8FramesCodec};
+//!
+//! async fn serve(
+//!     socket: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+//! ) -> Result<(), FrameError<FramingError>> {
+//!     let codec = Utf8FramesCodec::new(ContentLengthCodec::new().max_length(1 << 20));
+//!     let mut messages = Framed::new(socket, ErrorsAsItems::new(codec));
+//!     while let Some(message) = messages.next().await {
+//!         let answer = match message? {
+//!             Ok(message) => format!("{} characters", message.chars().count()),
+//!             Err(error) => error.to_string(), // ill-formed, or longer than 1 MiB
+//!         };
+//!         messages.send(answer).await.map_err(FrameError::Inner)?;
+//!     }
+//!     Ok(())
+//! }
+//! # tokio_test::block_on(async {
+//! # let socket = tokio_test::io::Builder::new().read(b"content-length:5\r\n\r").read(b"\ngr\xC3").read(b"\xBCn")
+//! #     .write(b"Content-Length: 12\r\n\r\n4 characters").build();
+//! # serve(socket).await.unwrap();
+//! # });
+//! ```
+//!
+//! - **Errors**: [`FramingError`], with an absolute offset. After a header that is not valid the codec cannot find the
+//!   next frame: it reports the error once and discards the rest of the stream. A frame that is too long is skipped,
+//!   and the frames after it are read as usual.
+//! - **Limits**: 64 KiB for a message of syslog and 8 MiB for the others, unless set otherwise. A header has at most
+//!   [`MAX_DIGITS`] digits, or 4 KiB of header fields. Memory grows with the bytes that arrive and not with the length
+//!   that a peer announces.
+//! - **Cost**: a frame is a slice of the read buffer. The work is linear in the length of any input, however it is cut.
+//! - **Cancel safety**: all state is in the codec and in the buffer of `Framed`.
+//! - **Feature**: `codec` (on by default).
+
+mod content_length;
+mod error;
+mod json_sequence;
+mod netstring;
+mod octet_counting;
+mod reader;
+
+pub use content_length::ContentLengthCodec;
+pub use error::FramingError;
+pub use json_sequence::JsonSequenceCodec;
+pub use netstring::NetstringCodec;
+pub use octet_counting::OctetCountingCodec;
+pub use reader::MAX_DIGITS;

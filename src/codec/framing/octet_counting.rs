@@ -1,0 +1,178 @@
+//! Syslog over TCP.
+
+use core::fmt::Write;
+
+use bytes::{Bytes, BytesMut};
+use tokio_util::codec::{Decoder, Encoder};
+
+use super::error::FramingError;
+use super::reader::FrameReader;
+use crate::codec::ending::LineEnding;
+
+/// A codec for "octet counting", the framing of syslog over TCP and TLS (RFC 6587 section 3.4.1, RFC 5425): the length
+/// in decimal digits without leading zeros, a space, the message. A message has at least 1 byte.
+///
+/// [`or_lines`](Self::or_lines) also reads the older framing, "non-transparent framing" (RFC 6587 section 3.4.2), in
+/// which LF ends a message.
+///
+/// ```
+/// use bytes::BytesMut;
+/// use tokio_util::codec::Decoder;
+/// use utf8_codec::codec::framing::OctetCountingCodec;
+/// use utf8_codec::codec::Utf8FramesCodec;
+///
+/// let mut codec = Utf8FramesCodec::new(OctetCountingCodec::new().or_lines());
+/// let mut buffer = BytesMut::from("13 <13>two\nlines9 <13>gr\u{FC}n");
+/// assert_eq!(codec.decode(&mut buffer)?.as_deref(), Some("<13>two\nlines"));
+/// assert_eq!(codec.decode(&mut buffer)?.as_deref(), Some("<13>grün"));
+/// # Ok::<(), Box<dyn core::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`FramingError`]. After anything but [`FrameTooLong`](FramingError::FrameTooLong) the rest of the stream is
+/// discarded, because the next frame cannot be found.
+#[derive(Clone, Copy, Debug)]
+pub struct OctetCountingCodec {
+    reader: FrameReader,
+    framing: Framing,
+    /// Bytes at the front of the buffer without LF.
+    searched: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Framing {
+    Counted,
+    /// The first byte of the stream decides.
+    Undecided,
+    Lines,
+    /// In the rest of a line that was reported as too long.
+    Discard,
+}
+
+impl Default for OctetCountingCodec {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl OctetCountingCodec {
+    /// 64 KiB.
+    pub const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
+
+    /// A codec with the default limit.
+    pub const fn new() -> Self {
+        let reader = FrameReader::new(Self::DEFAULT_MAX_LENGTH, None);
+        Self { reader, framing: Framing::Counted, searched: 0 }
+    }
+
+    /// Sets the limit of a message that is read, in bytes.
+    #[must_use]
+    pub const fn max_length(mut self, bytes: usize) -> Self {
+        self.reader.max_length = bytes;
+        self
+    }
+
+    /// If the first byte of the stream is not a digit, every message of the stream ends with LF. A message of syslog
+    /// starts with `<`, so the byte decides.
+    ///
+    /// The framing does not change within a stream. Otherwise text after an LF in a message, which anybody can put into
+    /// a log, would be read as a length, and would hide the messages after it.
+    #[must_use]
+    pub const fn or_lines(mut self) -> Self {
+        self.framing = Framing::Undecided;
+        self
+    }
+
+    /// Absolute offset in the stream, in bytes, of the end of what was read or discarded.
+    pub const fn offset(&self) -> u64 {
+        self.reader.offset()
+    }
+
+    /// Removes a line of `length` bytes and a terminator.
+    fn take_line(&mut self, src: &mut BytesMut, length: usize, terminator: usize) -> Bytes {
+        self.searched = 0;
+        self.reader.take(src, length, terminator)
+    }
+
+    fn decode_line(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
+        loop {
+            let found = LineEnding::Lf.find(src, self.searched);
+            let length = found.map_or(src.len(), |(length, _)| length);
+            if self.framing == Framing::Discard {
+                let discarded = length + found.map_or(0, |(_, terminator)| terminator);
+                self.reader.advance(src, discarded);
+                self.searched = 0;
+                if found.is_none() {
+                    return Ok(None);
+                }
+                self.reader.end_frame();
+                self.framing = Framing::Lines;
+                continue;
+            }
+            if length > self.reader.max_length {
+                self.framing = Framing::Discard;
+                let (offset, limit) = (self.reader.start(), self.reader.max_length);
+                debug!(offset, limit, "frame too long");
+                return Err(FramingError::FrameTooLong { offset, limit });
+            }
+            let Some((length, terminator)) = found else {
+                self.searched = length;
+                return Ok(None);
+            };
+            return Ok(Some(self.take_line(src, length, terminator)));
+        }
+    }
+}
+
+impl Decoder for OctetCountingCodec {
+    type Item = Bytes;
+    type Error = FramingError;
+
+    fn decode(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
+        if self.framing == Framing::Undecided {
+            let Some(first) = src.first() else { return Ok(None) };
+            self.framing = if first.is_ascii_digit() { Framing::Counted } else { Framing::Lines };
+        }
+        if self.framing == Framing::Counted {
+            return self.reader.decode(src, |reader, src| reader.digits(src, b' ', false));
+        }
+        self.decode_line(src)
+    }
+
+    /// As [`decode`](Decoder::decode). The last line needs no LF.
+    fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
+        if let Some(message) = self.decode(src)? {
+            return Ok(Some(message));
+        }
+        if self.framing == Framing::Lines && !src.is_empty() {
+            return Ok(Some(self.take_line(src, src.len(), 0)));
+        }
+        if self.framing == Framing::Discard {
+            // The line was reported.
+            self.framing = Framing::Lines;
+            self.reader.end_frame();
+        }
+        self.reader.finish(src).map(|()| None)
+    }
+}
+
+impl Encoder<Bytes> for OctetCountingCodec {
+    type Error = FramingError;
+
+    /// Writes a frame with its length.
+    ///
+    /// # Errors
+    ///
+    /// [`FramingError::InvalidPayload`] if the message is empty.
+    fn encode(&mut self, message: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
+        if message.is_empty() {
+            return Err(FramingError::InvalidPayload { at: 0 });
+        }
+        dst.reserve(message.len() + 24);
+        // Writing to a `BytesMut` never fails.
+        let _ = write!(dst, "{} ", message.len());
+        dst.extend_from_slice(&message);
+        Ok(())
+    }
+}

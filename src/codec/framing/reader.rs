@@ -1,0 +1,179 @@
+//! Frames of a length that their header states, whatever the header looks like.
+
+use bytes::{Buf, Bytes, BytesMut};
+
+use super::error::FramingError;
+
+/// The most digits of a length in front of a frame. Any number of so many digits is below 2^64.
+pub const MAX_DIGITS: usize = 19;
+
+/// Default limit of a payload in bytes, as of `LengthDelimitedCodec`.
+pub(super) const DEFAULT_MAX_LENGTH: usize = 8 * 1024 * 1024;
+
+/// The position in the stream, and the limit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FrameReader {
+    pub(super) max_length: usize,
+    /// What ends a payload.
+    trailer: Option<u8>,
+    /// Absolute offset of the front of the buffer.
+    offset: u64,
+    /// Absolute offset of the current frame.
+    start: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Header,
+    /// In a payload that is returned when all of it is in the buffer.
+    Payload(usize),
+    /// In a payload that is too long, with so many bytes left.
+    Skip(u64),
+    /// After a payload that was too long.
+    Trailer,
+    /// After an error behind which no frame can be found.
+    Failed,
+}
+
+impl FrameReader {
+    pub(super) const fn new(max_length: usize, trailer: Option<u8>) -> Self {
+        Self { max_length, trailer, offset: 0, start: 0, state: State::Header }
+    }
+
+    /// Absolute offset of the front of the buffer.
+    pub(super) const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Absolute offset of the current frame.
+    pub(super) const fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// Removes bytes of the current frame from the front of `src`.
+    pub(super) fn advance(&mut self, src: &mut BytesMut, bytes: usize) {
+        src.advance(bytes);
+        self.offset = self.offset.wrapping_add(bytes as u64);
+    }
+
+    /// The next frame, if all of it is in `src`. `header` removes a complete header from the front of the buffer and
+    /// returns the length of the payload; it may remove a part of a header and return `None`.
+    pub(super) fn decode(
+        &mut self,
+        src: &mut BytesMut,
+        mut header: impl FnMut(&mut Self, &mut BytesMut) -> Result<Option<u64>, FramingError>,
+    ) -> Result<Option<Bytes>, FramingError> {
+        loop {
+            match self.state {
+                State::Header => match header(self, src) {
+                    Ok(None) => return Ok(None),
+                    Ok(Some(length)) => match usize::try_from(length) {
+                        Ok(length) if length <= self.max_length => self.state = State::Payload(length),
+                        _ => {
+                            self.state = State::Skip(length);
+                            let (offset, limit) = (self.start, self.max_length);
+                            debug!(offset, limit, "frame too long");
+                            return Err(FramingError::FrameTooLong { offset, limit });
+                        }
+                    },
+                    Err(error) => return Err(self.fail(error)),
+                },
+                State::Payload(length) => {
+                    let trailer = usize::from(self.trailer.is_some());
+                    if src.len().checked_sub(trailer).is_none_or(|available| available < length) {
+                        return Ok(None);
+                    }
+                    if self.trailer.is_some_and(|trailer| src[length] != trailer) {
+                        let offset = self.offset.wrapping_add(length as u64);
+                        return Err(self.fail(FramingError::InvalidTrailer { offset }));
+                    }
+                    return Ok(Some(self.take(src, length, trailer)));
+                }
+                State::Skip(remaining) => {
+                    let skipped = usize::try_from(remaining).unwrap_or(usize::MAX).min(src.len());
+                    self.advance(src, skipped);
+                    self.state = State::Skip(remaining - skipped as u64);
+                    if skipped as u64 != remaining {
+                        return Ok(None);
+                    }
+                    self.state = State::Trailer;
+                }
+                State::Trailer => {
+                    if let Some(trailer) = self.trailer {
+                        let Some(&byte) = src.first() else { return Ok(None) };
+                        if byte != trailer {
+                            let offset = self.offset;
+                            return Err(self.fail(FramingError::InvalidTrailer { offset }));
+                        }
+                        self.advance(src, 1);
+                    }
+                    self.end_frame();
+                }
+                State::Failed => {
+                    self.advance(src, src.len());
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    /// Ends the stream, after [`decode`](Self::decode) has returned `None`. An unfinished frame is discarded. It is an
+    /// error unless one was reported for it.
+    pub(super) fn finish(&mut self, src: &mut BytesMut) -> Result<(), FramingError> {
+        let is_reported = !matches!(self.state, State::Header | State::Payload(_));
+        let is_unfinished = self.start != self.offset || !src.is_empty();
+        let offset = self.start;
+        self.advance(src, src.len());
+        self.end_frame();
+        if is_unfinished && !is_reported { Err(FramingError::Truncated { offset }) } else { Ok(()) }
+    }
+
+    /// Removes a payload and its trailer, and ends the frame.
+    pub(super) fn take(&mut self, src: &mut BytesMut, length: usize, trailer: usize) -> Bytes {
+        trace!(offset = self.start, length, "frame");
+        let mut payload = src.split_to(length + trailer);
+        payload.truncate(length);
+        self.offset = self.offset.wrapping_add((length + trailer) as u64);
+        self.end_frame();
+        payload.freeze()
+    }
+
+    /// The next frame starts at the front of the buffer.
+    pub(super) fn end_frame(&mut self) {
+        self.start = self.offset;
+        self.state = State::Header;
+    }
+
+    /// Returns the error. The rest of the stream is discarded.
+    #[cold]
+    fn fail(&mut self, error: FramingError) -> FramingError {
+        self.state = State::Failed;
+        error
+    }
+
+    /// Reads a length: decimal digits and `end`. There is no leading zero. A single zero is a length if `zero` is set.
+    pub(super) fn digits(
+        &mut self,
+        src: &mut BytesMut,
+        end: u8,
+        zero: bool,
+    ) -> Result<Option<u64>, FramingError> {
+        let mut length = 0;
+        for (at, &byte) in src.iter().enumerate() {
+            if byte == end && at > 0 {
+                self.advance(src, at + 1);
+                return Ok(Some(length));
+            }
+            let leads_with_zero = if zero { at == 1 } else { at == 0 && byte == b'0' } && src[0] == b'0';
+            if !byte.is_ascii_digit() || leads_with_zero {
+                return Err(FramingError::InvalidHeader { offset: self.offset.wrapping_add(at as u64) });
+            }
+            if at == MAX_DIGITS {
+                return Err(FramingError::HeaderTooLong { offset: self.start, limit: MAX_DIGITS });
+            }
+            length = length * 10 + u64::from(byte - b'0');
+        }
+        Ok(None)
+    }
+}

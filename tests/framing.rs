@@ -1,0 +1,260 @@
+//! The codecs for frames with a length in front, and for JSON text sequences: whatever the cuts, with limits, and text
+//! over them.
+#![allow(missing_docs)]
+
+mod support;
+
+use core::fmt::Debug;
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use support::{Rng, every_partition, some_partitions};
+use tokio_util::codec::{Decoder, Encoder};
+use utf8_codec::codec::framing::{
+    ContentLengthCodec, FramingError, JsonSequenceCodec, NetstringCodec, OctetCountingCodec,
+};
+use utf8_codec::codec::{ErrorsAsItems, FrameError, Recoverable, Utf8FramesCodec};
+
+type Items = Vec<Result<String, String>>;
+
+fn decode<C>(mut codec: C, chunks: &[&[u8]]) -> Items
+where
+    C: Decoder<Item = Bytes, Error = FramingError>,
+{
+    let (mut buffer, mut items) = (BytesMut::new(), Vec::new());
+    let mut take = |found: Result<Option<Bytes>, FramingError>| match found {
+        Ok(None) => false,
+        Ok(Some(payload)) => {
+            items.push(Ok(String::from_utf8_lossy(&payload).into_owned()));
+            true
+        }
+        Err(error) => {
+            items.push(Err(error.to_string()));
+            true
+        }
+    };
+    for chunk in chunks {
+        buffer.extend_from_slice(chunk);
+        while take(codec.decode(&mut buffer)) {}
+    }
+    while take(codec.decode_eof(&mut buffer)) {}
+    assert!(buffer.is_empty(), "everything is consumed");
+    items
+}
+
+/// Checks a stream for whole input and many cuts. An item starts with `!` if it is an error.
+fn check<C>(codec: impl Fn() -> C, stream: &[u8], expected: &[&str])
+where
+    C: Decoder<Item = Bytes, Error = FramingError>,
+{
+    let compare = |chunks: &[&[u8]]| {
+        let got: Vec<_> = decode(codec(), chunks)
+            .into_iter()
+            .map(|item| item.unwrap_or_else(|e| format!("!{e}")))
+            .collect();
+        assert_eq!(got, expected, "{chunks:?}");
+    };
+    some_partitions(stream, 30, compare);
+    if stream.len() <= 12 {
+        every_partition(stream, compare);
+    }
+}
+
+#[test]
+fn netstrings() {
+    let codec = || NetstringCodec::new().max_length(5);
+    check(codec, b"3:a,b,0:,", &["a,b", ""]);
+    check(codec, b"5:hello,1", &["hello", "!the frame at byte 8 is cut off"]);
+    check(codec, b"2:a", &["!the frame at byte 0 is cut off"]);
+    check(codec, b"2:ab", &["!the frame at byte 0 is cut off"]);
+    check(codec, b"6:abcdef,1:x,", &["!the frame at byte 0 is longer than 5 bytes", "x"]);
+    check(codec, b"6:abc", &["!the frame at byte 0 is longer than 5 bytes"]);
+    check(codec, b"6:abcdef", &["!the frame at byte 0 is longer than 5 bytes"]);
+    check(
+        codec,
+        b"6:abcdef1:x,",
+        &["!the frame at byte 0 is longer than 5 bytes", "!the frame does not end at byte 8"],
+    );
+    check(codec, b"1:a,2:bc;1:d,", &["a", "!the frame does not end at byte 8"]);
+    check(codec, b"01:a,1:b,", &["!invalid frame header at byte 1"]);
+    check(codec, b"1:a,:", &["a", "!invalid frame header at byte 4"]);
+    check(codec, b"1:a,-1:b,", &["a", "!invalid frame header at byte 4"]);
+    check(codec, b"1:a, 1:b,", &["a", "!invalid frame header at byte 4"]);
+    check(codec, b"9999999999999999999:", &["!the frame at byte 0 is longer than 5 bytes"]);
+    check(codec, b"99999999999999999999:", &["!the header of the frame at byte 0 is longer than 19 bytes"]);
+}
+
+#[test]
+fn octet_counting() {
+    let codec = || OctetCountingCodec::new().max_length(8);
+    check(codec, b"3 <1>8 <2>a\nb c", &["<1>", "<2>a\nb c"]);
+    check(codec, b"0 1 a", &["!invalid frame header at byte 0"]);
+    check(codec, b"1 a01 b", &["a", "!invalid frame header at byte 3"]);
+    check(codec, b"<1>a\n", &["!invalid frame header at byte 0"]);
+    check(codec, b"9 <1>456789", &["!the frame at byte 0 is longer than 8 bytes"]);
+    check(codec, b"9 <1>4567891 a", &["!the frame at byte 0 is longer than 8 bytes", "a"]);
+    check(codec, b"1 a5 <1>", &["a", "!the frame at byte 3 is cut off"]);
+}
+
+#[test]
+fn lines_of_syslog() {
+    let codec = || OctetCountingCodec::new().max_length(8).or_lines();
+    check(codec, b"3 <1>1 a", &["<1>", "a"]);
+    check(codec, b"", &[]);
+    check(codec, b"<1>a\n<2>b\n", &["<1>a", "<2>b"]);
+    // A digit after an LF is text, not a length.
+    check(codec, b"<1>a\n99 b\n<2>", &["<1>a", "99 b", "<2>"]);
+    check(
+        codec,
+        b"<1>456789\n<2>\n<1>45678\n",
+        &["!the frame at byte 0 is longer than 8 bytes", "<2>", "<1>45678"],
+    );
+    check(codec, b"<1>456789", &["!the frame at byte 0 is longer than 8 bytes"]);
+    // An LF after a counted message is not skipped.
+    check(codec, b"1 a\n1 b", &["a", "!invalid frame header at byte 3"]);
+}
+
+#[test]
+fn content_length() {
+    let codec = || ContentLengthCodec::new().max_length(6);
+    check(codec, b"Content-Length: 2\r\n\r\n{}content-length:1\r\n\r\n1", &["{}", "1"]);
+    check(
+        codec,
+        b"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nCONTENT-LENGTH:\t6 \r\n\r\n\"gr\xC3\xBC\"",
+        &["\"gr\u{FC}\""],
+    );
+    check(codec, b"Content-Length: 0\r\n\r\nContent-Length: 1\r\n\r\n1", &["", "1"]);
+    check(
+        codec,
+        b"Content-Length: 7\r\n\r\n1234567Content-Length: 1\r\n\r\n1",
+        &["!the frame at byte 0 is longer than 6 bytes", "1"],
+    );
+    check(codec, b"Content-Length: 2\r\n\r\n1", &["!the frame at byte 0 is cut off"]);
+    check(codec, b"Content-Length: 2\r\n", &["!the frame at byte 0 is cut off"]);
+    check(codec, b"Content-Length: 2\r\n\r", &["!the frame at byte 0 is cut off"]);
+    check(codec, b"\r\n{}", &["!invalid frame header at byte 0"]);
+    check(codec, b"A: b\r\n\r\n{}", &["!invalid frame header at byte 6"]);
+    check(codec, b"Content-Length: 1\r\nContent-Length: 1\r\n\r\n1", &["!invalid frame header at byte 19"]);
+    for value in ["", "+1", "-1", "1,1", "0x1", "1 1", "99999999999999999999", "1\n"] {
+        let stream = format!("A: b\r\nContent-Length: {value}\r\n\r\n1");
+        check(codec, stream.as_bytes(), &["!invalid frame header at byte 6"]);
+    }
+    check(codec, b"{\"jsonrpc\"\r\n", &["!invalid frame header at byte 0"]);
+    // A header without an end is an error at the same length, whatever the cuts.
+    let error = "!the header of the frame at byte 0 is longer than 4096 bytes";
+    let long = [b"A: ".to_vec(), vec![b'b'; 4090], b"\r\n\r\n".to_vec()].concat();
+    let chunks: Vec<_> = long.chunks(100).collect();
+    for chunks in [&chunks[..], &[&long]] {
+        assert_eq!(decode(codec(), chunks), [Err(error[1..].to_owned())]);
+    }
+    let fields = b"A: b\r\n".repeat(1000);
+    assert_eq!(decode(codec(), &[&fields]), [Err(error[1..].to_owned())]);
+    let chunks: Vec<_> = fields.chunks(1).collect();
+    assert_eq!(decode(codec(), &chunks), [Err(error[1..].to_owned())]);
+}
+
+#[test]
+fn json_sequences() {
+    let codec = || JsonSequenceCodec::new().max_length(4);
+    check(codec, b"\x1E[]\n\x1E{}\n", &["[]", "{}"]);
+    check(codec, b"\x1E[\n]\n\x1E\x1E1\n\x1E", &["[\n]", "1"]);
+    check(codec, b"\x1E12\x1E3\n", &["!the frame at byte 1 is cut off", "3"]);
+    check(codec, b"\x1E3\n\x1E12", &["3", "!the frame at byte 4 is cut off"]);
+    check(codec, b"2]\n\x1E3\n", &["!the frame at byte 0 is cut off", "3"]);
+    check(codec, b"\x1E12345\n\x1E1234\n", &["!the frame at byte 1 is longer than 4 bytes", "1234"]);
+    check(codec, b"\x1E123456", &["!the frame at byte 1 is longer than 4 bytes"]);
+    check(codec, b"\x1E12345", &["!the frame at byte 1 is cut off"]);
+    check(codec, b"", &[]);
+}
+
+/// What the encoder writes is read again, as text and whatever the cuts.
+fn round_trip<C>(codec: impl Fn() -> C, shortest: usize)
+where
+    C: Decoder<Item = Bytes, Error = FramingError> + Encoder<Bytes, Error = FramingError>,
+{
+    let mut rng = Rng::new(6587);
+    for _ in 0..50 {
+        let texts: Vec<String> = (0..rng.below(5))
+            .map(|_| {
+                let parts =
+                    ["a", "\u{E9}", "\u{1F980}", "\n", "\r\n", ",", "1 ", "2:", "Content-Length: 3\r\n\r\n"];
+                (0..shortest + rng.below(5)).map(|_| parts[rng.below(parts.len())]).collect()
+            })
+            .collect();
+        let (mut text, mut bytes) = (Utf8FramesCodec::new(codec()), BytesMut::new());
+        for part in &texts {
+            text.encode(&**part, &mut bytes).unwrap();
+        }
+        some_partitions(&bytes, 5, |chunks| {
+            let got: Vec<_> = decode(codec(), chunks).into_iter().map(Result::unwrap).collect();
+            assert_eq!(got, texts);
+        });
+        let mut got = Vec::new();
+        while let Some(item) = text.decode_eof(&mut bytes).unwrap() {
+            got.push(item.to_string());
+        }
+        assert_eq!(got, texts);
+    }
+}
+
+#[test]
+fn what_the_encoders_write_is_read_again() {
+    round_trip(NetstringCodec::new, 0);
+    round_trip(OctetCountingCodec::new, 1);
+    round_trip(|| OctetCountingCodec::new().or_lines(), 1);
+    round_trip(ContentLengthCodec::new, 0);
+    round_trip(JsonSequenceCodec::new, 0);
+}
+
+#[test]
+fn what_no_reader_accepts_is_not_written() {
+    let mut out = BytesMut::new();
+    let error = OctetCountingCodec::new().encode(Bytes::new(), &mut out).unwrap_err();
+    assert!(matches!(error, FramingError::InvalidPayload { at: 0 }), "{error:?}");
+    let error = JsonSequenceCodec::new().encode(Bytes::from_static(b"12\x1E"), &mut out).unwrap_err();
+    assert!(matches!(error, FramingError::InvalidPayload { at: 2 }), "{error:?}");
+    assert!(out.is_empty());
+}
+
+#[test]
+fn an_ill_formed_frame_and_a_long_one_do_not_end_the_stream() {
+    let mut codec = ErrorsAsItems::new(Utf8FramesCodec::new(NetstringCodec::new().max_length(3)));
+    let mut buffer = BytesMut::from(&b"1:\xFF,4:long,2:ok,1;"[..]);
+    let mut next = || codec.decode(&mut buffer);
+    assert_eq!(next().unwrap().unwrap().unwrap_err().utf8_error().unwrap().offset, 0);
+    assert!(matches!(
+        next().unwrap().unwrap(),
+        Err(FrameError::Inner(FramingError::FrameTooLong { offset: 4, limit: 3 }))
+    ));
+    assert_eq!(next().unwrap().unwrap().unwrap(), "ok");
+    let error = next().unwrap_err();
+    assert!(!error.is_recoverable(), "{error:?}");
+    assert_eq!(io::Error::from(error).kind(), io::ErrorKind::InvalidData);
+}
+
+/// The first call with the byte that no valid stream has there returns the error.
+#[test]
+fn an_invalid_header_is_reported_at_once() {
+    fn fails<C: Decoder<Item: Debug>>(mut codec: C, good: &[u8], bad: u8) {
+        let mut buffer = BytesMut::from(good);
+        assert!(matches!(codec.decode(&mut buffer), Ok(None)));
+        buffer.extend_from_slice(&[bad]);
+        assert!(codec.decode(&mut buffer).is_err());
+    }
+    fails(NetstringCodec::new(), b"1", b'x');
+    fails(NetstringCodec::new(), b"0", b'0');
+    fails(NetstringCodec::new(), b"3:abc", b';');
+    fails(NetstringCodec::new().max_length(9), b"10", b':');
+    fails(OctetCountingCodec::new(), b"", b'<');
+    fails(OctetCountingCodec::new(), b"12", b'<');
+    fails(ContentLengthCodec::new(), b"\r", b'\n');
+    fails(JsonSequenceCodec::new(), b"", b'[');
+}
+
+/// A peer that announces a long frame makes the codec reserve nothing.
+#[test]
+fn memory_grows_with_the_bytes_that_arrive() {
+    let mut buffer = BytesMut::from("8388608:");
+    assert!(NetstringCodec::new().decode(&mut buffer).unwrap().is_none());
+    assert!(buffer.capacity() < 1024, "{}", buffer.capacity());
+}
