@@ -58,7 +58,6 @@ def run(command, one_core):
         command = ["taskset", "-c", str(min(os.sched_getaffinity(0))), *command]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     started = time.monotonic()
-    # Some programs do less if stdout is /dev/null (grep), so it is a pipe to /dev/null for those that print little.
     environment = {**os.environ, "LC_ALL": "C.UTF-8"}
     result = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
     elapsed = time.monotonic() - started

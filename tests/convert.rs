@@ -10,7 +10,7 @@ use std::process::Stdio;
 
 use support::Rng;
 use support::encodings::{Open, encode};
-use support::program::{Directory, program, run, stderr};
+use support::program::{Directory, program, run, stderr, stdout};
 use utf8_codec::transcode::{Encoding, Transcoder};
 
 #[test]
@@ -291,13 +291,55 @@ fn detect_reports_the_encoding_of_files() {
     assert_eq!(
         told,
         [
-            "ascii: ascii",
-            "utf-8: utf-8, 1 multi-byte sequence",
-            "signed: utf-8 with BOM, 1 multi-byte sequence",
-            "utf-16: utf-16le with BOM",
-            "latin1: not utf-8: byte 3: MissingContinuation",
+            "ascii: ascii, 5 characters, longest line 5; high confidence: no byte above 7F",
+            "utf-8: utf-8, 5 characters, longest line 5; medium confidence: well-formed, 1 multi-byte sequence",
+            "signed: utf-8 with BOM, 6 characters, longest line 6; high confidence: a BOM, well-formed, 1 multi-byte sequence",
+            "utf-16: utf-16le with BOM, 2 characters, longest line 2; high confidence: a BOM, well-formed",
+            "latin1: unknown, 9 characters, longest line 9; not utf-8 at byte 3: MissingContinuation; probably ISO 8859-1 text, or UTF-8 with some of it",
         ]
     );
+    let short = run(program(&["detect", "--format", "short"]).current_dir(directory.root()).arg("."), b"");
+    let expected = "./ascii: ascii\n./latin1: unknown\n./signed: utf-8 with BOM\n./utf-16: utf-16le with BOM\n./utf-8: utf-8\n";
+    assert_eq!(String::from_utf8(short.stdout).expect("UTF-8"), expected);
+    // The walk, its order and the number of threads are those of `check`.
+    directory.write("more/.gitignore", "*.log\n");
+    directory.write("more/x.log", "x");
+    directory.write("more/binary", b"\x89PNG\0\xFF");
+    directory.write("more/y", "é\nlonger ”—“\n".repeat(20_000));
+    directory.write(
+        "more/z",
+        "é\nlonger ”\n".repeat(2000).encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>(),
+    );
+    let reports = ["1", "2"].map(|jobs| {
+        let args = ["detect", "--format", "json", "--jobs", jobs, "more", "absent"];
+        let output = run(program(&args).current_dir(directory.root()), b"");
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("cannot read absent"));
+        stdout(&output)
+    });
+    assert_eq!(reports[0], reports[1]);
+    let objects: Vec<serde_json::Value> =
+        reports[0].lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(objects.len(), 2);
+    for (object, [name, encoding, confidence], [characters, longest, lines]) in [
+        (&objects[0], ["more/y", "utf-8", "high"], [260_000, 10, 40_000]),
+        (&objects[1], ["more/z", "utf-16be", "medium"], [22_000, 8, 4000]),
+    ] {
+        let word = |member: &str| object[member].as_str().expect(member);
+        let number = |member: &str| object[member].as_u64().expect(member);
+        assert_eq!(["file", "encoding", "confidence"].map(word), [name, encoding, confidence], "{object}");
+        assert_eq!(
+            ["characters", "longest_line", "lines"].map(number),
+            [characters, longest, lines],
+            "{object}"
+        );
+    }
+    for (format, part) in
+        [("sarif", "\"kind\":\"informational\""), ("github", "::notice file=more/y,title=encoding::utf-8, ")]
+    {
+        let output = run(program(&["detect", "--format", format, "more"]).current_dir(directory.root()), b"");
+        assert!(stdout(&output).contains(part), "{}", stdout(&output));
+    }
     let output = run(program(&[]).args(["detect", "--format", "json"]), "é".as_bytes());
     assert_eq!(output.status.code(), Some(0));
     let finding: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");

@@ -9,7 +9,6 @@ mod atomic;
 mod charset;
 mod check;
 mod convert;
-mod detect;
 mod escape;
 mod files;
 mod limits;
@@ -49,7 +48,7 @@ enum Command {
     Check(Box<check::Args>),
     Completions(shell::CompletionsArgs),
     Convert(convert::Args),
-    Detect(detect::Args),
+    Detect(check::DetectArgs),
     Mail(mail::Args),
     Man(shell::ManArgs),
     Proxy(proxy::Args),

@@ -1,6 +1,7 @@
 //! `utf8-codec check`: reports where files are ill-formed, and why.
 
 mod config;
+mod detect;
 mod diff;
 mod finding;
 mod fix;
@@ -18,8 +19,8 @@ use core::cell::RefCell;
 use core::fmt::Display;
 use core::num::NonZeroUsize;
 use std::collections::HashSet;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Seek, Write};
 use std::path::Path;
 use std::thread;
 
@@ -35,6 +36,7 @@ use super::files::{is_standard, open};
 use super::log::Verbosity;
 use super::outcome::{Outcome, Status, cannot_write, complain};
 use super::walk::{Input, WalkArgs};
+pub(super) use detect::DetectArgs;
 use finding::{End, Finding, Fixed, Summary};
 use fix::FixArgs;
 use order::{Receive, Turn};
@@ -146,24 +148,28 @@ impl Args {
         let jobs = self.walk.jobs().get();
         let work = || {
             while let Some(work) = queue.next() {
-                let (file, part) = match work {
+                let (file, part, opened) = match work {
                     Work::File(file) => {
-                        let parts =
-                            inputs.get(file).map_or_else(Vec::new, |input| self.parts(input, &settings));
+                        let opened = inputs.get(file).and_then(|input| self.open(input));
+                        let (parts, opened) = match (inputs.get(file), opened) {
+                            (Some(input), Some(Ok(opened))) => {
+                                let (parts, opened) = self.split(input, &settings, opened);
+                                (parts, Some(Ok(opened)))
+                            }
+                            (_, opened) => (Vec::new(), opened),
+                        };
                         queue.opened(file, parts.get(1..).unwrap_or_default());
-                        (file, parts.first().copied().filter(|first| !first.is_last()))
+                        (file, parts.first().copied().filter(|first| !first.is_last()), opened)
                     }
-                    Work::Part(file, part) => (file, Some(part)),
+                    Work::Part(file, part) => (file, Some(part), None),
                 };
                 let Some(input) = inputs.get(file).filter(|_| !turn.has_failed()) else { continue };
                 let mut lane = turn.lane((file, part.map_or(0, |part| part.number)));
                 let is_last = part.is_none_or(|part| part.is_last());
+                let mut push = |event| lane.push(event);
                 let end = match part {
-                    Some(part) => Event::Part(
-                        self.check_part(input, part, &settings, &mut |event| lane.push(event)),
-                        is_last,
-                    ),
-                    None => Event::End(self.check(input, &settings, &mut |event| lane.push(event))),
+                    Some(part) => Event::Part(self.check_part(input, part, &settings, &mut push), is_last),
+                    None => Event::End(self.check(input, opened, &settings, &mut push)),
                 };
                 lane.push(end);
                 lane.end(is_last);
@@ -198,21 +204,28 @@ impl Args {
         Ok(inputs.into_iter().filter(|input| seen.insert(input.path.clone())).collect())
     }
 
-    /// The parts of a file, if it is large enough to be split. None otherwise, or if it cannot be read.
-    fn parts(&self, input: &Input, settings: &Settings) -> Vec<Part> {
+    /// Opens a file. `None` for stdin, and for a file that is fixed, which is opened several times.
+    fn open(&self, input: &Input) -> Option<io::Result<File>> {
+        let is_opened = !is_standard(&input.path) && !self.fix.is_on();
+        is_opened.then(|| File::open(&input.path))
+    }
+
+    /// The parts of a file, or none if it is not split.
+    fn split(&self, input: &Input, settings: &Settings, mut file: File) -> (Vec<Part>, File) {
         let len = self.part.map_or(PART, |len| len.get() as u64);
-        let is_large = !is_standard(&input.path)
-            && fs::metadata(&input.path).is_ok_and(|file| file.is_file() && file.len() > 2 * len);
-        if !is_large || self.fix.is_on() {
-            return Vec::new();
-        }
+        let is_large = file.metadata().is_ok_and(|file| file.is_file() && file.len() > 2 * len);
         // In other encodings a border between characters cannot be recognized.
-        let is_utf_8 = settings.of(&input.path).is_ok_and(|checks| checks.encoding == Encoding::Utf8.into());
-        let Some(mut file) = File::open(&input.path).ok().filter(|_| is_utf_8) else { return Vec::new() };
-        if !input.is_named && starts_binary(&mut file).unwrap_or(true) {
-            return Vec::new();
+        let is_utf_8 =
+            || settings.of(&input.path).is_ok_and(|checks| checks.encoding == Encoding::Utf8.into());
+        if !is_large || !is_utf_8() {
+            return (Vec::new(), file);
         }
-        split::parts(&mut file, len).unwrap_or_default()
+        let is_text = input.is_named || starts_binary(&mut file).is_ok_and(|is_binary| !is_binary);
+        let parts = if is_text { split::parts(&mut file, len) } else { Ok(Vec::new()) };
+        match file.rewind() {
+            Ok(()) => (parts.unwrap_or_default(), file),
+            Err(_) => (Vec::new(), file),
+        }
     }
 
     /// Checks a part of a file.
@@ -229,7 +242,13 @@ impl Args {
     }
 
     /// Checks one file.
-    fn check(&self, input: &Input, settings: &Settings, push: &mut dyn FnMut(Event)) -> Summary {
+    fn check(
+        &self,
+        input: &Input,
+        opened: Option<io::Result<File>>,
+        settings: &Settings,
+        push: &mut dyn FnMut(Event),
+    ) -> Summary {
         let Input { path, is_named } = input;
         let checks = match settings.of(path) {
             Ok(checks) => checks,
@@ -242,7 +261,10 @@ impl Args {
                 let show = &mut |diff| push.borrow_mut()(Event::Diff(diff));
                 self.fix.run(path, &checks, !is_named, report, show)
             }
-            false => open(path).and_then(|mut file| scan(&mut file, &checks, !is_named, report)),
+            false => match opened {
+                Some(file) => file.and_then(|mut file| scan(&mut file, &checks, !is_named, report)),
+                None => open(path).and_then(|mut input| scan(&mut input, &checks, !is_named, report)),
+            },
         };
         summary
             .unwrap_or_else(|error| Summary { end: End::Unreadable(error.to_string()), ..Summary::default() })

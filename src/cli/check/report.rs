@@ -93,20 +93,7 @@ impl<W: Write> Reporter<W> {
         if self.format != Format::Sarif || self.is_quiet {
             return Ok(());
         }
-        let driver = json!({
-            "name": "utf8-codec",
-            "version": env!("CARGO_PKG_VERSION"),
-            "informationUri": env!("CARGO_PKG_REPOSITORY"),
-        });
-        let driver = match env!("CARGO_PKG_REPOSITORY") {
-            "" => json!({"name": "utf8-codec", "version": env!("CARGO_PKG_VERSION")}),
-            _ => driver,
-        };
-        write!(
-            self.out,
-            "{{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{{\
-             \"tool\":{{\"driver\":{driver}}},\"columnKind\":\"utf16CodeUnits\",\"results\":["
-        )
+        sarif_start(&mut self.out)
     }
 
     pub(super) fn finding(&mut self, path: &Path, finding: &Finding) -> io::Result<()> {
@@ -230,7 +217,7 @@ impl<W: Write> Reporter<W> {
                     )?;
                 }
             }
-            Format::Sarif => writeln!(self.out, "]}}]}}")?,
+            Format::Sarif => sarif_end(&mut self.out)?,
             Format::Json if self.has_stats => {
                 let stats = json!({
                     "type": "stats", "files": files, "bad_files": bad_files, "binary_files": binary,
@@ -312,11 +299,11 @@ fn hex_row(context: &Context, from: usize, len: usize) -> String {
     row
 }
 
-fn counted(number: u64, noun: &str) -> String {
+pub(super) fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-fn name_of(path: &Path) -> String {
+pub(super) fn name_of(path: &Path) -> String {
     escape::bytes(path.as_os_str().as_encoded_bytes())
 }
 
@@ -333,12 +320,12 @@ fn shell_word(path: &Path) -> String {
 }
 
 /// Escapes a value of a GitHub workflow command.
-fn github_value(value: &str, is_property: bool) -> String {
+pub(super) fn github_value(value: &str, is_property: bool) -> String {
     let value = value.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     if is_property { value.replace(':', "%3A").replace(',', "%2C") } else { value }
 }
 
-fn file_members(path: &Path) -> Value {
+pub(super) fn file_members(path: &Path) -> Value {
     let mut members = json!({ "file": path.to_string_lossy() });
     if path.to_str().is_none() {
         let hex: String =
@@ -392,7 +379,7 @@ fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
 }
 
 /// The URI of a file. Everything except `/` and unreserved characters is percent-encoded.
-fn uri(path: &Path) -> String {
+pub(super) fn uri(path: &Path) -> String {
     let mut uri = String::new();
     for &byte in path.as_os_str().as_encoded_bytes() {
         match byte {
@@ -407,6 +394,21 @@ fn uri(path: &Path) -> String {
         true => format!("file://{}{uri}", if uri.starts_with('/') { "" } else { "/" }),
         false => uri,
     }
+}
+
+/// Starts a SARIF log, up to its results.
+pub(super) fn sarif_start(out: &mut impl Write) -> io::Result<()> {
+    let driver = json!({ "name": "utf8-codec", "version": env!("CARGO_PKG_VERSION") });
+    write!(
+        out,
+        "{{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\"version\":\"2.1.0\",\"runs\":[{{\
+         \"tool\":{{\"driver\":{driver}}},\"columnKind\":\"utf16CodeUnits\",\"results\":["
+    )
+}
+
+/// Ends a SARIF log after its results.
+pub(super) fn sarif_end(out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "]}}]}}")
 }
 
 fn sarif_result(path: &Path, finding: &Finding) -> Value {

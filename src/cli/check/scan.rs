@@ -21,6 +21,9 @@ use super::words::{Evidence, describe, describe_in};
 /// The size of the buffer. Rules see whole lines unless a line is longer.
 const BUFFER: usize = 256 * 1024;
 
+/// How many bytes are decoded and counted at a time if there are no rules.
+const BLOCK: usize = 16 * 1024;
+
 /// How many scanned bytes are kept for the context of an error.
 pub(super) const HISTORY: usize = 256;
 
@@ -243,18 +246,17 @@ impl Scan<'_> {
         let chunk = &buffer[self.done..limit];
         match decoder {
             Decoder::Utf8(decoder) => {
-                let mut at = self.done;
-                for piece in decoder.feed(chunk) {
-                    match piece {
-                        Piece::Text(text) => {
-                            self.text(text, &buffer);
-                            at += text.len();
+                // In blocks, so that lines are counted while the text is in the nearest cache. Rules need whole lines.
+                let block = if self.checks.rules.is_empty() { BLOCK } else { chunk.len().max(1) };
+                for block in chunk.chunks(block) {
+                    for piece in decoder.feed(block) {
+                        match piece {
+                            Piece::Text(text) => self.text(text, &buffer),
+                            Piece::Seam(character) => self.text(character.encode_utf8(&mut [0; 4]), &buffer),
+                            Piece::IllFormed(error) => self.error(error, &buffer),
                         }
-                        Piece::Seam(character) => self.text(character.encode_utf8(&mut [0; 4]), &buffer),
-                        Piece::IllFormed(error) => self.error(error, &buffer),
                     }
                 }
-                debug_assert!(at <= limit);
             }
             Decoder::Other(transcoder) => self.transcode(transcoder, Some(chunk), &buffer),
         }
