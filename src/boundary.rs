@@ -3,8 +3,8 @@
 //! | you have | use |
 //! |---|---|
 //! | a buffer, and an index at which to cut it | [`floor_boundary`], [`ceil_boundary`], [`unfinished_len`] |
-//! | a field that holds so many bytes (a WebSocket close reason, an IRC line) | [`truncate`]; [`Truncator`] for text in chunks |
-//! | messages of at most so many bytes | [`Splitter`] |
+//! | a field with a maximum length in bytes (a WebSocket close reason, an IRC line) | [`truncate`]; [`Truncator`] for text in chunks |
+//! | messages with a maximum length in bytes | [`Splitter`] |
 //! | a stream that you join in the middle (a ring buffer, a `Content-Range`, a rotated log) | [`Resync`] |
 //!
 //! ```

@@ -178,14 +178,14 @@ impl<'c> Pieces<'_, 'c> {
         self.ill_formed = None;
     }
 
-    /// Takes so many bytes of the chunk, which lead to this state.
+    /// Takes the next bytes of the chunk, which lead to this state.
     fn take(&mut self, taken: usize, state: ScanState) {
         self.rest = &self.rest[taken..];
         self.decoder.offset = self.decoder.offset.wrapping_add(taken as u64);
         self.decoder.state = state;
     }
 
-    /// Takes so many bytes of the chunk, which are the last ones of an ill-formed sequence.
+    /// Takes the next bytes of the chunk, which are the last ones of an ill-formed sequence.
     fn reject(&mut self, taken: usize, ill_formed: IllFormed) -> Piece<'c> {
         self.take(taken, ScanState::START);
         self.rejected = ill_formed.bytes;

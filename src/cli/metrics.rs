@@ -106,7 +106,7 @@ impl Metrics {
         self.written[direction as usize].inc_by(bytes as u64);
     }
 
-    /// One connection holds so many bytes more, or fewer if it is negative.
+    /// Adds to the bytes that connections hold; subtracts if it is negative.
     pub(super) fn held(&self, direction: Direction, change: i64) {
         self.held[direction as usize].inc_by(change);
     }

@@ -79,7 +79,7 @@ pub use error::{CodecError, LineStart, Recoverable};
 pub use errors_as_items::ErrorsAsItems;
 pub use frames::{Fragment, FrameError, Utf8FragmentsCodec, Utf8FramesCodec};
 pub use lines::Utf8LinesCodec;
-pub use sse::SseCodec;
+pub use sse::codec::SseCodec;
 #[cfg(feature = "transcode")]
 pub use transcode::TranscodeCodec;
 #[cfg(feature = "transcode")]

@@ -88,7 +88,7 @@ pub(crate) enum Step {
 
 /// The longest sequence of any encoding: 6 bytes in RFC 2279.
 const MAX_LEN: u8 = 6;
-/// In the states `1..MAX_LEN` so many continuations are due, of any value. In the states after them a second byte in a
+/// In the states `1..MAX_LEN` the number of the state is the number of continuations that are due, of any value. In the states after them a second byte in a
 /// narrower range is due.
 const FIRST_NARROW: u8 = MAX_LEN;
 const MAX_STATES: usize = 16;

@@ -56,7 +56,7 @@ impl Deadline {
         self.window = None;
     }
 
-    /// Why the connection is over now, on which so many bytes have moved.
+    /// Why the connection is over now, after `moved` bytes were transferred.
     pub(super) fn check(&mut self, moved: u64, now: Instant) -> Option<End> {
         if moved != self.moved {
             self.moved = moved;

@@ -53,7 +53,7 @@ pub trait Observer {
     fn rejected(&mut self, _: Direction) {}
 
     /// A line does not pass; under [`report_only`](crate::proxy::Relay::report_only), it would not have passed. What
-    /// is returned is sent to whoever sent the line, between two lines of the other direction.
+    /// is returned is sent to the peer that sent the line, between two lines of the other direction.
     fn rejected_line(&mut self, _: Direction, _: RejectedLine) -> Option<Vec<u8>> {
         None
     }

@@ -17,7 +17,7 @@ const ERROR_COST: usize = 16;
 /// The least that a read and a write cost, in bytes.
 const LEAST_COST: usize = 1024;
 
-/// While so many bytes of answers wait, the lines that they answer are not read.
+/// While this many bytes of answers wait, no more lines are read.
 pub(super) const ANSWERS: usize = 64 * 1024;
 
 /// How much is read at a time from a peer whose lines are answered.

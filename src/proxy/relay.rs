@@ -107,7 +107,7 @@ impl Relay {
     }
 
     /// Filters both directions with this filter: only whole lines pass, and a line that is ill-formed or too long is left
-    /// out. What [`Observer::rejected_line`] returns is sent to whoever sent the line.
+    /// out. What [`Observer::rejected_line`] returns is sent to the peer that sent the line.
     #[must_use]
     pub fn lines(mut self, filter: LineFilter) -> Self {
         self.requests.stage = Stage::Lines(filter.clone());
@@ -320,7 +320,7 @@ where
             request_ready |= responses.collect_replies(requests);
             requests.notice_reset(responses);
         }
-        // Whoever does not read the answers is not read from.
+        // A peer that does not read the answers is not read from.
         request_ready &= responses.waiting_answers() < ANSWERS;
         response_ready &= requests.waiting_answers() < ANSWERS;
         if budget == 0 {

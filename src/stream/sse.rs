@@ -14,7 +14,8 @@ use tokio_util::codec::Decoder;
 
 use super::Chunk;
 use crate::budget::Budget;
-use crate::codec::sse::{Event, SseCodec};
+use crate::codec::SseCodec;
+use crate::codec::sse::Event;
 use crate::codec::{CodecError, Recoverable};
 use crate::error::Utf8Error;
 

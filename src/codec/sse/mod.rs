@@ -1,4 +1,4 @@
-//! Server-sent events: [`SseCodec`] and the [`Event`].
+//! Server-sent events: [`SseCodec`](super::SseCodec) and the [`Event`].
 //!
 //! For clients and servers of `text/event-stream`: answers of a language model, MCP, dashboards, notifications. A codec
 //! reads the events of a response and writes those of a server. Over a stream of byte chunks, for example a `reqwest`
@@ -16,7 +16,7 @@
 //!   fields are ignored.
 //! - An `id` that contains NUL and a `retry` that is not a number of ASCII digits are ignored.
 //! - An event that the end of the stream cuts off is discarded.
-//! - Ill-formed sequences are replaced by U+FFFD. [`SseCodec::with_decoder`] sets another policy.
+//! - Ill-formed sequences are replaced by U+FFFD. [`SseCodec::with_decoder`](super::SseCodec::with_decoder) sets another policy.
 //!
 //! ```
 //! use futures::{SinkExt, StreamExt};
@@ -62,9 +62,8 @@
 //! - **Cancel safety**: all state is in the codec and in the buffer of `Framed`.
 //! - **Feature**: `codec` (on by default).
 
-mod codec;
+pub(super) mod codec;
 mod encode;
 mod event;
 
-pub use codec::SseCodec;
 pub use event::{Comment, Event, Retry};

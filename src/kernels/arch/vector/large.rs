@@ -1,6 +1,6 @@
 //! Chunks of more than a vector: the main loop.
 //!
-//! It has two ways of going on. In ASCII it only tests a group of vectors for ASCII; if the other bytes are in one half of a
+//! It has two modes. In ASCII it only tests a group of vectors for ASCII; if the other bytes are in one half of a
 //! group, it computes the marks of this half. In dense text it computes the marks of all vectors and tests them once per
 //! segment. In both cases the marks are those of the formula for text without sequences of 4 bytes until there is a lead of
 //! 4, and then those of the whole formula.
@@ -143,7 +143,7 @@ unsafe fn first_ill_formed<V: Vector>(
         *has_four_bytes |= before.has_lead_of_four();
         let groups = segment.min((len - at) / group);
         let stop = at + groups * group;
-        // SAFETY: the CPU has the instructions; there are so many groups at `at`, and `has_four_bytes` is set if a lead of
+        // SAFETY: the CPU has the instructions; there are `groups` groups at `at`, and `has_four_bytes` is set if a lead of
         // 4 is among the bytes before it.
         if unsafe { marks_of_segment::<V>(chunk, at, groups, *has_four_bytes) }.is_marked() {
             // SAFETY: the CPU has the instructions; a segment is a number of vectors.
@@ -171,7 +171,7 @@ unsafe fn first_ill_formed<V: Vector>(
     }
 }
 
-/// Whether so many vectors from an index on are ASCII.
+/// Whether `vectors` vectors from the index `at` are ASCII.
 ///
 /// # Safety
 ///
@@ -190,7 +190,7 @@ unsafe fn is_ascii<V: Vector>(chunk: &[u8], at: usize, vectors: usize) -> bool {
     any.is_ascii()
 }
 
-/// The marks of so many groups from an index on.
+/// The marks of `groups` groups from the index `at`.
 ///
 /// # Safety
 ///
@@ -216,7 +216,7 @@ unsafe fn marks_of_segment<V: Vector>(chunk: &[u8], at: usize, groups: usize, ha
     marks
 }
 
-/// The marks of so many vectors from an index on.
+/// The marks of `vectors` vectors from the index `at`.
 ///
 /// # Safety
 ///
@@ -233,7 +233,7 @@ unsafe fn marks_of<V: Vector>(chunk: &[u8], at: usize, vectors: usize, has_four_
     }
 }
 
-/// These marks, and those of so many vectors from an index on, by the whole formula if `FOUR_BYTES`.
+/// These marks, and those of `vectors` vectors from the index `at`, by the whole formula if `FOUR_BYTES`.
 ///
 /// # Safety
 ///

@@ -14,7 +14,7 @@ use super::super::state::{Carry, ScanState};
 
 /// A vector of bytes, and the [formula](super::super::formula) on it.
 ///
-/// There is a value of the type only where the CPU has the instructions for it: whoever makes one promises that. This is
+/// There is a value of the type only where the CPU has the instructions for it: code that makes one promises that. This is
 /// why functions that take a value are safe.
 pub(in crate::kernels) trait Vector: Copy {
     /// Bytes in a vector.

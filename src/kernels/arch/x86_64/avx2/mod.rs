@@ -235,7 +235,7 @@ impl Vector for Ymm {
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
         let len = chunk.len() - at;
         // SAFETY: the caller promises AVX2. Whole double words are read by a load that touches only those whose mask is set:
-        // `len / 4` of them, which is 0 to 8. The last 4 bytes of the chunk, which has so many, are read by another load:
+        // `len / 4` of them, which is 0 to 8. The last 4 bytes of the chunk, which has at least 4, are read by another load:
         // those after the whole double words are kept.
         unsafe {
             let words = _mm256_loadu_si256(FIRST_WORDS.as_ptr().add(8 - len / 4).cast());
