@@ -4,11 +4,12 @@
 
 mod support;
 
+use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
-use core::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::{self, sleep};
 
