@@ -360,6 +360,77 @@ fn an_adopted_subset_rejects_code_points_of_every_encoding() {
 }
 
 #[test]
+fn an_adopted_subset_gives_the_same_text_and_errors_in_long_input_for_every_cut() {
+    let subset = Subset::all_of(&[Subset::NO_CONTROLS, Subset::NO_BIDI_CONTROLS]);
+    let mut rng = Rng::new(6);
+    for from in Encoding::ALL {
+        for to in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Cesu8, Encoding::Wtf8, Encoding::Latin1] {
+            for round in 0..4 {
+                let mut input = dirty(&mut rng, from, 20 * round);
+                for i in 0..1 + 200 * round {
+                    let text =
+                        ["plain ASCII, ", "Ещё ", "漢字", "é\u{85}", "\u{2019}s", "\u{202E}", "💩", "\0"];
+                    let text = if i % 60 < 50 { text[rng.below(3)] } else { text[rng.below(text.len())] };
+                    for value in text.chars() {
+                        input.extend(
+                            encodings::encode(from, Open::default(), value.into()).unwrap_or_default(),
+                        );
+                    }
+                }
+                let (mut out, mut errors) = (Vec::new(), Vec::new());
+                for (at, len, found) in encodings::decode(from, Open::default(), to == Encoding::Wtf8, &input)
+                {
+                    let inside = |value: u32| {
+                        if subset.contains(value) { Ok(value) } else { Err(ErrorKind::OutsideSubset) }
+                    };
+                    let encoded = found.and_then(inside).and_then(|value| {
+                        encodings::encode(to, Open::default(), value).ok_or(ErrorKind::Unmappable)
+                    });
+                    match encoded {
+                        Ok(bytes) => out.extend(bytes),
+                        Err(kind) => errors.push((at, kind, len)),
+                    }
+                }
+                let expected = (out, errors);
+                let transcoder = Transcoder::new(from, to).subset(subset);
+                for len in [1, 7, 97, 1_000, usize::MAX] {
+                    let chunks: Vec<&[u8]> = input.chunks(len).collect();
+                    assert_eq!(by_feed(transcoder, &chunks), expected, "{from} to {to} by {len}");
+                }
+                assert_eq!(by_feed_into(transcoder, &[&input], 700), expected, "{from} to {to}");
+            }
+        }
+    }
+}
+
+/// Text as it is, in every encoding that has it, long enough for every fast path.
+#[test]
+fn long_text_round_trips_through_every_pair_of_encodings() {
+    let words =
+        ["plain ASCII ", "élève à Noël ", "Ещё ", "漢字、한국어", "💩🎉", "\u{2019}€…", "\0", "힣\u{E000}"];
+    let mut rng = Rng::new(7);
+    for kinds in 1..=words.len() {
+        let mut text = String::new();
+        while text.len() < 3_000 + 700 * kinds {
+            text.push_str(if rng.below(3) == 0 { words[rng.below(kinds)] } else { words[kinds - 1] });
+        }
+        for from in Encoding::ALL {
+            let has = |to, value: char| encodings::encode(to, Open::default(), value.into());
+            for to in Encoding::ALL {
+                let both = text.chars().filter(|&it| has(from, it).is_some() && has(to, it).is_some());
+                let (mut input, mut expected) = (Vec::new(), Vec::new());
+                for character in both {
+                    input.extend(has(from, character).expect("both have it"));
+                    expected.extend(has(to, character).expect("both have it"));
+                }
+                let found = by_feed(Transcoder::new(from, to), &[&input]);
+                assert!(found == (expected, vec![]), "{from} to {to}, {kinds} kinds");
+            }
+        }
+    }
+}
+
+#[test]
 fn surrogate_pairs_in_wtf_8_are_joined_for_every_cut_unless_they_are_rejected() {
     let pair = b"\xED\xA0\xBD\xED\xB2\xA9";
     every_partition(pair, |chunks| {

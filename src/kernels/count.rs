@@ -28,6 +28,15 @@ pub(crate) fn pair(bytes: &[u8], first: u8, second: u8) -> usize {
     total + rest_before.iter().zip(rest_after).filter(is_pair).count()
 }
 
+/// The sequences of 2 bytes or more in well-formed text: their leads.
+#[cfg(feature = "transcode")]
+pub(crate) fn sequences(text: &str) -> usize {
+    if text.is_ascii() {
+        return 0;
+    }
+    count_if(text.as_bytes(), |byte| byte >= 0xC0)
+}
+
 /// The characters of well-formed text: the bytes that are not continuations.
 pub(crate) fn characters(text: &str) -> usize {
     count_if(text.as_bytes(), |byte| byte as i8 >= -0x40)

@@ -12,11 +12,9 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::arch;
+use super::functions::{CAPACITY, Class, Found, Functions, Index};
 #[cfg(feature = "transcode")]
-use super::functions::Utf16;
-#[cfg(feature = "codec")]
-use super::functions::{CAPACITY, Found};
-use super::functions::{Functions, Index};
+use super::functions::{Conversions, Utf16};
 use super::state::ScanState;
 
 /// A kernel that this CPU has. No other one can be made: that is what makes its functions safe to call.
@@ -109,10 +107,23 @@ impl Kernel {
         unsafe { (self.0.find_all)(bytes, byte, positions) }
     }
 
+    /// [`FindClass`](super::functions::FindClass).
+    #[inline]
+    pub(super) fn find_class(self, bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
+        // SAFETY: the CPU has the instructions of every `Kernel`.
+        unsafe { (self.0.find_class)(bytes, class, positions) }
+    }
+
     /// The conversions of this kernel. The CPU has the instructions for them.
     #[cfg(feature = "transcode")]
     pub(super) const fn utf16(self) -> Option<&'static Utf16> {
         self.0.utf16.as_ref()
+    }
+
+    /// More conversions of this kernel. The CPU has the instructions for them.
+    #[cfg(feature = "transcode")]
+    pub(super) const fn conversions(self) -> Option<&'static Conversions> {
+        self.0.conversions.as_ref()
     }
 }
 

@@ -18,9 +18,13 @@ pub(super) struct Functions {
     pub(super) decode_base64: Option<DecodeBase64>,
     #[cfg(feature = "codec")]
     pub(super) find_all: FindAll,
+    pub(super) find_class: FindClass,
     /// `None` where the portable loops are all there is.
     #[cfg(feature = "transcode")]
     pub(super) utf16: Option<Utf16>,
+    /// `None` where the portable loops are all there is.
+    #[cfg(feature = "transcode")]
+    pub(super) conversions: Option<Conversions>,
 }
 
 /// The index of a byte in a chunk. It is stored plus one, so that `Result<(), Index>` takes one register.
@@ -85,11 +89,9 @@ pub(super) type Count = unsafe fn(bytes: &[u8], wanted: u8) -> usize;
 pub(super) type DecodeBase64 = unsafe fn(symbols: &[u8], output: &mut [u8]) -> usize;
 
 /// Bytes that are compared at once.
-#[cfg(feature = "codec")]
 pub(super) const BLOCK: usize = 64;
 
 /// Positions that are found in one call. A block is only looked at if there is room for all of its positions.
-#[cfg(feature = "codec")]
 pub(super) const CAPACITY: usize = 3 * BLOCK;
 
 /// Writes the positions of a byte in order, for the first [`Found::searched`] of the bytes.
@@ -100,8 +102,7 @@ pub(super) const CAPACITY: usize = 3 * BLOCK;
 #[cfg(feature = "codec")]
 pub(super) type FindAll = unsafe fn(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found;
 
-/// What a call of [`FindAll`] did.
-#[cfg(feature = "codec")]
+/// What a call of [`FindAll`] or [`FindClass`] did.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     /// Positions that were written: [`CAPACITY`] or fewer.
@@ -109,6 +110,89 @@ pub(super) struct Found {
     /// Bytes that were looked at; 0 only if there are none.
     pub(super) searched: usize,
 }
+
+/// A set of ASCII bytes and of lead bytes, with the second bytes that leads of the set must have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Class {
+    /// A bit for each byte. The third word, of bytes that begin nothing, has the second bytes.
+    words: [u64; 4],
+}
+
+impl Class {
+    pub(crate) const EMPTY: Self = Self { words: [0; 4] };
+
+    /// With the bytes of a range, which are ASCII or leads; other bytes are ignored.
+    pub(crate) const fn with(mut self, first: u8, last: u8) -> Self {
+        let mut byte = first as usize;
+        while byte <= last as usize {
+            if byte >> 6 != 2 {
+                self.words[byte >> 6] |= 1 << (byte & 63);
+            }
+            byte += 1;
+        }
+        self
+    }
+
+    /// With the second bytes of a range, which are continuations.
+    pub(crate) const fn with_seconds(mut self, first: u8, last: u8) -> Self {
+        let mut byte = first as usize;
+        while byte <= last as usize {
+            self.words[2] |= 1 << (byte & 63);
+            byte += 1;
+        }
+        self
+    }
+
+    /// The bytes of both.
+    pub(crate) const fn or(self, other: Self) -> Self {
+        let [a, b, c, d] = self.words;
+        let [e, f, g, h] = other.words;
+        Self { words: [a | e, b | f, c | g, d | h] }
+    }
+
+    /// Whether an ASCII byte or a lead is in the class.
+    #[inline]
+    pub(super) const fn has(&self, byte: u8) -> bool {
+        byte >> 6 != 2 && self.words[(byte >> 6) as usize] >> (byte & 63) & 1 != 0
+    }
+
+    /// Whether a byte is one that may follow a lead of the class.
+    #[inline]
+    pub(super) const fn has_second(&self, byte: u8) -> bool {
+        byte >> 6 == 2 && self.words[2] >> (byte & 63) & 1 != 0
+    }
+
+    /// 64 bits each: the bytes `00..=3F`, `40..=7F`, the second bytes, the leads.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) const fn words(&self) -> [u64; 4] {
+        self.words
+    }
+
+    /// For each value of the low 4 bits of a byte, a bit for each value of its high 4 bits: 0 to 7, and 8 to F.
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    pub(super) fn nibbles(&self) -> ([u8; 16], [u8; 16]) {
+        let [a, b, _, d] = self.words;
+        let (mut low, mut high) = ([0; 16], [0; 16]);
+        // Written for the compiler's vectors: 16 lanes, a step for each value of the high 4 bits.
+        for nibble in 0..4 {
+            for (i, (low, high)) in low.iter_mut().zip(&mut high).enumerate() {
+                let bit = |word: u64| (word >> (16 * nibble + i) & 1) as u8;
+                *low |= bit(a) << nibble | bit(b) << (4 + nibble);
+                *high |= bit(d) << (4 + nibble);
+            }
+        }
+        (low, high)
+    }
+}
+
+/// Writes the positions of the bytes of a class in order, for the first [`Found::searched`] of the bytes. A lead counts if the
+/// byte after it is a second byte of the class, or if there is none.
+///
+/// # Safety
+///
+/// [`Functions::is_supported`] returned true.
+pub(super) type FindClass = unsafe fn(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
 
 /// The conversions that a kernel has vectors for, each for little-endian and for big-endian code units.
 #[cfg(feature = "transcode")]
@@ -135,3 +219,21 @@ pub(super) type Encode = unsafe fn(text: &str, output: &mut [u8]) -> (usize, usi
 /// [`Functions::is_supported`] returned true.
 #[cfg(feature = "transcode")]
 pub(super) type Decode = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, usize);
+
+/// More conversions that a kernel has vectors for.
+#[cfg(feature = "transcode")]
+pub(super) struct Conversions {
+    /// UTF-8 from ISO 8859-1 and from windows-1252.
+    pub(super) decode_latin: [Convert; 2],
+    /// Bytes from UTF-8 for the characters that are the same in both encodings.
+    pub(super) encode_latin: Convert,
+}
+
+/// Reads input and writes output while there is plenty of both, up to something that it does not convert or somewhat before
+/// it. Returns the bytes read and the bytes written. Output after them may be overwritten.
+///
+/// # Safety
+///
+/// [`Functions::is_supported`] returned true.
+#[cfg(feature = "transcode")]
+pub(super) type Convert = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, usize);

@@ -7,6 +7,8 @@
 //! |---|---|
 //! | `validation.rs` | where a stream becomes ill-formed |
 //! | `utf16.rs` | UTF-16 from UTF-8, and UTF-8 from UTF-16 |
+//! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back |
+//! | `classes.rs` | every position of a byte of a class |
 //! | `positions.rs` | every position of a byte |
 //! | `base64.rs` | bytes from base64 |
 //! | `count.rs` | how many lines, characters and UTF-16 units there are |
@@ -29,11 +31,14 @@
 mod arch;
 #[cfg(feature = "mime")]
 pub(crate) mod base64;
+pub(crate) mod classes;
 pub(crate) mod count;
 #[allow(unreachable_pub, reason = "public only where a benchmark chooses")]
 mod dispatch;
 mod formula;
 mod functions;
+#[cfg(feature = "transcode")]
+pub(crate) mod latin;
 #[cfg(feature = "codec")]
 mod positions;
 mod state;

@@ -3,24 +3,82 @@
 //! [`copy`] may stop between any two code points. The slow path continues from there, code point by code point, and
 //! detects errors.
 
+use super::pairs;
 use super::source::{Item, Source};
 use super::target::Target;
+use crate::decoder::from_utf8;
 use crate::encoding::Encoding;
-use crate::kernels::{self, utf16};
+use crate::kernels::{self, latin, utf16};
+use crate::subset::Subset;
 
 /// The size of a validated block. Validation reads the block, and the copy reads it again from the L1 cache.
 const BLOCK: usize = 4 * 1024;
+/// The first step under a subset.
+const FIRST_STEP: usize = 256;
 
 /// Copies from `src` to `dst` up to the end of one of them. Returns the bytes read and the bytes written.
 pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let utf_8 = (source.reads_utf_8(), target.writes_utf_8());
     match (utf_8, source.encoding(), target.encoding()) {
+        // The lenient one reads UTF-8.
+        ((false, true), Encoding::ModifiedUtf8, _) => pairs::join::<true, false>(src, dst),
+        ((true, true), Encoding::ModifiedUtf8, _) => pairs::join::<true, true>(src, dst),
+        ((_, true), Encoding::Cesu8, _) => pairs::join::<false, false>(src, dst),
         ((true, true), ..) => same(src, dst),
         ((true, _), _, Encoding::Utf16Le) => utf16::encode::<false>(src, dst),
         ((true, _), _, Encoding::Utf16Be) => utf16::encode::<true>(src, dst),
         ((_, true), Encoding::Utf16Le, _) => utf16::decode::<false>(src, dst),
         ((_, true), Encoding::Utf16Be, _) => utf16::decode::<true>(src, dst),
+        ((true, _), _, Encoding::Cesu8) => pairs::split::<false>(src, dst),
+        ((true, _), _, Encoding::ModifiedUtf8) => pairs::split::<true>(src, dst),
+        ((_, true), Encoding::Latin1, _) => latin::decode::<false>(src, dst),
+        ((_, true), Encoding::Windows1252, _) => latin::decode::<true>(src, dst),
+        ((true, _), _, Encoding::Latin1) => latin::encode::<false>(src, dst),
+        ((true, _), _, Encoding::Windows1252) => latin::encode::<true>(src, dst),
         _ => one_by_one(source, target, src, dst),
+    }
+}
+
+/// [`copy`] up to the first character outside the subset, at most. If neither side is UTF-8, nothing is copied.
+pub(super) fn copy_within(
+    subset: &Subset,
+    source: &Source,
+    target: &Target,
+    src: &[u8],
+    dst: &mut [u8],
+) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    // The first step is small, because a character outside makes all of the work on it useless.
+    let mut step = FIRST_STEP;
+    loop {
+        let (rest, room) = (&src[read..], &mut dst[written..]);
+        let (taken, made, is_all) = if source.reads_utf_8() {
+            let (text, _) = kernels::prefix(kernels::Boundary::START, &rest[..rest.len().min(step)]);
+            let inside = subset.first_outside(text).map_or(text.len(), |(at, _)| at);
+            let (taken, made) = copy(source, target, &rest[..inside], room);
+            (taken, made, inside + 3 >= step && taken == inside)
+        } else if target.writes_utf_8() {
+            let room = room.len().min(step);
+            let (taken, made) = copy(source, target, rest, &mut dst[written..written + room]);
+            match from_utf8(&dst[written..written + made]).map(|text| subset.first_outside(text)) {
+                Ok(None) => (taken, made, taken > 0 && made + 64 >= step),
+                // The input up to the same place, or somewhat before it.
+                Ok(Some((inside, _))) => {
+                    let (taken, made) = copy(source, target, rest, &mut dst[written..written + inside]);
+                    (taken, made, false)
+                }
+                // Surrogates in WTF-8.
+                Err(_) => (0, 0, false),
+            }
+        } else {
+            (0, 0, false)
+        };
+        read += taken;
+        written += made;
+        if !is_all || taken == 0 {
+            return (read, written);
+        }
+        step = BLOCK.min(4 * step);
     }
 }
 

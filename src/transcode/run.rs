@@ -114,14 +114,17 @@ impl Conversion {
         self.policies.misses_bom().then(|| self.policies.reject(error))
     }
 
-    /// Runs the fast path, unless a subset or a BOM has to be checked.
+    /// Runs the fast path, unless a BOM has to be checked.
     #[inline]
     fn run_in_bulk(&mut self, rest: &mut &[u8], room: &mut Room<'_>) {
         let is_bom_text = self.policies.bom == BomPolicy::Keep || !self.policies.is_at_start();
-        if self.policies.subset.is_some() || !is_bom_text {
+        if !is_bom_text {
             return;
         }
-        let (read, written) = bulk::copy(&self.source, &self.target, rest, room.left());
+        let (read, written) = match &self.policies.subset {
+            None => bulk::copy(&self.source, &self.target, rest, room.left()),
+            Some(subset) => bulk::copy_within(subset, &self.source, &self.target, rest, room.left()),
+        };
         room.advance(written);
         self.offset = self.offset.wrapping_add(read as u64);
         *rest = &rest[read..];

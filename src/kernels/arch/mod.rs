@@ -41,6 +41,6 @@ pub(super) use self::std::{STD, validate as validate_by_std};
 ))]
 pub(super) use native::check_lanes;
 pub(super) use native::{KERNELS, KNOWN};
-#[cfg(feature = "transcode")]
-pub(super) use portable::utf16;
 pub(super) use portable::{PORTABLE, count};
+#[cfg(feature = "transcode")]
+pub(super) use portable::{latin, utf16};

@@ -20,8 +20,11 @@ static NEON: Functions = Functions {
     decode_base64: None,
     #[cfg(feature = "codec")]
     find_all: super::portable::positions::find_all,
+    find_class: super::portable::classes::find_class,
     #[cfg(feature = "transcode")]
     utf16: None,
+    #[cfg(feature = "transcode")]
+    conversions: None,
 };
 
 /// Compares the lanes of the vectors with the statement of their formula.

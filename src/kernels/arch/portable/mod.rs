@@ -1,7 +1,9 @@
 //! The kernel that every target has.
 
+pub(super) mod classes;
 pub(in crate::kernels) mod count;
-#[cfg(feature = "codec")]
+#[cfg(feature = "transcode")]
+pub(in crate::kernels) mod latin;
 pub(super) mod positions;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
@@ -19,6 +21,9 @@ pub(in crate::kernels) static PORTABLE: Functions = Functions {
     decode_base64: None,
     #[cfg(feature = "codec")]
     find_all: positions::find_all,
+    find_class: classes::find_class,
     #[cfg(feature = "transcode")]
     utf16: None,
+    #[cfg(feature = "transcode")]
+    conversions: None,
 };

@@ -1,18 +1,23 @@
 //! Every position of a byte: the loop over blocks that all kernels share, and a comparison of 8 bytes at a time.
 
-use crate::kernels::functions::{BLOCK, CAPACITY, Found};
+use crate::kernels::functions::BLOCK;
+#[cfg(feature = "codec")]
+use crate::kernels::functions::{CAPACITY, Found};
 
+#[cfg(feature = "codec")]
 /// Bytes that are looked at in one call, if the positions have room.
 const STRETCH: usize = 4096;
 
 /// Positions that are written without a test of how many there are: most blocks have no more.
 const FEW: usize = 4;
 
+#[cfg(feature = "codec")]
 /// [`FindAll`](crate::kernels::functions::FindAll), and safe.
 pub(in crate::kernels) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     find_all_with(bytes, positions, |block| equal_bits(block, byte), write_positions)
 }
 
+#[cfg(feature = "codec")]
 /// The loop over blocks. `equal_bits` returns a bit for each byte of a block; `write` writes the positions that the bits
 /// stand for, counted from a start, and returns their number.
 #[inline(always)]
@@ -59,6 +64,7 @@ pub(in crate::kernels) fn write_positions(mut bits: u64, start: u16, room: &mut 
     count
 }
 
+#[cfg(feature = "codec")]
 /// A bit for each byte of a block: whether it is this one.
 #[inline]
 pub(super) fn equal_bits(block: &[u8; BLOCK], byte: u8) -> u64 {
@@ -74,7 +80,7 @@ pub(super) fn equal_bits(block: &[u8; BLOCK], byte: u8) -> u64 {
     })
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "codec"))]
 mod tests {
     use super::*;
 

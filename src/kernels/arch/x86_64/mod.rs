@@ -5,7 +5,7 @@ mod avx512;
 
 use crate::kernels::functions::Functions;
 #[cfg(feature = "transcode")]
-use crate::kernels::functions::Utf16;
+use crate::kernels::functions::{Conversions, Utf16};
 
 /// Whether the CPU has the features: found out while the program runs.
 #[cfg(feature = "std")]
@@ -52,10 +52,16 @@ static AVX512: Functions = Functions {
     decode_base64: Some(avx512::base64::decode_groups),
     #[cfg(feature = "codec")]
     find_all: avx512::positions::find_all,
+    find_class: avx512::classes::find_class,
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [avx512::utf16::encode::<false>, avx512::utf16::encode::<true>],
         decode: [avx512::utf16::decode::<false>, avx512::utf16::decode::<true>],
+    }),
+    #[cfg(feature = "transcode")]
+    conversions: Some(Conversions {
+        decode_latin: [avx512::latin::decode::<false>, avx512::latin::decode::<true>],
+        encode_latin: avx512::latin::encode,
     }),
 };
 
@@ -69,11 +75,14 @@ static AVX2: Functions = Functions {
     decode_base64: Some(avx2::base64::decode_groups),
     #[cfg(feature = "codec")]
     find_all: avx2::positions::find_all,
+    find_class: avx2::classes::find_class,
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [avx2::utf16::encode::<false>, avx2::utf16::encode::<true>],
         decode: [avx2::utf16::decode::<false>, avx2::utf16::decode::<true>],
     }),
+    #[cfg(feature = "transcode")]
+    conversions: None,
 };
 
 /// Compares the lanes of every type of vectors that the CPU has with the statement of their formula.

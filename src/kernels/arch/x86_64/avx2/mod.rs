@@ -8,6 +8,7 @@
 
 #[cfg(feature = "mime")]
 pub(super) mod base64;
+pub(super) mod classes;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
 #[cfg(feature = "transcode")]

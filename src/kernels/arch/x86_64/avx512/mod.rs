@@ -4,6 +4,9 @@
 
 #[cfg(feature = "mime")]
 pub(super) mod base64;
+pub(super) mod classes;
+#[cfg(feature = "transcode")]
+pub(super) mod latin;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
 #[cfg(feature = "transcode")]

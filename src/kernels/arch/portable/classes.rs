@@ -1,0 +1,69 @@
+//! Every position of a byte of a class: the loop that all kernels share, and a comparison byte by byte.
+
+use super::positions::write_positions;
+use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
+
+/// Bytes that are searched in one call, if the positions have room.
+const STRETCH: usize = 4096;
+
+/// Bytes that are tested together, because most of them have no byte of a class.
+pub(in crate::kernels) const GROUP: usize = 4 * BLOCK;
+
+/// [`FindClass`](crate::kernels::functions::FindClass), and safe.
+pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
+    let block_bits = |block: &[u8; BLOCK]| {
+        let (words, _) = block.as_chunks::<8>();
+        words.iter().rev().fold(0, |bits, word| {
+            let of_word = word.iter().rev().fold(0, |bits, &byte| bits << 1 | u64::from(class.has(byte)));
+            bits << 8 | of_word
+        })
+    };
+    find_class_with(bytes, class, positions, |_| false, block_bits)
+}
+
+/// The loop over blocks. `is_clean` returns whether a group has no byte of the class; it may return `false` though it has
+/// none. `block_bits` returns a bit for each byte of a block that is in the class.
+#[inline(always)]
+pub(in crate::kernels) fn find_class_with(
+    bytes: &[u8],
+    class: &Class,
+    positions: &mut [u16; CAPACITY],
+    is_clean: impl Fn(&[u8; GROUP]) -> bool,
+    block_bits: impl Fn(&[u8; BLOCK]) -> u64,
+) -> Found {
+    let (mut count, mut start) = (0, 0);
+    while start < STRETCH
+        && let Some(rest) = bytes.get(start..)
+        && let Some(room) = positions.get_mut(count..).and_then(|room| room.first_chunk_mut())
+    {
+        if let Some(group) = rest.first_chunk()
+            && is_clean(group)
+        {
+            start += GROUP;
+            continue;
+        }
+        let (mut bits, len) = match rest.first_chunk() {
+            Some(block) => (block_bits(block), BLOCK),
+            None => {
+                let mut block = [0; BLOCK];
+                block[..rest.len()].copy_from_slice(rest);
+                (block_bits(&block) & ((1 << rest.len()) - 1), rest.len())
+            }
+        };
+        let mut seconds = bits;
+        while seconds != 0 {
+            // Of leads, those with a second byte of the class.
+            let at = seconds.trailing_zeros() as usize;
+            if rest[at] >= 0x80 && !rest.get(at + 1).is_none_or(|&next| class.has_second(next)) {
+                bits &= !(1 << at);
+            }
+            seconds &= seconds - 1;
+        }
+        count += write_positions(bits, start as u16, room);
+        start += len;
+        if len < BLOCK {
+            break;
+        }
+    }
+    Found { count, searched: start }
+}

@@ -1,0 +1,165 @@
+//! UTF-8 from ISO 8859-1 and windows-1252 and back, on every target: ASCII in blocks, and a table for the rest.
+
+use crate::encoding::windows_1252;
+
+/// Bytes that are tested for ASCII at once.
+const BLOCK: usize = 16;
+
+/// The UTF-8 sequence of each byte, and its length as the fourth byte.
+type Sequences = [[u8; 4]; 256];
+
+static LATIN_1: Sequences = sequences(false);
+static WINDOWS_1252: Sequences = sequences(true);
+
+const fn sequences(windows: bool) -> Sequences {
+    let mut sequences = [[0; 4]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let value = if windows { windows_1252(byte as u8) as u32 } else { byte as u32 };
+        sequences[byte] = match value {
+            0..0x80 => [value as u8, 0, 0, 1],
+            0x80..0x800 => [0xC0 | (value >> 6) as u8, cont(value), 0, 2],
+            _ => [0xE0 | (value >> 12) as u8, cont(value >> 6), cont(value), 3],
+        };
+        byte += 1;
+    }
+    sequences
+}
+
+/// The continuation byte with these 6 bits.
+const fn cont(bits: u32) -> u8 {
+    0x80 | (bits & 0x3F) as u8
+}
+
+/// The sequences of the bytes `80..=9F` of windows-1252 as words, without their lengths.
+#[cfg(target_arch = "x86_64")]
+pub(in crate::kernels) static WINDOWS_1252_C1: [u32; 32] = {
+    let mut words = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        let [a, b, c, _] = WINDOWS_1252[0x80 + i];
+        words[i] = u32::from_le_bytes([a, b, c, 0]);
+        i += 1;
+    }
+    words
+};
+
+/// Reads single bytes and writes UTF-8 while there is input and room. Returns the bytes read and the bytes written.
+pub(in crate::kernels) fn decode_portable<const WINDOWS: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let table = if WINDOWS { &WINDOWS_1252 } else { &LATIN_1 };
+    let (mut read, mut written) = (0, 0);
+    while let Some(block) = input.get(read..).and_then(|rest| rest.first_chunk::<BLOCK>())
+        && let Some(room) = output.get_mut(written..).and_then(|room| room.first_chunk_mut::<{ 4 * BLOCK }>())
+    {
+        if block.is_ascii() {
+            room[..BLOCK].copy_from_slice(block);
+            written += BLOCK;
+        } else {
+            let mut len = 0;
+            for &byte in block {
+                let sequence = table[usize::from(byte)];
+                // Each sequence has 3 bytes at most, so there is room for the 4 that are written. Without branches, since
+                // they would be mispredicted.
+                if let Some(room) = room.get_mut(len..len + 4) {
+                    room.copy_from_slice(&sequence);
+                }
+                len += usize::from(sequence[3]);
+            }
+            written += len;
+        }
+        read += BLOCK;
+    }
+    while let Some(&byte) = input.get(read) {
+        let sequence = &table[usize::from(byte)];
+        let sequence = &sequence[..usize::from(sequence[3])];
+        let Some(room) = output.get_mut(written..written + sequence.len()) else { break };
+        room.copy_from_slice(sequence);
+        read += 1;
+        written += sequence.len();
+    }
+    (read, written)
+}
+
+/// The characters of windows-1252 beyond U+00FF are in these ranges, or one of [`SINGLES`].
+const LETTERS: u32 = 0x150;
+const PUNCTUATION: u32 = 0x2010;
+/// The bytes of U+0150 to U+019F, or 0.
+static LETTER_BYTES: [u8; 0x50] = bytes_from(LETTERS);
+/// The bytes of U+2010 to U+203F, or 0.
+static PUNCTUATION_BYTES: [u8; 0x30] = bytes_from(PUNCTUATION);
+const SINGLES: [(u32, u8); 4] = [(0x20AC, 0x80), (0x2122, 0x99), (0x2C6, 0x88), (0x2DC, 0x98)];
+
+const fn bytes_from<const N: usize>(first: u32) -> [u8; N] {
+    let mut bytes = [0; N];
+    let mut byte = 0x80;
+    while byte < 0xA0 {
+        let index = (windows_1252(byte) as u32).wrapping_sub(first) as usize;
+        if index < N {
+            bytes[index] = byte;
+        }
+        byte += 1;
+    }
+    bytes
+}
+
+/// The byte of windows-1252 for a character beyond ASCII.
+fn windows_1252_byte(value: u32) -> Option<u8> {
+    // The bytes 81, 8D, 8F, 90 and 9D are the C1 characters of the same number; the others are not.
+    if matches!(value, 0xA0..=0xFF | 0x81 | 0x8D | 0x8F | 0x90 | 0x9D) {
+        return Some(value as u8);
+    }
+    let in_table = |table: &[u8], first: u32| table.get(value.wrapping_sub(first) as usize).copied();
+    if let Some(byte) = in_table(&PUNCTUATION_BYTES, PUNCTUATION).or_else(|| in_table(&LETTER_BYTES, LETTERS))
+    {
+        return (byte != 0).then_some(byte);
+    }
+    SINGLES.iter().find(|&&(single, _)| single == value).map(|&(_, byte)| byte)
+}
+
+/// Reads UTF-8 and writes single bytes, up to `most` characters and some ASCII, up to an ill-formed or unfinished sequence, and
+/// up to a character that the encoding does not have. Returns the bytes read and the bytes written.
+pub(in crate::kernels) fn encode_portable<const WINDOWS: bool>(
+    input: &[u8],
+    output: &mut [u8],
+    most: usize,
+) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    for _ in 0..most {
+        while let Some(block) = input.get(read..).and_then(|rest| rest.first_chunk::<BLOCK>())
+            && block.is_ascii()
+            && let Some(room) = output.get_mut(written..written + BLOCK)
+        {
+            room.copy_from_slice(block);
+            read += BLOCK;
+            written += BLOCK;
+        }
+        let Some(rest) = input.get(read..) else { break };
+        let (byte, len) = match *rest {
+            [byte @ 0..0x80, ..] => (byte, 1),
+            [lead @ 0xC2..=0xC3, second @ 0x80..=0xBF, ..] if !WINDOWS || lead == 0xC3 || second >= 0xA0 => {
+                (lead << 6 | second & 0x3F, 2)
+            }
+            [lead @ 0xC2..=0xDF, second @ 0x80..=0xBF, ..] if WINDOWS => {
+                match windows_1252_byte(u32::from(lead & 0x1F) << 6 | u32::from(second & 0x3F)) {
+                    Some(byte) => (byte, 2),
+                    None => break,
+                }
+            }
+            [0xE2, second @ 0x80..=0xBF, third @ 0x80..=0xBF, ..] if WINDOWS => {
+                match windows_1252_byte(0x2000 | u32::from(second & 0x3F) << 6 | u32::from(third & 0x3F)) {
+                    Some(byte) => (byte, 3),
+                    None => break,
+                }
+            }
+            _ => break,
+        };
+        let Some(room) = output.get_mut(written) else { break };
+        *room = byte;
+        read += len;
+        written += 1;
+    }
+    (read, written)
+}

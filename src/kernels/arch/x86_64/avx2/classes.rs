@@ -1,0 +1,59 @@
+//! Every position of a byte of a class, with AVX2: a table of 16 bytes has, for the low 4 bits of a byte, a bit for each value
+//! of the high 4 bits.
+
+use core::arch::x86_64::{
+    __m256i, _mm_loadu_si128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
+    _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_xor_si256,
+};
+
+use crate::kernels::arch::portable::classes::{GROUP, find_class_with};
+use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
+
+/// Bytes of a vector.
+const WIDTH: usize = 32;
+
+/// [`FindClass`](crate::kernels::functions::FindClass).
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(in crate::kernels) unsafe fn find_class(
+    bytes: &[u8],
+    class: &Class,
+    positions: &mut [u16; CAPACITY],
+) -> Found {
+    const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
+    let table = |entries: &[u8; 16]| {
+        // SAFETY: there are 16 bytes.
+        _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(entries.as_ptr().cast()) })
+    };
+    let (low, high) = class.nibbles();
+    let (low, high, bit) = (table(&low), table(&high), table(&BITS));
+    // Not zero for bytes of the class.
+    let marks = |x: __m256i| {
+        // The look-up is 0 where the highest bit of the index is set.
+        let below_80 = _mm256_shuffle_epi8(low, x);
+        let others = _mm256_shuffle_epi8(high, _mm256_xor_si256(x, _mm256_set1_epi8(-0x80)));
+        let nibble = _mm256_and_si256(_mm256_srli_epi16::<4>(x), _mm256_set1_epi8(0x0F));
+        _mm256_and_si256(_mm256_or_si256(below_80, others), _mm256_shuffle_epi8(bit, nibble))
+    };
+    // SAFETY: every `at` below is the start of a vector in its block.
+    let load = |block: &[u8], at: usize| unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
+    let unmarked = |marks: __m256i| {
+        _mm256_movemask_epi8(_mm256_cmpeq_epi8(marks, _mm256_setzero_si256())).cast_unsigned()
+    };
+    let is_clean = |group: &[u8; GROUP]| {
+        let mut any = _mm256_setzero_si256();
+        for vector in 0..GROUP / WIDTH {
+            any = _mm256_or_si256(any, marks(load(group, vector * WIDTH)));
+        }
+        unmarked(any) == u32::MAX
+    };
+    let block_bits = |block: &[u8; BLOCK]| {
+        let half = |at: usize| u64::from(!unmarked(marks(load(block, at))));
+        half(0) | half(WIDTH) << 32
+    };
+    find_class_with(bytes, class, positions, is_clean, block_bits)
+}

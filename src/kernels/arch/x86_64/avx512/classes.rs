@@ -1,0 +1,87 @@
+//! Every position of a byte of a class, with AVX-512 VBMI.
+//!
+//! A table of 64 bytes has, for the low 6 bits of a byte, a bit for each value of the high 2 bits. A second table has that bit
+//! for the high 2 bits.
+
+use core::arch::x86_64::{
+    __m512i, _mm512_cmplt_epi8_mask, _mm512_loadu_si512, _mm512_maskz_loadu_epi8, _mm512_maskz_set1_epi8,
+    _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi32,
+    _mm512_setzero_si512, _mm512_srli_epi16, _mm512_ternarylogic_epi32, _mm512_test_epi8_mask,
+};
+
+use crate::kernels::arch::portable::positions::write_positions;
+use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
+
+/// Bytes that are searched in one call, if the positions have room.
+const STRETCH: usize = 4096;
+/// Blocks that are tested together, because most of them have no byte of a class.
+const GROUP: usize = 4 * BLOCK;
+
+/// [`FindClass`](crate::kernels::functions::FindClass).
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) unsafe fn find_class(
+    bytes: &[u8],
+    class: &Class,
+    positions: &mut [u16; CAPACITY],
+) -> Found {
+    let [below_40, below_80, seconds, leads] = class.words();
+    let table = _mm512_or_si512(
+        _mm512_or_si512(_mm512_maskz_set1_epi8(below_40, 1), _mm512_maskz_set1_epi8(below_80, 2)),
+        _mm512_maskz_set1_epi8(leads, 8),
+    );
+    let seconds = _mm512_maskz_set1_epi8(seconds, -0x80);
+    // The bit for the high 2 bits, which are the low 2 bits of the index: 1, 2, 4, 8.
+    let selector = _mm512_set1_epi32(0x0804_0201);
+    let marks = |x: __m512i| {
+        (_mm512_permutexvar_epi8(x, table), _mm512_permutexvar_epi8(_mm512_srli_epi16::<6>(x), selector))
+    };
+    let (mut count, mut start) = (0, 0);
+    let end = bytes.len().min(STRETCH);
+    while start < end {
+        if bytes.len() - start >= GROUP {
+            let mut any = _mm512_setzero_si512();
+            for block in 0..GROUP / BLOCK {
+                // SAFETY: a group follows.
+                let x = unsafe { _mm512_loadu_si512(bytes.as_ptr().add(start + block * BLOCK).cast()) };
+                let (flags, group) = marks(x);
+                // any | (flags & group)
+                any = _mm512_ternarylogic_epi32::<0xF8>(any, flags, group);
+            }
+            if _mm512_test_epi8_mask(any, any) == 0 {
+                start += GROUP;
+                continue;
+            }
+        }
+        let group_end = (start + GROUP).min(bytes.len());
+        while start < group_end {
+            let Some(room) = positions.get_mut(count..).and_then(|room| room.first_chunk_mut()) else {
+                return Found { count, searched: start };
+            };
+            let rest = bytes.len() - start;
+            let live = u64::MAX >> BLOCK.saturating_sub(rest);
+            // SAFETY: masked bytes are not read.
+            let x = unsafe { _mm512_maskz_loadu_epi8(live, bytes.as_ptr().add(start).cast()) };
+            let (flags, group) = marks(x);
+            let mut bits = _mm512_test_epi8_mask(flags, group) & live;
+            let leads = bits & _mm512_movepi8_mask(x);
+            if leads != 0 {
+                // The byte after each; what is after the end is in the class.
+                let has_next = (live >> 1) | if rest > BLOCK { 1 << 63 } else { 0 };
+                // SAFETY: masked bytes are not read.
+                let next = unsafe {
+                    _mm512_maskz_loadu_epi8(has_next, bytes.as_ptr().add(start).wrapping_add(1).cast())
+                };
+                let is_second = _mm512_movepi8_mask(_mm512_permutexvar_epi8(next, seconds))
+                    & _mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
+                bits &= !leads | is_second | !has_next;
+            }
+            count += write_positions(bits, start as u16, room);
+            start += BLOCK.min(rest);
+        }
+    }
+    Found { count, searched: start }
+}

@@ -1,0 +1,165 @@
+//! UTF-8 from ISO 8859-1 and windows-1252 and back, with AVX-512 VBMI2: each character becomes as many bytes as the longest
+//! one has, and the vector is compressed to those that count.
+
+use core::arch::x86_64::{
+    __m512i, _bzhi_u64, _mm256_loadu_si256, _mm512_add_epi8, _mm512_and_si512, _mm512_cmpeq_epi8_mask,
+    _mm512_cmpge_epu16_mask, _mm512_cmpge_epu32_mask, _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask,
+    _mm512_cmplt_epu32_mask, _mm512_cvtepu8_epi16, _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32,
+    _mm512_loadu_si512, _mm512_mask_add_epi8, _mm512_mask_blend_epi16, _mm512_mask_mov_epi32,
+    _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi32,
+    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi16, _mm512_slli_epi32,
+    _mm512_srli_epi16, _mm512_srli_epi32, _mm512_storeu_si512, _mm512_test_epi8_mask,
+};
+
+use crate::kernels::arch::portable::latin::WINDOWS_1252_C1;
+
+/// Bytes of a vector.
+const WIDTH: usize = 64;
+
+/// [`Convert`](crate::kernels::functions::Convert): single bytes to UTF-8, while there is a vector of them and room for what
+/// four times as many bytes may be.
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    while input.len() - read >= WIDTH && output.len() - written >= 4 * WIDTH {
+        // SAFETY: a vector can be read, and there is room for four.
+        let (from, out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(written)) };
+        // SAFETY: a vector can be read.
+        let x = unsafe { _mm512_loadu_si512(from.cast()) };
+        read += WIDTH;
+        if _mm512_movepi8_mask(x) == 0 {
+            // SAFETY: there is room for a vector.
+            unsafe { _mm512_storeu_si512(out.cast(), x) };
+            written += WIDTH;
+            continue;
+        }
+        let c1 = _mm512_cmplt_epu8_mask(_mm512_add_epi8(x, _mm512_set1_epi8(-0x80)), _mm512_set1_epi8(0x20));
+        let mut len = 0;
+        let mut put = |bytes, kept: u64| {
+            // SAFETY: there is room for four vectors; the vectors stored before take 48 bytes each at most, or there is only
+            // one before.
+            unsafe { _mm512_storeu_si512(out.add(len).cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
+            len += kept.count_ones() as usize;
+        };
+        if WINDOWS && c1 != 0 {
+            let quarters = [
+                _mm512_extracti32x4_epi32::<0>(x),
+                _mm512_extracti32x4_epi32::<1>(x),
+                _mm512_extracti32x4_epi32::<2>(x),
+                _mm512_extracti32x4_epi32::<3>(x),
+            ];
+            for quarter in quarters {
+                let (bytes, kept) = of_windows_1252(_mm512_cvtepu8_epi32(quarter));
+                put(bytes, kept);
+            }
+        } else {
+            // SAFETY: a vector can be read. To read its halves again is faster than to move them.
+            let halves =
+                unsafe { [_mm256_loadu_si256(from.cast()), _mm256_loadu_si256(from.add(WIDTH / 2).cast())] };
+            for half in halves {
+                let (bytes, kept) = below_800(_mm512_cvtepu8_epi16(half));
+                put(bytes, kept);
+            }
+        }
+        written += len;
+    }
+    (read, written)
+}
+
+/// The UTF-8 of 32 characters below U+0800, in a lane each, and a bit for each byte that counts.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+#[inline]
+pub(super) fn below_800(units: __m512i) -> (__m512i, u64) {
+    let not_ascii = _mm512_cmpge_epu16_mask(units, _mm512_set1_epi16(0x80));
+    let moved = _mm512_slli_epi16::<8>(units);
+    let sequences = _mm512_or_si512(
+        _mm512_or_si512(_mm512_srli_epi16::<6>(units), _mm512_set1_epi16(0x80C0_u16 as i16)),
+        _mm512_and_si512(moved, _mm512_set1_epi16(0x3F00)),
+    );
+    let bytes = _mm512_mask_blend_epi16(not_ascii, moved, sequences);
+    // The second byte of each lane counts, and the first one if it is a lead.
+    let all = _mm512_set1_epi16(0x8000_u16 as i16);
+    let kept = _mm512_mask_blend_epi16(not_ascii, all, _mm512_set1_epi16(0x8080_u16 as i16));
+    (bytes, _mm512_movepi8_mask(kept))
+}
+
+/// The UTF-8 of 16 bytes of windows-1252, in a lane each, and a bit for each byte that counts.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn of_windows_1252(bytes: __m512i) -> (__m512i, u64) {
+    let all = |value: i32| _mm512_set1_epi32(value);
+    // SAFETY: the table has two vectors.
+    let table = unsafe {
+        let table = WINDOWS_1252_C1.as_ptr();
+        [_mm512_loadu_si512(table.cast()), _mm512_loadu_si512(table.add(16).cast())]
+    };
+    let two = _mm512_or_si512(
+        _mm512_or_si512(_mm512_srli_epi32::<6>(bytes), all(0x80C0)),
+        _mm512_and_si512(_mm512_slli_epi32::<8>(bytes), all(0x3F00)),
+    );
+    let sequences = _mm512_mask_mov_epi32(bytes, _mm512_cmpge_epu32_mask(bytes, all(0xA0)), two);
+    let is_c1 = _mm512_cmpge_epu32_mask(bytes, all(0x80)) & _mm512_cmplt_epu32_mask(bytes, all(0xA0));
+    let c1 = _mm512_permutex2var_epi32(table[0], bytes, table[1]);
+    let sequences = _mm512_mask_mov_epi32(sequences, is_c1, c1);
+    // The first byte counts even if it is 0.
+    (sequences, _mm512_test_epi8_mask(sequences, sequences) | 0x1111_1111_1111_1111)
+}
+
+/// [`Convert`](crate::kernels::functions::Convert): UTF-8 to ISO 8859-1, up to a character at U+0100 or above. Characters from
+/// U+0080 to U+009F stop it, too, so that the result is also windows-1252.
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) unsafe fn encode(input: &[u8], output: &mut [u8]) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    // Whether the last byte read is a lead C2, or C3. The next vector does not wait for where this one stops, which is
+    // predicted to be its end.
+    let (mut after_c2, mut after_c3) = (0, 0);
+    while input.len() - read >= WIDTH && output.len() - written >= WIDTH {
+        // SAFETY: a vector can be read, and there is room for one.
+        let (from, out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(written)) };
+        // SAFETY: a vector can be read.
+        let x = unsafe { _mm512_loadu_si512(from.cast()) };
+        let not_ascii = _mm512_movepi8_mask(x);
+        if not_ascii | after_c2 | after_c3 == 0 {
+            // SAFETY: there is room for a vector.
+            unsafe { _mm512_storeu_si512(out.cast(), x) };
+            read += WIDTH;
+            written += WIDTH;
+            continue;
+        }
+        let c2 = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(0xC2_u8 as i8));
+        let c3 = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(0xC3_u8 as i8));
+        let (second_c2, second_c3) = (c2 << 1 | after_c2, c3 << 1 | after_c3);
+        let lead = c2 | c3;
+        // Bytes 80..=BF.
+        let cont = _mm512_cmplt_epi8_mask(x, _mm512_set1_epi8(-0x40));
+        // Bytes 80..=9F, which are C1 characters after C2.
+        let c1 = second_c2 & _mm512_cmplt_epi8_mask(x, _mm512_set1_epi8(-0x60));
+        let stops = ((second_c2 | second_c3) ^ cont) | (not_ascii ^ (lead | cont)) | c1;
+        let bytes = _mm512_mask_add_epi8(x, second_c3, x, _mm512_set1_epi8(0x40));
+        if stops != 0 {
+            let taken = stops.trailing_zeros();
+            let kept = _bzhi_u64(!lead, taken);
+            // SAFETY: there is room for a vector.
+            unsafe { _mm512_storeu_si512(out.cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
+            let before = if taken > 0 { lead >> (taken - 1) & 1 } else { (second_c2 | second_c3) & 1 };
+            // A lead is read with its continuation.
+            return (read + taken as usize - before as usize, written + kept.count_ones() as usize);
+        }
+        // SAFETY: there is room for a vector.
+        unsafe { _mm512_storeu_si512(out.cast(), _mm512_maskz_compress_epi8(!lead, bytes)) };
+        read += WIDTH;
+        written += lead.count_zeros() as usize;
+        (after_c2, after_c3) = (c2 >> 63, c3 >> 63);
+    }
+    (read - (after_c2 | after_c3) as usize, written)
+}

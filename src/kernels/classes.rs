@@ -1,0 +1,120 @@
+//! Every position of a byte that is in a class, found in bulk.
+
+use super::dispatch::Kernel;
+use super::functions::CAPACITY;
+pub(crate) use super::functions::Class;
+
+/// Calls `visit` with the position of each byte of the class, in order, until it returns `false`. Returns whether it never did.
+#[inline]
+pub(crate) fn each(bytes: &[u8], class: &Class, visit: impl FnMut(usize) -> bool) -> bool {
+    each_by(Kernel::in_use(), bytes, class, visit)
+}
+
+#[inline]
+fn each_by(kernel: Kernel, bytes: &[u8], class: &Class, mut visit: impl FnMut(usize) -> bool) -> bool {
+    let mut positions = [0; CAPACITY];
+    let mut start = 0;
+    while let Some(rest) = bytes.get(start..)
+        && !rest.is_empty()
+    {
+        let found = kernel.find_class(rest, class, &mut positions);
+        for &position in positions.iter().take(found.count) {
+            if !visit(start + usize::from(position)) {
+                return false;
+            }
+        }
+        start += found.searched;
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all_by(kernel: Kernel, bytes: &[u8], class: &Class) -> Vec<usize> {
+        let mut all = Vec::new();
+        assert!(each_by(kernel, bytes, class, |at| {
+            all.push(at);
+            true
+        }));
+        all
+    }
+
+    /// The definition, byte by byte.
+    fn expected(bytes: &[u8], class: &Class) -> Vec<usize> {
+        let is_found = |&at: &usize| match bytes[at] {
+            byte @ 0..=0x7F => class.has(byte),
+            0x80..=0xBF => false,
+            byte => class.has(byte) && bytes.get(at + 1).is_none_or(|&next| class.has_second(next)),
+        };
+        (0..bytes.len()).filter(is_found).collect()
+    }
+
+    #[test]
+    fn every_byte_of_a_class_is_found_at_every_position() {
+        for kernel in Kernel::available() {
+            for byte in 0..=u8::MAX {
+                let one = Class::EMPTY.with(byte, byte).with_seconds(0x80, 0xBF);
+                let others = Class::EMPTY.with(0, 0x7F).with(0xC0, 0xFF).with_seconds(0x80, 0xBF);
+                for len in [1, 63, 64, 65, 255, 256, 257, 600] {
+                    for filler in [b'a', 0xA5] {
+                        let mut bytes = vec![filler; len];
+                        assert_eq!(all_by(kernel, &bytes, &one), expected(&bytes, &one), "{kernel:?}");
+                        let at = (usize::from(byte) * 7) % len;
+                        bytes[at] = byte;
+                        assert_eq!(
+                            all_by(kernel, &bytes, &one),
+                            expected(&bytes, &one),
+                            "{kernel:?} {byte:02X}"
+                        );
+                        assert_eq!(all_by(kernel, &bytes, &others), expected(&bytes, &others), "{kernel:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_pair_is_found_if_both_bytes_are_in_the_class() {
+        let class = Class::EMPTY.with(0xC2, 0xC2).with(0xE2, 0xE3).with(0xFF, 0xFF).with(0, 9);
+        let class = class.with_seconds(0x80, 0x81).with_seconds(0xBF, 0xBF);
+        for kernel in Kernel::available() {
+            for first in 0..=u8::MAX {
+                for second in 0..=u8::MAX {
+                    let mut bytes = [b'a'; 130];
+                    let at = usize::from(first.wrapping_add(second)) % 129;
+                    (bytes[at], bytes[at + 1]) = (first, second);
+                    let expected = expected(&bytes, &class);
+                    assert_eq!(
+                        all_by(kernel, &bytes, &class),
+                        expected,
+                        "{kernel:?} {first:02X} {second:02X}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn dense_and_sparse_bytes_are_found_in_order() {
+        let mut seed = 9_u32;
+        let mut next = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) as usize
+        };
+        let class = Class::EMPTY.with(0, 0x1F).with(0x7F, 0x7F).with(0xC2, 0xC2).with(0xE2, 0xE2);
+        let class = class.with_seconds(0x80, 0x9F);
+        for one_in in [1, 2, 9, 100, 1000] {
+            for len in [0, 1, 2, 5, 64, 100, 300, 1000, 5000, 9000] {
+                let some = [0x00, 0x0A, 0x1F, 0x20, 0x7F, 0x80, 0x9F, 0xA0, 0xC2, 0xE2, 0xFF];
+                let bytes: Vec<u8> = (0..len)
+                    .map(|_| if next() % one_in == 0 { some[next() % some.len()] } else { b'a' })
+                    .collect();
+                for kernel in Kernel::available() {
+                    assert_eq!(all_by(kernel, &bytes, &class), expected(&bytes, &class), "{kernel:?}");
+                }
+            }
+        }
+    }
+}

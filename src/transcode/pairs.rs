@@ -1,0 +1,207 @@
+//! The fast path between UTF-8 and the encodings that have surrogate pairs in 6 bytes: CESU-8 and Modified UTF-8.
+//!
+//! Both differ from UTF-8 only in supplementary characters and, in Modified UTF-8 (`MODIFIED`), in U+0000, which is `C0 80`.
+//! The rest is copied. A `LENIENT` source also has `00` and sequences of 4 bytes. What is well-formed is decided by the validation of UTF-8: of the input on the way to pairs, and of the output on the way back.
+//!
+//! Why the output: let no byte of the input be `F0` or above, and let each `ED A0..AF xx ED B0..BF xx` be replaced by the 4
+//! bytes of its character. If such a pair is where a character starts in CESU-8, so it is in UTF-8. If it is inside an
+//! unfinished sequence, both are ill-formed. A surrogate that is not replaced is ill-formed in UTF-8. So the output is
+//! well-formed UTF-8 if and only if the input is well-formed CESU-8.
+
+use crate::kernels::classes::{self, Class};
+use crate::kernels::{self, Boundary, End};
+
+/// The size of a block. It is read again from the L1 cache.
+const BLOCK: usize = 4 * 1024;
+/// The size of the first block: small, because an error in the first bytes makes all of the work on a block useless.
+const FIRST_BLOCK: usize = 64;
+
+/// UTF-8 to pairs, up to an ill-formed sequence. Returns the bytes read and the bytes written.
+pub(super) fn split<const MODIFIED: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    loop {
+        // 4 bytes become 6, and 1 byte of Modified UTF-8 becomes 2.
+        let len = (src.len() - read).min((dst.len() - written) / 2).min(BLOCK);
+        let (text, _) = kernels::prefix(Boundary::START, &src[read..read + len]);
+        if text.is_empty() {
+            return (read, written);
+        }
+        written += split_text::<MODIFIED>(text.as_bytes(), &mut dst[written..]);
+        read += text.len();
+        if text.len() + 3 < len {
+            return (read, written);
+        }
+    }
+}
+
+/// Copies well-formed text with its changes. The room is twice as long. Returns the bytes written.
+fn split_text<const MODIFIED: bool>(text: &[u8], room: &mut [u8]) -> usize {
+    let mut copy = Copy { src: text, dst: room, read: 0, written: 0 };
+    let class = if MODIFIED { &SUPPLEMENTARY_OR_NUL } else { &SUPPLEMENTARY };
+    classes::each(text, class, |at| {
+        copy.up_to(at)
+            && match text[at..] {
+                [a, b, c, d, ..] if a != 0 => copy.replace(4, pair_of([a, b, c, d])),
+                _ => copy.replace(1, [0xC0, 0x80]),
+            }
+    });
+    copy.up_to(text.len());
+    copy.written
+}
+
+/// The bytes that change.
+const SUPPLEMENTARY: Class = Class::EMPTY.with(0xF0, 0xFF).with_seconds(0x80, 0xBF);
+const SUPPLEMENTARY_OR_NUL: Class = SUPPLEMENTARY.with(0, 0);
+/// The bytes that change on the way back, or that the encoding does not have. Leads that no continuation follows are not found,
+/// but they are ill-formed in UTF-8, too.
+const PAIRS: Class = SUPPLEMENTARY.with(0xED, 0xED);
+const PAIRS_AND_NUL: Class = PAIRS.with(0, 0).with(0xC0, 0xC0);
+const PAIRS_AND_NUL_LENIENT: Class = Class::EMPTY.with(0xED, 0xED).with(0xC0, 0xC0).with_seconds(0x80, 0xBF);
+
+/// Copies from one slice to another, with changes.
+struct Copy<'s, 'd> {
+    src: &'s [u8],
+    dst: &'d mut [u8],
+    read: usize,
+    written: usize,
+}
+
+impl Copy<'_, '_> {
+    /// Copies up to a position. Bytes after it may be overwritten. Returns whether there was room.
+    #[inline(always)]
+    fn up_to(&mut self, position: usize) -> bool {
+        const LEN: usize = 16;
+        let len = position - self.read;
+        if len <= LEN
+            && let Some(from) = self.src.get(self.read..).and_then(|rest| rest.first_chunk::<LEN>())
+            && let Some(to) = self.dst.get_mut(self.written..).and_then(|rest| rest.first_chunk_mut())
+        {
+            // A copy of fixed length is faster than one of `len` bytes.
+            *to = *from;
+        } else if let Some(to) = self.dst.get_mut(self.written..self.written + len) {
+            to.copy_from_slice(&self.src[self.read..position]);
+        } else {
+            return self.fill();
+        }
+        self.read += len;
+        self.written += len;
+        true
+    }
+
+    /// Copies as much as there is room for.
+    #[cold]
+    fn fill(&mut self) -> bool {
+        let len = self.dst.len() - self.written;
+        self.dst[self.written..].copy_from_slice(&self.src[self.read..self.read + len]);
+        self.read += len;
+        self.written += len;
+        false
+    }
+
+    /// Writes other bytes for the next ones, if there is room.
+    #[inline(always)]
+    fn replace<const N: usize>(&mut self, read: usize, bytes: [u8; N]) -> bool {
+        let Some(to) = self.dst.get_mut(self.written..).and_then(|rest| rest.first_chunk_mut()) else {
+            return false;
+        };
+        *to = bytes;
+        self.read += read;
+        self.written += N;
+        true
+    }
+}
+
+/// The pair in 6 bytes of a sequence of 4 bytes.
+#[inline]
+const fn pair_of([a, b, c, d]: [u8; 4]) -> [u8; 6] {
+    // 10 bits of the value minus 10000 in each half. The 5 highest bits of the value are in the first two bytes.
+    let plane = (((a & 0x07) << 2) | ((b >> 4) & 0x03)).wrapping_sub(1);
+    [0xED, 0xA0 | plane & 0x0F, 0x80 | (b & 0x0F) << 2 | c >> 4 & 0x03, 0xED, 0xB0 | c & 0x0F, d]
+}
+
+/// The sequence of 4 bytes of a pair in 6 bytes.
+#[inline]
+const fn joined([_, b, c, _, e, f]: [u8; 6]) -> [u8; 4] {
+    let plane = (b & 0x0F) + 1;
+    [0xF0 | plane >> 2, 0x80 | (plane & 0x03) << 4 | c >> 2 & 0x0F, 0x80 | (c & 0x03) << 4 | e & 0x0F, f]
+}
+
+/// Pairs to UTF-8, up to an ill-formed sequence. Returns the bytes read and the bytes written.
+pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    let mut block = FIRST_BLOCK;
+    loop {
+        // The output is never longer than the input.
+        let len = (src.len() - read).min(dst.len() - written).min(block);
+        let from = &src[read..read + len];
+        let (taken, made) = join_bytes::<MODIFIED, LENIENT>(from, &mut dst[written..written + len]);
+        let to = &mut dst[written..written + made];
+        let (text, end) = kernels::prefix(Boundary::START, to);
+        let good = text.len();
+        if let End::IllFormed = end {
+            // The input up to the same place.
+            let (taken, made) = join_bytes::<MODIFIED, LENIENT>(from, &mut to[..good]);
+            return (read + taken, written + made);
+        }
+        // The bytes of an unfinished sequence were copied.
+        read += taken - (made - good);
+        written += good;
+        if good == 0 || taken + 6 < len {
+            return (read, written);
+        }
+        block = BLOCK.min(4 * block);
+    }
+}
+
+/// Copies bytes with their changes, up to a byte that no well-formed text has there, and up to an unfinished pair. What is copied
+/// may be ill-formed. Returns the bytes read and the bytes written.
+fn join_bytes<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let class = match (MODIFIED, LENIENT) {
+        (false, _) => &PAIRS,
+        (true, false) => &PAIRS_AND_NUL,
+        (true, true) => &PAIRS_AND_NUL_LENIENT,
+    };
+    let mut copy = Copy { src, dst, read: 0, written: 0 };
+    let is_all = classes::each(src, class, |at| {
+        if at < copy.read {
+            // The second half of a pair.
+            return true;
+        }
+        copy.up_to(at)
+            && match src[at..] {
+                [0xED, b @ 0xA0..=0xAF, c @ 0x80..=0xBF, 0xED, e @ 0xB0..=0xBF, f @ 0x80..=0xBF, ..] => {
+                    copy.replace(6, joined([0xED, b, c, 0xED, e, f]))
+                }
+                [0xED, 0x80..=0x9F, ..] => copy.up_to(at + 1),
+                [0xC0, 0x80, ..] if MODIFIED => copy.replace(2, [0]),
+                _ => false,
+            }
+    });
+    if is_all {
+        copy.up_to(src.len());
+    }
+    (copy.read, copy.written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::dialects;
+
+    #[test]
+    fn every_supplementary_character_is_a_pair_of_sequences_of_3_bytes() {
+        for value in 0x1_0000..=0x10_FFFF_u32 {
+            let mut four = [0; 6];
+            assert_eq!(dialects::encode(value, &mut four), 4);
+            let four = [four[0], four[1], four[2], four[3]];
+            let rest = value - 0x1_0000;
+            let mut six = [0; 6];
+            for (half, unit) in [0xD800 | rest >> 10, 0xDC00 | rest & 0x3FF].into_iter().enumerate() {
+                let mut sequence = [0; 6];
+                assert_eq!(dialects::encode(unit, &mut sequence), 3);
+                six[3 * half..3 * half + 3].copy_from_slice(&sequence[..3]);
+            }
+            assert_eq!((pair_of(four), joined(six)), (six, four), "{value:X}");
+        }
+    }
+}
