@@ -3,6 +3,8 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 
+use crate::kernels::classes::{self, Class};
+
 /// The code points that a receiver accepts: the *adopted subset* of ISO/IEC 10646-1 §2.3c.
 ///
 /// Annex R.7 of that standard demands that a malformed sequence be interpreted "in the same way that \[a receiving
@@ -11,7 +13,9 @@ use core::ops::RangeInclusive;
 /// [`ErrorKind::OutsideSubset`](crate::ErrorKind::OutsideSubset), the absolute offset of the character, and its length
 /// in bytes.
 ///
-/// A subset consists of `'static` ranges, so it is `Copy` and does not allocate:
+/// A subset consists of `'static` ranges, so it is `Copy` and does not allocate. [`new`](Self::new) compiles the ranges to
+/// the first two bytes of the characters that may be outside, so a subset should be a `const` or a `static`. Text is searched
+/// for these bytes with vectors, and only where they are found a character is compared with the ranges.
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, Subset, TextDecoder};
@@ -31,7 +35,11 @@ use core::ops::RangeInclusive;
 /// # Ok::<(), utf8_codec::Utf8Error>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Subset(Rule);
+pub struct Subset {
+    rule: Rule,
+    /// The leads, and bytes after them, of all characters that are outside, and of some that are not.
+    doubtful: Class,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Rule {
@@ -93,14 +101,59 @@ impl Subset {
         0x11_0000..=LAST,
     ]);
 
+    /// The "XML Characters" of RFC 9839, section 4.2, which are the production `Char` of XML 1.0: no control characters
+    /// below U+0020 except TAB, LF and CR, and neither U+FFFE nor U+FFFF.
+    pub const XML_CHARACTERS: Self =
+        Self::new(&[0x20..=0xD7FF, 0x9..=0xA, 0xD..=0xD, 0xE000..=0xFFFD, 0x1_0000..=0x10_FFFF]);
+
+    /// The "Unicode Assignables" of RFC 9839, section 4.3: no control characters except TAB, LF and CR, and no
+    /// noncharacters.
+    pub const UNICODE_ASSIGNABLES: Self = Self::all_of(&[
+        Self::new(&[0x20..=0x7E, 0xA0..=0xD7FF, 0x9..=0xA, 0xD..=0xD, 0xE000..=0x10_FFFF]),
+        Self::NO_NONCHARACTERS,
+    ]);
+
+    /// The strings of MQTT 5.0, section 1.5.4, as they must be: without U+0000 (MQTT-1.5.4-2).
+    pub const MQTT_5: Self = Self::new(&[0x1..=0xD7FF, 0xE000..=0x10_FFFF]);
+
+    /// The strings of MQTT 5.0, section 1.5.4, as they should be: also without the control characters U+0001 to U+001F and
+    /// U+007F to U+009F, of which none is excepted, and without noncharacters. A receiver may close the connection for them.
+    pub const MQTT_5_RECOMMENDED: Self =
+        Self::all_of(&[Self::new(&[0x20..=0x7E, 0xA0..=0xD7FF, 0xE000..=0x10_FFFF]), Self::NO_NONCHARACTERS]);
+
+    /// The strings of I-JSON (RFC 7493, section 2.1): no noncharacters.
+    pub const I_JSON: Self =
+        Self::all_of(&[Self::new(&[0x0..=0xD7FF, 0xE000..=0x10_FFFF]), Self::NO_NONCHARACTERS]);
+
+    /// JSON texts (RFC 8259, sections 2 and 7): control characters below U+0020 are escaped, and TAB, LF and CR are white
+    /// space between the tokens. Whether these three are inside a string is for a parser to find.
+    pub const JSON_TEXT: Self = Self::new(&[0x20..=0xD7FF, 0x9..=0xA, 0xD..=0xD, 0xE000..=0x10_FFFF]);
+
+    /// The printable characters of YAML 1.2.2, section 5.1 (`c-printable`).
+    pub const YAML_PRINTABLE: Self = Self::new(&[
+        0x20..=0x7E,
+        0xA0..=0xD7FF,
+        0x9..=0xA,
+        0xD..=0xD,
+        0x85..=0x85,
+        0xE000..=0xFFFD,
+        0x1_0000..=0x10_FFFF,
+    ]);
+
     /// The code points of any of these ranges. They are searched in order: put the most frequent range first.
     pub const fn new(ranges: &'static [RangeInclusive<u32>]) -> Self {
-        Self(Rule::AnyOf(ranges))
+        Self { rule: Rule::AnyOf(ranges), doubtful: doubtful(ranges) }
     }
 
     /// The code points that are in all of these subsets.
     pub const fn all_of(subsets: &'static [Self]) -> Self {
-        Self(Rule::AllOf(subsets))
+        let mut doubtful = Class::EMPTY;
+        let mut i = 0;
+        while i < subsets.len() {
+            doubtful = doubtful.or(subsets[i].doubtful);
+            i += 1;
+        }
+        Self { rule: Rule::AllOf(subsets), doubtful }
     }
 
     /// Whether a code point is in the subset. It may be a surrogate, or a 31-bit value (RFC 2279).
@@ -110,7 +163,7 @@ impl Subset {
     }
 
     fn holds(&self, code_point: u32) -> bool {
-        match self.0 {
+        match self.rule {
             Rule::AnyOf(ranges) => ranges.iter().any(|range| range.contains(&code_point)),
             Rule::AllOf(subsets) => subsets.iter().all(|subset| subset.holds(code_point)),
         }
@@ -118,13 +171,97 @@ impl Subset {
 
     /// The first character of `text` outside the subset, with its position.
     pub(crate) fn first_outside(&self, text: &str) -> Option<(usize, char)> {
-        text.char_indices().find(|&(_, character)| !self.contains(character))
+        let mut outside = None;
+        classes::each(text.as_bytes(), &self.doubtful, |at| {
+            let character = text.get(at..).and_then(|rest| rest.chars().next());
+            outside =
+                character.filter(|&character| !self.contains(character)).map(|character| (at, character));
+            outside.is_none()
+        });
+        outside
+    }
+}
+
+/// Above this number of ranges the second bytes are not looked at, because the compiler limits the time of constants.
+const MANY_RANGES: usize = 64;
+
+/// The first two bytes of the characters that may be outside the ranges.
+const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
+    let mut class = Class::EMPTY;
+    let mut byte = 0;
+    while byte < 0x80 {
+        if !has_all(ranges, byte as u32, byte as u32) {
+            class = class.with(byte, byte);
+        }
+        byte += 1;
+    }
+    let mut lead = 0xC2_u8;
+    while lead <= 0xF4 {
+        // How many bits the bytes after the lead have, and the least and the greatest value of sequences of this length.
+        let (bits, least, most) = match lead {
+            0xC2..=0xDF => (6, 0x80, 0x7FF),
+            0xE0..=0xEF => (12, 0x800, 0xFFFF),
+            _ => (18, 0x1_0000, 0x10_FFFF),
+        };
+        let first = ((lead & (0x7F >> (bits / 6 + 1))) as u32) << bits;
+        if has_values(ranges, first, first + (1 << bits) - 1, least, most) {
+            lead += 1;
+            continue;
+        }
+        class = class.with(lead, lead);
+        let mut second = 0;
+        while second < 64 {
+            let first = first + ((second as u32) << (bits - 6));
+            if ranges.len() > MANY_RANGES
+                || !has_values(ranges, first, first + (1 << (bits - 6)) - 1, least, most)
+            {
+                class = class.with_seconds(0x80 + second, 0x80 + second);
+            }
+            second += 1;
+        }
+        lead += 1;
+    }
+    class
+}
+
+/// Whether the values from `first` to `last` are in the ranges, as far as text has them: from `least` to `most`, and without
+/// surrogates.
+const fn has_values(ranges: &[RangeInclusive<u32>], first: u32, last: u32, least: u32, most: u32) -> bool {
+    let first = if first < least { least } else { first };
+    let last = if last > most { most } else { last };
+    if first > last || first >= 0xD800 && last <= 0xDFFF {
+        return true;
+    }
+    // The only lead with surrogates is ED, whose other values are below them.
+    let last = if first < 0xD800 && last >= 0xD800 && last <= 0xDFFF { 0xD7FF } else { last };
+    has_all(ranges, first, last)
+}
+
+/// Whether all of `first..=last` is in one of the ranges or another.
+const fn has_all(ranges: &[RangeInclusive<u32>], first: u32, last: u32) -> bool {
+    // All before it is.
+    let mut next = first;
+    loop {
+        let (mut i, before) = (0, next);
+        while i < ranges.len() {
+            let (start, end) = (*ranges[i].start(), *ranges[i].end());
+            if start <= next && next <= end {
+                if end >= last {
+                    return true;
+                }
+                next = end + 1;
+            }
+            i += 1;
+        }
+        if next == before {
+            return false;
+        }
     }
 }
 
 impl fmt::Debug for Subset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
+        match self.rule {
             Rule::AnyOf(ranges) => write!(f, "Subset({ranges:X?})"),
             Rule::AllOf(subsets) => write!(f, "Subset(all of {subsets:?})"),
         }

@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::ops::RangeInclusive;
+
 use support::{Rng, every_partition, some_partitions};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece};
 
@@ -133,6 +135,102 @@ fn the_presets_contain_the_documented_characters() {
         assert_eq!(Subset::NO_CONTROLS.contains(code_point), !control, "{code_point:X}");
         assert_eq!(Subset::NO_BIDI_CONTROLS.contains(code_point), !bidi, "{code_point:X}");
         assert_eq!(Subset::NO_NONCHARACTERS.contains(code_point), !noncharacter, "{code_point:X}");
+    }
+}
+
+#[test]
+fn the_presets_of_protocols_contain_what_their_specifications_say() {
+    for code_point in 0..=0x11_0000_u32 {
+        let scalar = char::from_u32(code_point).is_some();
+        let noncharacter = code_point & 0xFFFE == 0xFFFE || (0xFDD0..=0xFDEF).contains(&code_point);
+        let white = matches!(code_point, 0x9 | 0xA | 0xD);
+        let c0 = code_point < 0x20;
+        let del_or_c1 = matches!(code_point, 0x7F..=0x9F);
+        let is = |subset: Subset, expected: bool| {
+            assert_eq!(subset.contains(code_point), expected, "{code_point:X} {subset:?}");
+        };
+        // RFC 9839, 4.2: %x9 / %xA / %xD / %x20-D7FF / %xE000-FFFD / %x10000-10FFFF
+        is(Subset::XML_CHARACTERS, scalar && (white || !c0) && !matches!(code_point, 0xFFFE | 0xFFFF));
+        // RFC 9839, 4.3: without controls but these three, surrogates and noncharacters.
+        is(Subset::UNICODE_ASSIGNABLES, scalar && (white || !c0) && !del_or_c1 && !noncharacter);
+        // MQTT 5.0, 1.5.4: MUST NOT, and SHOULD NOT.
+        is(Subset::MQTT_5, scalar && code_point != 0);
+        is(Subset::MQTT_5_RECOMMENDED, scalar && !c0 && !del_or_c1 && !noncharacter);
+        // RFC 7493, 2.1.
+        is(Subset::I_JSON, scalar && !noncharacter);
+        // RFC 8259, 2 and 7.
+        is(Subset::JSON_TEXT, scalar && (white || !c0));
+        // YAML 1.2.2, [1] c-printable.
+        is(
+            Subset::YAML_PRINTABLE,
+            scalar
+                && (white || !c0)
+                && (!del_or_c1 || code_point == 0x85)
+                && !matches!(code_point, 0xFFFE | 0xFFFF),
+        );
+    }
+}
+
+/// Many ranges, in no order, which overlap and adjoin.
+static SCATTERED: [RangeInclusive<u32>; 70] = {
+    let mut ranges = [const { 0..=0 }; 70];
+    let mut i = 0;
+    while i < ranges.len() as u32 {
+        let start = i * 7919 % 70 * 0x3B3;
+        ranges[i as usize] = start..=start + 0x3B2 - i % 3 * 0x40;
+        i += 1;
+    }
+    ranges
+};
+
+#[test]
+fn every_character_outside_is_found_in_long_text_by_every_preset() {
+    let mut presets = vec![
+        Subset::ASCII,
+        Subset::LATIN_1,
+        Subset::BMP,
+        Subset::NO_NUL,
+        Subset::NO_CONTROLS,
+        Subset::NO_BIDI_CONTROLS,
+        Subset::NO_NONCHARACTERS,
+        Subset::XML_CHARACTERS,
+        Subset::UNICODE_ASSIGNABLES,
+        Subset::MQTT_5,
+        Subset::MQTT_5_RECOMMENDED,
+        Subset::I_JSON,
+        Subset::JSON_TEXT,
+        Subset::YAML_PRINTABLE,
+        Subset::all_of(&[Subset::NO_CONTROLS, Subset::NO_BIDI_CONTROLS, Subset::NO_NONCHARACTERS]),
+    ];
+    presets.extend([Subset::new(&[]), CYRILLIC, Subset::new(&SCATTERED)]);
+    // Ranges that only together have all characters of a lead.
+    presets.push(Subset::new(&[0x20..=0x7E, 0xA5..=0xBF, 0x80..=0xA4, 0x9000..=0x10_FFFF, 0x100..=0x8FFF]));
+    let filler = 90;
+    for subset in presets {
+        let fill = 'a';
+        // All near a limit of any range, and all that are frequent.
+        let near = |character: &char| {
+            *character < '\u{3000}' || !(0x30..0xFD0).contains(&(*character as u32 & 0xFFF))
+        };
+        for character in ('\0'..=char::MAX).filter(near) {
+            let before = character as usize % filler;
+            let mut text = String::with_capacity(filler + 4);
+            (0..before).for_each(|_| text.push(fill));
+            text.push(character);
+            (before..filler).for_each(|_| text.push(fill));
+            let mut decoder = TextDecoder::new().subset(subset);
+            let error = decoder.feed(text.as_bytes()).find_map(|piece| piece.text().err());
+            let expected = if !subset.contains(fill) && before > 0 {
+                Some(0)
+            } else if !subset.contains(character) {
+                Some(before as u64)
+            } else if !subset.contains(fill) {
+                Some(character.len_utf8() as u64)
+            } else {
+                None
+            };
+            assert_eq!(error.map(|error| error.offset), expected, "{character:?} {subset:?}");
+        }
     }
 }
 
