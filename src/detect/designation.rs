@@ -2,6 +2,8 @@
 
 use core::iter::FusedIterator;
 
+use crate::kernels::classes::{self, Class};
+
 /// The coding that an ISO/IEC 2022 escape sequence designates for the bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Designation {
@@ -85,6 +87,7 @@ enum State {
 }
 
 const ESC: u8 = 0x1B;
+const ESCAPE: Class = Class::EMPTY.with(ESC, ESC);
 
 impl DesignationRecogniser {
     /// A recogniser for sequences without padding.
@@ -147,7 +150,11 @@ impl Iterator for DesignationMatches<'_, '_> {
         let recogniser = &mut *self.recogniser;
         loop {
             if recogniser.state == State::Nothing && recogniser.padding == Padding::None {
-                let skipped = self.rest.iter().position(|&byte| byte == ESC).unwrap_or(self.rest.len());
+                let mut skipped = self.rest.len();
+                classes::each(self.rest, &ESCAPE, |at| {
+                    skipped = at;
+                    false
+                });
                 recogniser.offset += skipped as u64;
                 self.rest = &self.rest[skipped..];
             }

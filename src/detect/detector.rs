@@ -5,6 +5,7 @@ use super::utf16::{Evidence, PREFIX, Prefix};
 use crate::decoder::{Piece, Utf8Decoder};
 use crate::encoding::Encoding;
 use crate::error::Utf8Error;
+use crate::kernels::count;
 
 /// The encoding of a stream, as far as it has been examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,16 +227,16 @@ impl Detector {
     }
 
     fn count(&mut self, chunk: &[u8]) {
-        for piece in self.decoder.feed(chunk) {
-            match piece {
-                Piece::Text(text) => {
-                    let ascii = text.bytes().filter(u8::is_ascii).count();
-                    self.sequences += (text.chars().count() - ascii) as u64;
-                }
-                Piece::Seam(_) => self.sequences += 1,
-                Piece::IllFormed(first) => {
-                    self.settled = Some(Detection::NotUtf8 { first });
-                    return;
+        // The text is counted while it is in the L1 cache.
+        for part in chunk.chunks(8 * 1024) {
+            for piece in self.decoder.feed(part) {
+                match piece {
+                    Piece::Text(text) => self.sequences += count::sequences(text) as u64,
+                    Piece::Seam(_) => self.sequences += 1,
+                    Piece::IllFormed(first) => {
+                        self.settled = Some(Detection::NotUtf8 { first });
+                        return;
+                    }
                 }
             }
         }

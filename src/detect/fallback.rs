@@ -4,7 +4,9 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
+use crate::kernels::{self, Boundary};
 use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 use crate::transcode::{Encoding, Transcoder};
@@ -65,7 +67,7 @@ pub enum Scope {
 /// assert_eq!(decode_or_legacy(mixed, Legacy::Windows1252, Scope::Frame), "naÃ¯ve\ncafé naÃ¯ve");
 /// ```
 pub fn decode_or_legacy(frame: &[u8], legacy: Legacy, scope: Scope) -> Cow<'_, str> {
-    if let Ok(text) = core::str::from_utf8(frame) {
+    if let Ok(text) = from_utf8(frame) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(frame.len() + frame.len() / 8);
@@ -90,7 +92,7 @@ fn append_repaired(bytes: &[u8], legacy: Legacy, out: &mut String) {
 }
 
 fn append_whole(line: &[u8], legacy: Legacy, out: &mut String) {
-    match core::str::from_utf8(line) {
+    match from_utf8(line) {
         Ok(text) => out.push_str(text),
         Err(_) => legacy.append(line, out),
     }
@@ -156,15 +158,21 @@ impl FallbackDecoder {
         if self.scope == Scope::Sequence {
             return self.push(chunk, out);
         }
-        for part in chunk.split_inclusive(|&byte| byte == b'\n') {
-            match part.strip_suffix(b"\n") {
-                Some(end) => {
-                    self.push(end, out);
-                    self.finish(out);
-                    out.push('\n');
-                }
-                None => self.push(part, out),
+        let mut rest = chunk;
+        while !rest.is_empty() {
+            if self.line.is_empty() && self.decided.is_none() {
+                // Whole lines at once. A line that is UTF-8 is the same text whatever its length.
+                let (text, _) = kernels::prefix(Boundary::START, rest);
+                let lines = text.rfind('\n').map_or(0, |at| at + 1);
+                out.push_str(&text[..lines]);
+                rest = &rest[lines..];
             }
+            let len = rest.iter().position(|&byte| byte == b'\n');
+            self.push(&rest[..len.unwrap_or(rest.len())], out);
+            let Some(len) = len else { return };
+            self.finish(out);
+            out.push('\n');
+            rest = &rest[len + 1..];
         }
     }
 
