@@ -163,13 +163,13 @@ impl Class {
     }
 
     /// 64 bits each: the bytes `00..=3F`, `40..=7F`, the second bytes, the leads.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(super) const fn words(&self) -> [u64; 4] {
         self.words
     }
 
     /// For each value of the low 4 bits of a byte, a bit for each value of its high 4 bits: 0 to 7, and 8 to F.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     #[inline]
     pub(super) fn nibbles(&self) -> ([u8; 16], [u8; 16]) {
         let [a, b, _, d] = self.words;
