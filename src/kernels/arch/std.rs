@@ -17,8 +17,11 @@ pub(in crate::kernels) static STD: Functions = Functions {
     decode_base64: None,
     #[cfg(feature = "codec")]
     find_all: super::portable::positions::find_all,
+    find_class: super::portable::classes::find_class,
     #[cfg(feature = "transcode")]
     utf16: None,
+    #[cfg(feature = "transcode")]
+    conversions: None,
 };
 
 /// [`Validate`](crate::kernels::functions::Validate), and safe; for chunks of any length.
