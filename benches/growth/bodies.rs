@@ -24,6 +24,19 @@ fn chunks(bytes: &[u8], chunk: usize) -> Vec<Bytes> {
     bytes.chunks(chunk).map(Bytes::copy_from_slice).collect()
 }
 
+/// A reader that returns at most `chunk` bytes at a time.
+struct Chunked<'b> {
+    bytes: &'b [u8],
+    chunk: usize,
+}
+
+impl std::io::Read for Chunked<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let room = buf.len().min(self.chunk);
+        std::io::Read::read(&mut self.bytes, &mut buf[..room])
+    }
+}
+
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     for (name, text) in policies() {
@@ -62,6 +75,18 @@ pub(crate) fn rows() -> Vec<Row> {
                 let mut room = [0; 16];
                 while reader.read(&mut room).await.is_ok_and(|read| read > 0) {}
             });
+        }));
+        rows.push(Row::new(format!("Utf8Reader, blocking, {name}"), TEXT, move |bytes, chunk| {
+            for max in [0, 100, usize::MAX] {
+                let own = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text);
+                own.bounded_lines(max).for_each(sink);
+                // The buffer of a slice is all of it.
+                Utf8Reader::with_decoder(bytes, text).use_inner_buffer().bounded_lines(max).for_each(sink);
+            }
+            let mut reader = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text);
+            while let Ok(Some(part)) = reader.read_str_chunk() {
+                black_box(part);
+            }
         }));
         rows.push(Row::new(format!("Utf8Writer, {name}"), TEXT, move |bytes, chunk| {
             block_on(async {

@@ -100,6 +100,7 @@ pub(crate) fn rows() -> Vec<Row> {
             decoder.finish(&mut text);
         }));
     }
+    rows.push(push("subset, Strict", TextDecoder::new().subset(NOT_A)));
     for (name, decoder) in policies() {
         rows.push(Row::new(format!("TextDecoder::feed, {name}"), TEXT, move |bytes, chunk| {
             let mut decoder = decoder;
@@ -107,6 +108,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 decoder.feed(chunk).for_each(sink);
             }
         }));
+        rows.push(push(name, decoder));
         rows.push(Row::new(format!("TextDecoder::decode_into, {name}"), TEXT, move |bytes, chunk| {
             let (mut decoder, mut text) = (decoder, String::new());
             for mut chunk in bytes.chunks(chunk) {
@@ -130,6 +132,19 @@ pub(crate) fn rows() -> Vec<Row> {
         }
     }
     rows
+}
+
+/// Continues after each error.
+fn push(name: &str, decoder: TextDecoder) -> Row {
+    Row::new(format!("TextDecoder::push, {name}"), TEXT, move |bytes, chunk| {
+        let mut decoder = decoder;
+        for mut chunk in bytes.chunks(chunk) {
+            while let Err(failed) = decoder.push(chunk).map(sink) {
+                chunk = &chunk[failed.taken..];
+                sink(failed.text);
+            }
+        }
+    })
 }
 
 const CONTENT_TYPES: [Input; 6] = [SEMICOLONS, PARAMETERS, CONTINUED_PARAMETERS, COMMENTS, QUOTES, SPACES];

@@ -1,6 +1,8 @@
 //! The decoder with its policies.
 
 use super::pieces::{TextPiece, TextPieces, repair};
+#[cfg(feature = "alloc")]
+use crate::boundary::floor_boundary;
 use crate::decoder::Utf8Decoder;
 use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{BomPolicy, Counters, ErrorPolicy, Policies};
@@ -84,12 +86,16 @@ impl TextDecoder {
     }
 
     /// Decodes the first piece of a chunk. Returns the piece and the number of bytes decoded, for adapters, which
-    /// cannot keep [`TextPieces`] from one call to the next.
-    #[cfg(feature = "std")]
+    /// cannot keep [`TextPieces`] from one call to the next. All text that is in a [subset](Self::subset) is borrowed, in
+    /// several pieces if it is long.
+    #[cfg(feature = "alloc")]
     pub(crate) fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {
-        let reach = if self.policies.subset.is_some() { VALIDATED_FOR_SUBSET } else { usize::MAX };
         let before = self.offset();
-        let piece = self.feed(&chunk[..chunk.len().min(reach)]).next();
+        let window = match self.policies.subset {
+            None => chunk,
+            Some(_) => &chunk[..floor_boundary(chunk, VALIDATED_FOR_SUBSET)],
+        };
+        let piece = self.feed(window).next();
         (piece, self.offset().wrapping_sub(before) as usize)
     }
 

@@ -59,25 +59,53 @@ impl TextDecoder {
     /// assert_eq!(errors[0].offset, 6);
     /// ```
     pub fn push<'c>(&mut self, chunk: &'c [u8]) -> Result<Cow<'c, str>, PushError> {
-        let before = self.offset();
-        let taken_by = |decoder: &Self| decoder.offset().wrapping_sub(before) as usize;
-        let Some(first) = self.feed(chunk).next() else { return Ok(Cow::Borrowed("")) };
-        let taken = taken_by(self);
-        match first {
-            TextPiece::Text(text) if taken == chunk.len() => return Ok(Cow::Borrowed(text)),
-            _ => {}
+        let (mut text, mut taken) = ("", 0);
+        while taken < chunk.len() {
+            let (piece, bytes) = self.take_piece(&chunk[taken..]);
+            taken += bytes;
+            match piece {
+                None => {}
+                Some(TextPiece::Text(next)) if let Some(both) = joined(chunk, text, next) => text = both,
+                Some(piece) => return self.push_copied(text, piece, chunk, taken).map(Cow::Owned),
+            }
         }
-        let mut text = String::new();
-        let decoded = first.text().and_then(|first| {
-            text.reserve(first.len() + chunk.len() - taken);
-            text.push_str(first);
-            self.decode_into(&chunk[taken..], &mut text)
-        });
-        match decoded {
-            Ok(()) => Ok(Cow::Owned(text)),
-            Err(error) => Err(PushError { error, text, taken: taken_by(self) }),
+        Ok(Cow::Borrowed(text))
+    }
+
+    /// The text of a chunk as a copy: `text`, then `piece`, which ends after `taken` bytes, then the rest.
+    fn push_copied(
+        &mut self,
+        text: &str,
+        piece: TextPiece<'_>,
+        chunk: &[u8],
+        taken: usize,
+    ) -> Result<String, PushError> {
+        let piece = piece.text().map_err(|error| PushError { error, text: text.into(), taken })?;
+        let mut copy = String::with_capacity(text.len() + piece.len() + chunk.len() - taken);
+        copy.push_str(text);
+        copy.push_str(piece);
+        let before = self.offset();
+        match self.decode_into(&chunk[taken..], &mut copy) {
+            Ok(()) => Ok(copy),
+            Err(error) => {
+                let taken = taken + self.offset().wrapping_sub(before) as usize;
+                Err(PushError { error, text: copy, taken })
+            }
         }
     }
+}
+
+/// Two parts of a chunk as one string, if they are adjacent. Under a subset the text of a long chunk has many parts.
+fn joined<'c>(chunk: &'c [u8], first: &'c str, second: &'c str) -> Option<&'c str> {
+    if first.is_empty() {
+        return Some(second);
+    }
+    let start = first.as_ptr().addr().checked_sub(chunk.as_ptr().addr())?;
+    let both = chunk.get(start..start + first.len() + second.len())?;
+    let are_adjacent = first.as_bytes().as_ptr_range().end == second.as_ptr();
+    // SAFETY: the bytes are those of `first`, followed by those of `second`.
+    #[allow(unsafe_code)]
+    are_adjacent.then(|| unsafe { core::str::from_utf8_unchecked(both) })
 }
 
 /// An error of [`TextDecoder::push`]: the ill-formed sequence, and the text before it.
