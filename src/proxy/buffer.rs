@@ -1,19 +1,19 @@
-//! Memory for bytes in flight, shared by the connections of a thread.
+//! A pool of buffers for each thread.
 //!
-//! A connection that waits holds no buffer: it takes one when it reads, and returns it when all of it is written.
+//! A connection takes a buffer when it reads, and returns it when all bytes are written. An idle connection has none.
 
 use core::cell::RefCell;
 use core::ops::{Deref, DerefMut};
 
-/// Room before the bytes that are read, for the held bytes of a character: they are written together.
+/// Room before the bytes that are read, for the pending bytes of a character, so that one write sends both.
 pub(super) const HEADROOM: usize = 4;
 
-/// How much is read at a time.
+/// The size of a buffer, which is the maximum of one read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
     /// 16 KiB.
     Small,
-    /// 64 KiB, for a flow that fills small ones.
+    /// 64 KiB, after a read that filled a small buffer.
     Big,
 }
 
@@ -25,7 +25,7 @@ impl Size {
         }
     }
 
-    /// Buffers that a thread keeps, half a MiB of each size.
+    /// The maximum number of free buffers in the pool of a thread: half a MiB of each size.
     const fn kept(self) -> usize {
         512 * 1024 / self.bytes()
     }
@@ -35,7 +35,7 @@ thread_local! {
     static FREE: [RefCell<Vec<Box<[u8]>>>; 2] = const { [RefCell::new(Vec::new()), RefCell::new(Vec::new())] };
 }
 
-/// [`HEADROOM`] bytes and as many more as the size says. Dropping it returns it.
+/// A buffer of [`HEADROOM`] bytes plus its size. Dropping it returns it to the pool.
 #[derive(Debug)]
 pub(super) struct Buffer {
     bytes: Box<[u8]>,
@@ -56,7 +56,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         let bytes = core::mem::take(&mut self.bytes);
-        // While the thread ends, they are freed.
+        // The pool of a thread that ends is gone, and the memory is freed.
         let _ = FREE.try_with(|free| {
             let mut free = free[self.size as usize].borrow_mut();
             if free.len() < self.size.kept() {

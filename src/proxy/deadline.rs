@@ -1,4 +1,4 @@
-//! When a connection is over though nothing ended it.
+//! The time limits of a connection.
 
 use core::time::Duration;
 
@@ -6,10 +6,10 @@ use tokio::time::Instant;
 
 use crate::proxy::outcome::End;
 
-/// Over so long a time the rate of a connection is measured.
+/// The interval over which the rate of a connection is averaged.
 const RATE_WINDOW: Duration = Duration::from_secs(10);
 
-/// What limits a connection in time.
+/// The configured time limits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limits {
     pub(super) idle_timeout: Option<Duration>,
@@ -20,8 +20,8 @@ pub(super) struct Limits {
 
 /// The limits of a running connection.
 ///
-/// They are compared with the clock at every poll, which no budget of the runtime can hold up; a timer is only needed
-/// for the next wake-up.
+/// They are compared with the clock at every poll, so the cooperative budget of the runtime cannot delay them. A timer
+/// is only needed to be polled again.
 #[derive(Debug)]
 pub(super) struct Deadline {
     limits: Limits,
@@ -50,13 +50,13 @@ impl Deadline {
         }
     }
 
-    /// The connection has this long to end.
+    /// Limits the rest of the connection to this time.
     pub(super) fn linger(&mut self, linger: Duration, now: Instant) {
         self.linger = now.checked_add(linger);
         self.window = None;
     }
 
-    /// Why the connection is over now, after `moved` bytes were transferred.
+    /// Returns the limit that is exceeded, if any. `moved` is the number of bytes read and written since the start.
     pub(super) fn check(&mut self, moved: u64, now: Instant) -> Option<End> {
         if moved != self.moved {
             self.moved = moved;
@@ -80,7 +80,7 @@ impl Deadline {
         }
     }
 
-    /// When to check again, if nothing moves.
+    /// When to check again if no bytes move.
     pub(super) fn next(&self) -> Option<Instant> {
         let window = self.window.map(|window| window.end);
         [self.idle, self.over, window, self.linger].into_iter().flatten().min()

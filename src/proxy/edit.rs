@@ -1,4 +1,4 @@
-//! What a filter does to a slice of a host's buffer.
+//! The edits that a filter makes to a slice of a host's buffer.
 
 use core::fmt;
 use core::ops::Range;
@@ -8,33 +8,33 @@ use crate::text::{Sink, TextDecoder, put};
 
 /// A change to the buffer that holds the slice, in the order of the stream.
 ///
-/// Bytes of the slice that no `Pass` covers do not pass: they are replaced by the `Insert` at their position, are
-/// held until the rest of their character or line arrives, or are rejected.
+/// Bytes of the slice that no `Pass` covers are not forwarded. They are replaced by the `Insert` at their position,
+/// held until the rest of their character or line arrives, or rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Edit<'a> {
-    /// The bytes at these positions of the slice pass as they are. Never empty; ranges ascend.
+    /// The bytes at these positions of the slice are forwarded unchanged. Never empty; ranges ascend.
     Pass(Range<usize>),
-    /// These bytes are inserted: what was held of a character or line that the slice completes, or repairs, with
-    /// short text between them. Never empty.
+    /// These bytes are inserted: the held part of a character or line that the slice completes, or repairs, with short
+    /// text between them. Never empty.
     Insert(&'a [u8]),
-    /// An ill-formed sequence, repaired or not. It is reported before the `Insert` that holds its repair, and maybe
-    /// before text that precedes it; errors among themselves are in order.
+    /// An ill-formed sequence, repaired or not. It is reported before the `Insert` that contains its repair, and
+    /// possibly before text that precedes it. Errors are in order.
     IllFormed(Utf8Error),
-    /// A line does not pass. Only a [`LineFilter`](crate::proxy::LineFilter) reports it.
+    /// A line is rejected. Only a [`LineFilter`](crate::proxy::LineFilter) reports it.
     LineRejected(RejectedLine),
 }
 
-/// A line that did not pass.
+/// A rejected line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RejectedLine {
     /// Its number in the stream; the first is 1.
     pub line: u64,
-    /// Why.
+    /// Why it was rejected.
     pub reason: LineError,
 }
 
-/// Why a line did not pass.
+/// Why a line was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LineError {
@@ -63,16 +63,16 @@ impl core::error::Error for RejectedLine {
     }
 }
 
-/// What takes the text of a slice as positions and bytes.
+/// A consumer of the text of a slice, as positions and bytes.
 pub(super) trait Edits: Sink {
     /// Well-formed bytes of the slice; may be empty.
     fn pass(&mut self, range: Range<usize>);
 
-    /// The held bytes of a character, whose rest is the start of the next range that passes; may be empty.
+    /// The pending bytes of a character. Its other bytes are at the start of the next range that passes. May be empty.
     fn held(&mut self, bytes: &[u8]);
 }
 
-/// Decodes `slice[start..]`. On an error, what follows it is not taken.
+/// Decodes `slice[start..]`. The bytes after an error are not consumed.
 pub(super) fn decode(
     decoder: &mut TextDecoder,
     slice: &[u8],
@@ -88,7 +88,7 @@ pub(super) fn decode(
     let held = before.pending();
     match decoder.validate(rest) {
         Ok(()) => {
-            // Otherwise the bytes held before are among those pending now.
+            // Otherwise the slice is part of one character, and the bytes that were pending still are.
             if let Some(complete) = rest.len().checked_sub(decoder.pending().len()) {
                 edits.held(held);
                 edits.pass(start..start + complete);
@@ -97,7 +97,7 @@ pub(super) fn decode(
         }
         Err(error) => {
             let taken = decoder.offset().wrapping_sub(before.offset()) as usize;
-            // An error that starts before the slice covers all that was held.
+            // An error that starts before the slice covers all bytes that were pending.
             if let Some(complete) = taken.checked_sub(usize::from(error.len)) {
                 edits.held(held);
                 edits.pass(start..start + complete);
@@ -110,7 +110,7 @@ pub(super) fn decode(
     }
 }
 
-/// The last bytes of two slices, at most 4, and how many.
+/// The last bytes of both slices in sequence, at most 4, and their number.
 fn last_bytes(held: &[u8], slice: &[u8]) -> ([u8; 4], usize) {
     let mut bytes = [0; 4];
     let slice = &slice[slice.len().saturating_sub(bytes.len())..];
@@ -120,7 +120,7 @@ fn last_bytes(held: &[u8], slice: &[u8]) -> ([u8; 4], usize) {
     (bytes, held.len() + slice.len())
 }
 
-/// Where text that is borrowed from a slice starts in it.
+/// The position of `text`, which is a part of `slice`.
 pub(super) fn position(slice: &[u8], text: &str) -> usize {
     text.as_ptr().addr() - slice.as_ptr().addr()
 }

@@ -10,19 +10,19 @@ use crate::text::{Counters, Sink, TextDecoder, put};
 
 /// One direction of a proxied stream: slices of a host's buffer go in, edits of that buffer come out.
 ///
-/// A proxy engine owns its buffers, and each engine changes them in its own way. The filter therefore does not take a
-/// buffer over: [`feed`](Self::feed) reads a slice and reports [`Edit`]s, which say what of the slice passes as it
-/// is, and what is inserted between. A slice of well-formed text that starts and ends between characters is one
-/// [`Edit::Pass`] of all of it. Nothing is allocated, and no runtime or socket is involved.
+/// A proxy engine owns its buffers, and each engine has its own way to change them. [`feed`](Self::feed) therefore only
+/// reads a slice and reports [`Edit`]s: which parts are forwarded unchanged, and what is inserted between them. A
+/// slice of well-formed text that starts and ends between characters is one [`Edit::Pass`] of all of it. Nothing is
+/// allocated, and no runtime or socket is needed.
 ///
-/// Only whole characters pass. The bytes of a character that is not complete, at most 3, are held in the filter
-/// ([`pending`](Self::pending)) and are inserted before the slice that completes it.
+/// Only whole characters are forwarded. The bytes of an incomplete character, at most 3, are held in the filter
+/// ([`pending`](Self::pending)) and inserted before the slice that completes it.
 ///
 /// [`filter`](Self::filter) applies the edits to a [`Bytes`], for engines whose hooks have that form.
 ///
-/// Repair can change the length of the stream: what was sent before it and states the length (`Content-Length`) or
-/// depends on the bytes (`ETag`, digests) no longer holds, except under
-/// [`ErrorPolicy::Substitute`](crate::ErrorPolicy::Substitute). How long a repaired slice can be is
+/// Repair can change the length of the stream. Headers that were sent before and state the length (`Content-Length`) or
+/// depend on the bytes (`ETag`, digests) are then wrong, except under
+/// [`ErrorPolicy::Substitute`](crate::ErrorPolicy::Substitute). The maximum length of a repaired slice is
 /// [`ErrorPolicy::max_output_len`](crate::ErrorPolicy::max_output_len).
 ///
 /// ```
@@ -49,7 +49,7 @@ pub struct Filter {
     rejected: Option<Utf8Error>,
 }
 
-/// What was found in a slice.
+/// The result for a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a rejected stream must be closed"]
 pub enum Verdict {
@@ -57,7 +57,7 @@ pub enum Verdict {
     Pass,
     /// Ill-formed sequences, all of them repaired; this was the first.
     Repaired(Utf8Error),
-    /// After what passes, the stream is ill-formed: forward that, then close. Every later slice is rejected whole,
+    /// The stream is ill-formed after the bytes that pass: forward those, then close. Every later slice is rejected
     /// with the same error.
     Reject(Utf8Error),
 }
@@ -73,7 +73,7 @@ impl Filter {
         Self { decoder, rejected: None }
     }
 
-    /// Takes the next slice of the stream and reports what becomes of it to `edit`.
+    /// Filters the next slice of the stream, and reports the edits to `edit`.
     ///
     /// The slice may be empty. Text, errors and offsets do not depend on where slices end.
     pub fn feed(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Verdict {
@@ -85,8 +85,7 @@ impl Filter {
         self.verdict(edits.first_error, result)
     }
 
-    /// Ends the stream: a character that is not complete is ill-formed. There is nothing to pass, so `edit` is called
-    /// with `IllFormed` and `Insert` only.
+    /// Ends the stream. An incomplete character is ill-formed. `edit` is called with `IllFormed` and `Insert` only.
     pub fn finish(&mut self, edit: impl FnMut(Edit<'_>)) -> Verdict {
         if let Some(error) = self.rejected {
             return Verdict::Reject(error);
@@ -110,14 +109,15 @@ impl Filter {
         }
     }
 
-    /// Takes the next chunk, and leaves in its place the text that may be forwarded: [`feed`](Self::feed), and at the
-    /// end [`finish`](Self::finish), for hooks that replace a chunk.
+    /// Replaces the next chunk by the text that can be forwarded: [`feed`](Self::feed), and at the end
+    /// [`finish`](Self::finish), for hooks that replace a chunk.
     ///
-    /// **`None` is left only at the end of the stream.** A chunk of which nothing can be forwarded yet becomes an
-    /// empty `Some`: in pingora's `request_body_filter`, `None` ends the body, and the rest of a request would be
+    /// **`body` becomes `None` only at the end of the stream.** A chunk of which nothing can be forwarded yet becomes
+    /// an empty `Some`: in pingora's `request_body_filter`, `None` ends the body, and the rest of a request would be
     /// lost. Pingora does not send an empty chunk, neither to the server nor to the client.
     ///
-    /// A chunk that passes whole is not copied, nor is one of which only the end is held. Any other is copied once.
+    /// A chunk is not copied if all of it is forwarded, or all but an incomplete character at its end. Any other chunk
+    /// is copied once.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -171,7 +171,7 @@ impl Filter {
         self.decoder.offset()
     }
 
-    /// The bytes of a character that is not complete, `0..=3` of them, held until it is.
+    /// The bytes of an incomplete character, `0..=3` of them.
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
     }
@@ -182,7 +182,7 @@ impl Filter {
     }
 }
 
-/// The edits of a slice on their way to the caller.
+/// Forwards the edits of a slice to the caller.
 struct PlainEdits<'s, F> {
     slice: &'s [u8],
     edit: F,
@@ -225,7 +225,7 @@ impl<F: FnMut(Edit<'_>)> Sink for PlainEdits<'_, F> {
     }
 }
 
-/// The text of a chunk: a slice of it as long as that is possible, then a copy.
+/// The text of a chunk: a slice of it while that is possible, otherwise a copy.
 struct Forward<'c> {
     chunk: &'c Bytes,
     range: Range<usize>,

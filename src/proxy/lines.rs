@@ -1,4 +1,4 @@
-//! The filter of one direction of a protocol of lines, without I/O.
+//! The filter of one direction of a line protocol, without I/O.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -12,13 +12,13 @@ use crate::text::{Sink, TextDecoder, put};
 
 const LF: u8 = b'\n';
 
-/// A [`Filter`](crate::proxy::Filter) for protocols of lines, such as IRC, syslog, NDJSON or SMTP: only whole lines
-/// pass, and a line that is ill-formed does not end the stream.
+/// A [`Filter`](crate::proxy::Filter) for line protocols, such as IRC, syslog, NDJSON or SMTP. Only whole lines are
+/// forwarded, and an ill-formed line does not end the stream.
 ///
-/// A line ends with LF; a CR before it belongs to the line, and its terminator passes as it is. The bytes of a line
-/// that is not complete are held, up to [`max_length`](Self::max_length). An ill-formed line is left out as a whole
-/// ([`Edit::LineRejected`]), or ends the stream if [`stop`](Self::stop) is set: then nothing of that line passes, so
-/// that a command cut short by an ill-formed byte is never executed. Under a policy that repairs, only a line that is
+/// A line ends with LF. A CR before it belongs to the line, and the terminator is forwarded unchanged. The bytes of an
+/// incomplete line are held, up to [`max_length`](Self::max_length). An ill-formed line is dropped as a whole
+/// ([`Edit::LineRejected`]), or ends the stream if [`stop`](Self::stop) is set. No part of it is forwarded, so a
+/// command that is cut short by an ill-formed byte is never executed. Under a policy that repairs, only a line that is
 /// too long is rejected.
 ///
 /// The same bytes give the same lines and errors, however they are cut.
@@ -49,14 +49,14 @@ pub struct LineFilter {
     rejected: Option<RejectedLine>,
 }
 
-/// The line that is not complete.
+/// The incomplete line.
 #[derive(Clone, Debug)]
 struct Line {
     /// Counts from 1.
     number: u64,
-    /// What of it came in earlier slices, repaired.
+    /// The part of it from earlier slices, repaired.
     held: Vec<u8>,
-    /// It was rejected: what is left of it is dropped.
+    /// It was rejected, and the rest of it is dropped.
     skipped: bool,
 }
 
@@ -67,7 +67,7 @@ impl Default for LineFilter {
 }
 
 impl LineFilter {
-    /// How long a line may be unless [`max_length`](Self::max_length) is called.
+    /// The default of [`max_length`](Self::max_length).
     pub const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 
     /// A filter that rejects ill-formed lines and keeps the BOM.
@@ -86,7 +86,7 @@ impl LineFilter {
         }
     }
 
-    /// Sets how many bytes a line may have before its terminator, LF or CR LF. Without a limit, a peer that sends no
+    /// Sets the maximum bytes of a line before its terminator, LF or CR LF. Without a limit, a peer that sends no
     /// terminator would fill the memory.
     #[must_use]
     pub fn max_length(self, max_length: usize) -> Self {
@@ -99,12 +99,12 @@ impl LineFilter {
         Self { stops: true, ..self }
     }
 
-    /// Takes the next slice of the stream and reports what becomes of it to `edit`.
+    /// Filters the next slice of the stream, and reports the edits to `edit`.
     ///
     /// # Errors
     ///
-    /// The line that ended the stream, if [`stop`](Self::stop) is set: what passed before is to be forwarded, and
-    /// every later call returns the same error.
+    /// The line that ended the stream, if [`stop`](Self::stop) is set. The edits before it are valid. Every later call
+    /// returns the same error.
     pub fn feed(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
         let mut taken = 0;
         let mut edits = LineEdits {
@@ -145,7 +145,7 @@ impl LineFilter {
         self.rejected.map_or(Ok(()), Err)
     }
 
-    /// Ends the stream. A last line without a terminator passes if it is well-formed.
+    /// Ends the stream. A last line without a terminator is forwarded if it is well-formed.
     ///
     /// # Errors
     ///
@@ -178,7 +178,7 @@ impl LineFilter {
         self.rejected.map_or(Ok(()), Err)
     }
 
-    /// Bytes taken and not yet passed: those of the line that is not complete.
+    /// The number of held bytes, which are those of the incomplete line.
     pub fn held(&self) -> usize {
         self.line.held.len() + self.decoder.pending().len()
     }
@@ -197,7 +197,7 @@ impl Line {
     }
 }
 
-/// The edits of a slice on their way to the caller, cut into lines.
+/// Cuts the edits of a slice into lines, and forwards them to the caller.
 struct LineEdits<'s, F> {
     slice: &'s [u8],
     edit: F,
@@ -205,14 +205,14 @@ struct LineEdits<'s, F> {
     max_length: usize,
     first_error_only: bool,
     stops: bool,
-    /// What of the line is in the slice and not in `held`, after what is.
+    /// The part of the line that is in the slice. It follows the bytes in `held`.
     tail: Range<usize>,
     /// The first line that was rejected.
     rejected: Option<RejectedLine>,
 }
 
 impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
-    /// A line was rejected, and nothing may pass after it.
+    /// A line was rejected, and nothing is forwarded after it.
     fn over(&self) -> bool {
         self.stops && self.rejected.is_some()
     }
@@ -227,7 +227,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         self.line.held = Vec::new();
     }
 
-    /// Moves what the slice has of the line to what is held.
+    /// Moves the part of the line in the slice to `held`.
     fn hold(&mut self) {
         let tail = core::mem::take(&mut self.tail);
         if !self.line.skipped {
@@ -235,7 +235,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         }
     }
 
-    /// Rejects the line if it is too long whatever follows. `next` is its last byte.
+    /// Rejects the line if it is too long whatever follows. `next` is its last byte so far.
     fn measure(&mut self, len: usize, last: u8) {
         let terminator = usize::from(last == b'\r');
         if len > self.max_length.saturating_add(terminator) {
@@ -243,7 +243,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         }
     }
 
-    /// More of the line, none of it a terminator.
+    /// More bytes of the line, without a terminator.
     fn grow(&mut self, range: Range<usize>) {
         if self.line.skipped || range.is_empty() {
             return;
@@ -268,7 +268,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
                 self.tail = at..at;
                 continue;
             }
-            // In what is left, no line can be too long.
+            // The rest is too short for a line that is too long.
             let all_short = rest.len() - (first + 1) <= self.max_length;
             let last = if all_short { memrchr(LF, rest).unwrap_or(first) } else { first };
             self.complete(at, at + last + 1);

@@ -1,9 +1,9 @@
 //! Proxies that pass well-formed text only.
 //!
-//! | you have | you take | feature |
+//! | for | use | feature |
 //! |---|---|---|
 //! | an engine with body hooks: pingora, proxy-wasm | [`Filter::filter`] | `proxy` |
-//! | an engine with buffers of its own: Envoy, a kernel of your own | [`Filter::feed`] | `proxy` |
+//! | an engine that edits its own buffers: Envoy | [`Filter::feed`] | `proxy` |
 //! | a protocol of lines: IRC, syslog, NDJSON | [`LineFilter`] | `proxy` |
 //! | two tokio streams, such as TCP connections | `Relay` | `relay` |
 //!
@@ -25,14 +25,14 @@
 //!
 //! # Limits
 //!
-//! A [`Filter`] holds at most 3 bytes, those of a character that is not complete. A [`LineFilter`] holds one line, up to
-//! its limit. A `Relay` reads nothing more from one peer while the other takes nothing; it holds one buffer for each
-//! direction while bytes are in flight, and none while it waits.
+//! A [`Filter`] holds at most 3 bytes, those of an incomplete character. A [`LineFilter`] holds one line, up to its
+//! limit. A `Relay` does not read from one peer while the other does not read. It has one buffer for each direction
+//! while bytes are in flight, and none while it waits.
 //!
 //! # Cost
 //!
-//! A slice of good text is validated once and neither copied nor allocated for, wherever characters are cut:
-//! `cargo bench --features proxy --bench filter` compares it with a plain `TextDecoder`.
+//! A slice of well-formed text is validated once. It is not copied and nothing is allocated, wherever characters are
+//! cut: `cargo bench --features proxy --bench filter` compares it with a plain `TextDecoder`.
 //!
 //! # Features
 //!

@@ -1,4 +1,4 @@
-//! What a relay reports: while it runs, and at its end.
+//! The events of a relay, and its outcome.
 
 use core::fmt;
 use std::io;
@@ -31,29 +31,29 @@ impl fmt::Display for Direction {
     }
 }
 
-/// Receives what happens on a relayed connection, while it happens. Every method has a default that does nothing.
+/// Receives the events of a relayed connection. Every method has a default that does nothing.
 ///
 /// A closure `FnMut(Direction, Utf8Error)` is an observer of ill-formed sequences. The methods are called between
 /// system calls and must not block.
 pub trait Observer {
-    /// So many bytes were read. What is read and dropped after a rejection is not reported.
+    /// Bytes were read. Those that are read and dropped after a rejection are not reported.
     fn read(&mut self, _: Direction, _bytes: usize) {}
 
-    /// So many bytes were written.
+    /// Bytes were written.
     fn written(&mut self, _: Direction, _bytes: usize) {}
 
-    /// The number of bytes that wait for the rest of their character or line has changed to this. There is no such call
-    /// when the connection ends.
+    /// The number of bytes that wait for the rest of their character or line has changed to this number. It is not
+    /// called at the end of the connection.
     fn held(&mut self, _: Direction, _bytes: usize) {}
 
     /// An ill-formed sequence, repaired or not; its offset counts the bytes of its own direction.
     fn ill_formed(&mut self, _: Direction, _: Utf8Error) {}
 
-    /// The stream is rejected; under [`report_only`](crate::proxy::Relay::report_only), it would have been.
+    /// The stream is rejected, or would be without [`report_only`](crate::proxy::Relay::report_only).
     fn rejected(&mut self, _: Direction) {}
 
-    /// A line does not pass; under [`report_only`](crate::proxy::Relay::report_only), it would not have passed. What
-    /// is returned is sent to the peer that sent the line, between two lines of the other direction.
+    /// A line is rejected, or would be without [`report_only`](crate::proxy::Relay::report_only). The returned bytes
+    /// are sent to the peer that sent the line, between two lines of the other direction.
     fn rejected_line(&mut self, _: Direction, _: RejectedLine) -> Option<Vec<u8>> {
         None
     }
@@ -65,32 +65,32 @@ impl<F: FnMut(Direction, Utf8Error)> Observer for F {
     }
 }
 
-/// What one direction did.
+/// The counts of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Flow {
-    /// Bytes read; what is read and dropped after a rejection is not counted.
+    /// Bytes read, without those that were dropped after a rejection.
     pub read: u64,
     /// Bytes written.
     pub written: u64,
     /// Ill-formed sequences, repaired or not.
     pub ill_formed: u64,
-    /// Lines that did not pass.
+    /// Rejected lines.
     pub rejected_lines: u64,
 }
 
-/// What became of a relayed connection.
+/// The outcome of a relayed connection.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// What went from the client to the upstream server.
+    /// The direction from the client to the upstream server.
     pub requests: Flow,
-    /// What went from the upstream server to the client.
+    /// The direction from the upstream server to the client.
     pub responses: Flow,
     /// Why it ended.
     pub end: End,
-    /// The connection did not end in order: reset both sockets (`SO_LINGER` with a time of zero, then drop), so that
-    /// neither peer takes what it has read for all there was.
+    /// The connection did not end in order. Reset both sockets (`SO_LINGER` with a time of zero, then drop), so that
+    /// no peer mistakes the data for complete.
     pub reset: bool,
 }
 
@@ -98,7 +98,7 @@ pub struct Outcome {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum End {
-    /// Both directions came to their end.
+    /// Both directions ended in order.
     Closed,
     /// A direction was rejected.
     IllFormed(Direction, Utf8Error),
@@ -108,10 +108,10 @@ pub enum End {
     Failed(Direction, io::Error),
     /// No byte was read or written in either direction for the [`idle_timeout`](crate::proxy::Relay::idle_timeout).
     Idle,
-    /// Fewer bytes moved than [`min_rate`](crate::proxy::Relay::min_rate) asks for.
+    /// It was slower than [`min_rate`](crate::proxy::Relay::min_rate).
     TooSlow,
     /// It lasted longer than [`max_duration`](crate::proxy::Relay::max_duration).
     TooLong,
-    /// It was ended by [`run_until`](crate::proxy::Relay::run_until).
+    /// It was cancelled by the future of [`run_until`](crate::proxy::Relay::run_until).
     Cancelled,
 }

@@ -11,16 +11,16 @@ use crate::proxy::edit::Edit;
 use crate::proxy::outcome::{Direction, End, Flow, Observer};
 use crate::proxy::stage::{Pending, Rejection, Stage};
 
-/// What an ill-formed sequence costs, in bytes of good text.
+/// The cost of repairing an ill-formed sequence, in bytes of well-formed text.
 const ERROR_COST: usize = 16;
 
-/// The least that a read and a write cost, in bytes.
+/// The minimum cost of a read and a write, in bytes.
 const LEAST_COST: usize = 1024;
 
-/// While this many bytes of answers wait, no more lines are read.
+/// If more bytes of answers are queued, the peer that is answered is not read from.
 pub(super) const ANSWERS: usize = 64 * 1024;
 
-/// How much is read at a time from a peer whose lines are answered.
+/// The maximum of one read from a peer whose lines are answered.
 const ANSWERED_READ: usize = 4 * 1024;
 
 /// ```text
@@ -40,25 +40,25 @@ enum State {
     Read,
     Write,
     Flush,
-    /// Nothing more will be written: the half-close is passed on.
+    /// Nothing more is written: the half-close is forwarded.
     Shutdown,
-    /// What still arrives is read and dropped, until the peer ends.
+    /// Further input is read and dropped, until the peer ends.
     Discard,
     Done,
 }
 
-/// What a direction is set up with.
+/// The settings of a direction.
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
     pub(super) stage: Stage,
-    /// The bytes pass as they are, and what the stage would have done is only reported.
+    /// All bytes are forwarded unchanged, and the errors are only reported.
     pub(super) report_only: bool,
-    /// A direction that is rejected is shut down in order.
+    /// A rejected direction is shut down in order.
     pub(super) closes: bool,
 }
 
-/// One direction. It has one buffer while bytes are in flight, and none while it waits for some. It reads only when
-/// all of it is written: a peer that does not read stops the one that sends.
+/// One direction. It has one buffer while bytes are in flight, and none while it waits. It reads again when all bytes
+/// are written, so back-pressure of one peer reaches the other.
 #[derive(Debug)]
 pub(super) struct Pump {
     direction: Direction,
@@ -78,12 +78,12 @@ pub(super) struct Pump {
     /// As reported to the observer.
     held: usize,
     stop: Option<End>,
-    /// Answers for the peer that is written to.
+    /// Answers to send to the peer that is written to.
     answers: Vec<u8>,
-    /// Answers for the peer that is read from.
+    /// Answers to send to the peer that is read from.
     replies: Vec<u8>,
     replied: bool,
-    /// The last byte that was taken ended a line.
+    /// The last byte to be written ends a line.
     between_lines: bool,
 }
 
@@ -122,7 +122,7 @@ impl Pump {
         self.state == State::Done
     }
 
-    /// Whether it stopped before its end and has delivered what was good.
+    /// Whether it stopped before its end and has delivered all well-formed bytes.
     pub(super) fn has_stopped(&self) -> bool {
         self.stop.is_some() && matches!(self.state, State::Discard | State::Done)
     }
@@ -132,8 +132,8 @@ impl Pump {
         self.broken
     }
 
-    /// Takes notice of a reset that a write of the other direction found. The system reports a reset once, to a read or to
-    /// a write. After a write, a read returns the end of the stream as if it were a normal one.
+    /// Records a reset that a write of the other direction returned. The system reports a reset only once, to a read
+    /// or to a write. After a write returned it, a read returns the end of the stream.
     pub(super) fn notice_reset(&mut self, other: &Self) {
         self.source_is_reset |= other.sink_is_reset;
     }
@@ -143,7 +143,7 @@ impl Pump {
         self.stop
     }
 
-    /// Moves answers to rejected lines from one direction to the other.
+    /// Moves the answers to rejected lines to the other direction. Returns whether there were some.
     pub(super) fn collect_replies(&mut self, other: &mut Self) -> bool {
         let some = !self.replies.is_empty();
         if other.ended || other.stop.is_some() {
@@ -154,12 +154,12 @@ impl Pump {
         some
     }
 
-    /// How many bytes of answers wait.
+    /// The number of bytes of queued answers.
     pub(super) fn waiting_answers(&self) -> usize {
         self.answers.len()
     }
 
-    /// Goes from one read to the next. Ready with what that cost, in bytes.
+    /// Proceeds to the next read. Returns the cost in bytes.
     pub(super) fn poll_cycle<R, W>(
         &mut self,
         cx: &mut Context<'_>,
@@ -197,7 +197,7 @@ impl Pump {
         Poll::Ready(cost.max(LEAST_COST))
     }
 
-    /// Reads into a buffer, which is returned if there is nothing to read.
+    /// Reads into a buffer. The buffer goes back to the pool if there is nothing to read.
     fn poll_into_buffer<R: AsyncRead + Unpin>(
         &mut self,
         cx: &mut Context<'_>,
@@ -236,7 +236,7 @@ impl Pump {
                 let ill_formed = self.flow.ill_formed;
                 self.take_chunk(read, observer);
                 let dense = (self.flow.ill_formed - ill_formed) as usize * ERROR_COST > read;
-                // The buffer in use is returned when it is written.
+                // The buffer in use goes back to the pool after the write.
                 self.size = match self.size {
                     Size::Small if read == Size::Small.bytes() && !dense => Size::Big,
                     Size::Big if read < Size::Small.bytes() || dense => Size::Small,
@@ -245,8 +245,8 @@ impl Pump {
                 Poll::Ready(State::Write)
             }
             Err(error) => {
-                // A stream that breaks off inside a character is reported like one that ends there. Its repair is not
-                // delivered: the other side must not take this for an end in order.
+                // A character that is cut by the failure is reported like one that is cut by the end. Its repair is not
+                // delivered, because the other side must not mistake this for a normal end.
                 self.ended = true;
                 self.take_chunk(0, observer);
                 self.pending.clear();
@@ -359,7 +359,7 @@ impl Pump {
         self.pending.release();
         let next = if self.ended { State::Done } else { State::Discard };
         Poll::Ready(match ready!(Pin::new(to).poll_shutdown(cx)) {
-            // It is closed already.
+            // The peer has closed the connection.
             Err(error) if error.kind() == io::ErrorKind::NotConnected => next,
             Err(error) => self.fail(error, next),
             Ok(()) => next,
@@ -377,7 +377,7 @@ impl Pump {
         })
     }
 
-    /// The first reason counts.
+    /// Records why the direction stopped. The first reason is kept.
     fn fail(&mut self, error: io::Error, next: State) -> State {
         self.pending.clear();
         self.sink_is_reset |= error.kind() == io::ErrorKind::ConnectionReset;

@@ -1,4 +1,4 @@
-//! The pump around two filters.
+//! Two filters and the I/O between two streams.
 
 use core::future::{Future, pending, poll_fn};
 use core::pin::pin;
@@ -17,23 +17,23 @@ use crate::proxy::pump::{ANSWERS, Pump, Setup};
 use crate::proxy::stage::Stage;
 use crate::text::TextDecoder;
 
-/// The work of one poll, in bytes; then other tasks have their turn.
+/// The maximum work of one poll, in bytes. Then the task yields.
 const TURN: usize = 256 * 1024;
 
 /// Relays bytes between a client and an upstream server, through a [`Filter`] for each direction.
 ///
-/// - Bytes are forwarded as they arrive, whole characters only; with [`hold_lines`](Self::hold_lines) or
-///   [`lines`](Self::lines), whole lines only.
-/// - The end of one direction is passed on as a half-close; the other direction goes on.
+/// - Bytes are forwarded as they arrive, in whole characters; with [`hold_lines`](Self::hold_lines) or
+///   [`lines`](Self::lines), in whole lines.
+/// - The end of one direction is forwarded as a half-close; the other direction continues.
 /// - Back-pressure is kept: a direction has one buffer of 16 KiB, or of 64 KiB while a peer fills it, and reads again
-///   only when all of it was written. A repair can make the text of one buffer at most four times as long. While a
-///   connection waits for bytes it has no buffer.
-/// - A direction that is rejected ([`ErrorPolicy::Strict`](crate::ErrorPolicy)) delivers all good bytes before the
-///   ill-formed sequence. The other direction then has the time of [`linger`](Self::linger) to end by itself, so that
-///   the answers to what was good arrive. Then both sockets are to be reset ([`Outcome::reset`]), unless
+///   after all of it is written. Repaired text is at most four times as long as the buffer. A connection that waits for
+///   bytes has no buffer.
+/// - A rejected direction ([`ErrorPolicy::Strict`](crate::ErrorPolicy)) delivers all well-formed bytes before the
+///   ill-formed sequence. The other direction then continues for at most [`linger`](Self::linger), so that pending
+///   answers are delivered. Then the caller resets both sockets ([`Outcome::reset`]), unless
 ///   [`on_refusal`](Self::on_refusal) is set to [`OnRefusal::Close`].
-/// - A peer that fails (a reset) ends both directions, and the other peer is to be reset.
-/// - A poll does a bounded amount of work, in bytes, and both directions get turns.
+/// - A peer that fails (a reset) ends both directions, and the caller resets the other peer.
+/// - A poll does a bounded amount of work, in bytes, and both directions progress in turn.
 ///
 /// One `Relay` serves any number of connections.
 ///
@@ -69,15 +69,15 @@ pub struct Relay {
     linger: Duration,
 }
 
-/// How a connection ends of which a direction was rejected.
+/// How a connection ends after a direction is rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnRefusal {
-    /// Both peers are reset: nobody takes what was delivered for all there was.
+    /// Both peers are reset, so that no peer mistakes the data for complete.
     #[default]
     Reset,
-    /// The direction is shut down in order after its good bytes: a peer that acts on the end of its input acts on a part
-    /// of it.
+    /// The direction is shut down in order after its well-formed bytes. A peer that acts on the end of its input acts
+    /// on partial data.
     Close,
 }
 
@@ -106,8 +106,8 @@ impl Relay {
         }
     }
 
-    /// Filters both directions with this filter: only whole lines pass, and a line that is ill-formed or too long is left
-    /// out. What [`Observer::rejected_line`] returns is sent to the peer that sent the line.
+    /// Filters both directions with this filter: only whole lines are forwarded, and a line that is ill-formed or too
+    /// long is dropped. The bytes that [`Observer::rejected_line`] returns are sent to the peer that sent the line.
     #[must_use]
     pub fn lines(mut self, filter: LineFilter) -> Self {
         self.requests.stage = Stage::Lines(filter.clone());
@@ -115,14 +115,15 @@ impl Relay {
         self
     }
 
-    /// [`lines`](Self::lines) with a filter that ends the stream at the first such line: nothing of the line is
-    /// delivered, so that no server acts on a part of it.
+    /// [`lines`](Self::lines) with a filter that ends the stream at the first rejected line. No part of the line is
+    /// delivered, so that no server acts on it.
     #[must_use]
     pub fn hold_lines(self, filter: LineFilter) -> Self {
         self.lines(filter.stop())
     }
 
-    /// Filters only this direction, after all other settings: the bytes of the other one pass untouched.
+    /// Filters only this direction. Call it after the other settings. The bytes of the other direction are forwarded
+    /// unchanged.
     #[must_use]
     pub fn only(mut self, direction: Direction) -> Self {
         match direction {
@@ -132,8 +133,8 @@ impl Relay {
         self
     }
 
-    /// Lets all bytes pass as they are, and reports what would have been done. A direction that would have been
-    /// rejected is not looked at any more.
+    /// Forwards all bytes unchanged, and only reports errors. A direction is no longer checked after an error for
+    /// which it would have been rejected.
     #[must_use]
     pub const fn report_only(mut self) -> Self {
         self.requests.report_only = true;
@@ -141,7 +142,7 @@ impl Relay {
         self
     }
 
-    /// Sets how a connection ends of which a direction was rejected.
+    /// Sets how a connection ends after a direction is rejected.
     #[must_use]
     pub fn on_refusal(mut self, on_refusal: OnRefusal) -> Self {
         let closes = on_refusal == OnRefusal::Close;
@@ -150,42 +151,42 @@ impl Relay {
         self
     }
 
-    /// Ends a connection on which nothing moved for this time. A peer that does not read moves nothing. Unlimited
-    /// unless it is set.
+    /// Ends a connection if no bytes are read or written for this time, also because a peer does not read. No limit by
+    /// default.
     #[must_use]
     pub const fn idle_timeout(mut self, idle_timeout: Duration) -> Self {
         self.limits.idle_timeout = Some(idle_timeout);
         self
     }
 
-    /// Ends a connection on which fewer bytes per second are read and written, in both directions together and on the
-    /// average of ten seconds. Unlimited unless it is set.
+    /// Ends a connection if fewer bytes per second are read and written, in both directions together and averaged over
+    /// ten seconds. No limit by default.
     #[must_use]
     pub const fn min_rate(mut self, bytes_per_second: u64) -> Self {
         self.limits.min_rate = bytes_per_second;
         self
     }
 
-    /// Ends a connection after this time. Unlimited unless it is set.
+    /// Ends a connection after this time. No limit by default.
     #[must_use]
     pub const fn max_duration(mut self, max_duration: Duration) -> Self {
         self.limits.max_duration = Some(max_duration);
         self
     }
 
-    /// How long a connection goes on after the rejection of one direction, or after a peer that takes no more bytes; a
-    /// second unless it is set.
+    /// Sets how long a connection continues after one direction is rejected, or after a write fails. The default is one
+    /// second.
     #[must_use]
     pub const fn linger(mut self, linger: Duration) -> Self {
         self.linger = linger;
         self
     }
 
-    /// Relays until both directions have ended. What happens is reported to the observer, which may be a closure that
-    /// takes each ill-formed sequence, repaired or not.
+    /// Relays until both directions have ended. Events are reported to the observer, which can be a closure that is
+    /// called with each ill-formed sequence, repaired or not.
     ///
-    /// Whatever the end is, the connection is over: the caller closes both streams by dropping them, and resets them
-    /// before if [`Outcome::reset`] says so.
+    /// The caller then closes both streams by dropping them. If [`Outcome::reset`] is set, the caller resets them
+    /// first.
     ///
     /// # Cancel safety
     ///
@@ -198,7 +199,7 @@ impl Relay {
         self.run_until(client, upstream, observer, pending()).await
     }
 
-    /// [`run`](Self::run) that is cut, wherever it stands, when `cancelled` completes.
+    /// [`run`](Self::run) that ends when `cancelled` completes.
     ///
     /// For a grace period let `cancelled` be `async { shutdown.await; sleep(grace).await }`.
     ///
@@ -225,7 +226,7 @@ impl Relay {
         let mut timer = pin!(sleep_until(start + FAR));
 
         let end = poll_fn(|cx| {
-            // What ends a connection comes first, so that no traffic can hold it up.
+            // Checked first, so that traffic cannot delay it.
             if cancelled.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(End::Cancelled);
             }
@@ -245,7 +246,7 @@ impl Relay {
                 return Poll::Ready(End::Closed);
             }
             if used_up {
-                // Unlike a plain wake-up, this lets the runtime look for what happened on other sockets.
+                // Unlike a plain wake-up, this lets the runtime poll its I/O driver before this task.
                 let _ = pin!(yield_now()).poll(cx);
                 return Poll::Pending;
             }
@@ -254,7 +255,7 @@ impl Relay {
                 return Poll::Ready(end);
             }
             let wake = deadline.next().unwrap_or(start + FAR);
-            // A timer that fires early is set again; most never fire.
+            // Most timers never fire. One that fires early is set again, which is cheaper than moving it at each read.
             if wake < timer.deadline() || timer.deadline() <= now {
                 timer.as_mut().reset(wake);
             }
@@ -285,10 +286,10 @@ fn moved(requests: &Pump, responses: &Pump) -> u64 {
     [requests.flow(), responses.flow()].iter().map(|flow| flow.read + flow.written).sum()
 }
 
-/// A time that nobody lives to see.
+/// 30 years: no deadline.
 const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 
-/// Lets both directions take turns until neither can go on, or the work of one poll is done.
+/// Polls both directions in turn until neither can continue, or until [`TURN`] is used up. Returns whether it is.
 fn poll_turns<C, U>(
     cx: &mut Context<'_>,
     requests: &mut Pump,
@@ -320,7 +321,7 @@ where
             request_ready |= responses.collect_replies(requests);
             requests.notice_reset(responses);
         }
-        // A peer that does not read the answers is not read from.
+        // A peer that does not read its answers is not read from.
         request_ready &= responses.waiting_answers() < ANSWERS;
         response_ready &= requests.waiting_answers() < ANSWERS;
         if budget == 0 {

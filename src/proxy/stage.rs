@@ -1,4 +1,4 @@
-//! Between a read and a write: the filter of a direction, applied to the buffer of its pump.
+//! The step between a read and a write: the filter of a direction, applied to the buffer of its pump.
 
 use core::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::proxy::edit::{Edit, RejectedLine};
 use crate::proxy::filter::{Filter, Verdict};
 use crate::proxy::lines::LineFilter;
 
-/// What is done to the bytes of a direction.
+/// The filter of a direction.
 #[derive(Clone, Debug)]
 pub(super) enum Stage {
     Untouched,
@@ -24,7 +24,7 @@ pub(super) enum Rejection {
 }
 
 impl Stage {
-    /// Takes what was read, or the end of the stream.
+    /// Filters the bytes that were read, or ends the stream.
     pub(super) fn take(
         &mut self,
         slice: &[u8],
@@ -57,12 +57,12 @@ impl Stage {
     }
 }
 
-/// What is to be written: a part of the buffer as long as that is possible, then a copy.
+/// The bytes to write: a part of the buffer while that is possible, otherwise a copy.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    /// In the buffer, [`HEADROOM`] included.
+    /// A range of the buffer, which starts with [`HEADROOM`] bytes.
     range: Range<usize>,
-    /// Repaired text; if it is not empty, all of it is here.
+    /// Repaired text. If it is not empty, it contains all bytes to write.
     copy: Vec<u8>,
     written: usize,
 }
@@ -85,7 +85,7 @@ impl Pending {
         self.written += written;
     }
 
-    /// Nothing is to be written; the memory of the copy stays.
+    /// Discards the bytes, and keeps the memory of the copy.
     pub(super) fn clear(&mut self) {
         self.range = 0..0;
         self.copy.clear();
@@ -99,7 +99,7 @@ impl Pending {
         }
     }
 
-    /// Bytes of the slice that stands in the buffer after its headroom.
+    /// Appends bytes of the slice, which is in the buffer after the headroom.
     pub(super) fn pass(&mut self, head: &[u8], slice: &[u8], range: Range<usize>) {
         let place = range.start + HEADROOM..range.end + HEADROOM;
         if self.copy.is_empty() && self.range.is_empty() {
@@ -111,7 +111,7 @@ impl Pending {
         }
     }
 
-    /// Other bytes. A few, before all others, are put into the headroom.
+    /// Appends other bytes. The first few are put into the headroom.
     pub(super) fn insert(&mut self, head: &mut [u8], slice: &[u8], bytes: &[u8]) {
         if bytes.len() <= head.len() && self.range.is_empty() && self.copy.is_empty() {
             self.range = HEADROOM - bytes.len()..HEADROOM;
@@ -130,7 +130,8 @@ impl Pending {
         self.copy.extend_from_slice(bytes);
     }
 
-    /// Puts `answer` after the last line, or in front if the stream is between lines; returns whether it did.
+    /// Inserts `answer` after the last line, or at the start if the stream is between lines. Returns whether there was
+    /// a position for it.
     pub(super) fn answer(&mut self, buffer: &[u8], answer: &mut Vec<u8>, between_lines: bool) -> bool {
         let text = self.bytes(buffer);
         let at = match memchr::memrchr(b'\n', text) {
