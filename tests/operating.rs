@@ -231,7 +231,13 @@ fn sighup_does_not_end_the_program_and_the_service_manager_is_notified() {
     assert_eq!(proxy.ask(&[b"alive\n"]), "line 1: 5 characters: alive\n");
     proxy.signal("TERM");
     assert_eq!(state(), "STOPPING=1");
-    assert_eq!(proxy.wait().0.code(), Some(0));
+    let address = proxy.address.clone();
+    let (status, log) = proxy.wait();
+    assert_eq!(status.code(), Some(0));
+    let start =
+        log.iter().find(|line| line["message"] == "accepting connections").expect("a line at the start");
+    assert_eq!(start["listen"], *address);
+    assert_eq!(log.last().unwrap()["message"], "stopped");
 }
 
 #[test]

@@ -64,16 +64,16 @@ pub(super) struct Args {
     #[arg(long, value_name = "END", default_value = "reset")]
     on_refusal: Refusal,
     /// How long the other direction continues after a rejection, so that pending answers are delivered
-    #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds)]
+    #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds, allow_negative_numbers = true)]
     linger: Duration,
     /// Timeout for connecting to the server
-    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
+    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
     connect_timeout: Duration,
     /// Minimum bytes per second, averaged over ten seconds; a slower connection is closed; 0 is no limit
     #[arg(long, value_name = "BYTES", default_value = "0")]
     min_rate: u64,
     /// Maximum duration of a connection; 0 is no limit
-    #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds)]
+    #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds, allow_negative_numbers = true)]
     max_session: Duration,
     /// Address to serve /metrics, /healthz, /readyz and a status page on over HTTP, or unix:PATH; without authentication
     #[arg(long, value_name = "HOST:PORT")]
@@ -160,7 +160,7 @@ impl Args {
                  that it acts on a part of a line"
             );
         }
-        info!(upstream = %upstream.address, embedded = embedded.is_some(), "accepting connections");
+        info!(listen = %listener.address()?, upstream = %upstream.address, embedded = embedded.is_some(), "accepting connections");
 
         let line_server = async {
             if let Some(embedded) = embedded {

@@ -52,10 +52,10 @@ pub(super) struct Service {
     #[arg(long, value_name = "MODE", value_parser = file_mode)]
     socket_mode: Option<u32>,
     /// Close a connection without traffic after this time; 0 is no limit
-    #[arg(long, value_name = "SECS", default_value = "300", value_parser = seconds)]
+    #[arg(long, value_name = "SECS", default_value = "300", value_parser = seconds, allow_negative_numbers = true)]
     idle_timeout: Duration,
     /// How long to drain open connections after SIGTERM or SIGINT; a second signal closes them at once
-    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds)]
+    #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
     grace: Duration,
     /// Log lines per second about connections, and a tenth of it per address; further ones are only counted
     #[arg(long, value_name = "N", default_value = "200", value_parser = at_least_one)]
@@ -167,6 +167,7 @@ impl Service {
             let _ = timeout(LINGER, async { while sessions.join_next().await.is_some() {} }).await;
         }
         log.report();
+        info!("stopped");
     }
 }
 

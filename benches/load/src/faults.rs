@@ -92,8 +92,8 @@ pub async fn no_descriptors(run: &Run) -> Row {
 /// What a client sees if there is no server: the reset, and how long it takes.
 async fn without_server(address: SocketAddr) -> Result<Duration, String> {
     let start = Instant::now();
-    let mut stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
-    match timeout(PATIENCE, stream.read_u8()).await {
+    let read = async { TcpStream::connect(address).await?.read_u8().await };
+    match timeout(PATIENCE, read).await {
         Ok(Err(error)) if error.kind() == ErrorKind::ConnectionReset => Ok(start.elapsed()),
         other => Err(format!("{other:?}, not a reset")),
     }
