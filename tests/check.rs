@@ -306,6 +306,12 @@ fn control_characters_are_escaped_on_the_terminal() {
     }
     let short = stdout(&check(&directory, &["--format", "short", "."]));
     assert_eq!(short, "./n<U+001B>[31m<U+202E>x<U+000A>y\\xFF:1:13: FF is no byte of UTF-8\n");
+    // Messages on stderr, too.
+    let absent = check(&directory, &["absent\u{1B}[31m\u{202E}"]);
+    assert_eq!(
+        stderr(&absent),
+        "utf8-codec: cannot read absent\\u{1b}[31m\\u{202e}: No such file or directory (os error 2)\n"
+    );
     // The machine-readable formats contain the exact name.
     let json = objects(&stdout(&check(&directory, &["--format", "json", "."])));
     assert_eq!(json[0]["file_hex"], "2e2f6e1b5b33316de280ae780a79ff");

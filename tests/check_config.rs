@@ -153,3 +153,44 @@ fn an_invalid_configuration_file_is_an_error() {
     let output = check(&directory, &["--config", "absent.toml", "."]);
     assert_eq!(output.status.code(), Some(2));
 }
+
+/// The `.editorconfig` and the file of issues of editorconfig-checker, whose statistics were wrong, and the result of
+/// `--fix --from latin1`.
+const ISSUES: [(u32, &str, &str, &[u8], Option<&str>); 5] = [
+    (597, "root = true\n\n[*]\ncharset = utf-8\n", "test.txt", b"some\xA0text", Some("some\u{A0}text")),
+    (627, "root = true\n\n[*]\ncharset = utf-8\n", "test-ansi.txt", b"\x1B[32mHello World\x1B[0m\n", None),
+    (591, "[*]\ncharset = utf-8\n", "file", b"back\x08space\n", None),
+    (
+        517,
+        "root = true\n\n[*.json]\ncharset = utf-8\nindent_size = 2\nindent_style = space\nend_of_line = lf\n",
+        "a.json",
+        b"{\n  \"type\": \"Feature\"\n}\n",
+        None,
+    ),
+    (
+        505,
+        "[*]\ninsert_final_newline = true\n\n[*.{js,json,json5,ts,ps1,py,sql,tsql,yaml,yml}]\ncharset = utf-8\n\n\
+         [*.{md}]\ncharset = utf-8\n",
+        "readme.md",
+        "caf\u{E9}\n".as_bytes(),
+        None,
+    ),
+];
+
+#[test]
+fn files_of_issues_about_statistics_are_judged_by_decoding() {
+    for (issue, config, name, content, fixed) in ISSUES {
+        let directory = Directory::new();
+        directory.write(".editorconfig", config);
+        directory.write(name, content);
+        let args = ["--rule", "editorconfig", "--hidden", "."];
+        assert_eq!(errors(&directory, &args).len(), usize::from(fixed.is_some()), "{issue}");
+        let output = run(
+            program(&["check", "--fix", "--from", "latin1"]).args(args).current_dir(directory.root()),
+            b"",
+        );
+        assert_eq!(output.status.code(), Some(0), "{issue}: {}", stdout(&output));
+        assert_eq!(directory.read(name), fixed.map_or(content, str::as_bytes), "{issue}");
+        assert_eq!(directory.read(".editorconfig"), config.as_bytes());
+    }
+}

@@ -241,3 +241,47 @@ fn contradicting_options_are_errors() {
     let output = run(program(&["check", "--dry-run"]).arg(directory.path("file")), b"");
     assert_eq!(output.status.code(), Some(2));
 }
+
+/// UTF-8 that a program decoded as windows-1252 and wrote as UTF-8.
+fn encoded_twice(text: &str) -> String {
+    use utf8_codec::transcode::{Encoding, Transcoder};
+
+    let mut out = String::new();
+    let mut transcoder = Transcoder::new(Encoding::Windows1252, Encoding::Utf8);
+    transcoder.feed(text.as_bytes(), &mut out).expect("every byte is a character");
+    out
+}
+
+/// Text of public issues about files that were encoded twice: a part of the text as the issue shows it, and the
+/// original.
+const REPORTED: [(&str, &str, &str); 5] = [
+    // deftai/directive 427: PowerShell 5.1 read UTF-8 as windows-1252.
+    ("README.md", "ðŸš€", "# 🚀 Quick start\n\nRead this first — then ⬇️ download.\n"),
+    // opencloudtouch/opencloudtouch 323: locale files and test data.
+    (
+        "fr.json",
+        "âš™ï¸",
+        "{\n  \"settings\": \"⚙️ Réglages\",\n  \"warn\": \"⚠️ Problème\",\n  \"artist\": \"Beyoncé\"\n}\n",
+    ),
+    ("test_finalize_service.py", "BÃ¼ro", "assert device.name == \"Büro\"\n"),
+    // t8y2/dbx 805: comments of columns.
+    ("schema.sql", "ä¸»é”®", "id BIGINT COMMENT '主键',\n"),
+    // benbuzz790/bots 268: superscripts and arrows.
+    ("notes.md", "â†’", "10⁻⁶ m → 1 µm², x ≠ y, ├── └──\n"),
+];
+
+#[test]
+fn reported_files_that_were_encoded_twice_are_mended() {
+    for (name, shown, original) in REPORTED {
+        let twice = encoded_twice(original);
+        assert!(twice.contains(shown), "{twice}");
+        let directory = Directory::new();
+        directory.write(name, &twice);
+        let output = run(program(&["check", "--rule", "mojibake", name]).current_dir(directory.root()), b"");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stdout(&output).contains("text that was encoded twice"));
+        let output = fix(&directory, &["--rule", "mojibake", name]);
+        assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+        assert_eq!(String::from_utf8_lossy(&directory.read(name)), original);
+    }
+}

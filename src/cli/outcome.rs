@@ -5,6 +5,8 @@ use core::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use super::escape;
+
 /// The status of a command that returned no error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Status {
@@ -51,7 +53,10 @@ pub(super) fn complain(what: &str) {
     let _ = writeln!(io::stderr(), "utf8-codec: {}", one_line(what));
 }
 
-/// Escapes control characters, which a file name or an argument may contain, so that a message is one line.
+/// Escapes control characters and invisible characters, which a file name or an argument may contain, so that a message
+/// is one line and does not change the terminal.
 pub(super) fn one_line(text: &str) -> String {
-    text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+    text.chars()
+        .flat_map(|c| if escape::is_hidden(c) { c.escape_default().collect() } else { vec![c] })
+        .collect()
 }
