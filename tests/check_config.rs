@@ -154,9 +154,12 @@ fn an_invalid_configuration_file_is_an_error() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// The `.editorconfig` and the file of issues of editorconfig-checker, whose statistics were wrong, and the result of
-/// `--fix --from latin1`.
-const ISSUES: [(u32, &str, &str, &[u8], Option<&str>); 5] = [
+/// The number of an issue, its `.editorconfig`, the name and the content of its file, and the result of `--fix --from
+/// latin1` if the file has an error.
+type Issue = (u32, &'static str, &'static str, &'static [u8], Option<&'static str>);
+
+/// Issues of editorconfig-checker, whose statistics were wrong.
+const ISSUES: [Issue; 5] = [
     (597, "root = true\n\n[*]\ncharset = utf-8\n", "test.txt", b"some\xA0text", Some("some\u{A0}text")),
     (627, "root = true\n\n[*]\ncharset = utf-8\n", "test-ansi.txt", b"\x1B[32mHello World\x1B[0m\n", None),
     (591, "[*]\ncharset = utf-8\n", "file", b"back\x08space\n", None),
