@@ -5,10 +5,11 @@ use std::io;
 
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
+use utf8_codec::codec::framing::FramingError;
 use utf8_codec::codec::{CodecError, FrameError};
 use utf8_codec::http::Utf8BodyError;
 use utf8_codec::mime::{BodyDecoder, TransferEncoding};
-use utf8_codec::stream::{StreamError, Utf8StreamExt};
+use utf8_codec::stream::{SseStreamError, StreamError, Utf8StreamExt};
 use utf8_codec::{ErrorKind, TextDecoder, Utf8Error};
 
 const ERROR: Utf8Error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
@@ -17,12 +18,14 @@ const ERROR: Utf8Error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
 fn every_error_is_invalid_data_with_the_utf8_error_inside() {
     let rejected = Bytes::from_static(b"\xED");
     let pushed = TextDecoder::new().at(7).push(b"\xED\xA0\x80").unwrap_err();
-    let errors: [io::Error; 6] = [
+    let ill_formed = CodecError::IllFormed { error: ERROR, rejected: rejected.clone(), line: None };
+    let errors: [io::Error; 7] = [
         ERROR.into(),
         pushed.into(),
         CodecError::IllFormed { error: ERROR, rejected: rejected.clone(), line: None }.into(),
         FrameError::<io::Error>::IllFormed { frame: 3, error: ERROR, rejected }.into(),
         StreamError::<io::Error>::Utf8(ERROR).into(),
+        SseStreamError::<io::Error>::Event(ill_formed).into(),
         Utf8BodyError::IllFormed(ERROR).into(),
     ];
     for error in errors {
@@ -35,10 +38,12 @@ fn every_error_is_invalid_data_with_the_utf8_error_inside() {
 #[test]
 fn an_error_of_the_inner_side_stays_what_it_was() {
     let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
-    let errors: [io::Error; 4] = [
+    let errors: [io::Error; 6] = [
         CodecError::Io(reset()).into(),
         FrameError::Inner(reset()).into(),
         StreamError::Inner(reset()).into(),
+        SseStreamError::Inner(reset()).into(),
+        FramingError::Io(reset()).into(),
         Utf8BodyError::Inner(reset().into()).into(),
     ];
     for error in errors {

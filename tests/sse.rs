@@ -329,18 +329,14 @@ fn ill_formed_lines_discard_their_event_only_if_the_codec_is_strict() {
 
 #[test]
 fn the_data_of_one_line_is_a_slice_of_the_buffer() {
-    let mut buffer = BytesMut::from("data: text\nid: 1\n\n");
-    let text = buffer[6..].as_ptr();
-    let event = SseCodec::new().decode(&mut buffer);
-    // The first line is decoded with a search for a BOM, which copies it.
+    // The first line of a stream may start with a BOM, so it is copied.
     let mut buffer = BytesMut::from("\ndata: text\nid: 1\n\n");
     let memory = buffer.as_ptr_range();
-    let text_after_start = buffer[7..].as_ptr();
-    let event_after_start = SseCodec::new().decode(&mut buffer).unwrap().unwrap();
-    assert_ne!(event.unwrap().unwrap().data.as_ptr(), text);
-    assert_eq!(event_after_start.data.as_ptr(), text_after_start);
+    let text = buffer[7..].as_ptr();
+    let event = SseCodec::new().decode(&mut buffer).unwrap().unwrap();
+    assert_eq!(event.data.as_ptr(), text);
     // The ID is kept, so it must not keep the memory of the buffer.
-    assert!(!memory.contains(&event_after_start.id.unwrap().as_ptr()));
+    assert!(!memory.contains(&event.id.unwrap().as_ptr()));
 }
 
 #[test]
@@ -465,7 +461,7 @@ mod stream {
     }
 
     #[test]
-    fn an_error_of_the_inner_stream_is_passed_on_and_reading_continues() {
+    fn reading_continues_after_an_error_of_the_inner_stream() {
         let inner = iter([
             Ok(Bytes::from_static(b"data: a")),
             Err(io::Error::from(io::ErrorKind::TimedOut)),

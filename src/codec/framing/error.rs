@@ -10,9 +10,9 @@ use crate::error::ByteCount;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FramingError {
-    /// A byte that no header of a frame has at this position. The rest of the stream is discarded.
+    /// The header of a frame is invalid. The rest of the stream is discarded.
     InvalidHeader {
-        /// The offset of the byte, or of the header field that is not valid.
+        /// The offset of the first byte that is not allowed, or of the invalid header field.
         offset: u64,
     },
     /// A header with more bytes than the limit. The rest of the stream is discarded.
@@ -24,7 +24,7 @@ pub enum FramingError {
     },
     /// A frame with more bytes than the limit. It is reported once and skipped.
     FrameTooLong {
-        /// The offset of the frame: of its header, if it has one.
+        /// The offset of the frame: of its header, or of its payload in a format without a header.
         offset: u64,
         /// The limit of the payload in bytes.
         limit: usize,
@@ -39,10 +39,9 @@ pub enum FramingError {
         /// The offset of the frame.
         offset: u64,
     },
-    /// A payload to be written that the format cannot represent. Nothing was written.
+    /// The format cannot represent a payload that is to be written. Nothing was written.
     InvalidPayload {
-        /// Position in the payload, in bytes, of the byte that is not allowed; 0 for an empty payload that is not
-        /// allowed.
+        /// Position in the payload, in bytes, of the byte that is not allowed. 0 if the payload must not be empty.
         at: usize,
     },
     /// The transport failed.

@@ -1,7 +1,7 @@
-//! Frames with a length in front: syslog over TCP, the Language Server Protocol, netstrings; and JSON text sequences.
+//! Frames with a length before the payload: syslog over TCP, the Language Server Protocol, netstrings; and JSON text sequences.
 //!
-//! For servers and clients of protocols whose framing is usually written by hand. Each codec reads and writes byte
-//! frames. [`Utf8FramesCodec`](super::Utf8FramesCodec) makes text of them:
+//! For servers and clients of protocols whose framing is usually written by hand. Each codec reads and writes frames of
+//! bytes. [`Utf8FramesCodec`](super::Utf8FramesCodec) makes text of them:
 //!
 //! | codec | a frame | protocols |
 //! |---|---|---|

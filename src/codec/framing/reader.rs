@@ -1,10 +1,10 @@
-//! Frames of a length that their header states, whatever the header looks like.
+//! Frames with a header that states the length of the payload. Each codec reads its own header.
 
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::error::FramingError;
 
-/// The most digits of a length in front of a frame. Any number of so many digits is below 2^64.
+/// The most digits of a length before a payload. A number of 19 digits is below 2^64.
 pub const MAX_DIGITS: usize = 19;
 
 /// Default limit of a payload in bytes, as of `LengthDelimitedCodec`.
@@ -28,11 +28,11 @@ enum State {
     Header,
     /// In a payload that is returned when all of it is in the buffer.
     Payload(usize),
-    /// In a payload that is too long, with so many bytes left.
+    /// In a payload that is too long: the number of bytes that are left.
     Skip(u64),
     /// After a payload that was too long.
     Trailer,
-    /// After an error behind which no frame can be found.
+    /// After an error. The next frame cannot be found.
     Failed,
 }
 

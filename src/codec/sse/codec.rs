@@ -209,8 +209,8 @@ impl SseCodec {
         self.new_id = None;
     }
 
-    /// Reads the first `data` line of an event, the commonest line, without a copy of its reference. Returns false if the
-    /// line is another one, has an error or exceeds a limit; then nothing is read.
+    /// Reads the first `data` line of an event, which is the most frequent line, with one reference to the buffer instead
+    /// of two. Returns false and reads nothing if the line is another one, has an error or exceeds a limit.
     fn take_data(&mut self, src: &mut BytesMut, length: usize, terminator: usize, start: LineStart) -> bool {
         let Some(value) = src[..length].strip_prefix(b"data:") else { return false };
         let skipped = length - value.strip_prefix(b" ").unwrap_or(value).len();
@@ -293,7 +293,7 @@ impl Decoder for SseCodec {
             }
             let start = self.lines.line();
             let is_comment = src.first() == Some(&b':');
-            // Every event ends with an empty line. A look at one byte finds it faster than a search.
+            // Every event ends with an empty line. Comparing one byte is faster than a search.
             let found = if src.first() == Some(&b'\n') { Some((0, 1)) } else { self.lines.find(src) };
             let line = match found {
                 None => self.lines.await_terminator(src).map(|()| None),

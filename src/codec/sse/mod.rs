@@ -57,8 +57,8 @@
 //!   [`InvalidField`](super::CodecError::InvalidField).
 //! - **Limits**: 1 MiB for a line and 1 MiB for an event unless set otherwise. What exceeds a limit is discarded in
 //!   constant memory. A comment may be of any length.
-//! - **Cost**: the data of an event with one `data` line is a slice of the read buffer; that of more lines is a copy.
-//!   Each byte is searched once and validated once; the work is linear in the length of any input, however it is cut.
+//! - **Cost**: the data of an event with one `data` line is a slice, which keeps the memory of the read buffer alive;
+//!   copy what is stored for long. The data of more lines is a copy. Each byte is searched once and validated once; the work is linear in the length of any input, however it is cut.
 //! - **Cancel safety**: all state is in the codec and in the buffer of `Framed`.
 //! - **Feature**: `codec` (on by default).
 
