@@ -149,6 +149,14 @@ fn content_length() {
     }
     let fields = b"A: b\r\n".repeat(1000);
     assert_eq!(decode(codec(), &[&fields]), [Err(error[1..].to_owned())]);
+    // As soon as it is too long, also in the middle of a field.
+    let mut buffer = BytesMut::from(&fields[..4092]);
+    buffer.extend_from_slice(b"A: bc");
+    let error_at_once = codec().decode(&mut buffer).unwrap_err();
+    assert!(
+        matches!(error_at_once, FramingError::HeaderTooLong { offset: 0, limit: 4096 }),
+        "{error_at_once:?}"
+    );
     let chunks: Vec<_> = fields.chunks(1).collect();
     assert_eq!(decode(codec(), &chunks), [Err(error[1..].to_owned())]);
 }

@@ -253,6 +253,16 @@ fn an_id_counts_when_its_event_ends() {
     assert_eq!(codec.retry(), Some(Duration::from_millis(5)));
     assert!(codec.decode_eof(&mut buffer).unwrap().is_none());
     assert_eq!(codec.last_event_id(), Some("2"), "the event was cut off");
+    buffer.extend_from_slice(b"data: cut off");
+    assert!(codec.decode_eof(&mut buffer).unwrap().is_none());
+    buffer.extend_from_slice(b"data: a\n");
+    assert!(codec.decode_eof(&mut buffer).unwrap().is_none());
+    buffer.extend_from_slice(b"\ndata: b\n\n");
+    assert_eq!(
+        codec.decode(&mut buffer).unwrap().unwrap().data,
+        "b",
+        "the event before the end was discarded"
+    );
 
     codec.restart();
     assert_eq!((codec.offset(), codec.last_event_id()), (0, Some("2")));
@@ -266,7 +276,7 @@ fn an_id_counts_when_its_event_ends() {
 fn limits_discard_one_event_whatever_the_cuts() {
     let stream = b"data: 1\n\nid: 7\ndata: 12345\ndata: 6\nevent: e\n\ndata: 2\n\nevent: 1234567\ndata\n\n\
         data: a line that is too long\ndata: 3\nid: 8\n\n: a comment that is too long\ndata: 4\n\ndata: 12345\n\n\
-        event: 12\ndata: 1234\n\ndata: 56\n\n";
+        event: 12\ndata: 1234\n\ndata: 56\n\ndata: 12\ndata: 345\n\ndata: 123\ndata: 456\n\nevent: 12\ndata: 12345\n\n";
     let expected = [
         Ok("1"),
         Err("event at line 3, byte 9 is longer than 6 bytes"),
@@ -277,6 +287,9 @@ fn limits_discard_one_event_whatever_the_cuts() {
         Ok("12345"),
         Ok("1234"),
         Ok("56"),
+        Ok("12\n345"),
+        Err("event at line 30, byte 223 is longer than 6 bytes"),
+        Err("event at line 33, byte 244 is longer than 6 bytes"),
     ];
     some_partitions(stream, 200, |chunks| {
         let mut codec = SseCodec::new().max_event_length(6).max_line_length(16);
