@@ -1,6 +1,6 @@
 //! Load and faults against `utf8-codec proxy`, with other proxies beside it. All of it is on loopback.
 //!
-//! `cargo run --release` in this directory takes about 20 minutes, 10 of them for flat memory; `-- --quick` less than 3.
+//! `cargo run --release` in this directory takes about 13 minutes, 10 of them for flat memory; `-- --quick` less than 3.
 //! It prints two tables in Markdown, and fails if a byte or a connection was lost.
 
 mod compare;
