@@ -16,7 +16,7 @@ pub(super) struct Prefix {
 }
 
 /// Statistics about the code units in one byte order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Units {
     count: u32,
     /// Characters with a byte that text of other encodings does not contain. TAB, LF, FF, CR and U+0020..=U+007E have a
@@ -50,15 +50,25 @@ impl Prefix {
         let left = usize::try_from(PREFIX - self.taken).unwrap_or(usize::MAX);
         let chunk = &chunk[..chunk.len().min(left)];
         self.taken += chunk.len() as u64;
-        for &byte in chunk {
-            match self.half.take() {
-                None => self.half = Some(byte),
-                Some(first) => {
-                    self.little.take(u16::from_le_bytes([first, byte]));
-                    self.big.take(u16::from_be_bytes([first, byte]));
-                }
-            }
+        let mut rest = chunk;
+        if let (Some(first), Some((&second, after))) = (self.half, chunk.split_first()) {
+            self.half = None;
+            self.take([first, second]);
+            rest = after;
         }
+        let (units, half) = rest.as_chunks::<2>();
+        for &unit in units {
+            self.take(unit);
+        }
+        if let [half] = *half {
+            self.half = Some(half);
+        }
+    }
+
+    #[inline(always)]
+    fn take(&mut self, unit: [u8; 2]) {
+        self.little.take_quickly(u16::from_le_bytes(unit));
+        self.big.take_quickly(u16::from_be_bytes(unit));
     }
 
     /// Whether the prefix is complete. Later bytes are not examined.
@@ -100,6 +110,21 @@ impl Units {
             && (!is_utf_8 || self.below_2000 * 4 >= self.count * 3)
     }
 
+    /// [`take`](Self::take) with a table, for units whose upper byte decides everything.
+    #[inline(always)]
+    fn take_quickly(&mut self, unit: u16) {
+        let [upper, lower] = unit.to_be_bytes();
+        let properties = UPPER[usize::from(upper)];
+        if self.high_surrogate | (properties & DECIDED == 0) {
+            return self.take(unit);
+        }
+        self.count += 1;
+        self.unusual += u32::from(properties & UNUSUAL);
+        self.below_2000 += u32::from(upper < 0x20);
+        let is_printable = (properties & PRINTABLE != 0) & matches!(lower, 0x20..=0x7E);
+        self.printable_pairs += u32::from(is_printable);
+    }
+
     fn take(&mut self, unit: u16) {
         let after_high = core::mem::take(&mut self.high_surrogate);
         self.count += 1;
@@ -120,6 +145,31 @@ impl Units {
     }
 }
 
+/// Properties of the units with an upper byte.
+static UPPER: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut upper = 0;
+    while upper < 256 {
+        let first = (upper as u16) << 8;
+        // Units of these bytes differ from each other: controls, rare blocks, kana, surrogates, noncharacters.
+        if !matches!(upper, 0x00 | 0x17 | 0x30 | 0xD8..=0xDF | 0xFD | 0xFF) {
+            table[upper] = DECIDED;
+            if is_unusual(first) {
+                table[upper] |= UNUSUAL;
+            }
+            if matches!(upper, 0x20..=0x7E) {
+                table[upper] |= PRINTABLE;
+            }
+        }
+        upper += 1;
+    }
+    table
+};
+
+const UNUSUAL: u8 = 1;
+const PRINTABLE: u8 = 2;
+const DECIDED: u8 = 4;
+
 const fn is_unusual(unit: u16) -> bool {
     match unit {
         0x0000..=0x001F | 0x007F..=0x009F => true,
@@ -129,5 +179,23 @@ const fn is_unusual(unit: u16) -> bool {
         // Kana and CJK punctuation, CJK, Hangul, surrogates, presentation and full-width characters.
         0x3000..=0x31FF | 0x4E00..=0x9FFF | 0xAC00..=0xDFFF | 0xFE00..=0xFFFF => false,
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_agrees_with_the_definition_for_every_unit() {
+        for unit in 0..=u16::MAX {
+            for after_high in [false, true] {
+                let start = Units { high_surrogate: after_high, ..Units::NONE };
+                let (mut quick, mut slow) = (start, start);
+                quick.take_quickly(unit);
+                slow.take(unit);
+                assert_eq!(quick, slow, "{unit:04X}");
+            }
+        }
     }
 }
