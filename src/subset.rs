@@ -169,13 +169,23 @@ impl Subset {
         }
     }
 
+    /// Whether the first character of `text` is outside the subset.
+    fn rejects(&self, character: char, text: &str) -> bool {
+        match self.rule {
+            Rule::AnyOf(_) => !self.contains(character),
+            // Most of the subsets have no doubt about it.
+            Rule::AllOf(subsets) => subsets
+                .iter()
+                .any(|subset| subset.doubtful.begins(text.as_bytes()) && subset.rejects(character, text)),
+        }
+    }
+
     /// The first character of `text` outside the subset, with its position.
     pub(crate) fn first_outside(&self, text: &str) -> Option<(usize, char)> {
         let mut outside = None;
         classes::each(text.as_bytes(), &self.doubtful, |at| {
-            let character = text.get(at..).and_then(|rest| rest.chars().next());
-            outside =
-                character.filter(|&character| !self.contains(character)).map(|character| (at, character));
+            let rest = text.get(at..).unwrap_or_default();
+            outside = rest.chars().next().filter(|&it| self.rejects(it, rest)).map(|it| (at, it));
             outside.is_none()
         });
         outside
@@ -215,7 +225,7 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
             if ranges.len() > MANY_RANGES
                 || !has_values(ranges, first, first + (1 << (bits - 6)) - 1, least, most)
             {
-                class = class.with_seconds(0x80 + second, 0x80 + second);
+                class = class.with_seconds(lead, 0x80 + second, 0x80 + second);
             }
             second += 1;
         }

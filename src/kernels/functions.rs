@@ -114,12 +114,14 @@ pub(super) struct Found {
 /// A set of ASCII bytes and of lead bytes, with the second bytes that leads of the set must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Class {
-    /// A bit for each byte. The third word, of bytes that begin nothing, has the second bytes.
+    /// A bit for each byte. The third word, of bytes that begin nothing, has the second bytes after leads of 2.
     words: [u64; 4],
+    /// The second bytes after leads of 3 and more.
+    seconds_of_long: u64,
 }
 
 impl Class {
-    pub(crate) const EMPTY: Self = Self { words: [0; 4] };
+    pub(crate) const EMPTY: Self = Self { words: [0; 4], seconds_of_long: 0 };
 
     /// With the bytes of a range, which are ASCII or leads; other bytes are ignored.
     pub(crate) const fn with(mut self, first: u8, last: u8) -> Self {
@@ -133,21 +135,41 @@ impl Class {
         self
     }
 
-    /// With the second bytes of a range, which are continuations.
-    pub(crate) const fn with_seconds(mut self, first: u8, last: u8) -> Self {
+    /// With the second bytes of a range, which are continuations, after leads of the length of `lead`.
+    pub(crate) const fn with_seconds(mut self, lead: u8, first: u8, last: u8) -> Self {
         let mut byte = first as usize;
         while byte <= last as usize {
-            self.words[2] |= 1 << (byte & 63);
+            let seconds = if lead < 0xE0 { &mut self.words[2] } else { &mut self.seconds_of_long };
+            *seconds |= 1 << (byte & 63);
             byte += 1;
         }
         self
+    }
+
+    /// With all second bytes.
+    #[cfg(feature = "transcode")]
+    pub(crate) const fn with_all_seconds(self) -> Self {
+        self.with_seconds(0xC0, 0x80, 0xBF).with_seconds(0xE0, 0x80, 0xBF)
     }
 
     /// The bytes of both.
     pub(crate) const fn or(self, other: Self) -> Self {
         let [a, b, c, d] = self.words;
         let [e, f, g, h] = other.words;
-        Self { words: [a | e, b | f, c | g, d | h] }
+        Self {
+            words: [a | e, b | f, c | g, d | h],
+            seconds_of_long: self.seconds_of_long | other.seconds_of_long,
+        }
+    }
+
+    /// Whether the first byte of `bytes` is found in them.
+    #[inline]
+    pub(crate) fn begins(&self, bytes: &[u8]) -> bool {
+        match *bytes {
+            [first @ 0x80..=0xFF, second, ..] => self.has(first) && self.has_second(first, second),
+            [first, ..] => self.has(first),
+            [] => false,
+        }
     }
 
     /// Whether an ASCII byte or a lead is in the class.
@@ -156,16 +178,18 @@ impl Class {
         byte >> 6 != 2 && self.words[(byte >> 6) as usize] >> (byte & 63) & 1 != 0
     }
 
-    /// Whether a byte is one that may follow a lead of the class.
+    /// Whether a byte is one that may follow this lead of the class.
     #[inline]
-    pub(super) const fn has_second(&self, byte: u8) -> bool {
-        byte >> 6 == 2 && self.words[2] >> (byte & 63) & 1 != 0
+    pub(super) const fn has_second(&self, lead: u8, byte: u8) -> bool {
+        let seconds = if lead < 0xE0 { self.words[2] } else { self.seconds_of_long };
+        byte >> 6 == 2 && seconds >> (byte & 63) & 1 != 0
     }
 
-    /// 64 bits each: the bytes `00..=3F`, `40..=7F`, the second bytes, the leads.
+    /// 64 bits each: the bytes `00..=3F`, `40..=7F`, the second bytes after leads of 2, the leads, the other second bytes.
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    pub(super) const fn words(&self) -> [u64; 4] {
-        self.words
+    pub(super) const fn words(&self) -> [u64; 5] {
+        let [a, b, c, d] = self.words;
+        [a, b, c, d, self.seconds_of_long]
     }
 
     /// For each value of the low 4 bits of a byte, a bit for each value of its high 4 bits: 0 to 7, and 8 to F.
@@ -227,6 +251,14 @@ pub(super) struct Conversions {
     pub(super) decode_latin: [Convert; 2],
     /// Bytes from UTF-8 for the characters that are the same in both encodings.
     pub(super) encode_latin: Convert,
+    /// UTF-32 from UTF-8, as [`Encode`] but with 4 bytes of output for each byte of the text; little-endian and big-endian.
+    pub(super) encode_utf32: [Encode; 2],
+    /// UTF-8 from UTF-32, up to what is not a scalar value.
+    pub(super) decode_utf32: [Convert; 2],
+    /// UTF-32 from UTF-16, by the byte order of the input and then of the output.
+    pub(super) utf32_from_utf16: [Convert; 4],
+    /// UTF-16 from UTF-32, by the byte order of the input and then of the output.
+    pub(super) utf32_to_utf16: [Convert; 4],
 }
 
 /// Reads input and writes output while there is plenty of both, up to something that it does not convert or somewhat before

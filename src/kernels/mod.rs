@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `validation.rs` | where a stream becomes ill-formed |
 //! | `utf16.rs` | UTF-16 from UTF-8, and UTF-8 from UTF-16 |
+//! | `utf32.rs` | UTF-32 from UTF-8 and UTF-16, and back |
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back |
 //! | `classes.rs` | every position of a byte of a class |
 //! | `positions.rs` | every position of a byte |
@@ -46,6 +47,8 @@ mod state;
 mod tests;
 #[cfg(feature = "transcode")]
 pub(crate) mod utf16;
+#[cfg(feature = "transcode")]
+pub(crate) mod utf32;
 mod validation;
 
 #[cfg(utf8_codec_kernel = "choice")]

@@ -8,7 +8,7 @@ use super::source::{Item, Source};
 use super::target::Target;
 use crate::decoder::from_utf8;
 use crate::encoding::Encoding;
-use crate::kernels::{self, latin, utf16};
+use crate::kernels::{self, latin, utf16, utf32};
 use crate::subset::Subset;
 
 /// The size of a validated block. Validation reads the block, and the copy reads it again from the L1 cache.
@@ -31,6 +31,18 @@ pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8])
         ((_, true), Encoding::Utf16Be, _) => utf16::decode::<true>(src, dst),
         ((true, _), _, Encoding::Cesu8) => pairs::split::<false>(src, dst),
         ((true, _), _, Encoding::ModifiedUtf8) => pairs::split::<true>(src, dst),
+        ((true, _), _, Encoding::Utf32Le) => utf32::encode::<false>(src, dst),
+        ((true, _), _, Encoding::Utf32Be) => utf32::encode::<true>(src, dst),
+        ((_, true), Encoding::Utf32Le, _) => utf32::decode::<false>(src, dst),
+        ((_, true), Encoding::Utf32Be, _) => utf32::decode::<true>(src, dst),
+        (_, Encoding::Utf16Le, Encoding::Utf32Le) => utf32::from_utf16::<false, false>(src, dst),
+        (_, Encoding::Utf16Le, Encoding::Utf32Be) => utf32::from_utf16::<false, true>(src, dst),
+        (_, Encoding::Utf16Be, Encoding::Utf32Le) => utf32::from_utf16::<true, false>(src, dst),
+        (_, Encoding::Utf16Be, Encoding::Utf32Be) => utf32::from_utf16::<true, true>(src, dst),
+        (_, Encoding::Utf32Le, Encoding::Utf16Le) => utf32::to_utf16::<false, false>(src, dst),
+        (_, Encoding::Utf32Le, Encoding::Utf16Be) => utf32::to_utf16::<false, true>(src, dst),
+        (_, Encoding::Utf32Be, Encoding::Utf16Le) => utf32::to_utf16::<true, false>(src, dst),
+        (_, Encoding::Utf32Be, Encoding::Utf16Be) => utf32::to_utf16::<true, true>(src, dst),
         ((_, true), Encoding::Latin1, _) => latin::decode::<false>(src, dst),
         ((_, true), Encoding::Windows1252, _) => latin::decode::<true>(src, dst),
         ((true, _), _, Encoding::Latin1) => latin::encode::<false>(src, dst),

@@ -50,13 +50,13 @@ fn split_text<const MODIFIED: bool>(text: &[u8], room: &mut [u8]) -> usize {
 }
 
 /// The bytes that change.
-const SUPPLEMENTARY: Class = Class::EMPTY.with(0xF0, 0xFF).with_seconds(0x80, 0xBF);
+const SUPPLEMENTARY: Class = Class::EMPTY.with(0xF0, 0xFF).with_all_seconds();
 const SUPPLEMENTARY_OR_NUL: Class = SUPPLEMENTARY.with(0, 0);
 /// The bytes that change on the way back, or that the encoding does not have. Leads that no continuation follows are not found,
 /// but they are ill-formed in UTF-8, too.
 const PAIRS: Class = SUPPLEMENTARY.with(0xED, 0xED);
 const PAIRS_AND_NUL: Class = PAIRS.with(0, 0).with(0xC0, 0xC0);
-const PAIRS_AND_NUL_LENIENT: Class = Class::EMPTY.with(0xED, 0xED).with(0xC0, 0xC0).with_seconds(0x80, 0xBF);
+const PAIRS_AND_NUL_LENIENT: Class = Class::EMPTY.with(0xED, 0xED).with(0xC0, 0xC0).with_all_seconds();
 
 /// Copies from one slice to another, with changes.
 struct Copy<'s, 'd> {

@@ -43,4 +43,4 @@ pub(super) use native::check_lanes;
 pub(super) use native::{KERNELS, KNOWN};
 pub(super) use portable::{PORTABLE, count};
 #[cfg(feature = "transcode")]
-pub(super) use portable::{latin, utf16};
+pub(super) use portable::{latin, utf16, utf32};

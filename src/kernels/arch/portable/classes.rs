@@ -54,7 +54,7 @@ pub(in crate::kernels) fn find_class_with(
         while seconds != 0 {
             // Of leads, those with a second byte of the class.
             let at = seconds.trailing_zeros() as usize;
-            if rest[at] >= 0x80 && !rest.get(at + 1).is_none_or(|&next| class.has_second(next)) {
+            if rest[at] >= 0x80 && !rest.get(at + 1).is_none_or(|&next| class.has_second(rest[at], next)) {
                 bits &= !(1 << at);
             }
             seconds &= seconds - 1;

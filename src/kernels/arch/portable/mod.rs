@@ -7,6 +7,8 @@ pub(in crate::kernels) mod latin;
 pub(super) mod positions;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
+#[cfg(feature = "transcode")]
+pub(in crate::kernels) mod utf32;
 mod validation;
 
 use crate::kernels::functions::Functions;

@@ -62,6 +62,20 @@ static AVX512: Functions = Functions {
     conversions: Some(Conversions {
         decode_latin: [avx512::latin::decode::<false>, avx512::latin::decode::<true>],
         encode_latin: avx512::latin::encode,
+        encode_utf32: [avx512::utf32::encode::<false>, avx512::utf32::encode::<true>],
+        decode_utf32: [avx512::utf32::decode::<false>, avx512::utf32::decode::<true>],
+        utf32_from_utf16: [
+            avx512::utf32::from_utf16::<false, false>,
+            avx512::utf32::from_utf16::<false, true>,
+            avx512::utf32::from_utf16::<true, false>,
+            avx512::utf32::from_utf16::<true, true>,
+        ],
+        utf32_to_utf16: [
+            avx512::utf32::to_utf16::<false, false>,
+            avx512::utf32::to_utf16::<false, true>,
+            avx512::utf32::to_utf16::<true, false>,
+            avx512::utf32::to_utf16::<true, true>,
+        ],
     }),
 };
 

@@ -4,9 +4,10 @@
 //! for the high 2 bits.
 
 use core::arch::x86_64::{
-    __m512i, _mm512_cmplt_epi8_mask, _mm512_loadu_si512, _mm512_maskz_loadu_epi8, _mm512_maskz_set1_epi8,
-    _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi32,
-    _mm512_setzero_si512, _mm512_srli_epi16, _mm512_ternarylogic_epi32, _mm512_test_epi8_mask,
+    __m512i, _mm512_cmpge_epu8_mask, _mm512_cmplt_epi8_mask, _mm512_loadu_si512, _mm512_mask_add_epi8,
+    _mm512_mask_test_epi8_mask, _mm512_maskz_loadu_epi8, _mm512_maskz_set1_epi8, _mm512_movepi8_mask,
+    _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setzero_si512,
+    _mm512_srli_epi16, _mm512_ternarylogic_epi32, _mm512_test_epi8_mask,
 };
 
 use crate::kernels::arch::portable::positions::write_positions;
@@ -28,12 +29,22 @@ pub(in crate::kernels) unsafe fn find_class(
     class: &Class,
     positions: &mut [u16; CAPACITY],
 ) -> Found {
-    let [below_40, below_80, seconds, leads] = class.words();
+    let [below_40, below_80, seconds, leads, seconds_of_long] = class.words();
     let table = _mm512_or_si512(
         _mm512_or_si512(_mm512_maskz_set1_epi8(below_40, 1), _mm512_maskz_set1_epi8(below_80, 2)),
         _mm512_maskz_set1_epi8(leads, 8),
     );
-    let seconds = _mm512_maskz_set1_epi8(seconds, -0x80);
+    // Bit 7 for the second bytes after leads of 2, bit 6 for the others.
+    let seconds = _mm512_or_si512(
+        _mm512_maskz_set1_epi8(seconds, -0x80),
+        _mm512_maskz_set1_epi8(seconds_of_long, 0x40),
+    );
+    let seconds_of = |x: __m512i, next: __m512i| {
+        let flags = _mm512_permutexvar_epi8(next, seconds);
+        let is_long = _mm512_cmpge_epu8_mask(x, _mm512_set1_epi8(0xE0_u8 as i8));
+        // Moved to bit 7.
+        _mm512_movepi8_mask(_mm512_mask_add_epi8(flags, is_long, flags, flags))
+    };
     // The bit for the high 2 bits, which are the low 2 bits of the index: 1, 2, 4, 8.
     let selector = _mm512_set1_epi32(0x0804_0201);
     let marks = |x: __m512i| {
@@ -55,6 +66,25 @@ pub(in crate::kernels) unsafe fn find_class(
                 start += GROUP;
                 continue;
             }
+            // Leads without a second byte of the class, as in text of one script: the bytes after them are read, too.
+            if bytes.len() - start > GROUP {
+                let mut any = 0;
+                for block in 0..GROUP / BLOCK {
+                    // SAFETY: a group and another byte follow.
+                    let (x, next) = unsafe {
+                        let from = bytes.as_ptr().add(start + block * BLOCK);
+                        (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(1).cast()))
+                    };
+                    let (flags, group) = marks(x);
+                    let others =
+                        _mm512_movepi8_mask(_mm512_permutexvar_epi8(next, seconds)) | !_mm512_movepi8_mask(x);
+                    any |= _mm512_mask_test_epi8_mask(others, flags, group);
+                }
+                if any == 0 {
+                    start += GROUP;
+                    continue;
+                }
+            }
         }
         let group_end = (start + GROUP).min(bytes.len());
         while start < group_end {
@@ -75,8 +105,7 @@ pub(in crate::kernels) unsafe fn find_class(
                 let next = unsafe {
                     _mm512_maskz_loadu_epi8(has_next, bytes.as_ptr().add(start).wrapping_add(1).cast())
                 };
-                let is_second = _mm512_movepi8_mask(_mm512_permutexvar_epi8(next, seconds))
-                    & _mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
+                let is_second = seconds_of(x, next) & _mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
                 bits &= !leads | is_second | !has_next;
             }
             count += write_positions(bits, start as u16, room);

@@ -11,6 +11,8 @@ pub(super) mod latin;
 pub(super) mod positions;
 #[cfg(feature = "transcode")]
 pub(super) mod utf16;
+#[cfg(feature = "transcode")]
+pub(super) mod utf32;
 
 use core::arch::x86_64::*;
 

@@ -7,9 +7,12 @@ use core::arch::x86_64::{
     _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_mask_blend_epi16, _mm512_mask_blend_epi32,
     _mm512_mask_mov_epi8, _mm512_mask_storeu_epi16, _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8,
     _mm512_maskz_loadu_epi16, _mm512_maskz_mov_epi8, _mm512_maskz_mov_epi32, _mm512_movepi8_mask,
-    _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi16,
-    _mm512_slli_epi32, _mm512_srli_epi16, _mm512_srli_epi32, _mm512_storeu_si512, _pext_u64,
+    _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_setzero_si512,
+    _mm512_slli_epi16, _mm512_slli_epi32, _mm512_srli_epi16, _mm512_srli_epi32, _mm512_storeu_si512,
+    _pext_u64,
 };
+
+use super::latin::below_800;
 
 /// Bytes of a vector.
 const WIDTH: usize = 64;
@@ -69,12 +72,14 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
         let bits_0 = _mm512_mask_mov_epi8(x, not_ascii, _mm512_and_si512(x, tail));
         let bits_1 = _mm512_maskz_mov_epi8(not_ascii, _mm512_and_si512(p1, tail));
         let is_lead = _mm512_cmpge_epu8_mask(p2, _mm512_set1_epi8(0xE0_u8 as i8));
-        let bits_2 = _mm512_maskz_mov_epi8(is_lead, _mm512_and_si512(p2, _mm512_set1_epi8(0x0F)));
-        let bits = [
-            _mm512_maskz_compress_epi8(units, bits_0),
-            _mm512_maskz_compress_epi8(units, bits_1),
-            _mm512_maskz_compress_epi8(units, bits_2),
-        ];
+        let bits_2 = if is_lead == 0 {
+            _mm512_setzero_si512()
+        } else {
+            let bits = _mm512_and_si512(p2, _mm512_set1_epi8(0x0F));
+            _mm512_maskz_compress_epi8(units, _mm512_maskz_mov_epi8(is_lead, bits))
+        };
+        let bits =
+            [_mm512_maskz_compress_epi8(units, bits_0), _mm512_maskz_compress_epi8(units, bits_1), bits_2];
         let (mut low, mut high) = (
             combine(bits.map(|it| _mm512_castsi512_si256(it))),
             combine(bits.map(|it| _mm512_extracti64x4_epi64::<1>(it))),
@@ -182,6 +187,14 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
             written += UNITS;
             continue;
         }
+        if _mm512_cmpge_epu16_mask(units, _mm512_set1_epi16(0x800)) == 0 {
+            let (bytes, kept) = below_800(units);
+            // SAFETY: there is room for two vectors.
+            unsafe { _mm512_storeu_si512(out.cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
+            read += WIDTH;
+            written += kept.count_ones() as usize;
+            continue;
+        }
         let class = _mm512_and_si512(units, _mm512_set1_epi16(0xFC00_u16 as i16));
         let first = _mm512_cmpeq_epi16_mask(class, _mm512_set1_epi16(0xD800_u16 as i16));
         let second = _mm512_cmpeq_epi16_mask(class, _mm512_set1_epi16(0xDC00_u16 as i16));
@@ -207,7 +220,10 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
             unsafe { _mm512_storeu_si512(out.add(len).cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
             len += kept.count_ones() as usize;
         }
-        read += 2 * taken.count_ones() as usize;
+        read += WIDTH;
+        if first >> 31 != 0 {
+            read = one_unit_back(read);
+        }
         written += len;
     }
     (read, written)
@@ -255,4 +271,11 @@ fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m51
         kept = _mm512_mask_blend_epi32(first | second, kept, all(0x80_8000));
     }
     (bytes, kept)
+}
+
+/// Out of line, so that there is a branch, which can be predicted: the next vector does not wait for where this one ends.
+#[cold]
+#[inline(never)]
+pub(super) fn one_unit_back(read: usize) -> usize {
+    read - 2
 }

@@ -1,0 +1,366 @@
+//! UTF-32 from and to UTF-8 and UTF-16, with AVX-512 VBMI2, which can compress a vector to the lanes that a mask selects.
+
+use core::arch::x86_64::*;
+
+use super::latin::below_800;
+use super::utf16::one_unit_back;
+
+/// Bytes of a vector.
+const WIDTH: usize = 64;
+
+/// Code units of UTF-32 in the order of the machine, or from it.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn order_32<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
+    if BIG_ENDIAN {
+        let reversed = _mm512_set4_epi32(0x0C0D_0E0F, 0x0809_0A0B, 0x0405_0607, 0x0001_0203);
+        _mm512_shuffle_epi8(units, reversed)
+    } else {
+        units
+    }
+}
+
+/// Code units of UTF-16 in the order of the machine, or from it.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn order_16<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
+    if BIG_ENDIAN {
+        _mm512_or_si512(_mm512_slli_epi16::<8>(units), _mm512_srli_epi16::<8>(units))
+    } else {
+        units
+    }
+}
+
+/// The low 16 bits of each lane of two vectors.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn low_halves(a: __m512i, b: __m512i) -> __m512i {
+    const EVEN: [u16; 32] = {
+        let mut even = [0; 32];
+        let mut i = 0;
+        while i < 32 {
+            even[i] = 2 * i as u16;
+            i += 1;
+        }
+        even
+    };
+    // SAFETY: the array has as many bytes as a vector.
+    let even = unsafe { _mm512_loadu_si512(EVEN.as_ptr().cast()) };
+    _mm512_permutex2var_epi16(a, even, b)
+}
+
+/// [`Encode`](crate::kernels::functions::Encode): text to UTF-32, up to a character near its end.
+///
+/// # Safety
+///
+/// - The CPU has the features named here.
+/// - The output has 4 bytes for each byte of the text.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
+    text: &str,
+    output: &mut [u8],
+) -> (usize, usize) {
+    debug_assert!(output.len() / 4 >= text.len());
+    let (start, len) = (text.as_ptr(), text.len());
+    let mut out = output.as_mut_ptr();
+    let mut at = 0;
+    // One byte after each vector is read, too.
+    while len - at > WIDTH {
+        // SAFETY: a vector can be read.
+        let x = unsafe { _mm512_loadu_si512(start.add(at).cast()) };
+        let not_ascii = _mm512_movepi8_mask(x);
+        let put = |quarter: usize, units: __m512i| {
+            // SAFETY: there are 4 bytes for each byte before `at`, and each unit written stands for a byte of its own. At most
+            // four vectors are written for the 64 bytes of this one, and all of them have room.
+            unsafe { _mm512_storeu_si512(out.add(quarter * WIDTH).cast(), order_32::<BIG_ENDIAN>(units)) }
+        };
+        if not_ascii == 0 {
+            put(0, _mm512_cvtepu8_epi32(_mm512_castsi512_si128(x)));
+            put(1, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<1>(x)));
+            put(2, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<2>(x)));
+            put(3, _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<3>(x)));
+            out = out.wrapping_add(4 * WIDTH);
+            at += WIDTH;
+            continue;
+        }
+        let begin = start.wrapping_add(at);
+        let [has_1, has_2, has_3] = if at == 0 { [!1, !3, !7] } else { [!0; 3] };
+        // SAFETY: the masks exclude what is before the text; a byte follows the vector.
+        let [p1, p2, p3, next] = unsafe {
+            [
+                _mm512_maskz_loadu_epi8(has_1, begin.wrapping_sub(1).cast()),
+                _mm512_maskz_loadu_epi8(has_2, begin.wrapping_sub(2).cast()),
+                _mm512_maskz_loadu_epi8(has_3, begin.wrapping_sub(3).cast()),
+                _mm512_loadu_si512(begin.add(1).cast()),
+            ]
+        };
+        // A unit for the last byte of each sequence.
+        let units = !_mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
+        let all = |byte: i8| _mm512_set1_epi8(byte);
+        let tail = all(0x3F);
+        let bits_0 = _mm512_mask_mov_epi8(x, not_ascii, _mm512_and_si512(x, tail));
+        let bits_1 = _mm512_maskz_mov_epi8(not_ascii, _mm512_and_si512(p1, tail));
+        let bits_0 = _mm512_maskz_compress_epi8(units, bits_0);
+        let bits_1 = _mm512_maskz_compress_epi8(units, bits_1);
+        let halves = |it: __m512i| {
+            [
+                _mm512_cvtepu8_epi16(_mm512_castsi512_si256(it)),
+                _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64::<1>(it)),
+            ]
+        };
+        let ([low_0, high_0], [low_1, high_1]) = (halves(bits_0), halves(bits_1));
+        let mut low = _mm512_or_si512(low_0, _mm512_slli_epi16::<6>(low_1));
+        let mut high = _mm512_or_si512(high_0, _mm512_slli_epi16::<6>(high_1));
+        let third_of_3 = _mm512_cmpge_epu8_mask(p2, all(0xE0_u8 as i8));
+        let fourth = _mm512_cmpge_epu8_mask(p3, all(0xF0_u8 as i8));
+        if third_of_3 | fourth != 0 {
+            let bits_2 = _mm512_maskz_mov_epi8(third_of_3 | fourth, _mm512_and_si512(p2, tail));
+            // The bits above are shifted out, or belong to the highest part.
+            let [low_2, high_2] = halves(_mm512_maskz_compress_epi8(units, bits_2));
+            low = _mm512_or_si512(low, _mm512_slli_epi16::<12>(low_2));
+            high = _mm512_or_si512(high, _mm512_slli_epi16::<12>(high_2));
+        }
+        let mut quarters = [
+            _mm512_cvtepu16_epi32(_mm512_castsi512_si256(low)),
+            _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64::<1>(low)),
+            _mm512_cvtepu16_epi32(_mm512_castsi512_si256(high)),
+            _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64::<1>(high)),
+        ];
+        if fourth != 0 {
+            // Bits 16 to 20: two of the byte 2 before, and those of the lead. A shift of 16-bit lanes moves bits of neighbors
+            // in, which are masked.
+            let of_p2 = _mm512_and_si512(_mm512_srli_epi16::<4>(p2), all(0x03));
+            let of_p3 = _mm512_slli_epi16::<2>(_mm512_and_si512(p3, all(0x07)));
+            let top = _mm512_maskz_mov_epi8(fourth, _mm512_or_si512(of_p2, of_p3));
+            let top = _mm512_maskz_compress_epi8(units, top);
+            let tops = [
+                _mm512_cvtepu8_epi32(_mm512_castsi512_si128(top)),
+                _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<1>(top)),
+                _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<2>(top)),
+                _mm512_cvtepu8_epi32(_mm512_extracti32x4_epi32::<3>(top)),
+            ];
+            for (quarter, top) in quarters.iter_mut().zip(tops) {
+                *quarter = _mm512_or_si512(*quarter, _mm512_slli_epi32::<16>(top));
+            }
+        }
+        let count = units.count_ones() as usize;
+        put(0, quarters[0]);
+        if count > 16 {
+            put(1, quarters[1]);
+        }
+        if count > 32 {
+            put(2, quarters[2]);
+        }
+        if count > 48 {
+            put(3, quarters[3]);
+        }
+        out = out.wrapping_add(4 * count);
+        at += WIDTH;
+    }
+    // A sequence that goes on after the last vector was not written.
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    (at, out as usize - output.as_ptr() as usize)
+}
+
+/// Whether a lane is a surrogate or above 10FFFF.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn has_no_scalar(units: __m512i) -> bool {
+    let class = _mm512_and_si512(units, _mm512_set1_epi32(!0x7FF));
+    let surrogates = _mm512_cmpeq_epi32_mask(class, _mm512_set1_epi32(0xD800));
+    surrogates | _mm512_cmpgt_epu32_mask(units, _mm512_set1_epi32(0x10_FFFF)) != 0
+}
+
+/// [`Convert`](crate::kernels::functions::Convert): UTF-32 to UTF-8, up to two vectors with what is not a scalar value.
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    while input.len() - read >= 2 * WIDTH && output.len() - written >= 2 * WIDTH {
+        // SAFETY: two vectors can be read, and there is room for two.
+        let (from, out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(written)) };
+        // SAFETY: two vectors can be read.
+        let (a, b) = unsafe { (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(WIDTH).cast())) };
+        let (a, b) = (order_32::<BIG_ENDIAN>(a), order_32::<BIG_ENDIAN>(b));
+        let any = _mm512_or_si512(a, b);
+        if _mm512_test_epi32_mask(any, _mm512_set1_epi32(!0x7F)) == 0 {
+            // SAFETY: there is room for two vectors.
+            unsafe {
+                _mm256_storeu_si256(out.cast(), _mm512_cvtepi16_epi8(low_halves(a, b)));
+            }
+            written += WIDTH / 2;
+        } else if _mm512_test_epi32_mask(any, _mm512_set1_epi32(!0x7FF)) == 0 {
+            let (bytes, kept) = below_800(low_halves(a, b));
+            // SAFETY: there is room for two vectors.
+            unsafe { _mm512_storeu_si512(out.cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
+            written += kept.count_ones() as usize;
+        } else {
+            if has_no_scalar(a) || has_no_scalar(b) {
+                break;
+            }
+            let mut len = 0;
+            for units in [a, b] {
+                let (bytes, kept) = sequences(units);
+                // SAFETY: there is room for two vectors.
+                unsafe { _mm512_storeu_si512(out.add(len).cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
+                len += kept.count_ones() as usize;
+            }
+            written += len;
+        }
+        read += 2 * WIDTH;
+    }
+    (read, written)
+}
+
+/// The bytes of 16 scalar values, up to 4 in each lane, and a bit for each byte that counts. The last byte of the shorter
+/// sequences is the third of their lane.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn sequences(units: __m512i) -> (__m512i, u64) {
+    let all = |value: u32| _mm512_set1_epi32(value.cast_signed());
+    let bits = _mm512_or_si512(
+        _mm512_srli_epi32::<12>(units),
+        _mm512_or_si512(
+            _mm512_and_si512(_mm512_slli_epi32::<2>(units), all(0x3F00)),
+            _mm512_and_si512(_mm512_slli_epi32::<16>(units), all(0x3F_0000)),
+        ),
+    );
+    let (two, one) = (_mm512_cmplt_epu32_mask(units, all(0x800)), _mm512_cmplt_epu32_mask(units, all(0x80)));
+    let marks = _mm512_mask_blend_epi32(two, all(0x80_80E0), all(0x80_C000));
+    let mut bytes = _mm512_or_si512(bits, marks);
+    let mut kept = _mm512_mask_blend_epi32(two, all(0x80_8080), all(0x80_8000));
+    bytes = _mm512_mask_blend_epi32(one, bytes, _mm512_slli_epi32::<16>(units));
+    kept = _mm512_mask_blend_epi32(one, kept, all(0x80_0000));
+    let four = _mm512_cmpge_epu32_mask(units, all(0x1_0000));
+    if four != 0 {
+        let high = _mm512_or_si512(
+            _mm512_srli_epi32::<18>(units),
+            _mm512_and_si512(_mm512_srli_epi32::<4>(units), all(0x3F00)),
+        );
+        let low = _mm512_or_si512(
+            _mm512_and_si512(_mm512_slli_epi32::<10>(units), all(0x3F_0000)),
+            _mm512_and_si512(_mm512_slli_epi32::<24>(units), all(0x3F00_0000)),
+        );
+        let sequence = _mm512_or_si512(_mm512_or_si512(high, low), all(0x8080_80F0));
+        bytes = _mm512_mask_blend_epi32(four, bytes, sequence);
+        kept = _mm512_mask_blend_epi32(four, kept, all(0x8080_8080));
+    }
+    (bytes, _mm512_movepi8_mask(kept))
+}
+
+/// [`Convert`](crate::kernels::functions::Convert): UTF-16 to UTF-32, up to a vector with an unpaired surrogate.
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) unsafe fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    while input.len() - read >= WIDTH && output.len() - written >= 2 * WIDTH {
+        // SAFETY: a vector can be read, and there is room for two.
+        let (from, out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(written)) };
+        // SAFETY: a vector can be read.
+        let units = order_16::<FROM_BIG_ENDIAN>(unsafe { _mm512_loadu_si512(from.cast()) });
+        let halves = |units: __m512i| {
+            [
+                _mm512_cvtepu16_epi32(_mm512_castsi512_si256(units)),
+                _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64::<1>(units)),
+            ]
+        };
+        let class = _mm512_and_si512(units, _mm512_set1_epi16(0xF800_u16 as i16));
+        if _mm512_cmpeq_epi16_mask(class, _mm512_set1_epi16(0xD800_u16 as i16)) == 0 {
+            let [low, high] = halves(units);
+            // SAFETY: there is room for two vectors.
+            unsafe {
+                _mm512_storeu_si512(out.cast(), order_32::<BIG_ENDIAN>(low));
+                _mm512_storeu_si512(out.add(WIDTH).cast(), order_32::<BIG_ENDIAN>(high));
+            }
+            read += WIDTH;
+            written += 2 * WIDTH;
+            continue;
+        }
+        let class = _mm512_and_si512(units, _mm512_set1_epi16(0xFC00_u16 as i16));
+        let first = _mm512_cmpeq_epi16_mask(class, _mm512_set1_epi16(0xD800_u16 as i16));
+        let second = _mm512_cmpeq_epi16_mask(class, _mm512_set1_epi16(0xDC00_u16 as i16));
+        if first << 1 != second {
+            break;
+        }
+        // SAFETY: the mask excludes what is after the vector.
+        let next = unsafe { _mm512_maskz_loadu_epi16(!0 >> 1, from.add(2).cast()) };
+        let next = order_16::<FROM_BIG_ENDIAN>(next);
+        // A pair that goes on after the vector is read with the next one.
+        let taken = !(first & 1 << 31);
+        let kept = taken & !second;
+        let mut len = 0;
+        for (i, (units, next)) in halves(units).into_iter().zip(halves(next)).enumerate() {
+            let (first, kept) = ((first >> (16 * i)) as u16, (kept >> (16 * i)) as u16);
+            // (first - D800) * 400 + second - DC00 + 10000
+            let pair = _mm512_add_epi32(_mm512_slli_epi32::<10>(units), next);
+            let pair = _mm512_sub_epi32(pair, _mm512_set1_epi32(0x35F_DC00));
+            let values = _mm512_mask_mov_epi32(units, first, pair);
+            let values = _mm512_maskz_compress_epi32(kept, order_32::<BIG_ENDIAN>(values));
+            // SAFETY: there is room for two vectors.
+            unsafe { _mm512_storeu_si512(out.add(len).cast(), values) };
+            len += 4 * kept.count_ones() as usize;
+        }
+        read += WIDTH;
+        if first >> 31 != 0 {
+            read = one_unit_back(read);
+        }
+        written += len;
+    }
+    (read, written)
+}
+
+/// [`Convert`](crate::kernels::functions::Convert): UTF-32 to UTF-16, up to two vectors with what is not a scalar value.
+///
+/// # Safety
+///
+/// The CPU has the features named here.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) unsafe fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    while input.len() - read >= 2 * WIDTH && output.len() - written >= 2 * WIDTH {
+        // SAFETY: two vectors can be read, and there is room for two.
+        let (from, out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(written)) };
+        // SAFETY: two vectors can be read.
+        let (a, b) = unsafe { (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(WIDTH).cast())) };
+        let (a, b) = (order_32::<BIG_ENDIAN>(a), order_32::<BIG_ENDIAN>(b));
+        if has_no_scalar(a) || has_no_scalar(b) {
+            break;
+        }
+        let any = _mm512_or_si512(a, b);
+        if _mm512_test_epi32_mask(any, _mm512_set1_epi32(!0xFFFF)) == 0 {
+            // SAFETY: there is room for two vectors.
+            unsafe { _mm512_storeu_si512(out.cast(), order_16::<TO_BIG_ENDIAN>(low_halves(a, b))) };
+            written += WIDTH;
+        } else {
+            let mut len = 0;
+            for units in [a, b] {
+                let all = |value: i32| _mm512_set1_epi32(value);
+                let first = _mm512_add_epi32(_mm512_srli_epi32::<10>(units), all(0xD7C0));
+                let second = _mm512_or_si512(_mm512_and_si512(units, all(0x3FF)), all(0xDC00));
+                let pair = _mm512_or_si512(first, _mm512_slli_epi32::<16>(second));
+                let supplementary = _mm512_cmpge_epu32_mask(units, all(0x1_0000));
+                let units = _mm512_mask_mov_epi32(units, supplementary, pair);
+                let kept = _mm512_test_epi16_mask(units, units) | 0x5555_5555;
+                let units = _mm512_maskz_compress_epi16(kept, order_16::<TO_BIG_ENDIAN>(units));
+                // SAFETY: there is room for two vectors.
+                unsafe { _mm512_storeu_si512(out.add(len).cast(), units) };
+                len += 2 * kept.count_ones() as usize;
+            }
+            written += len;
+        }
+        read += 2 * WIDTH;
+    }
+    (read, written)
+}

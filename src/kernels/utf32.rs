@@ -1,0 +1,225 @@
+//! UTF-32 from UTF-8 and UTF-16, and back.
+
+use super::arch::utf32::{decode_portable, encode_portable, from_utf16_portable, to_utf16_portable};
+use super::dispatch::Kernel;
+use super::functions::Convert;
+use super::state::Boundary;
+use super::validation::prefix;
+use crate::boundary::truncate;
+
+/// Bytes that are validated at a time and then read again: few enough to stay in the nearest cache.
+const PAGE: usize = 4 * 1024;
+
+/// Reads UTF-8 and writes UTF-32 while there is input and room, up to an ill-formed sequence. Returns the bytes read and the
+/// bytes written.
+///
+/// Text is only read if there are 4 bytes of room for each of its bytes, which is always enough.
+pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
+    encode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
+}
+
+fn encode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    loop {
+        let len = (input.len() - read).min((output.len() - written) / 4).min(PAGE);
+        let (text, _) = prefix(Boundary::START, &input[read..read + len]);
+        let text = truncate(text, (output.len() - written) / 4);
+        if text.is_empty() {
+            return (read, written);
+        }
+        let room = &mut output[written..];
+        let (taken, made) = match kernel.conversions() {
+            // SAFETY: the CPU has the instructions of every `Kernel`; the output has 4 bytes for each byte of the text.
+            Some(conversions) => unsafe { (conversions.encode_utf32[usize::from(BIG_ENDIAN)])(text, room) },
+            None => (0, 0),
+        };
+        let rest = encode_portable::<BIG_ENDIAN>(&text[taken..], &mut room[made..]);
+        written += made + rest.1;
+        read += text.len();
+        if text.len() + 3 < len {
+            // There is an ill-formed sequence. Another round would only find it again.
+            return (read, written);
+        }
+    }
+}
+
+/// Reads UTF-32 and writes UTF-8 while there is input and room, up to what is not a scalar value. Returns the bytes read and the
+/// bytes written.
+pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
+    let vectors = Kernel::in_use().conversions().map(|it| it.decode_utf32[usize::from(BIG_ENDIAN)]);
+    both(vectors, decode_portable::<BIG_ENDIAN>, input, output)
+}
+
+/// Reads UTF-16 and writes UTF-32 while there is input and room, up to an unpaired surrogate. Returns the bytes read and the
+/// bytes written.
+pub(crate) fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let orders = 2 * usize::from(FROM_BIG_ENDIAN) + usize::from(BIG_ENDIAN);
+    let vectors = Kernel::in_use().conversions().map(|it| it.utf32_from_utf16[orders]);
+    both(vectors, from_utf16_portable::<FROM_BIG_ENDIAN, BIG_ENDIAN>, input, output)
+}
+
+/// Reads UTF-32 and writes UTF-16 while there is input and room, up to what is not a scalar value. Returns the bytes read and
+/// the bytes written.
+pub(crate) fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let orders = 2 * usize::from(BIG_ENDIAN) + usize::from(TO_BIG_ENDIAN);
+    let vectors = Kernel::in_use().conversions().map(|it| it.utf32_to_utf16[orders]);
+    both(vectors, to_utf16_portable::<BIG_ENDIAN, TO_BIG_ENDIAN>, input, output)
+}
+
+/// The vectors of the kernel in use, if it has any, and then the portable loop.
+fn both(
+    vectors: Option<Convert>,
+    portable: fn(&[u8], &mut [u8]) -> (usize, usize),
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let (read, written) = match vectors {
+        // SAFETY: it is a function of the kernel in use, so the CPU has its instructions.
+        Some(convert) => unsafe { convert(input, output) },
+        None => (0, 0),
+    };
+    let rest = portable(&input[read..], &mut output[written..]);
+    (read + rest.0, written + rest.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::arch::utf16::order;
+
+    fn order_32<const BIG_ENDIAN: bool>(value: u32) -> [u8; 4] {
+        if BIG_ENDIAN { value.to_be_bytes() } else { value.to_le_bytes() }
+    }
+
+    fn utf_32<const BIG_ENDIAN: bool>(text: &str) -> Vec<u8> {
+        text.chars().flat_map(|character| order_32::<BIG_ENDIAN>(character.into())).collect()
+    }
+
+    fn utf_16<const BIG_ENDIAN: bool>(text: &str) -> Vec<u8> {
+        text.encode_utf16().flat_map(order::<BIG_ENDIAN>).collect()
+    }
+
+    /// A conversion by a kernel and the portable loop, of all of the input, and into too little room.
+    fn check(
+        vectors: Option<Convert>,
+        portable: fn(&[u8], &mut [u8]) -> (usize, usize),
+        from: &[u8],
+        to: &[u8],
+    ) {
+        for room in [to.len() + 200, to.len() + 3, to.len() / 2] {
+            let mut out = vec![0xEE; room + 64];
+            let (read, written) = both(vectors, portable, from, &mut out[..room]);
+            assert_eq!(out[..written], to[..written]);
+            assert_eq!(out[room..], [0xEE; 64], "writes after the end");
+            assert!(room < to.len() || (read, written) == (from.len(), to.len()), "stops early");
+            assert!(room - written < 8 || read == from.len(), "stops early");
+        }
+    }
+
+    fn check_text<const A: bool, const B: bool>(kernel: Kernel, text: &str) {
+        let (utf_16, utf_32) = (utf_16::<A>(text), utf_32::<B>(text));
+        let of =
+            |pick: fn(&crate::kernels::functions::Conversions) -> Convert| kernel.conversions().map(pick);
+        let decode = of(|it| it.decode_utf32[usize::from(B)]);
+        check(decode, decode_portable::<B>, &utf_32, text.as_bytes());
+        let from_utf16 = of(|it| it.utf32_from_utf16[2 * usize::from(A) + usize::from(B)]);
+        check(from_utf16, from_utf16_portable::<A, B>, &utf_16, &utf_32);
+        let to_utf16 = of(|it| it.utf32_to_utf16[2 * usize::from(B) + usize::from(A)]);
+        check(to_utf16, to_utf16_portable::<B, A>, &utf_32, &utf_16);
+
+        let mut out = vec![0xEE; 4 * text.len() + 64];
+        let (read, written) = encode_by::<B>(kernel, text.as_bytes(), &mut out[..4 * text.len()]);
+        assert_eq!((read, &out[..written]), (text.len(), &utf_32[..]), "{kernel:?} {text}");
+        assert_eq!(out[4 * text.len()..], [0xEE; 64], "{kernel:?} writes after the end");
+        let (read, written) = encode_by::<B>(kernel, text.as_bytes(), &mut out[..2 * text.len()]);
+        assert_eq!(utf_32[..written], out[..written], "{kernel:?} {text}");
+        assert_eq!(text[..read].chars().count() * 4, written, "{kernel:?} {text}");
+    }
+
+    /// Every scalar value in a vector, among characters of every length.
+    #[test]
+    fn every_scalar_value_is_converted() {
+        for kernel in Kernel::available() {
+            for fillers in ["a", "aé漢💩"] {
+                let mut fillers = fillers.chars().cycle();
+                let mut text = String::new();
+                for (i, character) in ('\0'..=char::MAX).enumerate() {
+                    text.push(character);
+                    text.extend(fillers.by_ref().take(i % 3));
+                    if text.len() > 900 {
+                        check_text::<false, false>(kernel, &text);
+                        text.clear();
+                    }
+                }
+                check_text::<false, false>(kernel, &text);
+            }
+        }
+    }
+
+    #[test]
+    fn every_length_and_everything_at_every_place_of_a_vector() {
+        let parts = ["a", "é", "€", "💩", "plain ASCII, longer than a block", "ёж", "漢字", "💩💩"];
+        let mut seed = 16_u32;
+        for kernel in Kernel::available() {
+            for len in 0..700 {
+                let mut text = "x".repeat(len % 67);
+                while text.len() < len {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    text.push_str(parts[(seed >> 16) as usize % (1 + len % parts.len())]);
+                }
+                check_text::<false, false>(kernel, &text);
+                check_text::<true, false>(kernel, &text);
+                check_text::<false, true>(kernel, &text);
+                check_text::<true, true>(kernel, &text);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_scalar_value_stops_it() {
+        for kernel in Kernel::available() {
+            let conversions = kernel.conversions();
+            for value in [0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0x11_0000, 0x1_D800, 0x7FFF_FFFF, 0xFFFF_FFFF_u32] {
+                let is_scalar = char::from_u32(value).is_some();
+                for before in 0..70 {
+                    for filler in ['a', 'é', '漢', '💩'] {
+                        let text: String = core::iter::repeat_n(filler, before).collect();
+                        let after: String = core::iter::repeat_n(filler, 70).collect();
+                        let input =
+                            [utf_32::<false>(&text), value.to_le_bytes().to_vec(), utf_32::<false>(&after)]
+                                .concat();
+                        let stop = if is_scalar { input.len() } else { 4 * before };
+                        let mut out = [0; 1_000];
+                        let decode = conversions.map(|it| it.decode_utf32[0]);
+                        assert_eq!(both(decode, decode_portable::<false>, &input, &mut out).0, stop);
+                        let to_utf16 = conversions.map(|it| it.utf32_to_utf16[0]);
+                        assert_eq!(
+                            both(to_utf16, to_utf16_portable::<false, false>, &input, &mut out).0,
+                            stop
+                        );
+                    }
+                }
+            }
+            for half in [0xD800_u16, 0xDBFF, 0xDC00, 0xDFFF] {
+                for before in 0..70 {
+                    for filler in ['a', '💩'] {
+                        let text: String = core::iter::repeat_n(filler, before).collect();
+                        let utf_16 = utf_16::<false>(&text);
+                        let input = [&utf_16[..], &half.to_le_bytes(), &[b'a', 0].repeat(70)].concat();
+                        let mut out = [0; 1_000];
+                        let from_utf16 = conversions.map(|it| it.utf32_from_utf16[0]);
+                        let (read, _) =
+                            both(from_utf16, from_utf16_portable::<false, false>, &input, &mut out);
+                        assert_eq!(read, utf_16.len(), "{kernel:?} {before} {half:X}");
+                    }
+                }
+            }
+        }
+    }
+}
