@@ -6,7 +6,7 @@ mod support;
 
 use core::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use support::{Rng, every_partition, some_partitions};
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::sse::{Comment, Event, Retry};
@@ -438,6 +438,7 @@ fn errors_as_items_returns_every_error_of_the_codec() {
 mod stream {
     use std::io;
 
+    use bytes::Bytes;
     use futures::executor::block_on;
     use futures::stream::{FusedStream, iter};
     use futures::{FutureExt, StreamExt};

@@ -1,4 +1,4 @@
-//! Ten problems that users reported on GitHub. Each test reproduces the failure with the usual tool and shows that this
+//! Eleven problems that users reported on GitHub. Each test reproduces the failure with the usual tool and shows that this
 //! crate handles the case.
 #![allow(missing_docs)]
 
@@ -19,7 +19,7 @@ use utf8_codec::codec::{
     CodecError, ErrorsAsItems, Fragment, LineEnding, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec,
 };
 use utf8_codec::io::Utf8Reader;
-use utf8_codec::stream::Utf8StreamExt;
+use utf8_codec::stream::{SseStream, Utf8StreamExt};
 use utf8_codec::validator::Utf8Validator;
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
@@ -267,4 +267,19 @@ fn row_27_line_terminators() {
     let mut text = String::new();
     block_on(Utf8Reader::new(bytes).read_to_string(&mut text)).unwrap();
     assert_eq!(text.as_bytes(), bytes, "as plain text nothing is changed");
+}
+
+/// eventsource-stream 0.2.3: after an ill-formed byte it returns no event, only an error at the end of the stream.
+#[tokio::test]
+async fn an_ill_formed_byte_hides_the_events_after_it() {
+    use eventsource_stream::Eventsource;
+
+    let response = [&b"data: 1\n\n"[..], b": \xFF\n", b"data: 2\n\n", b"data: 3\n\n"];
+    let chunks = || stream::iter(response).map(Ok::<_, Infallible>);
+    let theirs: Vec<_> =
+        chunks().eventsource().map(|event| event.map(|event| event.data).ok()).collect().await;
+    assert_eq!(theirs, [Some("1".to_owned()), None]);
+
+    let ours: Vec<_> = SseStream::new(chunks()).map(|event| event.unwrap().data).collect().await;
+    assert_eq!(ours, ["1", "2", "3"]);
 }
