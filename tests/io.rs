@@ -93,8 +93,8 @@ fn by_tokio_fill(mut reader: impl tokio::io::AsyncBufRead + Unpin, bite: usize) 
         loop {
             let taken = match reader.fill_buf().await {
                 Ok([]) => break,
-                Ok(lent) => {
-                    let taken = utf8_codec::boundary::truncate(whole(lent), bite.max(4));
+                Ok(filled) => {
+                    let taken = utf8_codec::boundary::truncate(whole(filled), bite.max(4));
                     out.push_str(taken);
                     taken.len()
                 }
@@ -118,8 +118,8 @@ fn by_futures_fill(mut reader: impl futures::io::AsyncBufRead + Unpin, bite: usi
         loop {
             let taken = match reader.fill_buf().await {
                 Ok([]) => break,
-                Ok(lent) => {
-                    let taken = utf8_codec::boundary::truncate(whole(lent), bite.max(4));
+                Ok(filled) => {
+                    let taken = utf8_codec::boundary::truncate(whole(filled), bite.max(4));
                     out.push_str(taken);
                     taken.len()
                 }
@@ -150,7 +150,7 @@ fn by_both(mut reader: impl tokio::io::AsyncBufRead + Unpin, seed: u64) -> Outco
                 reader
                     .fill_buf()
                     .await
-                    .map(|lent| (lent[..lent.len().min(room)].to_vec(), lent.len().min(room)))
+                    .map(|filled| (filled[..filled.len().min(room)].to_vec(), filled.len().min(room)))
             };
             match got {
                 Ok((bytes, _)) if bytes.is_empty() => return (whole(&out).to_owned(), None),
@@ -259,11 +259,11 @@ fn well_formed_text_is_borrowed_from_the_inner_buffer() {
         let input = "\u{FEFF}gr\u{FC}n".as_bytes();
         let decoder = TextDecoder::new().bom(BomPolicy::Strip);
         let mut reader = Utf8Reader::with_decoder(input, decoder).use_inner_buffer();
-        let lent = reader.fill_buf().await.unwrap();
-        assert_eq!(lent, "gr\u{FC}n".as_bytes());
-        assert_eq!(lent.as_ptr(), input[3..].as_ptr());
-        let lent = reader.fill_buf().await.unwrap();
-        assert_eq!(lent.as_ptr(), input[3..].as_ptr(), "bytes that were not consumed are returned again");
+        let filled = reader.fill_buf().await.unwrap();
+        assert_eq!(filled, "gr\u{FC}n".as_bytes());
+        assert_eq!(filled.as_ptr(), input[3..].as_ptr());
+        let filled = reader.fill_buf().await.unwrap();
+        assert_eq!(filled.as_ptr(), input[3..].as_ptr(), "bytes that were not consumed are returned again");
     });
 }
 
@@ -417,13 +417,13 @@ fn a_reader_that_returns_a_length_above_that_of_the_buffer_is_an_error() {
 #[tokio::test]
 async fn no_text_is_lost_when_select_drops_a_read_at_any_await_point() {
     use tokio::io::AsyncBufReadExt;
-    for patience in 0..4 {
+    for yields in 0..4 {
         let bytes: Vec<_> = "eins\nzw\u{F6}lf\n\u{1F980}".as_bytes().chunks(1).collect();
         let mut lines = Utf8Reader::new(HostileReader::new(steps(&bytes))).lines();
         let mut got = Vec::new();
         loop {
             let timeout = async {
-                for _ in 0..patience {
+                for _ in 0..yields {
                     tokio::task::yield_now().await;
                 }
             };
@@ -564,12 +564,12 @@ fn flush_forwards_whole_characters_and_shutdown_reports_a_truncated_one() {
 #[tokio::test]
 async fn a_write_that_select_drops_at_any_await_point_accepts_no_bytes() {
     use tokio::io::AsyncWriteExt;
-    for patience in 0..3 {
+    for yields in 0..3 {
         let mut writer = Utf8Writer::new(HostileWriter::new(2));
         let mut rest = CRAB.as_bytes();
         while !rest.is_empty() {
             let timeout = async {
-                for _ in 0..patience {
+                for _ in 0..yields {
                     tokio::task::yield_now().await;
                 }
             };

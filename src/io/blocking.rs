@@ -48,14 +48,14 @@ impl<R: BufRead> BufRead for Utf8Reader<R, InnerBuffer> {
         loop {
             match self.text.source()? {
                 Source::Own => return Ok(self.text.own()),
-                Source::Inner(known) => {
+                Source::Inner(validated) => {
                     let available = self.inner.fill_buf()?;
-                    return Ok(&available[..known.min(available.len())]);
+                    return Ok(&available[..validated.min(available.len())]);
                 }
-                Source::Unseen => {
+                Source::Unknown => {
                     let available = self.inner.fill_buf()?;
-                    let seen = self.text.see(available);
-                    self.inner.consume(seen);
+                    let taken = self.text.decode_inner(available);
+                    self.inner.consume(taken);
                 }
             }
         }

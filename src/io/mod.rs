@@ -84,21 +84,21 @@ use crate::policy::ShortStr;
 #[derive(Clone, Copy, Debug)]
 struct Short {
     text: ShortStr,
-    gone: usize,
+    taken: usize,
 }
 
 impl Short {
-    const EMPTY: Self = Self { text: ShortStr::EMPTY, gone: 0 };
+    const EMPTY: Self = Self { text: ShortStr::EMPTY, taken: 0 };
 
     const fn new(text: ShortStr) -> Self {
-        Self { text, gone: 0 }
+        Self { text, taken: 0 }
     }
 
     fn left(&self) -> &[u8] {
-        &self.text.as_str().as_bytes()[self.gone..]
+        &self.text.as_str().as_bytes()[self.taken..]
     }
 
     fn take(&mut self, bytes: usize) {
-        self.gone += bytes.min(self.left().len());
+        self.taken += bytes.min(self.left().len());
     }
 }

@@ -23,13 +23,13 @@ pub(super) enum Source {
     /// This number of bytes at the front of the inner buffer.
     Inner(usize),
     /// Unknown until more input is read or decoded.
-    Unseen,
+    Unknown,
 }
 
 impl Reading {
     pub(super) const fn new(decoder: TextDecoder) -> Self {
         Self {
-            text: Text { decoder, short: Short::EMPTY, known: 0, state: State::Open },
+            text: Text { decoder, short: Short::EMPTY, validated: 0, state: State::Open },
             input: Input { bytes: Vec::new(), from: 0, to: 0 },
         }
     }
@@ -53,7 +53,7 @@ impl Reading {
                 self.take(read);
                 true
             }
-            Source::Inner(_) | Source::Unseen => false,
+            Source::Inner(_) | Source::Unknown => false,
         })
     }
 
@@ -81,11 +81,11 @@ impl Reading {
             if !self.own().is_empty() || !self.text.is_open()? {
                 return Ok(Source::Own);
             }
-            match (self.input.as_slice(), self.text.known) {
-                ([], 0) | ([_, ..], 1..) => return Ok(Source::Unseen),
-                ([], known) => return Ok(Source::Inner(known)),
+            match (self.input.as_slice(), self.text.validated) {
+                ([], 0) | ([_, ..], 1..) => return Ok(Source::Unknown),
+                ([], validated) => return Ok(Source::Inner(validated)),
                 (bytes, 0) => {
-                    let taken = self.text.look(bytes);
+                    let taken = self.text.decode(bytes);
                     self.input.from += taken;
                 }
             }
@@ -98,9 +98,9 @@ impl Reading {
         if !short.is_empty() {
             return short;
         }
-        let (bytes, known) = (self.input.as_slice(), self.text.known);
-        if known <= bytes.len() {
-            return &bytes[..known];
+        let (bytes, validated) = (self.input.as_slice(), self.text.validated);
+        if validated <= bytes.len() {
+            return &bytes[..validated];
         }
         // The text continues in the inner buffer, perhaps inside a character.
         &bytes[..bytes.len() - unfinished_len(bytes)]
@@ -117,23 +117,23 @@ impl Reading {
         let taken = if short.left().is_empty() {
             &self.input.bytes[self.input.from - len..self.input.from]
         } else {
-            &self.text.short.text.as_str().as_bytes()[short.gone..]
+            &self.text.short.text.as_str().as_bytes()[short.taken..]
         };
         text_of(taken).map(Some)
     }
 
     /// Decodes the bytes of the inner buffer, which is empty at the end of the input. Returns the number of bytes to
     /// consume.
-    pub(super) fn see(&mut self, available: &[u8]) -> usize {
+    pub(super) fn decode_inner(&mut self, available: &[u8]) -> usize {
         if available.is_empty() {
             self.text.end();
             return 0;
         }
         if self.input.as_slice().is_empty() {
-            return self.text.look(available);
+            return self.text.decode(available);
         }
         // Our buffer holds the first bytes of a character that has been validated.
-        let missing = self.text.known.saturating_sub(self.input.as_slice().len());
+        let missing = self.text.validated.saturating_sub(self.input.as_slice().len());
         self.input.push(&available[..available.len().min(missing)])
     }
 
@@ -144,8 +144,8 @@ impl Reading {
             self.take(bytes.min(own));
             return 0;
         }
-        let bytes = bytes.min(self.text.known);
-        self.text.known -= bytes;
+        let bytes = bytes.min(self.text.validated);
+        self.text.validated -= bytes;
         bytes
     }
 
@@ -153,7 +153,7 @@ impl Reading {
     fn take(&mut self, bytes: usize) {
         if self.text.short.left().is_empty() {
             self.input.from += bytes;
-            self.text.known -= bytes;
+            self.text.validated -= bytes;
         } else {
             self.text.short.take(bytes);
         }
@@ -181,7 +181,7 @@ struct Text {
     /// A seam or a repair. It is returned before the validated bytes.
     short: Short,
     /// The number of bytes that the decoder has validated, in our buffer and then in the inner buffer.
-    known: usize,
+    validated: usize,
     state: State,
 }
 
@@ -196,10 +196,10 @@ enum State {
 
 impl Text {
     /// Decodes the next bytes. Returns the number of them that are not needed any more.
-    fn look(&mut self, bytes: &[u8]) -> usize {
+    fn decode(&mut self, bytes: &[u8]) -> usize {
         let (piece, taken) = self.decoder.take_piece(bytes);
         if let Some(TextPiece::Text(text)) = piece {
-            self.known = text.len();
+            self.validated = text.len();
             // An unfinished sequence after the text stays in the buffer until the text is consumed.
             let unfinished = self.decoder.pending().len();
             self.decoder.seek(self.decoder.valid_up_to());
@@ -210,7 +210,7 @@ impl Text {
     }
 
     fn end(&mut self) {
-        self.known = 0;
+        self.validated = 0;
         self.state = State::Done;
         let end = self.decoder.finish();
         self.keep(end);

@@ -61,15 +61,15 @@ impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R, InnerBuffer> {
         loop {
             match this.text.source()? {
                 Source::Own => return Poll::Ready(Ok(this.text.own())),
-                Source::Inner(known) => {
+                Source::Inner(validated) => {
                     let available = ready!(this.inner.poll_fill_buf(cx))?;
-                    return Poll::Ready(Ok(&available[..known.min(available.len())]));
+                    return Poll::Ready(Ok(&available[..validated.min(available.len())]));
                 }
-                Source::Unseen => {
+                Source::Unknown => {
                     let available = ready!(this.inner.as_mut().poll_fill_buf(cx))?;
-                    let seen = this.text.see(available);
-                    this.inner.as_mut().consume(seen);
-                    ready!(budget.spend(seen, cx));
+                    let taken = this.text.decode_inner(available);
+                    this.inner.as_mut().consume(taken);
+                    ready!(budget.spend(taken, cx));
                 }
             }
         }

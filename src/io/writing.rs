@@ -98,7 +98,7 @@ impl Writing {
         let whole = ceil_boundary(text.as_bytes(), written);
         let start = floor_boundary(text.as_bytes(), written);
         if let Some(character) = text[start..whole].chars().next() {
-            self.short = Short { text: ShortStr::from(character), gone: written - start };
+            self.short = Short { text: ShortStr::from(character), taken: written - start };
         }
         let taken = taken - (text.len() - whole);
         self.decoder.seek(self.decoder.offset().wrapping_add(taken as u64));

@@ -113,14 +113,14 @@ pub(crate) fn put(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf8
 
 /// How long sequences are decoded one at a time after an error: while a kernel would be slower.
 #[derive(Clone, Copy)]
-struct Patience {
+struct StepLimit {
     /// Steps without an error.
     steps: usize,
     /// The number of steps that one non-ASCII character counts for. On such text a kernel is many times faster.
     non_ascii: usize,
 }
 
-impl Patience {
+impl StepLimit {
     /// After long text: only while the bytes are ASCII.
     const AFTER_LONG_TEXT: Self = Self { steps: 12, non_ascii: 12 };
     /// After short text, for which the call of a kernel costs more than it saves.
@@ -144,23 +144,23 @@ fn after_error(
     let mut buffer = [0; BUFFER];
     // Made once, because most errors are replaced by it.
     let replacement = policies.on_error.replacement().map(ShortStr::from);
-    let mut patience = Patience::AFTER_LONG_TEXT;
+    let mut limit = StepLimit::AFTER_LONG_TEXT;
     loop {
         let (rest, offset) = (pieces.rest(), pieces.decoder().offset());
-        let (taken, error) = one_by_one(policies, &replacement, patience, offset, rest, &mut buffer, sink);
+        let (taken, error) = one_by_one(policies, &replacement, limit, offset, rest, &mut buffer, sink);
         if taken > 0 {
             pieces.restart(Utf8Decoder::at(offset.wrapping_add(taken as u64)), &rest[taken..]);
         }
         if let Some(error) = error {
             return Err(error);
         }
-        patience = Patience::AFTER_SHORT_TEXT;
+        limit = StepLimit::AFTER_SHORT_TEXT;
         loop {
             match pieces.next() {
                 None => return Ok(()),
                 Some(Piece::Text(good)) => {
-                    if good.len() > Patience::SHORT_TEXT {
-                        patience = Patience::AFTER_LONG_TEXT;
+                    if good.len() > StepLimit::SHORT_TEXT {
+                        limit = StepLimit::AFTER_LONG_TEXT;
                     }
                     sink.borrowed(good);
                 }
@@ -182,14 +182,14 @@ fn after_error(
 fn one_by_one(
     policies: &mut Policies,
     replacement: &Option<ShortStr>,
-    patience: Patience,
+    limit: StepLimit,
     offset: u64,
     chunk: &[u8],
     buffer: &mut [u8; BUFFER],
     sink: &mut impl Sink,
 ) -> (usize, Option<Utf8Error>) {
     let (mut taken, mut clean_steps, mut len, mut rejected) = (0, 0, 0, None);
-    while clean_steps < patience.steps
+    while clean_steps < limit.steps
         && let Some(window) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STEP>())
     {
         if len > BUFFER - MOST_PER_STEP {
@@ -225,7 +225,7 @@ fn one_by_one(
         taken += bytes;
         let Some(kind) = ill_formed else {
             push(buffer, &mut len, sequence, bytes);
-            clean_steps += patience.non_ascii;
+            clean_steps += limit.non_ascii;
             continue;
         };
         clean_steps = 0;

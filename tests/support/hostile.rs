@@ -23,12 +23,12 @@ pub fn steps(chunks: &[&[u8]]) -> VecDeque<Step> {
 
 /// Returns `Pending` from every other poll, after it has woken the task.
 #[derive(Debug, Default)]
-pub struct Reluctance {
+pub struct PendingFirst {
     pending: bool,
     failures: usize,
 }
 
-impl Reluctance {
+impl PendingFirst {
     pub fn poll(&mut self, cx: &Context<'_>) -> Poll<()> {
         self.pending = !self.pending;
         if self.pending {
@@ -52,13 +52,13 @@ impl Reluctance {
 #[derive(Debug)]
 pub struct HostileStream {
     steps: VecDeque<Step>,
-    reluctance: Reluctance,
+    pending_first: PendingFirst,
     ended: bool,
 }
 
 impl HostileStream {
     pub fn new(steps: impl Into<VecDeque<Step>>) -> Self {
-        Self { steps: steps.into(), reluctance: Reluctance::default(), ended: false }
+        Self { steps: steps.into(), pending_first: PendingFirst::default(), ended: false }
     }
 }
 
@@ -67,7 +67,7 @@ impl Stream for HostileStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         assert!(!self.ended, "polled after the end");
-        core::task::ready!(self.reluctance.poll(cx));
+        core::task::ready!(self.pending_first.poll(cx));
         Poll::Ready(match self.steps.pop_front() {
             Some(Step::Chunk(chunk)) => Some(Ok(chunk)),
             Some(Step::Fail(kind)) => Some(Err(kind.into())),
@@ -85,7 +85,7 @@ impl Stream for HostileStream {
 #[derive(Debug)]
 pub struct HostileReader {
     steps: VecDeque<Step>,
-    reluctance: Reluctance,
+    pending_first: PendingFirst,
     buffer: Vec<u8>,
     from: usize,
     ended: bool,
@@ -97,7 +97,7 @@ impl HostileReader {
     pub fn new(steps: impl Into<VecDeque<Step>>) -> Self {
         Self {
             steps: steps.into(),
-            reluctance: Reluctance::default(),
+            pending_first: PendingFirst::default(),
             buffer: Vec::new(),
             from: 0,
             ended: false,
@@ -112,13 +112,13 @@ impl HostileReader {
 
     fn fill(&mut self, cx: &Context<'_>) -> Poll<io::Result<&[u8]>> {
         assert!(!self.ended, "polled after the end");
-        core::task::ready!(self.reluctance.poll(cx));
+        core::task::ready!(self.pending_first.poll(cx));
         Poll::Ready(self.buffered())
     }
 
     fn fill_blocking(&mut self) -> io::Result<&[u8]> {
         assert!(!self.ended, "read after the end");
-        match self.reluctance.fail() {
+        match self.pending_first.fail() {
             Some(error) => Err(error),
             None => self.buffered(),
         }
@@ -146,10 +146,10 @@ impl HostileReader {
 
     fn read(&mut self, cx: &Context<'_>, room: usize, put: impl FnOnce(&[u8])) -> Poll<io::Result<usize>> {
         let bytes = core::task::ready!(self.fill(cx))?;
-        let given = bytes.len().min(room);
-        put(&bytes[..given]);
-        self.take(given);
-        Poll::Ready(Ok(given))
+        let read = bytes.len().min(room);
+        put(&bytes[..read]);
+        self.take(read);
+        Poll::Ready(Ok(read))
     }
 }
 
@@ -214,7 +214,7 @@ impl futures::io::AsyncBufRead for HostileReader {
 /// It implements the traits of std, tokio and futures-io.
 #[derive(Debug)]
 pub struct HostileWriter {
-    reluctance: Reluctance,
+    pending_first: PendingFirst,
     at_most: usize,
     /// The index of the operation that fails, once.
     fails_at: Option<usize>,
@@ -230,7 +230,7 @@ impl HostileWriter {
     /// Sets the most bytes that one write accepts.
     pub fn new(at_most: usize) -> Self {
         Self {
-            reluctance: Reluctance::default(),
+            pending_first: PendingFirst::default(),
             at_most,
             fails_at: None,
             operations: 0,
@@ -248,12 +248,12 @@ impl HostileWriter {
 
     fn operate(&mut self, cx: &Context<'_>) -> Poll<io::Result<()>> {
         assert!(!self.closed, "polled after the end");
-        core::task::ready!(self.reluctance.poll(cx));
+        core::task::ready!(self.pending_first.poll(cx));
         Poll::Ready(self.count())
     }
 
     fn operate_blocking(&mut self) -> io::Result<()> {
-        match self.reluctance.fail() {
+        match self.pending_first.fail() {
             Some(error) => Err(error),
             None => self.count(),
         }
