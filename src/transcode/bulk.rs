@@ -4,6 +4,7 @@
 //! detects errors.
 
 use super::pairs;
+use super::pivot::{FIRST_UNITS, Pivot};
 use super::source::{Item, Source};
 use super::target::Target;
 use crate::decoder::from_utf8;
@@ -109,14 +110,21 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     (done, done)
 }
 
-/// Any encoding to any other: ASCII in blocks, the rest code point by code point.
+/// Any encoding to any other: ASCII in blocks, most of the rest in blocks of UTF-16, and what remains code point by code
+/// point.
 fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
+    let pivot = if src.len() < FIRST_UNITS { None } else { Pivot::new(source, target) };
+    // The rounds without the pivot after one in which it read little, and how many of them are left.
+    let (mut pause, mut wait) = (0, 0);
     loop {
-        let (ascii_read, ascii_written) =
-            ascii(source.encoding(), target.encoding(), &src[read..], &mut dst[written..]);
-        read += ascii_read;
-        written += ascii_written;
+        // A copy is faster than the pivot. Blocks of other units are slower.
+        if wait > 0 || pivot.is_none_or(Pivot::copies_ascii) {
+            let (ascii_read, ascii_written) =
+                ascii(source.encoding(), target.encoding(), &src[read..], &mut dst[written..]);
+            read += ascii_read;
+            written += ascii_written;
+        }
         // The block test is retried only after some code points, so that text without ASCII is not slowed down.
         for _ in 0..BLOCK_UNITS {
             let rest = &src[read..];
@@ -131,8 +139,21 @@ fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (
             read += len;
             written += bytes.len();
         }
+        // After some code points without an error: where errors are dense, a block would be converted in vain.
+        if wait > 0 {
+            wait -= 1;
+        } else if let Some(pivot) = pivot {
+            let (pivot_read, pivot_written) = pivot.convert(&src[read..], &mut dst[written..]);
+            read += pivot_read;
+            written += pivot_written;
+            pause = if pivot_read < FIRST_UNITS { (2 * pause).clamp(1, LONGEST_PAUSE) } else { 0 };
+            wait = pause;
+        }
     }
 }
+
+/// The most rounds without the pivot. It reads little from text whose characters it does not convert.
+const LONGEST_PAUSE: usize = 32;
 
 /// The number of code units in a block of ASCII.
 const BLOCK_UNITS: usize = 16;

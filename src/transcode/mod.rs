@@ -46,6 +46,7 @@ mod carry;
 #[cfg(feature = "alloc")]
 mod growing;
 mod pairs;
+mod pivot;
 mod run;
 mod source;
 mod switches;

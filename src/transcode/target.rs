@@ -131,7 +131,7 @@ const fn pair(value: u32) -> [u16; 2] {
     [0xD800 | (rest >> 10) as u16, 0xDC00 | (rest & 0x3FF) as u16]
 }
 
-fn encode_windows_1252(value: u32) -> Option<u8> {
+pub(super) fn encode_windows_1252(value: u32) -> Option<u8> {
     match value {
         0x00..=0x7F | 0xA0..=0xFF => Some(value as u8),
         _ => (0x80..=0x9F).find(|&byte| windows_1252(byte) as u32 == value),

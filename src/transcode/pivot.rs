@@ -1,0 +1,359 @@
+//! Conversions by way of UTF-16, a block at a time. There are kernels between UTF-8 and UTF-16; from UTF-16 to the other
+//! encodings and back the compiler makes vectors of a plain loop.
+//!
+//! What is ill-formed, what the target does not have, and characters above U+FFFF from UTF-32 or to UTF-16 are left to the
+//! caller, which converts them code point by code point.
+
+use super::source::Source;
+use super::target::{Target, encode_windows_1252};
+use crate::encoding::{Encoding, windows_1252};
+use crate::kernels::utf16;
+
+/// The most code units in a block: input, units and output stay in the L1 cache.
+const MOST_UNITS: usize = 2048;
+
+/// The code units of the first block; each block may have twice as many as the one before. So little is converted in vain
+/// if a code point of the first block is left to the caller.
+pub(super) const FIRST_UNITS: usize = 64;
+
+/// The code units that are tested together.
+const STEP: usize = 32;
+
+/// A conversion by way of UTF-16.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pivot {
+    from: End,
+    to: End,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Utf8,
+    Latin1,
+    Windows1252,
+    Utf16 { big_endian: bool },
+    Utf32 { big_endian: bool },
+}
+
+impl End {
+    const fn new(encoding: Encoding, is_utf_8: bool) -> Option<Self> {
+        Some(match encoding {
+            _ if is_utf_8 => Self::Utf8,
+            Encoding::Latin1 => Self::Latin1,
+            Encoding::Windows1252 => Self::Windows1252,
+            Encoding::Utf16Le => Self::Utf16 { big_endian: false },
+            Encoding::Utf16Be => Self::Utf16 { big_endian: true },
+            Encoding::Utf32Le => Self::Utf32 { big_endian: false },
+            Encoding::Utf32Be => Self::Utf32 { big_endian: true },
+            _ => return None,
+        })
+    }
+
+    /// The bytes for one unit of UTF-16. In UTF-8 it is the least number.
+    const fn width(self) -> usize {
+        match self {
+            Self::Utf8 | Self::Latin1 | Self::Windows1252 => 1,
+            Self::Utf16 { .. } => 2,
+            Self::Utf32 { .. } => 4,
+        }
+    }
+}
+
+impl Pivot {
+    /// `None` for the other encodings.
+    pub(super) fn new(source: &Source, target: &Target) -> Option<Self> {
+        let from = End::new(source.encoding(), source.reads_utf_8())?;
+        let to = End::new(target.encoding(), target.writes_utf_8())?;
+        Some(Self { from, to })
+    }
+
+    /// Whether ASCII is copied without a change.
+    pub(super) fn copies_ascii(self) -> bool {
+        self.from.width() == 1 && self.to.width() == 1
+    }
+
+    /// Converts from the start of `src`, up to the end of a slice or a code point that is left to the caller. Returns the
+    /// bytes read and the bytes written.
+    pub(super) fn convert(self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+        let mut units = [0; 2 * MOST_UNITS];
+        let (mut read, mut written, mut block) = (0, 0, FIRST_UNITS);
+        loop {
+            let (src, dst) = (&src[read..], &mut dst[written..]);
+            let count = block.min(src.len() / self.from.width()).min(dst.len() / self.to.width());
+            let src = &src[..count * self.from.width()];
+            let (bytes, decoded) = self.decode(src, &mut units);
+            let (encoded, bytes_written) = self.encode(&units[..2 * decoded], dst);
+            written += bytes_written;
+            if encoded < decoded {
+                return (read + self.source_len(src, encoded), written);
+            }
+            read += bytes;
+            // The end of a block of UTF-8 may be inside a sequence.
+            let most_left = if self.from == End::Utf8 { 3 } else { 0 };
+            if count < block || bytes + most_left < src.len() {
+                return (read, written);
+            }
+            block = (2 * block).min(MOST_UNITS);
+        }
+    }
+
+    /// Decodes whole code points to little-endian units. Returns the bytes read and the number of units.
+    fn decode(self, src: &[u8], units: &mut [u8; 2 * MOST_UNITS]) -> (usize, usize) {
+        let count = match self.from {
+            End::Utf8 => {
+                let (read, written) = utf16::encode::<false>(src, &mut units[..2 * src.len()]);
+                return (read, written / 2);
+            }
+            End::Latin1 => map(src, units, |_| true, |[byte]| [byte, 0]),
+            End::Windows1252 => {
+                let mut count = 0;
+                while count < src.len() {
+                    // Most bytes are those of ISO 8859-1.
+                    count += map(
+                        &src[count..],
+                        &mut units[2 * count..],
+                        |[byte]| byte & 0xE0 != 0x80,
+                        |[byte]| [byte, 0],
+                    );
+                    let end = src.len().min(count + STEP);
+                    let table = |[byte]: [u8; 1]| (windows_1252(byte) as u16).to_le_bytes();
+                    count += map(&src[count..end], &mut units[2 * count..], |_| true, table);
+                }
+                count
+            }
+            End::Utf16 { big_endian: false } => map(src, units, |_| true, |unit: [u8; 2]| unit),
+            End::Utf16 { big_endian: true } => map(src, units, |_| true, |[high, low]| [low, high]),
+            End::Utf32 { big_endian: false } => {
+                map(src, units, |bytes| is_one_unit(u32::from_le_bytes(bytes)), |[a, b, ..]| [a, b])
+            }
+            End::Utf32 { big_endian: true } => {
+                map(src, units, |bytes| is_one_unit(u32::from_be_bytes(bytes)), |[.., b, a]| [a, b])
+            }
+        };
+        (count * self.from.width(), count)
+    }
+
+    /// Encodes little-endian units. Returns the number of units read and the bytes written.
+    fn encode(self, units: &[u8], dst: &mut [u8]) -> (usize, usize) {
+        let count = match self.to {
+            End::Utf8 => {
+                let (read, written) = utf16::decode::<false>(units, dst);
+                return (read / 2, written);
+            }
+            End::Latin1 => map(units, dst, |[_, high]| high == 0, |[low, _]| [low]),
+            End::Windows1252 => {
+                let is_latin_1 = |[low, high]: [u8; 2]| high == 0 && low & 0xE0 != 0x80;
+                let mut count = 0;
+                loop {
+                    count += map(&units[2 * count..], &mut dst[count..], is_latin_1, |[low, _]| [low]);
+                    let Some(&unit) = units[2 * count..].first_chunk() else { break };
+                    let Some(byte) = encode_windows_1252(u16::from_le_bytes(unit).into()) else { break };
+                    dst[count] = byte;
+                    count += 1;
+                }
+                count
+            }
+            End::Utf16 { big_endian: false } => map(units, dst, is_no_surrogate, |unit| unit),
+            End::Utf16 { big_endian: true } => map(units, dst, is_no_surrogate, |[low, high]| [high, low]),
+            End::Utf32 { big_endian: false } => {
+                return utf_32(units, dst, |[low, high]| [low, high, 0, 0], u32::to_le_bytes);
+            }
+            End::Utf32 { big_endian: true } => {
+                return utf_32(units, dst, |[low, high]| [0, 0, high, low], u32::to_be_bytes);
+            }
+        };
+        (count, count * self.to.width())
+    }
+
+    /// The bytes of `src` that became so many units, which end between code points.
+    fn source_len(self, src: &[u8], units: usize) -> usize {
+        if self.from != End::Utf8 {
+            return units * self.from.width();
+        }
+        let mut left = units;
+        let is_after = |&byte: &u8| {
+            let units = match byte {
+                0x80..0xC0 => 0,
+                0xF0.. => 2,
+                _ => 1,
+            };
+            if units > left {
+                return true;
+            }
+            left -= units;
+            false
+        };
+        src.iter().position(is_after).unwrap_or(src.len())
+    }
+}
+
+/// Encodes little-endian units as UTF-32. Returns the number of units read and the bytes written.
+#[inline(always)]
+fn utf_32(
+    units: &[u8],
+    dst: &mut [u8],
+    widen: impl Fn([u8; 2]) -> [u8; 4],
+    to_bytes: impl Fn(u32) -> [u8; 4],
+) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    loop {
+        let count = map(&units[2 * read..], &mut dst[4 * written..], is_no_surrogate, &widen);
+        read += count;
+        written += count;
+        let before = read;
+        // In text with one pair there are often more of them.
+        while let Some(&[a, b, c, d]) = units[2 * read..].first_chunk()
+            && let (high, low) = (u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d]))
+            && high & 0xFC00 == 0xD800
+            && low & 0xFC00 == 0xDC00
+            && let Some(room) = dst[4 * written..].first_chunk_mut()
+        {
+            *room = to_bytes(0x1_0000 + (u32::from(high & 0x3FF) << 10 | u32::from(low & 0x3FF)));
+            read += 2;
+            written += 1;
+        }
+        if read == before {
+            return (read, 4 * written);
+        }
+    }
+}
+
+/// Whether a little-endian unit is no surrogate.
+fn is_no_surrogate(unit: [u8; 2]) -> bool {
+    is_one_unit(u16::from_le_bytes(unit).into())
+}
+
+/// Whether a value is one unit of UTF-16 and no surrogate.
+const fn is_one_unit(value: u32) -> bool {
+    value < 0x1_0000 && value & 0xF800 != 0xD800
+}
+
+/// Maps units of `S` bytes to units of `T` bytes, up to one that is not simple or to the end of a slice. Returns their
+/// number.
+#[inline(always)]
+fn map<const S: usize, const T: usize>(
+    src: &[u8],
+    dst: &mut [u8],
+    is_simple: impl Fn([u8; S]) -> bool,
+    to: impl Fn([u8; S]) -> [u8; T],
+) -> usize {
+    let (src, dst) = (src.as_chunks().0, dst.as_chunks_mut().0);
+    let mut count = 0;
+    for (src, dst) in src.as_chunks::<STEP>().0.iter().zip(dst.as_chunks_mut::<STEP>().0) {
+        // Without a branch for each unit, so that the compiler can use vectors.
+        if !src.iter().fold(true, |all, &unit| all & is_simple(unit)) {
+            break;
+        }
+        for (&unit, dst) in src.iter().zip(dst) {
+            *dst = to(unit);
+        }
+        count += STEP;
+    }
+    for (&unit, dst) in src[count..].iter().zip(&mut dst[count..]).take(STEP) {
+        if !is_simple(unit) {
+            break;
+        }
+        *dst = to(unit);
+        count += 1;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use std::string::String;
+    use std::vec::Vec;
+    use std::{format, vec};
+
+    use super::*;
+    use crate::transcode::switches::Switches;
+
+    const ENDS: [Encoding; 7] = [
+        Encoding::Utf8,
+        Encoding::Latin1,
+        Encoding::Windows1252,
+        Encoding::Utf16Le,
+        Encoding::Utf16Be,
+        Encoding::Utf32Le,
+        Encoding::Utf32Be,
+    ];
+
+    fn target(encoding: Encoding) -> Target {
+        Target::new(encoding, Switches::STRICT)
+    }
+
+    /// Characters up to the first one that the encoding does not have.
+    fn encoded(text: &str, to: Encoding) -> Vec<u8> {
+        let sequences = text.chars().map_while(|c| target(to).encode(c.into()));
+        sequences.flat_map(|sequence| sequence.as_slice().to_vec()).collect()
+    }
+
+    /// The scalar model: code point by code point. Every position at which it may stop, in the source and in the target.
+    fn positions(source: &Source, target: &Target, src: &[u8]) -> Vec<(usize, usize, Vec<u8>)> {
+        let (mut read, mut out, mut all) = (0, Vec::new(), Vec::new());
+        loop {
+            all.push((read, out.len(), out.clone()));
+            if read == src.len() {
+                return all;
+            }
+            let super::super::source::Item::CodePoint { value, len } = source.read(&src[read..]) else {
+                return all;
+            };
+            let Some(sequence) = target.encode(value) else { return all };
+            out.extend_from_slice(sequence.as_slice());
+            read += len;
+        }
+    }
+
+    #[test]
+    fn a_block_is_converted_as_code_point_by_code_point() {
+        let parts = [
+            "plain ASCII of some length, so that there are whole steps",
+            "é",
+            "ÿ\u{A0}",
+            "\u{81}",
+            "œ’",
+            "Ж",
+            "漢",
+            "💩",
+        ];
+        let mut seed = 5_u32;
+        let mut next = move || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) as usize
+        };
+        for round in 0..60 {
+            // In half of the rounds every character has one byte in windows-1252.
+            let kinds = if round % 2 == 0 { 5 } else { parts.len() };
+            let mut text = String::new();
+            while text.len() < 40 + 8 * round {
+                text.push_str(parts[next() % kinds]);
+            }
+            for from in ENDS {
+                for to in ENDS {
+                    let mut src = encoded(&text, from);
+                    if round % 3 == 0 && !src.is_empty() {
+                        // Ill-formed in some encodings, and unfinished at the end.
+                        let at = next() % src.len();
+                        src[at] = [0xFF, 0xD8, 0x80][next() % 3];
+                        src.truncate(src.len().saturating_sub(next() % 4));
+                    }
+                    let (source, target) = (Source::new(from, to, Switches::STRICT), target(to));
+                    let expected = positions(&source, &target, &src);
+                    let pivot = Pivot::new(&source, &target).expect("supported");
+                    // Without surrogates nothing is left to the caller.
+                    let is_all = round % 2 == 0 && expected.last().is_some_and(|end| end.0 == src.len());
+                    for room in [4 * text.len() + 8, text.len(), next() % text.len(), 0] {
+                        let mut dst = vec![0; room];
+                        let (read, written) = pivot.convert(&src, &mut dst);
+                        let context = format!("{from:?} to {to:?}, room {room}, {src:02X?}");
+                        let at = expected.iter().find(|at| (at.0, at.1) == (read, written));
+                        let at = at.unwrap_or_else(|| panic!("{read} {written}: {context}"));
+                        assert_eq!(dst[..written], at.2, "{context}");
+                        assert!(!is_all || room <= text.len() || read == src.len(), "{read}: {context}");
+                    }
+                }
+            }
+        }
+    }
+}
