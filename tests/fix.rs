@@ -74,6 +74,7 @@ fn a_guess_is_not_a_fix() {
         (b"cut \xE2\x82", &["--from", "auto"], "its end is missing"),
         (b"\xFF\xFEh\0\x00\xD8i\0", &[], "it is not utf-16 either"),
         (b"abcd\xFF", &["--from", "utf-16le"], "it is not utf-16le either"),
+        (b"\x89PNG\0\xFF", &["--from", "windows-1252"], "it contains NUL, and is probably binary"),
         ("a\u{202E}".as_bytes(), &["--rule", "bidi"], "no rule that was broken has a fix"),
     ] {
         let directory = Directory::new();

@@ -19,7 +19,7 @@ use super::diff::{self, Lines};
 use super::finding::{End, Finding, Fixed, Summary};
 use super::mojibake;
 use super::rules::Rule;
-use super::scan::{Checks, scan};
+use super::scan::{Checks, scan, starts_binary};
 use super::words::Guess;
 
 /// The size of the read buffer. The mojibake of a line is reversed as a whole if the line is not longer.
@@ -118,7 +118,8 @@ impl FixArgs {
         if summary.errors == 0 || !matches!(summary.end, End::Checked) {
             return Ok(summary);
         }
-        let fixed = match self.plan(&summary, checks) {
+        let is_binary = starts_binary(&mut File::open(path)?)?;
+        let fixed = match self.plan(&summary, checks, is_binary) {
             Ok(plan) if self.dry_run => preview(path, plan, show).map(|()| None),
             Ok(plan) => self.rewrite(path, plan, checks).map(Some),
             Err(reason) => Err(Failed::NoFix(reason)),
@@ -140,12 +141,15 @@ impl FixArgs {
     }
 
     /// What to change in a file with these errors, or why it cannot be fixed.
-    fn plan(&self, summary: &Summary, checks: &Checks) -> Result<Plan, String> {
+    fn plan(&self, summary: &Summary, checks: &Checks, is_binary: bool) -> Result<Plan, String> {
         if checks.encoding != Encoding::Utf8.into() {
             return Err(format!("it should be {}, and --fix writes UTF-8", checks.encoding));
         }
         let source = match summary.guess {
             None => Source::Utf8(ErrorPolicy::Strict),
+            Some(Guess::Windows1252 | Guess::Latin1 | Guess::Cut) if is_binary => {
+                return Err("it contains NUL, and is probably binary".to_owned());
+            }
             Some(guess) => self.source(guess)?,
         };
         let has_mojibake = checks.rules.contains(&Rule::Mojibake);

@@ -27,11 +27,13 @@ struct State<E, R> {
     ready: BTreeMap<Place, (Vec<E>, Place)>,
     receiver: R,
     failed: Option<io::Error>,
+    /// Threads that wait. Without one, a wake-up would be a system call for nothing.
+    waiting: usize,
 }
 
 impl<E, R: Receive<E>> Turn<E, R> {
     pub(super) fn new(receiver: R) -> Self {
-        let state = State { next: (0, 0), ready: BTreeMap::new(), receiver, failed: None };
+        let state = State { next: (0, 0), ready: BTreeMap::new(), receiver, failed: None, waiting: 0 };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -80,7 +82,9 @@ impl<E, R: Receive<E>> Lane<'_, E, R> {
         if self.events.len() >= MAX_READY {
             let mut state = self.turn.lock();
             while state.next != self.place && state.failed.is_none() {
+                state.waiting += 1;
                 state = self.turn.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.waiting -= 1;
             }
             state.receive(self.place.0, self.events.drain(..));
         }
@@ -98,7 +102,9 @@ impl<E, R: Receive<E>> Lane<'_, E, R> {
             state.receive(place.0, events);
             state.next = after;
         }
-        self.turn.changed.notify_all();
+        if state.waiting > 0 {
+            self.turn.changed.notify_all();
+        }
     }
 }
 

@@ -115,12 +115,14 @@ struct State {
     files: usize,
     /// Files that may still be split.
     opening: usize,
+    /// Threads that wait. Without one, a wake-up would be a system call for nothing.
+    waiting: usize,
     parts: BTreeMap<(usize, usize), Part>,
 }
 
 impl Queue {
     pub(super) fn new(files: usize) -> Self {
-        let state = State { next: 0, files, opening: 0, parts: BTreeMap::new() };
+        let state = State { next: 0, files, opening: 0, waiting: 0, parts: BTreeMap::new() };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -143,7 +145,9 @@ impl Queue {
             if state.opening == 0 {
                 return None;
             }
+            state.waiting += 1;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
         }
     }
 
@@ -152,7 +156,7 @@ impl Queue {
         let mut state = self.lock();
         state.opening -= 1;
         state.parts.extend(parts.iter().map(|&part| ((file, part.number), part)));
-        if state.opening == 0 || !parts.is_empty() {
+        if state.waiting > 0 && (state.opening == 0 || !parts.is_empty()) {
             self.changed.notify_all();
         }
     }

@@ -172,8 +172,8 @@ impl Evidence {
         self.start[..len].copy_from_slice(&bytes[..len]);
         let bytes = &bytes[..bytes.len().min(4096)];
         self.looked_at = bytes.len() as u32;
-        for (at, &byte) in bytes.iter().enumerate() {
-            self.nuls[at % 2] += u32::from(byte == 0);
+        for at in memchr::memchr_iter(0, bytes) {
+            self.nuls[at % 2] += 1;
         }
     }
 
