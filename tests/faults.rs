@@ -124,20 +124,15 @@ fn a_client_of_a_flapping_server_sees_all_of_the_answer_or_a_reset() {
         let mut client = proxy.connect();
         let written = client.write_all(text.as_bytes()).and_then(|()| client.shutdown(Shutdown::Write));
         let mut answer = Vec::new();
-        match client.read_to_end(&mut answer) {
+        // The system reports a reset once: to the write or to the read.
+        match written.and(client.read_to_end(&mut answer)) {
             Ok(_) => {
-                assert!(
-                    written.is_ok() && answer == text.as_bytes(),
-                    "{} bytes and a normal end",
-                    answer.len()
-                );
+                assert!(answer == text.as_bytes(), "{} bytes and a normal end", answer.len());
                 complete += 1;
             }
             Err(error) => {
-                assert!(
-                    matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe),
-                    "{error}"
-                );
+                use ErrorKind::{BrokenPipe, ConnectionReset, NotConnected};
+                assert!(matches!(error.kind(), ConnectionReset | BrokenPipe | NotConnected), "{error}");
                 assert!(text.as_bytes().starts_with(&answer));
                 reset += 1;
             }
@@ -173,11 +168,14 @@ fn memory_does_not_grow_with_the_number_of_connections() {
         }
     };
     (0..10).for_each(|_| round());
-    let warm = resident(&proxy);
-    (0..40).for_each(|_| round());
-    let grown = resident(&proxy).saturating_sub(warm);
-    // One KiB of each of 2,000 connections would be more.
-    assert!(grown < 1024, "{grown} KiB more than the {warm} KiB after 500 connections");
+    // The heap may grow when more connections happen to be open at the same time than before. A leak grows every time: one
+    // KiB of each of 500 connections.
+    let grown = [(); 5].map(|()| {
+        let before = resident(&proxy);
+        (0..10).for_each(|_| round());
+        resident(&proxy).saturating_sub(before)
+    });
+    assert!(grown.iter().any(|&grown| grown < 256), "KiB after each 500 connections: {grown:?}");
 }
 
 #[test]

@@ -45,6 +45,20 @@ pub(super) fn descriptor_limit(_: usize) -> Option<usize> {
     None
 }
 
+/// Whether a call failed because no descriptor was free, in the process or in the system.
+#[cfg(unix)]
+pub(super) fn is_out_of_descriptors(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+
+    [Errno::MFILE, Errno::NFILE].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
+}
+
+/// Other systems have no such limit.
+#[cfg(not(unix))]
+pub(super) fn is_out_of_descriptors(_: &io::Error) -> bool {
+    false
+}
+
 /// Sends a state to the service manager, if it started the program (`sd_notify(3)`).
 #[cfg(unix)]
 pub(super) fn notify(state: &str) {

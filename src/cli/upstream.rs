@@ -4,11 +4,15 @@ use core::time::Duration;
 use std::io;
 
 use tokio::net::{TcpStream, lookup_host};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::address::Address;
 use super::net::{Identity, Socket};
+use super::sockets::is_out_of_descriptors;
 use super::unix_socket;
+
+/// The pause before another attempt if no descriptor is free.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The address of the server, and what a connection to it needs.
 #[derive(Debug)]
@@ -34,16 +38,25 @@ impl Upstream {
         if is_own { Err(format!("the upstream {address} is this proxy")) } else { Ok(()) }
     }
 
-    /// Connects to the first address of the server that accepts.
+    /// Connects to the first address of the server that accepts. While no descriptor is free, it waits, until the timeout.
     pub(super) async fn connect(&self) -> io::Result<Socket> {
         timeout(self.connect_timeout, async {
-            match &self.address {
-                Address::Unix(path) if self.own.is_at_path(path) => Err(is_own()),
-                Address::Unix(path) => unix_socket::connect(path).await.map(Socket::Unix),
-                Address::Tcp(name) => self.connect_tcp(name).await.map(Socket::Tcp),
+            loop {
+                match self.try_connect().await {
+                    Err(error) if is_out_of_descriptors(&error) => sleep(RETRY_INTERVAL).await,
+                    connected => return connected,
+                }
             }
         })
         .await?
+    }
+
+    async fn try_connect(&self) -> io::Result<Socket> {
+        match &self.address {
+            Address::Unix(path) if self.own.is_at_path(path) => Err(is_own()),
+            Address::Unix(path) => unix_socket::connect(path).await.map(Socket::Unix),
+            Address::Tcp(name) => self.connect_tcp(name).await.map(Socket::Tcp),
+        }
     }
 
     async fn connect_tcp(&self, name: &str) -> io::Result<TcpStream> {
