@@ -76,8 +76,7 @@ pub(in crate::kernels) unsafe fn find_class(
                         (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(1).cast()))
                     };
                     let (flags, group) = marks(x);
-                    let others =
-                        _mm512_movepi8_mask(_mm512_permutexvar_epi8(next, seconds)) | !_mm512_movepi8_mask(x);
+                    let others = seconds_of(x, next) | !_mm512_movepi8_mask(x);
                     any |= _mm512_mask_test_epi8_mask(others, flags, group);
                 }
                 if any == 0 {
