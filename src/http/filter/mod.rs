@@ -65,7 +65,7 @@ enum Step {
     End,
 }
 
-// The common filter is not boxed.
+#[allow(clippy::large_enum_variant, reason = "the common filter is not boxed")]
 enum Kind {
     Pass { chunk: Bytes, offset: u64 },
     Text(TextFilter),

@@ -11,6 +11,7 @@ pub(super) const LABEL_LIMIT: usize = 64;
 
 /// How the content of a part is checked.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "a form has one at a time")]
 pub(super) enum FormPart {
     Untouched,
     Text {
