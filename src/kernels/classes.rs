@@ -5,12 +5,12 @@ use super::functions::CAPACITY;
 pub(crate) use super::functions::Class;
 
 /// Calls `visit` with the position of each byte of the class, in order, until it returns `false`. Returns whether it never did.
-#[inline]
+#[inline(always)]
 pub(crate) fn each(bytes: &[u8], class: &Class, visit: impl FnMut(usize) -> bool) -> bool {
     each_by(Kernel::in_use(), bytes, class, visit)
 }
 
-#[inline]
+#[inline(always)]
 fn each_by(kernel: Kernel, bytes: &[u8], class: &Class, mut visit: impl FnMut(usize) -> bool) -> bool {
     let mut positions = [0; CAPACITY];
     let mut start = 0;

@@ -3,14 +3,8 @@
 //! A table of 64 bytes has, for the low 6 bits of a byte, a bit for each value of the high 2 bits. A second table has that bit
 //! for the high 2 bits.
 
-use core::arch::x86_64::{
-    __m512i, _mm512_cmpge_epu8_mask, _mm512_cmplt_epi8_mask, _mm512_loadu_si512, _mm512_mask_add_epi8,
-    _mm512_mask_test_epi8_mask, _mm512_maskz_loadu_epi8, _mm512_maskz_set1_epi8, _mm512_movepi8_mask,
-    _mm512_or_si512, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setzero_si512,
-    _mm512_srli_epi16, _mm512_ternarylogic_epi32, _mm512_test_epi8_mask,
-};
+use core::arch::x86_64::*;
 
-use crate::kernels::arch::portable::positions::write_positions;
 use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
 
 /// Bytes that are searched in one call, if the positions have room.
@@ -23,7 +17,7 @@ const GROUP: usize = 4 * BLOCK;
 /// # Safety
 ///
 /// The CPU has the features named here.
-#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,bmi1,bmi2,popcnt")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) unsafe fn find_class(
     bytes: &[u8],
     class: &Class,
@@ -107,9 +101,42 @@ pub(in crate::kernels) unsafe fn find_class(
                 let is_second = seconds_of(x, next) & _mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
                 bits &= !leads | is_second | !has_next;
             }
-            count += write_positions(bits, start as u16, room);
+            count += write(bits, start as u16, room);
             start += BLOCK.min(rest);
         }
     }
     Found { count, searched: start }
 }
+
+/// Writes the positions that bits stand for, counted from `start`, and returns their number. There is no loop over them, whose
+/// end would be mispredicted.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
+fn write(bits: u64, start: u16, room: &mut [u16; BLOCK]) -> usize {
+    // SAFETY: the array has as many bytes as a vector.
+    let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };
+    let found = _mm512_maskz_compress_epi8(bits, numbers);
+    let start = _mm512_set1_epi16(start.cast_signed());
+    let low = _mm512_add_epi16(_mm512_cvtepu8_epi16(_mm512_castsi512_si256(found)), start);
+    // SAFETY: there is room for 64 positions, and the vector has the first 32.
+    unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), low) };
+    let count = bits.count_ones() as usize;
+    if count > BLOCK / 2 {
+        let high = _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64::<1>(found));
+        // SAFETY: there is room for 64 positions, and the vector has the last 32.
+        unsafe {
+            let room = room[BLOCK / 2..].as_mut_ptr();
+            _mm512_storeu_si512(room.cast(), _mm512_add_epi16(high, start));
+        }
+    }
+    count
+}
+
+pub(super) const NUMBERS: [u8; BLOCK] = {
+    let mut numbers = [0; BLOCK];
+    let mut number = 0;
+    while number < BLOCK {
+        numbers[number] = number as u8;
+        number += 1;
+    }
+    numbers
+};

@@ -1,20 +1,23 @@
 //! UTF-8 from ISO 8859-1 and windows-1252 and back, with AVX-512 VBMI2: each character becomes as many bytes as the longest
 //! one has, and the vector is compressed to those that count.
 
-use core::arch::x86_64::{
-    __m512i, _bzhi_u64, _mm256_loadu_si256, _mm512_add_epi8, _mm512_and_si512, _mm512_cmpeq_epi8_mask,
-    _mm512_cmpge_epu16_mask, _mm512_cmpge_epu32_mask, _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask,
-    _mm512_cmplt_epu32_mask, _mm512_cvtepu8_epi16, _mm512_cvtepu8_epi32, _mm512_extracti32x4_epi32,
-    _mm512_loadu_si512, _mm512_mask_add_epi8, _mm512_mask_blend_epi16, _mm512_mask_mov_epi32,
-    _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi32,
-    _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_slli_epi16, _mm512_slli_epi32,
-    _mm512_srli_epi16, _mm512_srli_epi32, _mm512_storeu_si512, _mm512_test_epi8_mask,
-};
+use core::arch::x86_64::*;
 
 use crate::kernels::arch::portable::latin::WINDOWS_1252_C1;
 
 /// Bytes of a vector.
 const WIDTH: usize = 64;
+
+/// The bytes of both halves of a vector in turns.
+static INTERLEAVED: [u8; WIDTH] = {
+    let mut order = [0; WIDTH];
+    let mut i = 0;
+    while i < WIDTH {
+        order[i] = (i / 2 + i % 2 * (WIDTH / 2)) as u8;
+        i += 1;
+    }
+    order
+};
 
 /// [`Convert`](crate::kernels::functions::Convert): single bytes to UTF-8, while there is a vector of them and room for what
 /// four times as many bytes may be.
@@ -60,12 +63,25 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
                 put(bytes, kept);
             }
         } else {
-            // SAFETY: a vector can be read. To read its halves again is faster than to move them.
-            let halves =
-                unsafe { [_mm256_loadu_si256(from.cast()), _mm256_loadu_si256(from.add(WIDTH / 2).cast())] };
-            for half in halves {
-                let (bytes, kept) = below_800(_mm512_cvtepu8_epi16(half));
-                put(bytes, kept);
+            // SAFETY: the array has as many bytes as a vector.
+            let order = unsafe { _mm512_loadu_si512(INTERLEAVED.as_ptr().cast()) };
+            let both = _mm512_permutexvar_epi8(order, x);
+            // In each lane of 16 bits C2 and the byte. From C0 on it is C3, and the byte without bit 6.
+            let halves = [
+                _mm512_shldi_epi16::<8>(both, _mm512_set1_epi16(0xC200_u16 as i16)),
+                _mm512_or_si512(
+                    _mm512_and_si512(both, _mm512_set1_epi16(0xFF00_u16 as i16)),
+                    _mm512_set1_epi16(0x00C2),
+                ),
+            ];
+            let not_ascii = _mm512_movepi8_mask(x);
+            let from_c0 = _mm512_cmpge_epu8_mask(x, _mm512_set1_epi8(0xC0_u8 as i8));
+            for (i, lanes) in halves.into_iter().enumerate() {
+                let to_c3 = _mm512_set1_epi16(0xC001_u16 as i16);
+                let bytes = _mm512_mask_add_epi16(lanes, (from_c0 >> (32 * i)) as u32, lanes, to_c3);
+                // The byte counts, and before it the lead of one that is not ASCII.
+                let leads = _pdep_u64(not_ascii >> (32 * i), 0x5555_5555_5555_5555);
+                put(bytes, leads | 0xAAAA_AAAA_AAAA_AAAA);
             }
         }
         written += len;

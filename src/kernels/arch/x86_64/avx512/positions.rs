@@ -6,6 +6,7 @@ use core::arch::x86_64::{
     _mm512_set1_epi16, _mm512_setzero_si512, _mm512_storeu_si512,
 };
 
+use super::classes::NUMBERS;
 use crate::kernels::arch::portable::positions::find_all_with;
 use crate::kernels::functions::{BLOCK, CAPACITY, Found};
 
@@ -42,13 +43,3 @@ pub(in crate::kernels) unsafe fn find_all(bytes: &[u8], byte: u8, positions: &mu
         count
     })
 }
-
-const NUMBERS: [u8; BLOCK] = {
-    let mut numbers = [0; BLOCK];
-    let mut number = 0;
-    while number < BLOCK {
-        numbers[number] = number as u8;
-        number += 1;
-    }
-    numbers
-};
