@@ -6,6 +6,7 @@
 use super::pairs;
 use super::pivot::{FIRST_UNITS, Pivot};
 use super::source::{Item, Source};
+use super::switches::Switches;
 use super::target::Target;
 use crate::decoder::from_utf8;
 use crate::encoding::Encoding;
@@ -48,6 +49,9 @@ pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8])
         ((_, true), Encoding::Windows1252, _) => latin::decode::<true>(src, dst),
         ((true, _), _, Encoding::Latin1) => latin::encode::<false>(src, dst),
         ((true, _), _, Encoding::Windows1252) => latin::encode::<true>(src, dst),
+        ((false, false), from, to) if from != Encoding::Utf8Ucs4 && to != Encoding::Utf8Ucs4 => {
+            through_utf_8(source, target, src, dst)
+        }
         _ => one_by_one(source, target, src, dst),
     }
 }
@@ -108,6 +112,32 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
         }
     }
     (done, done)
+}
+
+/// Bytes that are converted to UTF-8 at a time.
+const PIECE: usize = 256;
+
+/// Between two encodings of which neither is UTF-8: by two of the conversions above, through a buffer.
+fn through_utf_8(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let to_text = Target::new(Encoding::Utf8, Switches::STRICT);
+    let of_text = Source::new(Encoding::Utf8, target.encoding(), Switches::STRICT);
+    // A byte of windows-1252 may become 3.
+    let mut text = [0; 4 * PIECE + 64];
+    let (mut read, mut written) = (0, 0);
+    loop {
+        // A byte becomes 3 bytes of text at most, and each byte of text 4 bytes of UTF-32.
+        let len = (src.len() - read).min((dst.len() - written) / 12).min(PIECE);
+        let (piece, room) = (&src[read..read + len], &mut dst[written..]);
+        let (taken, made) = copy(source, &to_text, piece, &mut text);
+        let (used, out) = copy(&of_text, target, &text[..made], room);
+        if taken == 0 || used < made {
+            // The end of the input or of the room, or a character that stops both.
+            let (rest, out) = one_by_one(source, target, &src[read..src.len().min(read + PIECE)], room);
+            return (read + rest, written + out);
+        }
+        read += taken;
+        written += out;
+    }
 }
 
 /// Any encoding to any other: ASCII in blocks, most of the rest in blocks of UTF-16, and what remains code point by code
