@@ -49,7 +49,10 @@ pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8])
         ((_, true), Encoding::Windows1252, _) => latin::decode::<true>(src, dst),
         ((true, _), _, Encoding::Latin1) => latin::encode::<false>(src, dst),
         ((true, _), _, Encoding::Windows1252) => latin::encode::<true>(src, dst),
-        ((false, false), from, to) if from != Encoding::Utf8Ucs4 && to != Encoding::Utf8Ucs4 => {
+        ((false, false), Encoding::Cesu8 | Encoding::ModifiedUtf8, to) if to != Encoding::Utf8Ucs4 => {
+            through_utf_8(source, target, src, dst)
+        }
+        ((false, false), from, Encoding::Cesu8 | Encoding::ModifiedUtf8) if from != Encoding::Utf8Ucs4 => {
             through_utf_8(source, target, src, dst)
         }
         _ => one_by_one(source, target, src, dst),
@@ -117,7 +120,7 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
 /// Bytes that are converted to UTF-8 at a time.
 const PIECE: usize = 256;
 
-/// Between two encodings of which neither is UTF-8: by two of the conversions above, through a buffer.
+/// Between CESU-8 or Modified UTF-8 and an encoding that is not UTF-8: by two of the conversions above, through a buffer.
 fn through_utf_8(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let to_text = Target::new(Encoding::Utf8, Switches::STRICT);
     let of_text = Source::new(Encoding::Utf8, target.encoding(), Switches::STRICT);

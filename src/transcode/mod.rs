@@ -37,8 +37,8 @@
 //!
 //! UTF-8 to UTF-8, UTF-16, UTF-32, ISO 8859-1 and windows-1252, and back, and UTF-16 to and from UTF-32 use vector
 //! kernels (AVX-512, AVX2 for some, or a portable one). UTF-8 to CESU-8 and Modified UTF-8 and back is validation and a
-//! copy, with a closer look at the characters that change. Between two encodings of which neither is UTF-8, pieces are
-//! converted to UTF-8 and then to the target. What no fast path takes is converted code point by code point. A call
+//! copy, with a closer look at the characters that change. Between other encodings
+//! text is converted a piece at a time by way of UTF-8 or UTF-16. What no fast path takes is converted code point by code point. A call
 //! copies the state of the transcoder, about 300 bytes, so chunks should have at least some hundred bytes.
 
 mod bulk;
