@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::ops::RangeInclusive;
+use core::ops::RangeInclusive;
 
 use support::{Rng, every_partition, some_partitions};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece};
