@@ -23,7 +23,8 @@ pub struct Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        for pid in self.pids().into_iter().rev() {
+        // The parent first: the master of nginx replaces a worker that ends.
+        for pid in self.pids() {
             let _ = kill_process(pid, Signal::KILL);
         }
         let _ = self.child.wait();
