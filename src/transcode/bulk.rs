@@ -143,8 +143,7 @@ fn through_utf_8(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -
     }
 }
 
-/// Any encoding to any other: ASCII in blocks, most of the rest in blocks of UTF-16, and what remains code point by code
-/// point.
+/// Any encoding to any other: ASCII in blocks, the rest by way of UTF-16 or code point by code point.
 fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     let pivot = if src.len() < FIRST_UNITS { None } else { Pivot::new(source, target) };
