@@ -66,13 +66,19 @@ fn cut<'i>(rng: &mut Rng, mut bytes: &'i [u8]) -> Vec<&'i [u8]> {
     chunks
 }
 
-const SUBSETS: [Subset; 13] = [
+const SUBSETS: [Subset; 19] = [
     Subset::ASCII,
     Subset::BMP,
     Subset::NO_NUL,
     Subset::NO_CONTROLS,
     Subset::NO_BIDI_CONTROLS,
     Subset::NO_NONCHARACTERS,
+    Subset::LATIN_1,
+    Subset::XML_CHARACTERS,
+    Subset::UNICODE_ASSIGNABLES,
+    Subset::MQTT_5_RECOMMENDED,
+    Subset::I_JSON,
+    Subset::YAML_PRINTABLE,
     Subset::new(&[0x20..=0x7E, 0x410..=0x44F]),
     Subset::new(&[0..=0xFF]),
     Subset::new(&[0..=0x7FF]),
