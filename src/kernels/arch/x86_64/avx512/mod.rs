@@ -16,7 +16,6 @@ pub(super) mod utf32;
 
 use core::arch::x86_64::*;
 
-use crate::kernels::arch::portable::count::count_if;
 use crate::kernels::arch::vector::{self, Vector};
 use crate::kernels::formula::{SECOND, SECOND_IN_BMP};
 use crate::kernels::functions::Index;
@@ -53,9 +52,17 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 /// # Safety
 ///
 /// The CPU has the features named here.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 pub(super) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
-    count_if(bytes, |byte| byte == wanted)
+    let all = _mm512_set1_epi8(wanted.cast_signed());
+    let (vectors, rest) = bytes.as_chunks::<64>();
+    let mut total = 0;
+    for vector in vectors {
+        // SAFETY: an array of 64 bytes is read.
+        let x = unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) };
+        total += _mm512_cmpeq_epi8_mask(x, all).count_ones() as usize;
+    }
+    total + rest.iter().filter(|&&byte| byte == wanted).count()
 }
 
 /// [`vector::validate_large`], out of line.
