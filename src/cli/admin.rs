@@ -43,7 +43,9 @@ pub(super) async fn serve(listener: Listener, metrics: Arc<Metrics>) {
                 let response = answer(&request, &metrics);
                 async { Ok::<_, Infallible>(response) }
             });
-            let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), answer);
+            // A client such as `nc -N` closes its half after the request, and waits for the answer.
+            let connection =
+                http1::Builder::new().half_close(true).serve_connection(TokioIo::new(stream), answer);
             // An error here is a client that disconnected or reached the time limit. It needs no message.
             let _ = timeout(DURATION, connection).await;
             drop(place);
