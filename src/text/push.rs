@@ -63,10 +63,13 @@ impl TextDecoder {
         while taken < chunk.len() {
             let (piece, bytes) = self.take_piece(&chunk[taken..]);
             taken += bytes;
-            match piece {
-                None => {}
-                Some(TextPiece::Text(next)) if let Some(both) = joined(chunk, text, next) => text = both,
-                Some(piece) => return self.push_copied(text, piece, chunk, taken).map(Cow::Owned),
+            let Some(piece) = piece else { continue };
+            if let TextPiece::Text(next) = piece
+                && let Some(both) = joined(chunk, text, next)
+            {
+                text = both;
+            } else {
+                return self.push_copied(text, piece, chunk, taken).map(Cow::Owned);
             }
         }
         Ok(Cow::Borrowed(text))
@@ -134,8 +137,11 @@ impl PushError {
 impl fmt::Debug for PushError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { error, text, taken } = self;
-        let text = format_args!("{}", ByteCount(text.len()));
-        f.debug_struct("PushError").field("error", error).field("text", &text).field("taken", taken).finish()
+        f.debug_struct("PushError")
+            .field("error", error)
+            .field("text", &format_args!("{}", ByteCount(text.len())))
+            .field("taken", taken)
+            .finish()
     }
 }
 
