@@ -255,7 +255,7 @@ fn encoded_twice(text: &str) -> String {
 
 /// Text of public issues about files that were encoded twice: a part of the text as the issue shows it, and the
 /// original.
-const REPORTED: [(&str, &str, &str); 5] = [
+const REPORTED: [(&str, &str, &str); 6] = [
     // deftai/directive 427: PowerShell 5.1 read UTF-8 as windows-1252.
     ("README.md", "ðŸš€", "# 🚀 Quick start\n\nRead this first — then ⬇️ download.\n"),
     // opencloudtouch/opencloudtouch 323: locale files and test data.
@@ -267,6 +267,8 @@ const REPORTED: [(&str, &str, &str); 5] = [
     ("test_finalize_service.py", "BÃ¼ro", "assert device.name == \"Büro\"\n"),
     // t8y2/dbx 805: comments of columns.
     ("schema.sql", "ä¸»é”®", "id BIGINT COMMENT '主键',\n"),
+    // kitokoh/leopardo-hr 2275: Arabic labels.
+    ("Navbar.tsx", "Ø§Ù„Ø£Ø³Ø¹Ø§Ø±", "const label = \"الأسعار\";\n"),
     // benbuzz790/bots 268: superscripts and arrows.
     ("notes.md", "â†’", "10⁻⁶ m → 1 µm², x ≠ y, ├── └──\n"),
 ];
