@@ -32,7 +32,7 @@
 
 use crate::encoding::{Sequence, UTF_8, is_continuation};
 
-/// The most continuation bytes that a character has.
+/// The maximum number of continuation bytes that a character has.
 const MAX_CONTINUATIONS: usize = 3;
 
 /// The last index at or before `index` that is between characters. An `index` after the end counts as the end.
@@ -141,7 +141,7 @@ impl Truncator {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Splitter {
     max: usize,
-    /// Bytes that the current message can still take.
+    /// The number of bytes that still fit in the current message.
     left: usize,
 }
 

@@ -122,7 +122,7 @@ fn decode_into_leaves_valid_utf8() {
     for decoder in decoders() {
         at_every_event(|attempt| {
             let (mut decoder, mut text) = (decoder, String::from("before "));
-            // One attempt more than there are errors.
+            // One more attempt than there are errors.
             for _ in 0..32 {
                 let from = decoder.offset() as usize;
                 let mut done = false;

@@ -256,7 +256,7 @@ async fn a_reset_inside_a_character_is_reported_and_the_other_side_is_shut_down(
         server.write_all(b"unread").await.unwrap();
         sleep(Duration::from_millis(50)).await;
         drop(client);
-        assert_eq!(read_all(&mut server).await, b"", "no repair: it did not end in order");
+        assert_eq!(read_all(&mut server).await, b"", "no repair: it did not end cleanly");
         drop(server);
         let outcome = relayed.await.unwrap();
         assert!(matches!(outcome.end, End::Failed(Direction::Requests, _)), "{outcome:?}");

@@ -11,7 +11,7 @@ use tracing::warn;
 /// The interval at which suppressed lines are reported in the log.
 pub(super) const HELD_BACK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The most addresses that are tracked. The table is cleared when it reaches this size.
+/// The maximum number of addresses that are tracked. The table is cleared when it reaches this size.
 const MAX_ADDRESSES: usize = 4096;
 
 /// The burst of one address, in seconds of its rate.

@@ -75,7 +75,8 @@ pub(super) struct Args {
     /// Maximum duration of a connection; 0 is no limit
     #[arg(long, value_name = "SECS", default_value = "0", value_parser = seconds, allow_negative_numbers = true)]
     max_session: Duration,
-    /// Address to serve /metrics, /healthz, /readyz and a status page on over HTTP, or unix:PATH; without authentication
+    /// Serve /metrics, /healthz, /readyz and a status page over HTTP at this address or unix:PATH, without
+    /// authentication
     #[arg(long, value_name = "HOST:PORT")]
     admin: Option<Address>,
     #[command(flatten)]

@@ -17,7 +17,7 @@ pub(super) fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListene
     socket.listen(backlog)
 }
 
-/// Makes dropping the socket reset the connection, so that the peer sees that it did not end in order.
+/// Makes dropping the socket reset the connection, so that the peer sees that it did not end cleanly.
 pub(super) fn reset(stream: &TcpStream) {
     // This only fails on a socket that is closed already.
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));

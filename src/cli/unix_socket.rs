@@ -2,6 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -83,7 +84,7 @@ pub(super) fn bind(path: &Path, backlog: u32, mode: Option<u32>) -> io::Result<U
     }
     socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
     socket.set_nonblocking(true)?;
-    let listener = tokio::net::UnixListener::from_std(socket.into())?;
+    let listener = tokio::net::UnixListener::from_std(OwnedFd::from(socket).into())?;
     Ok(UnixListener { listener, file })
 }
 

@@ -49,7 +49,7 @@ pub struct Utf8LineBatchesCodec {
 }
 
 impl Utf8LinesCodec {
-    /// Returns all complete lines of the buffer as one item from now on: [`Utf8LineBatchesCodec`].
+    /// Converts this codec into a [`Utf8LineBatchesCodec`], which returns all complete lines of the buffer as one item.
     pub const fn into_batches(self) -> Utf8LineBatchesCodec {
         Utf8LineBatchesCodec { reader: self.reader }
     }

@@ -71,7 +71,7 @@ impl<C> Utf8FramesCodec<C> {
         Self { codec, text, frame: 0, counters: Counters::default() }
     }
 
-    /// Decodes one text over many frames from now on: [`Utf8FragmentsCodec`].
+    /// Converts this codec into a [`Utf8FragmentsCodec`], which decodes one text that spans several frames.
     pub fn over_fragments(self) -> Utf8FragmentsCodec<C> {
         let Self { codec, text, frame, counters } = self;
         Utf8FragmentsCodec {

@@ -21,7 +21,7 @@ pub(super) struct LineReader {
     /// Bytes at the front of the buffer in which no terminator starts. If the caller passes another buffer, the number
     /// is wrong: a line may then be found late, but it is still validated.
     pub(super) searched: usize,
-    /// Lines that have ended.
+    /// The number of lines that have ended.
     lines: u64,
     state: State,
 }

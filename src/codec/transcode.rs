@@ -94,7 +94,7 @@ impl TranscodeCodec {
         self.reading.offset()
     }
 
-    /// Errors of decoding so far.
+    /// Decoding errors so far.
     pub const fn counters(&self) -> Counters {
         self.reading.counters()
     }

@@ -58,7 +58,7 @@ pub struct TranscodeLinesCodec {
     max_length: usize,
     /// Bytes at the front of the buffer in which no terminator starts.
     searched: usize,
-    /// Lines that have ended.
+    /// The number of lines that have ended.
     lines: u64,
     state: State,
 }
@@ -73,7 +73,7 @@ enum State {
 }
 
 impl TranscodeCodec {
-    /// Returns line by line from now on: [`TranscodeLinesCodec`].
+    /// Converts this codec into a [`TranscodeLinesCodec`], which returns lines.
     pub const fn into_lines(self) -> TranscodeLinesCodec {
         TranscodeLinesCodec {
             codec: self,

@@ -25,7 +25,7 @@ struct Units {
     /// Units that are two printable ASCII characters when they are read as bytes. Kana and their punctuation are not
     /// counted, because their upper byte is always the character `0`.
     printable_pairs: u32,
-    /// Units below U+2000, whose upper byte would be a control character.
+    /// Code units below U+2000. Read as ASCII, their upper byte is a control character.
     below_2000: u32,
     /// Control characters, and characters in rarely used blocks.
     unusual: u32,

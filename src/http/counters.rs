@@ -44,7 +44,7 @@ struct Cells {
 pub struct HttpCounts {
     /// Bodies whose check has started.
     pub bodies: u64,
-    /// Bytes of these bodies.
+    /// The number of bytes of these bodies.
     pub bytes: u64,
     /// Ill-formed sequences that were repaired.
     pub repaired: u64,

@@ -74,7 +74,7 @@ pub enum MultipartError {
     },
 }
 
-/// The most bytes that the header fields of one part may have.
+/// The maximum number of bytes that the header fields of one part may have.
 pub(crate) const HEADER_LIMIT: usize = 16 * 1024;
 
 impl Utf8BodyError {

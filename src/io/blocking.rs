@@ -166,7 +166,7 @@ impl<W: Write> Utf8Writer<W> {
         self.text.closed()
     }
 
-    /// Writes what the inner writer has not accepted of a character or of a repair.
+    /// Writes the rest of a character or of a replacement that the inner writer accepted only in part.
     fn drain(&mut self) -> io::Result<()> {
         ready(self.text.drain(|bytes| Poll::Ready(uninterrupted(|| self.inner.write(bytes)))))
     }

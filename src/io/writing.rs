@@ -9,8 +9,8 @@ use crate::error::Utf8Error;
 use crate::policy::ShortStr;
 use crate::text::{TextDecoder, TextPiece};
 
-/// The most bytes that one call decodes. If the inner writer accepts only a few of them, the rest is decoded again by
-/// the next call.
+/// The maximum number of bytes that one call decodes. If the inner writer accepts only a few of them, the rest is
+/// decoded again by the next call.
 const AT_ONCE: usize = 64 * 1024;
 
 #[derive(Debug)]

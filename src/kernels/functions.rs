@@ -88,7 +88,7 @@ pub(super) type Count = unsafe fn(bytes: &[u8], wanted: u8) -> usize;
 #[cfg(feature = "mime")]
 pub(super) type DecodeBase64 = unsafe fn(symbols: &[u8], output: &mut [u8]) -> usize;
 
-/// Bytes that are compared at once.
+/// The number of bytes that are compared at once.
 pub(super) const BLOCK: usize = 64;
 
 /// Positions that are found in one call. A block is only looked at if there is room for all of its positions.
@@ -107,7 +107,7 @@ pub(super) type FindAll = unsafe fn(bytes: &[u8], byte: u8, positions: &mut [u16
 pub(super) struct Found {
     /// Positions that were written: [`CAPACITY`] or fewer.
     pub(super) count: usize,
-    /// Bytes that were looked at; 0 only if there are none.
+    /// The number of bytes that were searched; 0 only if there are none.
     pub(super) searched: usize,
 }
 

@@ -7,7 +7,7 @@ use super::state::Boundary;
 use super::validation::prefix;
 use crate::boundary::truncate;
 
-/// Bytes that are validated at a time and then read again: few enough to stay in the nearest cache.
+/// The number of bytes that are validated at a time and then read again: few enough to stay in the nearest cache.
 const PAGE: usize = 4 * 1024;
 
 /// Reads UTF-8 and writes UTF-32 while there is input and room, up to an ill-formed sequence. Returns the bytes read and the

@@ -186,7 +186,7 @@ impl LineIndex {
             && bytes.first() == Some(&b'\n')
             && let Some(last) = self.lines.last_mut()
         {
-            // The line starts after the LF, and its terminator has two bytes.
+            // The line starts after the LF of a CR LF: the terminator before it has two bytes.
             *last = (self.len + 1) << SHIFT | 2;
             from = 1;
         }

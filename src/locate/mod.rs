@@ -269,7 +269,7 @@ impl Locator {
         let lines = line.checked_sub(self.here.line)?;
         let bytes = text.as_bytes();
         let follows_cr = self.after_cr && bytes.first() == Some(&b'\n');
-        // The start of the line, or of the rest of it, in the chunk, and its columns.
+        // The index in the chunk at which the line or the rest of it starts, and the columns counted before that index.
         let (start, before) = match lines {
             // The LF of a CR LF whose CR was counted as the terminator.
             0 => (usize::from(follows_cr && self.newlines == Newlines::Any), self.here.columns),

@@ -20,7 +20,7 @@ pub(super) struct EncodedWords {
     base64: BodyDecoder,
 }
 
-/// A word in its line.
+/// An encoded word (RFC 2047), with its position in the line.
 struct Word<'f> {
     charset: &'f [u8],
     base64: bool,

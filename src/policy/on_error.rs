@@ -41,8 +41,8 @@ pub enum ErrorPolicy {
 }
 
 impl ErrorPolicy {
-    /// The most bytes of UTF-8 that `input_len` bytes of input can become, including those pending in a decoder. `None`
-    /// if the number does not fit into a `u64`.
+    /// The maximum number of bytes of UTF-8 that `input_len` bytes of input can become, including those pending in a
+    /// decoder. `None` if the number does not fit into a `u64`.
     ///
     /// ```
     /// use utf8_codec::ErrorPolicy;

@@ -268,7 +268,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
                 self.tail = at..at;
                 continue;
             }
-            // The rest is too short for a line that is too long.
+            // If at most `max_length` bytes follow this line, no line in them is too long.
             let all_short = rest.len() - (first + 1) <= self.max_length;
             let last = if all_short { memrchr(LF, rest).unwrap_or(first) } else { first };
             self.complete(at, at + last + 1);

@@ -89,7 +89,7 @@ pub struct Outcome {
     pub responses: Flow,
     /// Why it ended.
     pub end: End,
-    /// The connection did not end in order. Reset both sockets (`SO_LINGER` with a time of zero, then drop), so that
+    /// The connection did not end cleanly. Reset both sockets (`SO_LINGER` with a time of zero, then drop), so that
     /// no peer mistakes the data for complete.
     pub reset: bool,
 }
@@ -98,7 +98,7 @@ pub struct Outcome {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum End {
-    /// Both directions ended in order.
+    /// Both directions ended cleanly.
     Closed,
     /// A direction was rejected.
     IllFormed(Direction, Utf8Error),
@@ -112,6 +112,6 @@ pub enum End {
     TooSlow,
     /// It lasted longer than [`max_duration`](crate::proxy::Relay::max_duration).
     TooLong,
-    /// It was cancelled by the future of [`run_until`](crate::proxy::Relay::run_until).
+    /// The future that was passed to [`run_until`](crate::proxy::Relay::run_until) completed.
     Cancelled,
 }

@@ -53,7 +53,7 @@ pub(super) struct Setup {
     pub(super) stage: Stage,
     /// All bytes are forwarded unchanged, and the errors are only reported.
     pub(super) report_only: bool,
-    /// A rejected direction is shut down in order.
+    /// A rejected direction is shut down cleanly.
     pub(super) closes: bool,
 }
 

@@ -76,7 +76,7 @@ pub enum OnRefusal {
     /// Both peers are reset, so that no peer mistakes the data for complete.
     #[default]
     Reset,
-    /// The direction is shut down in order after its well-formed bytes. A peer that acts on the end of its input acts
+    /// The direction is shut down cleanly after its well-formed bytes. A peer that acts on the end of its input acts
     /// on partial data.
     Close,
 }

@@ -125,13 +125,13 @@ impl StepLimit {
     const AFTER_LONG_TEXT: Self = Self { steps: 12, non_ascii: 12 };
     /// After short text, for which the call of a kernel costs more than it saves.
     const AFTER_SHORT_TEXT: Self = Self { steps: 32, non_ascii: 1 };
-    /// The most bytes of short text.
+    /// The maximum number of bytes of short text.
     const SHORT_TEXT: usize = 24;
 }
 
-/// Bytes that one step checks for ASCII.
+/// The number of bytes that one step checks for ASCII.
 const STEP: usize = 16;
-/// Bytes that are checked for ASCII after a step that was all ASCII.
+/// The number of bytes that are checked for ASCII after a step that was all ASCII.
 const STRETCH: usize = 32;
 
 /// Decodes the bytes after an error, alternately one sequence at a time and with a kernel.
@@ -251,7 +251,8 @@ const BUFFER: usize = 512;
 
 const HIGH_BITS: u128 = u128::from_ne_bytes([0x80; STEP]);
 
-/// The most bytes that one step pushes: a step and a stretch of ASCII, or ASCII and one sequence or its repair.
+/// The maximum number of bytes that one step pushes: a step and a stretch of ASCII, or ASCII and one sequence or its
+/// repair.
 const MOST_PER_STEP: usize = STEP + STRETCH;
 
 /// Appends the first `count` of `bytes`, which are whole characters, after the first `len` bytes of the buffer. The

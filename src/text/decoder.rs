@@ -184,7 +184,7 @@ impl TextDecoder {
     }
 }
 
-/// The most bytes that are validated at a time under a subset. Characters outside the subset are searched in validated
-/// text, and the rest may be validated again after each of them, so this must not be large.
+/// The maximum number of bytes that are validated at a time under a subset. Characters outside the subset are searched
+/// in validated text, and the rest may be validated again after each of them, so this must not be large.
 #[cfg(feature = "alloc")]
 pub(super) const VALIDATED_FOR_SUBSET: usize = 4 * 1024;

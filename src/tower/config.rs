@@ -29,9 +29,9 @@ pub(crate) struct Config {
     pub(crate) message: Message,
     pub(crate) rules: BodyRules,
     pub(crate) fields: Fields,
-    /// The most bytes of a body that is held until it is complete; `None` forwards it as it streams.
+    /// The maximum number of bytes of a body that is held until it is complete; `None` forwards it as it streams.
     pub(crate) hold: Option<usize>,
-    /// The most bytes to drain of a rejected body, and how long to wait for them.
+    /// The maximum number of bytes to drain of a rejected body, and how long to wait for them.
     pub(crate) drain: u64,
     pub(crate) drain_timer: Option<Timer>,
     pub(crate) counters: HttpCounters,

@@ -184,7 +184,7 @@ fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (
     }
 }
 
-/// The most rounds without the pivot. It reads little from text whose characters it does not convert.
+/// The maximum number of rounds without the pivot. It reads little from text whose characters it does not convert.
 const LONGEST_PAUSE: usize = 32;
 
 /// The number of code units in a block of ASCII.

@@ -8,14 +8,14 @@ use super::source::Source;
 use super::target::{Target, encode_windows_1252};
 use crate::encoding::{Encoding, windows_1252};
 
-/// The most code units in a block: input, units and output stay in the L1 cache.
+/// The maximum number of code units in a block. Input, units and output stay in the L1 cache.
 const MOST_UNITS: usize = 2048;
 
 /// The code units of the first block; each block may have twice as many as the one before. So little is converted in vain
 /// if a code point of the first block is left to the caller.
 pub(super) const FIRST_UNITS: usize = 64;
 
-/// The code units that are tested together.
+/// The number of code units that are tested together.
 const STEP: usize = 32;
 
 /// A conversion by way of UTF-16.

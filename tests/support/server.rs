@@ -168,7 +168,7 @@ pub fn read_all(client: &mut TcpStream) -> String {
 /// Reads until the connection is reset.
 pub fn read_to_reset(client: &mut TcpStream) -> String {
     let mut answer = Vec::new();
-    let end = client.read_to_end(&mut answer).expect_err("a reset, not an end in order");
+    let end = client.read_to_end(&mut answer).expect_err("a reset, not a clean end");
     assert_eq!(end.kind(), ErrorKind::ConnectionReset);
     String::from_utf8(answer).unwrap()
 }

@@ -162,7 +162,7 @@ async fn serve(mut stream: TcpStream, records: &Mutex<HashMap<u32, Received>>) -
     Ok(())
 }
 
-/// Returns whether the connection ends in order.
+/// Returns whether the connection ends cleanly.
 async fn behave(stream: &mut TcpStream, records: &Mutex<HashMap<u32, Received>>) -> io::Result<bool> {
     let mut header = [0; HEADER];
     stream.read_exact(&mut header).await?;

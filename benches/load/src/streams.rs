@@ -1,4 +1,5 @@
-//! Many streams: what one side sends, the other receives, however it is cut, delayed and ended.
+//! Loads of many connections. All that one side sends must reach the other, whatever the chunks, the delays and the
+//! kind of end.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

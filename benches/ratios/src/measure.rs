@@ -1,4 +1,4 @@
-//! The contenders run in turns in one process, so that other load on the machine affects all of them.
+//! The contenders run alternately in one process, so that other load on the machine affects all of them.
 
 use std::time::{Duration, Instant};
 
@@ -55,7 +55,7 @@ pub struct Race {
     pub nanos: Vec<Vec<f64>>,
 }
 
-/// Runs the contenders in turns. Their counts must equal that of the first.
+/// Runs the contenders alternately. Their counts must equal that of the first.
 pub fn race(mut contenders: Vec<Contender<'_>>, effort: Effort) -> Race {
     let expected = (contenders[0].run)();
     let mut repeats = Vec::new();

@@ -270,7 +270,7 @@ impl Plan {
             Source::Utf8(policy) => policy,
             Source::Other(_) => ErrorPolicy::Strict,
         };
-        // A BOM that names the encoding is not text. One that is required is written first.
+        // A BOM that only marks the encoding is removed. If the policy requires one, it was written before the text.
         let bom = match self.bom {
             BomPolicy::Keep if !charset.has_bom() => BomPolicy::Keep,
             _ => BomPolicy::Strip,

@@ -4,10 +4,10 @@ use bytes::{Buf, Bytes, BytesMut};
 
 use super::error::FramingError;
 
-/// The most digits of a length before a payload. A number of 19 digits is below 2^64.
+/// The maximum number of digits of a length before a payload. A number of 19 digits is below 2^64.
 pub const MAX_DIGITS: usize = 19;
 
-/// Default limit of a payload in bytes, as of `LengthDelimitedCodec`.
+/// The default limit of a payload in bytes, the same as that of `LengthDelimitedCodec`.
 pub(super) const DEFAULT_MAX_LENGTH: usize = 8 * 1024 * 1024;
 
 /// The position in the stream, and the limit.

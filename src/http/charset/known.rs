@@ -8,10 +8,10 @@ use encoding_rs::{Decoder, DecoderResult, Encoding};
 use super::super::error::{Undecodable, Utf8BodyError};
 use crate::policy::ErrorPolicy;
 
-/// The most bytes of text in one output buffer.
+/// The maximum number of bytes of text in one output buffer.
 const CHUNK: usize = 16 * 1024;
 
-/// Bytes of output that are enough for one step of the decoder.
+/// The number of bytes of output that is enough for one step of the decoder.
 const ROOM: usize = 16;
 
 /// A charset of the standard.
@@ -129,7 +129,7 @@ impl CharsetDecoder {
         self.end == End::Reached && self.error.is_none()
     }
 
-    /// The most bytes that an unfinished character or escape sequence may have.
+    /// The maximum number of bytes that an unfinished character or escape sequence may have.
     pub(crate) fn held(&self) -> u64 {
         if self.is_clean() { 0 } else { 4 }
     }

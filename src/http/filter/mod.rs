@@ -196,7 +196,7 @@ impl BodyFilter {
         self.has_failed || self.untaken() == 0 && self.kind.is_clean()
     }
 
-    /// Bytes that were fed and not yet passed to `kind`.
+    /// The number of bytes that were fed and not yet passed to `kind`.
     fn untaken(&self) -> u64 {
         self.fed - self.kind.offset()
     }
@@ -297,7 +297,7 @@ impl Kind {
         }
     }
 
-    /// Bytes in the queue, and whether an error follows them.
+    /// The number of bytes in the queue, and whether an error follows them.
     fn queued(&self) -> (u64, bool) {
         match self {
             Self::Pass { chunk, .. } => (chunk.len() as u64, false),

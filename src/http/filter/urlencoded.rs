@@ -104,7 +104,7 @@ impl UrlEncodedFilter {
         (self.carry.len() + self.escape.len()) as u64
     }
 
-    /// Bytes in the queue, and whether an error follows them.
+    /// The number of bytes in the queue, and whether an error follows them.
     pub(super) fn queued(&self) -> (u64, bool) {
         (self.out.queued(), self.error.is_some())
     }

@@ -65,7 +65,8 @@ pub(in crate::kernels) fn by_pairs(due: bool, p1: u8, x: u8) -> bool {
 pub(in crate::kernels) unsafe fn check<V: Vector>(pairs: impl Iterator<Item = (u8, u8)>, states: Statement) {
     let rows: Vec<[Row; 2]> =
         (0..=0xFF).map(|p1| [false, true].map(|due| row(|x| states(due, p1, x)))).collect();
-    // Vectors of one byte, and of all bytes in their order from each of them on.
+    // Sources of two kinds of vectors: one byte repeated, and consecutive byte values from any of them on (00 follows
+    // FF).
     let bytes: Vec<u8> = (0..512 + 64).map(|i| i as u8).collect();
     let same: Vec<[u8; 64]> = (0..=0xFF).map(|byte| [byte; 64]).collect();
     // SAFETY: the features are the caller's promise; 64 bytes are as many as the longest vector has.

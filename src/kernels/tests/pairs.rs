@@ -39,7 +39,7 @@ fn first_refused(mut state: State, bytes: &[u8]) -> Option<usize> {
 /// A pair, and 3 bytes after it.
 const PAIR_LEN: usize = 5;
 const CHUNK_LEN: usize = 100;
-/// The most bytes that reach a state.
+/// The maximum number of bytes that reach a state.
 const MAX_BEGUN: usize = 3;
 
 #[test]

@@ -4,9 +4,10 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The most bytes in a block: enough to make the cost of each block small, and few enough for the first-level cache.
+/// The maximum number of bytes in a block: enough to make the cost of each block small, and few enough for the
+/// first-level cache.
 const BYTES: usize = 4096;
-/// The most runs in a block.
+/// The maximum number of runs in a block.
 const RUNS: usize = 512;
 
 /// How the bytes of a run are written in the encoded body.

@@ -12,7 +12,7 @@ use crate::http::refusal::{Message, Refusal};
 use crate::http::rules::BodyRules;
 use crate::tower::config::Config;
 
-/// The most bytes of a request that are held by default, as many as the extractors of axum take.
+/// The maximum number of bytes of a request that are held by default, as many as the extractors of axum take.
 const HOLD: usize = 2 * 1024 * 1024;
 
 /// Rejects requests whose text is ill-formed: [`ValidateUtf8Request`] as a layer.

@@ -3,10 +3,10 @@
 use super::positions::write_positions;
 use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
 
-/// Bytes that are searched in one call, if the positions have room.
+/// The number of bytes that one call searches, if the positions have room.
 const STRETCH: usize = 4096;
 
-/// Bytes that are tested together, because most of them have no byte of a class.
+/// The number of bytes that are tested together, because most groups have no byte of a class.
 pub(in crate::kernels) const GROUP: usize = 4 * BLOCK;
 
 /// [`FindClass`](crate::kernels::functions::FindClass), and safe.

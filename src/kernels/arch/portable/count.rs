@@ -11,7 +11,7 @@ pub(in crate::kernels) fn count(bytes: &[u8], wanted: u8) -> usize {
 /// Lanes: one vector of AVX-512, four of those that every machine with vectors has.
 pub(in crate::kernels) const LANES: usize = 64;
 
-/// Blocks that are counted before the lanes are summed up.
+/// The number of blocks that are counted before the lanes are summed up.
 pub(in crate::kernels) const BLOCKS: usize = u8::MAX as usize;
 
 /// How many bytes satisfy `is`. It must not branch.

@@ -2,7 +2,7 @@
 
 use crate::encoding::windows_1252;
 
-/// Bytes that are tested for ASCII at once.
+/// The number of bytes that are tested for ASCII at once.
 const BLOCK: usize = 16;
 
 /// The UTF-8 sequence of each byte, and its length as the fourth byte.

@@ -5,7 +5,7 @@ use crate::kernels::functions::BLOCK;
 use crate::kernels::functions::{CAPACITY, Found};
 
 #[cfg(feature = "codec")]
-/// Bytes that are looked at in one call, if the positions have room.
+/// The number of bytes that one call searches, if the positions have room.
 const STRETCH: usize = 4096;
 
 /// Positions that are written without a test of how many there are: most blocks have no more.

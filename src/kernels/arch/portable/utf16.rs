@@ -3,7 +3,7 @@
 /// Code units that are tested for ASCII at once.
 const BLOCK: usize = 16;
 
-/// Bytes that are tested for ASCII and then widened at once: enough for the compiler to use vectors.
+/// The number of bytes that are tested for ASCII and then widened at once: enough for the compiler to use vectors.
 const ASCII_BLOCK: usize = 128;
 
 /// Reads UTF-8 and writes UTF-16, up to an ill-formed or unfinished sequence. Returns the bytes read and the bytes written.

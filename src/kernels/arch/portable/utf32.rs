@@ -2,7 +2,7 @@
 
 use super::utf16::order;
 
-/// Characters that are tested at once.
+/// The number of characters that are tested at once.
 const BLOCK: usize = 16;
 
 const fn order_32<const BIG_ENDIAN: bool>(value: u32) -> [u8; 4] {

@@ -9,8 +9,9 @@ use super::super::super::functions::Index;
 use super::super::super::state::{SMALL, ScanState};
 use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
 
-/// Groups in the first segment. Each segment has twice as many as the one before, up to [`LONGEST_SEGMENT`]. So an error
-/// near the start, which is frequent in text that is repaired, is found after little work, and so is one after much text.
+/// The number of groups in the first segment. Each segment has twice as many as the one before, up to
+/// [`LONGEST_SEGMENT`]. So an error near the start, which is frequent in text that is repaired, is found after little
+/// work, and so is one after much text.
 const FIRST_SEGMENT: usize = 2;
 /// With 16 an error in dense text would be found later than by a test of every block (AVX2: 0.84 of simdutf8 `compat`).
 const LONGEST_SEGMENT: usize = 8;
@@ -124,7 +125,7 @@ unsafe fn first_ill_formed<V: Vector>(
                 // If a sequence is unfinished after the first half, the bytes after it are not well-formed by themselves.
                 let is_first_apart = halves[1] & middle.is_ascii();
                 if halves[0] | is_first_apart {
-                    // Without a branch, since it may be either half.
+                    // The half is selected without a branch: which one is not ASCII cannot be predicted.
                     let from = at + half * usize::from(halves[0]);
                     // SAFETY: the CPU has the instructions; there is a half at `from`, after ASCII.
                     if unsafe { marks_of::<V>(chunk, from, V::GROUP / 2, *has_four_bytes) }.is_marked() {

@@ -17,9 +17,9 @@ use super::super::state::{Carry, ScanState};
 /// There is a value of the type only where the CPU has the instructions for it: code that makes one promises that. This is
 /// why functions that take a value are safe.
 pub(in crate::kernels) trait Vector: Copy {
-    /// Bytes in a vector.
+    /// The number of bytes in a vector.
     const LEN: usize;
-    /// Vectors that the main loop reads at a time: an even number.
+    /// The number of vectors that the main loop reads at a time. It is even.
     const GROUP: usize;
 
     /// All bits 0: no mark, no byte above `7F`.

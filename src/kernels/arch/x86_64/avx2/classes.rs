@@ -10,7 +10,7 @@ use core::arch::x86_64::{
 use crate::kernels::arch::portable::classes::{GROUP, find_class_with};
 use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
 
-/// Bytes of a vector.
+/// The number of bytes in a vector.
 const WIDTH: usize = 32;
 
 /// [`FindClass`](crate::kernels::functions::FindClass).

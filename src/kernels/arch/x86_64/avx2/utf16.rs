@@ -4,7 +4,7 @@ use core::arch::x86_64::*;
 
 use crate::boundary::truncate;
 
-/// Bytes of a vector.
+/// The number of bytes in a vector.
 const WIDTH: usize = 32;
 
 /// A shuffle of 16 bytes for each mask of eight bits.

@@ -7,9 +7,9 @@ use core::arch::x86_64::*;
 
 use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
 
-/// Bytes that are searched in one call, if the positions have room.
+/// The number of bytes that one call searches, if the positions have room.
 const STRETCH: usize = 4096;
-/// Blocks that are tested together, because most of them have no byte of a class.
+/// The number of bytes that are tested together, because most groups have no byte of a class.
 const GROUP: usize = 4 * BLOCK;
 
 /// [`FindClass`](crate::kernels::functions::FindClass).

@@ -5,10 +5,10 @@ use core::arch::x86_64::*;
 
 use crate::kernels::arch::portable::latin::WINDOWS_1252_C1;
 
-/// Bytes of a vector.
+/// The number of bytes in a vector.
 const WIDTH: usize = 64;
 
-/// The bytes of both halves of a vector in turns.
+/// The indices of a permutation that interleaves the bytes of both halves of a vector.
 static INTERLEAVED: [u8; WIDTH] = {
     let mut order = [0; WIDTH];
     let mut i = 0;

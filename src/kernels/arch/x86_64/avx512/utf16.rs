@@ -14,7 +14,7 @@ use core::arch::x86_64::{
 
 use super::latin::below_800;
 
-/// Bytes of a vector.
+/// The number of bytes in a vector.
 const WIDTH: usize = 64;
 
 /// [`Encode`](crate::kernels::functions::Encode): all of the text.

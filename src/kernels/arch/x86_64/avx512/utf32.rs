@@ -5,7 +5,7 @@ use core::arch::x86_64::*;
 use super::latin::below_800;
 use super::utf16::one_unit_back;
 
-/// Bytes of a vector.
+/// The number of bytes in a vector.
 const WIDTH: usize = 64;
 
 /// Code units of UTF-32 in the order of the machine, or from it.
