@@ -7,32 +7,16 @@ mod support;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use support::every_partition;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, DuplexStream, ReadBuf, duplex};
+use support::relay::{Reports, piped, read_all, read_some};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
-use utf8_codec::proxy::{
-    Direction, End, LineError, LineFilter, Observer, OnRefusal, Outcome, RejectedLine, Relay,
-};
+use tokio::time::{sleep, timeout};
+use utf8_codec::proxy::{Direction, End, LineFilter, OnRefusal, Outcome, Relay};
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
-
-type Reports = Arc<Mutex<Vec<(Direction, Utf8Error)>>>;
-
-/// A relay between pipes of `capacity` bytes. Returns the client's end, the server's end, the reports, and the outcome.
-fn piped(relay: Relay, capacity: usize) -> (DuplexStream, DuplexStream, Reports, JoinHandle<Outcome>) {
-    let ((client, mut near), (mut far, server)) = (duplex(capacity), duplex(capacity));
-    let reports = Reports::default();
-    let reported = Arc::clone(&reports);
-    let relayed = tokio::spawn(async move {
-        relay
-            .run(&mut near, &mut far, |direction, error| reported.lock().unwrap().push((direction, error)))
-            .await
-    });
-    (client, server, reports, relayed)
-}
 
 async fn accept_and_relay(
     relay: Relay,
@@ -53,18 +37,6 @@ async fn accept_and_relay(
     let (server, _) = upstream.accept().await.unwrap();
     client.set_nodelay(true).unwrap();
     (client, server, reports, relayed)
-}
-
-async fn read_all(from: &mut (impl AsyncReadExt + Unpin)) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    timeout(Duration::from_secs(20), from.read_to_end(&mut bytes)).await.expect("an end").unwrap();
-    bytes
-}
-
-async fn read_some(from: &mut (impl AsyncReadExt + Unpin), len: usize) -> Vec<u8> {
-    let mut bytes = vec![0; len];
-    timeout(Duration::from_secs(20), from.read_exact(&mut bytes)).await.expect("bytes").unwrap();
-    bytes
 }
 
 #[tokio::test]
@@ -280,58 +252,6 @@ async fn a_reset_by_the_server_ends_the_connection_of_a_waiting_client() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_a_connection_without_traffic_is_idle() {
-    let relay = Relay::new().idle_timeout(Duration::from_secs(10));
-    let (mut client, mut server, _, relayed) = piped(relay.clone(), 64);
-    let start = Instant::now();
-    for _ in 0..5 {
-        sleep(Duration::from_secs(9)).await;
-        client.write_all(b"x").await.unwrap();
-        assert_eq!(read_some(&mut server, 1).await, b"x");
-    }
-    let outcome = relayed.await.unwrap();
-    assert!(matches!(outcome.end, End::Idle));
-    let ended = start.elapsed();
-    assert!((Duration::from_secs(55)..Duration::from_secs(56)).contains(&ended), "{ended:?}");
-
-    // A connection whose peers do not read is idle, too.
-    let (mut client, _server, _, relayed) = piped(relay, 64);
-    let start = Instant::now();
-    client.write_all(&[b'x'; 100]).await.unwrap();
-    assert!(matches!(relayed.await.unwrap().end, End::Idle));
-    assert!(start.elapsed() < Duration::from_secs(11));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_relay_without_an_idle_timeout_waits() {
-    let (client, server, _, relayed) = piped(Relay::new(), 64);
-    sleep(Duration::from_secs(86_400)).await;
-    drop((client, server));
-    assert!(matches!(relayed.await.unwrap().end, End::Closed));
-    let (client, server, _, relayed) = piped(Relay::new().idle_timeout(Duration::MAX), 64);
-    drop((client, server));
-    assert!(matches!(relayed.await.unwrap().end, End::Closed));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_cancelled_relay_drains_for_the_grace_period() {
-    for (talks_for, closed) in [(3, true), (30, false)] {
-        let ((client, mut near), (mut far, server)) = (duplex(64), duplex(64));
-        let start = Instant::now();
-        let peers = tokio::spawn(async move {
-            sleep(Duration::from_secs(talks_for)).await;
-            drop((client, server));
-        });
-        let grace = sleep(Duration::from_secs(10));
-        let outcome = Relay::new().run_until(&mut near, &mut far, |_, _| {}, grace).await;
-        assert_eq!(matches!(outcome.end, End::Closed), closed, "{outcome:?}");
-        assert_eq!(matches!(outcome.end, End::Cancelled), !closed, "{outcome:?}");
-        assert_eq!(start.elapsed().as_secs(), talks_for.min(10));
-        peers.abort();
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_rejection_resets_the_connection() {
     let (mut client, mut server, _, relayed) = piped(Relay::new(), 64);
     client.write_all(b"rm /home\xFF/b").await.unwrap();
@@ -432,95 +352,6 @@ async fn a_reset_that_a_write_finds_is_not_forwarded_as_a_normal_end() {
 }
 
 #[tokio::test]
-async fn held_lines_are_delivered_whole_or_not_at_all() {
-    let relay = Relay::new().hold_lines(LineFilter::new()).linger(Duration::from_millis(10));
-    let (mut client, mut server, _, relayed) = piped(relay.clone(), 64);
-    client.write_all(b"ls\nrm /home").await.unwrap();
-    assert_eq!(read_some(&mut server, 3).await, b"ls\n");
-    client.write_all(b"\xFF/b\n").await.unwrap();
-    assert_eq!(read_all(&mut server).await, b"");
-    let outcome = relayed.await.unwrap();
-    assert!(matches!(outcome.end, End::RejectedLine(Direction::Requests, RejectedLine { line: 2, .. })));
-    assert!(outcome.reset);
-
-    let (mut client, mut server, _, relayed) = piped(relay, 64);
-    client.write_all("ends without ä".as_bytes()).await.unwrap();
-    client.shutdown().await.unwrap();
-    assert_eq!(read_all(&mut server).await, "ends without ä".as_bytes());
-    drop(server);
-    assert!(!relayed.await.unwrap().reset);
-}
-
-/// An observer that answers every rejected line.
-#[derive(Clone, Default)]
-struct Answering(Arc<Mutex<Vec<String>>>);
-
-impl Observer for Answering {
-    fn rejected_line(&mut self, direction: Direction, line: RejectedLine) -> Option<Vec<u8>> {
-        self.0.lock().unwrap().push(format!("{direction}: {line}"));
-        let reason = match line.reason {
-            LineError::IllFormed(error) => error.kind.as_str(),
-            _ => "too long",
-        };
-        Some(format!("bad line {}: {reason}\n", line.line).into_bytes())
-    }
-}
-
-#[tokio::test]
-async fn an_ill_formed_line_is_answered_between_two_lines_and_the_session_continues() {
-    for only_requests in [false, true] {
-        let mut relay = Relay::new().lines(LineFilter::new().max_length(20));
-        if only_requests {
-            relay = relay.only(Direction::Requests);
-        }
-        let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
-        let answering = Answering::default();
-        let observer = answering.clone();
-        let relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
-
-        // The server has sent half a line, so the answer is held until the line is complete.
-        server.write_all(b"half a ").await.unwrap();
-        client.write_all(b"good\nb\xFFd\n").await.unwrap();
-        assert_eq!(read_some(&mut server, 5).await, b"good\n");
-        sleep(Duration::from_millis(20)).await;
-        server.write_all(b"line\nnext\n").await.unwrap();
-        let expected = b"half a line\nnext\nbad line 2: InvalidLead\n";
-        assert_eq!(
-            String::from_utf8(read_some(&mut client, expected.len()).await).unwrap().lines().count(),
-            3
-        );
-
-        // No line is being sent, so the answer is written at once.
-        client.write_all(&[b'x'; 30]).await.unwrap();
-        client.write_all(b"\nstill here\n").await.unwrap();
-        assert_eq!(read_some(&mut server, 11).await, b"still here\n");
-        assert_eq!(read_some(&mut client, 21).await, b"bad line 3: too long\n");
-        drop((client, server));
-        let outcome = relayed.await.unwrap();
-        assert!(matches!(outcome.end, End::Closed));
-        assert_eq!(outcome.requests.rejected_lines, 2);
-        let told = answering.0.lock().unwrap();
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[0].starts_with("requests: line 2: ill-formed UTF-8 at byte 6"), "{told:?}");
-    }
-}
-
-#[tokio::test]
-async fn a_peer_that_does_not_read_its_answers_is_not_read_from() {
-    let ((mut client, mut near), (mut far, _server)) = (duplex(1024), duplex(1024));
-    let relay = Relay::new().lines(LineFilter::new());
-    let answering = Answering::default();
-    let observer = answering.clone();
-    let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
-    let mut sent = 0;
-    while let Ok(written) = timeout(Duration::from_millis(100), client.write(&b"\xFF\n".repeat(500))).await {
-        sent += written.unwrap();
-    }
-    // About 30 bytes of answer for each 2 bytes sent.
-    assert!(sent < 40_000, "{sent} bytes were taken");
-}
-
-#[tokio::test]
 async fn a_relay_in_report_mode_forwards_every_byte() {
     for lines in [false, true] {
         let mut relay = Relay::new().report_only();
@@ -540,110 +371,4 @@ async fn a_relay_in_report_mode_forwards_every_byte() {
             (Direction::Requests, Utf8Error::new(1, ErrorKind::InvalidLead, 1))
         );
     }
-}
-
-/// An endless reader and writer that is always ready.
-struct AlwaysReady {
-    moved: Arc<Mutex<u64>>,
-    byte: u8,
-}
-
-impl AsyncRead for AlwaysReady {
-    fn poll_read(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        to: &mut ReadBuf<'_>,
-    ) -> Poll<std::io::Result<()>> {
-        let room = to.remaining();
-        to.initialize_unfilled().fill(self.byte);
-        to.advance(room);
-        *self.moved.lock().unwrap() += room as u64;
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for AlwaysReady {
-    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, from: &[u8]) -> Poll<std::io::Result<usize>> {
-        Poll::Ready(Ok(from.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-}
-
-/// Two peers that are always ready, and how much was read from each.
-fn always_ready(byte: u8) -> ([AlwaysReady; 2], [Arc<Mutex<u64>>; 2]) {
-    let moved = [(); 2].map(|()| Arc::default());
-    (moved.clone().map(|moved| AlwaysReady { moved, byte }), moved)
-}
-
-#[tokio::test(start_paused = true)]
-async fn timers_and_both_directions_and_other_tasks_progress_while_both_sides_are_always_ready() {
-    // The most expensive case: every byte is ill-formed.
-    for (byte, most) in [(b'a', 1 << 20), (0xFF, 128 * 1024)] {
-        let relay = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
-        let relay = relay.max_duration(Duration::from_millis(50));
-        let ([mut client, mut upstream], moved) = always_ready(byte);
-        let relayed = tokio::spawn(async move { relay.run(&mut client, &mut upstream, |_, _| {}).await });
-        let neighbor = tokio::spawn(async move {
-            let (mut before, mut turns) = (0, 0);
-            while !relayed.is_finished() {
-                // The paused clock only advances here.
-                tokio::time::advance(Duration::from_millis(1)).await;
-                let [requests, responses] = moved.each_ref().map(|moved| *moved.lock().unwrap());
-                let now = requests + responses;
-                assert!(now - before <= most, "{} bytes before a neighbor had its turn", now - before);
-                assert!(requests.abs_diff(responses) <= 256 * 1024, "{requests} and {responses}");
-                (before, turns) = (now, turns + 1);
-                assert!(turns < 200, "the timer starves");
-            }
-            assert!(before > 0);
-            relayed.await.unwrap()
-        });
-        let outcome = neighbor.await.unwrap();
-        assert!(matches!(outcome.end, End::TooLong), "{:?}", outcome.end);
-        assert!(outcome.reset);
-    }
-}
-
-#[tokio::test]
-async fn a_cancelled_relay_ends_in_the_same_poll_even_if_more_input_is_ready() {
-    let ([mut client, mut upstream], moved) = always_ready(b'a');
-    let cancelled = {
-        let moved = moved.clone();
-        core::future::poll_fn(move |_| match *moved[0].lock().unwrap() {
-            0..1_000_000 => Poll::Pending,
-            _ => Poll::Ready(()),
-        })
-    };
-    let outcome = Relay::new().run_until(&mut client, &mut upstream, |_, _| {}, cancelled).await;
-    assert!(matches!(outcome.end, End::Cancelled));
-    assert!(outcome.requests.read < 2_000_000, "{}", outcome.requests.read);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_connection_that_is_too_slow_or_too_long_ends() {
-    let relay = Relay::new().min_rate(10);
-    let (mut client, mut server, _, relayed) = piped(relay, 64);
-    let start = Instant::now();
-    // 10 bytes per second, read and written, are twice the minimum. Then one byte per second.
-    let peers = tokio::spawn(async move {
-        for round in 0_u32.. {
-            sleep(Duration::from_secs(1)).await;
-            let bytes = if round < 20 { &b"1234567890"[..] } else { b"1" };
-            if client.write_all(bytes).await.is_err() {
-                break;
-            }
-            let _ = server.read(&mut [0; 64]).await;
-        }
-    });
-    let outcome = relayed.await.unwrap();
-    assert!(matches!(outcome.end, End::TooSlow) && outcome.reset);
-    assert!((20..=30).contains(&start.elapsed().as_secs()), "{:?}", start.elapsed());
-    peers.abort();
 }

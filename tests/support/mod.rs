@@ -16,6 +16,8 @@ pub mod layers;
 pub mod oracle;
 #[cfg(feature = "cli")]
 pub mod program;
+#[cfg(feature = "relay")]
+pub mod relay;
 #[cfg(all(feature = "cli", unix))]
 pub mod server;
 

@@ -1,0 +1,102 @@
+//! `Relay` for protocols of lines.
+#![cfg(feature = "relay")]
+#![allow(missing_docs)]
+
+mod support;
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+
+use support::relay::{piped, read_all, read_some};
+use tokio::io::{AsyncWriteExt, duplex};
+use tokio::time::{sleep, timeout};
+use utf8_codec::proxy::{Direction, End, LineError, LineFilter, Observer, RejectedLine, Relay};
+
+#[tokio::test]
+async fn held_lines_are_delivered_whole_or_not_at_all() {
+    let relay = Relay::new().hold_lines(LineFilter::new()).linger(Duration::from_millis(10));
+    let (mut client, mut server, _, relayed) = piped(relay.clone(), 64);
+    client.write_all(b"ls\nrm /home").await.unwrap();
+    assert_eq!(read_some(&mut server, 3).await, b"ls\n");
+    client.write_all(b"\xFF/b\n").await.unwrap();
+    assert_eq!(read_all(&mut server).await, b"");
+    let outcome = relayed.await.unwrap();
+    assert!(matches!(outcome.end, End::RejectedLine(Direction::Requests, RejectedLine { line: 2, .. })));
+    assert!(outcome.reset);
+
+    let (mut client, mut server, _, relayed) = piped(relay, 64);
+    client.write_all("ends without ä".as_bytes()).await.unwrap();
+    client.shutdown().await.unwrap();
+    assert_eq!(read_all(&mut server).await, "ends without ä".as_bytes());
+    drop(server);
+    assert!(!relayed.await.unwrap().reset);
+}
+
+/// An observer that answers every rejected line.
+#[derive(Clone, Default)]
+struct Answering(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Answering {
+    fn rejected_line(&mut self, direction: Direction, line: RejectedLine) -> Option<Vec<u8>> {
+        self.0.lock().unwrap().push(format!("{direction}: {line}"));
+        let reason = match line.reason {
+            LineError::IllFormed(error) => error.kind.as_str(),
+            _ => "too long",
+        };
+        Some(format!("bad line {}: {reason}\n", line.line).into_bytes())
+    }
+}
+
+#[tokio::test]
+async fn an_ill_formed_line_is_answered_between_two_lines_and_the_session_continues() {
+    for only_requests in [false, true] {
+        let mut relay = Relay::new().lines(LineFilter::new().max_length(20));
+        if only_requests {
+            relay = relay.only(Direction::Requests);
+        }
+        let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
+        let answering = Answering::default();
+        let observer = answering.clone();
+        let relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
+
+        // The server has sent half a line, so the answer is held until the line is complete.
+        server.write_all(b"half a ").await.unwrap();
+        client.write_all(b"good\nb\xFFd\n").await.unwrap();
+        assert_eq!(read_some(&mut server, 5).await, b"good\n");
+        sleep(Duration::from_millis(20)).await;
+        server.write_all(b"line\nnext\n").await.unwrap();
+        let expected = b"half a line\nnext\nbad line 2: InvalidLead\n";
+        assert_eq!(
+            String::from_utf8(read_some(&mut client, expected.len()).await).unwrap().lines().count(),
+            3
+        );
+
+        // No line is being sent, so the answer is written at once.
+        client.write_all(&[b'x'; 30]).await.unwrap();
+        client.write_all(b"\nstill here\n").await.unwrap();
+        assert_eq!(read_some(&mut server, 11).await, b"still here\n");
+        assert_eq!(read_some(&mut client, 21).await, b"bad line 3: too long\n");
+        drop((client, server));
+        let outcome = relayed.await.unwrap();
+        assert!(matches!(outcome.end, End::Closed));
+        assert_eq!(outcome.requests.rejected_lines, 2);
+        let told = answering.0.lock().unwrap();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].starts_with("requests: line 2: ill-formed UTF-8 at byte 6"), "{told:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_peer_that_does_not_read_its_answers_is_not_read_from() {
+    let ((mut client, mut near), (mut far, _server)) = (duplex(1024), duplex(1024));
+    let relay = Relay::new().lines(LineFilter::new());
+    let answering = Answering::default();
+    let observer = answering.clone();
+    let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
+    let mut sent = 0;
+    while let Ok(written) = timeout(Duration::from_millis(100), client.write(&b"\xFF\n".repeat(500))).await {
+        sent += written.unwrap();
+    }
+    // About 30 bytes of answer for each 2 bytes sent.
+    assert!(sent < 40_000, "{sent} bytes were taken");
+}

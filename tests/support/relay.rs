@@ -1,0 +1,37 @@
+//! A relay between pipes, and readers that do not wait without a limit.
+
+use core::time::Duration;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use utf8_codec::Utf8Error;
+use utf8_codec::proxy::{Direction, Outcome, Relay};
+
+pub type Reports = Arc<Mutex<Vec<(Direction, Utf8Error)>>>;
+
+/// A relay between pipes of `capacity` bytes. Returns the client's end, the server's end, the reports, and the outcome.
+pub fn piped(relay: Relay, capacity: usize) -> (DuplexStream, DuplexStream, Reports, JoinHandle<Outcome>) {
+    let ((client, mut near), (mut far, server)) = (duplex(capacity), duplex(capacity));
+    let reports = Reports::default();
+    let reported = Arc::clone(&reports);
+    let relayed = tokio::spawn(async move {
+        relay
+            .run(&mut near, &mut far, |direction, error| reported.lock().unwrap().push((direction, error)))
+            .await
+    });
+    (client, server, reports, relayed)
+}
+
+pub async fn read_all(from: &mut (impl AsyncReadExt + Unpin)) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    timeout(Duration::from_secs(20), from.read_to_end(&mut bytes)).await.expect("an end").unwrap();
+    bytes
+}
+
+pub async fn read_some(from: &mut (impl AsyncReadExt + Unpin), len: usize) -> Vec<u8> {
+    let mut bytes = vec![0; len];
+    timeout(Duration::from_secs(20), from.read_exact(&mut bytes)).await.expect("bytes").unwrap();
+    bytes
+}
