@@ -1,8 +1,8 @@
-//! Boundaries of characters: for protocols that cut or count text in bytes.
+//! Character boundaries, for protocols that split or count text in bytes.
 //!
 //! | you have | use |
 //! |---|---|
-//! | a buffer, and an index at which to cut it | [`floor_boundary`], [`ceil_boundary`], [`unfinished_len`] |
+//! | a buffer, and an index at which to split it | [`floor_boundary`], [`ceil_boundary`], [`unfinished_len`] |
 //! | a field with a maximum length in bytes (a WebSocket close reason, an IRC line) | [`truncate`]; [`Truncator`] for text in chunks |
 //! | messages with a maximum length in bytes | [`Splitter`] |
 //! | a stream that you join in the middle (a ring buffer, a `Content-Range`, a rotated log) | [`Resync`] |
@@ -25,19 +25,19 @@
 //!
 //! # Limits and cost
 //!
-//! UTF-8 is self-synchronizing (RFC 3629 §1): the boundary next to an index is found in at most 3 bytes around it, whatever
-//! comes before. So every function here takes constant time, apart from what it returns, and none allocates. Well-formed
-//! text is cut between characters, not between grapheme clusters. Bytes are not validated: for ill-formed input there is some
-//! boundary at most 3 bytes away. No feature is needed.
+//! UTF-8 is self-synchronizing (RFC 3629 §1): the boundary next to an index is at most 3 bytes away, whatever comes
+//! before. Every function here reads a constant number of bytes, and none allocates. Well-formed text is split between
+//! characters, not between grapheme clusters. The bytes are not validated: in ill-formed input the result is at most 3
+//! bytes away from the index. No feature is needed.
 
 use crate::encoding::{Sequence, UTF_8, is_continuation};
 
-/// The maximum number of continuation bytes that a character has.
+/// The maximum number of continuation bytes of a character.
 const MAX_CONTINUATIONS: usize = 3;
 
-/// The last index at or before `index` that is between characters. An `index` after the end counts as the end.
+/// Returns the last character boundary at or before `index`. An `index` after the end counts as the end.
 ///
-/// Reads at most 3 bytes. For ill-formed bytes the result is some index at most 3 before `index`.
+/// Reads at most 3 bytes. In ill-formed input the result is an index at most 3 before `index`.
 ///
 /// ```
 /// let text = "a🦀b".as_bytes();
@@ -52,9 +52,9 @@ pub fn floor_boundary(bytes: &[u8], index: usize) -> usize {
     index.saturating_sub(inside.count())
 }
 
-/// The first index at or after `index` that is between characters. An `index` after the end counts as the end.
+/// Returns the first character boundary at or after `index`. An `index` after the end counts as the end.
 ///
-/// Reads at most 3 bytes. For ill-formed bytes the result is some index at most 3 after `index`.
+/// Reads at most 3 bytes. In ill-formed input the result is an index at most 3 after `index`.
 ///
 /// ```
 /// let text = "a🦀b".as_bytes();
@@ -65,9 +65,9 @@ pub fn ceil_boundary(bytes: &[u8], index: usize) -> usize {
     index + leading_continuations(&bytes[index..])
 }
 
-/// The number of bytes at the end of `bytes` that are the start of an unfinished character, 0 to 3.
+/// Returns the number of bytes at the end of `bytes` that start an unfinished character, 0 to 3.
 ///
-/// This is for a buffer that is cut by hand. A [`Utf8Decoder`](crate::Utf8Decoder) keeps these bytes itself.
+/// Use it for a read buffer that you manage yourself. A [`Utf8Decoder`](crate::Utf8Decoder) keeps these bytes itself.
 ///
 /// ```
 /// assert_eq!(utf8_codec::boundary::unfinished_len(b"caf\xC3"), 1);
@@ -79,7 +79,7 @@ pub fn unfinished_len(bytes: &[u8]) -> usize {
     if UTF_8.sequence(last) == Sequence::Unfinished { last.len() } else { 0 }
 }
 
-/// The longest prefix of `text` that has at most `max` bytes and ends between characters.
+/// Returns the longest prefix of `text` that has at most `max` bytes and ends between characters.
 ///
 /// For fields of limited length: a WebSocket close reason (123 bytes), a syslog message, an IRC line (510 bytes).
 ///
@@ -106,13 +106,13 @@ pub struct Truncator {
 }
 
 impl Truncator {
-    /// Keeps at most `max` bytes.
+    /// Creates a truncator that keeps at most `max` bytes.
     pub const fn new(max: usize) -> Self {
         Self { left: max }
     }
 
-    /// Returns the prefix of the next chunk that is kept. After a character for which there was no room, all prefixes are
-    /// empty: so what is kept is a prefix of the whole text, however the text was cut.
+    /// Returns the prefix of the next chunk that is kept. After a character that did not fit, every prefix is empty.
+    /// The kept text is therefore a prefix of the whole text, however it is split into chunks.
     pub fn feed<'t>(&mut self, chunk: &'t str) -> &'t str {
         let kept = truncate(chunk, self.left);
         self.left = if kept.len() == chunk.len() { self.left - kept.len() } else { 0 };
@@ -120,8 +120,8 @@ impl Truncator {
     }
 }
 
-/// Splits text in chunks into messages of a maximum length in bytes. Each message has whole characters and is as long as
-/// possible. Where they are split depends only on the text, not on the chunks.
+/// Splits text in chunks into messages of a maximum length in bytes. Each message contains whole characters and is as
+/// long as possible. The messages depend only on the text, not on the chunks.
 ///
 /// ```
 /// use utf8_codec::boundary::Splitter;
@@ -146,12 +146,13 @@ pub struct Splitter {
 }
 
 impl Splitter {
-    /// Messages of at most `max` bytes. `None` if `max` is less than 4: some characters would not fit in a message.
+    /// Creates a splitter for messages of at most `max` bytes. Returns `None` if `max` is less than 4, because some
+    /// characters would not fit in a message.
     pub const fn new(max: usize) -> Option<Self> {
         if max > MAX_CONTINUATIONS { Some(Self { max, left: 0 }) } else { None }
     }
 
-    /// Splits the next chunk, as the iterator advances.
+    /// Splits the next chunk as the iterator advances.
     #[must_use = "the chunk is split only as the iterator advances"]
     pub fn feed<'s, 't>(&'s mut self, chunk: &'t str) -> Parts<'s, 't> {
         Parts { splitter: self, rest: chunk }
@@ -173,9 +174,9 @@ pub struct Parts<'s, 't> {
 /// A part of a chunk that belongs to one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part<'t> {
-    /// Whether the part starts a message. If not, it continues the message of the part before.
+    /// Whether the part starts a message. If not, it continues the message of the previous part.
     pub starts_message: bool,
-    /// The text, which is not empty.
+    /// The text, never empty.
     pub text: &'t str,
 }
 
@@ -193,7 +194,7 @@ impl<'t> Iterator for Parts<'_, 't> {
         }
         let text = if starts_message { truncate(self.rest, self.splitter.max) } else { continued };
         self.rest = &self.rest[text.len()..];
-        // A character that does not fit ends the message, although some bytes are left.
+        // A character that does not fit ends the message, even if some bytes are left.
         self.splitter.left = if self.rest.is_empty() { self.splitter.left - text.len() } else { 0 };
         Some(Part { starts_message, text })
     }
@@ -201,10 +202,11 @@ impl<'t> Iterator for Parts<'_, 't> {
 
 impl core::iter::FusedIterator for Parts<'_, '_> {}
 
-/// Joins a stream in the middle: a ring buffer that wrapped around, a `Content-Range`, a rotated log.
+/// Finds the first character boundary of a stream that is joined in the middle: a ring buffer that wrapped around, a
+/// `Content-Range`, a rotated log.
 ///
-/// The first bytes may be the end of a character whose start is missing. These at most 3 continuation bytes are not an
-/// error: they are skipped and returned apart. Everything after them is for a decoder.
+/// The first bytes may be the end of a character whose start is missing. These continuation bytes, at most 3, are not
+/// an error. They are skipped and returned separately. Pass the bytes after them to a decoder.
 ///
 /// ```
 /// use utf8_codec::Utf8Decoder;
@@ -229,7 +231,7 @@ pub struct Resync {
 }
 
 impl Resync {
-    /// Before the first byte.
+    /// Creates a `Resync` before the first byte.
     pub const fn new() -> Self {
         Self { skipped: 0, done: false }
     }
@@ -246,13 +248,13 @@ impl Resync {
         chunk.split_at(skipped)
     }
 
-    /// The number of bytes skipped so far, 0 to 3.
+    /// Returns the number of bytes skipped so far, 0 to 3.
     pub const fn skipped(&self) -> usize {
         self.skipped as usize
     }
 }
 
-/// The number of continuation bytes at the start, at most 3.
+/// Returns the number of continuation bytes at the start, at most 3.
 fn leading_continuations(bytes: &[u8]) -> usize {
     bytes.iter().take(MAX_CONTINUATIONS).take_while(|&&byte| is_continuation(byte)).count()
 }

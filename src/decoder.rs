@@ -9,14 +9,15 @@ use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at};
 use crate::error::Utf8Error;
 use crate::kernels::{self, Boundary, End, ScanState};
 
-/// A strict, resumable UTF-8 decoder (RFC 3629) that takes a stream in chunks of any size.
+/// A strict, resumable UTF-8 decoder (RFC 3629) for a stream in chunks of any size.
 ///
-/// The same bytes give the same text, the same errors and the same offsets, however they are cut. The decoder allocates
-/// nothing and never panics. It is `Copy` and at most 16 bytes: a copy is a snapshot, and assigning it back restores it.
-/// Two decoders are equal if their offsets and their pending bytes are.
+/// The same bytes give the same text, the same errors and the same offsets, however the stream is split into chunks.
+/// The decoder allocates nothing and never panics. It is `Copy` and at most 16 bytes: a copy is a snapshot, and
+/// assigning it back restores it. Two decoders are equal if their offsets and their pending bytes are equal.
 ///
-/// A byte that makes the stream ill-formed is reported by the call that it is passed to, not by a later one: `C0`, `C1`,
-/// `F5..=FF`, `E0 80..=9F`, `ED A0..=BF`, `F0 80..=8F`, `F4 90..=BF`, and any byte but a continuation inside a sequence.
+/// A byte that makes the stream ill-formed is reported by the call that receives it, not by a later one. These bytes
+/// are `C0`, `C1`, `F5..=FF`, `E0 80..=9F`, `ED A0..=BF`, `F0 80..=8F`, `F4 90..=BF`, and any byte inside a sequence
+/// that is not a continuation byte.
 ///
 /// ```
 /// use utf8_codec::{Piece, Utf8Decoder};
@@ -44,7 +45,7 @@ pub struct Utf8Decoder {
 
 const _: () = assert!(size_of::<Utf8Decoder>() <= 16);
 
-/// What a chunk holds, in the order of the stream.
+/// A part of a chunk: text, a character at its start, or an error. Pieces are returned in stream order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'c> {
     /// Well-formed text, borrowed from the chunk; never empty.
@@ -56,17 +57,17 @@ pub enum Piece<'c> {
 }
 
 impl Utf8Decoder {
-    /// A decoder at the start of a stream.
+    /// Creates a decoder at the start of a stream.
     pub const fn new() -> Self {
         Self::at(0)
     }
 
-    /// A decoder between characters, `offset` bytes after the start of a stream. Offsets are modulo 2^64.
+    /// Creates a decoder at a character boundary, `offset` bytes after the start of a stream. Offsets wrap at 2^64.
     pub const fn at(offset: u64) -> Self {
         Self { offset, state: ScanState::START }
     }
 
-    /// Positions the decoder between characters, and keeps its prediction.
+    /// Moves the decoder to a character boundary at `offset`. The prediction is kept.
     #[cfg(any(feature = "proxy", feature = "std"))]
     #[inline]
     pub(crate) fn seek(&mut self, offset: u64) {
@@ -75,20 +76,20 @@ impl Utf8Decoder {
 
     /// Decodes the next chunk. The pieces are borrowed from it.
     ///
-    /// The chunk is decoded as the iterator advances. If the iterator is dropped early, [`offset`](Self::offset) says how
-    /// many bytes were taken; the rest of the chunk can be passed to `feed` again.
+    /// The chunk is decoded as the iterator advances. If the iterator is dropped early, [`offset`](Self::offset) shows
+    /// how many bytes were consumed. The rest of the chunk can be passed to `feed` again.
     #[inline]
     #[must_use = "the chunk is decoded only as the iterator advances"]
     pub fn feed<'d, 'c>(&'d mut self, chunk: &'c [u8]) -> Pieces<'d, 'c> {
         Pieces { decoder: self, rest: chunk, ill_formed: None, rejected: Subpart::NONE }
     }
 
-    /// Validates the next chunk: [`feed`](Self::feed) without the pieces, and faster.
+    /// Validates the next chunk. This is [`feed`](Self::feed) without the pieces, and faster.
     ///
     /// # Errors
     ///
-    /// The first ill-formed sequence. The decoder is positioned after it, and the bytes after it were not taken. Continue
-    /// with `&chunk[(decoder.offset() - offset_before) as usize..]`.
+    /// Returns the first ill-formed sequence. The decoder is positioned after it, and the bytes after it were not
+    /// consumed. Continue with `&chunk[(decoder.offset() - offset_before) as usize..]`.
     #[inline]
     pub fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
         match kernels::validate(&mut self.state, chunk) {
@@ -108,13 +109,13 @@ impl Utf8Decoder {
         Err(self.error_ending_here(ill_formed))
     }
 
-    /// Ends the stream. The decoder can be used again, for a stream that resumes after its end (a file that grows, a FIFO):
-    /// its [`offset`](Self::offset) goes on counting.
+    /// Ends the stream. The decoder can be used again for a stream that resumes after its end (a file that grows, a
+    /// FIFO). Its [`offset`](Self::offset) is not reset.
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated) if the stream ended inside a sequence. The pending bytes are discarded, so
-    /// that a second call returns `Ok`.
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the stream ended inside a sequence. The pending bytes are
+    /// discarded, so a second call returns `Ok`.
     pub fn finish(&mut self) -> Result<(), Utf8Error> {
         match core::mem::take(&mut self.state).pending() {
             [] => Ok(()),
@@ -122,25 +123,26 @@ impl Utf8Decoder {
         }
     }
 
-    /// The absolute offset: bytes taken so far, including the [`pending`](Self::pending) ones.
+    /// Returns the absolute offset: the number of bytes consumed so far, including the [`pending`](Self::pending) ones.
     #[inline]
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The offset up to which every byte was returned as text or reported: [`offset`](Self::offset) without the pending bytes.
+    /// Returns the offset up to which every byte was returned as text or reported: [`offset`](Self::offset) without the
+    /// pending bytes.
     #[inline]
     pub const fn valid_up_to(&self) -> u64 {
         self.offset.wrapping_sub(self.state.pending_len() as u64)
     }
 
-    /// The 0 to 3 bytes of an unfinished sequence at the end of the last chunk.
+    /// Returns the 0 to 3 bytes of an unfinished sequence at the end of the last chunk.
     #[inline]
     pub fn pending(&self) -> &[u8] {
         self.state.pending()
     }
 
-    /// The error for a sequence whose last byte is the last one taken.
+    /// Returns the error for a sequence that ends with the last byte consumed.
     fn error_ending_here(&self, IllFormed { kind, bytes }: IllFormed) -> Utf8Error {
         Utf8Error::new(self.offset.wrapping_sub(u64::from(bytes.len())), kind, bytes.len())
     }
@@ -151,13 +153,13 @@ impl Utf8Decoder {
 pub struct Pieces<'d, 'c> {
     decoder: &'d mut Utf8Decoder,
     rest: &'c [u8],
-    /// Follows the text that was returned last.
+    /// The error to return next, after the text before it.
     ill_formed: Option<IllFormed>,
     rejected: Subpart,
 }
 
 impl<'c> Pieces<'_, 'c> {
-    /// The bytes of the ill-formed sequence that was returned last; empty before the first one.
+    /// Returns the bytes of the ill-formed sequence that was returned last, or an empty slice before the first one.
     pub fn rejected(&self) -> &[u8] {
         self.rejected.as_slice()
     }
@@ -166,7 +168,7 @@ impl<'c> Pieces<'_, 'c> {
         self.decoder
     }
 
-    /// The bytes of the chunk that are not taken yet.
+    /// Returns the bytes of the chunk that are not consumed yet.
     pub(crate) fn rest(&self) -> &'c [u8] {
         self.rest
     }
@@ -178,14 +180,14 @@ impl<'c> Pieces<'_, 'c> {
         self.ill_formed = None;
     }
 
-    /// Takes the next bytes of the chunk, which lead to this state.
+    /// Consumes the next `taken` bytes of the chunk and sets the state after them.
     fn take(&mut self, taken: usize, state: ScanState) {
         self.rest = &self.rest[taken..];
         self.decoder.offset = self.decoder.offset.wrapping_add(taken as u64);
         self.decoder.state = state;
     }
 
-    /// Takes the next bytes of the chunk, which are the last ones of an ill-formed sequence.
+    /// Consumes the next `taken` bytes of the chunk, which end an ill-formed sequence.
     fn reject(&mut self, taken: usize, ill_formed: IllFormed) -> Piece<'c> {
         self.take(taken, ScanState::START);
         self.rejected = ill_formed.bytes;
@@ -234,12 +236,12 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 
 impl FusedIterator for Pieces<'_, '_> {}
 
-/// Validates bytes as a whole: [`core::str::from_utf8`] with the kernels and the errors of this crate.
+/// Validates a complete slice. This is [`core::str::from_utf8`] with the kernels and the errors of this crate.
 ///
 /// # Errors
 ///
-/// The first ill-formed sequence, or [`Truncated`](crate::ErrorKind::Truncated) if the bytes end inside a sequence. The bytes
-/// before [`Utf8Error::offset`] are well-formed.
+/// Returns the first ill-formed sequence, or [`Truncated`](crate::ErrorKind::Truncated) if the bytes end inside a
+/// sequence. The bytes before [`Utf8Error::offset`] are well-formed.
 ///
 /// ```
 /// use utf8_codec::{ErrorKind, Utf8Error, from_utf8};
@@ -255,7 +257,7 @@ pub fn from_utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
     }
 }
 
-/// [`from_utf8`] for fewer than 4 bytes, or where there is an error.
+/// [`from_utf8`] for fewer than 4 bytes, and for ill-formed bytes.
 #[inline(never)]
 fn text_or_error(bytes: &[u8]) -> Result<&str, Utf8Error> {
     let (text, _) = kernels::prefix(Boundary::START, bytes);

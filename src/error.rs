@@ -1,4 +1,4 @@
-//! Errors: what is ill-formed, at which offset, and why.
+//! Error types: the kind, the offset and the length of an ill-formed sequence.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -7,8 +7,8 @@ use crate::encoding::names::Encoding;
 
 /// Why a sequence is an error.
 ///
-/// The names follow the Unicode Standard and RFC 3629. [`fmt::Display`] writes the name of the variant, so that logs, replies
-/// and this page use the same words.
+/// The names follow the Unicode Standard and RFC 3629. [`fmt::Display`] writes the name of the variant, so logs,
+/// protocol replies and this page use the same words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -16,11 +16,12 @@ pub enum ErrorKind {
     /// A byte that starts no sequence: `FE` and `FF` in every encoding; also `F0..=F4` in CESU-8 and Modified UTF-8, and `00`
     /// in Modified UTF-8.
     InvalidLead,
-    /// A continuation byte, `80..=BF`, where a sequence must start.
+    /// A continuation byte, `80..=BF`, at the start of a sequence.
     UnexpectedContinuation,
-    /// A sequence is followed by a byte that is not a continuation, before it is complete. That byte is not part of the error.
+    /// A sequence is interrupted by a byte that is not a continuation byte. That byte is not part of the error.
     MissingContinuation,
-    /// A sequence that is longer than its character needs: `C0`, `C1`, `E0 80..=9F`, `F0 80..=8F` (RFC 3629 §3).
+    /// A sequence that is longer than necessary for its character: `C0`, `C1`, `E0 80..=9F`, `F0 80..=8F` (RFC 3629
+    /// §3).
     Overlong,
     /// Half of a UTF-16 surrogate pair: `ED A0..=BF` (RFC 3629 §3).
     Surrogate,
@@ -28,11 +29,12 @@ pub enum ErrorKind {
     AboveMax,
     /// The stream ended inside a sequence.
     Truncated,
-    /// The stream does not start with a BOM, which [`BomPolicy::Require`](crate::BomPolicy) requires.
+    /// The stream does not start with a BOM, but [`BomPolicy::Require`](crate::BomPolicy) is set.
     MissingBom,
-    /// The stream starts with a BOM, which [`BomPolicy::Reject`](crate::BomPolicy) rejects.
+    /// The stream starts with a BOM, but [`BomPolicy::Reject`](crate::BomPolicy) is set.
     UnexpectedBom,
-    /// Half of a surrogate pair without the other half, in an encoding that has pairs: UTF-16, CESU-8, Modified UTF-8.
+    /// A surrogate without the other half of its pair, in an encoding that has surrogate pairs: UTF-16, CESU-8,
+    /// Modified UTF-8.
     UnpairedSurrogate,
     /// U+FFFE or U+FFFF, where they are not allowed (ISO/IEC 10646-1 Annex R, Note 3).
     Noncharacter,
@@ -43,7 +45,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// Every kind, in the order of their declaration.
+    /// Every kind, in declaration order.
     pub const ALL: [Self; 13] = [
         Self::InvalidLead,
         Self::UnexpectedContinuation,
@@ -60,7 +62,7 @@ impl ErrorKind {
         Self::OutsideSubset,
     ];
 
-    /// The name of the variant, for logs and protocols.
+    /// Returns the name of the variant, for logs and protocols.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InvalidLead => "InvalidLead",
@@ -88,43 +90,43 @@ impl fmt::Display for ErrorKind {
 
 /// One ill-formed sequence: a *maximal subpart* (Unicode definition D93b).
 ///
-/// It has no bytes of the payload, so that it can be logged and sent to a peer. `Display` names the encoding, which is UTF-8
-/// unless a `Transcoder` read another one. Two errors are equal if their offsets, kinds and lengths are.
+/// It contains no bytes of the payload, so it can be logged and sent to a peer. `Display` names the encoding, which is
+/// UTF-8 unless a `Transcoder` read another one. Two errors are equal if their offsets, kinds and lengths are equal.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Utf8Error {
-    /// The offset in the stream of the first byte of the ill-formed sequence, also if that byte came in an earlier chunk.
-    /// Every byte before it was well-formed or reported.
+    /// The offset in the stream of the first byte of the ill-formed sequence. The byte may have come in an earlier
+    /// chunk. Every byte before it was well-formed or reported.
     pub offset: u64,
-    /// Why it is an error.
+    /// Why the sequence is an error.
     pub kind: ErrorKind,
-    /// The number of bytes of the ill-formed sequence, 1 to 3. A byte after it that is not a continuation does not count: the
-    /// next sequence starts with it.
+    /// The number of bytes of the ill-formed sequence, 1 to 3. The byte that interrupts a sequence is not counted,
+    /// because the next sequence starts with it.
     ///
     /// It is 0 for [`ErrorKind::MissingBom`] before well-formed text. It is up to 8 for a whole character that is rejected
     /// ([`ErrorKind::OutsideSubset`], [`ErrorKind::Unmappable`]) and for encodings other than UTF-8.
     pub len: u8,
-    /// The encoding that was read.
+    /// The encoding of the input.
     pub(crate) from: Encoding,
-    /// The encoding that the text was for.
+    /// The encoding of the output.
     pub(crate) to: Encoding,
 }
 
 const _: () = assert!(size_of::<Utf8Error>() <= 16);
 
 impl Utf8Error {
-    /// An error in UTF-8 at an absolute offset.
+    /// Creates an error in UTF-8 at an absolute offset.
     pub const fn new(offset: u64, kind: ErrorKind, len: u8) -> Self {
         Self { offset, kind, len, from: Encoding::Utf8, to: Encoding::Utf8 }
     }
 
-    /// The same on the way from one encoding to another.
+    /// Returns the error with the encodings of a conversion.
     #[cfg(feature = "transcode")]
     pub(crate) const fn between(self, from: Encoding, to: Encoding) -> Self {
         Self { from, to, ..self }
     }
 
-    /// The encoding of the bytes that are ill-formed.
+    /// Returns the encoding of the ill-formed input.
     #[cfg(feature = "transcode")]
     #[cfg_attr(docsrs, doc(cfg(feature = "transcode")))]
     pub const fn encoding(&self) -> Encoding {
@@ -134,8 +136,8 @@ impl Utf8Error {
 
 #[cfg(feature = "std")]
 impl Utf8Error {
-    /// The `Utf8Error` in a chain of errors: the error itself, what an [`io::Error`](std::io::Error) was made of, or a
-    /// [`source`](core::error::Error::source). `None` if there is none.
+    /// Finds a `Utf8Error` in a chain of errors: the error itself, the error inside an [`io::Error`](std::io::Error),
+    /// or a [`source`](core::error::Error::source). Returns `None` if there is none.
     ///
     /// ```
     /// use std::io;
@@ -154,8 +156,8 @@ impl Utf8Error {
     }
 }
 
-/// An error and everything below it. An `io::Error` made of another error reports the source of that error as its own,
-/// so that the other error has to be taken out of it.
+/// Iterates over an error and its sources. The `source` of an `io::Error` skips the error that it wraps, so the wrapped
+/// error is read with `get_ref`.
 #[cfg(feature = "std")]
 pub(crate) fn chain<'e>(
     error: &'e (dyn core::error::Error + 'static),
@@ -168,7 +170,8 @@ pub(crate) fn chain<'e>(
     })
 }
 
-/// Kind [`InvalidData`](std::io::ErrorKind::InvalidData), with the `Utf8Error` inside: [`Utf8Error::find`] returns it.
+/// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the `Utf8Error`.
+/// [`Utf8Error::find`] returns it.
 #[cfg(feature = "std")]
 impl From<Utf8Error> for std::io::Error {
     fn from(error: Utf8Error) -> Self {
@@ -190,7 +193,7 @@ impl Hash for Utf8Error {
     }
 }
 
-/// A number of bytes in words: `1 byte`, `2 bytes`.
+/// Displays a number of bytes: `1 byte`, `2 bytes`.
 pub(crate) struct ByteCount(pub(crate) usize);
 
 impl fmt::Display for ByteCount {

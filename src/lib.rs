@@ -1,8 +1,8 @@
 //! Bytes arrive in chunks of any size; this crate turns them into validated UTF-8 text and reports exactly what was
 //! ill-formed.
 //!
-//! The same bytes give the same text, the same errors and the same offsets, however they are cut into chunks. The
-//! decoder is `Copy`, 16 bytes, allocates nothing and never panics.
+//! The same bytes give the same text, the same errors and the same offsets, however the stream is split into chunks.
+//! The decoder is `Copy`, has 16 bytes, allocates nothing and never panics.
 //!
 //! ```
 //! use utf8_codec::{ErrorKind, Piece, Utf8Decoder};
@@ -28,8 +28,8 @@
 //! | input | module and main types | feature |
 //! |---|---|---|
 //! | chunks in memory | [`Utf8Decoder`]; [`TextDecoder`] with an [`ErrorPolicy`], a [`BomPolicy`] and a [`Subset`]; [`from_utf8`] | none, `no_std` |
-//! | a buffer to cut, a stream entered in the middle | [`boundary`] | none, `no_std` |
-//! | offsets, for which lines and columns are wanted | [`locate`] | none, `no_std`; `alloc` |
+//! | a buffer to truncate or split, a stream joined in the middle | [`boundary`] | none, `no_std` |
+//! | offsets to convert to lines and columns | [`locate`] | none, `no_std`; `alloc` |
 //! | WebSocket or gRPC messages | [`validator`] | none, `no_std`; `bytes` |
 //! | a tokio `Framed` | [`codec`]: text as it arrives, lines, frames | `codec` (default) |
 //! | a `Stream` of byte chunks | [`stream`] | `stream` |
@@ -41,9 +41,9 @@
 //! | a proxied connection | [`proxy`] | `proxy`; `relay` for the TCP pump |
 //! | UTF-16, CESU-8, Latin-1 and nine other encodings | [`transcode`], [`detect`] | `transcode` |
 //!
-//! Every adapter is made by `new(inner)`, which is strict and keeps a byte order mark, or by
-//! `with_decoder(inner, TextDecoder)`, which takes policies. Features only add. `tracing` adds events with offset,
-//! kind and length of each error, and never a byte of the input; `cli` builds the `utf8-codec` command.
+//! Each adapter has two constructors. `new(inner)` is strict and keeps a byte order mark. `with_decoder(inner,
+//! TextDecoder)` uses the policies of the decoder. Features are additive. `tracing` emits an event with the offset, the
+//! kind and the length of each error, and never a byte of the input. `cli` builds the `utf8-codec` command.
 //!
 //! # Errors
 //!
@@ -53,15 +53,15 @@
 //!
 //! # Debug builds
 //!
-//! At `opt-level = 0`, as in the default dev profile, the crate calls the validation of the standard library, which is
-//! always optimized: the vector code would be slow. The results are the same. For the speed of a release build, add to
-//! `Cargo.toml`:
+//! At `opt-level = 0`, the default of the dev profile, the vector code would be slow. The crate then calls the
+//! validation of the standard library, which is always compiled with optimizations. The results are the same. For the
+//! speed of a release build, add this to `Cargo.toml`:
 //!
 //! ```toml
 //! [profile.dev.package.utf8-codec]
 //! opt-level = 3
 //! ```
-// The page names modules that the enabled features may leave out.
+// This page links to modules that exist only if their features are enabled.
 #![cfg_attr(
     not(all(
         feature = "codec",
@@ -80,7 +80,7 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
-// What the README shows is compiled where all that it shows is there.
+// The examples of the README are compiled if all features that they use are enabled.
 #[cfg(all(
     doctest,
     feature = "codec",
@@ -92,7 +92,7 @@ extern crate alloc;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
-// The code of `docs/`. Blocks that need other crates are marked `ignore`; `tests/recipes` compiles those.
+// The examples in `docs/`. Blocks that need other crates are marked `ignore`, and `tests/recipes` compiles them.
 #[cfg(all(doctest, feature = "codec", feature = "mime", feature = "stream", feature = "tower"))]
 mod pages {
     #[doc = include_str!("../docs/recipes.md")]

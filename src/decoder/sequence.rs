@@ -1,18 +1,18 @@
-//! What is wrong with an ill-formed sequence, and how a sequence goes on in the next chunk.
+//! Classification of an ill-formed sequence, and completion of a sequence in the next chunk.
 
 use crate::encoding::{Sequence, UTF_8};
 use crate::error::ErrorKind;
 use crate::kernels::ScanState;
 
-/// The bytes of an ill-formed maximal subpart: 1 to 3, or none. The last element is their number. All of it is one word,
-/// which is moved faster than its parts.
+/// The bytes of an ill-formed maximal subpart: 1 to 3, or none. The last element is their number. All 4 bytes are one
+/// word, which is faster to move than its parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Subpart([u8; 4]);
 
 impl Subpart {
     pub(super) const NONE: Self = Self([0; 4]);
 
-    /// At most the first 3 bytes.
+    /// Keeps at most the first 3 bytes.
     #[inline]
     pub(super) fn of(bytes: &[u8]) -> Self {
         let push = |word: u32, &byte: &u8| (word >> 8 & 0xFFFF) | u32::from(byte) << 16;
@@ -36,12 +36,12 @@ impl Subpart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IllFormed {
     pub(super) kind: ErrorKind,
-    /// Its bytes, of which some may be before the chunk.
+    /// All of its bytes. Some of them may be from earlier chunks.
     pub(super) bytes: Subpart,
 }
 
 impl IllFormed {
-    /// The ill-formed sequence that `bytes` start with, or the unfinished one that they are.
+    /// Classifies the ill-formed or unfinished sequence at the start of `bytes`.
     #[inline]
     pub(super) fn at_start_of(bytes: &[u8]) -> Self {
         match UTF_8.sequence(bytes) {
@@ -50,22 +50,23 @@ impl IllFormed {
         }
     }
 
-    /// A sequence that the stream ends in.
+    /// An unfinished sequence at the end of the stream.
     pub(super) fn truncated(bytes: &[u8]) -> Self {
         Self { kind: ErrorKind::Truncated, bytes: Subpart::of(bytes) }
     }
 }
 
-/// A sequence that began before the chunk, and what the chunk adds to it: 4 bytes at most.
+/// A sequence that started before the chunk, with the first bytes of the chunk: at most 4 bytes.
 struct Joined {
     bytes: [u8; 4],
     len: usize,
-    /// How many of them were there before the chunk.
+    /// The number of bytes from before the chunk.
     begun: usize,
 }
 
 impl Joined {
-    /// They are joined in a register: to copy a few bytes and to read them as one word at once would be slow.
+    /// The bytes are joined in a register. Copying them to memory and reading them back as one word would cause a
+    /// store-forwarding stall.
     #[inline]
     fn new(state: ScanState, chunk: &[u8]) -> Self {
         let begun = usize::from(state.pending_len());
@@ -82,8 +83,8 @@ impl Joined {
     }
 }
 
-/// The ill-formed sequence that the byte at the index is in or breaks off, and the number of bytes of the chunk up to its
-/// end. The chunk is well-formed before the index.
+/// Returns the ill-formed sequence that contains the byte at `index` or ends before it, and the number of bytes of the
+/// chunk up to its end. The chunk is well-formed before `index`.
 #[inline(never)]
 pub(super) fn ill_formed_at(state: ScanState, chunk: &[u8], index: usize) -> (usize, IllFormed) {
     let joined = Joined::new(state.after(&chunk[..index]), &chunk[index..]);
@@ -91,23 +92,23 @@ pub(super) fn ill_formed_at(state: ScanState, chunk: &[u8], index: usize) -> (us
     ((index + usize::from(ill_formed.bytes.len())).saturating_sub(joined.begun), ill_formed)
 }
 
-/// How an unfinished sequence goes on in the next chunk.
+/// The result of an unfinished sequence and the next chunk.
 pub(super) enum Continued {
-    /// It is whole after `taken` bytes of the chunk.
+    /// The sequence is complete after `taken` bytes of the chunk.
     Whole { taken: usize, character: char },
-    /// It ended after `taken` bytes of the chunk, and is ill-formed.
+    /// The sequence is ill-formed and ends after `taken` bytes of the chunk.
     IllFormed { taken: usize, ill_formed: IllFormed },
-    /// All of the chunk belongs to it, and it is still unfinished.
+    /// The sequence contains all of the chunk and is still unfinished.
     Unfinished(ScanState),
 }
 
-/// Reads the rest of an unfinished sequence, and nothing after it.
+/// Completes an unfinished sequence from the start of the chunk. Nothing after the sequence is read.
 pub(super) fn continue_sequence(state: ScanState, chunk: &[u8]) -> Continued {
     let joined = Joined::new(state, chunk);
     let taken = |len: usize| len.saturating_sub(joined.begun);
     match UTF_8.sequence(joined.as_slice()) {
         Sequence::Whole { value, len } => {
-            // No sequence of the grammar stands for a surrogate or for a value above 10FFFF.
+            // The grammar has no sequence for a surrogate or for a value above 10FFFF.
             let character = char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER);
             Continued::Whole { taken: taken(len), character }
         }

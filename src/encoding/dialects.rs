@@ -1,7 +1,7 @@
-//! The rows of the encodings that resemble UTF-8.
+//! Grammar rows of the encodings that resemble UTF-8.
 //!
-//! In the encodings that have surrogates (CESU-8, Modified UTF-8, WTF-8) a row is for half of a pair, which is a sequence of 3
-//! bytes. The halves are joined in `transcode`, as those of UTF-16 are.
+//! In the encodings with surrogates (CESU-8, Modified UTF-8, WTF-8) a row describes one surrogate, which is a sequence
+//! of 3 bytes. `transcode` joins the pairs, as it does for UTF-16.
 
 use super::grammar::{Machine, TAIL, refuse_lead, refuse_second, row};
 use crate::error::ErrorKind;
@@ -35,7 +35,7 @@ pub(crate) static UCS_4: Machine = Machine::compile(
     ],
 );
 
-/// [`UCS_4`] with surrogates, which Tables 4 and 5 map and Note 3 leaves undefined.
+/// [`UCS_4`] with surrogates. Tables 4 and 5 map them, and Note 3 leaves them undefined.
 #[rustfmt::skip]
 pub(crate) static UCS_4_AND_SURROGATES: Machine = Machine::compile(
     &[
@@ -60,7 +60,7 @@ pub(crate) static UCS_4_AND_SURROGATES: Machine = Machine::compile(
     ],
 );
 
-/// Unicode Technical Report #26: UTF-8 of UTF-16 code units. No sequence has 4 bytes.
+/// CESU-8 (Unicode Technical Report #26): each UTF-16 code unit encoded as in UTF-8. No sequence has 4 bytes.
 #[rustfmt::skip]
 pub(crate) static CESU_8: Machine = Machine::compile(
     &[
@@ -96,7 +96,7 @@ pub(crate) static MODIFIED_UTF_8: Machine = Machine::compile(
     ],
 );
 
-/// [`MODIFIED_UTF_8`] as it occurs in practice: also with `00` for U+0000 and with sequences of 4 bytes.
+/// [`MODIFIED_UTF_8`] as found in practice, which also has `00` for U+0000 and sequences of 4 bytes.
 #[rustfmt::skip]
 pub(crate) static LENIENT_MODIFIED_UTF_8: Machine = Machine::compile(
     &[
@@ -142,7 +142,7 @@ pub(crate) static WTF_8: Machine = Machine::compile(
     ],
 );
 
-/// The second half of a pair, in 3 bytes: what must follow the first half.
+/// The second half of a pair, in 3 bytes. It must follow the first half.
 pub(crate) static LOW_SURROGATE: Machine = Machine::compile(&[row((0xED, 0xED), (0xB0, 0xBF), 3)], &[]);
 
 /// Writes the shortest sequence of a value up to 7FFFFFFF (Annex R, Table 4), and returns its length.
@@ -164,7 +164,7 @@ pub(crate) fn encode(value: u32, sequence: &mut [u8; 6]) -> usize {
         *byte = 0x80 | (rest & 0x3F) as u8;
         rest >>= 6;
     }
-    // The lead of a sequence of n bytes starts with n ones and a zero.
+    // The lead byte of a sequence of n bytes starts with n one bits and a zero bit.
     sequence[0] = !(0xFF_u8 >> len) | rest as u8;
     len
 }

@@ -1,8 +1,8 @@
 //! Grammars as data: rows that are compiled to the table of a state machine.
 //!
-//! In every encoding that resembles UTF-8 a sequence is a lead byte, a second byte whose range depends on the lead, and more
-//! bytes that are any continuation `80..=BF`. So a row is `(lead range, second range, length)`, as in the ABNF of RFC 3629
-//! §4, and another encoding is another set of rows.
+//! In every encoding that resembles UTF-8 a sequence has a lead byte, a second byte whose range depends on the lead,
+//! and more continuation bytes `80..=BF`. A row is therefore `(lead range, second range, length)`, as in the ABNF of
+//! RFC 3629 §4. Each encoding is a set of rows.
 
 use crate::error::ErrorKind;
 
@@ -13,9 +13,10 @@ pub(crate) struct Row {
     len: u8,
 }
 
-/// The kind of error for bytes that no row allows.
+/// The error kind for bytes that no row allows.
 ///
-/// For all others it is [`ErrorKind::InvalidLead`] in place of a lead, and [`ErrorKind::MissingContinuation`] after one.
+/// Without such an entry the kind is [`ErrorKind::InvalidLead`] for a lead byte and [`ErrorKind::MissingContinuation`]
+/// for a byte after one.
 pub(crate) struct Refusal {
     lead: (u8, u8),
     /// `None` if the lead itself is not allowed.
@@ -23,7 +24,7 @@ pub(crate) struct Refusal {
     kind: ErrorKind,
 }
 
-/// Any continuation byte: `UTF8-tail`.
+/// Any continuation byte: `UTF8-tail` in the ABNF.
 pub(super) const TAIL: (u8, u8) = (0x80, 0xBF);
 
 /// Whether the byte is a continuation byte.
@@ -43,7 +44,7 @@ pub(super) const fn refuse_second(lead: u8, second: (u8, u8), kind: ErrorKind) -
     Refusal { lead: (lead, lead), second: Some(second), kind }
 }
 
-/// RFC 3629 §4, row by row, and the kinds of error for the rest (§3).
+/// RFC 3629 §4, row by row, and the error kinds of all other bytes (§3).
 #[rustfmt::skip]
 pub(crate) static UTF_8: Machine = Machine::compile(
     &[
@@ -68,7 +69,7 @@ pub(crate) static UTF_8: Machine = Machine::compile(
     ],
 );
 
-/// A state of the machine: how much of a sequence was read.
+/// A state of the machine: the part of a sequence that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct State(u8);
 
@@ -77,24 +78,24 @@ impl State {
     pub(crate) const BOUNDARY: Self = Self(0);
 }
 
-/// What a byte leads to.
+/// The result of one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The byte belongs to the sequence, which is whole if the state is [`State::BOUNDARY`].
+    /// The byte belongs to the sequence, which is complete if the state is [`State::BOUNDARY`].
     To(State),
-    /// The sequence before the byte is ill-formed. Between sequences it is the byte itself.
+    /// The sequence before the byte is ill-formed. Between sequences the byte itself is ill-formed.
     Refused(ErrorKind),
 }
 
 /// The longest sequence of any encoding: 6 bytes in RFC 2279.
 const MAX_LEN: u8 = 6;
-/// In the states `1..MAX_LEN` the number of the state is the number of continuations that are due, of any value. In the states after them a second byte in a
-/// narrower range is due.
+/// The states `1..MAX_LEN` are the number of continuation bytes that must follow, each of any value. The states from
+/// `FIRST_NARROW` on require a second byte in a narrower range.
 const FIRST_NARROW: u8 = MAX_LEN;
 const MAX_STATES: usize = 16;
 const REFUSED: u8 = 0x80;
 
-/// A grammar as a table: for every state and byte, the next state or the kind of error.
+/// A grammar as a table: the next state or the error kind for every state and byte.
 #[derive(Debug)]
 pub(crate) struct Machine {
     next: [[u8; 256]; MAX_STATES],
@@ -145,10 +146,10 @@ impl Machine {
         Self { next }
     }
 
-    /// The step for one byte.
+    /// Returns the step for one byte.
     #[inline]
     pub(crate) fn step(&self, state: State, byte: u8) -> Step {
-        // Every state is below MAX_STATES. With the modulo the compiler needs no bounds check.
+        // Every state is below `MAX_STATES`. The modulo removes the bounds check.
         let next = self.next[usize::from(state.0) % MAX_STATES][usize::from(byte)];
         if next < REFUSED {
             Step::To(State(next))
@@ -157,18 +158,18 @@ impl Machine {
         }
     }
 
-    /// [`step`](Self::step) for numbers of states, for another table that is compiled from this one. States are numbered
-    /// from 0, the boundary, to below `MAX_STATES`.
+    /// [`step`](Self::step) with state numbers, for another table that is compiled from this one. State 0 is the
+    /// boundary, and all states are below `MAX_STATES`.
     pub(crate) const fn next(&self, state: u8, byte: u8) -> Option<u8> {
         let next = self.next[state as usize][byte as usize];
         if next < REFUSED { Some(next) } else { None }
     }
 
-    /// The length of the sequence that `bytes` start with, and what is wrong with it, if anything is. If it is ill-formed the
-    /// length is that of the maximal subpart (Unicode D93b). If all bytes, which may be none, are the start of a sequence,
-    /// that is [`ErrorKind::Truncated`].
+    /// Returns the length of the sequence at the start of `bytes`, and the error kind if it is ill-formed. For an
+    /// ill-formed sequence the length is that of the maximal subpart (Unicode D93b). If all bytes are the start of a
+    /// sequence, or if there are none, the kind is [`ErrorKind::Truncated`].
     ///
-    /// This is the only loop that finds out what a sequence is.
+    /// This is the only loop that classifies a sequence.
     #[inline]
     pub(crate) fn walk(&self, bytes: &[u8]) -> (usize, Option<ErrorKind>) {
         let mut state = State::BOUNDARY;
@@ -176,14 +177,15 @@ impl Machine {
             match self.step(state, byte) {
                 Step::To(State::BOUNDARY) => return (seen + 1, None),
                 Step::To(next) => state = next,
-                // A byte that is refused as a lead is the sequence; any other is not part of it.
+                // A byte that cannot be a lead is ill-formed by itself. Any other rejected byte is not part of the
+                // sequence.
                 Step::Refused(kind) => return (seen.max(1), Some(kind)),
             }
         }
         (bytes.len(), Some(ErrorKind::Truncated))
     }
 
-    /// What `bytes` start with.
+    /// Classifies the sequence at the start of `bytes`.
     #[inline]
     pub(crate) fn sequence(&self, bytes: &[u8]) -> Sequence {
         match self.walk(bytes) {
@@ -193,7 +195,7 @@ impl Machine {
         }
     }
 
-    /// The state after the start of a sequence.
+    /// Returns the state after the start of a sequence.
     #[cfg(test)]
     pub(crate) fn state_after(&self, unfinished: &[u8]) -> State {
         unfinished.iter().fold(State::BOUNDARY, |state, &byte| match self.step(state, byte) {
@@ -203,18 +205,19 @@ impl Machine {
     }
 }
 
-/// What bytes start with.
+/// The sequence at the start of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sequence {
     /// A well-formed sequence of `len` bytes.
     Whole { value: u32, len: usize },
     /// An ill-formed maximal subpart (Unicode D93b) of `len` bytes.
     IllFormed { kind: ErrorKind, len: usize },
-    /// All bytes, which may be none, are the start of a sequence.
+    /// All bytes are the start of a sequence, or there are none.
     Unfinished,
 }
 
-/// The value of a whole sequence: the free bits of its bytes (RFC 3629 §3; ISO/IEC 10646-1 Annex R, Table 5).
+/// Returns the value of a complete sequence: the free bits of its bytes (RFC 3629 §3; ISO/IEC 10646-1 Annex R, Table
+/// 5).
 #[inline]
 fn value(sequence: &[u8]) -> u32 {
     match *sequence {
@@ -249,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_after_every_lead_leads_to_what_the_standard_says() {
+    fn every_pair_of_lead_and_second_byte_follows_the_standard() {
         for lead in 0..=0xFF_u8 {
             let first = UTF_8.step(State::BOUNDARY, lead);
             let Step::To(state) = first else {

@@ -1,6 +1,6 @@
-//! Encodings and their grammar as data.
+//! Encodings and their grammars as data.
 //!
-//! | file | has |
+//! | file | contents |
 //! |---|---|
 //! | `grammar.rs` | the rows of UTF-8, and the state machine that rows are compiled to |
 //! | `dialects.rs` | the rows of the encodings that resemble UTF-8: CESU-8, WTF-8 and others |

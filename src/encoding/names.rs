@@ -1,4 +1,4 @@
-//! The encodings and their names.
+//! Encodings and their names.
 
 use core::fmt;
 use core::str::FromStr;
@@ -18,32 +18,34 @@ use core::str::FromStr;
 /// | [`Latin1`](Self::Latin1) | 1 | U+0000..U+00FF | ISO/IEC 8859-1 and the control characters |
 /// | [`Windows1252`](Self::Windows1252) | 1 | 256 characters | WHATWG Encoding Standard |
 ///
-/// [`Switches`](crate::transcode::Switches) decides what the standards leave open. `Display` writes the name, and `FromStr`
-/// parses it.
+/// [`Switches`](crate::transcode::Switches) selects among the behaviors that the standards leave open. `Display` writes
+/// the name, and `FromStr` parses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Encoding {
     /// UTF-8, `utf-8`.
     Utf8,
-    /// UTF-8 as first defined, with sequences of up to 6 bytes and values of 31 bits, `utf-8-ucs4`.
+    /// UTF-8 as defined in RFC 2279, with sequences of up to 6 bytes and values of 31 bits, `utf-8-ucs4`.
     Utf8Ucs4,
-    /// UTF-8 of UTF-16 code units, `cesu-8`.
+    /// CESU-8, `cesu-8`: each UTF-16 code unit encoded as in UTF-8.
     Cesu8,
-    /// Java's UTF-8, `modified-utf-8`: CESU-8 with `C0 80` for U+0000. Class files, `writeUTF`, JNI.
+    /// Java's UTF-8, `modified-utf-8`: CESU-8 with `C0 80` for U+0000. Used by class files, `writeUTF` and JNI.
     ModifiedUtf8,
     /// UTF-8 with unpaired surrogates, `wtf-8`, for Windows file names and JavaScript strings.
     ///
-    /// The stream is read as concatenated strings, as the WTF-8 specification defines concatenation: a high surrogate followed
-    /// by a low one becomes one supplementary character, wherever the stream is cut. In a single string such a pair is
-    /// ill-formed, which is an error under [`Switches::refuse_pairs`](crate::transcode::Switches::refuse_pairs).
+    /// The stream is read as concatenated strings, as the WTF-8 specification defines concatenation: a high surrogate
+    /// followed by a low one becomes one supplementary character, also across chunks. In a single string such a pair is
+    /// ill-formed. [`Switches::refuse_pairs`](crate::transcode::Switches::refuse_pairs) makes it an error.
     Wtf8,
-    /// UTF-8 in which each byte of an ill-formed sequence stands for one of U+DC80..U+DCFF, `utf-8b`: Python's
+    /// UTF-8 in which each byte of an ill-formed sequence is represented by one of U+DC80..U+DCFF, `utf-8b`: Python's
     /// `surrogateescape`. Any bytes can be decoded, and encoding restores them.
     ///
-    /// As PEP 383 defines, bytes below 80 are never escaped, and only U+DC80..U+DCFF become bytes. Encoding and decoding does not
-    /// restore all code points: U+DCC3 U+DCA9 is encoded as `C3 A9`, which is decoded as U+00E9.
+    /// As in PEP 383, bytes below 80 are never escaped, and only U+DC80..U+DCFF are encoded as single bytes. Encoding
+    /// and then decoding does not restore all code points: U+DCC3 U+DCA9 is encoded as `C3 A9`, which is decoded as
+    /// U+00E9.
     Utf8b,
-    /// UTF-16, little-endian, `utf-16le`. The UCS-2 input of RFC 2279, of which pairs are joined first, is this or the next.
+    /// UTF-16, little-endian, `utf-16le`. The UCS-2 input that RFC 2279 describes, with its surrogate pairs joined, is
+    /// this encoding or the next.
     Utf16Le,
     /// UTF-16, big-endian, `utf-16be`.
     Utf16Be,
@@ -59,7 +61,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Every encoding, in the order of their declaration.
+    /// Every encoding, in declaration order.
     pub const ALL: [Self; 12] = [
         Self::Utf8,
         Self::Utf8Ucs4,
@@ -75,7 +77,7 @@ impl Encoding {
         Self::Windows1252,
     ];
 
-    /// The name on the command line and in `Display`.
+    /// Returns the name that the command line and `Display` use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "utf-8",
@@ -93,7 +95,7 @@ impl Encoding {
         }
     }
 
-    /// The name in a sentence.
+    /// Returns the name for use in a sentence.
     pub(crate) const fn title(self) -> &'static str {
         match self {
             Self::Utf8 => "UTF-8",
@@ -111,20 +113,21 @@ impl Encoding {
         }
     }
 
-    /// The other names that [`FromStr`] parses, without `-`, `_`, spaces and upper case. `utf16` and `utf32` are among them.
+    /// Returns the other names that [`FromStr`] parses, in lowercase and without `-`, `_` and spaces. They include
+    /// `utf16` and `utf32`.
     pub fn aliases(self) -> impl Iterator<Item = &'static str> {
         ALIASES.iter().filter(move |(_, encoding)| *encoding == self).map(|&(alias, _)| alias)
     }
 
-    /// The encoding for a `charset` label on the web: by the labels of the WHATWG Encoding Standard, as far as this type has the
-    /// encoding, and by the descriptors of ISO/IEC 10646-1 Annex M, such as `ISO 10646 part-1 utf-8`. Case and ASCII whitespace
-    /// around the label do not matter.
+    /// Returns the encoding for a `charset` label on the web. It supports the labels of the WHATWG Encoding Standard
+    /// for the encodings of this type, and the descriptors of ISO/IEC 10646-1 Annex M, such as `ISO 10646 part-1
+    /// utf-8`. Case and ASCII whitespace around the label are ignored.
     ///
     /// [`FromStr`] differs: on the web `latin1` and `ascii` are windows-1252.
     ///
-    /// **`unicode-1-1-utf-8`** was registered by RFC 2279 §5 only for text with Hangul syllables at the code points that they
-    /// had before Amendment 5 of ISO/IEC 10646. As on the web it is UTF-8 here: Hangul in such text, of which none is known,
-    /// becomes other characters.
+    /// **`unicode-1-1-utf-8`** was registered by RFC 2279 §5 only for text with Hangul syllables at the code points
+    /// that they had before Amendment 5 of ISO/IEC 10646. Here it is UTF-8, as on the web. Hangul in such text would
+    /// become other characters, but no such text is known.
     pub fn for_label(label: impl AsRef<[u8]>) -> Option<Self> {
         let label = label.as_ref().trim_ascii();
         LABELS.iter().find_map(|&(encoding, labels)| {
@@ -132,8 +135,8 @@ impl Encoding {
         })
     }
 
-    /// The BOM with which a stream may start: U+FEFF in this encoding (ISO/IEC 10646-1 Annex F). `None` if the encoding does not
-    /// have this character.
+    /// Returns the BOM with which a stream may start: U+FEFF in this encoding (ISO/IEC 10646-1 Annex F). Returns `None`
+    /// if the encoding does not have this character.
     pub const fn bom(self) -> Option<&'static [u8]> {
         match self {
             Self::Utf8 | Self::Utf8Ucs4 | Self::Cesu8 | Self::ModifiedUtf8 | Self::Wtf8 | Self::Utf8b => {
@@ -147,7 +150,8 @@ impl Encoding {
         }
     }
 
-    /// The object descriptor of ISO/IEC 10646-1 Annex M.3, for the encodings that Amendments 1 and 2 name there.
+    /// Returns the object descriptor of ISO/IEC 10646-1 Annex M.3, for the encodings that Amendments 1 and 2 name
+    /// there.
     pub const fn descriptor(self) -> Option<&'static str> {
         match self {
             Self::Utf8 | Self::Utf8Ucs4 => Some("ISO 10646 part-1 utf-8"),
@@ -156,7 +160,7 @@ impl Encoding {
         }
     }
 
-    /// The name and the number of the last arc of the object identifier of ISO/IEC 10646-1 Annex M.3.
+    /// Returns the name and the number of the last arc of the object identifier in ISO/IEC 10646-1 Annex M.3.
     pub const fn arc(self) -> Option<(&'static str, u32)> {
         match self {
             Self::Utf8 | Self::Utf8Ucs4 => Some(("UTF8-form", 8)),
@@ -166,7 +170,7 @@ impl Encoding {
     }
 }
 
-/// WHATWG Encoding Standard §4.2, "Names and labels"; and the descriptors of Annex M.
+/// The labels of the WHATWG Encoding Standard §4.2, "Names and labels", and the descriptors of Annex M.
 #[rustfmt::skip]
 const LABELS: [(Encoding, &[&str]); 4] = [
     (Encoding::Utf8, &[
@@ -184,7 +188,7 @@ const LABELS: [(Encoding, &[&str]); 4] = [
     (Encoding::Utf16Be, &["utf-16be", "unicodefffe", "iso 10646 part-1 utf-16"]),
 ];
 
-/// Other names that [`FromStr`] parses, written without `-`, `_`, spaces and upper case.
+/// Other names that [`FromStr`] parses, in lowercase and without `-`, `_` and spaces.
 const ALIASES: [(&str, Encoding); 28] = [
     ("unicode11utf8", Encoding::Utf8),
     ("rfc2279", Encoding::Utf8Ucs4),
@@ -222,7 +226,7 @@ impl fmt::Display for Encoding {
     }
 }
 
-/// No encoding has that name.
+/// The error for a name that is not an encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnknownEncoding;
@@ -245,9 +249,8 @@ impl core::error::Error for UnknownEncoding {}
 impl FromStr for Encoding {
     type Err = UnknownEncoding;
 
-    /// Parses a name as `iconv` does: `latin1` is ISO 8859-1. Case, `-`, `_` and spaces do not matter.
-    /// `utf-16` and `utf-32` without a byte order are little-endian, as on the web; UCS-4 is big-endian, as in
-    /// ISO/IEC 10646-1.
+    /// Parses a name as `iconv` does: `latin1` is ISO 8859-1. Case, `-`, `_` and spaces are ignored. `utf-16` and
+    /// `utf-32` without a byte order are little-endian, as on the web. UCS-4 is big-endian, as in ISO/IEC 10646-1.
     fn from_str(name: &str) -> Result<Self, UnknownEncoding> {
         let names = Self::ALL.into_iter().map(|encoding| (encoding.name(), encoding));
         names

@@ -1,6 +1,6 @@
-//! windows-1252.
+//! The windows-1252 code page.
 
-/// The character of a byte, by the index of the WHATWG Encoding Standard.
+/// Returns the character of a byte, from the index of the WHATWG Encoding Standard.
 pub(crate) const fn windows_1252(byte: u8) -> char {
     const C1: [char; 32] = [
         '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}', '\u{2021}', //

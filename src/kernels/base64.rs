@@ -2,7 +2,7 @@
 
 use super::dispatch::Kernel;
 
-/// A bit that is in the value of no symbol.
+/// The mark for a byte that is not a symbol. It is set in the value of no symbol.
 const BAD: u32 = 1 << 31;
 
 /// The value of a symbol at each position of a group; [`BAD`] for a byte that is not a symbol.
@@ -21,15 +21,15 @@ static VALUES: [[u32; 256]; 4] = {
     values
 };
 
-/// The 6 bits of a symbol; `None` for any other byte.
+/// Returns the 6 bits of a symbol, or `None` for any other byte.
 #[inline]
 pub(crate) fn symbol(byte: u8) -> Option<u32> {
     let value = VALUES[3][usize::from(byte)];
     (value != BAD).then_some(value)
 }
 
-/// Decodes groups of four symbols to three bytes each, up to the first group with a byte that is not a symbol, to the end
-/// of `symbols` or to the end of `out`. Returns how many groups were decoded.
+/// Decodes groups of four symbols to three bytes each. Stops before the first group with a byte that is not a symbol,
+/// and at the end of `symbols` or `out`. Returns the number of groups decoded.
 ///
 /// Bytes of `out` after the decoded ones may be overwritten.
 #[inline]
@@ -60,7 +60,7 @@ fn decode_groups_portable(symbols: &[u8], out: &mut [u8]) -> usize {
     done
 }
 
-/// The 24 bits of a group; with [`BAD`] if a byte is not a symbol.
+/// Returns the 24 bits of a group. [`BAD`] is set if a byte is not a symbol.
 #[inline]
 fn group(symbols: &[u8]) -> u32 {
     VALUES[0][usize::from(symbols[0])]
@@ -73,7 +73,7 @@ fn group(symbols: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// Each kernel of this CPU, and the portable loops after it.
+    /// Decodes with each kernel of this CPU, and with the portable loop after it.
     fn check(symbols: &[u8], room: usize) {
         let mut expected = [0; 512];
         let groups = decode_groups_portable(symbols, &mut expected[..room]);

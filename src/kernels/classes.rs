@@ -1,10 +1,11 @@
-//! Every position of a byte that is in a class, found in bulk.
+//! Finds every position of a byte of a class, in bulk.
 
 use super::dispatch::Kernel;
 use super::functions::CAPACITY;
 pub(crate) use super::functions::Class;
 
-/// Calls `visit` with the position of each byte of the class, in order, until it returns `false`. Returns whether it never did.
+/// Calls `visit` with the position of each byte of the class, in order, until it returns `false`. Returns `true` if it
+/// never returned `false`.
 #[inline(always)]
 pub(crate) fn each(bytes: &[u8], class: &Class, visit: impl FnMut(usize) -> bool) -> bool {
     each_by(Kernel::in_use(), bytes, class, visit)
@@ -41,7 +42,7 @@ mod tests {
         all
     }
 
-    /// The definition, byte by byte.
+    /// The expected positions, computed byte by byte.
     fn expected(bytes: &[u8], class: &Class) -> Vec<usize> {
         let is_found = |&at: &usize| match bytes[at] {
             byte @ 0..=0x7F => class.has(byte),
@@ -85,7 +86,7 @@ mod tests {
         for kernel in Kernel::available() {
             for first in 0..=u8::MAX {
                 for second in 0..=u8::MAX {
-                    // More than a group of blocks, which some kernels test together.
+                    // Longer than a group of blocks, because some kernels test a group at once.
                     let mut bytes = [b'a'; 300];
                     let at = usize::from(first.wrapping_add(second));
                     (bytes[at], bytes[at + 1]) = (first, second);

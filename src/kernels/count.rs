@@ -1,14 +1,14 @@
-//! How many bytes of a kind there are: lines, characters, UTF-16 units.
+//! Counts bytes in bulk: lines, characters, UTF-16 code units.
 
 use super::arch::count::{BLOCKS, LANES, count_if, sum};
 use super::dispatch::Kernel;
 
-/// How often a byte occurs.
+/// Returns the number of occurrences of a byte.
 pub(crate) fn byte(bytes: &[u8], wanted: u8) -> usize {
     Kernel::in_use().count(bytes, wanted)
 }
 
-/// How often `first` is followed by `second`.
+/// Returns how often `first` is directly followed by `second`.
 pub(crate) fn pair(bytes: &[u8], first: u8, second: u8) -> usize {
     let Some((_, after)) = bytes.split_first() else { return 0 };
     let before = &bytes[..after.len()];
@@ -28,7 +28,7 @@ pub(crate) fn pair(bytes: &[u8], first: u8, second: u8) -> usize {
     total + rest_before.iter().zip(rest_after).filter(is_pair).count()
 }
 
-/// The sequences of 2 bytes or more in well-formed text: their leads.
+/// Returns the number of sequences of 2 bytes or more in well-formed text: the number of their lead bytes.
 #[cfg(feature = "transcode")]
 pub(crate) fn sequences(text: &str) -> usize {
     if text.is_ascii() {
@@ -37,12 +37,13 @@ pub(crate) fn sequences(text: &str) -> usize {
     count_if(text.as_bytes(), |byte| byte >= 0xC0)
 }
 
-/// The characters of well-formed text: the bytes that are not continuations.
+/// Returns the number of characters of well-formed text: the number of bytes that are not continuation bytes.
 pub(crate) fn characters(text: &str) -> usize {
     count_if(text.as_bytes(), |byte| byte as i8 >= -0x40)
 }
 
-/// The characters of well-formed text that are a pair of surrogates in UTF-16: the leads of sequences of 4.
+/// Returns the number of characters of well-formed text that are a surrogate pair in UTF-16: the number of lead bytes
+/// of 4-byte sequences.
 pub(crate) fn supplementary(text: &str) -> usize {
     count_if(text.as_bytes(), |byte| byte >= 0xF0)
 }
@@ -58,7 +59,7 @@ mod tests {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             (seed >> 16) as usize
         };
-        // More than the lanes can count is in the last one.
+        // The last length is more than the 8-bit lanes can count.
         for len in (0..300).chain([LANES * (BLOCKS - 1), LANES * (BLOCKS + 1) + 3, LANES * 2 * BLOCKS + 1]) {
             for alphabet in [&b"\n"[..], b"\r\n", b"\r", b"a\n\rb"] {
                 let bytes: Vec<u8> = (0..len).map(|_| alphabet[next() % alphabet.len()]).collect();

@@ -1,11 +1,11 @@
-//! Which kernel is used: the best one that the CPU has, found out once. If the crate is compiled with `opt-level = 0`
-//! (`build.rs`) it is the validation of the standard library. Some functions call that directly then, because no call is
-//! inlined.
+//! Selects the kernel: the best one that the CPU supports, detected once. If the crate is compiled with `opt-level = 0`
+//! (`build.rs`), the kernel is the validation of the standard library. Some functions then call it directly, because no
+//! call is inlined.
 //!
-//! `RUSTFLAGS='--cfg utf8_codec_kernel="portable"'` (or `"avx2"`, `"avx512"`, `"neon"`, `"std"`) makes that kernel the one in use
-//! where the CPU has it, and the portable one where it has not: so the whole test suite runs on each kernel. With
-//! `--cfg utf8_codec_kernel="choice"` a program chooses while it runs, for benchmarks. Neither is part of the stable
-//! interface.
+//! `RUSTFLAGS='--cfg utf8_codec_kernel="portable"'` (or `"avx2"`, `"avx512"`, `"neon"`, `"std"`) selects that kernel if
+//! the CPU supports it, and the portable one otherwise. The whole test suite can run on each kernel this way. With
+//! `--cfg utf8_codec_kernel="choice"` a program selects the kernel at run time, for benchmarks. Neither is part of the
+//! stable interface.
 
 use core::fmt;
 use core::ptr;
@@ -17,23 +17,24 @@ use super::functions::{CAPACITY, Class, Found, Functions, Index};
 use super::functions::{Conversions, Utf16};
 use super::state::ScanState;
 
-/// A kernel that this CPU has. No other one can be made: that is what makes its functions safe to call.
+/// A kernel that this CPU supports. Its functions are safe to call, because no value of this type exists for another
+/// kernel.
 #[derive(Clone, Copy)]
 pub struct Kernel(&'static Functions);
 
 impl Kernel {
-    /// The kernels that this CPU has, the best first.
+    /// Returns the kernels that this CPU supports, the best first.
     pub fn available() -> impl Iterator<Item = Self> {
         let kernels = arch::KERNELS.iter().copied().chain([&arch::PORTABLE, &arch::STD]);
         kernels.filter(|kernel| (kernel.is_supported)()).map(Self)
     }
 
-    /// `portable`, `avx2`, `avx512`, `neon` or `std`.
+    /// Returns the name: `portable`, `avx2`, `avx512`, `neon` or `std`.
     pub const fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// The kernel in use.
+    /// Returns the kernel in use.
     #[inline]
     pub fn in_use() -> Self {
         if cfg!(utf8_codec_unoptimized) {
@@ -44,14 +45,14 @@ impl Kernel {
         {
             return Self(known);
         }
-        // SAFETY: the pointer is null or was made of a reference to a static. Statics need no ordering.
+        // SAFETY: the pointer is null or points to a static. A static needs no ordering.
         match unsafe { IN_USE.load(Ordering::Relaxed).as_ref() } {
             Some(kernel) => Self(kernel),
             None => Self::choose_best(),
         }
     }
 
-    /// Makes this kernel the one in use, for all threads.
+    /// Sets the kernel in use for all threads.
     pub fn choose(self) {
         IN_USE.store(ptr::from_ref(self.0).cast_mut(), Ordering::Relaxed);
     }
@@ -72,29 +73,29 @@ impl Kernel {
     #[inline(always)]
     pub(super) unsafe fn validate(self, state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
         debug_assert!(chunk.len() >= 4);
-        // SAFETY: the CPU has the instructions of every `Kernel`; the length is the caller's promise.
+        // SAFETY: this CPU supports every `Kernel`; the caller guarantees the length.
         unsafe { (self.0.validate)(chunk, state) }
     }
 
-    /// [`IsText`](super::functions::IsText); false for fewer than 4 bytes.
+    /// [`IsText`](super::functions::IsText). Returns `false` for fewer than 4 bytes.
     #[inline(always)]
     pub(super) fn is_text(self, bytes: &[u8]) -> bool {
-        // SAFETY: the CPU has the instructions of every `Kernel`; the length was compared.
+        // SAFETY: this CPU supports every `Kernel`; the length is tested first.
         bytes.len() >= 4 && unsafe { (self.0.is_text)(bytes) }
     }
 
     /// [`Count`](super::functions::Count).
     pub(super) fn count(self, bytes: &[u8], wanted: u8) -> usize {
-        // SAFETY: the CPU has the instructions of every `Kernel`.
+        // SAFETY: this CPU supports every `Kernel`.
         unsafe { (self.0.count)(bytes, wanted) }
     }
 
-    /// [`DecodeBase64`](super::functions::DecodeBase64); 0 groups where the kernel has no vectors for it.
+    /// [`DecodeBase64`](super::functions::DecodeBase64). Returns 0 if the kernel has no vector code for it.
     #[cfg(feature = "mime")]
     #[inline]
     pub(super) fn decode_base64(self, symbols: &[u8], output: &mut [u8]) -> usize {
         match self.0.decode_base64 {
-            // SAFETY: the CPU has the instructions of every `Kernel`.
+            // SAFETY: this CPU supports every `Kernel`.
             Some(decode) => unsafe { decode(symbols, output) },
             None => 0,
         }
@@ -103,24 +104,24 @@ impl Kernel {
     /// [`FindAll`](super::functions::FindAll).
     #[cfg(feature = "codec")]
     pub(super) fn find_all(self, bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
-        // SAFETY: the CPU has the instructions of every `Kernel`.
+        // SAFETY: this CPU supports every `Kernel`.
         unsafe { (self.0.find_all)(bytes, byte, positions) }
     }
 
     /// [`FindClass`](super::functions::FindClass).
     #[inline]
     pub(super) fn find_class(self, bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
-        // SAFETY: the CPU has the instructions of every `Kernel`.
+        // SAFETY: this CPU supports every `Kernel`.
         unsafe { (self.0.find_class)(bytes, class, positions) }
     }
 
-    /// The conversions of this kernel. The CPU has the instructions for them.
+    /// The UTF-16 conversions of this kernel. This CPU supports them.
     #[cfg(feature = "transcode")]
     pub(super) const fn utf16(self) -> Option<&'static Utf16> {
         self.0.utf16.as_ref()
     }
 
-    /// More conversions of this kernel. The CPU has the instructions for them.
+    /// The other conversions of this kernel. This CPU supports them.
     #[cfg(feature = "transcode")]
     pub(super) const fn conversions(self) -> Option<&'static Conversions> {
         self.0.conversions.as_ref()
@@ -135,7 +136,7 @@ impl fmt::Debug for Kernel {
 
 static IN_USE: AtomicPtr<Functions> = AtomicPtr::new(ptr::null_mut());
 
-/// The name of the only kernel that may be used.
+/// The name of the kernel that the build requires, if it requires one.
 pub(super) const FORCED: Option<&str> = if cfg!(utf8_codec_kernel = "portable") {
     Some("portable")
 } else if cfg!(utf8_codec_kernel = "avx2") {

@@ -2,20 +2,21 @@
 //!
 //! # The question
 //!
-//! Let `x` be a byte and `p1`, `p2`, `p3` the bytes 1, 2 and 3 before it, in a stream that was well-formed so far. Does `x`
-//! make it ill-formed? By RFC 3629 §4 (Unicode table 3-7) three things can be wrong:
+//! Let `x` be a byte and `p1`, `p2`, `p3` the bytes 1, 2 and 3 before it, in a stream that was well-formed so far. Does
+//! `x` make it ill-formed? By RFC 3629 §4 (Unicode table 3-7) there are three cases:
 //!
 //! 1. a sequence before `x` is unfinished, and `x` is not a continuation byte `80..=BF`;
 //! 2. no sequence before `x` is unfinished, and `x` is a continuation byte;
-//! 3. `p1` is a lead that allows only some continuation bytes as its second (`E0`, `ED`, `F0`, `F4`), or none at all
-//!    (`C0`, `C1`, `F5..=FF`), and `x` is one of the others.
+//! 3. `p1` is a lead byte that allows only some continuation bytes as its second (`E0`, `ED`, `F0`, `F4`) or none
+//!    (`C0`, `C1`, `F5..=FF`), and `x` is a continuation byte that it does not allow.
 //!
 //! # The formula
 //!
-//! Every intermediate result is bit 7 of a byte. The other bits mean nothing.
+//! Only bit 7 of each intermediate byte is used. The other bits are undefined.
 //!
-//! *Is a sequence unfinished?* A lead of `C0` or more needs 1 byte after it, one of `E0` or more needs 2, and one of `F0` or
-//! more needs 3. An unsigned subtraction that saturates at 0 moves each of these limits to `80`, where bit 7 begins:
+//! *Is a sequence unfinished?* A lead byte of `C0` or more needs 1 byte after it, one of `E0` or more needs 2, and one
+//! of `F0` or more needs 3. A saturating unsigned subtraction moves each of these limits to `80`, the lowest value with
+//! bit 7 set:
 //!
 //! ```text
 //! s1 = p1 -sat 40      bit 7 set  <=>  p1 >= C0
@@ -24,17 +25,18 @@
 //! due = s1 | s2 | s3
 //! ```
 //!
-//! *Is `x` a continuation?* As signed numbers `80..=BF` are the lowest quarter. A signed addition of `40` that saturates keeps
-//! exactly them negative: `00..=3F` become `40..=7F`, `40..=7F` become `7F`, and `C0..=FF` become `00..=3F`.
+//! *Is `x` a continuation byte?* As signed numbers `80..=BF` are the lowest quarter. After a saturating signed addition
+//! of `40` only they are negative: `00..=3F` become `40..=7F`, `40..=7F` become `7F`, and `C0..=FF` become `00..=3F`.
 //!
 //! ```text
 //! cont = x +sat 40     bit 7 set  <=>  80 <= x <= BF
 //! ```
 //!
-//! So `due ^ cont` has bit 7 in cases 1 and 2.
+//! So `due ^ cont` has bit 7 set in cases 1 and 2.
 //!
-//! *Is `x` a second byte that the lead does not allow?* A table `T`, indexed by the low 6 bits of the lead, holds what must be
-//! added (modulo 256) to a continuation byte so that the sum is below `80` for those that are allowed and not for the others:
+//! *Does the lead byte allow `x` as its second byte?* A table `T`, indexed by the low 6 bits of the lead byte, holds a
+//! number that is added (modulo 256) to a continuation byte. The sum is below `80` if the continuation byte is allowed,
+//! and `80` or above if it is not:
 //!
 //! | lead | allowed | `T` | allowed + `T` | the other continuations + `T` |
 //! |---|---|---|---|---|
@@ -49,45 +51,48 @@
 //! w = x + T[p1 & 3F]
 //! ```
 //!
-//! Where `p1` is no lead the entry of `T` means nothing, and `s1` masks it. Where `x` is no continuation `w` means nothing, and
-//! `due ^ cont` has the result already. So case 3 is `s1 & w`, and
+//! If `p1` is not a lead byte, the entry of `T` has no meaning, and `s1` masks it. If `x` is not a continuation byte,
+//! `w` has no meaning, and `due ^ cont` already has the result. So case 3 is `s1 & w`, and
 //!
 //! ```text
 //! mark = (due ^ cont) | (s1 & w)       bit 7 set  <=>  x makes the stream ill-formed
 //! ```
 //!
-//! These are three subtractions, two additions, one table lookup and, where the CPU has a logic operation with three
-//! operands, three of those: nine operations.
+//! These are three subtractions, two additions and one table lookup. A CPU with logic operations of three operands
+//! needs three of those: nine operations in all.
 //!
 //! # Without sequences of 4 bytes
 //!
-//! Most text has only characters of the Basic Multilingual Plane, which have at most 3 bytes. For such text `s3` is left out,
-//! and `T'` is `T` with `00` for all leads of 4, so that they allow no second byte:
+//! Most text has only characters of the Basic Multilingual Plane, which have at most 3 bytes. For such text `s3` is
+//! left out. `T'` is `T` with `00` for all lead bytes of 4-byte sequences, so that they allow no second byte:
 //!
 //! ```text
 //! mark = ((s1 | s2) ^ cont) | (s1 & (x + T'[p1 & 3F]))        if p2 and p3 are below F0
 //! ```
 //!
-//! Where `p1` is below `F0` as well the result is that of the whole formula, because `s3` has no bit 7. Where it is not, `x` is
-//! marked: a continuation by `s1 & w`, any other byte by `due ^ cont`. So every lead of 4 leads to a mark, and text without
-//! marks is well-formed. Where there is a mark, the whole formula is computed.
+//! If `p1` is also below `F0`, the result is that of the whole formula, because bit 7 of `s3` is not set. If `p1` is
+//! `F0` or above, `x` is marked: by `s1 & w` if it is a continuation byte, by `due ^ cont` if not. So every lead byte
+//! of a 4-byte sequence causes a mark, and text without marks is well-formed. If there is a mark, the whole formula is
+//! computed.
 //!
-//! # What the formula does not say
+//! # What the formula does not report
 //!
-//! - `C0`, `C1` and `F5..=FF` are not marked themselves: the byte *after* them is. So that a chunk which ends with one is
-//!   rejected at once, its last byte is tested separately, by [`is_never_a_lead`].
-//! - After a mark the formula means nothing, because the stream was not well-formed so far. Only the first mark is used.
-//! - The mark is where the stream became ill-formed, not where the ill-formed sequence begins, and says nothing of its kind.
-//!   [`encoding`](crate::encoding) finds out both, from the at most 4 bytes of the sequence.
+//! - `C0`, `C1` and `F5..=FF` are not marked themselves. The byte *after* them is marked. To reject a chunk that ends
+//!   with such a byte at once, [`is_never_a_lead`] tests the last byte of the chunk.
+//! - After a mark the results have no meaning, because the stream was not well-formed so far. Only the first mark is
+//!   used.
+//! - The mark is where the stream became ill-formed. It is not the start of the ill-formed sequence, and it does not
+//!   contain the error kind. [`encoding`](crate::encoding) finds both from the bytes of the sequence, which are at most
+//!   4.
 //!
-//! A test in this file compares the formula with the three statements above for all 2^32 quadruples `(p3, p2, p1, x)`, and
-//! with the grammar wherever a well-formed stream can have the first three:
+//! A test in this file compares the formula with the three cases above for all 2^32 quadruples `(p3, p2, p1, x)`. It
+//! also compares it with the grammar for the first three bytes that a well-formed stream can have:
 //!
 //! ```text
 //! cargo test --release --lib -- --ignored quadruples
 //! ```
 
-/// The table `T` of the page above: what to add to the second byte, by the low 6 bits of the lead.
+/// The table `T` of the module page: the number to add to the second byte, indexed by the low 6 bits of the lead byte.
 pub(super) const SECOND: &Aligned<64> = &{
     let mut table = [0x80; 64];
     table[0x00] = 0x00;
@@ -120,11 +125,11 @@ pub(super) const SECOND_IN_BMP: &Aligned<64> = &{
     table
 };
 
-/// A table on a cache line of its own.
+/// A table that starts at a cache line.
 #[repr(align(64))]
 pub(super) struct Aligned<const N: usize>(pub(super) [u8; N]);
 
-/// Whether `byte` makes a stream ill-formed that ended with `carry`, whose most significant byte is the last one.
+/// Whether `byte` makes a stream with this `carry` ill-formed. The most significant byte of the carry is the last byte.
 #[inline]
 pub(super) const fn is_ill_formed(carry: u32, byte: u8) -> bool {
     let [_, p3, p2, p1] = carry.to_le_bytes();
@@ -137,7 +142,7 @@ pub(super) const fn is_ill_formed(carry: u32, byte: u8) -> bool {
     ((due ^ cont) | (s1 & w)) & 0x80 != 0
 }
 
-/// The same by the formula for text without sequences of 4 bytes.
+/// [`is_ill_formed`] by the formula for text without sequences of 4 bytes.
 #[cfg(test)]
 const fn is_ill_formed_in_bmp(carry: u32, byte: u8) -> bool {
     let [_, _, p2, p1] = carry.to_le_bytes();
@@ -148,13 +153,13 @@ const fn is_ill_formed_in_bmp(carry: u32, byte: u8) -> bool {
     ((due ^ cont) | (s1 & w)) & 0x80 != 0
 }
 
-/// `C0`, `C1`, `F5..=FF`: bytes that no well-formed text has (RFC 3629 §3).
+/// Whether the byte is `C0`, `C1` or `F5..=FF`. Well-formed text does not contain these bytes (RFC 3629 §3).
 #[inline]
 pub(super) const fn is_never_a_lead(byte: u8) -> bool {
     byte & 0xFE == 0xC0 || byte >= 0xF5
 }
 
-/// The index of the first byte that makes a stream ill-formed, byte by byte.
+/// Returns the index of the first byte that makes a stream ill-formed, by the formula for one byte.
 #[inline]
 pub(super) fn first_ill_formed(mut carry: u32, chunk: &[u8]) -> Option<usize> {
     chunk.iter().position(|&byte| {
@@ -169,7 +174,8 @@ mod tests {
     use super::*;
     use crate::encoding::{State, Step, UTF_8};
 
-    /// The states of the grammar, and one more: after a byte that is never a lead, which the formula marks one byte later.
+    /// A state of the grammar, or the state after a byte that is never a lead byte, which the formula marks one byte
+    /// later.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     enum Stream {
         WellFormed(State),
@@ -187,7 +193,7 @@ mod tests {
         }
     }
 
-    /// Every state that a stream can reach.
+    /// Returns every state that a stream can reach.
     fn reachable() -> Vec<Stream> {
         let mut streams = vec![Stream::WellFormed(State::BOUNDARY)];
         let mut next = 0;
@@ -204,7 +210,7 @@ mod tests {
         streams
     }
 
-    /// The three things that can be wrong, as the page above states them.
+    /// The three cases of the module page.
     fn is_wrong(p3: u8, p2: u8, p1: u8, x: u8) -> bool {
         let following = |lead: u8| match lead {
             0x00..=0xBF => 0,
@@ -221,14 +227,14 @@ mod tests {
         due != is_continuation || p1 >= 0xC0 && is_forbidden()
     }
 
-    /// Compares every quadruple whose byte `p3` is in `range` with the statements, and with the grammar where a stream can
-    /// have the first three. Returns the numbers of both.
+    /// Compares every quadruple whose byte `p3` is in `range` with the three cases, and with the grammar if a stream
+    /// can have the first three bytes. Returns the numbers of comparisons of both types.
     fn check(range: core::ops::RangeInclusive<u8>) -> (u64, u64) {
         let streams = reachable();
         let verdicts: Vec<[bool; 256]> =
             streams.iter().map(|&stream| core::array::from_fn(|x| step(stream, x as u8).is_none())).collect();
         let index = |stream| streams.iter().position(|&other| other == stream).expect("reachable");
-        // The statements depend on `p3` and `p2` only in whether a continuation is due after them.
+        // The cases depend on `p3` and `p2` only by whether a continuation byte must follow them.
         let statements: Vec<[[bool; 256]; 2]> = (0..=0xFF_u8)
             .map(|p1| [0x00, 0xF0].map(|p3| core::array::from_fn(|x| is_wrong(p3, 0x00, p1, x as u8))))
             .collect();
@@ -279,7 +285,7 @@ mod tests {
         let halves = [0x00..=0x7F, 0x80..=0xFF].map(|range| std::thread::spawn(move || check(range)));
         let [low, high] = halves.map(|half| half.join().expect("agrees"));
         assert_eq!(low.0 + high.0, 1 << 32);
-        // The triples of bytes that a stream can have.
+        // The number of triples of bytes that a stream can have.
         assert_eq!((low.1 + high.1) / 256, 6_815_744);
     }
 }

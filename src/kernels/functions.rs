@@ -1,33 +1,33 @@
-//! What a kernel consists of.
+//! The functions that a kernel consists of.
 
 use core::fmt;
 use core::num::NonZeroUsize;
 
 use super::state::ScanState;
 
-/// The functions of a kernel, whether this CPU has the instructions for them or not.
+/// The functions of a kernel. This CPU may or may not support them.
 pub(super) struct Functions {
     pub(super) name: &'static str,
-    /// Whether this CPU has the instructions.
+    /// Returns whether this CPU supports the instructions.
     pub(super) is_supported: fn() -> bool,
     pub(super) validate: Validate,
     pub(super) is_text: IsText,
     pub(super) count: Count,
-    /// `None` where the portable loop is all there is.
+    /// `None` if the kernel has only the portable loop.
     #[cfg(feature = "mime")]
     pub(super) decode_base64: Option<DecodeBase64>,
     #[cfg(feature = "codec")]
     pub(super) find_all: FindAll,
     pub(super) find_class: FindClass,
-    /// `None` where the portable loops are all there is.
+    /// `None` if the kernel has only the portable loops.
     #[cfg(feature = "transcode")]
     pub(super) utf16: Option<Utf16>,
-    /// `None` where the portable loops are all there is.
+    /// `None` if the kernel has only the portable loops.
     #[cfg(feature = "transcode")]
     pub(super) conversions: Option<Conversions>,
 }
 
-/// The index of a byte in a chunk. It is stored plus one, so that `Result<(), Index>` takes one register.
+/// The index of a byte in a chunk, stored plus one so that `Result<(), Index>` fits in one register.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Index(NonZeroUsize);
 
@@ -51,25 +51,25 @@ impl fmt::Debug for Index {
 
 /// Validates the next chunk of a stream.
 ///
-/// `Ok` moves the state past the chunk. `Err(index)` leaves the bytes in the state as they are, and means that
-/// `chunk[index]` makes the stream ill-formed. If that is a byte which no well-formed text holds (`C0`, `C1`, `F5..=FF`)
-/// the index may be that of the byte after it.
+/// `Ok` means that the state is now that after the chunk. `Err(index)` means that `chunk[index]` makes the stream
+/// ill-formed; the carry is unchanged. If that byte is one that well-formed text never contains (`C0`, `C1`,
+/// `F5..=FF`), the index may be that of the byte after it.
 ///
-/// An ill-formed last byte is reported here, not when the next chunk comes.
+/// An ill-formed last byte is reported by this call, not by the next one.
 ///
 /// # Safety
 ///
 /// - [`Functions::is_supported`] returned true.
 /// - The chunk has 4 bytes or more.
 ///
-/// The chunk is the first argument, as in [`IsText`]. So the functions call each other without moves between registers.
+/// The chunk is the first argument, as in [`IsText`], so the functions call each other without moving registers.
 pub(super) type Validate = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>;
 
-/// Whether bytes are well-formed from the first to the last.
+/// Whether all bytes are well-formed and the last sequence is complete.
 ///
 /// # Safety
 ///
-/// As for [`Validate`].
+/// Same as for [`Validate`].
 pub(super) type IsText = unsafe fn(&[u8]) -> bool;
 
 /// Counts how often a byte occurs.
@@ -79,8 +79,8 @@ pub(super) type IsText = unsafe fn(&[u8]) -> bool;
 /// [`Functions::is_supported`] returned true.
 pub(super) type Count = unsafe fn(bytes: &[u8], wanted: u8) -> usize;
 
-/// Decodes groups of 4 base64 symbols to 3 bytes each, up to a group with another byte or somewhat before it, to the end of the
-/// symbols or to the end of the output. Returns the number of groups. Output after them may be overwritten.
+/// Decodes groups of 4 base64 symbols to 3 bytes each. Stops at or shortly before a group with another byte, and at the
+/// end of the symbols or the output. Returns the number of groups decoded. Output after them may be overwritten.
 ///
 /// # Safety
 ///
@@ -91,10 +91,10 @@ pub(super) type DecodeBase64 = unsafe fn(symbols: &[u8], output: &mut [u8]) -> u
 /// The number of bytes that are compared at once.
 pub(super) const BLOCK: usize = 64;
 
-/// Positions that are found in one call. A block is only looked at if there is room for all of its positions.
+/// The number of positions that one call can return. A block is only searched if all of its positions would fit.
 pub(super) const CAPACITY: usize = 3 * BLOCK;
 
-/// Writes the positions of a byte in order, for the first [`Found::searched`] of the bytes.
+/// Writes the positions of a byte in order. The first [`Found::searched`] bytes are searched.
 ///
 /// # Safety
 ///
@@ -102,28 +102,28 @@ pub(super) const CAPACITY: usize = 3 * BLOCK;
 #[cfg(feature = "codec")]
 pub(super) type FindAll = unsafe fn(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found;
 
-/// What a call of [`FindAll`] or [`FindClass`] did.
+/// The result of [`FindAll`] or [`FindClass`].
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
-    /// Positions that were written: [`CAPACITY`] or fewer.
+    /// The number of positions written, at most [`CAPACITY`].
     pub(super) count: usize,
-    /// The number of bytes that were searched; 0 only if there are none.
+    /// The number of bytes searched; 0 only if the input is empty.
     pub(super) searched: usize,
 }
 
-/// A set of ASCII bytes and of lead bytes, with the second bytes that leads of the set must have.
+/// A set of ASCII bytes and lead bytes. A lead byte matches only with one of the second bytes in the set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Class {
-    /// A bit for each byte. The third word, of bytes that begin nothing, has the second bytes after leads of 2.
+    /// A bit for each byte. The third word, for `80..=BF`, is used for the second bytes of 2-byte sequences.
     words: [u64; 4],
-    /// The second bytes after leads of 3 and more.
+    /// The second bytes of sequences of 3 and 4 bytes.
     seconds_of_long: u64,
 }
 
 impl Class {
     pub(crate) const EMPTY: Self = Self { words: [0; 4], seconds_of_long: 0 };
 
-    /// With the bytes of a range, which are ASCII or leads; other bytes are ignored.
+    /// Adds the ASCII and lead bytes of a range; other bytes are ignored.
     pub(crate) const fn with(mut self, first: u8, last: u8) -> Self {
         let mut byte = first as usize;
         while byte <= last as usize {
@@ -135,7 +135,7 @@ impl Class {
         self
     }
 
-    /// With the second bytes of a range, which are continuations, after leads of the length of `lead`.
+    /// Adds a range of continuation bytes as second bytes of sequences with the same length as those of `lead`.
     pub(crate) const fn with_seconds(mut self, lead: u8, first: u8, last: u8) -> Self {
         let mut byte = first as usize;
         while byte <= last as usize {
@@ -146,13 +146,13 @@ impl Class {
         self
     }
 
-    /// With all second bytes.
+    /// Adds all second bytes.
     #[cfg(feature = "transcode")]
     pub(crate) const fn with_all_seconds(self) -> Self {
         self.with_seconds(0xC0, 0x80, 0xBF).with_seconds(0xE0, 0x80, 0xBF)
     }
 
-    /// The bytes of both.
+    /// Returns the union of both classes.
     pub(crate) const fn or(self, other: Self) -> Self {
         let [a, b, c, d] = self.words;
         let [e, f, g, h] = other.words;
@@ -162,7 +162,7 @@ impl Class {
         }
     }
 
-    /// Whether the first byte of `bytes` is found in them.
+    /// Whether the class matches the first byte of `bytes`.
     #[inline]
     pub(crate) fn begins(&self, bytes: &[u8]) -> bool {
         match *bytes {
@@ -172,33 +172,35 @@ impl Class {
         }
     }
 
-    /// Whether an ASCII byte or a lead is in the class.
+    /// Whether an ASCII byte or a lead byte is in the class.
     #[inline]
     pub(super) const fn has(&self, byte: u8) -> bool {
         byte >> 6 != 2 && self.words[(byte >> 6) as usize] >> (byte & 63) & 1 != 0
     }
 
-    /// Whether a byte is one that may follow this lead of the class.
+    /// Whether a byte is a second byte that the class allows after this lead byte.
     #[inline]
     pub(super) const fn has_second(&self, lead: u8, byte: u8) -> bool {
         let seconds = if lead < 0xE0 { self.words[2] } else { self.seconds_of_long };
         byte >> 6 == 2 && seconds >> (byte & 63) & 1 != 0
     }
 
-    /// 64 bits each: the bytes `00..=3F`, `40..=7F`, the second bytes after leads of 2, the leads, the other second bytes.
+    /// Five words of 64 bits: for the bytes `00..=3F`, the bytes `40..=7F`, the second bytes of 2-byte sequences, the
+    /// lead bytes, and the second bytes of longer sequences.
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     pub(super) const fn words(&self) -> [u64; 5] {
         let [a, b, c, d] = self.words;
         [a, b, c, d, self.seconds_of_long]
     }
 
-    /// For each value of the low 4 bits of a byte, a bit for each value of its high 4 bits: 0 to 7, and 8 to F.
+    /// Two tables indexed by the low 4 bits of a byte. Each entry has a bit for each value of the high 4 bits: 0 to 7
+    /// in the first table, 8 to F in the second.
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
     #[inline]
     pub(super) fn nibbles(&self) -> ([u8; 16], [u8; 16]) {
         let [a, b, _, d] = self.words;
         let (mut low, mut high) = ([0; 16], [0; 16]);
-        // Written for the compiler's vectors: 16 lanes, a step for each value of the high 4 bits.
+        // Written so that the compiler vectorizes it: 16 lanes, one step for each value of the high 4 bits.
         for nibble in 0..4 {
             for (i, (low, high)) in low.iter_mut().zip(&mut high).enumerate() {
                 let bit = |word: u64| (word >> (16 * nibble + i) & 1) as u8;
@@ -210,23 +212,23 @@ impl Class {
     }
 }
 
-/// Writes the positions of the bytes of a class in order, for the first [`Found::searched`] of the bytes. A lead counts if the
-/// byte after it is a second byte of the class, or if there is none.
+/// Writes the positions of the bytes of a class in order. The first [`Found::searched`] bytes are searched. A lead byte
+/// matches if the byte after it is a second byte of the class, or if there is no byte after it.
 ///
 /// # Safety
 ///
 /// [`Functions::is_supported`] returned true.
 pub(super) type FindClass = unsafe fn(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
 
-/// The conversions that a kernel has vectors for, each for little-endian and for big-endian code units.
+/// The UTF-16 conversions of a kernel with vector code, each for little-endian and big-endian code units.
 #[cfg(feature = "transcode")]
 pub(super) struct Utf16 {
     pub(super) encode: [Encode; 2],
     pub(super) decode: [Decode; 2],
 }
 
-/// Writes text as UTF-16, all of it or up to a character near its end. Returns the bytes read and the bytes written, which
-/// are at most 2 for each byte read.
+/// Writes text as UTF-16, up to its end or a character near its end. Returns the number of bytes read and the number of
+/// bytes written, at most 2 for each byte read.
 ///
 /// # Safety
 ///
@@ -235,8 +237,8 @@ pub(super) struct Utf16 {
 #[cfg(feature = "transcode")]
 pub(super) type Encode = unsafe fn(text: &str, output: &mut [u8]) -> (usize, usize);
 
-/// Reads UTF-16 and writes UTF-8 while there is plenty of both, up to an unpaired surrogate or somewhat before it.
-/// Returns the bytes read and the bytes written.
+/// Reads UTF-16 and writes UTF-8 in blocks while input and output are long enough. Stops at or shortly before an
+/// unpaired surrogate. Returns the number of bytes read and the number of bytes written.
 ///
 /// # Safety
 ///
@@ -244,16 +246,17 @@ pub(super) type Encode = unsafe fn(text: &str, output: &mut [u8]) -> (usize, usi
 #[cfg(feature = "transcode")]
 pub(super) type Decode = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, usize);
 
-/// More conversions that a kernel has vectors for.
+/// Other conversions of a kernel with vector code.
 #[cfg(feature = "transcode")]
 pub(super) struct Conversions {
     /// UTF-8 from ISO 8859-1 and from windows-1252.
     pub(super) decode_latin: [Convert; 2],
-    /// Bytes from UTF-8 for the characters that are the same in both encodings.
+    /// UTF-8 to ISO 8859-1 or windows-1252, for the characters that have the same byte in both encodings.
     pub(super) encode_latin: Convert,
-    /// UTF-32 from UTF-8, as [`Encode`] but with 4 bytes of output for each byte of the text; little-endian and big-endian.
+    /// UTF-32 from UTF-8, same as [`Encode`] but with 4 bytes of output for each byte of the text; little-endian and
+    /// big-endian.
     pub(super) encode_utf32: [Encode; 2],
-    /// UTF-8 from UTF-32, up to what is not a scalar value.
+    /// UTF-8 from UTF-32, up to a value that is not a scalar value.
     pub(super) decode_utf32: [Convert; 2],
     /// UTF-32 from UTF-16, by the byte order of the input and then of the output.
     pub(super) utf32_from_utf16: [Convert; 4],
@@ -261,8 +264,8 @@ pub(super) struct Conversions {
     pub(super) utf32_to_utf16: [Convert; 4],
 }
 
-/// Reads input and writes output while there is plenty of both, up to something that it does not convert or somewhat before
-/// it. Returns the bytes read and the bytes written. Output after them may be overwritten.
+/// Reads input and writes output in blocks while both are long enough. Stops at or shortly before input that it does
+/// not convert. Returns the number of bytes read and the number of bytes written. Output after them may be overwritten.
 ///
 /// # Safety
 ///

@@ -1,11 +1,12 @@
-//! UTF-8 from ISO 8859-1 and windows-1252, and back.
+//! Conversions between UTF-8 and ISO 8859-1 or windows-1252.
 //!
-//! The parameter `WINDOWS` of the functions is whether the bytes `80..=9F` are those of windows-1252.
+//! If the parameter `WINDOWS` is `true`, the bytes `80..=9F` are those of windows-1252.
 
 use super::arch::latin::{decode_portable, encode_portable};
 use super::dispatch::Kernel;
 
-/// Reads single bytes and writes UTF-8 while there is input and room. Returns the bytes read and the bytes written.
+/// Reads single bytes and writes UTF-8 while there is input and output space. Returns the number of bytes read and the
+/// number of bytes written.
 pub(crate) fn decode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     decode_by::<WINDOWS>(Kernel::in_use(), input, output)
 }
@@ -20,11 +21,12 @@ fn decode_by<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8
     (read + rest.0, written + rest.1)
 }
 
-/// Input from which on the vectors are tried again after each character that they do not convert.
+/// The minimum length of the rest of the input for which the vector code is used again after a character that it does
+/// not convert.
 const WORTH_VECTORS: usize = 128;
 
-/// Reads UTF-8 and writes single bytes while there is input and room, up to an ill-formed sequence or a character that the
-/// encoding does not have. Returns the bytes read and the bytes written.
+/// Reads UTF-8 and writes single bytes while there is input and output space. Stops at an ill-formed sequence or at a
+/// character that the encoding does not have. Returns the number of bytes read and the number of bytes written.
 pub(crate) fn encode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     encode_by::<WINDOWS>(Kernel::in_use(), input, output)
 }
@@ -40,7 +42,7 @@ fn encode_by<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8
             unsafe { (conversions.encode_latin)(&input[read..], &mut output[written..]) };
         read += by_vectors;
         written += bytes;
-        // What stopped the vectors, or the end.
+        // Converts the character at which the vector code stopped, or the rest of the input.
         let most = if input.len() - read >= WORTH_VECTORS { 1 } else { usize::MAX };
         let (rest, bytes) = encode_portable::<WINDOWS>(&input[read..], &mut output[written..], most);
         read += rest;
@@ -60,7 +62,7 @@ mod tests {
         if WINDOWS { windows_1252(byte) } else { byte.into() }
     }
 
-    /// Checks both directions with room for so many quarters of the text; 5 is plenty.
+    /// Checks both directions. The output has `rooms` quarters of the length of the text; 5 is always enough.
     fn check<const WINDOWS: bool>(kernel: Kernel, bytes: &[u8], rooms: &[usize]) {
         let text: String = bytes.iter().map(|&byte| character::<WINDOWS>(byte)).collect();
         for room in rooms.iter().map(|part| text.len() * part / 4 + if *part == 5 { 300 } else { 0 }) {
@@ -83,7 +85,7 @@ mod tests {
 
     fn check_bytes<const WINDOWS: bool>() {
         for kernel in Kernel::available() {
-            // Every byte at every position of a vector, alone and among others.
+            // Every byte at every position of a vector, alone and among other bytes.
             for filler in [b'a', 0x85] {
                 for position in 0..67 {
                     for byte in 0..=u8::MAX {
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_that_the_encoding_does_not_have_and_an_ill_formed_sequence_stop_it() {
+    fn encode_stops_at_an_unmappable_character_and_at_an_ill_formed_sequence() {
         for kernel in Kernel::available() {
             for character in ('\u{80}'..'\u{3000}').chain(['\u{D7FF}', '\u{FFFF}', '💩']) {
                 let sequence = &mut [0; 4];

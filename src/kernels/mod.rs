@@ -1,40 +1,40 @@
-//! What is done in bulk, with vectors where the target has them.
+//! Bulk operations, with vector instructions if the target has them.
 //!
-//! This folder has the `unsafe` code of the crate, apart from the few places elsewhere that make a `str` of bytes that
-//! were just validated. Its rooms:
+//! This module contains the `unsafe` code of the crate. Elsewhere `unsafe` is only used to make a `str` of bytes that
+//! were just validated.
 //!
-//! | file | computes |
+//! | module | computes |
 //! |---|---|
 //! | `validation.rs` | where a stream becomes ill-formed |
 //! | `utf16.rs` | UTF-16 from UTF-8, and UTF-8 from UTF-16 |
 //! | `utf32.rs` | UTF-32 from UTF-8 and UTF-16, and back |
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back |
-//! | `classes.rs` | every position of a byte of a class |
-//! | `positions.rs` | every position of a byte |
+//! | `classes.rs` | the positions of all bytes of a class |
+//! | `positions.rs` | the positions of a byte |
 //! | `base64.rs` | bytes from base64 |
-//! | `count.rs` | how many lines, characters and UTF-16 units there are |
+//! | `count.rs` | the number of lines, characters and UTF-16 code units |
 //!
-//! What is wrong with an ill-formed sequence is not decided here: [`encoding`](crate::encoding) does that, over the at
-//! most four bytes of the sequence.
+//! The kind of an ill-formed sequence is not determined here. [`encoding`](crate::encoding) does that from the bytes of
+//! the sequence, which are at most 4.
 //!
-//! Below the rooms:
+//! The layer below:
 //!
-//! | file | is |
+//! | module | contains |
 //! |---|---|
-//! | `dispatch.rs` | the choice of a kernel: the functions for the best instruction set that the CPU has |
-//! | `arch/x86_64/`, `arch/aarch64/` | AVX-512, AVX2 and NEON: the type of their vectors, and what only they do |
-//! | `arch/vector/` | the algorithm of validation over any type of vectors |
+//! | `dispatch.rs` | the selection of a kernel: the functions for the best instruction set that the CPU supports |
+//! | `arch/x86_64/`, `arch/aarch64/` | AVX-512, AVX2 and NEON: their vector types, and the algorithms that only they have |
+//! | `arch/vector/` | the validation algorithm, generic over the vector type |
 //! | `arch/portable/` | the kernel for every other target |
-//! | `functions.rs` | what a kernel consists of |
-//! | `state.rs` | what a scan keeps between chunks |
-//! | `formula.rs` | the formula that the vectors compute, its derivation, and the same for one byte |
+//! | `functions.rs` | the functions that a kernel consists of |
+//! | `state.rs` | the state that is kept between chunks |
+//! | `formula.rs` | the validation formula, its derivation, and the same formula for one byte |
 
 mod arch;
 #[cfg(feature = "mime")]
 pub(crate) mod base64;
 pub(crate) mod classes;
 pub(crate) mod count;
-#[allow(unreachable_pub, reason = "public only where a benchmark chooses")]
+#[allow(unreachable_pub, reason = "public only if a benchmark selects the kernel")]
 mod dispatch;
 mod formula;
 mod functions;

@@ -1,17 +1,17 @@
-//! Every position of a byte, found in bulk.
+//! Finds every position of a byte, in bulk.
 //!
-//! A search for the next position from each one on, as with `memchr`, costs a call and a mispredicted branch each time. For
-//! lines of fifty bytes that is more than the comparison of the bytes. Here a block of 64 bytes is compared at once, and
-//! its 64 bits become positions almost without a branch.
+//! A repeated search for the next position, as with `memchr`, costs a call and a mispredicted branch for each position.
+//! For lines of fifty bytes that costs more than the comparison of the bytes. Here a block of 64 bytes is compared at
+//! once, and its 64 result bits are converted to positions almost without branches.
 
 use super::dispatch::Kernel;
 use super::functions::CAPACITY;
 
-/// An iterator over the positions of a byte that borrows neither: both are arguments of [`next`](Self::next), the same ones
-/// in each call.
+/// An iterator over the positions of a byte. It borrows neither the slice nor the byte: pass the same ones to each call
+/// of [`next`](Self::next).
 #[derive(Clone, Debug)]
 pub(crate) struct Positions {
-    /// Counted from `base`.
+    /// Positions relative to `base`.
     found: [u16; CAPACITY],
     next: usize,
     count: usize,
@@ -33,7 +33,7 @@ impl Positions {
         Some(position)
     }
 
-    /// Whether there are more positions.
+    /// Searches the next bytes. Returns whether there are more positions.
     #[inline(never)]
     fn find_more(&mut self, bytes: &[u8], byte: u8) -> bool {
         while self.next == self.count {

@@ -1,4 +1,4 @@
-//! UTF-16 from UTF-8, and UTF-8 from UTF-16.
+//! Conversions between UTF-8 and UTF-16.
 
 use super::arch::utf16::{decode_portable, encode_portable};
 use super::dispatch::Kernel;
@@ -6,17 +6,17 @@ use super::state::Boundary;
 use super::validation::prefix;
 use crate::boundary::truncate;
 
-/// The number of bytes that are validated at a time and then read again: few enough to stay in the nearest cache.
+/// The number of bytes that are validated at a time and then read again. They fit in the L1 cache.
 const PAGE: usize = 4 * 1024;
 
-/// Reads UTF-8 and writes UTF-16 while there is input and room, up to an ill-formed sequence. Returns the bytes read and
-/// the bytes written.
+/// Reads UTF-8 and writes UTF-16 while there is input and output space, up to an ill-formed sequence. Returns the
+/// number of bytes read and the number of bytes written.
 ///
-/// Text is only read if there are 2 bytes of room for each of its bytes, which is always enough.
+/// Input is only read if the output has 2 bytes for each of its bytes, which is always enough.
 pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let kernel = Kernel::in_use();
     if kernel.utf16().is_none() {
-        // The portable loop validates on the way. Validation before it would take as long as the loop.
+        // The portable loop validates during the conversion. A separate validation would take as long as the loop.
         let input = &input[..input.len().min(output.len() / 2)];
         // SAFETY: the output has 2 bytes for each byte of the input.
         return unsafe { encode_portable::<BIG_ENDIAN>(input, output) };
@@ -31,13 +31,13 @@ pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) ->
         written += encode_text::<BIG_ENDIAN>(kernel, text, &mut output[written..]);
         read += text.len();
         if text.len() + 3 < len {
-            // There is an ill-formed sequence. Another round would only find it again.
+            // There is an ill-formed sequence. Another iteration would stop at it again.
             return (read, written);
         }
     }
 }
 
-/// Writes as much of a text as there is room for. Returns the bytes written.
+/// Writes as much of a text as fits. Returns the number of bytes written.
 fn encode_text<const BIG_ENDIAN: bool>(kernel: Kernel, text: &str, output: &mut [u8]) -> usize {
     let text = truncate(text, output.len() / 2);
     let (read, written) = match kernel.utf16() {
@@ -45,15 +45,15 @@ fn encode_text<const BIG_ENDIAN: bool>(kernel: Kernel, text: &str, output: &mut 
         Some(utf16) => unsafe { (utf16.encode[usize::from(BIG_ENDIAN)])(text, output) },
         None => (0, 0),
     };
-    // SAFETY: a sequence of n bytes takes 2 * n bytes of output at most. What was written left 2 bytes for each byte of the
-    // rest.
+    // SAFETY: a sequence of n bytes needs at most 2 * n bytes of output. The bytes written so far leave 2 bytes for
+    // each byte of the rest.
     let (_, rest) =
         unsafe { encode_portable::<BIG_ENDIAN>(&text.as_bytes()[read..], &mut output[written..]) };
     written + rest
 }
 
-/// Reads UTF-16 and writes UTF-8 while there is input and room, up to an unpaired surrogate. Returns the bytes read and the
-/// bytes written.
+/// Reads UTF-16 and writes UTF-8 while there is input and output space, up to an unpaired surrogate. Returns the number
+/// of bytes read and the number of bytes written.
 pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     decode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
 }
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use crate::kernels::arch::utf16::order;
 
-    /// Texts in which everything stands at every place of a vector, and over its edges.
+    /// Texts with characters of each length at every position of a vector, and across its end.
     fn texts() -> impl Iterator<Item = String> {
         let parts = ["a", "é", "€", "💩", "plain ASCII, longer than a block", "ёж", "漢字", "💩💩"];
         let mut state = 16_u32;
@@ -93,8 +93,8 @@ mod tests {
         for (i, text) in texts().enumerate() {
             let units: Vec<u16> = text.encode_utf16().collect();
             let utf_16 = bytes(&units);
-            // Everything stands at every place in memory, too. No more room than is asked for, and hostile bytes
-            // after it.
+            // The text starts at every alignment. The output has exactly the required length and is followed by a
+            // pattern that must not change.
             let shift = i % 32;
             let source = ["?".repeat(shift), text.clone()].concat();
             let mut out = vec![0xEE; shift + 2 * text.len() + 64];
@@ -103,7 +103,7 @@ mod tests {
             assert_eq!(out[shift..shift + len], utf_16, "{text}");
             assert_eq!(out[shift + 2 * text.len()..], [0xEE; 64], "{text}");
 
-            // Room for the text and the longest sequence, and for vectors.
+            // Output space for the text and the longest sequence, and for whole vectors.
             let source = [vec![0xEE; shift], utf_16.clone()].concat();
             for extra in [3, 200] {
                 let mut out = vec![0xEE; text.len() + extra + 64];
@@ -112,14 +112,14 @@ mod tests {
                 assert_eq!((read, &out[..written]), (utf_16.len(), text.as_bytes()), "{text}");
                 assert_eq!(out[text.len() + extra..], [0xEE; 64], "{text}");
             }
-            // Too little room: what is written is the start of the text, up to some character.
+            // Not enough output space: the output is a prefix of the text that ends between characters.
             let mut out = vec![0xEE; text.len() / 2 + 64];
             let (read, written) = decode_by::<BIG_ENDIAN>(kernel, &utf_16, &mut out[..text.len() / 2]);
             assert_eq!(out[..written], text.as_bytes()[..written], "{text}");
             assert_eq!(bytes(&text[..written].encode_utf16().collect::<Vec<_>>()), utf_16[..read], "{text}");
             assert_eq!(out[text.len() / 2..], [0xEE; 64], "{text}");
 
-            // Half a pair anywhere between characters stops it in front of it.
+            // The conversion stops before a surrogate that is inserted between characters.
             let at = units.len() * (i % 7) / 6;
             let at = if matches!(units.get(at), Some(0xDC00..0xE000)) { at - 1 } else { at };
             for half in [0xDC00, 0xD800] {
@@ -132,22 +132,23 @@ mod tests {
         }
     }
 
-    /// The portable loop checks while it goes: it stops where `std` finds the first flaw, or something unfinished.
+    /// The portable loop validates during the conversion. It stops where `std` reports the first error, or at an
+    /// unfinished sequence.
     #[test]
-    fn what_is_ill_formed_is_left() {
-        const OCTETS: [u8; 24] = [
+    fn portable_encode_stops_at_the_first_ill_formed_sequence() {
+        const BYTES: [u8; 24] = [
             0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xC1, 0xC2, 0xDF, 0xE0, 0xE1, 0xED,
             0xEF, 0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xF8, 0xFF,
         ];
         let mut out = [0xEE; 32];
-        for i in 0..OCTETS.len().pow(4) {
-            let four = [0, 1, 2, 3].map(|place| OCTETS[i / OCTETS.len().pow(place) % OCTETS.len()]);
+        for i in 0..BYTES.len().pow(4) {
+            let four = [0, 1, 2, 3].map(|place| BYTES[i / BYTES.len().pow(place) % BYTES.len()]);
             for (bytes, len) in [(&four[..], 4), (&four[1..], 3)] {
                 let good = match core::str::from_utf8(bytes) {
                     Ok(text) => text,
                     Err(error) => core::str::from_utf8(&bytes[..error.valid_up_to()]).expect("good"),
                 };
-                // SAFETY: there is room.
+                // SAFETY: the output has 2 bytes for each byte of the input.
                 let (read, written) = unsafe { encode_portable::<false>(bytes, &mut out[..2 * len]) };
                 assert_eq!(read, good.len(), "{bytes:02X?}");
                 let units = good.encode_utf16().flat_map(order::<false>);
@@ -158,12 +159,12 @@ mod tests {
     }
 
     #[test]
-    fn little_endian_as_std_does_it() {
+    fn little_endian_equals_std() {
         Kernel::available().for_each(check::<false>);
     }
 
     #[test]
-    fn big_endian_as_std_does_it() {
+    fn big_endian_equals_std() {
         Kernel::available().for_each(check::<true>);
     }
 }

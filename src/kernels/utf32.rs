@@ -1,4 +1,4 @@
-//! UTF-32 from UTF-8 and UTF-16, and back.
+//! Conversions between UTF-32, UTF-8 and UTF-16.
 
 use super::arch::utf32::{decode_portable, encode_portable, from_utf16_portable, to_utf16_portable};
 use super::dispatch::Kernel;
@@ -7,13 +7,13 @@ use super::state::Boundary;
 use super::validation::prefix;
 use crate::boundary::truncate;
 
-/// The number of bytes that are validated at a time and then read again: few enough to stay in the nearest cache.
+/// The number of bytes that are validated at a time and then read again. They fit in the L1 cache.
 const PAGE: usize = 4 * 1024;
 
-/// Reads UTF-8 and writes UTF-32 while there is input and room, up to an ill-formed sequence. Returns the bytes read and the
-/// bytes written.
+/// Reads UTF-8 and writes UTF-32 while there is input and output space, up to an ill-formed sequence. Returns the
+/// number of bytes read and the number of bytes written.
 ///
-/// Text is only read if there are 4 bytes of room for each of its bytes, which is always enough.
+/// Input is only read if the output has 4 bytes for each of its bytes, which is always enough.
 pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     encode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
 }
@@ -37,21 +37,21 @@ fn encode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut 
         written += made + rest.1;
         read += text.len();
         if text.len() + 3 < len {
-            // There is an ill-formed sequence. Another round would only find it again.
+            // There is an ill-formed sequence. Another iteration would stop at it again.
             return (read, written);
         }
     }
 }
 
-/// Reads UTF-32 and writes UTF-8 while there is input and room, up to what is not a scalar value. Returns the bytes read and the
-/// bytes written.
+/// Reads UTF-32 and writes UTF-8 while there is input and output space, up to a value that is not a scalar value.
+/// Returns the number of bytes read and the number of bytes written.
 pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let vectors = Kernel::in_use().conversions().map(|it| it.decode_utf32[usize::from(BIG_ENDIAN)]);
     both(vectors, decode_portable::<BIG_ENDIAN>, input, output)
 }
 
-/// Reads UTF-16 and writes UTF-32 while there is input and room, up to an unpaired surrogate. Returns the bytes read and the
-/// bytes written.
+/// Reads UTF-16 and writes UTF-32 while there is input and output space, up to an unpaired surrogate. Returns the
+/// number of bytes read and the number of bytes written.
 pub(crate) fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
@@ -61,8 +61,8 @@ pub(crate) fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
     both(vectors, from_utf16_portable::<FROM_BIG_ENDIAN, BIG_ENDIAN>, input, output)
 }
 
-/// Reads UTF-32 and writes UTF-16 while there is input and room, up to what is not a scalar value. Returns the bytes read and
-/// the bytes written.
+/// Reads UTF-32 and writes UTF-16 while there is input and output space, up to a value that is not a scalar value.
+/// Returns the number of bytes read and the number of bytes written.
 pub(crate) fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
@@ -72,7 +72,7 @@ pub(crate) fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
     both(vectors, to_utf16_portable::<BIG_ENDIAN, TO_BIG_ENDIAN>, input, output)
 }
 
-/// The vectors of the kernel in use, if it has any, and then the portable loop.
+/// Runs the vector code of the kernel in use, if it has any, and then the portable loop.
 fn both(
     vectors: Option<Convert>,
     portable: fn(&[u8], &mut [u8]) -> (usize, usize),
@@ -80,7 +80,7 @@ fn both(
     output: &mut [u8],
 ) -> (usize, usize) {
     let (read, written) = match vectors {
-        // SAFETY: it is a function of the kernel in use, so the CPU has its instructions.
+        // SAFETY: it is a function of the kernel in use, which this CPU supports.
         Some(convert) => unsafe { convert(input, output) },
         None => (0, 0),
     };
@@ -105,7 +105,7 @@ mod tests {
         text.encode_utf16().flat_map(order::<BIG_ENDIAN>).collect()
     }
 
-    /// A conversion by a kernel and the portable loop, of all of the input, and into too little room.
+    /// Checks a conversion by a kernel and the portable loop, for the whole input and with too little output space.
     fn check(
         vectors: Option<Convert>,
         portable: fn(&[u8], &mut [u8]) -> (usize, usize),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn every_length_and_everything_at_every_place_of_a_vector() {
+    fn every_length_and_every_position_of_a_vector() {
         let parts = ["a", "é", "€", "💩", "plain ASCII, longer than a block", "ёж", "漢字", "💩💩"];
         let mut seed = 16_u32;
         for kernel in Kernel::available() {
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_scalar_value_stops_it() {
+    fn conversions_stop_at_a_value_that_is_not_a_scalar_value() {
         for kernel in Kernel::available() {
             let conversions = kernel.conversions();
             for value in [0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0x11_0000, 0x1_D800, 0x7FFF_FFFF, 0xFFFF_FFFF_u32] {

@@ -6,7 +6,7 @@ use super::formula;
 use super::functions::Index;
 use super::state::{Boundary, Prediction, ScanState};
 
-/// What follows the text of a chunk.
+/// The reason why the text of a chunk ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
     /// The end of the chunk, or an unfinished sequence that is in the carry of this state.
@@ -15,30 +15,30 @@ pub(crate) enum End {
     IllFormed,
 }
 
-/// Validates the next chunk of a stream. `Ok` moves the state past the chunk.
+/// Validates the next chunk of a stream. `Ok` means that the state is now that after the chunk.
 ///
-/// `Err(index)` means that `chunk[index]` makes the stream ill-formed. If that is a byte which no well-formed text holds
-/// (`C0`, `C1`, `F5..=FF`) the index may be that of the byte after it. The carry is as it was.
+/// `Err(index)` means that `chunk[index]` makes the stream ill-formed. If that byte is one that well-formed text never
+/// contains (`C0`, `C1`, `F5..=FF`), the index may be that of the byte after it. The carry is unchanged.
 ///
-/// An ill-formed last byte is reported here, not when the next chunk comes.
+/// An ill-formed last byte is reported by this call, not by the next one.
 #[inline]
 pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
     if cfg!(utf8_codec_unoptimized) {
         return arch::validate_by_std(chunk, state);
     }
     let [byte] = *chunk else { return validate_any(state, chunk) };
-    // For chunks of 1 byte nothing is as fast as the formula for one byte. A call would cost more.
+    // For a chunk of 1 byte the scalar formula is fastest. A call would cost more.
     let carry = state.carry();
     if formula::is_ill_formed(carry.word(), byte) || formula::is_never_a_lead(byte) {
         return Err(Index::new(0));
     }
-    // ASCII is not likely any more: the byte may have begun a sequence.
+    // ASCII is not predicted, because the byte may start a sequence.
     *state = ScanState::new(carry.after_byte(byte), Prediction::NONE);
     Ok(())
 }
 
-/// Bytes that are well-formed from the first to the last. `None` also for texts of fewer than 4 bytes, which are for
-/// [`prefix`].
+/// Returns the bytes as text if all of them are well-formed. Returns `None` also for fewer than 4 bytes: use [`prefix`]
+/// for those.
 #[inline]
 pub(crate) fn text(bytes: &[u8]) -> Option<&str> {
     if cfg!(utf8_codec_unoptimized) {
@@ -47,11 +47,11 @@ pub(crate) fn text(bytes: &[u8]) -> Option<&str> {
     if !Kernel::in_use().is_text(bytes) {
         return None;
     }
-    // SAFETY: the kernel found the bytes well-formed.
+    // SAFETY: the kernel validated all bytes.
     Some(unsafe { core::str::from_utf8_unchecked(bytes) })
 }
 
-/// Calls the kernel, if the chunk is long enough for it.
+/// Calls the kernel if the chunk is long enough for it.
 #[inline(always)]
 fn validate_any(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
     if chunk.len() < 4 {
@@ -77,7 +77,7 @@ pub(super) fn validate_few(state: &mut ScanState, chunk: &[u8]) -> Result<(), In
     Ok(())
 }
 
-/// The longest text that a chunk starts with, and what follows it.
+/// Returns the longest text at the start of a chunk, and why it ends.
 #[inline]
 pub(crate) fn prefix(start: Boundary, chunk: &[u8]) -> (&str, End) {
     if cfg!(utf8_codec_unoptimized) {
@@ -88,8 +88,8 @@ pub(crate) fn prefix(start: Boundary, chunk: &[u8]) -> (&str, End) {
         Ok(()) => (chunk.len() - usize::from(state.pending_len()), End::Unfinished(state)),
         Err(index) => (well_formed_len(state, chunk, index.get()), End::IllFormed),
     };
-    // SAFETY: the chunk starts between characters and is well-formed up to its unfinished sequence, or up to the sequence
-    // that the byte at the index is in or breaks off. `len` excludes that sequence.
+    // SAFETY: the chunk starts between characters. It is well-formed up to the unfinished sequence, or up to the
+    // sequence that contains the byte at `index` or ends before it. `len` excludes that sequence.
     (unsafe { core::str::from_utf8_unchecked(&chunk[..len]) }, end)
 }
 
@@ -104,14 +104,15 @@ fn prefix_by_std(chunk: &[u8]) -> (&str, End) {
         None => End::Unfinished(ScanState::START.after(rest)),
         Some(_) => End::IllFormed,
     };
-    // SAFETY: the standard library found the bytes before the error well-formed.
+    // SAFETY: the standard library validated the bytes before the error.
     (unsafe { core::str::from_utf8_unchecked(text) }, end)
 }
 
-/// The start of the sequence that the byte at the index is in or breaks off. The chunk starts between characters.
+/// Returns the start of the sequence that contains the byte at `index` or ends before it. The chunk starts between
+/// characters.
 #[inline(never)]
 fn well_formed_len(state: ScanState, chunk: &[u8], index: usize) -> usize {
     let begun = state.after(&chunk[..index]).pending_len();
-    // Saturating for the compiler, which then knows that slicing cannot panic.
+    // `saturating_sub` shows the compiler that slicing cannot panic.
     index.saturating_sub(usize::from(begun))
 }

@@ -6,8 +6,8 @@ use super::Utf8Validator;
 use crate::error::Utf8Error;
 
 impl Utf8Validator {
-    /// [`feed`](Self::feed) for a payload in several segments. It consumes them: pass a clone to use them later, which is cheap
-    /// for `Bytes`.
+    /// [`feed`](Self::feed) for a payload in several segments. The segments are consumed: pass a clone to use them
+    /// later. Cloning is cheap for `Bytes`.
     ///
     /// ```
     /// use bytes::Buf;
@@ -22,7 +22,7 @@ impl Utf8Validator {
     ///
     /// # Errors
     ///
-    /// As [`feed`](Self::feed).
+    /// Same as [`feed`](Self::feed).
     pub fn feed_buf(&mut self, mut payload: impl Buf) -> Result<(), Utf8Error> {
         while payload.has_remaining() {
             let segment = payload.chunk();

@@ -1,4 +1,4 @@
-//! Validation of messages for hosts that do the framing themselves: WebSocket, gRPC, MQTT.
+//! Validation of messages for applications that do the framing themselves: WebSocket, gRPC, MQTT.
 //!
 //! [`Utf8Validator`] validates one message after the other as its bytes arrive, without a buffer. [`Mask`] is the mask of a
 //! WebSocket frame, so that a payload can be validated while it is masked, or while the mask is removed.
@@ -8,7 +8,7 @@
 //!
 //! # fn main() -> Result<(), utf8_codec::Utf8Error> {
 //! let mut text = Utf8Validator::new();
-//! // Two frames of a WebSocket message, each with its own mask. A character is cut between them.
+//! Two frames of a WebSocket message, each with its own mask. A character is split between them.
 //! let mut first = *b"caf\xC3";
 //! Mask::new([1, 2, 3, 4]).apply(&mut first); // as it came from the network
 //! text.unmask(&mut first, &mut Mask::new([1, 2, 3, 4]))?;
@@ -21,8 +21,8 @@
 //!
 //! # Limits and cost
 //!
-//! The state is `Copy`, a few words long, and holds at most 3 bytes of a message. Nothing is allocated, and each byte is read
-//! once. Messages may have any length: limits are up to the host. `Utf8Validator::feed_buf` needs the feature `bytes`;
+//! The state is `Copy`, a few words long, and holds at most 3 bytes of a message. Nothing is allocated, and each byte
+//! is read once. The length of a message is not limited here. `Utf8Validator::feed_buf` needs the feature `bytes`;
 //! everything else needs none.
 
 #[cfg(feature = "bytes")]
@@ -31,14 +31,16 @@ mod buf;
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
 
-/// Validates one message after the other, as its bytes arrive, without a buffer.
+/// Validates messages one after the other as their bytes arrive, without a buffer.
 ///
-/// For a host that has the payload in its own frames and segments and only needs to know whether it is text: a WebSocket text
-/// message or close reason (RFC 6455 §8.1), a gRPC string. The error is returned for the first byte that makes the message
-/// ill-formed, also inside a frame of which only a part has arrived: a peer cannot send an ill-formed prefix and then delay
-/// the rest. A frame may end inside a character, a message may not: call [`end_of_message`](Self::end_of_message).
+/// This is for an application that keeps the payload in its own frames and only needs to validate it: a WebSocket text
+/// message or close reason (RFC 6455 §8.1), a gRPC string. The error is returned for the first byte that makes the
+/// message ill-formed, even if only a part of the frame has arrived. A peer therefore cannot send an ill-formed prefix
+/// and delay the rest. A frame may end inside a character, a message may not: call
+/// [`end_of_message`](Self::end_of_message).
 ///
-/// It is `Copy`, and holds only the bytes of an unfinished character: a copy is a snapshot, and assigning it back restores it.
+/// The validator is `Copy` and holds only the bytes of an unfinished character. A copy is a snapshot, and assigning it
+/// back restores it.
 ///
 /// ```
 /// use utf8_codec::ErrorKind;
@@ -60,11 +62,11 @@ pub struct Utf8Validator {
 }
 
 impl Utf8Validator {
-    /// The code with which a WebSocket connection is closed when a message is not text: 1007, "received data within a
+    /// The code with which a WebSocket connection is closed if a message is not UTF-8: 1007, "received data within a
     /// message that was not consistent with the type of the message" (RFC 6455 §7.4.1).
     pub const CLOSE_CODE: u16 = 1007;
 
-    /// A validator at the start of a message.
+    /// Creates a validator at the start of a message.
     pub const fn new() -> Self {
         Self { decoder: Utf8Decoder::new(), failed: None }
     }
@@ -73,8 +75,8 @@ impl Utf8Validator {
     ///
     /// # Errors
     ///
-    /// The first ill-formed sequence, with its offset in the message. Every further call returns the same error until the
-    /// end of the message.
+    /// Returns the first ill-formed sequence, with its offset in the message. Every further call returns the same error
+    /// until [`end_of_message`](Self::end_of_message).
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Utf8Error> {
         match self.failed {
             None => self.decoder.validate(bytes).inspect_err(|&error| self.failed = Some(error)),
@@ -82,11 +84,11 @@ impl Utf8Validator {
         }
     }
 
-    /// [`feed`](Self::feed) for a payload that is masked and stays masked: for a proxy that forwards frames.
+    /// [`feed`](Self::feed) for a payload that stays masked, in a proxy that forwards frames.
     ///
     /// # Errors
     ///
-    /// As [`feed`](Self::feed).
+    /// Same as [`feed`](Self::feed).
     pub fn feed_masked(&mut self, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
         let mut block = [0; BLOCK];
         bytes.chunks(BLOCK).try_for_each(|masked| {
@@ -97,11 +99,11 @@ impl Utf8Validator {
         })
     }
 
-    /// Removes the mask from a payload, and validates it block by block while it is in the nearest cache.
+    /// Removes the mask from a payload and validates it block by block, while each block is in the L1 cache.
     ///
     /// # Errors
     ///
-    /// As [`feed`](Self::feed). The mask is removed from all of `bytes`, also after an error.
+    /// Same as [`feed`](Self::feed). The mask is removed from all of `bytes`, even after an error.
     pub fn unmask(&mut self, bytes: &mut [u8], mask: &mut Mask) -> Result<(), Utf8Error> {
         let mut verdict = Ok(());
         for block in bytes.chunks_mut(BLOCK) {
@@ -111,47 +113,48 @@ impl Utf8Validator {
         verdict
     }
 
-    /// Ends the message. The next bytes start another one, at offset 0.
+    /// Ends the message. The next bytes start another message at offset 0.
     ///
     /// # Errors
     ///
-    /// The error of the message, if there was one; otherwise [`Truncated`](crate::ErrorKind::Truncated) if the message ends
-    /// inside a character.
+    /// Returns the error of the message if there was one, or [`Truncated`](crate::ErrorKind::Truncated) if the message
+    /// ends inside a character.
     pub fn end_of_message(&mut self) -> Result<(), Utf8Error> {
         let Self { mut decoder, failed } = core::mem::take(self);
         failed.map_or_else(|| decoder.finish(), Err)
     }
 
-    /// The number of bytes of the message that were validated; after an error, up to the end of the ill-formed sequence.
+    /// Returns the number of bytes of the message that were validated. After an error this is the end of the ill-formed
+    /// sequence.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
-    /// The 0 to 3 bytes of an unfinished character at the end of the bytes so far.
+    /// Returns the 0 to 3 bytes of an unfinished character at the end of the bytes so far.
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
     }
 }
 
-/// Bytes that are unmasked at a time.
+/// The number of bytes that are unmasked at a time.
 const BLOCK: usize = 1024;
 
-/// The mask of a WebSocket frame (RFC 6455 §5.3), and the position in it of the next byte of the payload.
+/// The mask of a WebSocket frame (RFC 6455 §5.3), and the position of the next payload byte in it.
 ///
-/// Each frame has a mask of its own. Use one `Mask` for all pieces of a frame.
+/// Each frame has its own mask. Use the same `Mask` for all parts of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mask {
-    /// Rotated so that the next byte is masked with the first one.
+    /// The key, rotated so that its first byte masks the next byte.
     key: [u8; 4],
 }
 
 impl Mask {
-    /// The mask at the start of a payload that is masked with `key`.
+    /// Creates the mask for the start of a payload that is masked with `key`.
     pub const fn new(key: [u8; 4]) -> Self {
         Self { key }
     }
 
-    /// Applies the mask to the next bytes, which masks them or unmasks them.
+    /// Applies the mask to the next bytes. This masks or unmasks them.
     pub fn apply(&mut self, bytes: &mut [u8]) {
         let [a, b, c, d] = self.key;
         let wide = u128::from_ne_bytes([a, b, c, d, a, b, c, d, a, b, c, d, a, b, c, d]);
