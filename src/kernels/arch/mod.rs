@@ -1,7 +1,7 @@
-//! The kernels by architecture: which ones there are, the best first, and the one that needs no detection.
+//! The kernels by architecture, ordered from best to worst, and the kernel that needs no detection.
 //!
-//! Targets without vector registers in their ABI (operating systems, firmware) have the portable kernel only. So has
-//! big-endian AArch64, where lanes are numbered from the other end.
+//! Targets without vector registers in their ABI (kernels, firmware) have only the portable kernel, and so has
+//! big-endian AArch64, where the lanes are numbered in reverse.
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod aarch64;

@@ -1,5 +1,5 @@
-//! Validation by the standard library, which is compiled with optimization even where this crate is not. Any other kernel
-//! is slow there: at `opt-level = 0` nothing is inlined, not even an intrinsic.
+//! Validation by the standard library, which is compiled with optimizations even if this crate is not. Other kernels
+//! are slow at `opt-level = 0`, because nothing is inlined, not even an intrinsic.
 
 use core::str;
 
@@ -24,7 +24,7 @@ pub(in crate::kernels) static STD: Functions = Functions {
     conversions: None,
 };
 
-/// [`Validate`](crate::kernels::functions::Validate), and safe; for chunks of any length.
+/// A safe [`Validate`](crate::kernels::functions::Validate) for chunks of any length.
 pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     let (start, rest) = if state.pending_len() == 0 {
         (0, chunk)
@@ -37,7 +37,7 @@ pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Resul
         Ok(_) => *state = ScanState::START,
         Err(error) if error.error_len().is_none() => *state = state.after(chunk),
         Err(error) => {
-            // The error has the start of the sequence. The byte that makes it ill-formed is one of its first 4.
+            // `error` has the start of the sequence. The byte that makes it ill-formed is one of its first 4 bytes.
             let at = error.valid_up_to();
             let sequence = &rest[at..rest.len().min(at + 4)];
             let index = formula::first_ill_formed(0, sequence);
@@ -47,7 +47,7 @@ pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Resul
     Ok(())
 }
 
-/// The number of bytes of the chunk that belong to the unfinished sequence before it.
+/// Returns the number of bytes of the chunk that belong to the unfinished sequence before it.
 fn finish_sequence(state: ScanState, chunk: &[u8]) -> Result<usize, Index> {
     let mut carry = state.carry();
     for (index, &byte) in chunk.iter().enumerate() {

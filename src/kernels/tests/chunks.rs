@@ -1,4 +1,4 @@
-//! One chunk, in every state, at every index and alignment.
+//! Single chunks, in every state, at every index and alignment.
 
 use super::{ALPHABETS, CRITICAL, ENDS, Placed, assert_found, found_by, text};
 use crate::Utf8Decoder;
@@ -7,7 +7,7 @@ use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, ScanState};
 use crate::kernels::validation::validate;
 
-/// In every state, at every index, and in every length near the borders of vectors.
+/// Checks every state, every index, and every length near the size of vectors.
 #[test]
 fn every_critical_sequence_is_found_at_every_index_and_length() {
     let lens = if cfg!(debug_assertions) { (0..=140).chain(188..=196) } else { (0..=300).chain(316..=326) };
@@ -76,7 +76,7 @@ fn every_critical_sequence_is_found_at_the_borders_of_vectors_groups_and_segment
     }
 }
 
-/// In ASCII, in text without sequences of 4 bytes and in text with them: each takes another path.
+/// Checks ASCII, text without sequences of 4 bytes and text with them. Each has its own code path.
 #[test]
 #[cfg_attr(miri, ignore = "hours")]
 fn every_critical_sequence_is_found_at_every_index_of_a_large_chunk() {
@@ -98,7 +98,7 @@ fn every_critical_sequence_is_found_at_every_index_of_a_large_chunk() {
     }
 }
 
-/// In every length in which one vector, two, or more are read.
+/// Checks lengths for which one vector, two vectors, or more are read.
 #[test]
 fn is_text_agrees_with_std_at_every_length() {
     for kernel in Kernel::available() {
@@ -123,7 +123,8 @@ fn is_text_agrees_with_std_at_every_length() {
     }
 }
 
-/// Two characters in ASCII, in the same half of a group, in its two halves, or in two groups. The second may be unfinished.
+/// Two characters in ASCII: in the same half of a group, in its two halves, or in two groups. The second one may be
+/// unfinished.
 #[test]
 #[cfg_attr(miri, ignore = "hours")]
 fn two_characters_in_ascii_are_validated_at_every_distance() {
@@ -161,8 +162,8 @@ fn two_characters_in_ascii_are_validated_at_every_distance() {
     }
 }
 
-/// An ill-formed byte at every index of a chunk of every length up to 700 bytes, in ASCII and in characters of 4 bytes, for
-/// these offsets of the chunk from a cache line.
+/// Checks an ill-formed byte at every index of a chunk of every length up to 700 bytes, in ASCII and in characters of 4
+/// bytes. `offsets` are the offsets of the chunk from a cache line.
 fn check_every_index(offsets: impl Fn(usize, usize) -> core::ops::Range<usize>) {
     for kernel in Kernel::available() {
         for len in 4..=700 {
@@ -180,7 +181,7 @@ fn check_every_index(offsets: impl Fn(usize, usize) -> core::ops::Range<usize>) 
                     let mut emoji = Placed::new(&texts[1], offset);
                     assert_eq!(found_by(kernel, Carry::START, emoji.chunk()), Ok(()));
                     emoji.chunk_mut()[at] = 0xFF;
-                    // In the place of a lead it may be reported at the next byte, if there is one.
+                    // If it replaces a lead byte, the error may be reported at the next byte, if there is one.
                     let is_lead = at % 4 == 0 || at >= len / 4 * 4;
                     let expected = if is_lead && at + 1 < len { at + 1 } else { at };
                     let found = found_by(kernel, Carry::START, emoji.chunk());

@@ -1,12 +1,12 @@
-//! The lanes of the vectors, as the CPU computes them, against what the formulas state: all 2^32 quadruples of a byte and
-//! the three before it, whether a text can hold them or not.
+//! Compares the lanes of the vectors, as computed by the CPU, with the statements of the formulas, for all 2^32
+//! quadruples of a byte and the three before it. Most of them do not occur in text.
 
 use crate::encoding::{State, Step, UTF_8};
 use crate::kernels::arch::check_lanes;
 use crate::kernels::arch::vector::Vector;
 use crate::kernels::formula::is_never_a_lead;
 
-/// For each byte `x` whether it is wrong: a bit.
+/// A bit for each byte `x`, set if it is wrong.
 type Row = [u64; 4];
 
 fn row(is_wrong: impl Fn(u8) -> bool) -> Row {
@@ -17,7 +17,7 @@ fn row(is_wrong: impl Fn(u8) -> bool) -> Row {
     row
 }
 
-/// The bits of `len` bytes from `start` on; after `FF` comes `00`.
+/// Returns the bits of `len` bytes from `start`. `00` follows `FF`.
 fn bits(row: &Row, start: u8, len: usize) -> u64 {
     let (word, shift) = (usize::from(start / 64), u32::from(start % 64));
     let bits = row[word] >> shift | (row[(word + 1) % 4] << 1) << (63 - shift);
@@ -28,7 +28,7 @@ fn is_continuation(byte: u8) -> bool {
     (0x80..=0xBF).contains(&byte)
 }
 
-/// Is `x` a second byte that the lead does not allow, or the lead one that allows none?
+/// Whether the lead byte does not allow `x` as its second byte, or allows no second byte.
 fn is_forbidden(lead: u8, x: u8) -> bool {
     match UTF_8.step(State::BOUNDARY, lead) {
         Step::To(state) => matches!(UTF_8.step(state, x), Step::Refused(_)),
@@ -36,16 +36,18 @@ fn is_forbidden(lead: u8, x: u8) -> bool {
     }
 }
 
-/// What a formula says of `x` after `p1`: whether it is wrong, if a continuation is due after a lead 2 or 3 bytes before or if
-/// none is. The statements agree wherever the bytes before `x` are well-formed.
+/// Whether `x` after `p1` is wrong by a formula. `due` is whether a continuation byte must follow a lead byte 2 or 3
+/// bytes before `x`. All statements are equal if the bytes before `x` are well-formed.
 pub(in crate::kernels) type Statement = fn(due: bool, p1: u8, x: u8) -> bool;
 
-/// The [formula](crate::kernels::formula): a continuation is due or it is not, and a second byte is allowed or it is not.
+/// The statement of the [formula](crate::kernels::formula): whether a continuation byte is due, and whether the second
+/// byte is allowed.
 pub(in crate::kernels) fn by_due_bytes(due: bool, p1: u8, x: u8) -> bool {
     (due || p1 >= 0xC0) != is_continuation(x) || p1 >= 0xC0 && is_forbidden(p1, x)
 }
 
-/// Keiser and Lemire's: a pair is wrong by itself, or it is two continuations and that is right if and only if one is due.
+/// The statement of Keiser and Lemire's algorithm: a pair is wrong by itself, or it is two continuation bytes, which
+/// are correct if and only if one is due.
 pub(in crate::kernels) fn by_pairs(due: bool, p1: u8, x: u8) -> bool {
     let is_wrong = match p1 {
         0x00..=0x7F => is_continuation(x),
@@ -55,8 +57,7 @@ pub(in crate::kernels) fn by_pairs(due: bool, p1: u8, x: u8) -> bool {
     is_wrong || (is_continuation(p1) && is_continuation(x)) != due
 }
 
-/// Compares the lanes of the formula, and of the one for text without sequences of 4 bytes, with the statement: for all
-/// `(p3, p2)` in `pairs`, all `p1` and all `x`.
+/// Compares the lanes of both formulas with the statement, for all `(p3, p2)` in `pairs`, all `p1` and all `x`.
 ///
 /// # Safety
 ///
@@ -65,22 +66,21 @@ pub(in crate::kernels) fn by_pairs(due: bool, p1: u8, x: u8) -> bool {
 pub(in crate::kernels) unsafe fn check<V: Vector>(pairs: impl Iterator<Item = (u8, u8)>, states: Statement) {
     let rows: Vec<[Row; 2]> =
         (0..=0xFF).map(|p1| [false, true].map(|due| row(|x| states(due, p1, x)))).collect();
-    // Sources of two kinds of vectors: one byte repeated, and consecutive byte values from any of them on (00 follows
-    // FF).
+    // Sources for two types of vectors: one byte repeated, and consecutive byte values from any start (00 follows FF).
     let bytes: Vec<u8> = (0..512 + 64).map(|i| i as u8).collect();
     let same: Vec<[u8; 64]> = (0..=0xFF).map(|byte| [byte; 64]).collect();
-    // SAFETY: the features are the caller's promise; 64 bytes are as many as the longest vector has.
+    // SAFETY: the caller guarantees the features; the longest vector has 64 bytes.
     let splat = |byte: u8| unsafe { V::load(same[usize::from(byte)].as_ptr()) };
     for (p3, p2) in pairs {
         let due = p2 >= 0xE0 || p3 >= 0xF0;
-        // Each byte is in each lane for some pair.
+        // Moves each byte through all lanes.
         let turn = p3.wrapping_mul(5).wrapping_add(p2);
         for p1 in 0..=0xFF {
             let row = &rows[usize::from(p1)][usize::from(due)];
             let p = [splat(p1), splat(p2), splat(p3)];
             for start in (0..=0xFF).step_by(V::LEN) {
                 let start = turn.wrapping_add(start);
-                // SAFETY: as above; at most 255 bytes are before these.
+                // SAFETY: the caller guarantees the features; the slice has `V::LEN` bytes.
                 let (marks, marks_in_bmp) = unsafe {
                     let x = V::load(bytes[usize::from(start)..][..V::LEN].as_ptr());
                     (V::zero().or_marks(x, p), V::zero().or_marks_in_bmp(x, [p[0], p[1]]))
@@ -107,7 +107,7 @@ fn assert_marks<V: Vector>(marks: V, expected: u64, context: &dyn Fn() -> String
     assert!(marks.first_mark_before(V::LEN) == first, "{}", context());
 }
 
-/// Where the formulas have their borders: all `p2` beside two `p3`, and all `p3` beside two `p2`.
+/// Pairs at the limits of the formulas: all `p2` with two values of `p3`, and all `p3` with two values of `p2`.
 fn some() -> impl Iterator<Item = (u8, u8)> {
     let borders = |p3: u8| [(p3, 0x00), (p3, 0xE0)];
     (0..=0xFF).flat_map(|p2| [(0x00, p2), (0xF0, p2)]).chain((0..=0xFF).flat_map(borders))
@@ -132,7 +132,7 @@ fn every_lane_marks_what_its_formula_states_for_all_2_to_the_32_quadruples() {
 #[test]
 fn statements_agree_with_the_grammar_after_well_formed_bytes() {
     fn state_after(bytes: &[u8]) -> Option<State> {
-        // The first of the bytes may be in a sequence that began before it.
+        // The first of the bytes may be in a sequence that started before it.
         [&b""[..], b"\xE1", b"\xF1", b"\xF1\x80"].into_iter().find_map(|before| {
             before.iter().chain(bytes).try_fold(State::BOUNDARY, |state, &byte| {
                 match UTF_8.step(state, byte) {

@@ -1,4 +1,4 @@
-//! Every kernel that this CPU has, against the standard library, the grammar, and the formula for one byte.
+//! Compares every kernel of this CPU with the standard library, the grammar, and the formula for one byte.
 
 mod chunks;
 #[cfg(any(
@@ -15,7 +15,7 @@ use super::functions::Index;
 use super::state::{Carry, Prediction, ScanState};
 use super::validation::validate_few;
 
-/// A chunk of any length, by this kernel if it is long enough for one.
+/// Validates a chunk of any length. The kernel is used if the chunk is long enough.
 fn validate_by(kernel: Kernel, state: &mut ScanState, chunk: &[u8]) -> Result<(), usize> {
     let found = if chunk.len() < 4 {
         validate_few(state, chunk)
@@ -26,7 +26,7 @@ fn validate_by(kernel: Kernel, state: &mut ScanState, chunk: &[u8]) -> Result<()
     found.map_err(Index::get)
 }
 
-/// Every prediction that takes another path.
+/// The predictions for all code paths.
 const PREDICTIONS: [Prediction; 4] = [
     Prediction::NONE,
     Prediction::ASCII,
@@ -34,7 +34,7 @@ const PREDICTIONS: [Prediction; 4] = [
     Prediction::ASCII.with(Prediction::FOUR_BYTES),
 ];
 
-/// What this kernel finds. It must be the same with every prediction.
+/// Returns the result of this kernel, which must be the same for every prediction.
 fn found_by(kernel: Kernel, carry: Carry, chunk: &[u8]) -> Result<(), usize> {
     let found = PREDICTIONS.map(|prediction| {
         let mut state = ScanState::new(carry, prediction);
@@ -42,7 +42,7 @@ fn found_by(kernel: Kernel, carry: Carry, chunk: &[u8]) -> Result<(), usize> {
         let before = ScanState::new(carry, prediction);
         let expected = if found.is_ok() { before.after(chunk) } else { before };
         assert_eq!(state.pending(), expected.pending(), "{kernel:?}: {chunk:02X?}");
-        // `std` forgets the bytes before the unfinished sequence.
+        // The `std` kernel does not keep the bytes before the unfinished sequence.
         if kernel.name() != "std" {
             assert_eq!(state.carry().word(), expected.carry().word(), "{kernel:?}: {chunk:02X?}");
         }
@@ -67,16 +67,16 @@ fn assert_found(kernel: Kernel, carry: Carry, chunk: &[u8], context: &dyn Fn() -
     assert!(is_right, "{kernel:?} finds {found:?}, not {expected}: {}", context());
 }
 
-/// A chunk at a chosen place in memory.
+/// A chunk at a selected address.
 struct Placed {
     memory: Vec<u8>,
     start: usize,
 }
 
 impl Placed {
-    /// `offset` bytes after the start of a cache line.
+    /// Places the chunk `offset` bytes after the start of a cache line.
     fn new(bytes: &[u8], offset: usize) -> Self {
-        // Ill-formed bytes around the chunk: a read outside of it would change the result.
+        // Ill-formed bytes surround the chunk, so that a read outside of it would change the result.
         let mut memory = vec![0xFF; bytes.len() + 192];
         let start = memory.as_ptr().align_offset(64) + 64 + offset;
         memory[start..start + bytes.len()].copy_from_slice(bytes);
@@ -94,7 +94,7 @@ impl Placed {
     }
 }
 
-/// Text of this length in characters of 1, 2, 3 or 4 bytes, or of all of them, filled up with ASCII.
+/// Returns text of this length in characters of the alphabet, filled up with ASCII.
 fn text(len: usize, alphabet: &[&str]) -> Vec<u8> {
     let mut text = Vec::new();
     let mut characters = alphabet.iter().cycle();
@@ -118,7 +118,7 @@ const ALPHABETS: [&[&str]; 6] = [
     &["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "ж"],
 ];
 
-/// Ill-formed sequences of every kind, and well-formed ones at every border of a range.
+/// Ill-formed sequences of every kind, and well-formed sequences at the limits of every range.
 const CRITICAL: [&[u8]; 32] = [
     b"\x80",
     b"\xBF",
@@ -154,7 +154,7 @@ const CRITICAL: [&[u8]; 32] = [
     b"\xFF",
 ];
 
-/// Ends of a stream in every state.
+/// Ends of a stream, for every state.
 const ENDS: [&[u8]; 14] = [
     b"",
     b"abcd",
@@ -181,9 +181,9 @@ fn random(state: &mut u64) -> u64 {
 }
 
 #[test]
-fn the_kernel_that_was_asked_for_is_in_use() {
+fn the_kernel_of_the_cfg_is_in_use() {
     if let Some(name) = FORCED {
         let kernel = Kernel::in_use().name();
-        assert!(kernel == name, "asked for {name}, and this CPU has only {kernel}");
+        assert!(kernel == name, "{name} is required, but this CPU has only {kernel}");
     }
 }

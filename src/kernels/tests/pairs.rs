@@ -1,7 +1,6 @@
-//! Every pair of bytes in every state, by every kernel that this CPU has, against the grammar.
+//! Compares every kernel of this CPU with the grammar, for every pair of bytes in every state.
 //!
-//! A kernel with a table that differs from what it should be in a single bit fails here, unless no text can show the
-//! difference.
+//! A table of a kernel with a single wrong bit fails here, unless the bit never affects a result.
 
 use super::validate_by;
 use crate::encoding::{State, Step, UTF_8};
@@ -9,7 +8,7 @@ use crate::kernels::dispatch::Kernel;
 use crate::kernels::formula::is_never_a_lead;
 use crate::kernels::state::{Carry, Prediction, ScanState};
 
-/// An end of a stream in each state of the grammar.
+/// The end of a stream in each state of the grammar.
 const STATES: [&[u8]; 12] = [
     b"",
     b"\xC2",
@@ -25,7 +24,7 @@ const STATES: [&[u8]; 12] = [
     b"\xF4\x8F\xBF",
 ];
 
-/// The index of the first byte that the grammar refuses after this state.
+/// Returns the index of the first byte that the grammar rejects after this state.
 fn first_refused(mut state: State, bytes: &[u8]) -> Option<usize> {
     for (at, &byte) in bytes.iter().enumerate() {
         match UTF_8.step(state, byte) {
@@ -36,15 +35,15 @@ fn first_refused(mut state: State, bytes: &[u8]) -> Option<usize> {
     None
 }
 
-/// A pair, and 3 bytes after it.
+/// The length of a pair and 3 bytes after it.
 const PAIR_LEN: usize = 5;
 const CHUNK_LEN: usize = 100;
-/// The maximum number of bytes that reach a state.
+/// The maximum number of bytes needed to reach a state.
 const MAX_BEGUN: usize = 3;
 
 #[test]
 #[cfg_attr(miri, ignore = "hours")]
-fn every_pair_in_every_state_has_the_verdict_of_the_grammar() {
+fn every_pair_in_every_state_agrees_with_the_grammar() {
     for kernel in Kernel::available() {
         for begun in STATES {
             let before = ScanState::new(Carry::START.after(begun), Prediction::NONE);
@@ -52,7 +51,7 @@ fn every_pair_in_every_state_has_the_verdict_of_the_grammar() {
             let mut chunk = [b'a'; CHUNK_LEN];
             for pair in 0..=u16::MAX {
                 let [first, second] = pair.to_be_bytes();
-                // Continuations after `F0..=FF` are what a formula without sequences of 4 bytes could accept.
+                // The formula without sequences of 4 bytes could wrongly accept continuation bytes after `F0..=FF`.
                 let tails: &[u8] = if first >= 0xF0 || second >= 0xF0 { b"a\x80" } else { b"a" };
                 for &tail in tails {
                     let short = [first, second, tail, tail, tail];
@@ -68,11 +67,11 @@ fn every_pair_in_every_state_has_the_verdict_of_the_grammar() {
                         );
                     };
 
-                    // The state comes from the chunk before: the whole formula, on one vector.
+                    // The state comes from the previous chunk: the whole formula, on one vector.
                     check(validate_by(kernel, &mut before.clone(), &short), 0);
 
-                    // The state is reached in the chunk, at some index: the formula for text without sequences of 4 bytes,
-                    // then the whole formula.
+                    // The state is reached inside the chunk, at some index: the formula for text without sequences of 4
+                    // bytes, then the whole formula.
                     let starts = CHUNK_LEN - MAX_BEGUN - PAIR_LEN;
                     let start =
                         usize::from(first.wrapping_mul(7).wrapping_add(second.wrapping_mul(13))) % starts;

@@ -1,4 +1,4 @@
-//! Streams in chunks, against the standard library on the whole of them.
+//! Compares streams in chunks with the standard library on the whole stream.
 
 use super::{ALPHABETS, CRITICAL, found_by, random, text, validate_by};
 use crate::encoding::{Sequence, UTF_8};
@@ -6,7 +6,7 @@ use crate::kernels::dispatch::Kernel;
 use crate::kernels::state::ScanState;
 
 #[test]
-fn random_bytes_have_one_verdict_however_they_are_cut() {
+fn random_bytes_have_one_verdict_for_every_split_into_chunks() {
     let mut seed = 0x9E37_79B9_7F4A_7C15;
     let rounds = match () {
         () if cfg!(miri) => 60,
@@ -41,7 +41,7 @@ fn random_bytes_have_one_verdict_however_they_are_cut() {
     }
 }
 
-/// How far a stream is well-formed, and whether an ill-formed or an unfinished sequence follows.
+/// The length of the well-formed prefix of a stream, and whether an ill-formed or an unfinished sequence follows.
 #[derive(Debug, PartialEq)]
 struct Verdict {
     valid_up_to: usize,
@@ -60,7 +60,7 @@ fn verdict_of_std(bytes: &[u8]) -> Verdict {
     }
 }
 
-/// The same by a kernel, chunk by chunk, with every prediction.
+/// The verdict of a kernel, chunk by chunk, with every prediction.
 fn verdict(kernel: Kernel, chunks: &[&[u8]]) -> Verdict {
     verdict_by(chunks, |state, chunk| {
         let found = found_by(kernel, state.carry(), chunk);
@@ -88,9 +88,10 @@ fn verdict_by(chunks: &[&[u8]], validate: impl Fn(&mut ScanState, &[u8]) -> Resu
     Verdict { valid_up_to: before - len, ill_formed: false, len }
 }
 
-/// Long stretches of one kind of text and of another, with one ill-formed sequence or none, in chunks of very different lengths.
+/// Alternating long sections of different texts, with at most one ill-formed sequence, in chunks of very different
+/// lengths.
 #[test]
-fn long_streams_have_one_verdict_with_the_predictions_that_they_lead_to() {
+fn long_streams_have_one_verdict_with_their_own_predictions() {
     let mut seed = 0x2545_F491_4F6C_DD1D;
     let rounds = match () {
         () if cfg!(miri) => 2,

@@ -4,10 +4,10 @@ mod neon;
 
 use crate::kernels::functions::Functions;
 
-/// The best first.
+/// Ordered from best to worst.
 pub(in crate::kernels) static KERNELS: [&Functions; 1] = [&NEON];
 
-/// The target has NEON, which needs no detection.
+/// NEON is part of the target, so no detection is needed.
 pub(in crate::kernels) const KNOWN: Option<&Functions> = Some(&NEON);
 
 static NEON: Functions = Functions {
@@ -27,7 +27,7 @@ static NEON: Functions = Functions {
     conversions: None,
 };
 
-/// Compares the lanes of the vectors with the statement of their formula.
+/// Compares the lanes of the vector code with the scalar statement of its formula.
 #[cfg(test)]
 pub(in crate::kernels) fn check_lanes<I: Iterator<Item = (u8, u8)>>(pairs: fn() -> I) {
     // SAFETY: the target has NEON.

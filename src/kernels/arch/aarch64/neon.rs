@@ -1,7 +1,7 @@
-//! NEON, which every 64-bit ARM has.
+//! NEON, which every 64-bit ARM CPU has.
 //!
-//! The [formula](crate::kernels::formula) as it stands. The table lookup returns 0 for an index above 63: that is for bytes
-//! that are no leads, where `s1` masks the result.
+//! This is the [formula](crate::kernels::formula) without changes. The table lookup returns 0 for an index above 63.
+//! Such an index comes from a byte that is not a lead byte, and `s1` masks its result.
 
 use core::arch::aarch64::*;
 
@@ -16,11 +16,11 @@ use crate::kernels::tests::lanes;
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - The chunk has 4 bytes or more.
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the features are enabled here; the length is the caller's promise.
+    // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::validate::<Neon>(chunk, state) }
 }
 
@@ -28,11 +28,11 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - There are 4 bytes or more.
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
-    // SAFETY: the features are enabled here; the length is the caller's promise.
+    // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::is_text::<Neon>(bytes) }
 }
 
@@ -40,12 +40,12 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - The chunk is longer than a vector.
 #[target_feature(enable = "neon")]
 #[inline(never)]
 unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the features are enabled here; the length is the caller's promise.
+    // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::validate_large::<Neon>(chunk, state) }
 }
 
@@ -53,21 +53,21 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - The range is one that [`vector::find`] allows.
 #[target_feature(enable = "neon")]
 #[cold]
 #[inline(never)]
 unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-    // SAFETY: the features are enabled here; the range is the caller's promise.
+    // SAFETY: the features are enabled here; the caller guarantees the range.
     unsafe { vector::find::<Neon>(chunk, at, end) }
 }
 
-/// Compares every lane of the vectors with the statement of their formula.
+/// Compares every lane of the vector code with the scalar statement of its formula.
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[cfg(test)]
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
@@ -75,8 +75,8 @@ pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
     unsafe { lanes::check::<Neon>(pairs, lanes::by_due_bytes) }
 }
 
-/// The order for a table lookup that moves the last `n` bytes of a vector to its front starts at index `16 - n`. An index
-/// of `FF` reads as 0.
+/// Table lookup indices. The 16 indices from `16 - n` on move the last `n` bytes of a vector to its start. An index of
+/// `FF` selects 0.
 #[rustfmt::skip]
 static LAST_TO_FRONT: [u8; 32] = [
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
@@ -92,13 +92,13 @@ impl Vector for Neon {
 
     #[inline(always)]
     unsafe fn zero() -> Self {
-        // SAFETY: the caller promises NEON.
+        // SAFETY: the caller guarantees NEON.
         unsafe { Self(vdupq_n_u8(0)) }
     }
 
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller promises NEON and the memory.
+        // SAFETY: the caller guarantees NEON and readable memory.
         unsafe { Self(vld1q_u8(from)) }
     }
 
@@ -107,14 +107,14 @@ impl Vector for Neon {
         let (all, len) = (chunk.len(), chunk.len() - at);
         let start = chunk.as_ptr();
         if all >= Self::LEN {
-            // SAFETY: the caller promises NEON. The last 16 bytes of the chunk are read, and 16 bytes of the table from
-            // `16 - len` on, which is 0 to 16.
+            // SAFETY: the caller guarantees NEON. The code reads the last 16 bytes of the chunk, and 16 bytes of the
+            // table from index `16 - len`, which is 0 to 16.
             return unsafe {
                 let order = vld1q_u8(LAST_TO_FRONT.as_ptr().add(Self::LEN - len));
                 Self(vqtbl1q_u8(vld1q_u8(start.add(all - Self::LEN)), order))
             };
         }
-        // The rest is the whole chunk, because the chunk is shorter than a vector: two loads that overlap.
+        // The chunk is shorter than a vector, so the rest is the whole chunk. It is read by two loads that overlap.
         let (front, back) = if all >= 8 {
             // SAFETY: the chunk has 8 bytes or more.
             let [front, back] = [0, all - 8].map(|at| unsafe { start.add(at).cast::<[u8; 8]>().read() });
@@ -124,13 +124,13 @@ impl Vector for Neon {
             let [front, back] = [0, all - 4].map(|at| unsafe { start.add(at).cast::<[u8; 4]>().read() });
             (u64::from(u32::from_le_bytes(front)) | u64::from(u32::from_le_bytes(back)) << (8 * (all - 4)), 0)
         };
-        // SAFETY: the caller promises NEON.
+        // SAFETY: the caller guarantees NEON.
         unsafe { Self(vcombine_u8(vcreate_u8(front), vcreate_u8(back))) }
     }
 
     #[inline(always)]
     fn shifted(self, before: Self) -> [Self; 3] {
-        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        // SAFETY: a `Neon` exists only if the CPU has NEON.
         unsafe {
             [
                 Self(vextq_u8::<15>(before.0, self.0)),
@@ -142,25 +142,25 @@ impl Vector for Neon {
 
     #[inline(always)]
     fn shifted_after(self, carry: Carry) -> [Self; 3] {
-        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        // SAFETY: a `Neon` exists only if the CPU has NEON.
         self.shifted(Self(unsafe { vreinterpretq_u8_u32(vdupq_n_u32(carry.word())) }))
     }
 
     #[inline(always)]
     fn or(self, other: Self) -> Self {
-        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        // SAFETY: a `Neon` exists only if the CPU has NEON.
         unsafe { Self(vorrq_u8(self.0, other.0)) }
     }
 
     #[inline(always)]
     fn is_ascii(self) -> bool {
-        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        // SAFETY: a `Neon` exists only if the CPU has NEON.
         unsafe { vmaxvq_u8(self.0) < 0x80 }
     }
 
     #[inline(always)]
     fn or_marks(self, Self(x): Self, [Self(p1), Self(p2), Self(p3)]: [Self; 3]) -> Self {
-        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        // SAFETY: a `Neon` exists only if the CPU has NEON.
         unsafe {
             let s1 = vqsubq_u8(p1, vdupq_n_u8(0x40));
             let s2 = vqsubq_u8(p2, vdupq_n_u8(0x60));
@@ -176,7 +176,7 @@ impl Vector for Neon {
 
     #[inline(always)]
     fn or_marks_in_bmp(self, Self(x): Self, [Self(p1), Self(p2)]: [Self; 2]) -> Self {
-        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        // SAFETY: a `Neon` exists only if the CPU has NEON.
         unsafe {
             let s1 = vqsubq_u8(p1, vdupq_n_u8(0x40));
             let s2 = vqsubq_u8(p2, vdupq_n_u8(0x60));
@@ -190,15 +190,15 @@ impl Vector for Neon {
 
     #[inline(always)]
     fn is_marked(self) -> bool {
-        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        // SAFETY: a `Neon` exists only if the CPU has NEON.
         unsafe { vmaxvq_u8(self.0) >= 0x80 }
     }
 
     #[inline(always)]
     fn first_mark_before(self, len: usize) -> Option<usize> {
-        // SAFETY: there is a `Neon` only where the CPU has NEON.
+        // SAFETY: a `Neon` exists only if the CPU has NEON.
         let nibbles = unsafe {
-            // Four bits for each byte.
+            // 4 bits for each byte.
             let marked = vreinterpretq_u16_s8(vshrq_n_s8::<7>(vreinterpretq_s8_u8(self.0)));
             vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(marked)))
         };
@@ -210,20 +210,20 @@ impl Vector for Neon {
     #[inline(always)]
     fn mark_bits(self) -> u64 {
         let mut lanes = [0; 16];
-        // SAFETY: there is a `Neon` only where the CPU has NEON; the array has 16 bytes.
+        // SAFETY: a `Neon` exists only if the CPU has NEON; the array has 16 bytes.
         unsafe { vst1q_u8(lanes.as_mut_ptr(), self.0) };
         lanes.iter().rev().fold(0, |bits, lane| bits << 1 | u64::from(lane >> 7))
     }
 
     #[inline(always)]
     unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller guarantees the requirements.
         unsafe { validate_large(chunk, state) }
     }
 
     #[inline(always)]
     unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller guarantees the requirements.
         unsafe { find(chunk, at, end) }
     }
 

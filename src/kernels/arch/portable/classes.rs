@@ -1,15 +1,15 @@
-//! Every position of a byte of a class: the loop that all kernels share, and a comparison byte by byte.
+//! Finds every position of a byte of a class: the loop that all kernels share, and a byte-by-byte comparison.
 
 use super::positions::write_positions;
 use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
 
-/// The number of bytes that one call searches, if the positions have room.
+/// The maximum number of bytes that one call searches.
 const STRETCH: usize = 4096;
 
-/// The number of bytes that are tested together, because most groups have no byte of a class.
+/// The number of bytes that are tested together. Most groups have no byte of a class.
 pub(in crate::kernels) const GROUP: usize = 4 * BLOCK;
 
-/// [`FindClass`](crate::kernels::functions::FindClass), and safe.
+/// A safe [`FindClass`](crate::kernels::functions::FindClass).
 pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
     let block_bits = |block: &[u8; BLOCK]| {
         let (words, _) = block.as_chunks::<8>();
@@ -21,8 +21,8 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
     find_class_with(bytes, class, positions, |_| false, block_bits)
 }
 
-/// The loop over blocks. `is_clean` returns whether a group has no byte of the class; it may return `false` though it has
-/// none. `block_bits` returns a bit for each byte of a block that is in the class.
+/// The loop over blocks. `is_clean` returns whether a group has no byte of the class; `false` is always allowed.
+/// `block_bits` returns a bit for each byte of a block that is in the class.
 #[inline(always)]
 pub(in crate::kernels) fn find_class_with(
     bytes: &[u8],
@@ -52,7 +52,7 @@ pub(in crate::kernels) fn find_class_with(
         };
         let mut seconds = bits;
         while seconds != 0 {
-            // Of leads, those with a second byte of the class.
+            // Keeps a lead byte only if its second byte is in the class.
             let at = seconds.trailing_zeros() as usize;
             if rest[at] >= 0x80 && !rest.get(at + 1).is_none_or(|&next| class.has_second(rest[at], next)) {
                 bits &= !(1 << at);

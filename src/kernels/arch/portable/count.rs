@@ -1,20 +1,20 @@
-//! How many bytes of a kind there are.
+//! Counts bytes.
 //!
-//! Written so that the compiler makes vectors of it, as wide as the function allows that it is compiled into: 64 lanes of
-//! 8 bits that are summed up before one of them can overflow.
+//! The loops are written so that the compiler vectorizes them, with vectors as wide as the calling function allows. The
+//! counts are in 64 lanes of 8 bits, which are summed up before one of them can overflow.
 
-/// [`Count`](crate::kernels::functions::Count), and safe.
+/// A safe [`Count`](crate::kernels::functions::Count).
 pub(in crate::kernels) fn count(bytes: &[u8], wanted: u8) -> usize {
     count_if(bytes, |byte| byte == wanted)
 }
 
-/// Lanes: one vector of AVX-512, four of those that every machine with vectors has.
+/// The number of lanes: one vector of AVX-512, or four 128-bit vectors.
 pub(in crate::kernels) const LANES: usize = 64;
 
 /// The number of blocks that are counted before the lanes are summed up.
 pub(in crate::kernels) const BLOCKS: usize = u8::MAX as usize;
 
-/// How many bytes satisfy `is`. It must not branch.
+/// Returns the number of bytes that satisfy `is`. `is` must not branch.
 #[inline(always)]
 pub(in crate::kernels) fn count_if(bytes: &[u8], is: impl Fn(u8) -> bool) -> usize {
     let (blocks, rest) = bytes.as_chunks::<LANES>();

@@ -1,4 +1,5 @@
-//! UTF-8 from ISO 8859-1 and windows-1252 and back, on every target: ASCII in blocks, and a table for the rest.
+//! Conversions between UTF-8 and ISO 8859-1 or windows-1252 on every target: ASCII in blocks, and a table for other
+//! bytes.
 
 use crate::encoding::windows_1252;
 
@@ -44,7 +45,8 @@ pub(in crate::kernels) static WINDOWS_1252_C1: [u32; 32] = {
     words
 };
 
-/// Reads single bytes and writes UTF-8 while there is input and room. Returns the bytes read and the bytes written.
+/// Reads single bytes and writes UTF-8 while there is input and output space. Returns the number of bytes read and the
+/// number of bytes written.
 pub(in crate::kernels) fn decode_portable<const WINDOWS: bool>(
     input: &[u8],
     output: &mut [u8],
@@ -61,8 +63,8 @@ pub(in crate::kernels) fn decode_portable<const WINDOWS: bool>(
             let mut len = 0;
             for &byte in block {
                 let sequence = table[usize::from(byte)];
-                // Each sequence has 3 bytes at most, so there is room for the 4 that are written. Without branches, since
-                // they would be mispredicted.
+                // All 4 bytes of an entry are written, although a sequence has at most 3. This avoids branches that
+                // would be mispredicted.
                 if let Some(room) = room.get_mut(len..len + 4) {
                     room.copy_from_slice(&sequence);
                 }
@@ -83,12 +85,12 @@ pub(in crate::kernels) fn decode_portable<const WINDOWS: bool>(
     (read, written)
 }
 
-/// The characters of windows-1252 beyond U+00FF are in these ranges, or one of [`SINGLES`].
+/// The characters of windows-1252 above U+00FF are in the two ranges that start here, or in [`SINGLES`].
 const LETTERS: u32 = 0x150;
 const PUNCTUATION: u32 = 0x2010;
-/// The bytes of U+0150 to U+019F, or 0.
+/// The bytes for U+0150 to U+019F, or 0.
 static LETTER_BYTES: [u8; 0x50] = bytes_from(LETTERS);
-/// The bytes of U+2010 to U+203F, or 0.
+/// The bytes for U+2010 to U+203F, or 0.
 static PUNCTUATION_BYTES: [u8; 0x30] = bytes_from(PUNCTUATION);
 const SINGLES: [(u32, u8); 4] = [(0x20AC, 0x80), (0x2122, 0x99), (0x2C6, 0x88), (0x2DC, 0x98)];
 
@@ -105,9 +107,9 @@ const fn bytes_from<const N: usize>(first: u32) -> [u8; N] {
     bytes
 }
 
-/// The byte of windows-1252 for a character beyond ASCII.
+/// Returns the windows-1252 byte of a character above U+007F.
 fn windows_1252_byte(value: u32) -> Option<u8> {
-    // The bytes 81, 8D, 8F, 90 and 9D are the C1 characters of the same number; the others are not.
+    // The bytes 81, 8D, 8F, 90 and 9D are the C1 characters with the same number. The other bytes of 80 to 9F are not.
     if matches!(value, 0xA0..=0xFF | 0x81 | 0x8D | 0x8F | 0x90 | 0x9D) {
         return Some(value as u8);
     }
@@ -119,8 +121,9 @@ fn windows_1252_byte(value: u32) -> Option<u8> {
     SINGLES.iter().find(|&&(single, _)| single == value).map(|&(_, byte)| byte)
 }
 
-/// Reads UTF-8 and writes single bytes, up to `most` characters and some ASCII, up to an ill-formed or unfinished sequence, and
-/// up to a character that the encoding does not have. Returns the bytes read and the bytes written.
+/// Reads UTF-8 and writes single bytes. Stops after `most` characters that are not ASCII, at an ill-formed or
+/// unfinished sequence, and at a character that the encoding does not have. Returns the number of bytes read and the
+/// number of bytes written.
 pub(in crate::kernels) fn encode_portable<const WINDOWS: bool>(
     input: &[u8],
     output: &mut [u8],

@@ -1,4 +1,4 @@
-//! The kernel that every target has.
+//! The portable kernel, for every target.
 
 pub(super) mod classes;
 pub(in crate::kernels) mod count;

@@ -1,25 +1,25 @@
-//! Every position of a byte: the loop over blocks that all kernels share, and a comparison of 8 bytes at a time.
+//! Finds every position of a byte: the loop over blocks that all kernels share, and a comparison of 8 bytes at a time.
 
 use crate::kernels::functions::BLOCK;
 #[cfg(feature = "codec")]
 use crate::kernels::functions::{CAPACITY, Found};
 
 #[cfg(feature = "codec")]
-/// The number of bytes that one call searches, if the positions have room.
+/// The maximum number of bytes that one call searches.
 const STRETCH: usize = 4096;
 
-/// Positions that are written without a test of how many there are: most blocks have no more.
+/// The number of positions that are written without a test of the count. Most blocks have no more.
 const FEW: usize = 4;
 
 #[cfg(feature = "codec")]
-/// [`FindAll`](crate::kernels::functions::FindAll), and safe.
+/// A safe [`FindAll`](crate::kernels::functions::FindAll).
 pub(in crate::kernels) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     find_all_with(bytes, positions, |block| equal_bits(block, byte), write_positions)
 }
 
 #[cfg(feature = "codec")]
-/// The loop over blocks. `equal_bits` returns a bit for each byte of a block; `write` writes the positions that the bits
-/// stand for, counted from a start, and returns their number.
+/// The loop over blocks. `equal_bits` returns a bit for each byte of a block. `write` converts the bits to positions
+/// relative to a start, writes them and returns their number.
 #[inline(always)]
 pub(in crate::kernels) fn find_all_with(
     bytes: &[u8],
@@ -48,7 +48,7 @@ pub(in crate::kernels) fn find_all_with(
     Found { count, searched: start }
 }
 
-/// Writes the positions that bits stand for, counted from `start`, and returns their number.
+/// Writes the positions of the set bits relative to `start`, and returns their number.
 #[inline(always)]
 pub(in crate::kernels) fn write_positions(mut bits: u64, start: u16, room: &mut [u16; BLOCK]) -> usize {
     let count = bits.count_ones() as usize;
@@ -56,7 +56,7 @@ pub(in crate::kernels) fn write_positions(mut bits: u64, start: u16, room: &mut 
         *position = start + bits.trailing_zeros() as u16;
         bits &= bits.wrapping_sub(1);
     };
-    // A branch on the number of positions would be mispredicted. Those that are too many are overwritten later.
+    // A branch on the number of positions would be mispredicted. Excess positions are overwritten later.
     room[..FEW].iter_mut().for_each(&mut next);
     if count > FEW {
         room[FEW..count].iter_mut().for_each(next);
@@ -65,7 +65,7 @@ pub(in crate::kernels) fn write_positions(mut bits: u64, start: u16, room: &mut 
 }
 
 #[cfg(feature = "codec")]
-/// A bit for each byte of a block: whether it is this one.
+/// Returns a bit for each byte of a block, set if the byte is equal to `byte`.
 #[inline]
 pub(super) fn equal_bits(block: &[u8; BLOCK], byte: u8) -> u64 {
     const LOW: u64 = u64::from_ne_bytes([0x7F; 8]);
@@ -73,9 +73,9 @@ pub(super) fn equal_bits(block: &[u8; BLOCK], byte: u8) -> u64 {
     let (words, _) = block.as_chunks::<8>();
     words.iter().rev().fold(0, |bits, word| {
         let differs = u64::from_le_bytes(*word) ^ all;
-        // Bit 7 of each byte that is zero now, with no carry from one byte to the next.
+        // Bit 7 of each byte that is zero in `differs`. No carry crosses a byte.
         let equal = !(((differs & LOW) + LOW) | differs | LOW);
-        // The 8 bits next to each other, the first one lowest.
+        // Gathers the 8 bits, the first byte in the lowest bit.
         bits << 8 | (equal >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
     })
 }

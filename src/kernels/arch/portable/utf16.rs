@@ -1,12 +1,13 @@
-//! UTF-16 on every target, 8 bytes of ASCII at a time; and what the vectors of other kernels leave of their input.
+//! UTF-16 conversions on every target, with ASCII in blocks. Other kernels use them for the rest of their input.
 
-/// Code units that are tested for ASCII at once.
+/// The number of code units that are tested for ASCII at once.
 const BLOCK: usize = 16;
 
-/// The number of bytes that are tested for ASCII and then widened at once: enough for the compiler to use vectors.
+/// The number of bytes that are tested for ASCII and then widened at once, enough for the compiler to use vectors.
 const ASCII_BLOCK: usize = 128;
 
-/// Reads UTF-8 and writes UTF-16, up to an ill-formed or unfinished sequence. Returns the bytes read and the bytes written.
+/// Reads UTF-8 and writes UTF-16, up to an ill-formed or unfinished sequence. Returns the number of bytes read and the
+/// number of bytes written.
 ///
 /// # Safety
 ///
@@ -24,18 +25,18 @@ pub(in crate::kernels) unsafe fn encode_portable<const BIG_ENDIAN: bool>(
             while let Some((block, after)) = rest.split_first_chunk::<8>()
                 && u64::from_ne_bytes(*block) & 0x8080_8080_8080_8080 == 0
             {
-                // SAFETY: there are 2 bytes for each byte of the block and of what is before it.
+                // SAFETY: the output has 2 bytes for each byte of the block and for each byte before it.
                 unsafe { put(output, &mut written, block.map(|byte| order::<BIG_ENDIAN>(byte.into()))) };
                 rest = after;
                 if start - rest.len() >= 2 * BLOCK {
-                    // More of it is likely.
+                    // More ASCII is likely.
                     let read = encode_ascii::<BIG_ENDIAN>(rest, &mut output[written..]);
                     rest = &rest[read..];
                     written += 2 * read;
                 }
             }
             while let [byte @ 0..0x80, after @ ..] = rest {
-                // SAFETY: there are 2 bytes for this byte and for each one before it.
+                // SAFETY: the output has 2 bytes for this byte and for each byte before it.
                 unsafe { put(output, &mut written, [order::<BIG_ENDIAN>((*byte).into())]) };
                 rest = after;
             }
@@ -43,12 +44,13 @@ pub(in crate::kernels) unsafe fn encode_portable<const BIG_ENDIAN: bool>(
         }
         if let [0xC2..0xE0, second @ 0x80..0xC0, after @ ..] = rest {
             let unit = u16::from(lead & 0x1F) << 6 | u16::from(second & 0x3F);
-            // SAFETY: there are 4 bytes for this sequence, besides 2 for each byte before it.
+            // SAFETY: the output has 4 bytes for this sequence and 2 for each byte before it.
             unsafe { put(output, &mut written, [order::<BIG_ENDIAN>(unit)]) };
             rest = after;
             continue;
         }
-        // The first byte is the lowest of the word. What is after the end of the input is no continuation.
+        // The first byte is the least significant. Bytes after the end of the input are 0, which is not a continuation
+        // byte.
         let word = rest.first_chunk().map_or_else(|| end(rest), |bytes| u32::from_le_bytes(*bytes));
         let bits = |shift: u32| (word >> shift) as u16 & 0x3F;
         if word & 0x00C0_C0F0 == 0x0080_80E0 {
@@ -56,17 +58,17 @@ pub(in crate::kernels) unsafe fn encode_portable<const BIG_ENDIAN: bool>(
             if unit < 0x800 || unit & 0xF800 == 0xD800 {
                 break;
             }
-            // SAFETY: there are 6 bytes for this sequence, besides 2 for each byte before it.
+            // SAFETY: the output has 6 bytes for this sequence and 2 for each byte before it.
             unsafe { put(output, &mut written, [order::<BIG_ENDIAN>(unit)]) };
             rest = &rest[3..];
         } else if word & 0xC0C0_C0F8 == 0x8080_80F0 {
-            // 10 bits for each half of the pair, of the value minus 10000.
+            // Each surrogate has 10 bits of the value minus 10000.
             let high = (word as u16 & 0x07) << 8 | bits(8) << 2 | bits(16) >> 4;
             if !(0x40..0x440).contains(&high) {
                 break;
             }
             let low = 0xDC00 | (bits(16) & 0x0F) << 6 | bits(24);
-            // SAFETY: there are 8 bytes for this sequence, besides 2 for each byte before it.
+            // SAFETY: the output has 8 bytes for this sequence and 2 for each byte before it.
             unsafe {
                 put(output, &mut written, [order::<BIG_ENDIAN>(0xD7C0 + high), order::<BIG_ENDIAN>(low)])
             };
@@ -78,13 +80,13 @@ pub(in crate::kernels) unsafe fn encode_portable<const BIG_ENDIAN: bool>(
     (input.len() - rest.len(), written)
 }
 
-/// The word of fewer than 4 bytes.
+/// Returns fewer than 4 bytes as a word.
 #[cold]
 fn end(bytes: &[u8]) -> u32 {
     bytes.iter().rev().fold(0, |word, &byte| word << 8 | u32::from(byte))
 }
 
-/// Writes code units after the bytes written.
+/// Writes code units at index `written`.
 ///
 /// # Safety
 ///
@@ -92,7 +94,7 @@ fn end(bytes: &[u8]) -> u32 {
 #[inline(always)]
 unsafe fn put<const N: usize>(output: &mut [u8], written: &mut usize, units: [[u8; 2]; N]) {
     debug_assert!(*written + 2 * N <= output.len());
-    // SAFETY: there is room by the caller's promise; bytes have no alignment.
+    // SAFETY: the caller guarantees the space; bytes need no alignment.
     unsafe { output.as_mut_ptr().add(*written).cast::<[[u8; 2]; N]>().write(units) };
     *written += 2 * N;
 }
@@ -110,13 +112,13 @@ fn encode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> usiz
     read
 }
 
-/// A code unit in the order of the output.
+/// Returns a code unit in the byte order of the output.
 pub(in crate::kernels) const fn order<const BIG_ENDIAN: bool>(unit: u16) -> [u8; 2] {
     if BIG_ENDIAN { unit.to_be_bytes() } else { unit.to_le_bytes() }
 }
 
-/// Reads UTF-16 and writes UTF-8 while there is room for the longest sequence, up to an unpaired surrogate or an unfinished
-/// pair. Returns the bytes read and the bytes written.
+/// Reads UTF-16 and writes UTF-8 while the longest sequence would fit, up to an unpaired surrogate or an unfinished
+/// pair. Returns the number of bytes read and the number of bytes written.
 pub(in crate::kernels) fn decode_portable<const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
@@ -177,7 +179,7 @@ pub(in crate::kernels) fn decode_portable<const BIG_ENDIAN: bool>(
     (input.len() - rest.len(), len - room.len())
 }
 
-/// Four code units, if they are ASCII.
+/// Returns four code units as bytes if they are ASCII.
 fn four_ascii<const BIG_ENDIAN: bool>(units: [u8; 8]) -> Option<[u8; 4]> {
     let units = if BIG_ENDIAN { u64::from_be_bytes(units) } else { u64::from_le_bytes(units) };
     if units & 0xFF80_FF80_FF80_FF80 != 0 {
@@ -188,7 +190,7 @@ fn four_ascii<const BIG_ENDIAN: bool>(units: [u8; 8]) -> Option<[u8; 4]> {
     Some(if BIG_ENDIAN { bytes.to_be_bytes() } else { bytes.to_le_bytes() })
 }
 
-/// Reads blocks of ASCII, and returns the number of code units.
+/// Converts blocks of ASCII, and returns the number of code units read.
 fn decode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> usize {
     let mut read = 0;
     for (units, room) in input.chunks_exact(2 * BLOCK).zip(output.chunks_exact_mut(BLOCK)) {
@@ -206,7 +208,7 @@ fn decode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> usiz
     read
 }
 
-/// The continuation byte with these 6 bits.
+/// Returns the continuation byte with these 6 bits.
 const fn cont(bits: u32) -> u8 {
     0x80 | (bits & 0x3F) as u8
 }

@@ -1,4 +1,5 @@
-//! UTF-32 from and to UTF-8 and UTF-16 on every target: blocks that the compiler makes vectors of, and characters one by one.
+//! Conversions of UTF-32 from and to UTF-8 and UTF-16 on every target: blocks that the compiler vectorizes, and single
+//! characters.
 
 use super::utf16::order;
 
@@ -17,7 +18,7 @@ const fn unit<const BIG_ENDIAN: bool>(bytes: [u8; 2]) -> u16 {
     if BIG_ENDIAN { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
 }
 
-/// Writes text as UTF-32 while there is room. Returns the bytes read and the bytes written.
+/// Writes text as UTF-32 while there is output space. Returns the number of bytes read and the number of bytes written.
 pub(in crate::kernels) fn encode_portable<const BIG_ENDIAN: bool>(
     text: &str,
     output: &mut [u8],
@@ -35,7 +36,7 @@ pub(in crate::kernels) fn encode_portable<const BIG_ENDIAN: bool>(
         }
         rest = &rest[ascii..];
         written += 4 * ascii;
-        // Blocks are tried again after some characters.
+        // After some characters a block is tried again.
         let mut characters = rest.chars();
         for _ in 0..BLOCK {
             let Some(room) = output[written..].first_chunk_mut() else {
@@ -49,8 +50,8 @@ pub(in crate::kernels) fn encode_portable<const BIG_ENDIAN: bool>(
     }
 }
 
-/// Reads UTF-32 and writes UTF-8 while there is room for the longest sequence, up to what is not a scalar value. Returns the
-/// bytes read and the bytes written.
+/// Reads UTF-32 and writes UTF-8 while the longest sequence would fit, up to a value that is not a scalar value.
+/// Returns the number of bytes read and the number of bytes written.
 pub(in crate::kernels) fn decode_portable<const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
@@ -87,7 +88,8 @@ pub(in crate::kernels) fn decode_portable<const BIG_ENDIAN: bool>(
     }
 }
 
-/// Reads UTF-16 and writes UTF-32 while there is room, up to an unpaired surrogate. Returns the bytes read and the bytes written.
+/// Reads UTF-16 and writes UTF-32 while there is output space, up to an unpaired surrogate. Returns the number of bytes
+/// read and the number of bytes written.
 pub(in crate::kernels) fn from_utf16_portable<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
@@ -124,8 +126,8 @@ pub(in crate::kernels) fn from_utf16_portable<const FROM_BIG_ENDIAN: bool, const
     }
 }
 
-/// Reads UTF-32 and writes UTF-16 while there is room, up to what is not a scalar value. Returns the bytes read and the bytes
-/// written.
+/// Reads UTF-32 and writes UTF-16 while there is output space, up to a value that is not a scalar value. Returns the
+/// number of bytes read and the number of bytes written.
 pub(in crate::kernels) fn to_utf16_portable<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],

@@ -1,19 +1,19 @@
-//! Validation on every target: words of ASCII, and the grammar's machine with its state as the count of a shift.
+//! Validation on every target: words of ASCII, and the state machine of the grammar as a shift-based DFA (Per Vognsen).
 //!
-//! For each byte there is a number that holds, in 6 bits for each state, the next state. A step is a shift by the state. It
-//! depends on the step before it, but its load does not (Per Vognsen's "shift-based DFA").
+//! A table holds a number for each byte. The number has 6 bits for each state, which are the next state. A step shifts
+//! the number by the current state. The shift depends on the previous step, but the load from the table does not.
 
 use crate::encoding::{Machine, UTF_8};
 use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, Prediction, SMALL, ScanState};
 
-/// Bits of a state. A state is its number times this.
+/// The number of bits of a state. A state is stored as its number times this.
 const WIDTH: u32 = 6;
 const MASK: u64 = (1 << WIDTH) - 1;
 const BOUNDARY: u64 = 0;
-/// The states of [`UTF_8`] by their number there. Those that only longer sequences need are left out.
+/// The numbers in [`UTF_8`] of the states that are used here. States that only longer sequences need are left out.
 const STATES: [u8; 8] = [0, 1, 2, 3, 6, 7, 8, 9];
-/// One state more, after an ill-formed sequence. Every byte leads from it to itself.
+/// An additional state, after an ill-formed sequence. No byte leaves it.
 const REFUSED: u64 = STATES.len() as u64 * WIDTH as u64;
 
 static SHIFTS: [u64; 256] = shifts(&UTF_8);
@@ -44,16 +44,16 @@ const fn index_of(state: u8) -> u64 {
     index as u64
 }
 
-/// The state after a byte. Only the low 6 bits of a state mean something.
+/// Returns the state after a byte. Only the low 6 bits of a state are significant.
 #[inline]
 fn step(state: u64, byte: u8) -> u64 {
     SHIFTS[usize::from(byte)] >> (state & MASK)
 }
 
-/// The state after the carry.
+/// Returns the state after the carry.
 fn state_after(carry: Carry) -> u64 {
-    // The last 3 bytes decide. Continuations at their start belong to a sequence whose lead is not in the carry, or is
-    // whole.
+    // Only the last 3 bytes matter. Leading continuation bytes belong to a sequence that is complete, or whose lead
+    // byte is not in the carry.
     let bytes = carry.word().to_le_bytes();
     let start = (1..4).find(|&at| bytes[at] & 0xC0 != 0x80).unwrap_or(4);
     bytes[start..].iter().fold(BOUNDARY, |state, &byte| step(state, byte))
@@ -61,7 +61,7 @@ fn state_after(carry: Carry) -> u64 {
 
 const BLOCK: usize = 32;
 
-/// [`Validate`](crate::kernels::functions::Validate), and safe.
+/// A safe [`Validate`](crate::kernels::functions::Validate).
 pub(super) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     let mut before = *state;
     let end = before.carry().after(chunk);
@@ -82,20 +82,20 @@ pub(super) fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index>
     Ok(())
 }
 
-/// [`IsText`](crate::kernels::functions::IsText), and safe.
+/// A safe [`IsText`](crate::kernels::functions::IsText).
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     let mut state = ScanState::before_text(bytes.len());
     validate(bytes, &mut state).is_ok() && state.pending_len() == 0
 }
 
-/// The first byte that makes a chunk after this carry ill-formed.
+/// Returns the index of the first byte that makes a chunk after this carry ill-formed.
 fn first_ill_formed(carry: Carry, chunk: &[u8]) -> Option<usize> {
     let mut state = state_after(carry);
     let mut at = 0;
     while let Some(block) = chunk.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
         if state & MASK == BOUNDARY && is_ascii(block) {
             at += BLOCK;
-            // Where one block is ASCII many may be.
+            // After an ASCII block more ASCII is likely.
             let (groups, _) = chunk[at..].as_chunks::<{ 4 * BLOCK }>();
             at += 4 * BLOCK * groups.iter().take_while(|group| is_ascii(group)).count();
             continue;
@@ -110,7 +110,7 @@ fn first_ill_formed(carry: Carry, chunk: &[u8]) -> Option<usize> {
     first_refused(state, &chunk[at..]).map(|index| at + index)
 }
 
-/// The first byte that leads to [`REFUSED`] from this state on.
+/// Returns the index of the first byte that leads to [`REFUSED`] from this state.
 fn first_refused(mut state: u64, bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|&byte| {
         state = step(state, byte);

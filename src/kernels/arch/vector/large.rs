@@ -1,27 +1,28 @@
-//! Chunks of more than a vector: the main loop.
+//! Chunks longer than a vector: the main loop.
 //!
-//! It has two modes. In ASCII it only tests a group of vectors for ASCII; if the other bytes are in one half of a
-//! group, it computes the marks of this half. In dense text it computes the marks of all vectors and tests them once per
-//! segment. In both cases the marks are those of the formula for text without sequences of 4 bytes until there is a lead of
-//! 4, and then those of the whole formula.
+//! It has two modes. In ASCII it only tests groups of vectors for ASCII. If the other bytes are all in one half of a
+//! group, it computes the marks of this half. In dense text it computes the marks of all vectors and tests them once
+//! per segment. Both modes start with the formula for text without sequences of 4 bytes, and change to the whole
+//! formula after the first lead byte of 4.
 
 use super::super::super::functions::Index;
 use super::super::super::state::{SMALL, ScanState};
 use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
 
-/// The number of groups in the first segment. Each segment has twice as many as the one before, up to
-/// [`LONGEST_SEGMENT`]. So an error near the start, which is frequent in text that is repaired, is found after little
-/// work, and so is one after much text.
+/// The number of groups in the first segment. Each segment has twice as many as the one before it, up to
+/// [`LONGEST_SEGMENT`]. This limits the work that is lost at an error: near the start, where errors are frequent in
+/// text with many errors, and after a long well-formed part.
 const FIRST_SEGMENT: usize = 2;
-/// With 16 an error in dense text would be found later than by a test of every block (AVX2: 0.84 of simdutf8 `compat`).
+/// With 16 an error in dense text would be found too late (AVX2: 0.84 of simdutf8 `compat`).
 const LONGEST_SEGMENT: usize = 8;
-/// How far ahead memory is prefetched into the nearest cache. docs/performance.md has the figures for other distances.
+/// The distance in bytes at which memory is prefetched into the L1 cache. docs/performance.md has measurements for
+/// other distances.
 const AHEAD: usize = 1024;
-/// How far ahead it is prefetched into the next cache, for dense text. ASCII is read too fast for both: where the second
-/// cache has the text already, that would cost a fifth of the speed.
+/// The distance at which memory is prefetched into the L2 cache, for dense text. In ASCII the loop is too fast for both
+/// prefetches: if the text is already in the L2 cache, this one would cost a fifth of the speed.
 const FAR_AHEAD: usize = 4096;
 
-/// [`Validate`](super::super::super::functions::Validate) for chunks of more than a vector.
+/// [`Validate`](super::super::super::functions::Validate) for chunks longer than a vector.
 ///
 /// # Safety
 ///
@@ -44,7 +45,7 @@ pub(in crate::kernels) unsafe fn validate_large<V: Vector>(
         // SAFETY: the CPU has the instructions; the chunk is not small.
         unsafe { first_ill_formed::<V>(chunk, x.is_ascii(), &mut has_four_bytes) }
     } else {
-        // A chunk that is well-formed, and was sent here because of marks, has a sequence of 4 bytes.
+        // A well-formed chunk that came here because of marks has a sequence of 4 bytes.
         has_four_bytes |= len >= V::LEN + 3;
         // SAFETY: the CPU has the instructions; there is a vector before the range, which ends with the chunk.
         unsafe { V::find(chunk, V::LEN, len) }
@@ -67,10 +68,11 @@ pub(in crate::kernels) unsafe fn validate_large<V: Vector>(
     Ok(())
 }
 
-/// The first byte that makes a chunk ill-formed whose first vector is well-formed. Sets `has_four_bytes` if there is a
-/// sequence of 4 bytes.
+/// Returns the index of the first byte that makes a chunk ill-formed. The first vector of the chunk is well-formed.
+/// Sets `has_four_bytes` if there is a sequence of 4 bytes.
 ///
-/// `expects_ascii`: only where ASCII is likely is it worth while to find the half of a group with the other bytes.
+/// `expects_ascii` enables the search for the half of a group with the other bytes, which is only useful if ASCII is
+/// likely.
 ///
 /// # Safety
 ///
@@ -84,8 +86,8 @@ unsafe fn first_ill_formed<V: Vector>(
 ) -> Option<usize> {
     let (start, len, group) = (chunk.as_ptr(), chunk.len(), V::GROUP * V::LEN);
     let half = group / 2;
-    // To the first aligned index with 4 bytes before it, if need be after a vector at 4. What is before `at` is
-    // well-formed, throughout.
+    // Moves `at` to the first aligned index with 4 bytes before it. If that index is after the first vector, the vector
+    // at 4 is tested first. All bytes before `at` are always well-formed.
     let mut at = V::LEN - start as usize % V::LEN;
     if at < 4 {
         // SAFETY: the CPU has the instructions; the chunk is longer than two vectors.
@@ -122,10 +124,11 @@ unsafe fn first_ill_formed<V: Vector>(
                 let halves = [0, half].map(|skip| unsafe { is_ascii::<V>(chunk, at + skip, V::GROUP / 2) });
                 // SAFETY: `4 <= at + half <= len`.
                 let middle = unsafe { carry_at(chunk, at + half) };
-                // If a sequence is unfinished after the first half, the bytes after it are not well-formed by themselves.
+                // If a sequence is unfinished after the first half, the bytes after it are not well-formed by
+                // themselves.
                 let is_first_apart = halves[1] & middle.is_ascii();
                 if halves[0] | is_first_apart {
-                    // The half is selected without a branch: which one is not ASCII cannot be predicted.
+                    // The half is selected without a branch, because the branch would be mispredicted.
                     let from = at + half * usize::from(halves[0]);
                     // SAFETY: the CPU has the instructions; there is a half at `from`, after ASCII.
                     if unsafe { marks_of::<V>(chunk, from, V::GROUP / 2, *has_four_bytes) }.is_marked() {
@@ -144,21 +147,21 @@ unsafe fn first_ill_formed<V: Vector>(
         *has_four_bytes |= before.has_lead_of_four();
         let groups = segment.min((len - at) / group);
         let stop = at + groups * group;
-        // SAFETY: the CPU has the instructions; there are `groups` groups at `at`, and `has_four_bytes` is set if a lead of
-        // 4 is among the bytes before it.
+        // SAFETY: the CPU has the instructions; there are `groups` groups at `at`, and `has_four_bytes` is set if one
+        // of the 3 bytes before it is a lead byte of 4.
         if unsafe { marks_of_segment::<V>(chunk, at, groups, *has_four_bytes) }.is_marked() {
             // SAFETY: the CPU has the instructions; a segment is a number of vectors.
             if let Some(index) = unsafe { V::find(chunk, at, stop) } {
                 return Some(index);
             }
-            // The marks were leads of 4.
+            // The marks were lead bytes of 4.
             *has_four_bytes = true;
         }
         at = stop;
         segment = (2 * segment).min(LONGEST_SEGMENT);
     }
-    // Less than a group is left of a chunk that is longer than one. The last group of the chunk begins before `at`: if a
-    // sequence is unfinished there, the group has some of it and is not ASCII.
+    // Less than a group is left of a chunk that is longer than a group. The last group of the chunk starts before `at`.
+    // It contains part of any sequence that is unfinished at `at`, and then it is not ASCII.
     // SAFETY: the CPU has the instructions; the chunk is longer than a group.
     if expects_ascii && unsafe { is_ascii::<V>(chunk, len - group, V::GROUP) } {
         return None;
@@ -172,7 +175,7 @@ unsafe fn first_ill_formed<V: Vector>(
     }
 }
 
-/// Whether `vectors` vectors from the index `at` are ASCII.
+/// Whether `vectors` vectors at index `at` are ASCII.
 ///
 /// # Safety
 ///
@@ -180,22 +183,22 @@ unsafe fn first_ill_formed<V: Vector>(
 /// - `at + vectors * V::LEN <= chunk.len()`, and there is a vector.
 #[inline(always)]
 unsafe fn is_ascii<V: Vector>(chunk: &[u8], at: usize, vectors: usize) -> bool {
-    // SAFETY: the caller's promises.
+    // SAFETY: the caller guarantees the requirements.
     let mut any: V = unsafe { load_at(chunk, at) };
     let mut i = 1;
     while i < vectors {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller guarantees the requirements.
         any = any.or(unsafe { load_at(chunk, at + i * V::LEN) });
         i += 1;
     }
     any.is_ascii()
 }
 
-/// The marks of `groups` groups from the index `at`.
+/// Returns the marks of `groups` groups at index `at`.
 ///
 /// # Safety
 ///
-/// As for [`or_marks_of`], of all of the groups.
+/// Same as for [`or_marks_of`], for all of the groups.
 #[inline(always)]
 unsafe fn marks_of_segment<V: Vector>(chunk: &[u8], at: usize, groups: usize, has_four_bytes: bool) -> V {
     // SAFETY: the CPU has the instructions.
@@ -203,13 +206,13 @@ unsafe fn marks_of_segment<V: Vector>(chunk: &[u8], at: usize, groups: usize, ha
     let mut i = 0;
     if has_four_bytes {
         while i < groups {
-            // SAFETY: the caller's promises.
+            // SAFETY: the caller guarantees the requirements.
             marks = unsafe { or_marks_of::<V, true>(marks, chunk, at + i * V::GROUP * V::LEN, V::GROUP) };
             i += 1;
         }
     } else {
         while i < groups {
-            // SAFETY: the caller's promises.
+            // SAFETY: the caller guarantees the requirements.
             marks = unsafe { or_marks_of::<V, false>(marks, chunk, at + i * V::GROUP * V::LEN, V::GROUP) };
             i += 1;
         }
@@ -217,14 +220,14 @@ unsafe fn marks_of_segment<V: Vector>(chunk: &[u8], at: usize, groups: usize, ha
     marks
 }
 
-/// The marks of `vectors` vectors from the index `at`.
+/// Returns the marks of `vectors` vectors at index `at`.
 ///
 /// # Safety
 ///
-/// As for [`or_marks_of`].
+/// Same as for [`or_marks_of`].
 #[inline(always)]
 unsafe fn marks_of<V: Vector>(chunk: &[u8], at: usize, vectors: usize, has_four_bytes: bool) -> V {
-    // SAFETY: the caller's promises.
+    // SAFETY: the caller guarantees the requirements.
     unsafe {
         if has_four_bytes {
             or_marks_of::<V, true>(V::zero(), chunk, at, vectors)
@@ -234,14 +237,14 @@ unsafe fn marks_of<V: Vector>(chunk: &[u8], at: usize, vectors: usize, has_four_
     }
 }
 
-/// These marks, and those of `vectors` vectors from the index `at`, by the whole formula if `FOUR_BYTES`.
+/// Combines `marks` with those of `vectors` vectors at index `at`. The whole formula is used if `FOUR_BYTES`.
 ///
 /// # Safety
 ///
 /// - The CPU has the instructions of `V`.
 /// - `3 <= at` and `at + vectors * V::LEN <= chunk.len()`.
 ///
-/// Without `FOUR_BYTES` none of the 3 bytes before `at` may be a lead of 4, or the marks mean nothing.
+/// Without `FOUR_BYTES` the marks have no meaning if one of the 3 bytes before `at` is a lead byte of 4.
 #[inline(always)]
 unsafe fn or_marks_of<V: Vector, const FOUR_BYTES: bool>(
     mut marks: V,
@@ -256,7 +259,7 @@ unsafe fn or_marks_of<V: Vector, const FOUR_BYTES: bool>(
             V::prefetch(chunk.as_ptr().wrapping_add(at + AHEAD));
             V::prefetch_far(chunk.as_ptr().wrapping_add(at + FAR_AHEAD));
         }
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller guarantees the requirements.
         marks = unsafe {
             if FOUR_BYTES { or_marks_at(marks, chunk, at) } else { or_marks_in_bmp_at(marks, chunk, at) }
         };
@@ -265,7 +268,7 @@ unsafe fn or_marks_of<V: Vector, const FOUR_BYTES: bool>(
     marks
 }
 
-/// The marks from an index to the end of the chunk. The last vector overlaps the one before it.
+/// Returns the marks from an index to the end of the chunk. The last vector overlaps the one before it.
 ///
 /// # Safety
 ///
@@ -282,20 +285,21 @@ unsafe fn marks_of_rest<V: Vector>(chunk: &[u8], mut at: usize) -> V {
         at += V::LEN;
     }
     if at < len {
-        // SAFETY: the CPU has the instructions; the chunk has two vectors, so that 3 bytes are before the last one.
+        // SAFETY: the CPU has the instructions; the chunk has two vectors, so 3 bytes are before the last one.
         marks = unsafe { or_marks_at(marks, chunk, len - V::LEN) };
     }
     marks
 }
 
-/// The first byte from `at` to `end` that makes a chunk ill-formed which is well-formed up to `at`: by pairs of vectors,
-/// then by vectors.
+/// Returns the index of the first byte in `at..end` that makes the chunk ill-formed. The chunk is well-formed before
+/// `at`. The search is by pairs of vectors, then by vectors.
 ///
 /// # Safety
 ///
 /// - The CPU has the instructions of `V`.
 /// - `4 <= at <= end <= chunk.len()`.
-/// - `end - at` is a multiple of `V::LEN`; or `end` is the end of the chunk, and `at` has a vector before it or `end` two.
+/// - `end - at` is a multiple of `V::LEN`. Otherwise `end` is the end of the chunk, and there is one vector before `at`
+///   or two before `end`.
 #[inline(always)]
 pub(in crate::kernels) unsafe fn find<V: Vector>(chunk: &[u8], mut at: usize, end: usize) -> Option<usize> {
     // SAFETY: the CPU has the instructions.
@@ -321,7 +325,7 @@ pub(in crate::kernels) unsafe fn find<V: Vector>(chunk: &[u8], mut at: usize, en
     }
     // SAFETY: the CPU has the instructions; less than a vector is left before the end of the chunk, which has 4 bytes.
     let x: V = unsafe { V::load_rest(chunk, at) };
-    // SAFETY: the CPU has the instructions; `at` has a vector before it: the promised one, or one of two.
+    // SAFETY: the CPU has the instructions; a vector is before `at`, either by the requirement or as one of two.
     let before = unsafe { load_at(chunk, at - V::LEN) };
     none.or_marks(x, x.shifted(before)).first_mark_before(end - at).map(|index| at + index)
 }

@@ -1,7 +1,7 @@
-//! Validation over any type of vectors.
+//! Validation, generic over the vector type.
 //!
-//! The functions here are `#[inline(always)]`, so that they are compiled into the functions with `#[target_feature]` that
-//! each architecture has for its type.
+//! The functions here are `#[inline(always)]`. They are compiled into functions with `#[target_feature]`, which each
+//! architecture has for its vector type.
 
 mod large;
 mod small;
@@ -14,15 +14,15 @@ use super::super::state::{Carry, ScanState};
 
 /// A vector of bytes, and the [formula](super::super::formula) on it.
 ///
-/// There is a value of the type only where the CPU has the instructions for it: code that makes one promises that. This is
-/// why functions that take a value are safe.
+/// A value exists only if the CPU has the instructions for it: the `unsafe` code that creates one guarantees that.
+/// Functions with an argument of this type are therefore safe.
 pub(in crate::kernels) trait Vector: Copy {
     /// The number of bytes in a vector.
     const LEN: usize;
     /// The number of vectors that the main loop reads at a time. It is even.
     const GROUP: usize;
 
-    /// All bits 0: no mark, no byte above `7F`.
+    /// Returns a vector of zeros, which has no marks.
     ///
     /// # Safety
     ///
@@ -35,7 +35,7 @@ pub(in crate::kernels) trait Vector: Copy {
     /// - `LEN` bytes at `from` can be read.
     unsafe fn load(from: *const u8) -> Self;
 
-    /// The bytes of `chunk` from `at` to its end, then zeros. Reads only bytes of the chunk.
+    /// Loads the bytes of `chunk` from `at` to its end, followed by zeros. Reads only bytes of the chunk.
     ///
     /// # Safety
     ///
@@ -44,31 +44,31 @@ pub(in crate::kernels) trait Vector: Copy {
     /// - The chunk has 4 bytes or more, and a whole vector unless `at` is 0.
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self;
 
-    /// This vector moved by 1, 2 and 3 bytes, with the last bytes of the vector before it moved in.
+    /// Returns this vector shifted by 1, 2 and 3 bytes. The last bytes of the vector before it are shifted in.
     fn shifted(self, before: Self) -> [Self; 3];
 
-    /// The same with the carry moved in.
+    /// Returns this vector shifted by 1, 2 and 3 bytes. The carry is shifted in.
     fn shifted_after(self, carry: Carry) -> [Self; 3];
 
     fn or(self, other: Self) -> Self;
 
     fn is_ascii(self) -> bool;
 
-    /// These marks, and one for each byte of `x` that makes the stream ill-formed; `p` are the bytes 1, 2 and 3 before.
+    /// Adds a mark for each byte of `x` that makes the stream ill-formed. `p` are the bytes 1, 2 and 3 before it.
     fn or_marks(self, x: Self, p: [Self; 3]) -> Self;
 
-    /// The same for text without sequences of 4 bytes; `p` are the bytes 1 and 2 before. A byte right after a lead of 4 is
-    /// marked whatever it is.
+    /// Adds marks by the formula for text without sequences of 4 bytes. `p` are the bytes 1 and 2 before. Any byte
+    /// directly after a lead byte of 4 is marked.
     ///
-    /// No byte of `x` may be 2 or 3 bytes after a lead of 4.
+    /// No byte of `x` may be 2 or 3 bytes after a lead byte of 4.
     fn or_marks_in_bmp(self, x: Self, p: [Self; 2]) -> Self;
 
     fn is_marked(self) -> bool;
 
-    /// The index of the first mark, if it is less than `len`.
+    /// Returns the index of the first mark if it is less than `len`.
     fn first_mark_before(self, len: usize) -> Option<usize>;
 
-    /// A bit for each mark.
+    /// Returns a bit for each mark.
     #[cfg(test)]
     fn mark_bits(self) -> u64;
 
@@ -76,24 +76,24 @@ pub(in crate::kernels) trait Vector: Copy {
     ///
     /// # Safety
     ///
-    /// As for [`validate_large`].
+    /// Same as for [`validate_large`].
     unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index>;
 
     /// [`find`], out of line.
     ///
     /// # Safety
     ///
-    /// As for [`find`].
+    /// Same as for [`find`].
     unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize>;
 
-    /// Asks for a cache line that will be read soon. The address may be invalid.
+    /// Prefetches a cache line that will be read soon. The address may be invalid.
     fn prefetch(from: *const u8);
 
-    /// The same for one that will be read later.
+    /// Prefetches a cache line that will be read later.
     fn prefetch_far(from: *const u8);
 }
 
-/// The vector at an index.
+/// Loads the vector at an index.
 ///
 /// # Safety
 ///
@@ -102,11 +102,11 @@ pub(in crate::kernels) trait Vector: Copy {
 #[inline(always)]
 unsafe fn load_at<V: Vector>(chunk: &[u8], at: usize) -> V {
     debug_assert!(at + V::LEN <= chunk.len());
-    // SAFETY: the caller's promises.
+    // SAFETY: the caller guarantees the requirements.
     unsafe { V::load(chunk.as_ptr().add(at)) }
 }
 
-/// The carry before an index.
+/// Returns the carry before an index.
 ///
 /// # Safety
 ///
@@ -114,13 +114,13 @@ unsafe fn load_at<V: Vector>(chunk: &[u8], at: usize) -> V {
 #[inline(always)]
 unsafe fn carry_at(chunk: &[u8], at: usize) -> Carry {
     debug_assert!((4..=chunk.len()).contains(&at));
-    // SAFETY: the caller's promise; the read needs no alignment.
+    // SAFETY: the caller guarantees the range; the read needs no alignment.
     Carry::from_word(u32::from_le(unsafe { chunk.as_ptr().add(at - 4).cast::<u32>().read_unaligned() }))
 }
 
-/// These marks, and those of the vector at an index.
+/// Combines `marks` with those of the vector at an index.
 ///
-/// To read the bytes before it again at other addresses is faster than to move them in registers.
+/// The bytes before it are loaded again at other addresses, which is faster than shifting registers.
 ///
 /// # Safety
 ///
@@ -128,7 +128,7 @@ unsafe fn carry_at(chunk: &[u8], at: usize) -> Carry {
 /// - `3 <= at` and `at + V::LEN <= chunk.len()`.
 #[inline(always)]
 unsafe fn or_marks_at<V: Vector>(marks: V, chunk: &[u8], at: usize) -> V {
-    // SAFETY: the caller's promises.
+    // SAFETY: the caller guarantees the requirements.
     unsafe {
         marks.or_marks(
             load_at(chunk, at),
@@ -137,7 +137,7 @@ unsafe fn or_marks_at<V: Vector>(marks: V, chunk: &[u8], at: usize) -> V {
     }
 }
 
-/// The same for text without sequences of 4 bytes.
+/// [`or_marks_at`] for text without sequences of 4 bytes.
 ///
 /// # Safety
 ///
@@ -145,6 +145,6 @@ unsafe fn or_marks_at<V: Vector>(marks: V, chunk: &[u8], at: usize) -> V {
 /// - `2 <= at` and `at + V::LEN <= chunk.len()`.
 #[inline(always)]
 unsafe fn or_marks_in_bmp_at<V: Vector>(marks: V, chunk: &[u8], at: usize) -> V {
-    // SAFETY: the caller's promises.
+    // SAFETY: the caller guarantees the requirements.
     unsafe { marks.or_marks_in_bmp(load_at(chunk, at), [load_at(chunk, at - 1), load_at(chunk, at - 2)]) }
 }

@@ -1,4 +1,4 @@
-//! Small chunks, and texts that are validated as a whole. Nothing here makes the compiler save registers.
+//! Small chunks and complete texts. The code is written so that the compiler saves no registers.
 
 use super::super::super::functions::Index;
 use super::super::super::state::{Prediction, SMALL, ScanState};
@@ -56,7 +56,7 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
     let expects_four_bytes = before.prediction().expects_four_bytes() || before.carry().has_lead_of_four();
     // SAFETY: the CPU has the instructions; the chunk is longer than a vector by 3 bytes or more.
     if unsafe { marks_of_small::<V>(before, chunk, expects_four_bytes) }.is_marked() {
-        // SAFETY: the CPU has the instructions; the chunk is longer than a vector. The marks are computed again there.
+        // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
         return unsafe { V::validate_large(chunk, state) };
     }
     if end.ends_with_never_a_lead() {
@@ -67,8 +67,8 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
     Ok(())
 }
 
-/// [`IsText`](super::super::super::functions::IsText). An unfinished sequence at the end needs no test of its own in short
-/// texts: the zeros after the end are no continuations.
+/// [`IsText`](super::super::super::functions::IsText). In short texts an unfinished sequence needs no separate test,
+/// because the zeros after the end are not continuation bytes.
 ///
 /// # Safety
 ///
@@ -95,7 +95,7 @@ pub(in crate::kernels) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
     unsafe { validate::<V>(bytes, &mut state) }.is_ok() && state.pending_len() == 0
 }
 
-/// The marks of all vectors of a chunk. The last vector overlaps the one before it.
+/// Returns the marks of all vectors of a chunk. The last vector overlaps the one before it.
 ///
 /// # Safety
 ///
@@ -129,7 +129,7 @@ unsafe fn marks_of_small<V: Vector>(state: ScanState, chunk: &[u8], expects_four
     }
 }
 
-/// Whether a whole small chunk is ASCII. The last vector overlaps the one before it.
+/// Whether a small chunk is ASCII. The last vector overlaps the one before it.
 ///
 /// # Safety
 ///

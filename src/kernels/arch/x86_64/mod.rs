@@ -7,7 +7,7 @@ use crate::kernels::functions::Functions;
 #[cfg(feature = "transcode")]
 use crate::kernels::functions::{Conversions, Utf16};
 
-/// Whether the CPU has the features: found out while the program runs.
+/// Whether the CPU has the features, detected at run time.
 #[cfg(feature = "std")]
 macro_rules! has {
     ($($feature:tt)*) => {
@@ -15,7 +15,7 @@ macro_rules! has {
     };
 }
 
-/// Without the standard library there is no detection: only what the compiler may use anyway.
+/// Without the standard library there is no detection. Only the features of the compilation target are used.
 #[cfg(not(feature = "std"))]
 macro_rules! has {
     ($($feature:tt)*) => {
@@ -23,7 +23,7 @@ macro_rules! has {
     };
 }
 
-/// The best first.
+/// Ordered from best to worst.
 pub(in crate::kernels) static KERNELS: [&Functions; 2] = [&AVX512, &AVX2];
 
 /// The kernel that the program was compiled for (`-C target-cpu`), which needs no detection.
@@ -99,7 +99,7 @@ static AVX2: Functions = Functions {
     conversions: None,
 };
 
-/// Compares the lanes of every type of vectors that the CPU has with the statement of their formula.
+/// Compares the lanes of every vector type of this CPU with the scalar statement of its formula.
 #[cfg(test)]
 pub(in crate::kernels) fn check_lanes<I: Iterator<Item = (u8, u8)>>(pairs: fn() -> I) {
     if (AVX512.is_supported)() {

@@ -1,8 +1,7 @@
-//! Groups of base64 symbols to bytes, with AVX2.
+//! Decodes groups of base64 symbols with AVX2.
 //!
 //! Four values of 6 bits are packed by two multiplications that add neighbors: 6 + 6 bits to 12, 12 + 12 to 24. The
-//! formulation is Muła's and Lemire's ("Faster Base64 Encoding and Decoding using AVX2 Instructions",
-//! 2018).
+//! method is from Muła and Lemire ("Faster Base64 Encoding and Decoding using AVX2 Instructions", 2018).
 
 use core::arch::x86_64::*;
 
@@ -10,17 +9,18 @@ use core::arch::x86_64::*;
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx2")]
 pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
-    // By the low and the high half of a byte: a bit that both have says that the byte is not a symbol.
+    // Tables indexed by the low and by the high half of a byte. If both entries have a bit in common, the byte is not a
+    // symbol.
     let low_classes = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0x15, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x13, 0x1A, 0x1B, 0x1B, 0x1B, 0x1A,
     ));
     let high_classes = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0x10, 0x10, 0x01, 0x02, 0x04, 0x08, 0x04, 0x08, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10,
     ));
-    // What to add to a symbol for its value, by its high half; that of `/` comes before that of `+`.
+    // The number to add to a symbol for its value, indexed by its high half. The entry of `/` is before that of `+`.
     let deltas =
         _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 16, 19, 4, -65, -65, -71, -71, 0, 0, 0, 0, 0, 0, 0, 0));
     let packed =
@@ -32,7 +32,7 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
     while symbols.len() - done * 4 >= 32 && out.len() - done * 3 >= 32 {
         // SAFETY: 32 bytes follow.
         let read = unsafe { _mm256_loadu_si256(symbols.as_ptr().add(done * 4).cast()) };
-        // Bit 5 stays in the half: the lookup ignores it.
+        // Bit 5 remains set. The lookup ignores it.
         let high = _mm256_and_si256(_mm256_srli_epi32::<4>(read), slash);
         let low = _mm256_and_si256(read, slash);
         let classes = (_mm256_shuffle_epi8(high_classes, high), _mm256_shuffle_epi8(low_classes, low));

@@ -1,5 +1,5 @@
-//! Every position of a byte of a class, with AVX2: a table of 16 bytes has, for the low 4 bits of a byte, a bit for each value
-//! of the high 4 bits.
+//! Finds every position of a byte of a class, with AVX2. A table of 16 entries, indexed by the low 4 bits of a byte,
+//! has a bit for each value of the high 4 bits.
 
 use core::arch::x86_64::{
     __m256i, _mm_loadu_si128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
@@ -17,7 +17,7 @@ const WIDTH: usize = 32;
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(in crate::kernels) unsafe fn find_class(
     bytes: &[u8],
@@ -31,9 +31,9 @@ pub(in crate::kernels) unsafe fn find_class(
     };
     let (low, high) = class.nibbles();
     let (low, high, bit) = (table(&low), table(&high), table(&BITS));
-    // Not zero for bytes of the class.
+    // Nonzero for bytes of the class.
     let marks = |x: __m256i| {
-        // The look-up is 0 where the highest bit of the index is set.
+        // The lookup returns 0 if the highest bit of the index is set.
         let below_80 = _mm256_shuffle_epi8(low, x);
         let others = _mm256_shuffle_epi8(high, _mm256_xor_si256(x, _mm256_set1_epi8(-0x80)));
         let nibble = _mm256_and_si256(_mm256_srli_epi16::<4>(x), _mm256_set1_epi8(0x0F));

@@ -1,10 +1,10 @@
-//! AVX2: every x86-64 server of the last ten years.
+//! AVX2, for x86-64 CPUs without AVX-512.
 //!
-//! AVX2 has no lookup in 64 entries, so that pairs of neighbors are tested as Keiser and Lemire do ("Validating UTF-8 In
-//! Less Than One Instruction Per Byte", 2020). There is a bit for each thing that can be wrong with a pair, and three
-//! tables of 16 entries say which of these are possible for the high half of the first byte, for its low half, and for the
-//! high half of the second. What is possible by all three is wrong, except that two continuations are right where a longer
-//! sequence is unfinished.
+//! AVX2 has no lookup in a table of 64 entries, so pairs of neighbors are tested with the algorithm of Keiser and
+//! Lemire ("Validating UTF-8 In Less Than One Instruction Per Byte", 2020). Each type of error in a pair has a bit.
+//! Three tables of 16 entries contain the errors that are possible for the high half of the first byte, for its low
+//! half, and for the high half of the second byte. An error that is in all three is present, except that two
+//! continuation bytes are correct inside a longer sequence.
 
 #[cfg(feature = "mime")]
 pub(super) mod base64;
@@ -27,11 +27,11 @@ use crate::kernels::tests::lanes;
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - The chunk has 4 bytes or more.
 #[target_feature(enable = "avx2,bmi1")]
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the features are enabled here; the length is the caller's promise.
+    // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::validate::<Ymm>(chunk, state) }
 }
 
@@ -39,11 +39,11 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - There are 4 bytes or more.
 #[target_feature(enable = "avx2,bmi1")]
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
-    // SAFETY: the features are enabled here; the length is the caller's promise.
+    // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::is_text::<Ymm>(bytes) }
 }
 
@@ -51,7 +51,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
     count_if(bytes, |byte| byte == wanted)
@@ -61,12 +61,12 @@ pub(super) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - The chunk is longer than a vector.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline(never)]
 unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the features are enabled here; the length is the caller's promise.
+    // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::validate_large::<Ymm>(chunk, state) }
 }
 
@@ -74,21 +74,21 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - The range is one that [`vector::find`] allows.
 #[target_feature(enable = "avx2,bmi1")]
 #[cold]
 #[inline(never)]
 unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-    // SAFETY: the features are enabled here; the range is the caller's promise.
+    // SAFETY: the features are enabled here; the caller guarantees the range.
     unsafe { vector::find::<Ymm>(chunk, at, end) }
 }
 
-/// Compares every lane of the vectors with the statement of their formula.
+/// Compares every lane of the vector code with the scalar statement of its formula.
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[cfg(test)]
 #[target_feature(enable = "avx2,bmi1")]
 pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
@@ -96,9 +96,9 @@ pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
     unsafe { lanes::check::<Ymm>(pairs, lanes::by_pairs) }
 }
 
-/// A lead, then no continuation.
+/// A lead byte without a continuation byte after it.
 const TOO_SHORT: u8 = 1 << 0;
-/// ASCII, then a continuation.
+/// A continuation byte after ASCII.
 const TOO_LONG: u8 = 1 << 1;
 /// `E0 80..=9F`
 const OVERLONG_3: u8 = 1 << 2;
@@ -108,10 +108,10 @@ const TOO_LARGE: u8 = 1 << 3;
 const SURROGATE: u8 = 1 << 4;
 /// `C0` and `C1`
 const OVERLONG_2: u8 = 1 << 5;
-/// `F5..=FF` before `80..=8F`, and `F0 80..=8F`: no lead can be both.
+/// `F5..=FF` before `80..=8F`, and `F0 80..=8F`. No lead byte has both errors, so they share a bit.
 const TOO_LARGE_1000: u8 = 1 << 6;
 const OVERLONG_4: u8 = 1 << 6;
-/// A continuation, then another one. Bit 7 is also the bit that says whether they are due.
+/// Two continuation bytes. Bit 7 is also the bit that is set if they are due.
 const TWO_CONTS: u8 = 1 << 7;
 
 #[rustfmt::skip]
@@ -125,7 +125,7 @@ const FIRST_HIGH: [u8; 16] = [
 ];
 
 const FIRST_LOW: [u8; 16] = {
-    // What does not depend on the low half.
+    // The bits that do not depend on the low half.
     const ANY: u8 = TOO_SHORT | TOO_LONG | TWO_CONTS;
     const ABOVE_4: u8 = ANY | TOO_LARGE | TOO_LARGE_1000;
     let mut table = [ABOVE_4; 16];
@@ -148,8 +148,8 @@ const SECOND_HIGH: [u8; 16] = {
     table
 };
 
-// The same tables for text without sequences of 4 bytes: a lead of 4 is wrong before any byte. Its bit is `TOO_LARGE`, which
-// no other lead needs.
+// The tables for text without sequences of 4 bytes. A lead byte of 4 is an error before any byte. Its bit is
+// `TOO_LARGE`, which no other lead byte needs.
 
 const FIRST_HIGH_IN_BMP: [u8; 16] = {
     let mut table = FIRST_HIGH;
@@ -170,24 +170,24 @@ const fn or_too_large(mut table: [u8; 16]) -> [u8; 16] {
     table
 }
 
-/// The mask for the first `n` double words of a vector starts at index `8 - n`.
+/// Masks. The 8 words from index `8 - n` on select the first `n` double words of a vector.
 static FIRST_WORDS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
 #[derive(Clone, Copy)]
 struct Ymm(__m256i);
 
-/// A table in both halves of a vector.
+/// Loads a table into both halves of a vector.
 ///
 /// # Safety
 ///
 /// The CPU has AVX2.
 #[inline(always)]
 unsafe fn table(entries: &'static [u8; 16]) -> __m256i {
-    // SAFETY: the caller promises AVX2; there are 16 bytes to read.
+    // SAFETY: the caller guarantees AVX2; there are 16 bytes to read.
     unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(entries.as_ptr().cast())) }
 }
 
-/// What is possible, by all three tables, of `p1` and the byte after it.
+/// Returns the errors of `p1` and the byte after it that all three tables contain.
 ///
 /// # Safety
 ///
@@ -200,7 +200,7 @@ unsafe fn wrong_pairs(
     first_low: &'static [u8; 16],
     second_high: &'static [u8; 16],
 ) -> __m256i {
-    // SAFETY: the caller promises AVX2.
+    // SAFETY: the caller guarantees AVX2.
     unsafe {
         let half = _mm256_set1_epi8(0x0F);
         let p1_high = _mm256_and_si256(_mm256_srli_epi16::<4>(p1), half);
@@ -222,22 +222,22 @@ impl Vector for Ymm {
 
     #[inline(always)]
     unsafe fn zero() -> Self {
-        // SAFETY: the caller promises AVX2.
+        // SAFETY: the caller guarantees AVX2.
         unsafe { Self(_mm256_setzero_si256()) }
     }
 
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller promises AVX2 and the memory.
+        // SAFETY: the caller guarantees AVX2 and readable memory.
         unsafe { Self(_mm256_loadu_si256(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
         let len = chunk.len() - at;
-        // SAFETY: the caller promises AVX2. Whole double words are read by a load that touches only those whose mask is set:
-        // `len / 4` of them, which is 0 to 8. The last 4 bytes of the chunk, which has at least 4, are read by another load:
-        // those after the whole double words are kept.
+        // SAFETY: the caller guarantees AVX2. The masked load reads only whole double words, `len / 4` of them, which
+        // is 0 to 8. Another load reads the last 4 bytes of the chunk, which has at least 4. Of these the bytes after
+        // the whole double words are kept.
         unsafe {
             let words = _mm256_loadu_si256(FIRST_WORDS.as_ptr().add(8 - len / 4).cast());
             let whole = _mm256_maskload_epi32(chunk.as_ptr().add(at).cast(), words);
@@ -252,9 +252,9 @@ impl Vector for Ymm {
 
     #[inline(always)]
     fn shifted(self, before: Self) -> [Self; 3] {
-        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
         unsafe {
-            // The high half of `before` and the low half of `self`: what comes before each half.
+            // The high half of `before` and the low half of `self`: the bytes before each half of `self`.
             let neighbour = _mm256_permute2x128_si256::<0x21>(before.0, self.0);
             [
                 Self(_mm256_alignr_epi8::<15>(self.0, neighbour)),
@@ -266,25 +266,25 @@ impl Vector for Ymm {
 
     #[inline(always)]
     fn shifted_after(self, carry: Carry) -> [Self; 3] {
-        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
         self.shifted(Self(unsafe { _mm256_set1_epi32(carry.word().cast_signed()) }))
     }
 
     #[inline(always)]
     fn or(self, other: Self) -> Self {
-        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
         unsafe { Self(_mm256_or_si256(self.0, other.0)) }
     }
 
     #[inline(always)]
     fn is_ascii(self) -> bool {
-        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
         unsafe { _mm256_movemask_epi8(self.0) == 0 }
     }
 
     #[inline(always)]
     fn or_marks(self, Self(x): Self, [Self(p1), Self(p2), Self(p3)]: [Self; 3]) -> Self {
-        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
         unsafe {
             let wrong = wrong_pairs(p1, x, &FIRST_HIGH, &FIRST_LOW, &SECOND_HIGH);
             let s2 = _mm256_subs_epu8(p2, _mm256_set1_epi8(0x60));
@@ -296,7 +296,7 @@ impl Vector for Ymm {
 
     #[inline(always)]
     fn or_marks_in_bmp(self, Self(x): Self, [Self(p1), Self(p2)]: [Self; 2]) -> Self {
-        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
         unsafe {
             let wrong = wrong_pairs(p1, x, &FIRST_HIGH_IN_BMP, &FIRST_LOW_IN_BMP, &SECOND_HIGH_IN_BMP);
             let s2 = _mm256_subs_epu8(p2, _mm256_set1_epi8(0x60));
@@ -307,13 +307,13 @@ impl Vector for Ymm {
 
     #[inline(always)]
     fn is_marked(self) -> bool {
-        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
         unsafe { _mm256_testz_si256(self.0, self.0) == 0 }
     }
 
     #[inline(always)]
     fn first_mark_before(self, len: usize) -> Option<usize> {
-        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
         let unmarked = unsafe { _mm256_movemask_epi8(_mm256_cmpeq_epi8(self.0, _mm256_setzero_si256())) };
         let index = (!unmarked).trailing_zeros() as usize;
         (index < len).then_some(index)
@@ -322,7 +322,7 @@ impl Vector for Ymm {
     #[cfg(test)]
     #[inline(always)]
     fn mark_bits(self) -> u64 {
-        // SAFETY: there is a `Ymm` only where the CPU has AVX2.
+        // SAFETY: a `Ymm` exists only if the CPU has AVX2.
         unsafe {
             !u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(self.0, _mm256_setzero_si256())) as u32)
                 & 0xFFFF_FFFF
@@ -331,25 +331,25 @@ impl Vector for Ymm {
 
     #[inline(always)]
     unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller guarantees the requirements.
         unsafe { validate_large(chunk, state) }
     }
 
     #[inline(always)]
     unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller guarantees the requirements.
         unsafe { find(chunk, at, end) }
     }
 
     #[inline(always)]
     fn prefetch(from: *const u8) {
-        // SAFETY: a prefetch reads nothing that the program sees, and every x86-64 has the instruction.
+        // SAFETY: a prefetch has no visible effect, and every x86-64 CPU has the instruction.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
     }
 
     #[inline(always)]
     fn prefetch_far(from: *const u8) {
-        // SAFETY: as for `prefetch`.
+        // SAFETY: same as for `prefetch`.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
     }
 }

@@ -1,4 +1,5 @@
-//! UTF-16 with AVX2. It has no instruction that compresses a vector: tables of shuffles do that for a half of it at a time.
+//! UTF-16 conversions with AVX2. AVX2 has no instruction that compresses a vector, so tables of shuffles compress half
+//! a vector at a time.
 
 use core::arch::x86_64::*;
 
@@ -10,15 +11,15 @@ const WIDTH: usize = 32;
 /// A shuffle of 16 bytes for each mask of eight bits.
 type Shuffles = [[u8; 16]; 256];
 
-/// Keeps those of 8 code units whose bit is set.
+/// Keeps the code units whose bit is set, of 8.
 static UNITS: Shuffles = shuffles(2, 0, 2);
-/// Keeps the first byte of 8 pairs, and the second one where the bit is set.
+/// Keeps the first byte of 8 pairs, and the second byte if the bit is set.
 static ONE_OR_TWO: Shuffles = shuffles(2, 1, 1);
-/// Keeps the first byte of 4 groups of 4 bytes, the second one where the bit is set, and the third one where the bit 4 higher
-/// is set as well.
+/// Keeps the first byte of 4 groups of 4 bytes, the second byte if the bit is set, and the third byte if the bit 4
+/// higher is also set.
 static ONE_TO_THREE: Shuffles = shuffles(4, 1, 1);
 
-/// Keeps `least` bytes of each lane, and `more` for each bit that is set.
+/// Keeps `least` bytes of each lane, and `more` bytes for each set bit.
 const fn shuffles(lane: usize, least: usize, more: usize) -> Shuffles {
     let lanes = 16 / lane;
     let mut shuffles = [[0x80; 16]; 256];
@@ -40,11 +41,11 @@ const fn shuffles(lane: usize, least: usize, more: usize) -> Shuffles {
     shuffles
 }
 
-/// [`Encode`](crate::kernels::functions::Encode): all but some characters at the end.
+/// [`Encode`](crate::kernels::functions::Encode), up to some characters at the end.
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - The output has 2 bytes for each byte of the text.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
@@ -53,23 +54,23 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
 ) -> (usize, usize) {
     debug_assert!(output.len() / 2 >= text.len());
     let bytes = text.as_bytes();
-    // The first vector, with 3 bytes before it and 1 after it, as all the others have.
+    // A copy of the first vector with 3 bytes before it and 1 byte after it, as all other vectors have.
     let mut first = [0; 3 + WIDTH + 1];
     if let (Some(copy), Some(start)) = (first.last_chunk_mut(), bytes.first_chunk::<{ WIDTH + 1 }>()) {
         *copy = *start;
     }
     let (mut at, mut written) = (0, 0);
-    // Whether the last byte of the vector before is the third of a sequence of 4.
+    // Whether the last byte of the previous vector is the third byte of a 4-byte sequence.
     let mut third_before = 0;
     while bytes.len() - at > WIDTH {
-        // SAFETY: both are in their array.
+        // SAFETY: both pointers are inside their arrays.
         let near = unsafe { if at == 0 { first.as_ptr().add(3) } else { bytes.as_ptr().add(at) } };
-        // SAFETY: a vector can be read, and 1 byte after it.
+        // SAFETY: a vector and 1 byte after it can be read.
         let x = unsafe { load(near) };
         let not_ascii = _mm256_movemask_epi8(x);
         if not_ascii == 0 {
             let (low, high) = (_mm256_castsi256_si128(x), _mm256_extracti128_si256::<1>(x));
-            // SAFETY: each unit stands for a byte of its own, for which the output has 2 bytes.
+            // SAFETY: each unit is for a different byte, and the output has 2 bytes for each byte.
             unsafe {
                 let out = output.as_mut_ptr().add(written);
                 _mm256_storeu_si256(out.cast(), wide::<BIG_ENDIAN>(low));
@@ -79,13 +80,13 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
             written += 2 * WIDTH;
             continue;
         }
-        // SAFETY: 3 bytes before the vector can be read, and 1 after it.
+        // SAFETY: 3 bytes before the vector and 1 byte after it can be read.
         let (p1, p2, next) = unsafe { (load(near.sub(1)), load(near.sub(2)), load(near.add(1))) };
-        // A unit for the last byte of each sequence, and one for the third of a sequence of 4.
+        // A unit is written for the last byte of each sequence, and for the third byte of a 4-byte sequence.
         let last = _mm256_movemask_epi8(_mm256_cmpgt_epi8(next, all(0xBF)));
         let is_third = is_at_least(p2, 0xF0);
         let third = _mm256_movemask_epi8(is_third);
-        // The 6 low bits of the byte and of the one before, and 4 of a lead 2 before.
+        // The low 6 bits of the byte and of the byte before it, and 4 bits of the lead byte 2 bytes before it.
         let bits_0 = and(x, 0x3F);
         let bits_1 = _mm256_cmpgt_epi8(_mm256_setzero_si256(), x);
         let bits_1 = _mm256_and_si256(_mm256_srli_epi16::<2>(p1), _mm256_and_si256(bits_1, all(0x0F)));
@@ -96,7 +97,7 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
         if third | third_before != 0 {
             // SAFETY: 3 bytes before the vector can be read.
             let is_fourth = is_at_least(unsafe { load(near.sub(3)) }, 0xF0);
-            // 5 bits of the value minus 10000, of which the lead has 3.
+            // 5 bits of the value minus 10000. The lead byte contains 3 of them.
             let plane =
                 _mm256_or_si256(and(_mm256_slli_epi16::<2>(p2), 0x1C), and(_mm256_srli_epi16::<4>(p1), 0x03));
             let plane = _mm256_sub_epi8(plane, all(1));
@@ -115,11 +116,12 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
         let units = (last | third).to_le_bytes();
         let counts = units.map(|mask| 2 * mask.count_ones() as usize);
         let halves = [_mm256_unpacklo_epi8(even, odd), _mm256_unpackhi_epi8(even, odd)];
-        // SAFETY: each unit stands for a byte of its own, for which the output has 2 bytes; so do the 8 units of a store.
+        // SAFETY: each unit is for a different byte, and the output has 2 bytes for each byte. The same is true for the
+        // 8 units of a store.
         written += unsafe { compress(halves, &UNITS, units, counts, output.as_mut_ptr().add(written)) };
         at += WIDTH;
     }
-    // A character that goes on after the last vector was not written, apart from the first half of a pair.
+    // A character that continues after the last vector was not written, except the first half of its surrogate pair.
     let whole = truncate(text, at).len();
     if at - whole == 3 {
         written -= 2;
@@ -131,14 +133,14 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
-    // Room for 16 units of 3 bytes, and for what the last store writes after them.
+    // Space for 16 units of 3 bytes, and for the bytes that the last store writes after them.
     while input.len() - read >= 2 * WIDTH && output.len() - written >= 2 * WIDTH {
         // SAFETY: 2 vectors can be read, and there is room for 2.
         let (x, next, out) = unsafe {
@@ -191,10 +193,10 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
         let (firsts, seconds) = (_mm256_movemask_epi8(is_first), _mm256_movemask_epi8(is_second));
         if firsts | seconds != 0 {
             if firsts << 2 != seconds {
-                // Some are not in pairs.
+                // Some surrogates are unpaired.
                 break;
             }
-            // 11110xxx and 10xxxxxx, of the value divided by 400. The other half has 2 bits more.
+            // 11110xxx and 10xxxxxx of the value divided by 400. The other surrogate has 2 more bits.
             let value = _mm256_add_epi16(_mm256_and_si256(x, words(0x3FF)), words(0x40));
             let first = _mm256_or_si256(
                 _mm256_or_si256(words(0x80F0), _mm256_srli_epi16::<8>(value)),
@@ -212,16 +214,17 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
             bytes = _mm256_blendv_epi8(bytes, second, is_second);
             above_7ff = _mm256_andnot_si256(_mm256_or_si256(is_first, is_second), above_7ff);
         }
-        // For every 4 units a mask of those with 2 bytes or more, and one of those with 3.
+        // For every 4 units, a mask of the units with 2 bytes or more, and a mask of the units with 3 bytes.
         let masks = _mm256_shuffle_epi32::<0b11_01_10_00>(_mm256_packs_epi16(above_7f, above_7ff));
         let masks = _mm256_movemask_epi8(masks).to_le_bytes();
         let counts = masks.map(|mask| 4 + mask.count_ones() as usize);
         let halves = [_mm256_unpacklo_epi16(bytes, third), _mm256_unpackhi_epi16(bytes, third)];
-        // SAFETY: there is room for 2 vectors. 16 units take 48 bytes at most, and the last store begins at 36 or before.
+        // SAFETY: there is room for 2 vectors. 16 units need at most 48 bytes, and the last store starts at 36 or
+        // before.
         written += unsafe { compress(halves, &ONE_TO_THREE, masks, counts, out) };
         read += WIDTH;
         if firsts < 0 {
-            // The last unit is the first half of a pair: it is read again with the next vector.
+            // The last unit is the first half of a pair. It is read again with the next vector.
             read -= 2;
             written -= 2;
         }
@@ -229,13 +232,13 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
     (read, written)
 }
 
-/// Writes 4 halves of vectors, each compressed by the shuffle for its mask to `counts` bytes. The first vector has the halves
-/// 0 and 2, the second one 1 and 3. Returns the sum of the counts.
+/// Writes 4 halves of vectors, each compressed to `counts` bytes by the shuffle for its mask. The first vector has the
+/// halves 0 and 2, the second vector 1 and 3. Returns the sum of the counts.
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
-/// - There is room for each whole half after the compressed ones before it.
+/// - The CPU has the features of the `target_feature` attribute.
+/// - The output has space for each whole half after the compressed halves before it.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 unsafe fn compress(
     halves: [__m256i; 2],
@@ -247,7 +250,7 @@ unsafe fn compress(
     let a = _mm256_shuffle_epi8(halves[0], pair(shuffles, masks[0], masks[2]));
     let b = _mm256_shuffle_epi8(halves[1], pair(shuffles, masks[1], masks[3]));
     let ends = [counts[0], counts[0] + counts[1], counts[0] + counts[1] + counts[2]];
-    // SAFETY: there is room by the caller's promise.
+    // SAFETY: the caller guarantees the space.
     unsafe {
         _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(a));
         _mm_storeu_si128(out.add(ends[0]).cast(), _mm256_castsi256_si128(b));
@@ -257,7 +260,7 @@ unsafe fn compress(
     ends[2] + counts[3]
 }
 
-/// The shuffles for the masks of both halves of a vector.
+/// Loads the shuffles for the masks of both halves of a vector.
 #[target_feature(enable = "avx2")]
 fn pair(shuffles: &'static Shuffles, low: u8, high: u8) -> __m256i {
     let [low, high] = [low, high].map(|mask| shuffles[usize::from(mask)].as_ptr().cast());
@@ -267,22 +270,22 @@ fn pair(shuffles: &'static Shuffles, low: u8, high: u8) -> __m256i {
 
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - 32 bytes can be read.
 #[target_feature(enable = "avx2")]
 unsafe fn load(from: *const u8) -> __m256i {
-    // SAFETY: the caller promises the bytes.
+    // SAFETY: the caller guarantees the bytes.
     unsafe { _mm256_loadu_si256(from.cast()) }
 }
 
-/// Code units of 1 byte each.
+/// Returns code units with the values of the bytes.
 #[target_feature(enable = "avx2")]
 fn wide<const BIG_ENDIAN: bool>(bytes: __m128i) -> __m256i {
     let units = _mm256_cvtepu8_epi16(bytes);
     if BIG_ENDIAN { _mm256_slli_epi16::<8>(units) } else { units }
 }
 
-/// Code units in the byte order of the CPU.
+/// Returns code units in the byte order of the CPU.
 #[target_feature(enable = "avx2")]
 fn order<const BIG_ENDIAN: bool>(units: __m256i) -> __m256i {
     if BIG_ENDIAN {

@@ -1,11 +1,11 @@
-//! Groups of base64 symbols to bytes, with AVX-512 VBMI.
+//! Decodes groups of base64 symbols with AVX-512 VBMI.
 //!
 //! Four values of 6 bits are packed by two multiplications that add neighbors: 6 + 6 bits to 12, 12 + 12 to 24. The
-//! formulation is Muła's and Lemire's ("Base64 encoding and decoding at almost the speed of a memory copy", 2020).
+//! method is from Muła and Lemire ("Base64 encoding and decoding at almost the speed of a memory copy", 2020).
 
 use core::arch::x86_64::*;
 
-/// The 6 bits of each ASCII byte, `80` for those that are not symbols.
+/// The 6 bits of each ASCII byte, or `80` for a byte that is not a symbol.
 static VALUES: [u8; 128] = {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut values = [0x80; 128];
@@ -17,7 +17,7 @@ static VALUES: [u8; 128] = {
     values
 };
 
-/// The positions of the bytes of 16 groups in a vector of 32-bit lanes, each with its 24 bits lowest.
+/// The positions of the bytes of 16 groups in a vector of 32-bit lanes. The low 24 bits of each lane are a group.
 static PACKED: [u8; 64] = {
     let mut packed = [0; 64];
     let mut i = 0;
@@ -32,7 +32,7 @@ static PACKED: [u8; 64] = {
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi2")]
 pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     // SAFETY: the statics have 64 and 128 bytes.
@@ -43,7 +43,7 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
             _mm512_loadu_si512(PACKED.as_ptr().cast()),
         )
     };
-    // The bits of the bytes that are not symbols, and the packed bytes.
+    // Returns a mask of the bytes that are not symbols, and the packed bytes.
     let decode = |read| {
         let values = _mm512_permutex2var_epi8(low, read, high);
         // The lookup ignores the highest bit of a byte.
@@ -54,7 +54,7 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
     };
     let groups = (symbols.len() / 4).min(out.len() / 3);
     let mut done = 0;
-    // A step does not depend on the result of the one before it, as the last one below does.
+    // A step of this loop does not depend on the result of the previous step. The last step below does.
     while groups - done >= 16 {
         // SAFETY: 16 groups follow.
         let read = unsafe { _mm512_loadu_si512(symbols.as_ptr().add(done * 4).cast()) };
@@ -77,7 +77,7 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
         let (bad, bytes) = decode(read);
         let good = count.min(bad.trailing_zeros() as usize / 4);
         let mask = _bzhi_u64(u64::MAX, 3 * good as u32);
-        // SAFETY: `good` is at most `count`, and there is room for as many groups; masked bytes are not written.
+        // SAFETY: `good` is at most `count`, and the output has space for `count` groups; masked bytes are not written.
         unsafe { _mm512_mask_storeu_epi8(out.as_mut_ptr().add(done * 3).cast(), mask, bytes) };
         done += good;
     }

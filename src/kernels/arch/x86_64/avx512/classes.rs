@@ -1,22 +1,22 @@
-//! Every position of a byte of a class, with AVX-512 VBMI.
+//! Finds every position of a byte of a class, with AVX-512 VBMI.
 //!
-//! A table of 64 bytes has, for the low 6 bits of a byte, a bit for each value of the high 2 bits. A second table has that bit
-//! for the high 2 bits.
+//! A table of 64 entries, indexed by the low 6 bits of a byte, has a bit for each value of the high 2 bits. A second
+//! table selects that bit by the high 2 bits.
 
 use core::arch::x86_64::*;
 
 use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
 
-/// The number of bytes that one call searches, if the positions have room.
+/// The maximum number of bytes that one call searches.
 const STRETCH: usize = 4096;
-/// The number of bytes that are tested together, because most groups have no byte of a class.
+/// The number of bytes that are tested together. Most groups have no byte of a class.
 const GROUP: usize = 4 * BLOCK;
 
 /// [`FindClass`](crate::kernels::functions::FindClass).
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) unsafe fn find_class(
     bytes: &[u8],
@@ -28,7 +28,7 @@ pub(in crate::kernels) unsafe fn find_class(
         _mm512_or_si512(_mm512_maskz_set1_epi8(below_40, 1), _mm512_maskz_set1_epi8(below_80, 2)),
         _mm512_maskz_set1_epi8(leads, 8),
     );
-    // Bit 7 for the second bytes after leads of 2, bit 6 for the others.
+    // Bit 7 for the second bytes of 2-byte sequences, bit 6 for those of longer sequences.
     let seconds = _mm512_or_si512(
         _mm512_maskz_set1_epi8(seconds, -0x80),
         _mm512_maskz_set1_epi8(seconds_of_long, 0x40),
@@ -36,7 +36,7 @@ pub(in crate::kernels) unsafe fn find_class(
     let seconds_of = |x: __m512i, next: __m512i| {
         let flags = _mm512_permutexvar_epi8(next, seconds);
         let is_long = _mm512_cmpge_epu8_mask(x, _mm512_set1_epi8(0xE0_u8 as i8));
-        // Moved to bit 7.
+        // Moves bit 6 to bit 7 for longer sequences.
         _mm512_movepi8_mask(_mm512_mask_add_epi8(flags, is_long, flags, flags))
     };
     // The bit for the high 2 bits, which are the low 2 bits of the index: 1, 2, 4, 8.
@@ -60,7 +60,8 @@ pub(in crate::kernels) unsafe fn find_class(
                 start += GROUP;
                 continue;
             }
-            // Leads without a second byte of the class, as in text of one script: the bytes after them are read, too.
+            // The group may only have lead bytes without a second byte of the class, as in text of one script. Test the
+            // bytes after them too.
             if bytes.len() - start > GROUP {
                 let mut any = 0;
                 for block in 0..GROUP / BLOCK {
@@ -92,7 +93,7 @@ pub(in crate::kernels) unsafe fn find_class(
             let mut bits = _mm512_test_epi8_mask(flags, group) & live;
             let leads = bits & _mm512_movepi8_mask(x);
             if leads != 0 {
-                // The byte after each; what is after the end is in the class.
+                // The byte after each lead byte. A lead byte at the end of the input is reported.
                 let has_next = (live >> 1) | if rest > BLOCK { 1 << 63 } else { 0 };
                 // SAFETY: masked bytes are not read.
                 let next = unsafe {
@@ -108,11 +109,11 @@ pub(in crate::kernels) unsafe fn find_class(
     Found { count, searched: start }
 }
 
-/// Writes the positions that bits stand for, counted from `start`, and returns their number. There is no loop over them, whose
-/// end would be mispredicted.
+/// Writes the positions of the set bits relative to `start`, and returns their number. There is no loop over the bits,
+/// because its end would be mispredicted.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
 fn write(bits: u64, start: u16, room: &mut [u16; BLOCK]) -> usize {
-    // SAFETY: the array has as many bytes as a vector.
+    // SAFETY: the array has the size of a vector.
     let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };
     let found = _mm512_maskz_compress_epi8(bits, numbers);
     let start = _mm512_set1_epi16(start.cast_signed());

@@ -1,5 +1,5 @@
-//! UTF-8 from ISO 8859-1 and windows-1252 and back, with AVX-512 VBMI2: each character becomes as many bytes as the longest
-//! one has, and the vector is compressed to those that count.
+//! Conversions between UTF-8 and ISO 8859-1 or windows-1252, with AVX-512 VBMI2. Each character is expanded to the
+//! number of bytes of the longest one, and the vector is compressed to the bytes that are used.
 
 use core::arch::x86_64::*;
 
@@ -19,12 +19,12 @@ static INTERLEAVED: [u8; WIDTH] = {
     order
 };
 
-/// [`Convert`](crate::kernels::functions::Convert): single bytes to UTF-8, while there is a vector of them and room for what
-/// four times as many bytes may be.
+/// [`Convert`](crate::kernels::functions::Convert): single bytes to UTF-8, while there is a vector of input and output
+/// space for four vectors.
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
     input: &[u8],
@@ -46,8 +46,8 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
         let c1 = _mm512_cmplt_epu8_mask(_mm512_add_epi8(x, _mm512_set1_epi8(-0x80)), _mm512_set1_epi8(0x20));
         let mut len = 0;
         let mut put = |bytes, kept: u64| {
-            // SAFETY: there is room for four vectors; the vectors stored before take 48 bytes each at most, or there is only
-            // one before.
+            // SAFETY: there is room for four vectors. Each vector stored before has at most 48 used bytes, or there is
+            // only one.
             unsafe { _mm512_storeu_si512(out.add(len).cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
             len += kept.count_ones() as usize;
         };
@@ -63,10 +63,11 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
                 put(bytes, kept);
             }
         } else {
-            // SAFETY: the array has as many bytes as a vector.
+            // SAFETY: the array has the size of a vector.
             let order = unsafe { _mm512_loadu_si512(INTERLEAVED.as_ptr().cast()) };
             let both = _mm512_permutexvar_epi8(order, x);
-            // In each lane of 16 bits C2 and the byte. From C0 on it is C3, and the byte without bit 6.
+            // Each 16-bit lane has C2 and the byte. For bytes from C0 on, C2 becomes C3, and bit 6 of the byte is
+            // cleared.
             let halves = [
                 _mm512_shldi_epi16::<8>(both, _mm512_set1_epi16(0xC200_u16 as i16)),
                 _mm512_or_si512(
@@ -79,7 +80,7 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
             for (i, lanes) in halves.into_iter().enumerate() {
                 let to_c3 = _mm512_set1_epi16(0xC001_u16 as i16);
                 let bytes = _mm512_mask_add_epi16(lanes, (from_c0 >> (32 * i)) as u32, lanes, to_c3);
-                // The byte counts, and before it the lead of one that is not ASCII.
+                // The byte is used, and the lead byte before it if it is not ASCII.
                 let leads = _pdep_u64(not_ascii >> (32 * i), 0x5555_5555_5555_5555);
                 put(bytes, leads | 0xAAAA_AAAA_AAAA_AAAA);
             }
@@ -89,7 +90,7 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
     (read, written)
 }
 
-/// The UTF-8 of 32 characters below U+0800, in a lane each, and a bit for each byte that counts.
+/// Returns the UTF-8 of 32 characters below U+0800, one in each lane, and a mask of the bytes that are used.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 #[inline]
 pub(super) fn below_800(units: __m512i) -> (__m512i, u64) {
@@ -100,13 +101,13 @@ pub(super) fn below_800(units: __m512i) -> (__m512i, u64) {
         _mm512_and_si512(moved, _mm512_set1_epi16(0x3F00)),
     );
     let bytes = _mm512_mask_blend_epi16(not_ascii, moved, sequences);
-    // The second byte of each lane counts, and the first one if it is a lead.
+    // The second byte of each lane is used, and the first byte if it is a lead byte.
     let all = _mm512_set1_epi16(0x8000_u16 as i16);
     let kept = _mm512_mask_blend_epi16(not_ascii, all, _mm512_set1_epi16(0x8080_u16 as i16));
     (bytes, _mm512_movepi8_mask(kept))
 }
 
-/// The UTF-8 of 16 bytes of windows-1252, in a lane each, and a bit for each byte that counts.
+/// Returns the UTF-8 of 16 bytes of windows-1252, one in each lane, and a mask of the bytes that are used.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn of_windows_1252(bytes: __m512i) -> (__m512i, u64) {
     let all = |value: i32| _mm512_set1_epi32(value);
@@ -123,21 +124,21 @@ fn of_windows_1252(bytes: __m512i) -> (__m512i, u64) {
     let is_c1 = _mm512_cmpge_epu32_mask(bytes, all(0x80)) & _mm512_cmplt_epu32_mask(bytes, all(0xA0));
     let c1 = _mm512_permutex2var_epi32(table[0], bytes, table[1]);
     let sequences = _mm512_mask_mov_epi32(sequences, is_c1, c1);
-    // The first byte counts even if it is 0.
+    // The first byte is used even if it is 0.
     (sequences, _mm512_test_epi8_mask(sequences, sequences) | 0x1111_1111_1111_1111)
 }
 
-/// [`Convert`](crate::kernels::functions::Convert): UTF-8 to ISO 8859-1, up to a character at U+0100 or above. Characters from
-/// U+0080 to U+009F stop it, too, so that the result is also windows-1252.
+/// [`Convert`](crate::kernels::functions::Convert): UTF-8 to ISO 8859-1, up to a character at U+0100 or above.
+/// Characters from U+0080 to U+009F also stop it, so the result is valid for windows-1252 too.
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) unsafe fn encode(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
-    // Whether the last byte read is a lead C2, or C3. The next vector does not wait for where this one stops, which is
-    // predicted to be its end.
+    // Whether the last byte read is the lead byte C2 or C3. The next iteration does not depend on where this one stops:
+    // the branch predicts that it is the end of the vector.
     let (mut after_c2, mut after_c3) = (0, 0);
     while input.len() - read >= WIDTH && output.len() - written >= WIDTH {
         // SAFETY: a vector can be read, and there is room for one.
@@ -156,9 +157,9 @@ pub(in crate::kernels) unsafe fn encode(input: &[u8], output: &mut [u8]) -> (usi
         let c3 = _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(0xC3_u8 as i8));
         let (second_c2, second_c3) = (c2 << 1 | after_c2, c3 << 1 | after_c3);
         let lead = c2 | c3;
-        // Bytes 80..=BF.
+        // Bytes `80..=BF`.
         let cont = _mm512_cmplt_epi8_mask(x, _mm512_set1_epi8(-0x40));
-        // Bytes 80..=9F, which are C1 characters after C2.
+        // Bytes `80..=9F`, which are C1 characters after C2.
         let c1 = second_c2 & _mm512_cmplt_epi8_mask(x, _mm512_set1_epi8(-0x60));
         let stops = ((second_c2 | second_c3) ^ cont) | (not_ascii ^ (lead | cont)) | c1;
         let bytes = _mm512_mask_add_epi8(x, second_c3, x, _mm512_set1_epi8(0x40));
@@ -168,7 +169,7 @@ pub(in crate::kernels) unsafe fn encode(input: &[u8], output: &mut [u8]) -> (usi
             // SAFETY: there is room for a vector.
             unsafe { _mm512_storeu_si512(out.cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
             let before = if taken > 0 { lead >> (taken - 1) & 1 } else { (second_c2 | second_c3) & 1 };
-            // A lead is read with its continuation.
+            // A lead byte is read together with its continuation byte.
             return (read + taken as usize - before as usize, written + kept.count_ones() as usize);
         }
         // SAFETY: there is room for a vector.

@@ -1,6 +1,6 @@
 //! AVX-512 with the byte permutations of VBMI: Ice Lake, Zen 4 and later.
 //!
-//! The [formula](crate::kernels::formula) as it stands.
+//! This is the [formula](crate::kernels::formula) without changes.
 
 #[cfg(feature = "mime")]
 pub(super) mod base64;
@@ -27,11 +27,11 @@ use crate::kernels::tests::lanes;
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - The chunk has 4 bytes or more.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the features are enabled here; the length is the caller's promise.
+    // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::validate::<Zmm>(chunk, state) }
 }
 
@@ -39,11 +39,11 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - There are 4 bytes or more.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
-    // SAFETY: the features are enabled here; the length is the caller's promise.
+    // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::is_text::<Zmm>(bytes) }
 }
 
@@ -51,7 +51,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
 pub(super) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
     let all = _mm512_set1_epi8(wanted.cast_signed());
@@ -69,12 +69,12 @@ pub(super) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - The chunk is longer than a vector.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 #[inline(never)]
 unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-    // SAFETY: the features are enabled here; the length is the caller's promise.
+    // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::validate_large::<Zmm>(chunk, state) }
 }
 
@@ -82,21 +82,21 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - The range is one that [`vector::find`] allows.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 #[cold]
 #[inline(never)]
 unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-    // SAFETY: the features are enabled here; the range is the caller's promise.
+    // SAFETY: the features are enabled here; the caller guarantees the range.
     unsafe { vector::find::<Zmm>(chunk, at, end) }
 }
 
-/// Compares every lane of the vectors with the statement of their formula.
+/// Compares every lane of the vector code with the scalar statement of its formula.
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[cfg(test)]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
 pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
@@ -113,28 +113,28 @@ impl Vector for Zmm {
 
     #[inline(always)]
     unsafe fn zero() -> Self {
-        // SAFETY: the caller promises AVX-512.
+        // SAFETY: the caller guarantees AVX-512.
         unsafe { Self(_mm512_setzero_si512()) }
     }
 
     #[inline(always)]
     unsafe fn load(from: *const u8) -> Self {
-        // SAFETY: the caller promises AVX-512 and the memory.
+        // SAFETY: the caller guarantees AVX-512 and readable memory.
         unsafe { Self(_mm512_loadu_si512(from.cast())) }
     }
 
     #[inline(always)]
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
         let len = chunk.len() - at;
-        // SAFETY: the caller promises AVX-512. A masked load reads only the bytes whose bit is set.
+        // SAFETY: the caller guarantees AVX-512. A masked load reads only the bytes whose bit is set.
         unsafe { Self(_mm512_maskz_loadu_epi8(_bzhi_u64(!0, len as u32), chunk.as_ptr().add(at).cast())) }
     }
 
     #[inline(always)]
     fn shifted(self, before: Self) -> [Self; 3] {
-        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
         unsafe {
-            // Every double word moved by one; then each takes 1, 2, 3 bytes from the one before it.
+            // Each double word is shifted into the next one; then each lane is shifted by 1, 2 and 3 bytes.
             let neighbour = _mm512_alignr_epi32::<15>(self.0, before.0);
             [
                 Self(_mm512_shldi_epi32::<8>(self.0, neighbour)),
@@ -146,25 +146,25 @@ impl Vector for Zmm {
 
     #[inline(always)]
     fn shifted_after(self, carry: Carry) -> [Self; 3] {
-        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
         self.shifted(Self(unsafe { _mm512_set1_epi32(carry.word().cast_signed()) }))
     }
 
     #[inline(always)]
     fn or(self, other: Self) -> Self {
-        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
         unsafe { Self(_mm512_or_si512(self.0, other.0)) }
     }
 
     #[inline(always)]
     fn is_ascii(self) -> bool {
-        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
         unsafe { _mm512_movepi8_mask(self.0) == 0 }
     }
 
     #[inline(always)]
     fn or_marks(self, Self(x): Self, [Self(p1), Self(p2), Self(p3)]: [Self; 3]) -> Self {
-        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
         unsafe {
             let s1 = _mm512_subs_epu8(p1, _mm512_set1_epi8(0x40));
             let s2 = _mm512_subs_epu8(p2, _mm512_set1_epi8(0x60));
@@ -173,7 +173,7 @@ impl Vector for Zmm {
             let cont = _mm512_adds_epi8(x, _mm512_set1_epi8(0x40));
             let second = _mm512_load_si512(SECOND.0.as_ptr().cast());
             let w = _mm512_add_epi8(x, _mm512_permutexvar_epi8(p1, second));
-            // self | (due ^ cont), then that | (s1 & w)
+            // self | (due ^ cont), then | (s1 & w)
             let marks = _mm512_ternarylogic_epi32::<0xF6>(self.0, due, cont);
             Self(_mm512_ternarylogic_epi32::<0xF8>(marks, s1, w))
         }
@@ -181,14 +181,14 @@ impl Vector for Zmm {
 
     #[inline(always)]
     fn or_marks_in_bmp(self, Self(x): Self, [Self(p1), Self(p2)]: [Self; 2]) -> Self {
-        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
         unsafe {
             let s1 = _mm512_subs_epu8(p1, _mm512_set1_epi8(0x40));
             let s2 = _mm512_subs_epu8(p2, _mm512_set1_epi8(0x60));
             let cont = _mm512_adds_epi8(x, _mm512_set1_epi8(0x40));
             let second = _mm512_load_si512(SECOND_IN_BMP.0.as_ptr().cast());
             let w = _mm512_add_epi8(x, _mm512_permutexvar_epi8(p1, second));
-            // self | (s1 & w), then that | (cont ^ (s1 | s2))
+            // self | (s1 & w), then | (cont ^ (s1 | s2))
             let marks = _mm512_ternarylogic_epi32::<0xF8>(self.0, s1, w);
             Self(_mm512_or_si512(marks, _mm512_ternarylogic_epi32::<0x1E>(cont, s1, s2)))
         }
@@ -196,13 +196,13 @@ impl Vector for Zmm {
 
     #[inline(always)]
     fn is_marked(self) -> bool {
-        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
         unsafe { _mm512_movepi8_mask(self.0) != 0 }
     }
 
     #[inline(always)]
     fn first_mark_before(self, len: usize) -> Option<usize> {
-        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
         let index = unsafe { _mm512_movepi8_mask(self.0) }.trailing_zeros() as usize;
         (index < len).then_some(index)
     }
@@ -210,31 +210,31 @@ impl Vector for Zmm {
     #[cfg(test)]
     #[inline(always)]
     fn mark_bits(self) -> u64 {
-        // SAFETY: there is a `Zmm` only where the CPU has AVX-512.
+        // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
         unsafe { _mm512_movepi8_mask(self.0) }
     }
 
     #[inline(always)]
     unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller guarantees the requirements.
         unsafe { validate_large(chunk, state) }
     }
 
     #[inline(always)]
     unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller guarantees the requirements.
         unsafe { find(chunk, at, end) }
     }
 
     #[inline(always)]
     fn prefetch(from: *const u8) {
-        // SAFETY: a prefetch reads nothing that the program sees, and every x86-64 has the instruction.
+        // SAFETY: a prefetch has no visible effect, and every x86-64 CPU has the instruction.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
     }
 
     #[inline(always)]
     fn prefetch_far(from: *const u8) {
-        // SAFETY: as for `prefetch`.
+        // SAFETY: same as for `prefetch`.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(from.cast()) }
     }
 }

@@ -1,4 +1,4 @@
-//! Every position of a byte, with AVX-512 VBMI2: the numbers of the equal bytes are compressed.
+//! Finds every position of a byte, with AVX-512 VBMI2: the numbers of the equal bytes are compressed.
 
 use core::arch::x86_64::{
     _mm512_add_epi16, _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi16,
@@ -14,18 +14,18 @@ use crate::kernels::functions::{BLOCK, CAPACITY, Found};
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) unsafe fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     let all = _mm512_set1_epi8(byte.cast_signed());
-    // SAFETY: the array has as many bytes as a vector.
+    // SAFETY: the array has the size of a vector.
     let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };
     let equal_bits = |block: &[u8; BLOCK]| {
-        // SAFETY: a block has as many bytes as a vector.
+        // SAFETY: a block has the size of a vector.
         _mm512_cmpeq_epi8_mask(unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }, all)
     };
-    // The start of the block in each lane. It is added up, because a broadcast would wait for the execution unit that the
-    // compression needs.
+    // The start of the block in each lane. It is incremented by an addition, because a broadcast would compete with the
+    // compression for an execution unit.
     let mut start = _mm512_setzero_si512();
     find_all_with(bytes, positions, equal_bits, |bits, _, room| {
         let found = _mm512_maskz_compress_epi8(bits, numbers);

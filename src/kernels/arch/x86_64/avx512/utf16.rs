@@ -17,11 +17,11 @@ use super::latin::below_800;
 /// The number of bytes in a vector.
 const WIDTH: usize = 64;
 
-/// [`Encode`](crate::kernels::functions::Encode): all of the text.
+/// [`Encode`](crate::kernels::functions::Encode) of the whole text.
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - The output has 2 bytes for each byte of the text.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
@@ -31,17 +31,17 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
     debug_assert!(output.len() / 2 >= text.len());
     let (start, len) = (text.as_ptr(), text.len());
     let mut out = output.as_mut_ptr();
-    // Whether the last byte of the vector before is the third of a sequence of 4.
+    // Whether the last byte of the previous vector is the third byte of a 4-byte sequence.
     let mut third_before = 0;
     let mut at = 0;
     while at < len {
         let rest = len - at;
         let live = u64::MAX >> WIDTH.saturating_sub(rest);
-        // SAFETY: `live` excludes what is after the text.
+        // SAFETY: `live` excludes the bytes after the text.
         let x = unsafe { _mm512_maskz_loadu_epi8(live, start.add(at).cast()) };
         let not_ascii = _mm512_movepi8_mask(x);
         if not_ascii == 0 && rest >= WIDTH {
-            // SAFETY: each unit stands for a byte of its own, for which the output has 2 bytes.
+            // SAFETY: each unit is for a different byte, and the output has 2 bytes for each byte.
             unsafe {
                 store::<BIG_ENDIAN>(out, _mm512_cvtepu8_epi16(_mm512_castsi512_si256(x)));
                 store::<BIG_ENDIAN>(out.add(WIDTH), _mm512_cvtepu8_epi16(_mm512_extracti64x4_epi64::<1>(x)));
@@ -50,10 +50,10 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
             at += WIDTH;
             continue;
         }
-        // The bytes 1 and 2 before each byte, and 1 after it.
+        // The bytes 1 and 2 before each byte, and the byte after it.
         let (has_1, has_2) = if at == 0 { (live & !1, live & !3) } else { (live, live) };
         let has_next = (live >> 1) | if rest > WIDTH { 1 << 63 } else { 0 };
-        // SAFETY: the masks exclude what is before the text and after it.
+        // SAFETY: the masks exclude the bytes before and after the text.
         let (p1, p2, next) = unsafe {
             (
                 _mm512_maskz_loadu_epi8(has_1, start.wrapping_add(at).wrapping_sub(1).cast()),
@@ -61,13 +61,13 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
                 _mm512_maskz_loadu_epi8(has_next, start.wrapping_add(at).wrapping_add(1).cast()),
             )
         };
-        // A unit for the last byte of each sequence, and one for the third of a sequence of 4.
+        // A unit is written for the last byte of each sequence, and for the third byte of a 4-byte sequence.
         let last = live & !_mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
         let third = live & _mm512_cmpge_epu8_mask(p2, _mm512_set1_epi8(0xF0_u8 as i8));
         let fourth = third << 1 | third_before;
         third_before = third >> 63;
         let units = last | third;
-        // The bits of the byte, of the one before, and of a lead 2 before that belong to the value.
+        // The value bits of the byte, of the byte before it, and of a lead byte 2 bytes before it.
         let tail = _mm512_set1_epi8(0x3F);
         let bits_0 = _mm512_mask_mov_epi8(x, not_ascii, _mm512_and_si512(x, tail));
         let bits_1 = _mm512_maskz_mov_epi8(not_ascii, _mm512_and_si512(p1, tail));
@@ -95,9 +95,9 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
             );
         }
         let count = units.count_ones() as usize;
-        // SAFETY: each unit stands for a byte of its own, so that those written before take at most 2 bytes for each byte
-        // before `at`. If a vector of text is left there is room for two more vectors; if not, the masks allow no more units
-        // than bytes are left.
+        // SAFETY: each unit is for a different byte, so the units written before need at most 2 bytes for each byte
+        // before `at`. If a whole vector of text is left, there is room for two more vectors. If not, the masks limit
+        // the units to the number of bytes left.
         unsafe {
             if rest >= WIDTH {
                 store::<BIG_ENDIAN>(out, low);
@@ -115,7 +115,7 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
     (len, out as usize - output.as_ptr() as usize)
 }
 
-/// The units of sequences of 1 to 3 bytes.
+/// Returns the units of sequences of 1 to 3 bytes.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn combine([bits_0, bits_1, bits_2]: [__m256i; 3]) -> __m512i {
     let (bits_0, bits_1, bits_2) =
@@ -123,7 +123,8 @@ fn combine([bits_0, bits_1, bits_2]: [__m256i; 3]) -> __m512i {
     _mm512_or_si512(bits_0, _mm512_or_si512(_mm512_slli_epi16::<6>(bits_1), _mm512_slli_epi16::<12>(bits_2)))
 }
 
-/// `units` with the pairs of sequences of 4 bytes: the first halves where `third` is set, the second ones where `fourth` is.
+/// Replaces the units of 4-byte sequences by surrogates: the first half where `third` is set, the second half where
+/// `fourth` is set.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn surrogates(units: __m512i, [bits_0, bits_1, bits_2]: [__m256i; 3], third: u32, fourth: u32) -> __m512i {
     let (bits_0, bits_1, bits_2) =
@@ -152,23 +153,23 @@ fn order<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
 
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - There is room for a vector.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 unsafe fn store<const BIG_ENDIAN: bool>(out: *mut u8, units: __m512i) {
-    // SAFETY: the caller promises the room.
+    // SAFETY: the caller guarantees the space.
     unsafe { _mm512_storeu_si512(out.cast(), order::<BIG_ENDIAN>(units)) }
 }
 
-/// Code units of a vector.
+/// The number of code units of a vector.
 const UNITS: usize = WIDTH / 2;
 
-/// [`Decode`](crate::kernels::functions::Decode): whole vectors while there is room for two, up to one with an unpaired
-/// surrogate.
+/// [`Decode`](crate::kernels::functions::Decode) of whole vectors while there is room for two, up to a vector with an
+/// unpaired surrogate.
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
     input: &[u8],
@@ -201,11 +202,11 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
         if first << 1 != second {
             break;
         }
-        // What the second half of a pair becomes depends on the first. The first unit is no second half.
-        // SAFETY: the mask excludes what is before the vector.
+        // The bytes of a low surrogate depend on the high surrogate before it. The first unit is not a low surrogate.
+        // SAFETY: the mask excludes the bytes before the vector.
         let before = unsafe { _mm512_maskz_loadu_epi16(!1, from.wrapping_sub(2).cast()) };
         let before = order::<BIG_ENDIAN>(before);
-        // A pair that goes on after the vector is read with the next one.
+        // A pair that continues after the vector is read with the next one.
         let taken = !(first & 1 << 31);
         let halves = [
             (_mm512_castsi512_si256(units), _mm512_castsi512_si256(before), 0),
@@ -216,7 +217,8 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
             let [first, second, taken] = [first, second, taken].map(|mask| (mask >> shift) as u16);
             let (bytes, kept) = sequences(units, before, first, second);
             let kept = _mm512_movepi8_mask(_mm512_maskz_mov_epi32(taken, kept));
-            // SAFETY: there is room for two vectors; the first half takes 48 bytes at most, and the second is stored after it.
+            // SAFETY: there is room for two vectors. The first half needs at most 48 bytes, and the second half is
+            // stored after it.
             unsafe { _mm512_storeu_si512(out.add(len).cast(), _mm512_maskz_compress_epi8(kept, bytes)) };
             len += kept.count_ones() as usize;
         }
@@ -229,8 +231,8 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
     (read, written)
 }
 
-/// The bytes of 16 units, up to 3 in each lane, of which the last is always the third of the lane; and a vector with bit 7
-/// set for each byte that counts.
+/// Returns the bytes of 16 units, up to 3 in each lane, and a vector with bit 7 set for each byte that is used. The
+/// last byte of a unit is the third byte of its lane.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m512i, __m512i) {
     let units = _mm512_cvtepu16_epi32(units);
@@ -250,7 +252,7 @@ fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m51
     kept = _mm512_mask_blend_epi32(one, kept, all(0x80_0000));
     if first | second != 0 {
         let before = _mm512_cvtepu16_epi32(before);
-        // 11110xxx and 10xxxxxx, of the value divided by 400. The other half has 2 bits more.
+        // 11110xxx and 10xxxxxx of the value divided by 400. The other surrogate has 2 more bits.
         let value = _mm512_add_epi16(_mm512_and_si512(units, all(0x3FF)), all(0x40));
         let first_bytes = _mm512_or_si512(
             all(0x80_F000),
@@ -273,7 +275,8 @@ fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m51
     (bytes, kept)
 }
 
-/// Out of line, so that there is a branch, which can be predicted: the next vector does not wait for where this one ends.
+/// Not inlined, so that the compiler emits a branch. The branch is predicted, and the next iteration does not depend on
+/// where this one ends.
 #[cold]
 #[inline(never)]
 pub(super) fn one_unit_back(read: usize) -> usize {

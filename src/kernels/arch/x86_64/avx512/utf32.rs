@@ -1,4 +1,4 @@
-//! UTF-32 from and to UTF-8 and UTF-16, with AVX-512 VBMI2, which can compress a vector to the lanes that a mask selects.
+//! UTF-32 from and to UTF-8 and UTF-16, with AVX-512 VBMI2, which compresses a vector to the lanes selected by a mask.
 
 use core::arch::x86_64::*;
 
@@ -8,7 +8,7 @@ use super::utf16::one_unit_back;
 /// The number of bytes in a vector.
 const WIDTH: usize = 64;
 
-/// Code units of UTF-32 in the order of the machine, or from it.
+/// Converts UTF-32 code units to or from the byte order of the CPU.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn order_32<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
     if BIG_ENDIAN {
@@ -19,7 +19,7 @@ fn order_32<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
     }
 }
 
-/// Code units of UTF-16 in the order of the machine, or from it.
+/// Converts UTF-16 code units to or from the byte order of the CPU.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn order_16<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
     if BIG_ENDIAN {
@@ -29,7 +29,7 @@ fn order_16<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
     }
 }
 
-/// The low 16 bits of each lane of two vectors.
+/// Returns the low 16 bits of each lane of two vectors.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn low_halves(a: __m512i, b: __m512i) -> __m512i {
     const EVEN: [u16; 32] = {
@@ -41,7 +41,7 @@ fn low_halves(a: __m512i, b: __m512i) -> __m512i {
         }
         even
     };
-    // SAFETY: the array has as many bytes as a vector.
+    // SAFETY: the array has the size of a vector.
     let even = unsafe { _mm512_loadu_si512(EVEN.as_ptr().cast()) };
     _mm512_permutex2var_epi16(a, even, b)
 }
@@ -50,7 +50,7 @@ fn low_halves(a: __m512i, b: __m512i) -> __m512i {
 ///
 /// # Safety
 ///
-/// - The CPU has the features named here.
+/// - The CPU has the features of the `target_feature` attribute.
 /// - The output has 4 bytes for each byte of the text.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
@@ -61,14 +61,14 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
     let (start, len) = (text.as_ptr(), text.len());
     let mut out = output.as_mut_ptr();
     let mut at = 0;
-    // One byte after each vector is read, too.
+    // One byte after each vector is read too.
     while len - at > WIDTH {
         // SAFETY: a vector can be read.
         let x = unsafe { _mm512_loadu_si512(start.add(at).cast()) };
         let not_ascii = _mm512_movepi8_mask(x);
         let put = |quarter: usize, units: __m512i| {
-            // SAFETY: there are 4 bytes for each byte before `at`, and each unit written stands for a byte of its own. At most
-            // four vectors are written for the 64 bytes of this one, and all of them have room.
+            // SAFETY: the output has 4 bytes for each byte before `at`, and each unit written is for a different byte.
+            // At most four vectors are written for the 64 bytes of this one, and the output has space for them.
             unsafe { _mm512_storeu_si512(out.add(quarter * WIDTH).cast(), order_32::<BIG_ENDIAN>(units)) }
         };
         if not_ascii == 0 {
@@ -82,7 +82,7 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
         }
         let begin = start.wrapping_add(at);
         let [has_1, has_2, has_3] = if at == 0 { [!1, !3, !7] } else { [!0; 3] };
-        // SAFETY: the masks exclude what is before the text; a byte follows the vector.
+        // SAFETY: the masks exclude the bytes before the text; a byte follows the vector.
         let [p1, p2, p3, next] = unsafe {
             [
                 _mm512_maskz_loadu_epi8(has_1, begin.wrapping_sub(1).cast()),
@@ -91,7 +91,7 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
                 _mm512_loadu_si512(begin.add(1).cast()),
             ]
         };
-        // A unit for the last byte of each sequence.
+        // A unit is written for the last byte of each sequence.
         let units = !_mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
         let all = |byte: i8| _mm512_set1_epi8(byte);
         let tail = all(0x3F);
@@ -112,7 +112,7 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
         let fourth = _mm512_cmpge_epu8_mask(p3, all(0xF0_u8 as i8));
         if third_of_3 | fourth != 0 {
             let bits_2 = _mm512_maskz_mov_epi8(third_of_3 | fourth, _mm512_and_si512(p2, tail));
-            // The bits above are shifted out, or belong to the highest part.
+            // The higher bits are shifted out, or belong to the highest part.
             let [low_2, high_2] = halves(_mm512_maskz_compress_epi8(units, bits_2));
             low = _mm512_or_si512(low, _mm512_slli_epi16::<12>(low_2));
             high = _mm512_or_si512(high, _mm512_slli_epi16::<12>(high_2));
@@ -124,8 +124,8 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
             _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64::<1>(high)),
         ];
         if fourth != 0 {
-            // Bits 16 to 20: two of the byte 2 before, and those of the lead. A shift of 16-bit lanes moves bits of neighbors
-            // in, which are masked.
+            // Bits 16 to 20: two bits of the byte 2 bytes before, and those of the lead byte. A shift of 16-bit lanes
+            // moves in bits of neighbors, which are masked.
             let of_p2 = _mm512_and_si512(_mm512_srli_epi16::<4>(p2), all(0x03));
             let of_p3 = _mm512_slli_epi16::<2>(_mm512_and_si512(p3, all(0x07)));
             let top = _mm512_maskz_mov_epi8(fourth, _mm512_or_si512(of_p2, of_p3));
@@ -154,7 +154,7 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
         out = out.wrapping_add(4 * count);
         at += WIDTH;
     }
-    // A sequence that goes on after the last vector was not written.
+    // A sequence that continues after the last vector was not written.
     while !text.is_char_boundary(at) {
         at -= 1;
     }
@@ -169,11 +169,12 @@ fn has_no_scalar(units: __m512i) -> bool {
     surrogates | _mm512_cmpgt_epu32_mask(units, _mm512_set1_epi32(0x10_FFFF)) != 0
 }
 
-/// [`Convert`](crate::kernels::functions::Convert): UTF-32 to UTF-8, up to two vectors with what is not a scalar value.
+/// [`Convert`](crate::kernels::functions::Convert): UTF-32 to UTF-8, up to two vectors with a value that is not a
+/// scalar value.
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
     input: &[u8],
@@ -216,8 +217,8 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
     (read, written)
 }
 
-/// The bytes of 16 scalar values, up to 4 in each lane, and a bit for each byte that counts. The last byte of the shorter
-/// sequences is the third of their lane.
+/// Returns the bytes of 16 scalar values, up to 4 in each lane, and a mask of the bytes that are used. The last byte of
+/// a sequence of 1 to 3 bytes is the third byte of its lane.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn sequences(units: __m512i) -> (__m512i, u64) {
     let all = |value: u32| _mm512_set1_epi32(value.cast_signed());
@@ -255,7 +256,7 @@ fn sequences(units: __m512i) -> (__m512i, u64) {
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) unsafe fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
     input: &[u8],
@@ -291,10 +292,10 @@ pub(in crate::kernels) unsafe fn from_utf16<const FROM_BIG_ENDIAN: bool, const B
         if first << 1 != second {
             break;
         }
-        // SAFETY: the mask excludes what is after the vector.
+        // SAFETY: the mask excludes the bytes after the vector.
         let next = unsafe { _mm512_maskz_loadu_epi16(!0 >> 1, from.add(2).cast()) };
         let next = order_16::<FROM_BIG_ENDIAN>(next);
-        // A pair that goes on after the vector is read with the next one.
+        // A pair that continues after the vector is read with the next one.
         let taken = !(first & 1 << 31);
         let kept = taken & !second;
         let mut len = 0;
@@ -318,11 +319,12 @@ pub(in crate::kernels) unsafe fn from_utf16<const FROM_BIG_ENDIAN: bool, const B
     (read, written)
 }
 
-/// [`Convert`](crate::kernels::functions::Convert): UTF-32 to UTF-16, up to two vectors with what is not a scalar value.
+/// [`Convert`](crate::kernels::functions::Convert): UTF-32 to UTF-16, up to two vectors with a value that is not a
+/// scalar value.
 ///
 /// # Safety
 ///
-/// The CPU has the features named here.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) unsafe fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
     input: &[u8],
