@@ -36,7 +36,7 @@ impl TextChunks {
     }
 
     /// Whether the chunk has been decoded completely.
-    #[cfg(feature = "http")]
+    #[cfg(feature = "http-rules")]
     pub(crate) const fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }

@@ -36,7 +36,7 @@
 //! | syslog over TCP, language servers, netstrings, JSON text sequences | [`codec::framing`] | `codec` |
 //! | server-sent events | [`codec::sse`]; [`stream::SseStream`] | `codec`; `stream` |
 //! | a reader or writer, blocking or async | [`io`] | `std` (default), `io` (tokio), `futures-io` |
-//! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http`, `tower`, `encoding_rs`; `alloc` |
+//! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http-rules`, `http`, `tower`, `encoding_rs`; `alloc` |
 //! | mail | [`mime`] | `mime` |
 //! | a proxied connection | [`proxy`] | `proxy`; `relay` for the TCP pump |
 //! | UTF-16, CESU-8, Latin-1 and nine other encodings | [`transcode`], [`detect`] | `transcode` |
@@ -107,7 +107,7 @@ mod trace;
 pub mod boundary;
 #[cfg(any(feature = "futures-io", feature = "io", feature = "stream"))]
 mod budget;
-#[cfg(any(feature = "codec", feature = "http", feature = "stream"))]
+#[cfg(any(feature = "codec", feature = "http-rules", feature = "stream"))]
 mod chunks;
 #[cfg(feature = "codec")]
 #[cfg_attr(docsrs, doc(cfg(feature = "codec")))]
@@ -116,7 +116,7 @@ pub mod codec;
 #[cfg_attr(docsrs, doc(cfg(feature = "alloc")))]
 pub mod content_type;
 mod decoder;
-#[cfg(any(feature = "http", feature = "mime"))]
+#[cfg(any(feature = "http-rules", feature = "mime"))]
 #[cfg_attr(not(feature = "mime"), allow(dead_code))]
 mod delimiter;
 #[cfg(feature = "transcode")]
@@ -124,8 +124,8 @@ mod delimiter;
 pub mod detect;
 mod encoding;
 mod error;
-#[cfg(feature = "http")]
-#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
+#[cfg(feature = "http-rules")]
+#[cfg_attr(docsrs, doc(cfg(feature = "http-rules")))]
 pub mod http;
 #[cfg(feature = "std")]
 #[cfg_attr(docsrs, doc(cfg(feature = "std")))]
@@ -155,8 +155,8 @@ pub mod tower;
 pub mod transcode;
 pub mod validator;
 
-#[cfg(any(feature = "codec", feature = "http", feature = "stream"))]
-#[cfg_attr(docsrs, doc(cfg(any(feature = "codec", feature = "http", feature = "stream"))))]
+#[cfg(any(feature = "codec", feature = "http-rules", feature = "stream"))]
+#[cfg_attr(docsrs, doc(cfg(any(feature = "codec", feature = "http-rules", feature = "stream"))))]
 pub use bytestring::ByteString;
 pub use decoder::{Piece, Pieces, Utf8Decoder, from_utf8};
 pub use error::{ErrorKind, Utf8Error};

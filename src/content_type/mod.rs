@@ -30,7 +30,7 @@
 //!
 //! Feature `alloc`.
 
-#[cfg(feature = "http")]
+#[cfg(feature = "http-rules")]
 mod disposition;
 mod error;
 mod grammar;
@@ -38,7 +38,7 @@ mod rfc2231;
 
 use alloc::vec::Vec;
 
-#[cfg(feature = "http")]
+#[cfg(feature = "http-rules")]
 pub(crate) use disposition::token_and_parameters;
 pub use error::ContentTypeError;
 use grammar::{Cursor, Dialect};

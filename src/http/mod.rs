@@ -10,7 +10,7 @@
 //!   accordingly. By default a body that cannot be checked is rejected; each exception is a setting.
 //! - [`Refusal`] is the reason to reject a message, with its problem document (RFC 9457).
 //! - [`BodyRules::decide`], [`BodyFilter`] and [`Refusal::problem_json`] do the same without a body type, for other
-//!   engines.
+//!   engines ([below](#without-a-body-type)).
 //!
 //! The layers of [`tower`](crate::tower) apply them to every message of a service.
 //!
@@ -34,6 +34,30 @@
 //! # }
 //! ```
 //!
+//! # Without a body type
+//!
+//! An engine that has header fields and slices of its own buffers uses the same rules. Text in UTF-8, the common case,
+//! goes through a [`proxy::Filter`](crate::proxy::Filter), which reports ranges of the slice; forms through a
+//! [`BodyFilter`].
+//!
+//! ```
+//! use utf8_codec::http::{BodyKind, BodyRules, ContentFields, Message, Reason, Refusal};
+//! use utf8_codec::proxy::{Edit, Filter, Verdict};
+//!
+//! let mut fields = ContentFields::new();
+//! fields.add("content-type", b"text/plain; charset=utf-8");
+//! let plan = BodyRules::new().decide(&fields)?;
+//! assert_eq!(plan.kind(), BodyKind::Text);
+//!
+//! let mut filter = Filter::with_decoder(*plan.decoder());
+//! assert_eq!(filter.feed("café".as_bytes(), |edit| assert_eq!(edit, Edit::Pass(0..5))), Verdict::Pass);
+//! let Verdict::Reject(error) = filter.feed(b"\xFF", |_| {}) else { unreachable!() };
+//! let refusal = Refusal::new(Message::Request, Reason::Body(error));
+//! assert_eq!(refusal.status(), 400);
+//! assert!(refusal.problem_json().ends_with(r#""kind":"InvalidLead","offset":5,"len":1}"#));
+//! # Ok::<(), Reason>(())
+//! ```
+//!
 //! # Limits
 //!
 //! Content codings are not decoded: put the check inside decompression. Text inside files, archives and images is not
@@ -47,30 +71,49 @@
 //!
 //! # Features
 //!
-//! `http`; `encoding_rs` for other charsets ([`OtherCharset`]); `tower` for the layers; `tracing` for an event with
-//! offset, kind and length of each error.
+//! `http-rules` for what needs no body type: rules, plans, filters, and problem documents. It compiles for wasm, and
+//! needs neither `http-body` nor a runtime. `http` adds [`Utf8Body`] and the counters; `encoding_rs` other charsets
+//! ([`OtherCharset`]); `tower` the layers; `tracing` an event with offset, kind and length of each error.
 
+#[cfg(feature = "http")]
 mod apply;
+#[cfg(feature = "http")]
 pub(crate) mod body;
 mod charset;
 mod content_fields;
+#[cfg(feature = "http")]
 pub(crate) mod counters;
+// What only bodies and layers call is unused without them.
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod error;
+#[cfg(feature = "http")]
 pub(crate) mod fields;
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod filter;
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod integrity;
+#[cfg(feature = "http")]
 pub(crate) mod observer;
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod plan;
 pub(crate) mod refusal;
+#[cfg(feature = "http")]
 pub(crate) mod response;
+#[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod rules;
 
+#[cfg(feature = "http")]
+#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use body::Utf8Body;
 pub use content_fields::ContentFields;
+#[cfg(feature = "http")]
+#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use counters::{HttpCounters, HttpCounts};
 pub use error::{BoxError, MultipartError, Undecodable, Utf8BodyError};
 pub use filter::BodyFilter;
 pub use plan::{BodyKind, BodyPlan};
 pub use refusal::{Message, Reason, Refusal};
+#[cfg(feature = "http")]
+#[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use response::ProblemBody;
 pub use rules::{BodyRules, MissingCharset, MissingContentType, OtherCharset, Uncheckable, is_text_type};

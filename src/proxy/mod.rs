@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | an engine with body hooks: pingora, proxy-wasm | [`Filter::filter`] | `proxy` |
 //! | an engine that edits its own buffers: Envoy | [`Filter::feed`] | `proxy` |
+//! | HTTP bodies in such an engine | [`BodyRules`](crate::http::BodyRules), then one of these | `http-rules` |
 //! | a protocol of lines: IRC, syslog, NDJSON | [`LineFilter`] | `proxy` |
 //! | two tokio streams, such as TCP connections | `Relay` | `relay` |
 //!
@@ -32,7 +33,8 @@
 //! # Cost
 //!
 //! A slice of well-formed text is validated once. It is not copied and nothing is allocated, wherever characters are
-//! cut: `cargo bench --features proxy --bench filter` compares it with a plain `TextDecoder`.
+//! cut: [`Filter::feed`] takes no longer than a plain `TextDecoder` over the same slices, whatever the language of the
+//! text (`cargo bench --features proxy --bench filter`).
 //!
 //! # Features
 //!
