@@ -2,14 +2,15 @@
 
 use core::task::{Context, Poll};
 
-/// Bytes that one poll may read without a result. To repair this many takes about a millisecond.
+/// The maximum number of bytes that one poll reads without a result. Repairing this many bytes takes about a
+/// millisecond.
 const BYTES: usize = 64 * 1024;
 
-/// Bytes that an empty or short chunk counts as: polling for a chunk costs about as much as decoding these.
+/// The minimum cost of a chunk in bytes. Polling for a chunk costs about as much as decoding this many bytes.
 const LEAST: usize = 64;
 
-/// The number of bytes that one poll may still read without a result. An executor runs no other task on the thread
-/// during a poll, so a poll must not continue for as long as input is ready.
+/// The number of bytes that one poll may still read without a result. During a poll the executor runs no other task on
+/// the thread, so a poll must not continue as long as input is ready.
 #[derive(Debug)]
 pub(crate) struct Budget {
     bytes: usize,
@@ -20,8 +21,8 @@ impl Budget {
         Self { bytes: BYTES }
     }
 
-    /// Counts a chunk of input. [`Poll::Pending`] means that the task has been woken and the poll must end. The chunk
-    /// must have been decoded or stored before the call.
+    /// Counts a chunk of input, which must have been decoded or stored before the call. [`Poll::Pending`] means that
+    /// the task has been woken and the poll must end.
     pub(crate) fn spend(&mut self, bytes: usize, cx: &Context<'_>) -> Poll<()> {
         self.bytes = self.bytes.saturating_sub(bytes.max(LEAST));
         if self.bytes > 0 {
@@ -31,7 +32,7 @@ impl Budget {
         Poll::Pending
     }
 
-    /// The number of bytes left.
+    /// Returns the number of bytes left.
     #[cfg(feature = "stream")]
     pub(crate) const fn bytes_mut(&mut self) -> &mut usize {
         &mut self.bytes

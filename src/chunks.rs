@@ -1,4 +1,4 @@
-//! Text from a stream of `Bytes`, for streams, HTTP bodies and the codec for fragments.
+//! Text from a stream of `Bytes`, for streams, HTTP bodies and the codec for chunks of text.
 
 use bytes::Bytes;
 use bytestring::ByteString;
@@ -8,9 +8,9 @@ use crate::text::{TextDecoder, TextPiece};
 
 /// A decoder and the part of the current chunk that was not decoded yet.
 ///
-/// As an iterator it returns the text of the chunk. Well-formed spans are slices of the chunk; only seams and repairs
+/// The iterator returns the text of the chunk. Well-formed text is a slice of the chunk; only seams and replacements
 /// are copies. An item is never empty. `None` means that the next chunk is needed. Between two chunks only the decoder
-/// has state: a chunk is released as soon as it is decoded.
+/// has state, and a chunk is released as soon as it is decoded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextChunks {
     decoder: TextDecoder,
@@ -22,14 +22,15 @@ impl TextChunks {
         Self { decoder, rest: Bytes::new() }
     }
 
-    /// Sets the next chunk. The chunk before must have been decoded completely.
+    /// Sets the next chunk. The previous chunk must have been decoded completely.
     pub(crate) fn feed(&mut self, chunk: Bytes) -> &mut Self {
-        debug_assert!(self.rest.is_empty(), "the chunk before was not decoded completely");
+        debug_assert!(self.rest.is_empty(), "the previous chunk was not decoded completely");
         self.rest = chunk;
         self
     }
 
-    /// Ends the stream after the last chunk has been decoded. Returns the repair or the error of a truncated sequence.
+    /// Ends the stream after the last chunk has been decoded. If the stream ended inside a sequence, returns its
+    /// replacement or the error.
     pub(crate) fn finish(&mut self) -> Option<Result<ByteString, Utf8Error>> {
         let end = copy(self.decoder.finish()?);
         (end != Ok(ByteString::new())).then_some(end)
@@ -45,13 +46,13 @@ impl TextChunks {
         &self.decoder
     }
 
-    /// As `next`, but also returns `None` after `pieces` pieces without text. `pieces` is counted down.
+    /// Same as `next`, but also returns `None` after `pieces` pieces without text. `pieces` is decremented.
     pub(crate) fn next_within(&mut self, pieces: &mut usize) -> Option<Result<ByteString, Utf8Error>> {
         while !self.rest.is_empty() && *pieces > 0 {
             let (piece, taken) = self.decoder.take_piece(&self.rest);
             let text = match piece {
-                // The whole chunk, or all of it but an unfinished character, is returned without a change of the
-                // reference count.
+                // The text is the whole chunk, possibly without an unfinished character at its end. It is returned
+                // without changing the reference count.
                 Some(TextPiece::Text(text))
                     if taken == self.rest.len() && text.as_ptr() == self.rest.as_ptr() =>
                 {
@@ -81,12 +82,12 @@ impl TextChunks {
         None
     }
 
-    /// The rest of the chunk as one text: a slice of the chunk if it is one piece, else a copy. With `last` the stream
-    /// ends after it.
+    /// Returns the rest of the chunk as one text: a slice of the chunk if it is one piece, a copy otherwise. `last`
+    /// means that the stream ends after it.
     ///
     /// # Errors
     ///
-    /// The first error that the policy does not repair.
+    /// Returns the first error that the policy does not repair.
     #[cfg(feature = "codec")]
     pub(crate) fn take_all(&mut self, last: bool) -> Result<ByteString, Utf8Error> {
         let first = self.next().transpose()?.unwrap_or_default();
@@ -113,7 +114,7 @@ impl Iterator for TextChunks {
     type Item = Result<ByteString, Utf8Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // A chunk has no more pieces than bytes.
+        // A chunk never has more pieces than bytes.
         let mut pieces = usize::MAX;
         self.next_within(&mut pieces)
     }
@@ -130,9 +131,9 @@ fn copy(piece: TextPiece<'_>) -> Result<ByteString, Utf8Error> {
 /// - `bytes` must be well-formed UTF-8.
 #[allow(unsafe_code)]
 pub(crate) unsafe fn text_of(bytes: Bytes) -> ByteString {
-    // In a build without optimization the bytes would be validated twice, by the same function.
+    // Without optimizations the same function has just validated the bytes.
     debug_assert!(cfg!(utf8_codec_unoptimized) || core::str::from_utf8(&bytes).is_ok());
-    // SAFETY: by the contract of this function.
+    // SAFETY: the caller guarantees well-formed UTF-8.
     unsafe { ByteString::from_bytes_unchecked(bytes) }
 }
 

@@ -4,27 +4,27 @@
 //! delimiter line = "--" boundary [ "--" ] *( SP / HTAB ) line break
 //! ```
 //!
-//! The line break before the line belongs to it. [`Boundary`] is the parameter and the start of the line, [`Tail`] reads the
-//! rest of the line one byte at a time, so that a line may arrive in any number of chunks.
+//! The line break before the line belongs to the delimiter. [`Boundary`] is the parameter and the start of the line.
+//! [`Tail`] reads the rest of the line one byte at a time, so a line may be split into any number of chunks.
 
 use alloc::vec::Vec;
 
 use crate::content_type::{ContentType, is_or_extends};
 
-/// The longest boundary, in bytes.
+/// The maximum length of a boundary in bytes.
 pub(crate) const MAX_BOUNDARY: usize = 70;
 
-/// The `boundary` parameter of a multipart.
+/// The `boundary` parameter of a multipart body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Boundary {
     dashed: Vec<u8>,
 }
 
 impl Boundary {
-    /// The boundary that a media type declares.
+    /// Returns the boundary that a media type declares.
     ///
-    /// `None` if it declares none, one that is not in the grammar, or several that differ: programs disagree about which of
-    /// them counts.
+    /// Returns `None` if it declares none, an invalid one, or several that differ, because programs differ in which one
+    /// they use.
     pub(crate) fn of(content_type: &ContentType<'_>) -> Option<Self> {
         let mut declared = content_type
             .parameters()
@@ -34,9 +34,11 @@ impl Boundary {
         if declared.all(|other| other == first) { Self::new(first) } else { None }
     }
 
-    /// A boundary from the unquoted value of the parameter: 1 to 70 bytes of printable ASCII, the last of them no space.
+    /// Creates a boundary from the unquoted value of the parameter: 1 to 70 bytes of printable ASCII, not ending with a
+    /// space.
     ///
-    /// RFC 2046 allows fewer characters (`bchars`). Mailers use the others too, and readers agree on them.
+    /// RFC 2046 allows fewer characters (`bchars`). Mailers also use the others, and programs interpret them in the
+    /// same way.
     pub(crate) fn new(value: &[u8]) -> Option<Self> {
         let is_valid = (1..=MAX_BOUNDARY).contains(&value.len())
             && value.iter().all(|byte| matches!(byte, b' '..=b'~'))
@@ -44,12 +46,12 @@ impl Boundary {
         is_valid.then(|| Self { dashed: [b"--", value].concat() })
     }
 
-    /// `--boundary`, as it stands at the start of a delimiter line.
+    /// Returns `--boundary`, the start of a delimiter line.
     pub(crate) fn dashed(&self) -> &[u8] {
         &self.dashed
     }
 
-    /// Reads a whole line, without its line break. `None` if it is not a delimiter of this boundary.
+    /// Parses a whole line without its line break. Returns `None` if it is not a delimiter of this boundary.
     #[cfg(feature = "mime")]
     pub(crate) fn delimiter(&self, line: &[u8]) -> Option<Delimiter> {
         let rest = line.strip_prefix(&self.dashed[..])?;
@@ -64,7 +66,7 @@ impl Boundary {
     }
 }
 
-/// What a delimiter line does.
+/// The meaning of a delimiter line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delimiter {
     /// A part starts after it.
@@ -83,7 +85,7 @@ pub(crate) enum LineBreak {
 /// The state of a delimiter line after `--boundary`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tail {
-    /// Nothing was read.
+    /// Nothing was read yet.
     Boundary,
     /// After one hyphen.
     Hyphen,
@@ -130,7 +132,7 @@ impl Tail {
         }
     }
 
-    /// The delimiter if the body ends here, where the line break may be missing.
+    /// Returns the delimiter if the body ends here. The line break may be missing at the end of a body.
     #[cfg(feature = "mime")]
     pub(crate) const fn end(self) -> Option<Delimiter> {
         match self {
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delimiter_line_ends_in_padding_and_a_line_break_and_nothing_else() {
+    fn a_delimiter_line_ends_with_padding_and_a_line_break() {
         let read = |line: &[u8]| {
             let mut tail = Tail::Boundary;
             for (i, &byte) in line.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Percent-encoding (RFC 3986 §2.1).
 
-/// The first byte that `text` stands for, and how many bytes of `text` stand for it: 3 for `%XX`, else 1.
+/// Returns the first byte that `text` encodes, and the length of its encoding: 3 for `%XX`, 1 otherwise.
 ///
-/// A `%` without two hexadecimal digits stands for itself, as in the WHATWG URL Standard.
+/// A `%` without two hexadecimal digits is a literal `%`, as in the WHATWG URL Standard.
 pub(crate) fn first_byte(text: &[u8]) -> Option<(u8, usize)> {
     Some(match *text {
         [b'%', high, low, ..] => match (digit(high), digit(low)) {
@@ -14,7 +14,7 @@ pub(crate) fn first_byte(text: &[u8]) -> Option<(u8, usize)> {
     })
 }
 
-/// The value of a hexadecimal digit.
+/// Returns the value of a hexadecimal digit.
 pub(crate) const fn digit(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte - b'0'),
@@ -24,7 +24,7 @@ pub(crate) const fn digit(byte: u8) -> Option<u8> {
     }
 }
 
-/// The bytes that `text` stands for.
+/// Returns the bytes that `text` encodes.
 pub(crate) fn decoded(text: &[u8]) -> impl Iterator<Item = u8> {
     let mut rest = text;
     core::iter::from_fn(move || {

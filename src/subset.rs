@@ -1,4 +1,4 @@
-//! The adopted subset: which characters a receiver accepts.
+//! The adopted subset: the characters that a receiver accepts.
 
 use core::fmt;
 use core::ops::RangeInclusive;
@@ -7,15 +7,15 @@ use crate::kernels::classes::{self, Class};
 
 /// The code points that a receiver accepts: the *adopted subset* of ISO/IEC 10646-1 §2.3c.
 ///
-/// Annex R.7 of that standard demands that a malformed sequence be interpreted "in the same way that \[a receiving
-/// device] interprets a character that is outside the adopted subset". So the [`ErrorPolicy`](crate::ErrorPolicy)
-/// applies to a character outside the subset as to an ill-formed sequence. The error has the kind
+/// Annex R.7 of that standard requires that a malformed sequence is interpreted "in the same way that \[a receiving
+/// device] interprets a character that is outside the adopted subset". The [`ErrorPolicy`](crate::ErrorPolicy)
+/// therefore applies to both. The error for a character outside the subset has the kind
 /// [`ErrorKind::OutsideSubset`](crate::ErrorKind::OutsideSubset), the absolute offset of the character, and its length
 /// in bytes.
 ///
-/// A subset consists of `'static` ranges, so it is `Copy` and does not allocate. [`new`](Self::new) compiles the ranges to
-/// the first two bytes of the characters that may be outside, so a subset should be a `const` or a `static`. Text is searched
-/// for these bytes with vectors, and only where they are found a character is compared with the ranges.
+/// A subset consists of `'static` ranges, so it is `Copy` and does not allocate. [`new`](Self::new) computes the first
+/// two bytes of the characters that may be outside, so a subset should be a `const` or a `static`. The vector code
+/// searches text for these bytes, and only the characters found are compared with the ranges.
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, Subset, TextDecoder};
@@ -37,7 +37,7 @@ use crate::kernels::classes::{self, Class};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Subset {
     rule: Rule,
-    /// The leads, and bytes after them, of all characters that are outside, and of some that are not.
+    /// The lead bytes and second bytes of all characters that are outside. Some characters with these bytes are inside.
     doubtful: Class,
 }
 
@@ -57,17 +57,17 @@ impl Subset {
     /// ISO 8859-1: `00..=FF`.
     pub const LATIN_1: Self = Self::new(&[0..=0xFF]);
 
-    /// The Basic Multilingual Plane: what fits in UCS-2.
+    /// The Basic Multilingual Plane: the characters of UCS-2.
     pub const BMP: Self = Self::new(&[0..=0xFFFF]);
 
-    /// Everything but U+0000, which ends a string in C.
+    /// All characters except U+0000, which terminates a C string.
     pub const NO_NUL: Self = Self::new(&[1..=LAST]);
 
-    /// Everything but the control characters (general category Cc: C0, DELETE and C1), which terminals interpret. TAB,
-    /// LF and CR are in the subset.
+    /// All characters except control characters (general category Cc: C0, DELETE and C1), which terminals interpret.
+    /// TAB, LF and CR are in the subset.
     pub const NO_CONTROLS: Self = Self::new(&[0x20..=0x7E, 0xA0..=LAST, 0x9..=0xA, 0xD..=0xD]);
 
-    /// Everything but the characters with the property `Bidi_Control`, which make text look like other text
+    /// All characters except those with the property `Bidi_Control`, which can make text look like other text
     /// (CVE-2021-42574, "Trojan Source").
     pub const NO_BIDI_CONTROLS: Self = Self::new(&[
         0..=0x61B,
@@ -77,8 +77,8 @@ impl Subset {
         0x206A..=LAST, //
     ]);
 
-    /// Everything but the 66 noncharacters (Unicode D14): U+FDD0..U+FDEF and the last two code points of each of the
-    /// seventeen planes.
+    /// All characters except the 66 noncharacters (Unicode D14): U+FDD0..U+FDEF and the last two code points of each of
+    /// the seventeen planes.
     pub const NO_NONCHARACTERS: Self = Self::new(&[
         0..=0xFDCF,
         0xFDF0..=0xFFFD,
@@ -113,20 +113,20 @@ impl Subset {
         Self::NO_NONCHARACTERS,
     ]);
 
-    /// The strings of MQTT 5.0, section 1.5.4, as they must be: without U+0000 (MQTT-1.5.4-2).
+    /// The strings that MQTT 5.0, section 1.5.4, requires: without U+0000 (MQTT-1.5.4-2).
     pub const MQTT_5: Self = Self::new(&[0x1..=0xD7FF, 0xE000..=0x10_FFFF]);
 
-    /// The strings of MQTT 5.0, section 1.5.4, as they should be: also without the control characters U+0001 to U+001F and
-    /// U+007F to U+009F, of which none is excepted, and without noncharacters. A receiver may close the connection for them.
+    /// The strings that MQTT 5.0, section 1.5.4, recommends: also without the control characters U+0001 to U+001F and
+    /// U+007F to U+009F, and without noncharacters. A receiver may close the connection if it receives one of these.
     pub const MQTT_5_RECOMMENDED: Self =
         Self::all_of(&[Self::new(&[0x20..=0x7E, 0xA0..=0xD7FF, 0xE000..=0x10_FFFF]), Self::NO_NONCHARACTERS]);
 
-    /// The strings of I-JSON (RFC 7493, section 2.1): no noncharacters.
+    /// The strings of I-JSON (RFC 7493, section 2.1), which have no noncharacters.
     pub const I_JSON: Self =
         Self::all_of(&[Self::new(&[0x0..=0xD7FF, 0xE000..=0x10_FFFF]), Self::NO_NONCHARACTERS]);
 
-    /// JSON texts (RFC 8259, sections 2 and 7): control characters below U+0020 are escaped, and TAB, LF and CR are white
-    /// space between the tokens. Whether these three are inside a string is for a parser to find.
+    /// JSON texts (RFC 8259, sections 2 and 7). Control characters below U+0020 are escaped. TAB, LF and CR are white
+    /// space between tokens; a parser must reject them inside strings.
     pub const JSON_TEXT: Self = Self::new(&[0x20..=0xD7FF, 0x9..=0xA, 0xD..=0xD, 0xE000..=0x10_FFFF]);
 
     /// The printable characters of YAML 1.2.2, section 5.1 (`c-printable`).
@@ -140,12 +140,13 @@ impl Subset {
         0x1_0000..=0x10_FFFF,
     ]);
 
-    /// The code points of any of these ranges. They are searched in order: put the most frequent range first.
+    /// Creates a subset of the code points of these ranges. They are searched in order: put the most frequent range
+    /// first.
     pub const fn new(ranges: &'static [RangeInclusive<u32>]) -> Self {
         Self { rule: Rule::AnyOf(ranges), doubtful: doubtful(ranges) }
     }
 
-    /// The code points that are in all of these subsets.
+    /// Creates a subset of the code points that are in all of these subsets.
     pub const fn all_of(subsets: &'static [Self]) -> Self {
         let mut doubtful = Class::EMPTY;
         let mut i = 0;
@@ -156,7 +157,7 @@ impl Subset {
         Self { rule: Rule::AllOf(subsets), doubtful }
     }
 
-    /// Whether a code point is in the subset. It may be a surrogate, or a 31-bit value (RFC 2279).
+    /// Whether a code point is in the subset. The code point may be a surrogate or a 31-bit value (RFC 2279).
     #[inline]
     pub fn contains(&self, code_point: impl Into<u32>) -> bool {
         self.holds(code_point.into())
@@ -173,14 +174,14 @@ impl Subset {
     fn rejects(&self, character: char, text: &str) -> bool {
         match self.rule {
             Rule::AnyOf(_) => !self.contains(character),
-            // Most of the subsets have no doubt about it.
+            // Skips the subsets that certainly contain the character.
             Rule::AllOf(subsets) => subsets
                 .iter()
                 .any(|subset| subset.doubtful.begins(text.as_bytes()) && subset.rejects(character, text)),
         }
     }
 
-    /// The first character of `text` outside the subset, with its position.
+    /// Returns the position of the first character of `text` outside the subset, and the character.
     pub(crate) fn first_outside(&self, text: &str) -> Option<(usize, char)> {
         let mut outside = None;
         classes::each(text.as_bytes(), &self.doubtful, |at| {
@@ -192,10 +193,11 @@ impl Subset {
     }
 }
 
-/// Above this number of ranges the second bytes are not looked at, because the compiler limits the time of constants.
+/// For more ranges than this the second bytes are not computed, because the compiler limits the evaluation time of
+/// constants.
 const MANY_RANGES: usize = 64;
 
-/// The first two bytes of the characters that may be outside the ranges.
+/// Returns the first two bytes of the characters that may be outside the ranges.
 const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
     let mut class = Class::EMPTY;
     let mut byte = 0;
@@ -207,7 +209,8 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
     }
     let mut lead = 0xC2_u8;
     while lead <= 0xF4 {
-        // How many bits the bytes after the lead have, and the least and the greatest value of sequences of this length.
+        // The number of bits in the bytes after the lead byte, and the minimum and maximum value of sequences of this
+        // length.
         let (bits, least, most) = match lead {
             0xC2..=0xDF => (6, 0x80, 0x7FF),
             0xE0..=0xEF => (12, 0x800, 0xFFFF),
@@ -234,22 +237,22 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
     class
 }
 
-/// Whether the values from `first` to `last` are in the ranges, as far as text has them: from `least` to `most`, and without
-/// surrogates.
+/// Whether the values from `first` to `last` are in the ranges. Values that text cannot have are ignored: those outside
+/// `least..=most`, and surrogates.
 const fn has_values(ranges: &[RangeInclusive<u32>], first: u32, last: u32, least: u32, most: u32) -> bool {
     let first = if first < least { least } else { first };
     let last = if last > most { most } else { last };
     if first > last || first >= 0xD800 && last <= 0xDFFF {
         return true;
     }
-    // The only lead with surrogates is ED, whose other values are below them.
+    // Only the lead byte ED has surrogates. Its other values are below them.
     let last = if first < 0xD800 && last >= 0xD800 && last <= 0xDFFF { 0xD7FF } else { last };
     has_all(ranges, first, last)
 }
 
-/// Whether all of `first..=last` is in one of the ranges or another.
+/// Whether every value of `first..=last` is in one of the ranges.
 const fn has_all(ranges: &[RangeInclusive<u32>], first: u32, last: u32) -> bool {
-    // All before it is.
+    // All values before `next` are in a range.
     let mut next = first;
     loop {
         let (mut i, before) = (0, next);

@@ -1,6 +1,8 @@
-//! Events that compile to nothing without the feature `tracing`, so that no call site needs a `cfg`.
+//! Macros for `tracing` events. Without the feature `tracing` they compile to nothing, so that no call site needs a
+//! `cfg`.
 //!
-//! `debug!` once for each ill-formed sequence, `trace!` for each step; numbers and names only, never payload.
+//! `debug!` is used once for each ill-formed sequence, `trace!` for each step. The events contain numbers and names,
+//! never payload.
 
 #[cfg(feature = "tracing")]
 macro_rules! debug {

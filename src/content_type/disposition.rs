@@ -1,4 +1,4 @@
-//! `Content-Disposition` and its like.
+//! `Content-Disposition` and similar header fields.
 
 use alloc::vec::Vec;
 

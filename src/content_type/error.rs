@@ -2,12 +2,12 @@
 
 use core::fmt;
 
-/// The value of a header field is not a media type.
+/// The error for a header value that is not a media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ContentTypeError {
-    /// Position in the value, in bytes, of the first byte that the grammar does not allow; the length of the value if it
-    /// ends too early.
+    /// The position in the value, in bytes, of the first byte that the grammar does not allow, or the length of the
+    /// value if it ends too early.
     pub offset: usize,
 }
 

@@ -41,7 +41,7 @@ impl<'h> Cursor<'h> {
         Ok(())
     }
 
-    /// Skips `OWS` (RFC 9110 §5.6.3); in mail, where a field may be folded, line ends too.
+    /// Skips `OWS` (RFC 9110 §5.6.3). In mail, where a field may be folded, it also skips line breaks.
     pub(super) fn white_space(&mut self) {
         while match self.peek() {
             Some(b' ' | b'\t') => true,
@@ -52,12 +52,12 @@ impl<'h> Cursor<'h> {
         }
     }
 
-    /// Skips what is allowed between two tokens: nothing in HTTP, comments and white space in mail.
+    /// Skips the bytes allowed between two tokens: none in HTTP, comments and white space in mail.
     fn between(&mut self) -> Result<(), ContentTypeError> {
         if self.dialect == Dialect::Mail { self.space() } else { Ok(()) }
     }
 
-    /// Skips white space, and in mail comments (RFC 5322 §3.2.2), which nest.
+    /// Skips white space and, in mail, comments (RFC 5322 §3.2.2), which may be nested.
     fn space(&mut self) -> Result<(), ContentTypeError> {
         self.white_space();
         while self.dialect == Dialect::Mail && self.peek() == Some(b'(') {
@@ -80,7 +80,7 @@ impl<'h> Cursor<'h> {
         Ok(())
     }
 
-    /// `type "/" subtype`.
+    /// Parses `type "/" subtype`.
     pub(super) fn media_type(&mut self) -> Result<(&'h str, &'h str), ContentTypeError> {
         self.space()?;
         let top = self.token(is_token)?;
@@ -102,7 +102,7 @@ impl<'h> Cursor<'h> {
         }
     }
 
-    /// `*( OWS ";" OWS [ parameter ] )` up to the end of the value.
+    /// Parses `*( OWS ";" OWS [ parameter ] )` up to the end of the value.
     pub(super) fn parameters(&mut self, parameters: &mut Vec<Parameter<'h>>) -> Result<(), ContentTypeError> {
         loop {
             self.space()?;
@@ -129,7 +129,8 @@ impl<'h> Cursor<'h> {
         }
     }
 
-    /// `quoted-string` (RFC 9110 §5.6.4), without quotes and escapes. It is copied only if there are escapes.
+    /// Parses a `quoted-string` (RFC 9110 §5.6.4) and removes quotes and escapes. It is copied only if there are
+    /// escapes.
     fn quoted_string(&mut self) -> Result<Cow<'h, [u8]>, ContentTypeError> {
         self.expect(b'"')?;
         let mut text = Cow::Borrowed(&b""[..]);
@@ -147,7 +148,7 @@ impl<'h> Cursor<'h> {
                     self.at += 1;
                     return Ok(text);
                 }
-                // A fold: the line end is not part of the value, the white space after it is.
+                // A folded line: the line break is not part of the value, but the white space after it is.
                 [b'\r' | b'\n', ..] if self.dialect == Dialect::Mail => self.at += 1,
                 [b'\\', byte @ (b'\t' | b' '..=b'~' | 0x80..), ..] => {
                     self.at += 2;
@@ -163,9 +164,9 @@ impl<'h> Cursor<'h> {
     }
 }
 
-/// `tchar` of RFC 9110 §5.6.2.
+/// Whether the byte is a `tchar` (RFC 9110 §5.6.2).
 pub(super) fn is_token(byte: u8) -> bool {
-    // A table, because every message has a media type.
+    // A table is fast, and every message has a media type.
     const TOKEN: [bool; 256] = {
         let (mut table, mut byte) = ([false; 256], 0);
         while byte < 128 {
@@ -182,13 +183,13 @@ pub(super) fn is_token(byte: u8) -> bool {
     TOKEN[usize::from(byte)]
 }
 
-/// The characters of a value in mail: `token` of RFC 2045 §5.1, which has braces, and what mailers leave unquoted in
-/// boundaries although it is none (`=`, `/`, `:`, `?`).
+/// Whether the byte is allowed in an unquoted value in mail: the characters of `token` in RFC 2045 §5.1, which include
+/// braces, and other characters that mailers leave unquoted in boundaries (`=`, `/`, `:`, `?`).
 fn is_mail_value(byte: u8) -> bool {
     is_token(byte) || matches!(byte, b'{' | b'}' | b'=' | b'/' | b':' | b'?')
 }
 
-/// `qdtext` of RFC 9110 §5.6.4.
+/// Whether the byte is `qdtext` (RFC 9110 §5.6.4).
 fn is_quoted_text(byte: u8) -> bool {
     matches!(byte, b'\t' | b' '..=b'~' | 0x80..) && !matches!(byte, b'"' | b'\\')
 }

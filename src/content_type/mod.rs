@@ -1,7 +1,7 @@
 //! `Content-Type` and its `charset` parameter, for HTTP and for mail.
 //!
-//! For programs that decide by the type of a body whether, and in which charset, it is text. The parser is strict: two
-//! readers that guess differently about a malformed header are a way around a filter.
+//! For programs that use the type of a body to decide whether it is text, and in which charset. The parser is strict:
+//! if two programs interpret a malformed header differently, a filter can be bypassed.
 //!
 //! ```
 //! use utf8_codec::content_type::{Charset, ContentType};
@@ -19,14 +19,14 @@
 //! |---|---|---|
 //! | grammar | RFC 9110 §8.3.1 | RFC 2045 §5.1 |
 //! | between tokens | nothing; space and tab around `;` | comments, white space, line ends |
-//! | a value without quotes | a token | a token, or what mailers leave unquoted in boundaries |
-//! | parameters in pieces, `charset*=` | ordinary names | RFC 2231 |
+//! | a value without quotes | a token | a token, or other characters that mailers leave unquoted in boundaries |
+//! | parameters in sections, `charset*=` | ordinary names | RFC 2231 |
 //!
 //! # Limits and cost
 //!
-//! One pass over the value, and for parameters in pieces one sort. The types borrow from the value; a parameter is
-//! copied if it has escapes or pieces. There is no limit on the length of a value: HTTP servers and the MIME readers of
-//! this crate have one.
+//! The value is read once, and parameters in sections are sorted once. The types borrow from the value; a parameter is
+//! copied if it has escapes or sections. The length of a value is not limited here: HTTP servers and the MIME readers
+//! of this crate limit it.
 //!
 //! Feature `alloc`.
 
@@ -46,8 +46,8 @@ use rfc2231::Parameter;
 
 /// A media type with its parameters (RFC 9110 §8.3.1, RFC 2045 §5.1), borrowed from the value of a header field.
 ///
-/// Names are compared without regard to case, as both standards demand. The values of parameters are bytes: in HTTP a
-/// quoted string may hold any byte above `7F`.
+/// Names are compared without regard to case, as both standards require. The values of parameters are bytes: in HTTP a
+/// quoted string may contain any byte above `7F`.
 ///
 /// ```
 /// use utf8_codec::content_type::{Charset, ContentType};
@@ -57,7 +57,7 @@ use rfc2231::Parameter;
 /// assert_eq!(json.suffix(), Some("json"));
 /// assert_eq!(json.charset(), Charset::Utf8);
 ///
-/// // Some libraries take the first parameter, some the last.
+/// Some libraries use the first parameter, others the last.
 /// let two = ContentType::parse(b"text/plain; charset=utf-8; charset=latin1")?;
 /// assert_eq!(two.charset(), Charset::Conflicting);
 /// # Ok::<(), utf8_codec::content_type::ContentTypeError>(())
@@ -69,18 +69,18 @@ pub struct ContentType<'h> {
     parameters: Vec<Parameter<'h>>,
 }
 
-/// What the `charset` parameters of a media type say.
+/// The result of all `charset` parameters of a media type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Charset<'h> {
-    /// UTF-8, by any of the labels of the WHATWG Encoding Standard ([`is_utf8_label`]), once or more often.
+    /// UTF-8 by one or more labels of the WHATWG Encoding Standard ([`is_utf8_label`]).
     Utf8,
-    /// Another charset: its label.
+    /// Another charset, with its label.
     Other(&'h [u8]),
     /// No `charset` parameter.
     Missing,
-    /// Several `charset` parameters that do not agree, or in HTTP a `charset*=` (RFC 2231): that is a mail parameter,
-    /// which some HTTP libraries read too. Programs differ in which parameter they use.
+    /// Several `charset` parameters that differ, or in HTTP a `charset*=` (RFC 2231), which is a parameter for mail
+    /// that some HTTP libraries also read. Programs differ in which parameter they use.
     Conflicting,
 }
 
@@ -92,7 +92,7 @@ impl<'h> ContentType<'h> {
     ///
     /// # Errors
     ///
-    /// The position of the first byte that the grammar does not allow.
+    /// Returns the position of the first byte that the grammar does not allow.
     pub fn parse(value: &'h [u8]) -> Result<Self, ContentTypeError> {
         let mut cursor = Cursor::new(value, Dialect::Http);
         let (top, subtype) = cursor.media_type()?;
@@ -103,8 +103,8 @@ impl<'h> ContentType<'h> {
 
     /// Parses the value of a `Content-Type` field of a mail message, folded or not.
     ///
-    /// Comments and white space are allowed between all tokens (RFC 5322 §3.2.2). A value without quotes may have the
-    /// characters that mailers put into boundaries (`=`, `/`, `:` and `?`). The parameters of RFC 2231 are joined and
+    /// Comments and white space are allowed between all tokens (RFC 5322 §3.2.2). A value without quotes may contain
+    /// the characters that mailers use in boundaries (`=`, `/`, `:` and `?`). The parameters of RFC 2231 are joined and
     /// decoded: `boundary*0=a; boundary*1=b` and `charset*=us-ascii'en'utf%2D8`.
     ///
     /// ```
@@ -117,7 +117,7 @@ impl<'h> ContentType<'h> {
     ///
     /// # Errors
     ///
-    /// The position of the first byte that the grammar does not allow.
+    /// Returns the position of the first byte that the grammar does not allow.
     pub fn parse_mail(value: &'h [u8]) -> Result<Self, ContentTypeError> {
         match Self::parse_mail_prefix(value)? {
             (content_type, None) => Ok(content_type),
@@ -125,7 +125,8 @@ impl<'h> ContentType<'h> {
         }
     }
 
-    /// As [`parse_mail`](Self::parse_mail); an error in the parameters comes with the parameters before it.
+    /// Same as [`parse_mail`](Self::parse_mail), but an error in the parameters is returned together with the
+    /// parameters before it.
     pub(crate) fn parse_mail_prefix(
         value: &'h [u8],
     ) -> Result<(Self, Option<ContentTypeError>), ContentTypeError> {
@@ -136,7 +137,7 @@ impl<'h> ContentType<'h> {
         Ok((Self { top, subtype, parameters: rfc2231::join(parameters) }, error))
     }
 
-    /// The part before `/`, in the case of the header.
+    /// Returns the part before `/`, in the case of the header.
     pub const fn top(&self) -> &'h str {
         self.top
     }
@@ -151,22 +152,22 @@ impl<'h> ContentType<'h> {
         self.subtype.rsplit_once('+').map(|(_, suffix)| suffix)
     }
 
-    /// Whether type and subtype are these, in any case. Parameters are not compared.
+    /// Whether the type and the subtype are equal to these, ignoring case. Parameters are not compared.
     pub fn is(&self, top: &str, subtype: &str) -> bool {
         self.top.eq_ignore_ascii_case(top) && self.subtype.eq_ignore_ascii_case(subtype)
     }
 
-    /// The parameters in the order of the header, with unquoted values. A name may occur twice.
+    /// Returns the parameters in header order, with unquoted values. A name may occur twice.
     pub fn parameters(&self) -> impl Iterator<Item = (&'h str, &[u8])> {
         self.parameters.iter().map(|(name, value)| (*name, value.as_ref()))
     }
 
-    /// The value of the first parameter with this name, in any case.
+    /// Returns the value of the first parameter with this name, ignoring case.
     pub fn parameter(&self, name: &str) -> Option<&[u8]> {
         self.parameters().find(|(candidate, _)| candidate.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// What all `charset` parameters together say.
+    /// Returns the charset of all `charset` parameters.
     pub fn charset(&self) -> Charset<'_> {
         let mut charset = Charset::Missing;
         for (name, label) in self.parameters() {
@@ -181,12 +182,12 @@ impl<'h> ContentType<'h> {
 }
 
 impl<'h> Charset<'h> {
-    /// The charset that a label names.
+    /// Returns the charset of a label.
     pub fn of_label(label: &'h [u8]) -> Self {
         if is_utf8_label(label) { Self::Utf8 } else { Self::Other(label) }
     }
 
-    /// The charset of two parameters.
+    /// Combines the charsets of two parameters.
     fn and(self, next: Self) -> Self {
         match (self, next) {
             (Self::Missing, only) | (only, Self::Missing) => only,
@@ -197,8 +198,8 @@ impl<'h> Charset<'h> {
     }
 }
 
-/// Whether a label stands for UTF-8 in the [WHATWG Encoding Standard](https://encoding.spec.whatwg.org/#names-and-labels).
-/// Case and white space around the label do not matter.
+/// Whether a label means UTF-8 in the [WHATWG Encoding Standard](https://encoding.spec.whatwg.org/#names-and-labels).
+/// Case and white space around the label are ignored.
 ///
 /// ```
 /// assert!(utf8_codec::content_type::is_utf8_label(b"Unicode-1-1-UTF-8"));
@@ -211,8 +212,8 @@ pub fn is_utf8_label(label: &[u8]) -> bool {
     LABELS.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// Whether a parameter has this name, or the name of its first piece or of its extended form (RFC 2231), which some HTTP
-/// libraries read as well.
+/// Whether a parameter has this name, or the name of its first section or of its extended form (RFC 2231), which some
+/// HTTP libraries also read.
 pub(crate) fn is_or_extends(name: &str, base: &str) -> bool {
     let own = name.strip_suffix("*").unwrap_or(name);
     let own = own.strip_suffix("*0").unwrap_or(own);

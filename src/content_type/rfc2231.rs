@@ -1,4 +1,4 @@
-//! Parameters in pieces and in percent-encoding (RFC 2231 §3, §4).
+//! Parameters in sections and in percent-encoding (RFC 2231 §3, §4).
 
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -16,11 +16,11 @@ struct Name<'h> {
 }
 
 impl<'h> Name<'h> {
-    /// `None` for a name without a section and without a `*` at its end.
+    /// Returns `None` for a name without a section and without a `*` at its end.
     fn of(name: &'h str) -> Option<Self> {
         let (rest, extended) = name.strip_suffix('*').map_or((name, false), |rest| (rest, true));
         if let Some((base, digits)) = rest.split_once('*') {
-            // A number with leading zeros is no section (RFC 2231 §7): the name is an ordinary one.
+            // A number with leading zeros is not a section (RFC 2231 §7), so this is an ordinary name.
             let section =
                 digits.parse().ok().filter(|_| digits.len() == 1 || !digits.starts_with(['0', '+']))?;
             return Some(Self { base, section: Some(section), extended });
@@ -29,16 +29,16 @@ impl<'h> Name<'h> {
     }
 }
 
-/// Whether a parameter of this name may have an empty value without quotes: a later section in percent-encoding
+/// Whether a parameter with this name may have an empty unquoted value: a later section in percent-encoding
 /// (`extended-other-values`, RFC 2231 §7).
 pub(super) fn may_be_empty(name: &str) -> bool {
     Name::of(name).is_some_and(|name| name.extended && name.section.is_some_and(|section| section > 0))
 }
 
-/// Joins the sections of each parameter in the order of their numbers, and decodes percent-encoding.
+/// Joins the sections of each parameter in numerical order and decodes percent-encoding.
 ///
-/// Sections after a gap are left out, as other readers do. A section that occurs twice becomes a parameter of its own,
-/// so that it contradicts the joined one. The sections are sorted, because a header may have thousands of them.
+/// Sections after a gap are ignored, as in other programs. A section that occurs twice becomes a separate parameter, so
+/// that it conflicts with the joined one. The sections are sorted, because a header may have thousands of them.
 pub(super) fn join(parameters: Vec<Parameter<'_>>) -> Vec<Parameter<'_>> {
     let mut joined = Vec::with_capacity(parameters.len());
     let mut sections = Vec::new();
@@ -79,7 +79,7 @@ fn in_any_case(name: &str) -> impl Iterator<Item = u8> {
     name.bytes().map(|byte| byte.to_ascii_lowercase())
 }
 
-/// The part after `charset'language'`.
+/// Returns the part after `charset'language'`.
 fn without_charset(value: &[u8]) -> &[u8] {
     value.splitn(3, |&byte| byte == b'\'').nth(2).unwrap_or(value)
 }

@@ -2,29 +2,29 @@
 
 use crate::encoding::Encoding;
 
-/// The result of looking for a BOM at the start of a stream.
+/// The result of a search for a BOM at the start of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sniff {
-    /// Not decided: all bytes so far may be the start of a BOM.
+    /// Not decided yet: the bytes so far may be the start of a BOM.
     Undecided,
-    /// The BOM of this encoding. Its bytes are part of the stream: U+FEFF at the start.
+    /// The BOM of this encoding. It is still part of the stream, as U+FEFF at the start.
     Found(Encoding),
     /// There is no BOM.
     Absent,
 }
 
-/// The encodings that a BOM names.
+/// The encodings with a BOM.
 const WITH_BOM: [Encoding; 5] =
     [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be];
 const LONGEST: usize = 4;
 
-/// Looks for a BOM at the start of a stream. `FF FE 00 00` is UTF-32LE, and not UTF-16LE with a NUL.
+/// Searches for a BOM at the start of a stream. `FF FE 00 00` is UTF-32LE, not UTF-16LE with a NUL.
 pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
     let mut found = None;
     for encoding in WITH_BOM {
         let bom = encoding.bom().unwrap_or_default();
         if bytes.starts_with(bom) {
-            // No `break`: a BOM of four bytes comes later in the list, and has precedence.
+            // No `break`: a BOM of four bytes is later in the list and has precedence.
             found = Some(encoding);
         } else if !last && bom.starts_with(bytes) {
             return Sniff::Undecided;
@@ -33,9 +33,9 @@ pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
     found.map_or(Sniff::Absent, Sniff::Found)
 }
 
-/// Looks for a BOM at the start of a stream that comes in chunks of any size. The bytes are not consumed.
+/// Searches for a BOM at the start of a stream in chunks of any size. The bytes are not consumed.
 ///
-/// [`Transcoder::sniff`](crate::transcode::Transcoder::sniff) does this while it converts.
+/// [`Transcoder::sniff`](crate::transcode::Transcoder::sniff) does this during a conversion.
 ///
 /// ```
 /// use utf8_codec::detect::{BomSniffer, Sniff};
@@ -55,12 +55,13 @@ pub struct BomSniffer {
 }
 
 impl BomSniffer {
-    /// A sniffer at the start of a stream.
+    /// Creates a sniffer at the start of a stream.
     pub const fn new() -> Self {
         Self { bytes: [0; LONGEST], len: 0, ended: false }
     }
 
-    /// Examines the next chunk. Returns the result so far. After it is decided, later chunks do not change it.
+    /// Examines the next chunk and returns the result so far. Once the result is decided, later chunks do not change
+    /// it.
     pub fn feed(&mut self, chunk: &[u8]) -> Sniff {
         for &byte in chunk {
             if self.sniff() != Sniff::Undecided {
@@ -72,13 +73,13 @@ impl BomSniffer {
         self.sniff()
     }
 
-    /// The result if the stream ends here. It is never [`Sniff::Undecided`].
+    /// Ends the stream and returns the result, which is never [`Sniff::Undecided`].
     pub fn finish(&mut self) -> Sniff {
         self.ended = true;
         self.sniff()
     }
 
-    /// The bytes of the stream that were examined until the result was decided, at most 4.
+    /// Returns the bytes that were examined until the result was decided, at most 4.
     pub fn seen(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }

@@ -4,7 +4,7 @@ use core::iter::FusedIterator;
 
 use crate::kernels::classes::{self, Class};
 
-/// The coding that an ISO/IEC 2022 escape sequence designates for the bytes after it.
+/// The encoding that an ISO/IEC 2022 escape sequence designates for the bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Designation {
     /// `ESC 02/05 02/15 04/07`, `04/08` or `04/09`: UTF-8 with implementation level 1, 2 or 3.
@@ -15,7 +15,7 @@ pub enum Designation {
     Return,
 }
 
-/// How escape sequences are padded (clause 16): each byte is the last byte of a whole code unit, after zeros.
+/// The padding of escape sequences (clause 16): each byte is the last byte of a code unit, after zeros.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Padding {
     /// No padding, as in ISO/IEC 2022 and in UTF-8.
@@ -41,22 +41,22 @@ impl Padding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct DesignationMatch {
-    /// The coding.
+    /// The designated encoding.
     pub designation: Designation,
-    /// The absolute offset of its first byte.
+    /// The absolute offset of the first byte.
     pub offset: u64,
-    /// Its length in bytes, including padding.
+    /// The length in bytes, including padding.
     pub len: u8,
 }
 
 impl DesignationMatch {
-    /// The absolute offset of the first byte after it.
+    /// Returns the absolute offset of the first byte after the designation.
     pub const fn end(&self) -> u64 {
         self.offset + self.len as u64
     }
 }
 
-/// Finds designations in a stream that comes in chunks of any size, also those that are cut between chunks.
+/// Finds designations in a stream in chunks of any size. They may be split between chunks.
 ///
 /// ```
 /// use utf8_codec::detect::{Designation, DesignationRecogniser};
@@ -90,24 +90,24 @@ const ESC: u8 = 0x1B;
 const ESCAPE: Class = Class::EMPTY.with(ESC, ESC);
 
 impl DesignationRecogniser {
-    /// A recogniser for sequences without padding.
+    /// Creates a recogniser for sequences without padding.
     pub const fn new() -> Self {
         Self::padded(Padding::None)
     }
 
-    /// A recogniser for padded sequences. They start at a multiple of the code unit.
+    /// Creates a recogniser for padded sequences. They start at a multiple of the code unit.
     pub const fn padded(padding: Padding) -> Self {
         Self { padding, offset: 0, state: State::Nothing, foreign: false }
     }
 
-    /// Searches the next chunk. The iterator may be dropped early. It stopped at [`offset`](Self::offset), and the rest
-    /// of the chunk must be fed again.
-    #[must_use = "the chunk is only taken as the matches are"]
+    /// Searches the next chunk. If the iterator is dropped early, the search stopped at [`offset`](Self::offset), and
+    /// the rest of the chunk must be fed again.
+    #[must_use = "the chunk is searched only as the iterator advances"]
     pub fn feed<'r, 'c>(&'r mut self, chunk: &'c [u8]) -> DesignationMatches<'r, 'c> {
         DesignationMatches { recogniser: self, rest: chunk }
     }
 
-    /// How many bytes were searched.
+    /// Returns the number of bytes searched.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
@@ -136,7 +136,7 @@ impl DesignationRecogniser {
     }
 }
 
-/// The designations that end in a chunk. Returned by [`DesignationRecogniser::feed`].
+/// The designations that end in a chunk, returned by [`DesignationRecogniser::feed`].
 #[derive(Debug)]
 pub struct DesignationMatches<'r, 'c> {
     recogniser: &'r mut DesignationRecogniser,

@@ -7,18 +7,18 @@ use crate::encoding::Encoding;
 use crate::error::Utf8Error;
 use crate::kernels::count;
 
-/// The encoding of a stream, as far as it has been examined.
+/// The encoding of a stream, as determined from the bytes examined so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Detection {
     /// No byte above `7F`: ASCII, which is also UTF-8 and any other extension of ASCII.
     Ascii,
-    /// Well-formed UTF-8 with at least one multi-byte sequence. An unfinished one at the end is not counted.
+    /// Well-formed UTF-8 with at least one multi-byte sequence. An unfinished sequence at the end is not counted.
     Utf8 {
         /// The number of multi-byte sequences.
         sequences: u64,
     },
-    /// The BOM `EF BB BF`, and well-formed UTF-8 after it.
+    /// The BOM `EF BB BF` followed by well-formed UTF-8.
     Utf8WithBom {
         /// The number of multi-byte sequences, without the BOM.
         sequences: u64,
@@ -27,26 +27,27 @@ pub enum Detection {
     Utf16(Encoding),
     /// The BOM of UTF-32, in this byte order. The bytes after it are not examined.
     Utf32(Encoding),
-    /// No BOM, but the code units of UTF-16 in this byte order.
+    /// No BOM, but code units that look like UTF-16 in this byte order.
     ///
-    /// The first 4 KiB are examined. A character is evidence if it has a byte that text of other encodings does not
-    /// contain: an ASCII character has a NUL, and the punctuation U+3001, U+3002 and U+FF0C has the bytes 01, 02 and
-    /// 0C. These conditions must be met:
+    /// The first 4 KiB are examined. A character is evidence if it has a byte that text in other encodings does not
+    /// contain: an ASCII character has a NUL, and the punctuation characters U+3001, U+3002 and U+FF0C have the bytes
+    /// 01, 02 and 0C. All of these conditions must be met:
     ///
     /// - at least 3 code units are evidence (if both byte orders meet the conditions, the one with more evidence is
     ///   chosen);
-    /// - none is U+0000, a noncharacter or an unpaired surrogate;
+    /// - no code unit is U+0000, a noncharacter or an unpaired surrogate;
     /// - at most 1 in 16 is a control character or in a rarely used block;
-    /// - at most half of them, without kana, are two printable ASCII characters when they are read as bytes;
+    /// - at most half of the code units, not counting kana, are two printable ASCII characters if they are read as
+    ///   bytes;
     /// - if the bytes are also well-formed UTF-8, at least 3 of 4 code units are below U+2000, so that their upper
     ///   bytes would be control characters in UTF-8.
     ///
     /// Measured on article 1 of the Universal Declaration of Human Rights in 18 languages: all of 5,400 samples of 200
-    /// characters and of 5,400 samples of 1,000 characters were recognized, 96 % of those of 50 characters, and 90 % of
-    /// those of 20 characters (the others are Thai, Japanese and Chinese, where ASCII is rare). The byte order was
-    /// never wrong. Of 5,040 texts in 14 other encodings and 80,000 random strings, none was detected as UTF-16. False
-    /// positives are 1 % of the texts in which each word ends with a NUL, all in double-byte encodings, and 0.1 % of
-    /// the blocks of an executable file, some of which are tables of UTF-16.
+    /// characters and all of 5,400 samples of 1,000 characters were detected, 96 % of the samples of 50 characters, and
+    /// 90 % of the samples of 20 characters. The others are Thai, Japanese and Chinese, in which ASCII is rare. The
+    /// byte order was never wrong. None of 5,040 texts in 14 other encodings and of 80,000 random strings was detected
+    /// as UTF-16. False positives are 1 % of the texts in which each word ends with a NUL, all of them in double-byte
+    /// encodings, and 0.1 % of the blocks of an executable file, some of which are tables of UTF-16.
     LooksLikeUtf16 {
         /// The byte order.
         encoding: Encoding,
@@ -63,19 +64,19 @@ pub enum Detection {
 }
 
 impl Detection {
-    /// An upper bound for the probability that text in another encoding has this result by accident. 1 if nothing is
-    /// known. It is small for UTF-8 after a few sequences: with 3 it is below 1 in 10,000.
+    /// Returns an upper bound for the probability that text in another encoding has this result by accident. It is 1 if
+    /// nothing is known. For UTF-8 it is small after a few sequences: with 3 it is below 1 in 10,000.
     ///
     /// RFC 2279 §1 states that "the probability that a string of characters in any other encoding appears as valid
-    /// UTF-8 is low, diminishing with increasing string length". The numbers: of the 49,152 pairs of random bytes that
-    /// are not both ASCII, 1,920 are a UTF-8 sequence, which is 3.9 %; for 3 bytes it is 0.42 %, for 4 bytes 0.026 %.
-    /// So the probability of n sequences is at most (5/128)^n. In real legacy text it is lower: in Latin-1 and
-    /// windows-1252 lead bytes are accented letters, and continuation bytes are punctuation and symbols.
+    /// UTF-8 is low, diminishing with increasing string length". Of the 49,152 pairs of random bytes that are not both
+    /// ASCII, 1,920 are a UTF-8 sequence, which is 3.9 %. For 3 bytes it is 0.42 %, for 4 bytes 0.026 %. The
+    /// probability of n sequences is therefore at most (5/128)^n. In real legacy text it is lower: in Latin-1 and
+    /// windows-1252 the lead bytes are accented letters, and the continuation bytes are punctuation and symbols.
     pub fn coincidence(&self) -> f64 {
         match *self {
             Self::Ascii => 1.0,
             Self::Utf8 { sequences } => power(5.0 / 128.0, sequences),
-            // The BOM has 3 bytes, "ï»¿" in Latin-1, and counts as a sequence.
+            // The BOM has 3 bytes, "ï»¿" in Latin-1, and counts as one sequence.
             Self::Utf8WithBom { sequences } => power(5.0 / 128.0, sequences.saturating_add(1)),
             // A BOM of 2 or 4 specific bytes.
             Self::Utf16(_) => 1.0 / 65_536.0,
@@ -86,7 +87,8 @@ impl Detection {
         }
     }
 
-    /// The encoding to decode the stream with. `None` if it is not known ([`NotUtf8`](Self::NotUtf8)). UTF-8 for ASCII.
+    /// Returns the encoding with which the stream can be decoded, UTF-8 for ASCII. Returns `None` for
+    /// [`NotUtf8`](Self::NotUtf8).
     pub const fn encoding(&self) -> Option<Encoding> {
         match *self {
             Self::Ascii | Self::Utf8 { .. } | Self::Utf8WithBom { .. } => Some(Encoding::Utf8),
@@ -109,8 +111,7 @@ fn power(base: f64, exponent: u64) -> f64 {
     result
 }
 
-/// Detects the encoding of a stream, in chunks of any size and in constant memory. The result so far is always
-/// available.
+/// Detects the encoding of a stream in chunks of any size, in constant memory. The result so far is always available.
 ///
 /// ```
 /// use utf8_codec::detect::{Detection, Detector};
@@ -129,7 +130,7 @@ pub struct Detector {
     decoder: Utf8Decoder,
     prefix: Prefix,
     sequences: u64,
-    /// A result that follows from a BOM or from an error.
+    /// A result that was determined by a BOM or an error.
     settled: Option<Detection>,
 }
 
@@ -140,7 +141,7 @@ impl Default for Detector {
 }
 
 impl Detector {
-    /// A detector at the start of a stream.
+    /// Creates a detector at the start of a stream.
     pub const fn new() -> Self {
         Self {
             sniffer: BomSniffer::new(),
@@ -151,7 +152,7 @@ impl Detector {
         }
     }
 
-    /// Examines the next chunk. Returns the result so far.
+    /// Examines the next chunk and returns the result so far.
     ///
     /// `FF` and `FE` at the start are not [`NotUtf8`](Detection::NotUtf8) while they may be part of a BOM.
     pub fn feed(&mut self, chunk: &[u8]) -> Detection {
@@ -164,7 +165,7 @@ impl Detector {
         self.detection()
     }
 
-    /// Ends the stream. Returns the final result. An unfinished sequence is ill-formed.
+    /// Ends the stream and returns the final result. An unfinished sequence is ill-formed.
     pub fn finish(&mut self) -> Detection {
         let sniff = self.sniffer.finish();
         self.settle(sniff);
@@ -198,7 +199,8 @@ impl Detector {
         }
     }
 
-    /// Whether later bytes cannot change the [`detection`](Self::detection), so that the rest need not be read.
+    /// Whether later bytes cannot change the [`detection`](Self::detection). The rest of the stream need not be read
+    /// then.
     pub fn is_final(&self) -> bool {
         match self.settled {
             None | Some(Detection::NotUtf8 { .. }) if self.sniffer.sniff() == Sniff::Undecided => false,
@@ -208,12 +210,12 @@ impl Detector {
         }
     }
 
-    /// How many bytes were examined as UTF-8.
+    /// Returns the number of bytes examined as UTF-8.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
-    /// Replaces the result, if there is a BOM.
+    /// Sets the result if there is a BOM.
     fn settle(&mut self, sniff: Sniff) {
         match sniff {
             Sniff::Found(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) => {
@@ -227,7 +229,7 @@ impl Detector {
     }
 
     fn count(&mut self, chunk: &[u8]) {
-        // The text is counted while it is in the L1 cache.
+        // Each part is counted while it is in the L1 cache.
         for part in chunk.chunks(8 * 1024) {
             for piece in self.decoder.feed(part) {
                 match piece {

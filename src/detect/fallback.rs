@@ -11,10 +11,10 @@ use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 use crate::transcode::{Encoding, Transcoder};
 
-/// The legacy encoding, for text that is not UTF-8. In both encodings every byte sequence is well-formed.
+/// A legacy encoding, for text that is not UTF-8. In both encodings every byte sequence is well-formed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Legacy {
-    /// windows-1252. On the web the label ISO 8859-1 means windows-1252, too.
+    /// windows-1252. On the web the label ISO 8859-1 also means windows-1252.
     #[default]
     Windows1252,
     /// ISO 8859-1.
@@ -37,26 +37,26 @@ impl Legacy {
     }
 
     fn append(self, bytes: &[u8], out: &mut String) {
-        // Both encodings map every byte to a character, so this does not fail.
+        // Both encodings map every byte to a character, so the conversion never fails.
         let result: Result<(), Utf8Error> = Transcoder::new(self.encoding(), Encoding::Utf8).feed(bytes, out);
         debug_assert!(result.is_ok());
     }
 }
 
-/// How much of the text is decoded as legacy text because of one ill-formed sequence.
+/// The part of the text that is decoded as legacy text because of an ill-formed sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scope {
-    /// Only the sequence. Lines that mix both encodings stay readable, but sequences of legacy text that are
-    /// well-formed UTF-8 are decoded as UTF-8.
+    /// Only the sequence. This is readable for lines with both encodings. Legacy text that is also well-formed UTF-8 is
+    /// decoded as UTF-8.
     Sequence,
     /// The line that contains it. Lines end with LF.
     Line,
-    /// The whole input of [`decode_or_legacy`]. In a stream it is the same as [`Line`](Self::Line).
+    /// The whole input of [`decode_or_legacy`]. In a stream this is the same as [`Line`](Self::Line).
     Frame,
 }
 
-/// Decodes a frame as UTF-8, or else as legacy text, as IRC clients do. Well-formed UTF-8 is borrowed.
+/// Decodes a frame as UTF-8, or as legacy text if it is not UTF-8, like IRC clients do. Well-formed UTF-8 is borrowed.
 ///
 /// ```
 /// use utf8_codec::detect::{Legacy, Scope, decode_or_legacy};
@@ -100,10 +100,10 @@ fn append_whole(line: &[u8], legacy: Legacy, out: &mut String) {
 
 /// [`decode_or_legacy`] for a stream in chunks of any size.
 ///
-/// With [`Scope::Line`] a line is buffered until it is complete, because its last byte may decide how its first ones
-/// are decoded. A line that reaches [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT) bytes is decided at this point: if the bytes
-/// so far are well-formed UTF-8, the rest of the line is repaired sequence by sequence; otherwise the whole line is
-/// legacy text. So a line without an end does not exhaust memory.
+/// With [`Scope::Line`] a line is buffered until it is complete, because its last byte may determine how its first
+/// bytes are decoded. The encoding of a line that reaches [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT) bytes is decided at
+/// this point. If the bytes so far are well-formed UTF-8, the rest of the line is repaired sequence by sequence.
+/// Otherwise the whole line is legacy text. A line without an end therefore uses bounded memory.
 ///
 /// ```
 /// use utf8_codec::detect::{FallbackDecoder, Legacy, Scope};
@@ -121,12 +121,12 @@ pub struct FallbackDecoder {
     legacy: Legacy,
     scope: Scope,
     limit: usize,
-    /// The buffered line, while it is not decided, without its LF.
+    /// The buffered part of the current line without its LF, until its encoding is decided.
     line: Vec<u8>,
     decided: Option<Decided>,
 }
 
-/// How the rest of a line above the limit is decoded.
+/// The encoding of the rest of a line above the limit.
 #[derive(Clone, Copy, Debug)]
 enum Decided {
     Utf8(TextDecoder),
@@ -134,10 +134,10 @@ enum Decided {
 }
 
 impl FallbackDecoder {
-    /// 64 KiB.
+    /// The default of [`limit`](Self::limit): 64 KiB.
     pub const DEFAULT_LIMIT: usize = 64 * 1024;
 
-    /// A decoder with the [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT).
+    /// Creates a decoder with the [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT).
     pub const fn new(legacy: Legacy, scope: Scope) -> Self {
         let text = TextDecoder::new().on_error(legacy.policy());
         let decided = match scope {
@@ -147,13 +147,13 @@ impl FallbackDecoder {
         Self { legacy, scope, limit: Self::DEFAULT_LIMIT, line: Vec::new(), decided }
     }
 
-    /// Sets how many bytes of a line are buffered at most.
+    /// Sets the maximum number of bytes of a line that are buffered.
     #[must_use]
     pub fn limit(self, limit: usize) -> Self {
         Self { limit, ..self }
     }
 
-    /// Decodes the next chunk, and appends the text that is decided.
+    /// Decodes the next chunk and appends the text whose encoding is decided.
     pub fn feed(&mut self, chunk: &[u8], out: &mut String) {
         if self.scope == Scope::Sequence {
             return self.push(chunk, out);
@@ -161,7 +161,7 @@ impl FallbackDecoder {
         let mut rest = chunk;
         while !rest.is_empty() {
             if self.line.is_empty() && self.decided.is_none() {
-                // Whole lines at once. A line that is UTF-8 is the same text whatever its length.
+                // Whole lines of UTF-8 are appended at once. Their text does not depend on the limit.
                 let (text, _) = kernels::prefix(Boundary::START, rest);
                 let lines = text.rfind('\n').map_or(0, |at| at + 1);
                 out.push_str(&text[..lines]);
@@ -176,7 +176,7 @@ impl FallbackDecoder {
         }
     }
 
-    /// Ends the stream, and appends the last line. The decoder can then be used for another stream.
+    /// Ends the stream and appends the last line. The decoder can then be used for another stream.
     pub fn finish(&mut self, out: &mut String) {
         match &mut self.decided {
             Some(Decided::Utf8(text)) => {

@@ -1,14 +1,14 @@
-//! Detection of the encoding of bytes: by a BOM, by a designation, or by content. Feature `transcode`.
+//! Detection of an encoding by a BOM, by a designation, or by content. Feature `transcode`.
 //!
 //! For programs that read files and streams without a label. The module does no I/O and needs no allocator (`no_std`),
 //! except that the fallback needs the feature `alloc`.
 //!
-//! | question | item |
+//! | question | type or function |
 //! |---|---|
 //! | Which encoding is this stream in, and how probable is that? | [`Detector`] |
 //! | Does it start with a BOM? | [`BomSniffer`] |
 //! | Does it switch to UTF-8 with an escape sequence (ISO/IEC 2022)? | [`DesignationRecogniser`] |
-//! | How is it decoded as UTF-8, or else as legacy text? | [`decode_or_legacy`], [`FallbackDecoder`] |
+//! | How is UTF-8 decoded with a fallback to legacy text? | [`decode_or_legacy`], [`FallbackDecoder`] |
 //!
 //! ```
 //! use utf8_codec::detect::{Detection, Detector};
@@ -26,14 +26,14 @@
 //!
 //! # Limits
 //!
-//! Detection by content is a probability ([`Detection::coincidence`]). Legacy encodings are not distinguished from each
-//! other, and UTF-32 without a BOM is not detected. [`FallbackDecoder`] buffers a line of at most
-//! [`DEFAULT_LIMIT`](FallbackDecoder::DEFAULT_LIMIT) bytes. The other types keep a few bytes.
+//! Detection by content has a probability of error ([`Detection::coincidence`]). Legacy encodings are not distinguished
+//! from each other, and UTF-32 without a BOM is not detected. [`FallbackDecoder`] buffers at most
+//! [`DEFAULT_LIMIT`](FallbackDecoder::DEFAULT_LIMIT) bytes of a line. The other types buffer a few bytes.
 //!
 //! # Cost
 //!
-//! The [`Detector`] validates at the speed of the kernels and counts characters. It examines the first 4 KiB a second
-//! time, byte by byte.
+//! The [`Detector`] validates at the speed of the kernels and counts characters. It also examines the first 4 KiB byte
+//! by byte.
 
 mod bom;
 mod designation;

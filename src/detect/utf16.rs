@@ -2,10 +2,10 @@
 
 use crate::encoding::Encoding;
 
-/// How many bytes at the start of a stream are examined as UTF-16.
+/// The number of bytes at the start of a stream that are examined as UTF-16.
 pub(super) const PREFIX: u64 = 4 * 1024;
 
-/// Statistics about the first bytes of a stream as UTF-16 in both byte orders.
+/// Statistics of the first bytes of a stream as UTF-16 in both byte orders.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Prefix {
     little: Units,
@@ -15,21 +15,21 @@ pub(super) struct Prefix {
     half: Option<u8>,
 }
 
-/// Statistics about the code units in one byte order.
+/// Statistics of the code units in one byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Units {
     count: u32,
-    /// Characters with a byte that text of other encodings does not contain. TAB, LF, FF, CR and U+0020..=U+007E have a
-    /// NUL; the punctuation U+3001, U+3002 and U+FF0C has 01, 02 and 0C.
+    /// Characters with a byte that text in other encodings does not contain. TAB, LF, FF, CR and U+0020..=U+007E have a
+    /// NUL; the punctuation characters U+3001, U+3002 and U+FF0C have 01, 02 and 0C.
     evidence: u32,
-    /// Units that are two printable ASCII characters when they are read as bytes. Kana and their punctuation are not
+    /// Code units that are two printable ASCII characters if they are read as bytes. Kana and their punctuation are not
     /// counted, because their upper byte is always the character `0`.
     printable_pairs: u32,
-    /// Code units below U+2000. Read as ASCII, their upper byte is a control character.
+    /// Code units below U+2000. Their upper byte is an ASCII control character.
     below_2000: u32,
     /// Control characters, and characters in rarely used blocks.
     unusual: u32,
-    /// Whether there is U+0000, a noncharacter or an unpaired surrogate, which no text contains.
+    /// Whether there is U+0000, a noncharacter or an unpaired surrogate. Text contains none of them.
     impossible: bool,
     /// Whether the last unit was a high surrogate.
     high_surrogate: bool,
@@ -76,7 +76,7 @@ impl Prefix {
         self.taken == PREFIX
     }
 
-    /// Returns evidence if the bytes are UTF-16. `is_utf_8` is whether they are well-formed UTF-8 as well.
+    /// Returns the evidence if the bytes look like UTF-16. `is_utf_8` is whether they are also well-formed UTF-8.
     pub(super) fn evidence(&self, is_utf_8: bool) -> Option<Evidence> {
         let (little, big) = (&self.little, &self.big);
         let (encoding, units) = match (little.are_text(is_utf_8), big.are_text(is_utf_8)) {
@@ -101,7 +101,7 @@ impl Units {
         high_surrogate: false,
     };
 
-    /// The conditions that `Detection::LooksLikeUtf16` documents.
+    /// Whether the conditions in the documentation of `Detection::LooksLikeUtf16` are met.
     const fn are_text(&self, is_utf_8: bool) -> bool {
         !self.impossible
             && self.evidence >= 3
@@ -110,7 +110,7 @@ impl Units {
             && (!is_utf_8 || self.below_2000 * 4 >= self.count * 3)
     }
 
-    /// [`take`](Self::take) with a table, for units whose upper byte decides everything.
+    /// [`take`](Self::take) with a table, for units whose properties depend only on the upper byte.
     #[inline(always)]
     fn take_quickly(&mut self, unit: u16) {
         let [upper, lower] = unit.to_be_bytes();
@@ -145,13 +145,13 @@ impl Units {
     }
 }
 
-/// Properties of the units with an upper byte.
+/// The properties of all units with the same upper byte.
 static UPPER: [u8; 256] = {
     let mut table = [0; 256];
     let mut upper = 0;
     while upper < 256 {
         let first = (upper as u16) << 8;
-        // Units of these bytes differ from each other: controls, rare blocks, kana, surrogates, noncharacters.
+        // Units with these upper bytes differ from each other: controls, rare blocks, kana, surrogates, noncharacters.
         if !matches!(upper, 0x00 | 0x17 | 0x30 | 0xD8..=0xDF | 0xFD | 0xFF) {
             table[upper] = DECIDED;
             if is_unusual(first) {

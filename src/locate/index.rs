@@ -6,8 +6,8 @@ use core::ops::Range;
 use super::{Column, Columns, Location, Newlines};
 use crate::encoding::is_continuation;
 
-/// An index of the lines and of the characters that are not ASCII. It converts any offset to line and column, and back,
-/// without the text.
+/// An index of the lines and of the non-ASCII characters of a document. It converts any offset to line and column, and
+/// back, without the text.
 ///
 /// Memory: 8 bytes for each line, and 40 bytes for each aligned block of 64 bytes that is not all ASCII. A lookup is a
 /// binary search.
@@ -32,16 +32,16 @@ use crate::encoding::is_continuation;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineIndex {
     newlines: Newlines,
-    /// The start of each line, shifted left by [`SHIFT`], and the length of the terminator before it: 0 for the first
-    /// line.
+    /// For each line, its start, shifted left by [`SHIFT`], and the length of the terminator before it, which is 0 for
+    /// the first line.
     lines: Vec<u64>,
-    /// The blocks that are not all ASCII.
+    /// The blocks that contain a byte that is not ASCII.
     blocks: Vec<Block>,
     len: u64,
     after_cr: bool,
 }
 
-/// A block of 64 bytes that are not all ASCII.
+/// A block of 64 bytes that contains a byte that is not ASCII.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Block {
     /// The offset of its first byte.
@@ -58,11 +58,11 @@ struct Block {
 
 const BLOCK: u64 = 64;
 
-/// The low bits of an entry of `lines`, which hold the length of the terminator.
+/// The number of low bits of an entry of `lines` that contain the length of the terminator.
 const SHIFT: u32 = 2;
 
 impl LineIndex {
-    /// The index of an empty document.
+    /// Creates the index of an empty document.
     pub fn new(newlines: Newlines) -> Self {
         Self { newlines, lines: Vec::from([0]), blocks: Vec::new(), len: 0, after_cr: false }
     }
@@ -76,7 +76,7 @@ impl LineIndex {
         self.after_cr = bytes.last().map_or(self.after_cr, |&last| last == b'\r');
     }
 
-    /// Appends an ill-formed sequence of `len` bytes, which counts as one character.
+    /// Appends an ill-formed sequence of `bytes` bytes, which counts as one character.
     pub fn feed_ill_formed(&mut self, bytes: u64) {
         for at in 1..bytes {
             self.block(self.len + at).continuations |= 1 << ((self.len + at) % BLOCK);
@@ -95,12 +95,12 @@ impl LineIndex {
         self.len == 0
     }
 
-    /// The number of lines: one more than there are terminators.
+    /// Returns the number of lines, which is the number of terminators plus one.
     pub const fn lines(&self) -> u64 {
         self.lines.len() as u64
     }
 
-    /// The byte range of a line, without its terminator.
+    /// Returns the byte range of a line without its terminator. Returns `None` if there is no such line.
     pub fn line(&self, line: u64) -> Option<Range<u64>> {
         let line = usize::try_from(line).ok()?;
         let start = *self.lines.get(line)? >> SHIFT;
@@ -111,8 +111,9 @@ impl LineIndex {
         Some(start..end)
     }
 
-    /// The location of an offset. An offset inside a character is the start of the character, and one inside a
-    /// terminator is in the line before it. `None` after the end of the document; the end itself has a location.
+    /// Returns the location of an offset. An offset inside a character is moved to the start of the character. An
+    /// offset inside a terminator is in the line before it. Returns `None` after the end of the document; the end
+    /// itself has a location.
     pub fn location(&self, offset: u64) -> Option<Location> {
         if offset > self.len {
             return None;
@@ -129,16 +130,16 @@ impl LineIndex {
         Some(Location { offset, line: line as u64, columns })
     }
 
-    /// The offset of a line and column. `None` if there is no such line.
+    /// Returns the offset of a line and column. Returns `None` if there is no such line.
     ///
-    /// A column inside a character is the start of the character. A column after the end of a line is the end of the
-    /// line, before its terminator, as the Language Server Protocol specifies.
+    /// A column inside a character is moved to the start of the character. A column after the end of a line is moved to
+    /// the end of the line, before its terminator, as the Language Server Protocol specifies.
     pub fn offset_of(&self, line: u64, column: Column) -> Option<u64> {
         let Range { start, end } = self.line(line)?;
         let before = self.columns(start).like(column);
         let wanted = before.saturating_add(column.value());
         // Finds the last offset of the line whose column is not greater than `wanted`. It is never inside a character:
-        // all bytes of a character but the first have the column after it.
+        // all bytes of a character except the first have the column after it.
         let (mut low, mut high) = (start, end);
         while low < high {
             let middle = high - (high - low) / 2;
@@ -148,7 +149,7 @@ impl LineIndex {
         Some(self.start_of_character(low))
     }
 
-    /// The columns of an offset, counted from the start of the document.
+    /// Returns the columns of an offset, counted from the start of the document.
     fn columns(&self, offset: u64) -> Columns {
         let Some(block) = self.blocks[..self.blocks_up_to(offset)].last() else {
             return Columns { bytes: offset, characters: offset, utf16: offset };
@@ -174,7 +175,7 @@ impl LineIndex {
         (0..=offset).rev().find(|offset| !is_continuation(offset)).unwrap_or(0)
     }
 
-    /// The number of blocks that start at or before an offset.
+    /// Returns the number of blocks that start at or before an offset.
     fn blocks_up_to(&self, offset: u64) -> usize {
         self.blocks.partition_point(|block| block.offset <= offset)
     }
@@ -186,14 +187,15 @@ impl LineIndex {
             && bytes.first() == Some(&b'\n')
             && let Some(last) = self.lines.last_mut()
         {
-            // The line starts after the LF of a CR LF: the terminator before it has two bytes.
+            // The LF of a CR LF whose CR was in the previous chunk. The line starts after it, and the terminator has
+            // two bytes.
             *last = (self.len + 1) << SHIFT | 2;
             from = 1;
         }
         let mut after_cr = from == 0 && self.after_cr;
         while let Some(end) = self.newlines.nth_end(after_cr, &bytes[from..], 1) {
             let mut len = end.len() as u64;
-            // The CR was at the end of the previous chunk.
+            // The CR of this terminator was at the end of the previous chunk.
             len += u64::from(self.newlines == Newlines::CrLf && len == 1);
             from += end.end;
             after_cr = bytes[from - 1] == b'\r';
@@ -218,7 +220,7 @@ impl LineIndex {
         }
     }
 
-    /// The block of an offset. The offset must not be before the last block.
+    /// Returns the block of an offset. The offset must not be before the last block.
     fn block(&mut self, offset: u64) -> &mut Block {
         let offset = offset - offset % BLOCK;
         let last = self.blocks.last().copied();

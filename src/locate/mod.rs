@@ -1,15 +1,15 @@
-//! Lines and columns: the location of an offset, and the offset of a line and column.
+//! Conversion between offsets and lines and columns.
 //!
-//! For compilers, linters and language servers. A column is counted in bytes, in characters, or in UTF-16 units, which
-//! the Language Server Protocol and SARIF (`columnKind: utf16CodeUnits`) use.
+//! For compilers, linters and language servers. A column is counted in bytes, in characters, or in UTF-16 code units,
+//! which the Language Server Protocol and SARIF (`columnKind: utf16CodeUnits`) use.
 //!
-//! | you have | you take | memory | feature |
+//! | you have | use | memory | feature |
 //! |---|---|---|---|
 //! | a stream, and locations in the order of the stream | [`Locator`] | 64 bytes | none, `no_std` |
 //! | a document, and locations in any order | `LineIndex`, which keeps no text | 8 bytes for each line, and 40 for each 64 bytes of text that is not ASCII | `alloc` |
 //!
-//! Both are fed the text in chunks. Results do not depend on how the text is cut. Lines and columns count from 0, as in
-//! the Language Server Protocol. SARIF and messages for people count from 1.
+//! Both read the text in chunks. The results do not depend on how the text is split. Lines and columns count from 0, as
+//! in the Language Server Protocol. SARIF and messages for people count from 1.
 //!
 //! ```
 //! use utf8_codec::locate::Locator;
@@ -36,8 +36,8 @@
 //!
 //! # Limits
 //!
-//! An ill-formed sequence counts as one character and one UTF-16 unit, as the U+FFFD that would replace it. Combining
-//! characters and display width are not considered. Offsets wrap at 2^64 bytes.
+//! An ill-formed sequence counts as one character and one UTF-16 code unit, like the U+FFFD that would replace it.
+//! Combining characters and display width are not considered. Offsets wrap at 2^64 bytes.
 //!
 //! # Cost
 //!
@@ -65,7 +65,7 @@ pub struct Location {
     pub offset: u64,
     /// The number of lines that end before it.
     pub line: u64,
-    /// The number of bytes, characters and units before it in its line.
+    /// The number of bytes, characters and UTF-16 code units before it in its line.
     pub columns: Columns,
 }
 
@@ -73,16 +73,16 @@ pub struct Location {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Columns {
-    /// In bytes.
+    /// The length in bytes.
     pub bytes: u64,
-    /// In characters (Unicode scalar values).
+    /// The length in characters (Unicode scalar values).
     pub characters: u64,
-    /// In UTF-16 code units: a character above U+FFFF is two.
+    /// The length in UTF-16 code units. A character above U+FFFF has two.
     pub utf16: u64,
 }
 
 impl Columns {
-    /// The length of a text.
+    /// Returns the length of a text.
     ///
     /// ```
     /// use utf8_codec::locate::Columns;
@@ -92,13 +92,13 @@ impl Columns {
     /// ```
     pub fn of(text: &str) -> Self {
         let characters = count::characters(text) as u64;
-        // The common case: ASCII.
+        // ASCII is the most frequent case.
         let supplementary =
             if characters == text.len() as u64 { 0 } else { count::supplementary(text) as u64 };
         Self { bytes: text.len() as u64, characters, utf16: characters + supplementary }
     }
 
-    /// The length in the unit of `column`.
+    /// Returns the length in the unit of `column`.
     const fn like(&self, column: Column) -> u64 {
         match column {
             Column::Bytes(_) => self.bytes,
@@ -119,11 +119,11 @@ impl AddAssign for Columns {
 /// A column in one of the units, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Column {
-    /// In bytes.
+    /// A column in bytes.
     Bytes(u64),
-    /// In characters.
+    /// A column in characters.
     Characters(u64),
-    /// In UTF-16 code units.
+    /// A column in UTF-16 code units.
     Utf16(u64),
 }
 
@@ -134,7 +134,8 @@ impl Column {
         }
     }
 
-    /// The same column, counted from a later location in the line. `None` if that is after the column.
+    /// Returns the same column relative to a later location in the line, or `None` if that location is after the
+    /// column.
     fn after(self, before: &Columns) -> Option<Self> {
         let left = self.value().checked_sub(before.like(self))?;
         Some(match self {
@@ -144,9 +145,9 @@ impl Column {
         })
     }
 
-    /// The first position in `text`, which has no terminator, at which this column is reached. The column counts from
-    /// the start of the text. A column inside a character is the start of the character. `None` if the text is too
-    /// short.
+    /// Returns the first position in `text` at which this column is reached. `text` has no terminator, and the column
+    /// counts from its start. A column inside a character is moved to the start of the character. Returns `None` if the
+    /// text is too short.
     fn position_in(self, text: &str) -> Option<usize> {
         if self.value() > Columns::of(text).like(self) {
             return None;
@@ -171,7 +172,7 @@ impl Column {
 
 /// Counts lines and columns of a stream, in constant memory.
 ///
-/// A copy is a checkpoint: if the text after it changes, counting resumes from the copy.
+/// A copy is a checkpoint: if the text after it changes, continue with the copy.
 ///
 /// ```
 /// use utf8_codec::locate::{Column, Locator, Newlines};
@@ -194,14 +195,14 @@ pub struct Locator {
     here: Location,
     /// Whether the last byte is a CR.
     after_cr: bool,
-    /// Whether the first byte is an LF. Needed by [`join`](Self::join).
+    /// Whether the first byte is an LF, for [`join`](Self::join).
     starts_with_lf: bool,
 }
 
 const _: () = assert!(size_of::<Locator>() <= 64);
 
 impl Locator {
-    /// A locator at the start of a stream whose lines end with LF.
+    /// Creates a locator at the start of a stream whose lines end with LF.
     pub const fn new() -> Self {
         const START: Columns = Columns { bytes: 0, characters: 0, utf16: 0 };
         Self {
@@ -218,7 +219,7 @@ impl Locator {
         Self { newlines, ..self }
     }
 
-    /// Counts a chunk.
+    /// Counts the next chunk.
     pub fn feed(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return };
@@ -235,23 +236,23 @@ impl Locator {
         self.after_cr = last == b'\r';
     }
 
-    /// Counts an ill-formed sequence of `len` bytes as one character.
+    /// Counts an ill-formed sequence of `bytes` bytes as one character.
     pub fn feed_ill_formed(&mut self, bytes: u64) {
         self.here.offset += bytes;
         self.here.columns += Columns { bytes, characters: 1, utf16: 1 };
         self.after_cr = false;
     }
 
-    /// The location of the next byte.
+    /// Returns the location of the next byte.
     ///
     /// Under [`Newlines::Any`] a CR ends a line immediately, so an LF after it has the location of the next line.
     pub const fn location(&self) -> Location {
         self.here
     }
 
-    /// The location of a position in the next chunk. A position inside a character is the start of the character, and
-    /// one after the end of the chunk is its end. Counts the chunk up to the position: for many positions in a chunk,
-    /// feed it in parts.
+    /// Returns the location of a position in the next chunk. A position inside a character is moved to the start of the
+    /// character. A position after the end of the chunk is moved to the end. The chunk is counted up to the position,
+    /// so feed it in parts if you need many positions.
     pub fn locate(&self, text: &str, position: usize) -> Location {
         let position =
             (0..=position.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
@@ -260,18 +261,18 @@ impl Locator {
         there.here
     }
 
-    /// The offset of a line and column in the next chunk. `None` if it is before the chunk or not before its end. If
-    /// the chunk is empty, its end counts as inside.
+    /// Returns the offset of a line and column in the next chunk. Returns `None` if it is before the chunk, or at or
+    /// after its end. If the chunk is empty, its end counts as inside.
     ///
-    /// A column inside a character is the start of the character. A column after the end of a line is the end of the
-    /// line, before its terminator, as the Language Server Protocol specifies.
+    /// A column inside a character is moved to the start of the character. A column after the end of a line is moved to
+    /// the end of the line, before its terminator, as the Language Server Protocol specifies.
     pub fn offset_of(&self, text: &str, line: u64, column: Column) -> Option<u64> {
         let lines = line.checked_sub(self.here.line)?;
         let bytes = text.as_bytes();
         let follows_cr = self.after_cr && bytes.first() == Some(&b'\n');
-        // The index in the chunk at which the line or the rest of it starts, and the columns counted before that index.
+        // The index in the chunk at which the line or its rest starts, and the columns before that index.
         let (start, before) = match lines {
-            // The LF of a CR LF whose CR was counted as the terminator.
+            // The LF of a CR LF whose CR was already counted as the terminator.
             0 => (usize::from(follows_cr && self.newlines == Newlines::Any), self.here.columns),
             _ => (self.newlines.nth_end(self.after_cr, bytes, lines)?.end, Columns::default()),
         };
@@ -294,9 +295,9 @@ impl Locator {
     }
 
     /// Appends the counts of `next`, a new locator that was fed the text after that of this one. Several threads can
-    /// thus count parts of a text.
+    /// count parts of a text this way.
     ///
-    /// Both must have the same [`Newlines`].
+    /// Both locators must have the same [`Newlines`].
     ///
     /// ```
     /// use utf8_codec::locate::Locator;

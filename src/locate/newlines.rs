@@ -4,17 +4,17 @@ use core::ops::Range;
 
 use crate::kernels::count;
 
-/// The terminators that end a line. CR LF is one terminator wherever the text is cut.
+/// The terminators that end a line. CR LF is one terminator, also if it is split between chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Newlines {
-    /// LF, as for POSIX tools, compilers and GitHub. A CR before it belongs to the line.
+    /// LF, like POSIX tools, compilers and GitHub. A CR before it belongs to the line.
     #[default]
     Lf,
     /// CR LF only.
     CrLf,
     /// CR only.
     Cr,
-    /// LF, CR LF and CR, as for the Language Server Protocol.
+    /// LF, CR LF and CR, like the Language Server Protocol.
     Any,
 }
 
@@ -22,11 +22,12 @@ pub enum Newlines {
 const BLOCK: usize = 1024;
 
 impl Newlines {
-    /// The number of lines that end in a chunk, and the position after the last terminator; 0 if no line ends.
+    /// Returns the number of lines that end in a chunk, and the position after the last terminator, which is 0 if no
+    /// line ends.
     pub(super) fn count(self, after_cr: bool, bytes: &[u8]) -> (usize, usize) {
         let ends = self.count_ends(after_cr, bytes);
         let start = match ends {
-            // The LF of a CR LF whose CR was counted as the terminator.
+            // The LF of a CR LF whose CR was already counted as the terminator.
             0 => usize::from(self == Self::Any && after_cr && bytes.first() == Some(&b'\n')),
             _ => self.last_end(after_cr, bytes),
         };
@@ -46,7 +47,7 @@ impl Newlines {
         }
     }
 
-    /// The position after the last terminator. The chunk must contain one.
+    /// Returns the position after the last terminator. The chunk must contain one.
     fn last_end(self, after_cr: bool, bytes: &[u8]) -> usize {
         let last = match self {
             Self::Cr => b'\r',
@@ -71,8 +72,8 @@ impl Newlines {
         0
     }
 
-    /// The range of the `n`-th terminator in a chunk, counted from 1. Under [`Any`](Self::Any) the LF of a CR LF is
-    /// missing if the chunk ends before it.
+    /// Returns the range of the `n`-th terminator in a chunk, counted from 1. Under [`Any`](Self::Any) the range does
+    /// not contain the LF of a CR LF if the chunk ends before it.
     pub(super) fn nth_end(self, after_cr: bool, bytes: &[u8], n: u64) -> Option<Range<usize>> {
         let (mut left, mut after_cr, mut start) = (n, after_cr, 0);
         for block in bytes.chunks(BLOCK) {

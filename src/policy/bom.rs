@@ -1,19 +1,19 @@
 //! The policy for the BOM.
 
-/// What happens to `EF BB BF` at the start of a stream (RFC 3629 §6). After the start it is U+FEFF, a character like
-/// any other. Offsets always count its bytes.
+/// The policy for `EF BB BF` at the start of a stream (RFC 3629 §6). After the start these bytes are U+FEFF, a normal
+/// character. Offsets always include them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BomPolicy {
-    /// It is text.
+    /// The BOM is kept as text.
     #[default]
     Keep,
-    /// It is removed.
+    /// The BOM is removed.
     Strip,
-    /// A stream without it is an error ([`ErrorKind::MissingBom`](crate::ErrorKind)) under every
-    /// [`ErrorPolicy`](crate::ErrorPolicy); if present, it is removed.
+    /// A stream without a BOM is an error ([`ErrorKind::MissingBom`](crate::ErrorKind)) under every
+    /// [`ErrorPolicy`](crate::ErrorPolicy). The BOM is removed.
     Require,
-    /// A stream with it is an error ([`ErrorKind::UnexpectedBom`](crate::ErrorKind)) under every
+    /// A stream with a BOM is an error ([`ErrorKind::UnexpectedBom`](crate::ErrorKind)) under every
     /// [`ErrorPolicy`](crate::ErrorPolicy).
     Reject,
 }

@@ -1,4 +1,4 @@
-//! Errors by kind.
+//! Error counters.
 
 use crate::error::ErrorKind;
 
@@ -11,17 +11,17 @@ pub struct Counters {
 impl Counters {
     pub(crate) const ZERO: Self = Self { by_kind: [0; ErrorKind::ALL.len()] };
 
-    /// Errors of one kind.
+    /// Returns the number of errors of one kind.
     pub const fn of(&self, kind: ErrorKind) -> u64 {
         self.by_kind[kind as usize]
     }
 
-    /// Errors of all kinds.
+    /// Returns the number of errors of all kinds.
     pub fn total(&self) -> u64 {
         self.by_kind.iter().sum()
     }
 
-    /// Adds the errors of another decoder.
+    /// Adds the counters of another decoder.
     #[cfg(feature = "codec")]
     pub(crate) fn add(&mut self, other: Self) {
         self.by_kind.iter_mut().zip(other.by_kind).for_each(|(count, other)| *count += other);

@@ -1,7 +1,7 @@
 //! Policies for ill-formed sequences and for the BOM.
 //!
-//! [`Policies`] applies both: [`TextDecoder`](crate::TextDecoder) and [`Transcoder`](crate::transcode::Transcoder) each
-//! have one.
+//! [`Policies`] applies both. Each [`TextDecoder`](crate::TextDecoder) and [`Transcoder`](crate::transcode::Transcoder)
+//! has its own.
 
 mod bom;
 mod counters;

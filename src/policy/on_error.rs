@@ -3,7 +3,7 @@
 use super::short_str::ShortStr;
 use crate::encoding::windows_1252;
 
-/// What happens to an ill-formed sequence (a maximal subpart, Unicode D93b).
+/// The policy for an ill-formed sequence (a maximal subpart, Unicode D93b).
 ///
 /// | policy | `61 E2 82 62` becomes | length | reversible |
 /// |---|---|---|---|
@@ -17,32 +17,32 @@ use crate::encoding::windows_1252;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorPolicy {
-    /// It is an error.
+    /// The sequence is an error.
     #[default]
     Strict,
-    /// U+FFFD for each maximal subpart: the practice of the Unicode Standard (§3.9) and of the WHATWG Encoding
-    /// Standard.
+    /// U+FFFD for each maximal subpart, as recommended by the Unicode Standard (§3.9) and required by the WHATWG
+    /// Encoding Standard.
     Replace,
     /// Another character for each maximal subpart.
     ReplaceWith(char),
     /// One ASCII character for each byte, so that lengths (`Content-Length`, frame headers) stay correct.
     Substitute(Ascii),
-    /// `\xNN`, two lower-case hexadecimal digits for each byte, as Python's `backslashreplace`. A `\x` in well-formed
-    /// text is not escaped.
+    /// `\xNN` for each byte, with two lowercase hexadecimal digits, like Python's `backslashreplace`. A `\x` in
+    /// well-formed text is not escaped.
     Escape,
-    /// Each byte becomes the ISO 8859-1 character of that number.
+    /// Each byte becomes the ISO 8859-1 character with that number.
     Latin1,
     /// Each byte becomes its windows-1252 character, by the table of the WHATWG Encoding Standard. There the 5
     /// unassigned bytes are C1 controls.
     Windows1252,
-    /// It is removed. **Dangerous**: parts of the text that were separate for an earlier filter are joined (UTR #36 §3.5:
-    /// `<scr` `FF` `ipt>`). Use it only if nothing has filtered the input before.
+    /// The sequence is removed. **Dangerous**: parts of the text that were separate for an earlier filter are joined
+    /// (UTR #36 §3.5: `<scr` `FF` `ipt>`). Use it only if no filter has read the input before.
     Skip,
 }
 
 impl ErrorPolicy {
-    /// The maximum number of bytes of UTF-8 that `input_len` bytes of input can become, including those pending in a
-    /// decoder. `None` if the number does not fit into a `u64`.
+    /// Returns the maximum number of bytes of UTF-8 that `input_len` bytes of input can become, including those pending
+    /// in a decoder. Returns `None` if the number does not fit in a `u64`.
     ///
     /// ```
     /// use utf8_codec::ErrorPolicy;
@@ -65,8 +65,8 @@ impl ErrorPolicy {
         input_len.checked_mul(per_byte)
     }
 
-    /// The fewest bytes of UTF-8 that `input_len` bytes of input can become, if none of them is reported as an error or
-    /// is a BOM that is removed.
+    /// Returns the minimum number of bytes of UTF-8 that `input_len` bytes of input can become, if none of them is
+    /// reported as an error and no BOM is removed.
     ///
     /// ```
     /// use utf8_codec::{Ascii, ErrorPolicy};
@@ -79,18 +79,18 @@ impl ErrorPolicy {
     pub const fn min_output_len(self, input_len: u64) -> u64 {
         match (self, self.replacement()) {
             (Self::Skip, _) => 0,
-            // At most 4 bytes become one character: those of a character outside an adopted subset.
+            // At most 4 bytes, a character outside the adopted subset, become one replacement character.
             (_, Some(character)) => input_len / 4 * character.len_utf8() as u64,
             (_, None) => input_len,
         }
     }
 
-    /// Whether every repair has as many bytes as the sequence that it replaces.
+    /// Whether every replacement has the same length as the sequence that it replaces.
     pub const fn keeps_len(self) -> bool {
         matches!(self, Self::Strict | Self::Substitute(_))
     }
 
-    /// The character that replaces a maximal subpart, under the two policies that have one.
+    /// Returns the character that replaces a maximal subpart, under the two policies that have one.
     #[inline]
     pub(crate) const fn replacement(self) -> Option<char> {
         match self {
@@ -100,7 +100,7 @@ impl ErrorPolicy {
         }
     }
 
-    /// The text that replaces these bytes. `None` under [`ErrorPolicy::Strict`].
+    /// Returns the text that replaces these bytes, or `None` under [`ErrorPolicy::Strict`].
     #[inline]
     pub(crate) fn repair(self, bytes: &[u8]) -> Option<ShortStr> {
         match self {
@@ -112,7 +112,7 @@ impl ErrorPolicy {
         }
     }
 
-    /// The repair under the policies that work byte by byte.
+    /// Returns the replacement under the policies that work byte by byte.
     fn byte_by_byte(self, bytes: &[u8]) -> ShortStr {
         let mut text = ShortStr::EMPTY;
         match self {
@@ -136,21 +136,21 @@ impl ErrorPolicy {
 pub struct Ascii(u8);
 
 impl Ascii {
-    /// `?`, the usual substitute for a byte that cannot be displayed.
+    /// `?`, the usual replacement for a byte that cannot be displayed.
     pub const QUESTION_MARK: Self = Self(b'?');
 
-    /// NUL, which ends a string in C.
+    /// NUL, which terminates a C string.
     pub const NUL: Self = Self(0x00);
 
     /// RECORD SEPARATOR, which separates JSON texts (RFC 7464).
     pub const RECORD_SEPARATOR: Self = Self(0x1E);
 
-    /// `None` if `byte` is above `7F`.
+    /// Creates an ASCII byte. Returns `None` if `byte` is above `7F`.
     pub const fn new(byte: u8) -> Option<Self> {
         if byte.is_ascii() { Some(Self(byte)) } else { None }
     }
 
-    /// The byte.
+    /// Returns the byte.
     pub const fn get(self) -> u8 {
         self.0
     }

@@ -17,12 +17,13 @@ pub(crate) struct Policies {
     start: Start,
 }
 
-/// Whether the start of the stream is still to come. An offset of 0 does not show this, because offsets wrap at 2^64.
+/// Whether the start of the stream is still expected. An offset of 0 is not sufficient for this, because offsets wrap
+/// at 2^64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Start {
     #[default]
     Ahead,
-    /// Ahead, but the stream has ended once while empty, and the missing BOM was reported.
+    /// The start is still expected, but the empty stream has ended once and the missing BOM was reported.
     Missed,
     Passed,
 }
@@ -30,13 +31,13 @@ enum Start {
 /// The result of the BOM policy for the first character of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum First {
-    /// It is text.
+    /// The character is text.
     Text,
-    /// It is the BOM, and it is removed.
+    /// The character is a BOM, which is removed.
     Strip,
-    /// It is the BOM, which is an error.
+    /// The character is a BOM, which is an error.
     UnexpectedBom,
-    /// It is not the BOM, and a BOM is required. The error comes before the character.
+    /// The character is not a BOM, but a BOM is required. The error is before the character.
     MissingBom,
 }
 
@@ -51,7 +52,8 @@ impl Policies {
         }
     }
 
-    /// The same policies for another stream. If that stream is not decoded from its start, no BOM is looked for.
+    /// Returns the same policies for another stream. If it is not decoded from its start, the BOM policy does not
+    /// apply.
     pub(crate) const fn restarted(self, at_start: bool) -> Self {
         let start = if at_start { Start::Ahead } else { Start::Passed };
         Self { counters: Counters::ZERO, start, ..self }
@@ -61,7 +63,7 @@ impl Policies {
         self.counters
     }
 
-    /// Whether nothing of the stream has gone through [`first`](Self::first) or [`repair`](Self::repair).
+    /// Whether neither [`first`](Self::first) nor [`repair`](Self::repair) has been called for the stream.
     #[inline]
     pub(crate) const fn is_at_start(&self) -> bool {
         !matches!(self.start, Start::Passed)
@@ -73,7 +75,7 @@ impl Policies {
         self.start = Start::Passed;
     }
 
-    /// Applies the BOM policy to the first character. The caller reports the error, if there is one, with
+    /// Applies the BOM policy to the first character. If the result is an error, the caller reports it with
     /// [`reject`](Self::reject).
     pub(crate) const fn first(&mut self, is_bom: bool) -> First {
         let start = self.start;
@@ -86,8 +88,8 @@ impl Policies {
         }
     }
 
-    /// Applies the error policy to a sequence: the text that replaces its bytes, or the error if there is none. If a
-    /// BOM is required and the stream starts with an ill-formed sequence, the error is the missing BOM.
+    /// Applies the error policy to a sequence. Returns the text that replaces its bytes, or the error. If a BOM is
+    /// required and the stream starts with an ill-formed sequence, the error is the missing BOM.
     #[inline]
     pub(crate) fn repair(&mut self, error: Utf8Error, bytes: &[u8]) -> Result<ShortStr, Utf8Error> {
         if self.is_at_start() && matches!(self.first(false), First::MissingBom) {
@@ -103,8 +105,8 @@ impl Policies {
         error
     }
 
-    /// Whether a stream that ends empty lacks a required BOM. Returns `true` only once. If the stream resumes after
-    /// that, it may still start with a BOM.
+    /// Whether a required BOM is missing at the end of an empty stream. Returns `true` only once. If the stream resumes
+    /// after that, it may still start with a BOM.
     pub(crate) fn misses_bom(&mut self) -> bool {
         let misses = self.start == Start::Ahead && self.bom == BomPolicy::Require;
         if misses {

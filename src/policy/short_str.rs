@@ -13,25 +13,24 @@ pub struct ShortStr {
 impl ShortStr {
     pub(crate) const EMPTY: Self = Self { bytes: [0; 32], len: 0 };
 
-    /// The text, followed by unused bytes. A copy of this fixed length is faster than one of the text alone.
+    /// Returns the text followed by unused bytes. Copying this fixed length is faster than copying only the text.
     #[cfg(feature = "alloc")]
     #[inline]
     pub(crate) const fn bytes(&self) -> &[u8; 32] {
         &self.bytes
     }
 
-    /// Appends a character. There is always room: the longest sequence of any encoding has 8 bytes, and its escape has
-    /// 32.
+    /// Appends a character. It always fits: the longest sequence of any encoding has 8 bytes, and its escape has 32.
     pub(super) fn push(&mut self, character: char) {
         let start = usize::from(self.len);
         self.len += character.encode_utf8(&mut self.bytes[start..]).len() as u8;
     }
 
-    /// The text.
+    /// Returns the text.
     #[inline]
     pub fn as_str(&self) -> &str {
         let bytes = &self.bytes[..usize::from(self.len)];
-        // SAFETY: only `push` changes the bytes, and it writes whole characters.
+        // SAFETY: the bytes are only changed by `push`, which writes whole characters.
         #[allow(unsafe_code)]
         unsafe {
             core::str::from_utf8_unchecked(bytes)

@@ -1,8 +1,8 @@
 //! Appends text to a `String`, with a fast path for input with many errors.
 //!
-//! [`TextDecoder::feed`] returns two pieces for each error, the text before it and its repair, and calls a kernel for
-//! each text. If errors are a few bytes apart, the calls cost more than the bytes. So after an error the bytes are
-//! decoded one sequence at a time, until several steps in a row had no error.
+//! [`TextDecoder::feed`] returns two pieces for each error, the text before it and its replacement, and calls a kernel
+//! for each text. If errors are a few bytes apart, the calls cost more than the decoding. After an error the bytes are
+//! therefore decoded one sequence at a time, until several steps in a row had no error.
 //!
 //! The text goes to a [`Sink`]: a `String`, or the edits of a filter.
 
@@ -15,16 +15,16 @@ use crate::encoding::UTF_8;
 use crate::error::Utf8Error;
 use crate::policy::{Policies, ShortStr};
 
-/// Receives the text of a chunk, in the order of the stream.
+/// Receives the text of a chunk in stream order.
 pub(crate) trait Sink {
     /// Text that is part of the chunk.
     fn borrowed(&mut self, text: &str);
 
-    /// Text that is not part of the chunk: a character whose bytes came in different chunks, repairs, and short text
-    /// between them.
+    /// Text that is not part of the chunk: a character whose bytes came in different chunks, a replacement, or short
+    /// text between replacements.
     fn made(&mut self, text: &str);
 
-    /// An error. It is followed by the text that holds its repair.
+    /// An error. It is followed by its replacement text.
     fn error(&mut self, error: Utf8Error);
 }
 
@@ -41,13 +41,13 @@ impl Sink for String {
 }
 
 impl TextDecoder {
-    /// Decodes the next chunk and appends its text: [`feed`](Self::feed) for callers that need a `String`. The text,
-    /// the errors and the counters are the same.
+    /// Decodes the next chunk and appends its text. This is [`feed`](Self::feed) for callers that need a `String`. The
+    /// text, the errors and the counters are the same.
     ///
     /// # Errors
     ///
-    /// The first error that the policy does not repair. The text before it has been appended. The decoder is positioned
-    /// after the error and the bytes after it are not decoded. To continue, pass them to the next call:
+    /// Returns the first error that the policy does not repair. The text before it has been appended. The decoder is
+    /// positioned after the error, and the bytes after it are not decoded. To continue, pass them to the next call:
     /// `&chunk[(decoder.offset() - offset_before) as usize..]`.
     ///
     /// ```
@@ -111,19 +111,19 @@ pub(crate) fn put(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf8
     Ok(())
 }
 
-/// How long sequences are decoded one at a time after an error: while a kernel would be slower.
+/// How long sequences are decoded one at a time after an error, because a kernel would be slower.
 #[derive(Clone, Copy)]
 struct StepLimit {
-    /// Steps without an error.
+    /// The maximum number of steps without an error.
     steps: usize,
-    /// The number of steps that one non-ASCII character counts for. On such text a kernel is many times faster.
+    /// The number of steps that one non-ASCII character counts for. On non-ASCII text a kernel is many times faster.
     non_ascii: usize,
 }
 
 impl StepLimit {
-    /// After long text: only while the bytes are ASCII.
+    /// After long text. The limit is reached at the first non-ASCII character.
     const AFTER_LONG_TEXT: Self = Self { steps: 12, non_ascii: 12 };
-    /// After short text, for which the call of a kernel costs more than it saves.
+    /// After short text, for which a kernel call costs more than it saves.
     const AFTER_SHORT_TEXT: Self = Self { steps: 32, non_ascii: 1 };
     /// The maximum number of bytes of short text.
     const SHORT_TEXT: usize = 24;
@@ -142,7 +142,7 @@ fn after_error(
     sink: &mut impl Sink,
 ) -> Result<(), Utf8Error> {
     let mut buffer = [0; BUFFER];
-    // Made once, because most errors are replaced by it.
+    // Computed once, because most errors have the same replacement.
     let replacement = policies.on_error.replacement().map(ShortStr::from);
     let mut limit = StepLimit::AFTER_LONG_TEXT;
     loop {
@@ -164,7 +164,7 @@ fn after_error(
                     }
                     sink.borrowed(good);
                 }
-                // Not reached: after an error there is no unfinished sequence.
+                // Not reached: there is no unfinished sequence after an error.
                 Some(Piece::Seam(character)) => sink.made(character.encode_utf8(&mut [0; 4])),
                 Some(Piece::IllFormed(error)) => {
                     put(repair(policies, error, pieces.rejected()), sink)?;
@@ -175,9 +175,9 @@ fn after_error(
     }
 }
 
-/// Decodes a chunk, which starts between characters at `offset`, one sequence at a time, until several steps in a row
-/// had no error or the end of the chunk is near. Returns the number of bytes decoded, and the error if the policy does
-/// not repair it.
+/// Decodes a chunk one sequence at a time, until several steps in a row had no error or the end of the chunk is near.
+/// The chunk starts between characters, at `offset`. Returns the number of bytes decoded, and the error if the policy
+/// does not repair it.
 #[inline(always)]
 fn one_by_one(
     policies: &mut Policies,
@@ -197,14 +197,15 @@ fn one_by_one(
         }
         clean_steps += 1;
         let mut ascii = 0;
-        // Branches are faster here although they can be mispredicted: without them each step depends on the step
-        // before.
+        // Branches are faster here although some are mispredicted. Without them each step would depend on the previous
+        // one.
         if window[0].is_ascii() {
             let not_ascii = u128::from_le_bytes(*window) & HIGH_BITS;
             if not_ascii == 0 {
                 push(buffer, &mut len, window, STEP);
                 taken += STEP;
-                // Only here, where more ASCII is likely. Elsewhere one more branch costs more than it saves.
+                // Tested only here, where more ASCII is likely. Elsewhere the additional branch costs more than it
+                // saves.
                 if let Some(stretch) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STRETCH>())
                     && stretch.is_ascii()
                 {
@@ -218,7 +219,7 @@ fn one_by_one(
             taken += ascii;
         }
         let Some(sequence) = window.get(ascii..).and_then(|rest| rest.first_chunk::<4>()) else {
-            // The next window holds all of the sequence.
+            // The next window contains the whole sequence.
             continue;
         };
         let (bytes, ill_formed) = UTF_8.walk(sequence);
@@ -245,22 +246,21 @@ fn one_by_one(
     (taken, rejected)
 }
 
-/// Size of the buffer in which short texts are collected before they are appended, so that a short text costs only a
-/// few moves.
+/// The size of the buffer that collects short texts before they are appended, so that a short text costs only a few
+/// moves.
 const BUFFER: usize = 512;
 
 const HIGH_BITS: u128 = u128::from_ne_bytes([0x80; STEP]);
 
-/// The maximum number of bytes that one step pushes: a step and a stretch of ASCII, or ASCII and one sequence or its
-/// repair.
+/// The maximum number of bytes that one step pushes: ASCII of both sizes, or ASCII and one sequence or its replacement.
 const MOST_PER_STEP: usize = STEP + STRETCH;
 
-/// Appends the first `count` of `bytes`, which are whole characters, after the first `len` bytes of the buffer. The
-/// caller ensures that there is room.
+/// Appends the first `count` bytes of `bytes` to the first `len` bytes of the buffer. They are whole characters. The
+/// caller ensures that they fit.
 #[inline(always)]
 fn push<const N: usize>(buffer: &mut [u8; BUFFER], len: &mut usize, bytes: &[u8; N], count: usize) {
     if let Some(room) = buffer.get_mut(*len..).and_then(|room| room.first_chunk_mut()) {
-        // Copies all of them: a copy of fixed length is faster than one of `count` bytes.
+        // Copies all of `bytes`, because a copy of fixed length is faster than a copy of `count` bytes.
         *room = *bytes;
         *len += count;
     }
@@ -269,8 +269,8 @@ fn push<const N: usize>(buffer: &mut [u8; BUFFER], len: &mut usize, bytes: &[u8;
 fn flush(buffer: &[u8; BUFFER], len: &mut usize, sink: &mut impl Sink) {
     let bytes = &buffer[..*len];
     debug_assert!(core::str::from_utf8(bytes).is_ok());
-    // SAFETY: every call of `push` appends whole characters: ASCII, sequences that `first_sequence` found well-formed,
-    // and repairs.
+    // SAFETY: every call of `push` appends whole characters: ASCII, sequences that `UTF_8.walk` found well-formed, and
+    // replacements.
     #[allow(unsafe_code)]
     sink.made(unsafe { core::str::from_utf8_unchecked(bytes) });
     *len = 0;

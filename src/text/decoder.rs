@@ -10,8 +10,8 @@ use crate::subset::Subset;
 
 /// A [`Utf8Decoder`] with an [`ErrorPolicy`] and a [`BomPolicy`]. Its output is always well-formed text.
 ///
-/// The policies of every adapter of the crate are set here. Like [`Utf8Decoder`] it accepts chunks of any size, does
-/// not allocate and does not panic, and its text, errors and offsets do not depend on where chunks end.
+/// All adapters of this crate get their policies from it. Like [`Utf8Decoder`] it accepts chunks of any size, does not
+/// allocate and does not panic, and its text, errors and offsets do not depend on how the stream is split into chunks.
 ///
 /// ```
 /// use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
@@ -32,8 +32,8 @@ use crate::subset::Subset;
 /// ```
 ///
 /// With the feature `alloc`, `push` returns the text of each chunk as one string, `decode_into` appends it to a
-/// `String`, and `decode_to_string` decodes bytes that are all in memory. `feed_ranges` returns pieces with their
-/// positions in the chunk.
+/// `String`, and `decode_to_string` decodes a complete input. `feed_ranges` returns pieces with their positions in the
+/// chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextDecoder {
     pub(super) decoder: Utf8Decoder,
@@ -46,30 +46,30 @@ impl TextDecoder {
         Self { decoder: Utf8Decoder::new(), policies: Policies::new() }
     }
 
-    /// A new decoder with the same policies, `offset` bytes into a stream, as [`Utf8Decoder::at`]. Its counters are 0.
-    /// A BOM is only looked for at offset 0.
+    /// Returns a new decoder with the same policies, `offset` bytes into a stream, same as [`Utf8Decoder::at`]. Its
+    /// counters are 0. The [`BomPolicy`] is only applied at offset 0.
     #[must_use]
     pub const fn at(self, offset: u64) -> Self {
         Self { decoder: Utf8Decoder::at(offset), policies: self.policies.restarted(offset == 0) }
     }
 
-    /// Sets what happens to ill-formed sequences.
+    /// Sets the policy for ill-formed sequences.
     #[must_use]
     pub const fn on_error(mut self, on_error: ErrorPolicy) -> Self {
         self.policies.on_error = on_error;
         self
     }
 
-    /// Sets what happens to the BOM.
+    /// Sets the policy for the BOM.
     #[must_use]
     pub const fn bom(mut self, bom: BomPolicy) -> Self {
         self.policies.bom = bom;
         self
     }
 
-    /// Adopts a subset: a character outside it goes through the [`ErrorPolicy`] as an ill-formed sequence does (ISO/IEC
-    /// 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A BOM that the [`BomPolicy`] removes need not be
-    /// in the subset.
+    /// Sets the adopted subset. The [`ErrorPolicy`] applies to a character outside it as to an ill-formed sequence
+    /// (ISO/IEC 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A BOM that the [`BomPolicy`] removes
+    /// need not be in the subset.
     #[must_use]
     pub const fn subset(mut self, subset: Subset) -> Self {
         self.policies.subset = Some(subset);
@@ -85,9 +85,9 @@ impl TextDecoder {
         TextPieces::new(self.decoder.feed(chunk), &mut self.policies)
     }
 
-    /// Decodes the first piece of a chunk. Returns the piece and the number of bytes decoded, for adapters, which
-    /// cannot keep [`TextPieces`] from one call to the next. All text that is in a [subset](Self::subset) is borrowed, in
-    /// several pieces if it is long.
+    /// Decodes the first piece of a chunk. Returns the piece and the number of bytes decoded. This is for adapters,
+    /// which cannot keep [`TextPieces`] between calls. All text in a [subset](Self::subset) is borrowed, in several
+    /// pieces if it is long.
     #[cfg(feature = "alloc")]
     pub(crate) fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {
         let before = self.offset();
@@ -99,8 +99,9 @@ impl TextDecoder {
         (piece, self.offset().wrapping_sub(before) as usize)
     }
 
-    /// Ends the stream. Returns the repair or the error of a truncated sequence, if there is one. As with
-    /// [`Utf8Decoder::finish`], it is returned exactly once, and the decoder can be fed again; the offset continues.
+    /// Ends the stream. If the stream ended inside a sequence, returns its replacement or the error. As with
+    /// [`Utf8Decoder::finish`], a second call returns `None`. The decoder can be used again, and the offset is not
+    /// reset.
     #[must_use = "the end of the stream may be ill-formed"]
     pub fn finish(&mut self) -> Option<TextPiece<'static>> {
         let before = self.decoder;
@@ -114,13 +115,14 @@ impl TextDecoder {
         None
     }
 
-    /// Absolute offset in the stream: the bytes decoded so far, including those of an unfinished sequence.
+    /// Returns the absolute offset in the stream: the number of bytes decoded so far, including those of an unfinished
+    /// sequence.
     #[inline]
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
-    /// The bytes of an unfinished sequence, `0..=3` of them.
+    /// Returns the bytes of an unfinished sequence, at most 3.
     #[inline]
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
@@ -136,18 +138,19 @@ impl TextDecoder {
         self.policies.bom
     }
 
-    /// Errors so far, by kind.
+    /// Returns the number of errors so far, by kind.
     pub const fn counters(&self) -> Counters {
         self.policies.counters()
     }
 
-    /// The offset of the end of the validated text, without the pending bytes.
+    /// Returns the offset up to which the text is validated, without the pending bytes.
     #[cfg(any(feature = "proxy", feature = "std"))]
     pub(crate) const fn valid_up_to(&self) -> u64 {
         self.decoder.valid_up_to()
     }
 
-    /// Whether well-formed text passes unchanged: there is no BOM to look for and no subset.
+    /// Whether well-formed text passes unchanged: the BOM policy has been applied or keeps the BOM, and there is no
+    /// subset.
     #[cfg(any(feature = "codec", feature = "proxy"))]
     pub(crate) fn is_past_start(&self) -> bool {
         self.policies.subset.is_none()
@@ -173,8 +176,8 @@ impl TextDecoder {
         repair(&mut self.policies, error, bytes)
     }
 
-    /// Moves to another offset of the same stream, which is between characters. Pending bytes are dropped, and no
-    /// policy is applied to skipped bytes. A decoder past the start stays past the start.
+    /// Moves to a character boundary at another offset of the same stream. Pending bytes are discarded, and no policy
+    /// is applied to skipped bytes. After this the BOM policy no longer applies, unless the offset did not change.
     #[cfg(any(feature = "proxy", feature = "std"))]
     pub(crate) fn seek(&mut self, offset: u64) {
         if self.policies.is_at_start() && offset != self.valid_up_to() {
@@ -184,7 +187,7 @@ impl TextDecoder {
     }
 }
 
-/// The maximum number of bytes that are validated at a time under a subset. Characters outside the subset are searched
-/// in validated text, and the rest may be validated again after each of them, so this must not be large.
+/// The maximum number of bytes that are validated at a time under a subset. Validated text is searched for characters
+/// outside the subset, and the rest may be validated again after each of them, so this number is small.
 #[cfg(feature = "alloc")]
 pub(super) const VALIDATED_FOR_SUBSET: usize = 4 * 1024;

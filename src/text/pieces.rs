@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{First, Policies, ShortStr};
 use crate::subset::Subset;
 
-/// A part of a chunk after the policies were applied, in the order of the stream.
+/// A part of a chunk after the policies were applied. Pieces are in stream order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TextPiece<'c> {
@@ -15,7 +15,7 @@ pub enum TextPiece<'c> {
     Text(&'c str),
     /// A character whose bytes came in different chunks.
     Seam(ShortStr),
-    /// The text that replaces an ill-formed sequence; empty under [`ErrorPolicy::Skip`](crate::ErrorPolicy).
+    /// The replacement of an ill-formed sequence. It is empty under [`ErrorPolicy::Skip`](crate::ErrorPolicy).
     Repaired(ShortStr, Utf8Error),
     /// An error that the policy does not repair. The decoder is positioned after it and can continue.
     IllFormed(Utf8Error),
@@ -37,7 +37,7 @@ impl TextPiece<'_> {
     }
 }
 
-/// Applies the error policy to a sequence and its bytes.
+/// Applies the error policy to an ill-formed sequence and its bytes.
 #[inline]
 pub(super) fn repair(policies: &mut Policies, error: Utf8Error, bytes: &[u8]) -> TextPiece<'static> {
     match policies.repair(error, bytes) {
@@ -53,7 +53,8 @@ pub struct TextPieces<'d, 'c> {
     policies: &'d mut Policies,
     /// Well-formed text at the decoder's offset that contains a character outside the subset. It is returned in parts.
     mixed: &'c str,
-    /// The last character that was rejected because it is outside the subset, if nothing was rejected after it.
+    /// The last character that was rejected because it is outside the subset. `None` if an ill-formed sequence was
+    /// rejected after it.
     outside: Option<ShortStr>,
 }
 
@@ -63,7 +64,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
         Self { pieces, policies, mixed: "", outside: None }
     }
 
-    /// The bytes of the ill-formed sequence that was returned last; empty before the first one.
+    /// Returns the bytes of the ill-formed sequence that was returned last, or an empty slice before the first one.
     pub fn rejected(&self) -> &[u8] {
         match &self.outside {
             Some(character) => character.as_bytes(),
@@ -71,13 +72,13 @@ impl<'d, 'c> TextPieces<'d, 'c> {
         }
     }
 
-    /// The number of bytes of this chunk, which starts at an offset, that were returned as pieces or removed. Bytes of an
-    /// unfinished sequence do not count.
+    /// Returns the number of bytes of this chunk that were returned as pieces or removed. The chunk starts at offset
+    /// `start`. Bytes of an unfinished sequence are not counted.
     #[inline]
     pub(super) fn decoded_since(&self, start: u64) -> usize {
         let decoder = self.pieces.decoder();
         let taken = decoder.offset().wrapping_sub(start) as usize;
-        // A missing BOM is reported while bytes of an earlier chunk are pending.
+        // A missing BOM can be reported while bytes of an earlier chunk are pending.
         taken.saturating_sub(decoder.pending().len())
     }
 
@@ -93,7 +94,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
         })
     }
 
-    /// The first piece of a stream, to which the BOM policy is applied.
+    /// Returns the first piece of a stream, after the BOM policy was applied.
     #[cold]
     fn next_at_start(&mut self) -> Option<TextPiece<'c>> {
         let (decoder, rest) = (*self.pieces.decoder(), self.pieces.rest());
@@ -111,8 +112,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
                 Some(TextPiece::Text(&text[BOM.len_utf8()..]))
             }
             (First::Strip, _) => self.next_piece(),
-            // The text after the error is decoded again as the next piece, because the iterator may be dropped before
-            // it.
+            // The iterator may be dropped after the error, so the text after it is decoded again as the next piece.
             (First::MissingBom, _) => {
                 self.pieces.restart(decoder, rest);
                 let error = Utf8Error::new(start, ErrorKind::MissingBom, 0);
@@ -129,16 +129,16 @@ impl<'d, 'c> TextPieces<'d, 'c> {
         }
     }
 
-    /// The next piece, up to the next character outside the subset. Each character is checked once, or twice in the
-    /// first text of a chunk that holds such a character.
+    /// Returns the next piece, up to the next character outside the subset. Each character is checked once, or twice in
+    /// the first text of a chunk that contains a character outside the subset.
     fn next_within(&mut self, subset: Subset) -> Option<TextPiece<'c>> {
         if self.mixed.is_empty() {
             let (offset, rest) = (self.pieces.decoder().offset(), self.pieces.rest());
             let piece = self.next_piece()?;
             match piece {
                 TextPiece::Text(text) if subset.first_outside(text).is_some() => {
-                    // Back to the start of the text, in case the iterator is dropped before all of the text is
-                    // returned.
+                    // Moves back to the start of the text, because the iterator may be dropped before all of the text
+                    // is returned.
                     let start = self.pieces.decoder().valid_up_to().wrapping_sub(text.len() as u64);
                     let rest = &rest[start.wrapping_sub(offset) as usize..];
                     self.pieces.restart(Utf8Decoder::at(start), rest);

@@ -1,4 +1,4 @@
-//! One text for each chunk.
+//! `push`: the text of each chunk as one string.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -9,12 +9,12 @@ use super::pieces::TextPiece;
 use crate::error::{ByteCount, Utf8Error};
 
 impl TextDecoder {
-    /// Decodes the next chunk and returns its text as one string: the call for a loop that reads from a pipe, a terminal
-    /// or a socket. [`finish`](Self::finish) returns what is left at the end.
+    /// Decodes the next chunk and returns its text as one string. Use it in a loop that reads from a pipe, a terminal
+    /// or a socket. [`finish`](Self::finish) returns the rest at the end.
     ///
-    /// The text is borrowed from the chunk, without an allocation, unless a character began in an earlier chunk or
-    /// something was repaired. Otherwise the text of the chunk is copied once. It is empty if the chunk only holds a
-    /// part of a character, at most 3 bytes of which stay in the decoder.
+    /// The text is borrowed from the chunk, without an allocation, unless a character started in an earlier chunk or an
+    /// error was repaired. In these cases the text of the chunk is copied once. The text is empty if the chunk contains
+    /// only a part of a character. At most 3 bytes remain in the decoder.
     ///
     /// ```
     /// use std::io::{self, Read};
@@ -38,10 +38,10 @@ impl TextDecoder {
     ///
     /// # Errors
     ///
-    /// [`PushError`] for the first error that the policy does not repair. It holds the text of the chunk before the
-    /// error, and the number of bytes of the chunk that were decoded. To continue after the error, pass the rest of the
-    /// chunk to the next call. Under every policy but [`Strict`](crate::ErrorPolicy::Strict) there is no error, unless
-    /// [`BomPolicy::Require`](crate::BomPolicy) or [`Reject`](crate::BomPolicy::Reject) is set.
+    /// Returns a [`PushError`] for the first error that the policy does not repair. It contains the text of the chunk
+    /// before the error, and the number of bytes of the chunk that were decoded. To continue after the error, pass the
+    /// rest of the chunk to the next call. Only [`ErrorPolicy::Strict`](crate::ErrorPolicy),
+    /// [`BomPolicy::Require`](crate::BomPolicy) and [`BomPolicy::Reject`](crate::BomPolicy) cause errors.
     ///
     /// ```
     /// use utf8_codec::{TextDecoder, Utf8Error};
@@ -75,7 +75,7 @@ impl TextDecoder {
         Ok(Cow::Borrowed(text))
     }
 
-    /// The text of a chunk as a copy: `text`, then `piece`, which ends after `taken` bytes, then the rest.
+    /// Returns a copy of the text of a chunk: `text`, then `piece`, which ends after `taken` bytes, then the rest.
     fn push_copied(
         &mut self,
         text: &str,
@@ -98,7 +98,7 @@ impl TextDecoder {
     }
 }
 
-/// Two parts of a chunk as one string, if they are adjacent. Under a subset the text of a long chunk has many parts.
+/// Joins two parts of a chunk if they are adjacent. Under a subset the text of a long chunk has many parts.
 fn joined<'c>(chunk: &'c [u8], first: &'c str, second: &'c str) -> Option<&'c str> {
     if first.is_empty() {
         return Some(second);
@@ -106,29 +106,30 @@ fn joined<'c>(chunk: &'c [u8], first: &'c str, second: &'c str) -> Option<&'c st
     let start = first.as_ptr().addr().checked_sub(chunk.as_ptr().addr())?;
     let both = chunk.get(start..start + first.len() + second.len())?;
     let are_adjacent = first.as_bytes().as_ptr_range().end == second.as_ptr();
-    // SAFETY: the bytes are those of `first`, followed by those of `second`.
+    // SAFETY: the bytes are those of `first` followed by those of `second`.
     #[allow(unsafe_code)]
     are_adjacent.then(|| unsafe { core::str::from_utf8_unchecked(both) })
 }
 
 /// An error of [`TextDecoder::push`]: the ill-formed sequence, and the text before it.
 ///
-/// It owns the text, so that `?` converts it into any boxed error. It also converts into an `io::Error` of kind
-/// `InvalidData` and into a [`Utf8Error`]; both conversions drop the text. Neither `Display` nor `Debug` shows the text.
+/// It owns the text, so `?` converts it into any boxed error. It also converts into an `io::Error` of kind
+/// `InvalidData` and into a [`Utf8Error`]. Both conversions drop the text. Neither `Display` nor `Debug` shows the
+/// text.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PushError {
     /// The ill-formed sequence, with its absolute offset.
     pub error: Utf8Error,
-    /// The text of this chunk before the error. The text of earlier chunks was returned before.
+    /// The text of this chunk before the error. The text of earlier chunks has already been returned.
     pub text: String,
-    /// The number of bytes of the chunk that were decoded, up to the end of the ill-formed sequence. It is 0 if the whole
-    /// sequence came in an earlier chunk.
+    /// The number of bytes of the chunk that were decoded, up to the end of the ill-formed sequence. It is 0 if the
+    /// whole sequence came in earlier chunks.
     pub taken: usize,
 }
 
 impl PushError {
-    /// The error in the text.
+    /// Returns the error in the text.
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         Some(self.error)
     }
@@ -163,7 +164,7 @@ impl From<PushError> for Utf8Error {
     }
 }
 
-/// Kind [`InvalidData`](std::io::ErrorKind::InvalidData), with the [`Utf8Error`] inside.
+/// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the [`Utf8Error`].
 #[cfg(feature = "std")]
 impl From<PushError> for std::io::Error {
     fn from(error: PushError) -> Self {

@@ -1,4 +1,4 @@
-//! The pieces of a chunk with their positions in it.
+//! The pieces of a chunk with their positions in the chunk.
 
 use core::iter::FusedIterator;
 use core::ops::Range;
@@ -7,15 +7,15 @@ use super::decoder::TextDecoder;
 use super::pieces::{TextPiece, TextPieces};
 
 impl TextDecoder {
-    /// [`feed`](Self::feed) with the range of each piece in the chunk, for callers whose chunks are reference-counted
+    /// [`feed`](Self::feed) with the range of each piece in the chunk. Use it if the chunks are reference-counted
     /// buffers that can be sliced (`Bytes`, `Arc<[u8]>`, a `Tendril`).
     ///
-    /// - The range of a [`TextPiece::Text`] has the bytes of the text.
-    /// - The range of any other piece has those bytes of its sequence that are in this chunk. It is empty if all of them
-    ///   came in an earlier chunk.
+    /// - The range of a [`TextPiece::Text`] contains the bytes of the text.
+    /// - The range of any other piece contains those bytes of its sequence that are in this chunk. It is empty if all
+    ///   of them came in earlier chunks.
     ///
-    /// The ranges are in order and do not overlap. Bytes in no range are a removed BOM, or the start of a character that
-    /// continues in the next chunk.
+    /// The ranges are in order and do not overlap. Bytes outside all ranges are a removed BOM, or the start of a
+    /// character that continues in the next chunk.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -49,7 +49,7 @@ pub struct TextRanges<'d, 'c> {
 }
 
 impl TextRanges<'_, '_> {
-    /// The bytes of the ill-formed sequence that was returned last; empty before the first one.
+    /// Returns the bytes of the ill-formed sequence that was returned last, or an empty slice before the first one.
     pub fn rejected(&self) -> &[u8] {
         self.pieces.rejected()
     }

@@ -1,4 +1,4 @@
-//! Text that is all in memory.
+//! Decoding of a complete input.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -8,10 +8,10 @@ use super::pieces::TextPiece;
 use crate::error::Utf8Error;
 use crate::policy::ErrorPolicy;
 
-/// Decodes bytes that are all in memory, with U+FFFD for each ill-formed sequence: [`String::from_utf8_lossy`] with the
+/// Decodes a complete input, with U+FFFD for each ill-formed sequence. This is [`String::from_utf8_lossy`] with the
 /// kernels of this crate. Well-formed bytes are borrowed.
 ///
-/// The result is that of the standard library, byte for byte. [`TextDecoder::decode_to_string`] has other policies;
+/// The result is the same as that of the standard library. [`TextDecoder::decode_to_string`] supports other policies;
 /// [`from_utf8`](crate::from_utf8) returns an error instead.
 ///
 /// ```
@@ -21,20 +21,20 @@ use crate::policy::ErrorPolicy;
 /// assert_eq!(from_utf8_lossy(b"caf\xE9 \xE2\x82"), "caf\u{FFFD} \u{FFFD}");
 /// ```
 pub fn from_utf8_lossy(bytes: &[u8]) -> Cow<'_, str> {
-    // Never an error: the policy repairs all of them.
+    // This policy repairs every error.
     TextDecoder::new().on_error(ErrorPolicy::Replace).decode_to_string(bytes).unwrap_or_default()
 }
 
 impl TextDecoder {
-    /// Decodes bytes that are all in memory, with the policies of this decoder. Offsets count from the start of
-    /// `bytes`. The position and the [`counters`](Self::counters) of the decoder are neither used nor changed.
+    /// Decodes a complete input with the policies of this decoder. Offsets count from the start of `bytes`. The
+    /// position and the [`counters`](Self::counters) of the decoder are neither used nor changed.
     ///
-    /// Well-formed bytes are borrowed, even if a BOM before them is removed. If something is repaired, the text is a
-    /// new `String` of at most [`ErrorPolicy::max_output_len`] bytes.
+    /// Well-formed bytes are borrowed, even if a BOM before them is removed. If an error is repaired, the text is a new
+    /// `String` of at most [`ErrorPolicy::max_output_len`] bytes.
     ///
     /// # Errors
     ///
-    /// The first error that the policies do not repair.
+    /// Returns the first error that the policies do not repair.
     ///
     /// ```
     /// use std::borrow::Cow;

@@ -1,4 +1,4 @@
-//! The fast path: well-formed input, and enough room for the output.
+//! The fast path, for well-formed input and enough output space.
 //!
 //! [`copy`] may stop between any two code points. The slow path continues from there, code point by code point, and
 //! detects errors.
@@ -15,14 +15,15 @@ use crate::subset::Subset;
 
 /// The size of a validated block. Validation reads the block, and the copy reads it again from the L1 cache.
 const BLOCK: usize = 4 * 1024;
-/// The first step under a subset.
+/// The size of the first step under a subset.
 const FIRST_STEP: usize = 256;
 
-/// Copies from `src` to `dst` up to the end of one of them. Returns the bytes read and the bytes written.
+/// Copies from `src` to `dst` up to the end of either. Returns the number of bytes read and the number of bytes
+/// written.
 pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let utf_8 = (source.reads_utf_8(), target.writes_utf_8());
     match (utf_8, source.encoding(), target.encoding()) {
-        // The lenient one reads UTF-8.
+        // The lenient variant of Modified UTF-8 also reads UTF-8.
         ((false, true), Encoding::ModifiedUtf8, _) => pairs::join::<true, false>(src, dst),
         ((true, true), Encoding::ModifiedUtf8, _) => pairs::join::<true, true>(src, dst),
         ((_, true), Encoding::Cesu8, _) => pairs::join::<false, false>(src, dst),
@@ -59,7 +60,7 @@ pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8])
     }
 }
 
-/// [`copy`] up to the first character outside the subset, at most. If neither side is UTF-8, nothing is copied.
+/// [`copy`], at most up to the first character outside the subset. If neither side is UTF-8, nothing is copied.
 pub(super) fn copy_within(
     subset: &Subset,
     source: &Source,
@@ -68,7 +69,7 @@ pub(super) fn copy_within(
     dst: &mut [u8],
 ) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
-    // The first step is small, because a character outside makes all of the work on it useless.
+    // The first step is small, because a character outside the subset makes all of the work on the step useless.
     let mut step = FIRST_STEP;
     loop {
         let (rest, room) = (&src[read..], &mut dst[written..]);
@@ -82,12 +83,12 @@ pub(super) fn copy_within(
             let (taken, made) = copy(source, target, rest, &mut dst[written..written + room]);
             match from_utf8(&dst[written..written + made]).map(|text| subset.first_outside(text)) {
                 Ok(None) => (taken, made, taken > 0 && made + 64 >= step),
-                // The input up to the same place, or somewhat before it.
+                // Convert the input again up to this position, or up to shortly before it.
                 Ok(Some((inside, _))) => {
                     let (taken, made) = copy(source, target, rest, &mut dst[written..written + inside]);
                     (taken, made, false)
                 }
-                // Surrogates in WTF-8.
+                // WTF-8 output may have surrogates.
                 Err(_) => (0, 0, false),
             }
         } else {
@@ -102,7 +103,7 @@ pub(super) fn copy_within(
     }
 }
 
-/// UTF-8 to UTF-8.
+/// Copies UTF-8 to UTF-8.
 fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let mut done = 0;
     while done < src.len().min(dst.len()) {
@@ -117,24 +118,24 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     (done, done)
 }
 
-/// Bytes that are converted to UTF-8 at a time.
+/// The number of bytes that are converted to UTF-8 at a time.
 const PIECE: usize = 256;
 
-/// Between CESU-8 or Modified UTF-8 and an encoding that is not UTF-8: by two of the conversions above, through a buffer.
+/// Converts between CESU-8 or Modified UTF-8 and an encoding that is not UTF-8, in two steps through a buffer of UTF-8.
 fn through_utf_8(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let to_text = Target::new(Encoding::Utf8, Switches::STRICT);
     let of_text = Source::new(Encoding::Utf8, target.encoding(), Switches::STRICT);
-    // A byte of windows-1252 may become 3.
+    // A byte of windows-1252 may become 3 bytes.
     let mut text = [0; 4 * PIECE + 64];
     let (mut read, mut written) = (0, 0);
     loop {
-        // A byte becomes 3 bytes of text at most, and each byte of text 4 bytes of UTF-32.
+        // A byte becomes at most 3 bytes of text, and each byte of text at most 4 bytes of UTF-32.
         let len = (src.len() - read).min((dst.len() - written) / 12).min(PIECE);
         let (piece, room) = (&src[read..read + len], &mut dst[written..]);
         let (taken, made) = copy(source, &to_text, piece, &mut text);
         let (used, out) = copy(&of_text, target, &text[..made], room);
         if taken == 0 || used < made {
-            // The end of the input or of the room, or a character that stops both.
+            // The end of the input or the output, or a character that stops both conversions.
             let (rest, out) = one_by_one(source, target, &src[read..src.len().min(read + PIECE)], room);
             return (read + rest, written + out);
         }
@@ -143,21 +144,22 @@ fn through_utf_8(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -
     }
 }
 
-/// Any encoding to any other: ASCII in blocks, the rest by way of UTF-16 or code point by code point.
+/// Converts any encoding to any other: ASCII in blocks, other text through UTF-16 or code point by code point.
 fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     let pivot = if src.len() < FIRST_UNITS { None } else { Pivot::new(source, target) };
-    // The rounds without the pivot after one in which it read little, and how many of them are left.
+    // `wait` is the number of iterations left without the pivot. It starts at `pause` after an iteration in which the
+    // pivot read little.
     let (mut pause, mut wait) = (0, 0);
     loop {
-        // A copy is faster than the pivot. Blocks of other units are slower.
+        // For these encodings a copy of ASCII is faster than the pivot. For the others the pivot is faster.
         if wait > 0 || pivot.is_none_or(Pivot::copies_ascii) {
             let (ascii_read, ascii_written) =
                 ascii(source.encoding(), target.encoding(), &src[read..], &mut dst[written..]);
             read += ascii_read;
             written += ascii_written;
         }
-        // The block test is retried only after some code points, so that text without ASCII is not slowed down.
+        // The block test is repeated only after some code points, so that text without ASCII is not slowed down.
         for _ in 0..BLOCK_UNITS {
             let rest = &src[read..];
             if rest.is_empty() {
@@ -171,7 +173,8 @@ fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (
             read += len;
             written += bytes.len();
         }
-        // After some code points without an error: where errors are dense, a block would be converted in vain.
+        // The pivot runs only after some code points without an error. If errors are frequent, the conversion of a
+        // block would be wasted work.
         if wait > 0 {
             wait -= 1;
         } else if let Some(pivot) = pivot {
@@ -184,13 +187,14 @@ fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (
     }
 }
 
-/// The maximum number of rounds without the pivot. It reads little from text whose characters it does not convert.
+/// The maximum number of iterations without the pivot. The pivot reads little if it does not convert the characters of
+/// the text.
 const LONGEST_PAUSE: usize = 32;
 
 /// The number of code units in a block of ASCII.
 const BLOCK_UNITS: usize = 16;
 
-/// Copies blocks of ASCII.
+/// Converts blocks of ASCII.
 fn ascii(from: Encoding, to: Encoding, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let nul = from != Encoding::ModifiedUtf8 && to != Encoding::ModifiedUtf8;
     // (bytes in a unit, index of the byte that is the ASCII character)
@@ -223,7 +227,7 @@ fn ascii(from: Encoding, to: Encoding, src: &[u8], dst: &mut [u8]) -> (usize, us
     }
 }
 
-/// The size of a code unit in bytes, and the index of the byte that holds an ASCII character.
+/// Returns the size of a code unit in bytes, and the index of the byte that contains an ASCII character.
 const fn unit(encoding: Encoding) -> (usize, usize) {
     match encoding {
         Encoding::Utf16Le => (2, 0),
@@ -234,8 +238,8 @@ const fn unit(encoding: Encoding) -> (usize, usize) {
     }
 }
 
-/// Copies whole blocks of ASCII from units of `S` bytes to units of `T` bytes. The ASCII byte has the index `AT` in the
-/// source and `TO` in the target. `nul` is whether U+0000 is encoded as in ASCII.
+/// Converts whole blocks of ASCII from units of `S` bytes to units of `T` bytes. The ASCII byte has the index `AT` in
+/// the source and `TO` in the target. `nul` is whether U+0000 is encoded as in ASCII.
 fn blocks<const S: usize, const AT: usize, const T: usize, const TO: usize>(
     src: &[u8],
     dst: &mut [u8],

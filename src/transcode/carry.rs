@@ -1,4 +1,4 @@
-//! State between two calls: the bytes of an unfinished sequence, and a repair that did not fit.
+//! State between two calls: the bytes of an unfinished sequence, and replacement text that did not fit.
 
 use super::source::{MAX_SEQUENCE, MAX_UNFINISHED};
 use super::target::Target;
@@ -11,7 +11,7 @@ pub(super) struct Carry {
     len: u8,
 }
 
-/// A buffer for the carry and as many bytes after it as the longest sequence has.
+/// A buffer for the carry and enough bytes after it for the longest sequence.
 pub(super) type Seam = [u8; MAX_UNFINISHED + MAX_SEQUENCE];
 
 pub(super) const NO_SEAM: Seam = [0; MAX_UNFINISHED + MAX_SEQUENCE];
@@ -40,7 +40,7 @@ impl Carry {
         }
     }
 
-    /// Removes up to `len` bytes from the front. Returns how many were removed.
+    /// Removes up to `len` bytes from the start. Returns the number of bytes removed.
     pub(super) fn drop_first(&mut self, len: usize) -> usize {
         let dropped = len.min(usize::from(self.len));
         self.bytes.copy_within(dropped.., 0);
@@ -58,11 +58,11 @@ impl Carry {
     }
 }
 
-/// A repair that is being written. It may be longer than the room in the output.
+/// Replacement text that is being written. It may be longer than the output space.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Repair {
     text: ShortStr,
-    /// How many bytes of `text` were written.
+    /// The number of bytes of `text` that were written.
     written: u8,
 }
 
@@ -73,7 +73,7 @@ impl Repair {
         Self { text, written: 0 }
     }
 
-    /// Writes the rest of the repair. Returns whether it fit.
+    /// Writes the rest of the replacement text. Returns whether it fit.
     #[inline]
     pub(super) fn write(&mut self, target: &Target, room: &mut Room<'_>) -> bool {
         self.text.is_empty() || self.write_rest(target, room)

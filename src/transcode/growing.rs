@@ -9,7 +9,7 @@ use sealed::Token;
 
 /// A growing output of a [`Transcoder`]: `Vec<u8>` or `String`.
 ///
-/// A `String` accepts only the target encoding UTF-8. With another one no input is consumed, and the error is
+/// A `String` accepts only the target encoding UTF-8. With any other target no input is consumed, and the error is
 /// [`ErrorKind::Unmappable`] with length 0.
 pub trait Output: sealed::Sealed {}
 
@@ -22,7 +22,7 @@ mod sealed {
 
     use crate::encoding::Encoding;
 
-    /// Sealing a trait hides its name, not its methods: generic code can call them through the bound `Output`. So the
+    /// A sealed trait is private, but generic code can call its methods through the bound `Output`. Therefore the
     /// method has a [`Token`] parameter, which only this file can construct.
     ///
     /// ```compile_fail,E0599
@@ -41,7 +41,8 @@ mod sealed {
     /// }
     /// ```
     pub trait Sealed {
-        /// Takes the bytes out of the output, to append to them. `None` if the output cannot hold this encoding.
+        /// Takes the bytes out of the output in order to append to them. Returns `None` if the output cannot contain
+        /// this encoding.
         fn grow(&mut self, encoding: Encoding, token: Token) -> Option<Growing<'_>>;
     }
 
@@ -49,15 +50,15 @@ mod sealed {
     #[derive(Debug)]
     pub struct Token(pub(super) ());
 
-    /// An output whose bytes are being appended to.
+    /// An output during an append.
     ///
-    /// Dropping it moves the bytes back, up to the last [`commit`](Self::commit), also while a panic unwinds (a
-    /// `tracing` subscriber may panic at any event). Until then the output is empty, so a `String` never holds
+    /// Dropping it moves the bytes up to the last [`commit`](Self::commit) back into the output, also during a panic (a
+    /// `tracing` subscriber may panic at any event). Until then the output is empty, so a `String` never contains
     /// unchecked bytes.
     #[derive(Debug)]
     pub struct Growing<'o> {
         bytes: Vec<u8>,
-        /// The end of the appended bytes. The room is after it.
+        /// The end of the appended bytes. Unused space follows.
         end: usize,
         committed: usize,
         output: Kind<'o>,
@@ -70,7 +71,7 @@ mod sealed {
     }
 
     impl Growing<'_> {
-        /// A buffer of `len` bytes after the appended bytes. What it holds means nothing.
+        /// Returns a buffer of `len` bytes after the appended bytes. Its contents are unspecified.
         pub(super) fn room(&mut self, len: usize) -> &mut [u8] {
             let end = self.end + len;
             if self.bytes.len() < end {
@@ -79,7 +80,7 @@ mod sealed {
             &mut self.bytes[self.end..end]
         }
 
-        /// Appends the first `written` bytes of the room. They must be whole characters of the encoding.
+        /// Appends the first `written` bytes of the buffer. They must be whole characters of the encoding.
         pub(super) fn keep(&mut self, written: usize) {
             self.end = self.bytes.len().min(self.end + written);
         }
@@ -97,8 +98,8 @@ mod sealed {
             match &mut self.output {
                 Kind::Bytes(output) => **output = bytes,
                 // SAFETY: the bytes up to `committed` are those of the `String`, followed by the output of a
-                // `Transcoder` to UTF-8. That output is well-formed and ends between characters: `Target::encode`
-                // writes no surrogate and nothing above 10FFFF for `Encoding::Utf8`, and the fast path copies only
+                // `Transcoder` to UTF-8. This output is well-formed and ends between characters. For `Encoding::Utf8`,
+                // `Target::encode` writes no surrogate and no value above 10FFFF, and the fast path copies only
                 // validated text. Only this file can call `keep`; `Transcoder::append` passes it the number of bytes
                 // that were written.
                 #[allow(unsafe_code)]
@@ -125,10 +126,10 @@ mod sealed {
     }
 }
 
-/// The amount by which the output grows, small enough for the L1 cache.
+/// The number of bytes by which the output grows. They fit in the L1 cache.
 const STEP: usize = 8 * 1024;
 
-/// The first amount, smaller because the room is zeroed, and an error may come after the first byte.
+/// The first growth. It is smaller because the space is zeroed and an error may follow the first byte.
 const FIRST_STEP: usize = 1024;
 
 impl Transcoder {
@@ -148,8 +149,8 @@ impl Transcoder {
         })
     }
 
-    /// Ends the stream, and appends the rest of the text to `out`. The transcoder can then be fed again:
-    /// [`offset`](Self::offset) continues, and a BOM is only looked for at offset 0.
+    /// Ends the stream and appends the rest of the text to `out`. The transcoder can be used again:
+    /// [`offset`](Self::offset) is not reset, and the BOM policy is only applied at offset 0.
     ///
     /// # Errors
     ///
@@ -162,8 +163,8 @@ impl Transcoder {
         })
     }
 
-    /// Calls `write` with new room until the input, of which `left` bytes are left, is empty. `write` returns the bytes
-    /// written, and the bytes of input that are left after that. If it panics, the transcoder and the output do not change.
+    /// Calls `write` with new output space until the `left` bytes of input are consumed. `write` returns the number of
+    /// bytes written and the number of bytes of input left. If it panics, the transcoder and the output do not change.
     fn append(
         &mut self,
         mut left: usize,
@@ -176,7 +177,7 @@ impl Transcoder {
         let mut transcoder = *self;
         let mut step = FIRST_STEP;
         let result = loop {
-            // Twice the input is enough for nearly all text.
+            // Twice the length of the input is enough for nearly all text.
             let room = step.min(left.saturating_mul(2).saturating_add(4 * Self::MIN_OUTPUT));
             let (status, written, rest) = write(&mut transcoder, out.room(room));
             out.keep(written);

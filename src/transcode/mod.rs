@@ -13,7 +13,7 @@
 //! let mut transcoder =
 //!     Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).bom(BomPolicy::Strip).on_error(ErrorPolicy::Replace);
 //! let mut text = String::new();
-//! // A BOM, "né" cut inside a code unit, and half of a surrogate pair.
+//! A BOM, "né" split inside a code unit, and an unpaired surrogate.
 //! for chunk in [&b"\xFF\xFEn\0\xE9"[..], b"\0\x3D\xD8!\0"] {
 //!     transcoder.feed(chunk, &mut text)?;
 //! }
@@ -30,16 +30,16 @@
 //!
 //! # Limits
 //!
-//! At most 7 bytes of input are kept between two calls, and no output. [`Transcoder::feed`] appends to the output
-//! without a limit. [`Transcoder::feed_into`] writes into a buffer and stops when it is full.
+//! At most 7 bytes of input are kept between two calls, and no output. [`Transcoder::feed`] appends without a limit.
+//! [`Transcoder::feed_into`] writes into a buffer and stops when it is full.
 //!
 //! # Cost
 //!
-//! UTF-8 to UTF-8, UTF-16, UTF-32, ISO 8859-1 and windows-1252, and back, and UTF-16 to and from UTF-32 use vector
-//! kernels (AVX-512, AVX2 for some, or a portable one). UTF-8 to CESU-8 and Modified UTF-8 and back is validation and a
-//! copy, with a closer look at the characters that change. Between other encodings
-//! text is converted a piece at a time by way of UTF-8 or UTF-16. What no fast path takes is converted code point by code point. A call
-//! copies the state of the transcoder, about 300 bytes, so chunks should have at least some hundred bytes.
+//! Vector kernels (AVX-512, AVX2 for some, or a portable one) convert UTF-8 to and from UTF-8, UTF-16, UTF-32, ISO
+//! 8859-1 and windows-1252, and UTF-16 to and from UTF-32. UTF-8 to and from CESU-8 and Modified UTF-8 is a validation
+//! and a copy; only the characters that differ are converted. Other pairs of encodings are converted in blocks through
+//! UTF-8 or UTF-16. All remaining text is converted code point by code point. Each call copies the state of the
+//! transcoder, about 300 bytes, so a chunk should have at least a few hundred bytes.
 
 mod bulk;
 mod carry;

@@ -1,26 +1,30 @@
-//! The fast path between UTF-8 and the encodings that have surrogate pairs in 6 bytes: CESU-8 and Modified UTF-8.
+//! The fast path between UTF-8 and the encodings with surrogate pairs of 6 bytes: CESU-8 and Modified UTF-8.
 //!
-//! Both differ from UTF-8 only in supplementary characters and, in Modified UTF-8 (`MODIFIED`), in U+0000, which is `C0 80`.
-//! The rest is copied. A `LENIENT` source also has `00` and sequences of 4 bytes. What is well-formed is decided by the validation of UTF-8: of the input on the way to pairs, and of the output on the way back.
+//! Both differ from UTF-8 only in supplementary characters and, in Modified UTF-8 (`MODIFIED`), in U+0000, which is `C0
+//! 80`. Everything else is copied. A `LENIENT` source also has `00` and sequences of 4 bytes. Validation is always done
+//! on UTF-8: on the input of [`split`], and on the output of [`join`].
 //!
-//! Why the output: let no byte of the input be `F0` or above, and let each `ED A0..AF xx ED B0..BF xx` be replaced by the 4
-//! bytes of its character. If such a pair is where a character starts in CESU-8, so it is in UTF-8. If it is inside an
-//! unfinished sequence, both are ill-formed. A surrogate that is not replaced is ill-formed in UTF-8. So the output is
-//! well-formed UTF-8 if and only if the input is well-formed CESU-8.
+//! Validating the output is sufficient for the following reason. Assume that no byte of the input is `F0` or above, and
+//! that each `ED A0..AF xx ED B0..BF xx` is replaced by the 4 bytes of its character. If such a pair starts at a
+//! character boundary in CESU-8, it does so in UTF-8. If it is inside an unfinished sequence, both are ill-formed. A
+//! surrogate that is not replaced is ill-formed in UTF-8. So the output is well-formed UTF-8 if and only if the input
+//! is well-formed CESU-8.
 
 use crate::kernels::classes::{self, Class};
 use crate::kernels::{self, Boundary, End};
 
-/// The size of a block. It is read again from the L1 cache.
+/// The size of a block. It is small enough to be read again from the L1 cache.
 const BLOCK: usize = 4 * 1024;
-/// The size of the first block: small, because an error in the first bytes makes all of the work on a block useless.
+/// The size of the first block. It is small, because an error in the first bytes makes all of the work on the block
+/// useless.
 const FIRST_BLOCK: usize = 64;
 
-/// UTF-8 to pairs, up to an ill-formed sequence. Returns the bytes read and the bytes written.
+/// Converts UTF-8 to an encoding with pairs, up to an ill-formed sequence. Returns the number of bytes read and the
+/// number of bytes written.
 pub(super) fn split<const MODIFIED: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     loop {
-        // 4 bytes become 6, and 1 byte of Modified UTF-8 becomes 2.
+        // 4 bytes become 6, and in Modified UTF-8 1 byte becomes 2.
         let len = (src.len() - read).min((dst.len() - written) / 2).min(BLOCK);
         let (text, _) = kernels::prefix(Boundary::START, &src[read..read + len]);
         if text.is_empty() {
@@ -34,7 +38,8 @@ pub(super) fn split<const MODIFIED: bool>(src: &[u8], dst: &mut [u8]) -> (usize,
     }
 }
 
-/// Copies well-formed text with its changes. The room is twice as long. Returns the bytes written.
+/// Copies well-formed text and converts the characters that differ. `room` is twice as long as the text. Returns the
+/// number of bytes written.
 fn split_text<const MODIFIED: bool>(text: &[u8], room: &mut [u8]) -> usize {
     let mut copy = Copy { src: text, dst: room, read: 0, written: 0 };
     let class = if MODIFIED { &SUPPLEMENTARY_OR_NUL } else { &SUPPLEMENTARY };
@@ -49,16 +54,16 @@ fn split_text<const MODIFIED: bool>(text: &[u8], room: &mut [u8]) -> usize {
     copy.written
 }
 
-/// The bytes that change.
+/// The bytes that are converted from UTF-8.
 const SUPPLEMENTARY: Class = Class::EMPTY.with(0xF0, 0xFF).with_all_seconds();
 const SUPPLEMENTARY_OR_NUL: Class = SUPPLEMENTARY.with(0, 0);
-/// The bytes that change on the way back, or that the encoding does not have. Leads that no continuation follows are not found,
-/// but they are ill-formed in UTF-8, too.
+/// The bytes that are converted to UTF-8, or that the encoding does not have. A lead byte without a continuation byte
+/// is not found, but it is also ill-formed in UTF-8.
 const PAIRS: Class = SUPPLEMENTARY.with(0xED, 0xED);
 const PAIRS_AND_NUL: Class = PAIRS.with(0, 0).with(0xC0, 0xC0);
 const PAIRS_AND_NUL_LENIENT: Class = Class::EMPTY.with(0xED, 0xED).with(0xC0, 0xC0).with_all_seconds();
 
-/// Copies from one slice to another, with changes.
+/// Copies from one slice to another with replacements.
 struct Copy<'s, 'd> {
     src: &'s [u8],
     dst: &'d mut [u8],
@@ -67,7 +72,7 @@ struct Copy<'s, 'd> {
 }
 
 impl Copy<'_, '_> {
-    /// Copies up to a position. Bytes after it may be overwritten. Returns whether there was room.
+    /// Copies up to a position. Bytes after it may be overwritten. Returns whether all bytes fit.
     #[inline(always)]
     fn up_to(&mut self, position: usize) -> bool {
         const LEN: usize = 16;
@@ -76,7 +81,7 @@ impl Copy<'_, '_> {
             && let Some(from) = self.src.get(self.read..).and_then(|rest| rest.first_chunk::<LEN>())
             && let Some(to) = self.dst.get_mut(self.written..).and_then(|rest| rest.first_chunk_mut())
         {
-            // A copy of fixed length is faster than one of `len` bytes.
+            // A copy of fixed length is faster than a copy of `len` bytes.
             *to = *from;
         } else if let Some(to) = self.dst.get_mut(self.written..self.written + len) {
             to.copy_from_slice(&self.src[self.read..position]);
@@ -88,7 +93,7 @@ impl Copy<'_, '_> {
         true
     }
 
-    /// Copies as much as there is room for.
+    /// Copies as many bytes as fit.
     #[cold]
     fn fill(&mut self) -> bool {
         let len = self.dst.len() - self.written;
@@ -98,7 +103,7 @@ impl Copy<'_, '_> {
         false
     }
 
-    /// Writes other bytes for the next ones, if there is room.
+    /// Writes `bytes` for the next `read` bytes of the source. Returns whether they fit.
     #[inline(always)]
     fn replace<const N: usize>(&mut self, read: usize, bytes: [u8; N]) -> bool {
         let Some(to) = self.dst.get_mut(self.written..).and_then(|rest| rest.first_chunk_mut()) else {
@@ -111,22 +116,23 @@ impl Copy<'_, '_> {
     }
 }
 
-/// The pair in 6 bytes of a sequence of 4 bytes.
+/// Returns the surrogate pair, in 6 bytes, of a sequence of 4 bytes.
 #[inline]
 const fn pair_of([a, b, c, d]: [u8; 4]) -> [u8; 6] {
-    // 10 bits of the value minus 10000 in each half. The 5 highest bits of the value are in the first two bytes.
+    // Each surrogate has 10 bits of the value minus 10000. The 5 highest bits of the value are in the first two bytes.
     let plane = (((a & 0x07) << 2) | ((b >> 4) & 0x03)).wrapping_sub(1);
     [0xED, 0xA0 | plane & 0x0F, 0x80 | (b & 0x0F) << 2 | c >> 4 & 0x03, 0xED, 0xB0 | c & 0x0F, d]
 }
 
-/// The sequence of 4 bytes of a pair in 6 bytes.
+/// Returns the sequence of 4 bytes of a surrogate pair in 6 bytes.
 #[inline]
 const fn joined([_, b, c, _, e, f]: [u8; 6]) -> [u8; 4] {
     let plane = (b & 0x0F) + 1;
     [0xF0 | plane >> 2, 0x80 | (plane & 0x03) << 4 | c >> 2 & 0x0F, 0x80 | (c & 0x03) << 4 | e & 0x0F, f]
 }
 
-/// Pairs to UTF-8, up to an ill-formed sequence. Returns the bytes read and the bytes written.
+/// Converts an encoding with pairs to UTF-8, up to an ill-formed sequence. Returns the number of bytes read and the
+/// number of bytes written.
 pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     let mut block = FIRST_BLOCK;
@@ -139,7 +145,7 @@ pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &
         let (text, end) = kernels::prefix(Boundary::START, to);
         let good = text.len();
         if let End::IllFormed = end {
-            // The input up to the same place.
+            // Convert the input again, up to the end of the well-formed output.
             let (taken, made) = join_bytes::<MODIFIED, LENIENT>(from, &mut to[..good]);
             return (read + taken, written + made);
         }
@@ -153,8 +159,8 @@ pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &
     }
 }
 
-/// Copies bytes with their changes, up to a byte that no well-formed text has there, and up to an unfinished pair. What is copied
-/// may be ill-formed. Returns the bytes read and the bytes written.
+/// Copies bytes and converts those that differ, up to a byte that is never well-formed there, and up to an unfinished
+/// pair. The result may be ill-formed. Returns the number of bytes read and the number of bytes written.
 fn join_bytes<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let class = match (MODIFIED, LENIENT) {
         (false, _) => &PAIRS,
@@ -164,7 +170,7 @@ fn join_bytes<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [
     let mut copy = Copy { src, dst, read: 0, written: 0 };
     let is_all = classes::each(src, class, |at| {
         if at < copy.read {
-            // The second half of a pair.
+            // This is the second half of a pair.
             return true;
         }
         copy.up_to(at)

@@ -1,24 +1,24 @@
-//! Conversions by way of UTF-16, a block at a time, by loops of which the compiler makes vectors: for pairs of encodings that
-//! have no kernel.
+//! Conversions through UTF-16, a block at a time, for pairs of encodings that have no kernel. The compiler vectorizes
+//! the loops.
 //!
-//! What is ill-formed, what the target does not have, and characters above U+FFFF are left to the caller, which converts them
-//! code point by code point.
+//! Ill-formed input, characters that the target does not have, and characters above U+FFFF are left to the caller,
+//! which converts them code point by code point.
 
 use super::source::Source;
 use super::target::{Target, encode_windows_1252};
 use crate::encoding::{Encoding, windows_1252};
 
-/// The maximum number of code units in a block. Input, units and output stay in the L1 cache.
+/// The maximum number of code units in a block. Input, units and output fit in the L1 cache.
 const MOST_UNITS: usize = 2048;
 
-/// The code units of the first block; each block may have twice as many as the one before. So little is converted in vain
-/// if a code point of the first block is left to the caller.
+/// The number of code units of the first block. Each block may have twice as many as the one before. This limits the
+/// wasted work if a code point of the first block is left to the caller.
 pub(super) const FIRST_UNITS: usize = 64;
 
-/// The number of code units that are tested together.
+/// The number of code units that are tested at once.
 const STEP: usize = 32;
 
-/// A conversion by way of UTF-16.
+/// A conversion through UTF-16.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pivot {
     from: End,
@@ -46,7 +46,7 @@ impl End {
         })
     }
 
-    /// The bytes for one unit of UTF-16.
+    /// Returns the number of bytes for one UTF-16 code unit.
     const fn width(self) -> usize {
         match self {
             Self::Latin1 | Self::Windows1252 => 1,
@@ -57,20 +57,20 @@ impl End {
 }
 
 impl Pivot {
-    /// `None` for the other encodings.
+    /// Returns `None` if one of the encodings is not supported.
     pub(super) fn new(source: &Source, target: &Target) -> Option<Self> {
         let from = End::new(source.encoding())?;
         let to = End::new(target.encoding())?;
         Some(Self { from, to })
     }
 
-    /// Whether ASCII is copied without a change.
+    /// Whether ASCII is copied unchanged.
     pub(super) fn copies_ascii(self) -> bool {
         self.from.width() == 1 && self.to.width() == 1
     }
 
-    /// Converts from the start of `src`, up to the end of a slice or a code point that is left to the caller. Returns the
-    /// bytes read and the bytes written.
+    /// Converts from the start of `src`, up to the end of a slice or to a code point that is left to the caller.
+    /// Returns the number of bytes read and the number of bytes written.
     pub(super) fn convert(self, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
         let mut units = [0; 2 * MOST_UNITS];
         let (from, to) = (self.from.width(), self.to.width());
@@ -89,14 +89,14 @@ impl Pivot {
         }
     }
 
-    /// Decodes whole code points to little-endian units. Returns their number.
+    /// Decodes whole code points to little-endian UTF-16 code units. Returns the number of units.
     fn decode(self, src: &[u8], units: &mut [u8; 2 * MOST_UNITS]) -> usize {
         match self.from {
             End::Latin1 => map(src, units, |_| true, |[byte]| [byte, 0]),
             End::Windows1252 => {
                 let mut count = 0;
                 while count < src.len() {
-                    // Most bytes are those of ISO 8859-1.
+                    // Most bytes are the same as in ISO 8859-1.
                     count += map(
                         &src[count..],
                         &mut units[2 * count..],
@@ -120,7 +120,7 @@ impl Pivot {
         }
     }
 
-    /// Encodes little-endian units. Returns their number.
+    /// Encodes little-endian UTF-16 code units. Returns the number of units.
     fn encode(self, units: &[u8], dst: &mut [u8]) -> usize {
         match self.to {
             End::Latin1 => map(units, dst, |[_, high]| high == 0, |[low, _]| [low]),
@@ -148,18 +148,18 @@ impl Pivot {
     }
 }
 
-/// Whether a little-endian unit is no surrogate.
+/// Whether a little-endian UTF-16 code unit is not a surrogate.
 fn is_no_surrogate(unit: [u8; 2]) -> bool {
     is_one_unit(u16::from_le_bytes(unit).into())
 }
 
-/// Whether a value is one unit of UTF-16 and no surrogate.
+/// Whether a value is a single UTF-16 code unit and not a surrogate.
 const fn is_one_unit(value: u32) -> bool {
     value < 0x1_0000 && value & 0xF800 != 0xD800
 }
 
-/// Maps units of `S` bytes to units of `T` bytes, up to one that is not simple or to the end of a slice. Returns their
-/// number.
+/// Maps units of `S` bytes to units of `T` bytes, up to one that is not simple or to the end of a slice. Returns the
+/// number of units.
 #[inline(always)]
 fn map<const S: usize, const T: usize>(
     src: &[u8],
@@ -170,7 +170,7 @@ fn map<const S: usize, const T: usize>(
     let (src, dst) = (src.as_chunks().0, dst.as_chunks_mut().0);
     let mut count = 0;
     for (src, dst) in src.as_chunks::<STEP>().0.iter().zip(dst.as_chunks_mut::<STEP>().0) {
-        // Without a branch for each unit, so that the compiler can use vectors.
+        // There is no branch for each unit, so that the compiler can use vectors.
         if !src.iter().fold(true, |all, &unit| all & is_simple(unit)) {
             break;
         }
@@ -211,13 +211,14 @@ mod tests {
         Target::new(encoding, Switches::STRICT)
     }
 
-    /// Characters up to the first one that the encoding does not have.
+    /// Encodes text up to the first character that the encoding does not have.
     fn encoded(text: &str, to: Encoding) -> Vec<u8> {
         let sequences = text.chars().map_while(|c| target(to).encode(c.into()));
         sequences.flat_map(|sequence| sequence.as_slice().to_vec()).collect()
     }
 
-    /// The scalar model: code point by code point. Every position at which it may stop, in the source and in the target.
+    /// The reference: converts code point by code point. Returns every position in the source and the target at which
+    /// the conversion may stop.
     fn positions(source: &Source, target: &Target, src: &[u8]) -> Vec<(usize, usize, Vec<u8>)> {
         let (mut read, mut out, mut all) = (0, Vec::new(), Vec::new());
         loop {
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_converted_as_code_point_by_code_point() {
+    fn a_block_is_converted_like_single_code_points() {
         let parts = [
             "plain ASCII of some length, so that there are whole steps",
             "é",
@@ -252,7 +253,7 @@ mod tests {
             (seed >> 16) as usize
         };
         for round in 0..60 {
-            // In half of the rounds every character has one byte in windows-1252.
+            // In half of the rounds every character is in windows-1252.
             let kinds = if round % 2 == 0 { 5 } else { parts.len() };
             let mut text = String::new();
             while text.len() < 40 + 8 * round {
@@ -262,7 +263,7 @@ mod tests {
                 for to in ENDS {
                     let mut src = encoded(&text, from);
                     if round % 3 == 0 && !src.is_empty() {
-                        // Ill-formed in some encodings, and unfinished at the end.
+                        // Ill-formed in some encodings, or unfinished at the end.
                         let at = next() % src.len();
                         src[at] = [0xFF, 0xD8, 0x80][next() % 3];
                         src.truncate(src.len().saturating_sub(next() % 4));
@@ -270,7 +271,7 @@ mod tests {
                     let (source, target) = (Source::new(from, to, Switches::STRICT), target(to));
                     let expected = positions(&source, &target, &src);
                     let pivot = Pivot::new(&source, &target).expect("supported");
-                    // Nothing is left to the caller.
+                    // Whether no code point is left to the caller.
                     let is_all = round % 2 == 0
                         && round % 3 != 0
                         && expected.last().is_some_and(|end| end.0 == src.len());

@@ -16,12 +16,12 @@ pub(super) struct Conversion {
     pub(super) target: Target,
     pub(super) switches: Switches,
     pub(super) policies: Policies,
-    /// How many bytes of input were consumed, including the carry.
+    /// The number of bytes of input that were consumed, including the carry.
     pub(super) offset: u64,
     pub(super) carry: Carry,
-    /// A repair that did not fit in the output.
+    /// Replacement text that did not fit in the output.
     repair: Repair,
-    /// Whether the source encoding may still be replaced by the one that a BOM names.
+    /// Whether a BOM may still replace the source encoding.
     pub(super) sniffing: bool,
 }
 
@@ -30,21 +30,21 @@ pub(super) struct Conversion {
 pub enum Status {
     /// The whole chunk was consumed. For [`finish_into`](super::Transcoder::finish_into): the stream is finished.
     InputEmpty,
-    /// The next code point does not fit. Call again with more room and the rest of the chunk.
+    /// The next code point does not fit. Call again with more output space and the rest of the chunk.
     OutputFull,
     /// An error that the policy does not repair. Its bytes are consumed. To continue, call again with the rest of the
     /// chunk.
     IllFormed(Utf8Error),
 }
 
-/// The result of one item.
+/// The result of one item. Lengths are in bytes of input.
 #[derive(Debug)]
 enum Taken {
-    /// It was written, stripped or repaired. The number is its length in bytes.
+    /// The item was written, stripped or repaired.
     Bytes(usize),
-    /// It was rejected. The number is its length in bytes.
+    /// The item was rejected.
     Error(Utf8Error, usize),
-    /// It does not fit in the output.
+    /// The item does not fit in the output.
     Full,
     Unfinished,
 }
@@ -65,7 +65,7 @@ impl Conversion {
         }
     }
 
-    /// Converts bytes from the front of `rest`, until it is empty or `room` is full. `last` is whether the stream ends
+    /// Converts bytes from the start of `rest` until it is empty or `room` is full. `last` is whether the stream ends
     /// after them.
     pub(super) fn run(&mut self, rest: &mut &[u8], room: &mut Room<'_>, last: bool) -> Status {
         loop {
@@ -108,7 +108,7 @@ impl Conversion {
         }
     }
 
-    /// The error of an empty stream, if the policy requires a BOM.
+    /// Returns the error of an empty stream if the policy requires a BOM.
     pub(super) fn missing_bom(&mut self) -> Option<Utf8Error> {
         let error = self.error(ErrorKind::MissingBom, 0);
         self.policies.misses_bom().then(|| self.policies.reject(error))

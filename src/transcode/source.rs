@@ -1,8 +1,8 @@
 //! Decoding: from bytes to code points.
 //!
 //! [`Source::read`] decodes the first item of a slice that starts between code points. It has no state: the bytes of an
-//! unfinished sequence are passed again, with more bytes after them. A result other than [`Item::Unfinished`] does not
-//! depend on later bytes, so results do not depend on how the stream was cut.
+//! unfinished sequence are passed again, followed by more bytes. A result other than [`Item::Unfinished`] does not
+//! depend on later bytes, so the results do not depend on how the stream is split into chunks.
 
 use super::switches::Switches;
 use crate::encoding::Encoding;
@@ -13,7 +13,7 @@ use crate::encoding::windows_1252;
 use crate::encoding::{Machine, Sequence, UTF_8};
 use crate::error::ErrorKind;
 
-/// The length of the longest unfinished sequence: in UTF-32 a high surrogate and 3 bytes of a low one.
+/// The length of the longest unfinished sequence: in UTF-32, a high surrogate and 3 bytes of a low surrogate.
 pub(super) const MAX_UNFINISHED: usize = 7;
 /// The length of the longest sequence: two surrogates in UTF-32.
 pub(super) const MAX_SEQUENCE: usize = 8;
@@ -40,14 +40,14 @@ enum Units {
     Windows1252,
 }
 
-/// The meaning of a high surrogate followed by a low one.
+/// How a high surrogate followed by a low surrogate is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pairs {
-    /// Two code points, if the encoding allows surrogates.
+    /// As two code points, if the encoding allows surrogates.
     Apart,
-    /// One code point.
+    /// As one code point.
     Joined,
-    /// Ill-formed, though each surrogate alone is well-formed.
+    /// As ill-formed, although each surrogate alone is well-formed.
     IllFormed,
 }
 
@@ -64,7 +64,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// A source for the target encoding `to`, because WTF-8 as the target requires that pairs are joined.
+    /// Creates a source. It depends on the target encoding `to`, because the target WTF-8 requires joined pairs.
     pub(super) const fn new(encoding: Encoding, to: Encoding, switches: Switches) -> Self {
         let units = match encoding {
             Encoding::Utf8 => Units::Bytes(&UTF_8),
@@ -86,7 +86,7 @@ impl Source {
             Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Utf16Le | Encoding::Utf16Be => Pairs::Joined,
             Encoding::Wtf8 if switches.refuse_pairs => Pairs::IllFormed,
             Encoding::Wtf8 => Pairs::Joined,
-            // WTF-8 cannot contain surrogate pairs, so they are joined.
+            // WTF-8 must not contain surrogate pairs, so they are joined.
             _ if matches!(to, Encoding::Wtf8) && switches.surrogates => Pairs::Joined,
             _ => Pairs::Apart,
         };
@@ -110,12 +110,12 @@ impl Source {
         self.encoding
     }
 
-    /// Whether well-formed UTF-8 decodes to the same code points in this encoding.
+    /// Whether this encoding decodes well-formed UTF-8 to the same code points.
     pub(super) const fn reads_utf_8(&self) -> bool {
         self.reads_utf_8
     }
 
-    /// Decodes the first item of `bytes`, which must not be empty.
+    /// Decodes the first item of `bytes`. The slice must not be empty.
     #[inline]
     pub(super) fn read(&self, bytes: &[u8]) -> Item {
         let (value, len) = match self.unit(bytes) {
@@ -196,7 +196,7 @@ impl Source {
     }
 
     /// Decodes a low surrogate at the start of `bytes`, which may be empty. Returns [`Item::IllFormed`] if there is
-    /// none. Half a code unit is [`Item::Unfinished`] whatever its value, as in the decoders of the WHATWG Encoding
+    /// none. Half a code unit is [`Item::Unfinished`] for every value, as in the decoders of the WHATWG Encoding
     /// Standard.
     fn low(&self, bytes: &[u8]) -> Item {
         if bytes.is_empty() {

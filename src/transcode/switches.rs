@@ -1,6 +1,6 @@
-//! Options for what the specifications of the encodings leave open.
+//! Options for behavior that the encoding specifications leave open.
 
-/// Options for what the specifications of some encodings leave open. All are off in [`Switches::STRICT`], the default.
+/// Options for behavior that some encoding specifications leave open. All are off in [`Switches::STRICT`], the default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Switches {
     pub(super) surrogates: bool,
@@ -10,36 +10,36 @@ pub struct Switches {
 }
 
 impl Switches {
-    /// All off.
+    /// All options are off.
     pub const STRICT: Self =
         Self { surrogates: false, refuse_fffe_ffff: false, lenient_java: false, refuse_pairs: false };
 
-    /// Allows unpaired surrogates in both encodings, as Python's `surrogatepass` does: in UTF-16, UTF-32, CESU-8 and
-    /// Modified UTF-8, and in [`Utf8Ucs4`](crate::transcode::Encoding::Utf8Ucs4), where ISO/IEC 10646-1 Annex R, Note
-    /// 3, calls their mapping undefined. UTF-8 never allows them, and WTF-8 always does.
+    /// Allows unpaired surrogates in source and target, like Python's `surrogatepass`: in UTF-16, UTF-32, CESU-8,
+    /// Modified UTF-8 and [`Utf8Ucs4`](crate::transcode::Encoding::Utf8Ucs4). For the last one ISO/IEC 10646-1 Annex R,
+    /// Note 3, leaves their mapping undefined. UTF-8 never allows them, and WTF-8 always does.
     #[must_use]
     pub const fn allow_surrogates(self) -> Self {
         Self { surrogates: true, ..self }
     }
 
     /// Rejects `0000 FFFE` and `0000 FFFF` in [`Utf8Ucs4`](crate::transcode::Encoding::Utf8Ucs4)
-    /// ([`Noncharacter`](crate::ErrorKind::Noncharacter)), and does not write them: by Annex R, Note 3, they "do not
-    /// occur" in UCS-4. The default accepts them, as the tables of the same Annex and RFC 2279 do.
+    /// ([`Noncharacter`](crate::ErrorKind::Noncharacter)), and does not write them. By Annex R, Note 3, they "do not
+    /// occur" in UCS-4. By default they are accepted, as in the tables of the same Annex and in RFC 2279.
     #[must_use]
     pub const fn refuse_fffe_ffff(self) -> Self {
         Self { refuse_fffe_ffff: true, ..self }
     }
 
-    /// Accepts raw `00` and sequences of four bytes in [`ModifiedUtf8`](crate::transcode::Encoding::ModifiedUtf8). Java
-    /// does not write them, but other programs do. The transcoder does not write them either.
+    /// Accepts `00` and sequences of four bytes in [`ModifiedUtf8`](crate::transcode::Encoding::ModifiedUtf8) input.
+    /// Java does not write them, but other programs do. The transcoder never writes them.
     #[must_use]
     pub const fn lenient_java(self) -> Self {
         Self { lenient_java: true, ..self }
     }
 
     /// Rejects surrogate pairs in [`Wtf8`](crate::transcode::Encoding::Wtf8)
-    /// ([`Surrogate`](crate::ErrorKind::Surrogate)), which one well-formed string does not contain. The default joins
-    /// them, because a stream may be a concatenation of strings.
+    /// ([`Surrogate`](crate::ErrorKind::Surrogate)). A single well-formed string does not contain them. By default they
+    /// are joined, because a stream may be a concatenation of strings.
     #[must_use]
     pub const fn refuse_pairs(self) -> Self {
         Self { refuse_pairs: true, ..self }

@@ -41,7 +41,7 @@ impl Sequence {
         sequence
     }
 
-    /// Encodes each of the two UTF-16 code units in 3 bytes.
+    /// Encodes the two UTF-16 code units of a value in 3 bytes each.
     fn of_pair(value: u32) -> Self {
         let [high, low] = pair(value);
         let (high, low) = (Self::of_value(high.into()), Self::of_value(low.into()));
@@ -61,7 +61,7 @@ impl Target {
         self.encoding
     }
 
-    /// Whether every character is encoded as in UTF-8.
+    /// Whether every character has the same encoding as in UTF-8.
     pub(super) const fn writes_utf_8(&self) -> bool {
         match self.encoding {
             Encoding::Utf8 | Encoding::Wtf8 | Encoding::Utf8b => true,
@@ -70,7 +70,7 @@ impl Target {
         }
     }
 
-    /// Encodes a code point. `None` if the encoding does not have it.
+    /// Encodes a code point. Returns `None` if the encoding does not have it.
     #[inline]
     pub(super) fn encode(&self, value: u32) -> Option<Sequence> {
         if is_surrogate(value) {
@@ -125,7 +125,7 @@ impl Target {
     }
 }
 
-/// The surrogates of a supplementary code point (Unicode D91).
+/// Returns the surrogates of a supplementary code point (Unicode D91).
 const fn pair(value: u32) -> [u16; 2] {
     let rest = value - 0x1_0000;
     [0xD800 | (rest >> 10) as u16, 0xDC00 | (rest & 0x3FF) as u16]

@@ -11,18 +11,19 @@ use crate::subset::Subset;
 
 /// Converts from one [`Encoding`] to another, in chunks of any size on both sides.
 ///
-/// Output, errors and offsets do not depend on how input and output are cut: a sequence, a code unit or a surrogate
-/// pair may be cut at every byte. At most 7 bytes of input are kept. Nothing is allocated, and no call panics.
+/// The output, the errors and the offsets do not depend on how input and output are split. A sequence, a code unit or a
+/// surrogate pair may be split at every byte. At most 7 bytes of input are kept. Nothing is allocated, and no call
+/// panics.
 ///
 /// The [`ErrorPolicy`] applies to ill-formed input, to code points that the target encoding does not have
-/// ([`Unmappable`](crate::ErrorKind::Unmappable)), and to code points outside an adopted [`Subset`]. A repair depends
-/// on the bytes of the *input*. A character of the repair that the target encoding does not have, such as U+FFFD in
-/// Latin-1, is written as `?`.
+/// ([`Unmappable`](crate::ErrorKind::Unmappable)), and to code points outside an adopted [`Subset`]. The replacement
+/// text depends on the bytes of the *input*. If the target encoding does not have a character of this text, such as
+/// U+FFFD in Latin-1, `?` is written.
 ///
 /// The message of an error names the encodings, and [`Utf8Error::encoding`](crate::Utf8Error::encoding) returns the
 /// source encoding.
 ///
-/// A BOM is U+FEFF at the start of the input, in any encoding; [`BomPolicy`] applies to it. The transcoder never adds
+/// A BOM is U+FEFF at the start of the input, in any encoding. [`BomPolicy`] applies to it. The transcoder never adds
 /// one.
 ///
 /// ```
@@ -31,7 +32,7 @@ use crate::subset::Subset;
 ///
 /// let mut transcoder = Transcoder::new(Encoding::Cesu8, Encoding::Utf16Be);
 /// let mut out = Vec::new();
-/// // A surrogate pair in six bytes, cut in the middle of its second half.
+/// A surrogate pair in six bytes, split inside its second half.
 /// transcoder.feed(b"a\xED\xA0\xBD\xED", &mut out)?;
 /// transcoder.feed(b"\xB2\xA9", &mut out)?;
 /// transcoder.finish(&mut out)?;
@@ -56,26 +57,26 @@ pub struct Transcoder {
     pub(super) conversion: Conversion,
 }
 
-// Derived `Copy`: every call of `feed` works on a copy.
+// Every call of `feed` copies the transcoder, so it must be small.
 const _: () = assert!(size_of::<Transcoder>() <= 304);
 
 /// The progress of a bounded call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "it says how much of the input was taken"]
+#[must_use = "the input may not have been consumed completely"]
 pub struct Progress {
     /// Why the call stopped.
     pub status: Status,
-    /// How many bytes of the chunk were consumed. Pass the rest to the next call.
+    /// The number of bytes of the chunk that were consumed. Pass the rest to the next call.
     pub read: usize,
-    /// How many bytes were written to the output buffer.
+    /// The number of bytes that were written to the output buffer.
     pub written: usize,
 }
 
 impl Transcoder {
-    /// The buffer size that guarantees progress in every call: the length of the longest code point in any encoding.
+    /// The output size with which every call makes progress: the length of the longest code point in any encoding.
     pub const MIN_OUTPUT: usize = 6;
 
-    /// A strict transcoder that keeps the BOM.
+    /// Creates a strict transcoder that keeps the BOM.
     pub const fn new(from: Encoding, to: Encoding) -> Self {
         let source = Source::new(from, to, Switches::STRICT);
         Self { conversion: Conversion::new(source, Target::new(to, Switches::STRICT)) }
@@ -95,7 +96,7 @@ impl Transcoder {
         self
     }
 
-    /// Sets options for what the specifications of both encodings leave open.
+    /// Sets options for behavior that the encoding specifications leave open.
     #[must_use]
     pub const fn switches(mut self, switches: Switches) -> Self {
         let (from, to) = (self.from(), self.to());
@@ -105,24 +106,24 @@ impl Transcoder {
         self
     }
 
-    /// Adopts a subset: the [`ErrorPolicy`] applies to code points outside it.
+    /// Sets the adopted subset. The [`ErrorPolicy`] applies to code points outside it.
     #[must_use]
     pub const fn subset(mut self, subset: Subset) -> Self {
         self.conversion.policies.subset = Some(subset);
         self
     }
 
-    /// Looks for a BOM of UTF-8, UTF-16 or UTF-32 first. If there is one, the encoding that it names replaces `from`.
+    /// Detects a BOM of UTF-8, UTF-16 or UTF-32 at the start. If there is one, its encoding replaces `from`.
     ///
-    /// At most 4 bytes are kept for this, and none after the first byte that cannot be part of a BOM, so errors are not
-    /// reported later than without this setting. Offsets do not change.
+    /// At most 4 bytes are buffered for this, and only while they may be a BOM. Errors are therefore reported by the
+    /// same calls as without this setting, and with the same offsets.
     #[must_use]
     pub const fn sniff(mut self) -> Self {
         self.conversion.sniffing = true;
         self
     }
 
-    /// The source encoding. After [`sniff`](Self::sniff) it is the one that the BOM named.
+    /// Returns the source encoding. With [`sniff`](Self::sniff) it is the encoding of the BOM, once one was found.
     pub const fn from(&self) -> Encoding {
         self.conversion.source.encoding()
     }
@@ -132,25 +133,25 @@ impl Transcoder {
         self.conversion.target.encoding()
     }
 
-    /// How many bytes of input were consumed, including those of an unfinished sequence.
+    /// Returns the number of bytes of input that were consumed, including those of an unfinished sequence.
     pub const fn offset(&self) -> u64 {
         self.conversion.offset
     }
 
-    /// The bytes of an unfinished sequence, `0..=7` of them, which the next chunk may complete.
+    /// Returns the bytes of an unfinished sequence, at most 7. The next chunk may complete it.
     pub fn pending(&self) -> &[u8] {
         self.conversion.carry.as_slice()
     }
 
-    /// Errors so far, by kind, including repaired ones.
+    /// Returns the number of errors so far by kind, including repaired ones.
     pub const fn counters(&self) -> Counters {
         self.conversion.policies.counters()
     }
 
     /// Converts as much of `chunk` as fits into `dst`. No byte is lost or written twice.
     ///
-    /// Only whole code points are written: none if the next one does not fit. With at least
-    /// [`MIN_OUTPUT`](Self::MIN_OUTPUT) bytes of room every call makes progress.
+    /// Only whole code points are written. If the output has at least [`MIN_OUTPUT`](Self::MIN_OUTPUT) bytes, every
+    /// call makes progress.
     ///
     /// ```
     /// use utf8_codec::transcode::{Encoding, Status, Transcoder};
@@ -168,9 +169,9 @@ impl Transcoder {
         Progress { status, read: chunk.len() - rest.len(), written: room.written() }
     }
 
-    /// Ends the stream, as far as the rest fits into `dst`: [`Status::InputEmpty`] when it is done, otherwise call
-    /// again. The transcoder can then be fed again: [`offset`](Self::offset) continues, and a BOM is only looked for at
-    /// offset 0.
+    /// Ends the stream and writes the rest of the text into `dst`. Returns [`Status::InputEmpty`] when it is complete;
+    /// otherwise call again. The transcoder can be used again: [`offset`](Self::offset) is not reset, and the BOM
+    /// policy is only applied at offset 0.
     pub fn finish_into(&mut self, dst: &mut [u8]) -> Progress {
         let mut room = Room::new(dst);
         let mut status = self.conversion.run(&mut &[][..], &mut room, true);
@@ -182,7 +183,7 @@ impl Transcoder {
         Progress { status, read: 0, written: room.written() }
     }
 
-    /// Discards the bytes of an unfinished sequence, as if they had not been fed. The caller still has them.
+    /// Discards the bytes of an unfinished sequence as if they had not been fed. The caller still has them.
     #[cfg(feature = "codec")]
     pub(crate) fn give_back(&mut self) {
         let carry = &mut self.conversion.carry;
