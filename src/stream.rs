@@ -135,27 +135,27 @@ impl<S> Utf8Stream<S> {
         Self { inner, chunks: TextChunks::new(decoder), state: State::Open }
     }
 
-    /// The decoder: its offset and its counters.
+    /// Returns the decoder: its offset and its counters.
     pub const fn decoder(&self) -> &TextDecoder {
         self.chunks.decoder()
     }
 
-    /// The inner stream.
+    /// Returns the inner stream.
     pub const fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The inner stream. A chunk that is taken from it here is missing in the text.
+    /// Returns the inner stream. A chunk that is taken from it here is missing in the text.
     pub const fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 
-    /// The inner stream, pinned. A chunk that is taken from it is missing in the text.
+    /// Returns the inner stream, pinned. A chunk that is taken from it is missing in the text.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().inner
     }
 
-    /// The inner stream. The rest of the current chunk is lost.
+    /// Returns the inner stream. The rest of the current chunk is lost.
     pub fn into_inner(self) -> S {
         self.inner
     }
@@ -167,7 +167,7 @@ impl<S: Stream<Item: Chunk>> Utf8Stream<S> {
     ///
     /// # Errors
     ///
-    /// The first error. The text before it is dropped.
+    /// Returns the first error. The text before it is dropped.
     ///
     /// # Cancel safety
     ///
@@ -257,11 +257,11 @@ pub trait Chunk {
     /// The error of the stream; [`Infallible`] if it cannot fail.
     type Error;
 
-    /// The bytes.
+    /// Returns the bytes.
     ///
     /// # Errors
     ///
-    /// The error of the stream.
+    /// Returns the error of the stream.
     fn into_chunk(self) -> Result<Bytes, Self::Error>;
 }
 
@@ -336,7 +336,7 @@ pub enum StreamError<E> {
 }
 
 impl<E> StreamError<E> {
-    /// The error in the text, for [`Utf8`](Self::Utf8).
+    /// Returns the error in the text, for [`Utf8`](Self::Utf8).
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::Utf8(error) => Some(*error),
@@ -355,7 +355,8 @@ impl<E: fmt::Display> fmt::Display for StreamError<E> {
 }
 
 impl<E: Error + 'static> Error for StreamError<E> {
-    /// The [`Utf8Error`], so that a search of the chain finds it whatever `E` is, or the source of the inner error.
+    /// Returns the [`Utf8Error`], so that a search of the chain finds it whatever `E` is, or the source of the inner
+    /// error.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Utf8(error) => Some(error),

@@ -62,12 +62,12 @@ impl Default for Utf8LineBatchesCodec {
 }
 
 impl Utf8LineBatchesCodec {
-    /// As [`Utf8LinesCodec::offset`].
+    /// Same as [`Utf8LinesCodec::offset`].
     pub const fn offset(&self) -> u64 {
         self.reader.text.offset()
     }
 
-    /// As [`Utf8LinesCodec::counters`].
+    /// Same as [`Utf8LinesCodec::counters`].
     pub const fn counters(&self) -> Counters {
         self.reader.text.counters()
     }
@@ -103,7 +103,7 @@ impl Utf8LineBatchesCodec {
         good
     }
 
-    /// As [`good_lines`](Self::good_lines), without a window. `lines` ends with a terminator.
+    /// Same as [`good_lines`](Self::good_lines), without a window. `lines` ends with a terminator.
     fn good_lines_of(&mut self, lines: &[u8]) -> usize {
         let (text, ending) = (&mut self.reader.text, self.reader.ending);
         let start = text.offset();
@@ -121,7 +121,7 @@ impl Utf8LineBatchesCodec {
 /// The first window of [`Utf8LineBatchesCodec::good_lines`], in bytes.
 const FIRST_WINDOW: usize = 512;
 
-/// The length of the prefix of `lines` that holds only lines of at most `max` bytes. It ends with a terminator.
+/// Returns the length of the prefix of `lines` that holds only lines of at most `max` bytes. It ends with a terminator.
 fn within_limit(lines: &[u8], ending: LineEnding, max: usize) -> usize {
     let mut end = 0;
     // A line can only be too long if more than `max` bytes are left.
@@ -194,12 +194,12 @@ impl Lines {
         Self { text: line, ending: None }
     }
 
-    /// The lines without their terminators.
+    /// Returns the lines without their terminators.
     pub fn iter(&self) -> LinesIter<'_> {
         LinesIter { text: &self.text, start: 0, ends: Ends::of(self.ending), positions: Positions::START }
     }
 
-    /// The lines with their terminators. A line that was repaired, or that ended the stream, has none.
+    /// Returns the lines with their terminators. A line that was repaired, or that ended the stream, has none.
     pub const fn as_text(&self) -> &ByteString {
         &self.text
     }
@@ -253,8 +253,8 @@ impl Ends {
 }
 
 impl<'l> LinesIter<'l> {
-    /// The bytes of the line that ends at the next `byte` for which `is_whole` returns true. It is called with these
-    /// bytes.
+    /// Returns the bytes of the line that ends at the next `byte` for which `is_whole` returns true. It is called with
+    /// these bytes.
     #[inline]
     fn up_to(&mut self, byte: u8, is_whole: impl Fn(&[u8]) -> bool) -> Option<&'l [u8]> {
         let bytes = self.text.as_bytes();
@@ -268,7 +268,7 @@ impl<'l> LinesIter<'l> {
         }
     }
 
-    /// The next line, where a search for one byte does not find its end.
+    /// Returns the next line, where a search for one byte does not find its end.
     #[inline(never)]
     fn other(&mut self) -> Option<&'l str> {
         // `None` after the last line.

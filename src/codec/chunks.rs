@@ -42,12 +42,12 @@ pub struct Utf8Codec {
 }
 
 impl Utf8Codec {
-    /// A strict codec that keeps the BOM.
+    /// Creates a strict codec that keeps the BOM.
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new())
     }
 
-    /// A codec with the policies of `text`.
+    /// Creates a codec with the policies of `text`.
     pub const fn with_decoder(text: TextDecoder) -> Self {
         Self { text }
     }

@@ -31,8 +31,8 @@ pub enum LineEnding {
 pub(super) const MAX_TERMINATOR: usize = 2;
 
 impl LineEnding {
-    /// The position and the length of the first terminator in `src`. No terminator starts in the first `searched`
-    /// bytes.
+    /// Returns the position and the length of the first terminator in `src`. No terminator starts in the first
+    /// `searched` bytes.
     #[inline]
     pub(super) fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
         let mut from = searched;
@@ -53,7 +53,7 @@ impl LineEnding {
         }
     }
 
-    /// The end of the last terminator in `src`.
+    /// Returns the end of the last terminator in `src`.
     pub(super) fn find_last(self, src: &[u8]) -> Option<usize> {
         let at = match self {
             Self::Any => memrchr2(b'\n', b'\r', src),
@@ -66,7 +66,7 @@ impl LineEnding {
         src[..at].windows(2).rposition(|pair| pair == b"\r\n").map(|at| at + 2)
     }
 
-    /// The number of terminators in `lines`.
+    /// Returns the number of terminators in `lines`.
     pub(super) fn count(self, lines: &[u8]) -> usize {
         match self {
             Self::Lf | Self::LfOrCrLf | Self::Ascii(_) => count::byte(lines, self.last_byte()),
@@ -77,7 +77,7 @@ impl LineEnding {
         }
     }
 
-    /// The last byte of every terminator, except of a CR under [`LineEnding::Any`].
+    /// Returns the last byte of every terminator, except of a CR under [`LineEnding::Any`].
     pub(super) const fn last_byte(self) -> u8 {
         match self {
             Self::Ascii(byte) => byte.get(),
@@ -93,8 +93,8 @@ impl LineEnding {
         }
     }
 
-    /// The position of a terminator that a peer would read inside `line`, or at its end together with the terminator
-    /// that [`write`](Self::write) appends.
+    /// Returns the position of a terminator that a peer would read inside `line`, or at its end together with the
+    /// terminator that [`write`](Self::write) appends.
     #[inline]
     pub(super) fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {

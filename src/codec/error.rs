@@ -64,7 +64,7 @@ pub struct LineStart {
 }
 
 impl CodecError {
-    /// The error in the text, for [`IllFormed`](Self::IllFormed).
+    /// Returns the error in the text, for [`IllFormed`](Self::IllFormed).
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::IllFormed { error, .. } => Some(*error),
@@ -72,7 +72,8 @@ impl CodecError {
         }
     }
 
-    /// The line of the error, if a codec for lines or events returned it. For an event that is too long, its first line.
+    /// Returns the line of the error, if a codec for lines or events returned it. For an event that is too long, its
+    /// first line.
     pub const fn line(&self) -> Option<LineStart> {
         match self {
             Self::IllFormed { line, .. } => *line,
@@ -81,7 +82,7 @@ impl CodecError {
         }
     }
 
-    /// The column of the ill-formed sequence in its line, in bytes, counted from 1.
+    /// Returns the column of the ill-formed sequence in its line, in bytes, counted from 1.
     pub const fn column(&self) -> Option<u64> {
         match self {
             Self::IllFormed { error, line: Some(line), .. } => {

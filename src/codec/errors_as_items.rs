@@ -43,17 +43,17 @@ impl<C> ErrorsAsItems<C> {
         Self { codec }
     }
 
-    /// The inner codec.
+    /// Returns the inner codec.
     pub const fn get_ref(&self) -> &C {
         &self.codec
     }
 
-    /// The inner codec.
+    /// Returns the inner codec.
     pub const fn get_mut(&mut self) -> &mut C {
         &mut self.codec
     }
 
-    /// The inner codec.
+    /// Returns the inner codec.
     pub fn into_inner(self) -> C {
         self.codec
     }

@@ -22,7 +22,7 @@ pub(super) fn is_good(text: &mut TextDecoder, frame: &[u8]) -> bool {
 ///
 /// # Errors
 ///
-/// The first error, and the frame without its terminator.
+/// Returns the first error, and the frame without its terminator.
 pub(super) fn decode_frame(
     text: &mut TextDecoder,
     frame: Bytes,

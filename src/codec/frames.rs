@@ -61,12 +61,12 @@ pub struct Utf8FramesCodec<C> {
 }
 
 impl<C> Utf8FramesCodec<C> {
-    /// A strict codec for the frames of `codec` that keeps the BOM.
+    /// Creates a strict codec for the frames of `codec` that keeps the BOM.
     pub fn new(codec: C) -> Self {
         Self::with_decoder(codec, TextDecoder::new())
     }
 
-    /// A codec for the frames of `codec` with the policies of `text`.
+    /// Creates a codec for the frames of `codec` with the policies of `text`.
     pub fn with_decoder(codec: C, text: TextDecoder) -> Self {
         Self { codec, text, frame: 0, counters: Counters::default() }
     }
@@ -84,17 +84,17 @@ impl<C> Utf8FramesCodec<C> {
         }
     }
 
-    /// The byte codec.
+    /// Returns the byte codec.
     pub const fn get_ref(&self) -> &C {
         &self.codec
     }
 
-    /// The byte codec.
+    /// Returns the byte codec.
     pub const fn get_mut(&mut self) -> &mut C {
         &mut self.codec
     }
 
-    /// The byte codec.
+    /// Returns the byte codec.
     pub fn into_inner(self) -> C {
         self.codec
     }
@@ -201,7 +201,7 @@ pub enum Fragment<T> {
 }
 
 impl<T> Fragment<T> {
-    /// The payload or text, and whether the message ends with it.
+    /// Returns the payload or text, and whether the message ends with it.
     pub fn into_parts(self) -> (T, bool) {
         match self {
             Self::More(payload) => (payload, false),
@@ -215,17 +215,17 @@ impl<T> Fragment<T> {
 }
 
 impl<C> Utf8FragmentsCodec<C> {
-    /// The byte codec.
+    /// Returns the byte codec.
     pub const fn get_ref(&self) -> &C {
         &self.codec
     }
 
-    /// The byte codec.
+    /// Returns the byte codec.
     pub const fn get_mut(&mut self) -> &mut C {
         &mut self.codec
     }
 
-    /// The byte codec.
+    /// Returns the byte codec.
     pub fn into_inner(self) -> C {
         self.codec
     }
@@ -330,7 +330,7 @@ pub enum FrameError<E> {
 }
 
 impl<E> FrameError<E> {
-    /// The error in the text, for [`IllFormed`](Self::IllFormed).
+    /// Returns the error in the text, for [`IllFormed`](Self::IllFormed).
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::IllFormed { error, .. } => Some(*error),

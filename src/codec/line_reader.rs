@@ -47,12 +47,12 @@ impl LineReader {
         }
     }
 
-    /// The start of the line at the front of the buffer.
+    /// Returns the start of the line at the front of the buffer.
     pub(super) fn line(&self) -> LineStart {
         LineStart { number: self.lines.wrapping_add(1), offset: self.text.offset() }
     }
 
-    /// The next line, if the buffer holds all of it.
+    /// Returns the next line, if the buffer holds all of it.
     pub(super) fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         if !self.start_line(src) {
             return Ok(None);
@@ -127,14 +127,14 @@ impl LineReader {
         self.cut(src, length, terminator, is_good)
     }
 
-    /// The length of the line at the front of `src`, and the length of its terminator.
+    /// Returns the length of the line at the front of `src`, and the length of its terminator.
     #[inline]
     pub(super) fn find(&self, src: &[u8]) -> Option<(usize, usize)> {
         self.ending.find(src, self.searched)
     }
 
-    /// As [`take`](Self::take), without the first `skipped` bytes of the line, which are ASCII. `None` if the line is too
-    /// long, ill-formed or subject to a policy; then `src` is unchanged.
+    /// Same as [`take`](Self::take), without the first `skipped` bytes of the line, which are ASCII. Returns `None` if
+    /// the line is too long, ill-formed or subject to a policy; then `src` is unchanged.
     #[inline]
     pub(super) fn take_after(
         &mut self,

@@ -62,12 +62,12 @@ impl Utf8LinesCodec {
     /// 64 KiB.
     pub const DEFAULT_MAX_LENGTH: usize = DEFAULT_MAX_LENGTH;
 
-    /// A strict codec with the default limit that keeps the BOM.
+    /// Creates a strict codec with the default limit that keeps the BOM.
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new())
     }
 
-    /// A codec with the policies of `text`.
+    /// Creates a codec with the policies of `text`.
     pub const fn with_decoder(text: TextDecoder) -> Self {
         Self { reader: LineReader::new(text) }
     }
@@ -117,7 +117,7 @@ impl<T: AsRef<str>> Encoder<T> for Utf8LinesCodec {
     ///
     /// # Errors
     ///
-    /// [`CodecError::EmbeddedTerminator`] if a peer would read more than one line. Then nothing is written.
+    /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line. Then nothing is written.
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
         let line = line.as_ref().as_bytes();
         self.reader.ending.write(line, dst).map_err(|at| CodecError::EmbeddedTerminator { at })

@@ -49,7 +49,7 @@ pub struct TranscodeCodec {
 }
 
 impl TranscodeCodec {
-    /// A strict codec that keeps the BOM, for a peer that reads and writes `encoding`.
+    /// Creates a strict codec that keeps the BOM, for a peer that reads and writes `encoding`.
     pub const fn new(encoding: Encoding) -> Self {
         Self {
             reading: Transcoder::new(encoding, Encoding::Utf8),

@@ -109,7 +109,8 @@ impl TranscodeLinesCodec {
         self.codec.counters()
     }
 
-    /// The code units of the stream. `None` until enough bytes are read to decide whether it starts with a BOM.
+    /// Returns the code units of the stream. Returns `None` until enough bytes are read to decide whether it starts
+    /// with a BOM.
     fn units(&self, src: &[u8], last: bool) -> Option<Units> {
         let mut encoding = self.codec.reading.from();
         if self.codec.sniffs && self.offset() == 0 {
@@ -276,8 +277,8 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
     ///
     /// # Errors
     ///
-    /// [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, and [`CodecError::IllFormed`] for a
-    /// character that the encoding does not have. Then nothing is written.
+    /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, and
+    /// [`CodecError::IllFormed`] for a character that the encoding does not have. Then nothing is written.
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
         let line = line.as_ref();
         if let Some(at) = self.ending.embedded(line.as_bytes()) {
@@ -311,7 +312,7 @@ impl Units {
         Self { width, is_big_endian }
     }
 
-    /// The value of a unit, if it is ASCII.
+    /// Returns the value of a unit, if it is ASCII.
     fn ascii(self, unit: &[u8]) -> Option<u8> {
         let (&low, high) = if self.is_big_endian { unit.split_last()? } else { unit.split_first()? };
         (low.is_ascii() && high.iter().all(|&byte| byte == 0)).then_some(low)
@@ -328,7 +329,7 @@ impl Units {
         }
     }
 
-    /// As [`LineEnding::find`], in whole units.
+    /// Same as [`LineEnding::find`], in whole units.
     fn find(self, ending: LineEnding, src: &[u8], searched: usize) -> Option<(usize, usize)> {
         let width = self.width;
         if width == 1 {
@@ -357,7 +358,8 @@ impl Units {
         None
     }
 
-    /// The number of bytes at the front of `src` in which no terminator starts. `src` holds no complete terminator.
+    /// Returns the number of bytes at the front of `src` in which no terminator starts. `src` holds no complete
+    /// terminator.
     fn searched(self, ending: LineEnding, src: &[u8]) -> usize {
         let whole = src.len() - src.len() % self.width;
         let last = whole.checked_sub(self.width).and_then(|at| self.ascii(&src[at..whole]));

@@ -142,12 +142,12 @@ impl<'h> ContentType<'h> {
         self.top
     }
 
-    /// The part after `/`, in the case of the header.
+    /// Returns the part after `/`, in the case of the header.
     pub const fn subtype(&self) -> &'h str {
         self.subtype
     }
 
-    /// The structured syntax suffix of the subtype (RFC 6838 §4.2.8): the part after its last `+`.
+    /// Returns the structured syntax suffix of the subtype (RFC 6838 §4.2.8): the part after its last `+`.
     pub fn suffix(&self) -> Option<&'h str> {
         self.subtype.rsplit_once('+').map(|(_, suffix)| suffix)
     }

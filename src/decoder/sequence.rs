@@ -50,7 +50,7 @@ impl IllFormed {
         }
     }
 
-    /// An unfinished sequence at the end of the stream.
+    /// Creates the error for an unfinished sequence at the end of the stream.
     pub(super) fn truncated(bytes: &[u8]) -> Self {
         Self { kind: ErrorKind::Truncated, bytes: Subpart::of(bytes) }
     }

@@ -84,7 +84,7 @@ impl BomSniffer {
         &self.bytes[..usize::from(self.len)]
     }
 
-    /// The result so far.
+    /// Returns the result so far.
     pub fn sniff(&self) -> Sniff {
         sniff(self.seen(), self.ended)
     }

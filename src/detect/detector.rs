@@ -175,7 +175,7 @@ impl Detector {
         self.detection()
     }
 
-    /// The result so far.
+    /// Returns the result so far.
     pub fn detection(&self) -> Detection {
         let sniff = self.sniffer.sniff();
         let by_error = match (self.settled, sniff) {

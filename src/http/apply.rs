@@ -20,7 +20,7 @@ impl BodyRules {
     ///
     /// # Errors
     ///
-    /// The reason to reject the message for its header fields. Errors in the body are returned by the body.
+    /// Returns the reason to reject the message for its header fields. Errors in the body are returned by the body.
     ///
     /// ```
     /// use http_body_util::Full;

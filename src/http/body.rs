@@ -109,7 +109,7 @@ impl<B> Utf8Body<B> {
     ///
     /// # Errors
     ///
-    /// [`MultipartError::Boundary`] if it is not in the grammar of RFC 2046 §5.1.1.
+    /// Returns [`MultipartError::Boundary`] if it is not in the grammar of RFC 2046 §5.1.1.
     pub fn form_data(inner: B, boundary: &[u8], rules: &BodyRules) -> Result<Self, MultipartError> {
         Ok(Self::with_filter(inner, BodyFilter::form_data(boundary, rules)?))
     }
@@ -138,22 +138,22 @@ impl<B> Utf8Body<B> {
         Self { observer, ..self }
     }
 
-    /// The inner body.
+    /// Returns the inner body.
     pub const fn get_ref(&self) -> &B {
         &self.inner
     }
 
-    /// The inner body. Bytes that are taken from it are not checked and not counted.
+    /// Returns the inner body. Bytes that are taken from it are not checked and not counted.
     pub const fn get_mut(&mut self) -> &mut B {
         &mut self.inner
     }
 
-    /// The inner body. Bytes that are taken from it are not checked and not counted.
+    /// Returns the inner body. Bytes that are taken from it are not checked and not counted.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut B> {
         self.project().inner
     }
 
-    /// The inner body. Pending bytes are discarded.
+    /// Returns the inner body. Pending bytes are discarded.
     pub fn into_inner(self) -> B {
         self.inner
     }

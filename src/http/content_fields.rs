@@ -37,7 +37,7 @@ impl<'h> ContentFields<'h> {
         self.content_type.get_or_insert(value);
     }
 
-    /// The value of the first `Content-Type`.
+    /// Returns the value of the first `Content-Type`.
     pub(crate) const fn content_type(&self) -> Option<&'h [u8]> {
         self.content_type
     }

@@ -78,8 +78,8 @@ pub enum MultipartError {
 pub(crate) const HEADER_LIMIT: usize = 16 * 1024;
 
 impl Utf8BodyError {
-    /// The error of ill-formed UTF-8, if it is one. Its offset counts from the start of the body, or of the value of a
-    /// [trailer field](Self::Trailer).
+    /// Returns the error of ill-formed UTF-8, if it is one. Its offset counts from the start of the body, or of the
+    /// value of a [trailer field](Self::Trailer).
     pub fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::IllFormed(error) | Self::Trailer { error, .. } => Some(*error),
@@ -87,7 +87,7 @@ impl Utf8BodyError {
         }
     }
 
-    /// The error of an inner body.
+    /// Returns the error of an inner body.
     pub(crate) fn inner(error: impl Into<BoxError>) -> Self {
         match error.into().downcast::<Self>() {
             Ok(checked) => *checked,

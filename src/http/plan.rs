@@ -65,12 +65,12 @@ impl BodyPlan {
         }
     }
 
-    /// The policies for ill-formed text and for the BOM.
+    /// Returns the policies for ill-formed text and for the BOM.
     pub const fn decoder(&self) -> &TextDecoder {
         &self.decoder
     }
 
-    /// The new `Content-Type`, if the body is transcoded.
+    /// Returns the new `Content-Type`, if the body is transcoded.
     pub const fn content_type(&self) -> Option<&HeaderValue> {
         match &self.check {
             Check::Transcode { content_type, .. } => Some(content_type),

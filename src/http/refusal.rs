@@ -70,7 +70,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The error of ill-formed UTF-8, if that is the reason.
+    /// Returns the error of ill-formed UTF-8, if that is the reason.
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::Body(error)
@@ -103,7 +103,7 @@ impl Reason {
         }
     }
 
-    /// The offset of the error and its length in bytes, for a reason that has a position.
+    /// Returns the offset of the error and its length in bytes, for a reason that has a position.
     pub const fn offset_and_len(&self) -> Option<(u64, u64)> {
         match self {
             Self::Body(error)
@@ -118,7 +118,8 @@ impl Reason {
         }
     }
 
-    /// The reason to reject a message whose body returned this error; `None` for the error of an inner body.
+    /// Returns the reason to reject a message whose body returned this error; returns `None` for the error of an inner
+    /// body.
     pub fn of_body(error: &Utf8BodyError) -> Option<Self> {
         match error {
             Utf8BodyError::IllFormed(error) => Some(Self::Body(*error)),
@@ -163,13 +164,13 @@ impl fmt::Display for Refusal {
 impl core::error::Error for Refusal {}
 
 impl Refusal {
-    /// A refusal without the `Content-Type` of the message.
+    /// Creates a refusal without the `Content-Type` of the message.
     pub const fn new(message: Message, reason: Reason) -> Self {
         Self { message, reason, content_type: None }
     }
 
-    /// The refusal for an error that a checked request body returned to a handler, also inside of other errors; `None`
-    /// if the body failed for another reason.
+    /// Returns the refusal for an error that a checked request body returned to a handler, also inside of other errors;
+    /// returns `None` if the body failed for another reason.
     ///
     /// For handlers that read the body themselves and respond as the layer does:
     /// `Refusal::from_error(&error).map(|refusal| refusal.to_response())`.
@@ -178,7 +179,7 @@ impl Refusal {
         Some(Self::new(Message::Request, reason))
     }
 
-    /// The status for it: `400`, `413` or `415` for a request, `502` for a response.
+    /// Returns the status for it: `400`, `413` or `415` for a request, `502` for a response.
     pub const fn status(&self) -> StatusCode {
         match (self.message, &self.reason) {
             (Message::Response, _) => StatusCode::BAD_GATEWAY,
@@ -195,7 +196,7 @@ impl Refusal {
         }
     }
 
-    /// The problem document (RFC 9457), of the type `application/problem+json`.
+    /// Returns the problem document (RFC 9457), of the type `application/problem+json`.
     ///
     /// Its members are `type` (`about:blank`), `title` (the phrase of the status), `status`, `detail` (a sentence),
     /// `kind` ([`Reason::kind`]) and, for an error with a position, `offset` and `len` in bytes. Of the message it

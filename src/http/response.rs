@@ -51,7 +51,7 @@ impl Body for ProblemBody {
 }
 
 impl Refusal {
-    /// The response to the message: the [status](Self::status) and the [problem document](Self::problem_json).
+    /// Returns the response to the message: the [status](Self::status) and the [problem document](Self::problem_json).
     ///
     /// ```
     /// use axum::body::Bytes;

@@ -141,7 +141,7 @@ pub fn is_text_type(content_type: &ContentType<'_>) -> bool {
 }
 
 impl BodyRules {
-    /// The default rules, for requests: a body that cannot be checked is rejected.
+    /// Returns the default rules, for requests: a body that cannot be checked is rejected.
     pub const fn new() -> Self {
         Self {
             text_types: None,
@@ -157,8 +157,8 @@ impl BodyRules {
         }
     }
 
-    /// The default rules for responses: text in another charset, in a content coding or in a range passes, because the
-    /// client asked for it and can read it, and so does a body without a `Content-Type`.
+    /// Returns the default rules for responses: text in another charset, in a content coding or in a range passes,
+    /// because the client asked for it and can read it, and so does a body without a `Content-Type`.
     pub const fn for_responses() -> Self {
         Self::new()
             .missing_content_type(MissingContentType::Pass)
@@ -256,7 +256,7 @@ impl BodyRules {
     ///
     /// # Errors
     ///
-    /// The reason to reject the message.
+    /// Returns the reason to reject the message.
     ///
     /// ```
     /// use utf8_codec::http::{BodyKind, BodyRules, ContentFields, Reason};
@@ -345,7 +345,7 @@ impl BodyRules {
         }
     }
 
-    /// Whether a form field is checked, by the charset of its part or of the field `_charset_`; `None` if it is
+    /// Whether a form field is checked, by the charset of its part or of the field `_charset_`; returns `None` if it is
     /// rejected.
     pub(crate) fn checks_field(&self, charset: Charset<'_>) -> Option<bool> {
         match charset {
@@ -380,7 +380,7 @@ impl fmt::Debug for BodyRules {
     }
 }
 
-/// The boundary of a form. A `boundary*=` (RFC 2231) is a mail parameter, which some HTTP libraries read too.
+/// Returns the boundary of a form. A `boundary*=` (RFC 2231) is a mail parameter, which some HTTP libraries read too.
 fn boundary(form: &ContentType<'_>) -> Result<Boundary, MultipartError> {
     let is_mail = |(name, _): (&str, _)| name.contains('*') && is_or_extends(name, "boundary");
     if form.parameters().any(is_mail) {
@@ -409,7 +409,7 @@ fn is_url_encoded(content_type: &ContentType<'_>) -> bool {
     content_type.is("application", "x-www-form-urlencoded")
 }
 
-/// The type with `charset=utf-8` in place of its charset.
+/// Returns the type with `charset=utf-8` in place of its charset.
 fn in_utf8(content_type: &ContentType<'_>) -> HeaderValue {
     let mut value = format!("{}/{}", content_type.top(), content_type.subtype()).into_bytes();
     for (name, text) in content_type.parameters().filter(|(name, _)| !name.eq_ignore_ascii_case("charset")) {

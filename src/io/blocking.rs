@@ -131,7 +131,7 @@ pub(super) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::R
     }
 }
 
-/// The result of a poll of a blocking writer, which is never pending.
+/// Returns the result of a poll of a blocking writer, which is never pending.
 fn ready<T>(poll: Poll<io::Result<T>>) -> io::Result<T> {
     match poll {
         Poll::Ready(result) => result,
@@ -155,8 +155,9 @@ impl<W: Write> Utf8Writer<W> {
     ///
     /// # Errors
     ///
-    /// [`Truncated`](crate::ErrorKind::Truncated) if the text ends inside a character and the policy does not repair
-    /// that: once, after the inner writer was flushed. Errors of the inner writer: the call can be repeated after them.
+    /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the text ends inside a character and the policy does not
+    /// repair that: once, after the inner writer was flushed. Errors of the inner writer: the call can be repeated
+    /// after them.
     pub fn finish(&mut self) -> io::Result<()> {
         self.drain()?;
         if self.text.end() {

@@ -51,17 +51,17 @@ impl<R> BoundedLines<R> {
         from_utf8(&self.line).unwrap_or_default()
     }
 
-    /// The reader.
+    /// Returns the reader.
     pub const fn get_ref(&self) -> &R {
         &self.reader
     }
 
-    /// The reader. What is read from it directly is missing in the lines.
+    /// Returns the reader. What is read from it directly is missing in the lines.
     pub const fn get_mut(&mut self) -> &mut R {
         &mut self.reader
     }
 
-    /// The reader. The [`partial`](Self::partial) line is lost.
+    /// Returns the reader. The [`partial`](Self::partial) line is lost.
     pub fn into_inner(self) -> R {
         self.reader
     }

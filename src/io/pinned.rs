@@ -6,7 +6,7 @@ use super::reader::Utf8Reader;
 use super::writer::Utf8Writer;
 
 impl<R, B> Utf8Reader<R, B> {
-    /// The inner reader, pinned. Bytes that are read from it directly are missing in the text.
+    /// Returns the inner reader, pinned. Bytes that are read from it directly are missing in the text.
     #[cfg_attr(docsrs, doc(cfg(any(feature = "futures-io", feature = "io"))))]
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut R> {
         self.project().inner
@@ -14,7 +14,7 @@ impl<R, B> Utf8Reader<R, B> {
 }
 
 impl<W> Utf8Writer<W> {
-    /// The inner writer, pinned. Bytes that are written to it directly may end up inside a character.
+    /// Returns the inner writer, pinned. Bytes that are written to it directly may end up inside a character.
     #[cfg_attr(docsrs, doc(cfg(any(feature = "futures-io", feature = "io"))))]
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut W> {
         self.project().inner

@@ -108,22 +108,22 @@ impl<R> Utf8Reader<R> {
 }
 
 impl<R, B> Utf8Reader<R, B> {
-    /// The decoder: its offset, which may be ahead of what was returned, and its counters.
+    /// Returns the decoder: its offset, which may be ahead of what was returned, and its counters.
     pub const fn decoder(&self) -> &TextDecoder {
         self.text.decoder()
     }
 
-    /// The inner reader.
+    /// Returns the inner reader.
     pub const fn get_ref(&self) -> &R {
         &self.inner
     }
 
-    /// The inner reader. Bytes that are read from it directly are missing in the text.
+    /// Returns the inner reader. Bytes that are read from it directly are missing in the text.
     pub const fn get_mut(&mut self) -> &mut R {
         &mut self.inner
     }
 
-    /// The inner reader. Bytes that were read from it and not returned are lost.
+    /// Returns the inner reader. Bytes that were read from it and not returned are lost.
     pub fn into_inner(self) -> R {
         self.inner
     }

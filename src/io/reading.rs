@@ -57,7 +57,7 @@ impl Reading {
         })
     }
 
-    /// The free space at the end of our buffer, never empty.
+    /// Returns the free space at the end of our buffer, never empty.
     pub(super) fn space(&mut self) -> &mut [u8] {
         self.input.space()
     }
@@ -92,7 +92,7 @@ impl Reading {
         }
     }
 
-    /// The text in our buffer, whole characters.
+    /// Returns the text in our buffer, whole characters.
     pub(super) fn own(&self) -> &[u8] {
         let short = self.text.short.left();
         if !short.is_empty() {
@@ -106,7 +106,7 @@ impl Reading {
         &bytes[..bytes.len() - unfinished_len(bytes)]
     }
 
-    /// Takes the text in our buffer. It stays there until more input is read. `None` if the text has ended.
+    /// Takes the text in our buffer. It stays there until more input is read. Returns `None` if the text has ended.
     pub(super) fn take_str(&mut self) -> io::Result<Option<&str>> {
         let len = text_of(self.own())?.len();
         if len == 0 {
@@ -252,7 +252,7 @@ impl Input {
         &self.bytes[self.from..self.to]
     }
 
-    /// The free space at the end. The remaining bytes, less than one character, are moved to the front.
+    /// Returns the free space at the end. The remaining bytes, less than one character, are moved to the front.
     fn space(&mut self) -> &mut [u8] {
         self.bytes.resize(Self::CAPACITY, 0);
         self.bytes.copy_within(self.from..self.to, 0);

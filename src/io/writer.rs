@@ -72,22 +72,22 @@ impl<W> Utf8Writer<W> {
         Self { inner, text: Writing::new(decoder) }
     }
 
-    /// The decoder: its offset and its counters.
+    /// Returns the decoder: its offset and its counters.
     pub const fn decoder(&self) -> &TextDecoder {
         self.text.decoder()
     }
 
-    /// The inner writer.
+    /// Returns the inner writer.
     pub const fn get_ref(&self) -> &W {
         &self.inner
     }
 
-    /// The inner writer. Bytes that are written to it directly may end up inside a character.
+    /// Returns the inner writer. Bytes that are written to it directly may end up inside a character.
     pub const fn get_mut(&mut self) -> &mut W {
         &mut self.inner
     }
 
-    /// The inner writer. Bytes that were not forwarded yet are lost.
+    /// Returns the inner writer. Bytes that were not forwarded yet are lost.
     pub fn into_inner(self) -> W {
         self.inner
     }

@@ -42,7 +42,7 @@ mod tests {
         all
     }
 
-    /// The expected positions, computed byte by byte.
+    /// Returns the expected positions, computed byte by byte.
     fn expected(bytes: &[u8], class: &Class) -> Vec<usize> {
         let is_found = |&at: &usize| match bytes[at] {
             byte @ 0..=0x7F => class.has(byte),

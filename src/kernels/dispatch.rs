@@ -115,13 +115,13 @@ impl Kernel {
         unsafe { (self.0.find_class)(bytes, class, positions) }
     }
 
-    /// The UTF-16 conversions of this kernel. This CPU supports them.
+    /// Returns the UTF-16 conversions of this kernel. This CPU supports them.
     #[cfg(feature = "transcode")]
     pub(super) const fn utf16(self) -> Option<&'static Utf16> {
         self.0.utf16.as_ref()
     }
 
-    /// The other conversions of this kernel. This CPU supports them.
+    /// Returns the other conversions of this kernel. This CPU supports them.
     #[cfg(feature = "transcode")]
     pub(super) const fn conversions(self) -> Option<&'static Conversions> {
         self.0.conversions.as_ref()

@@ -210,7 +210,7 @@ mod tests {
         streams
     }
 
-    /// The three cases of the module page.
+    /// Whether one of the three cases of the module page is true.
     fn is_wrong(p3: u8, p2: u8, p1: u8, x: u8) -> bool {
         let following = |lead: u8| match lead {
             0x00..=0xBF => 0,

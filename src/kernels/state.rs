@@ -97,7 +97,7 @@ impl Prediction {
         Self(self.0 | other.0)
     }
 
-    /// The prediction for a single text. It is tested for ASCII. A small text is not validated twice if it has
+    /// Returns the prediction for a single text. It is tested for ASCII. A small text is not validated twice if it has
     /// sequences of 4 bytes.
     #[inline]
     const fn for_text(len: usize) -> Self {
@@ -182,7 +182,7 @@ impl ScanState {
         Self((carry.0 as u64 | (prediction.0 as u64) << 32).to_le_bytes())
     }
 
-    /// The state before a single text of this length.
+    /// Returns the state before a single text of this length.
     #[inline]
     pub(super) const fn before_text(len: usize) -> Self {
         Self::new(Carry::START, Prediction::for_text(len))
@@ -206,13 +206,13 @@ impl ScanState {
         u64::from_le_bytes(self.0) & (0x8080_8080 | ASCII_LIKELY) == ASCII_LIKELY
     }
 
-    /// The number of bytes of the unfinished sequence, 0 to 3.
+    /// Returns the number of bytes of the unfinished sequence, 0 to 3.
     #[inline]
     pub(crate) const fn pending_len(self) -> u8 {
         self.carry().pending_len()
     }
 
-    /// The bytes of the unfinished sequence.
+    /// Returns the bytes of the unfinished sequence.
     #[inline]
     pub(crate) fn pending(&self) -> &[u8] {
         &self.0[4 - usize::from(self.pending_len())..4]

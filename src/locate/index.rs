@@ -85,7 +85,7 @@ impl LineIndex {
         self.after_cr &= bytes == 0;
     }
 
-    /// The length of the document in bytes.
+    /// Returns the length of the document in bytes.
     pub const fn len(&self) -> u64 {
         self.len
     }

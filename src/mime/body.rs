@@ -52,25 +52,25 @@ pub enum BodyPiece<'p> {
 }
 
 impl BodyDecoder {
-    /// A strict decoder at the start of a body.
+    /// Creates a strict decoder at the start of a body.
     pub fn new(encoding: TransferEncoding) -> Self {
         Self::at(encoding, 0)
     }
 
-    /// A strict decoder for a body that starts `offset` bytes into a stream. [`MimeError::offset`] is relative to the
-    /// start of the stream.
+    /// Creates a strict decoder for a body that starts `offset` bytes into a stream. [`MimeError::offset`] is relative
+    /// to the start of the stream.
     pub fn at(encoding: TransferEncoding, offset: u64) -> Self {
         Self { transfer: TransferDecoder::at(encoding, offset), text: Text::default() }
     }
 
-    /// As [`TransferDecoder::lenient`].
+    /// Same as [`TransferDecoder::lenient`].
     #[must_use]
     pub fn lenient(mut self) -> Self {
         self.transfer = self.transfer.lenient();
         self
     }
 
-    /// As [`TransferDecoder::max_line`].
+    /// Same as [`TransferDecoder::max_line`].
     #[must_use]
     pub fn max_line(mut self, bytes: usize) -> Self {
         self.transfer = self.transfer.max_line(bytes);

@@ -85,7 +85,7 @@ impl EncodedWords {
 }
 
 impl<'f> Word<'f> {
-    /// The word that starts at the position `start`, if there is one.
+    /// Returns the word that starts at the position `start`, if there is one.
     fn at(line: &'f [u8], start: usize) -> Option<Self> {
         let charset = line[start + 2..].split(|&byte| byte == b'?').next()?;
         if charset.is_empty() || !charset.iter().all(u8::is_ascii_graphic) {

@@ -90,7 +90,7 @@ pub enum StructureErrorKind {
 }
 
 impl StructureErrorKind {
-    /// The name of the variant, for logs and protocols.
+    /// Returns the name of the variant, for logs and protocols.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::MalformedHeader => "MalformedHeader",
@@ -140,7 +140,7 @@ pub enum MimeErrorKind {
 }
 
 impl MimeErrorKind {
-    /// The name of the kind in its layer, for logs and protocols.
+    /// Returns the name of the kind in its layer, for logs and protocols.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Structure(kind) => kind.as_str(),
@@ -149,7 +149,7 @@ impl MimeErrorKind {
         }
     }
 
-    /// The layer.
+    /// Returns the layer.
     pub const fn layer(self) -> MimeLayer {
         match self {
             Self::Structure(_) => MimeLayer::Structure,
@@ -193,7 +193,7 @@ pub struct MimeError {
 }
 
 impl MimeError {
-    /// The error of the text layer, if it is one. If the text is encoded, its offset counts decoded bytes.
+    /// Returns the error of the text layer, if it is one. If the text is encoded, its offset counts decoded bytes.
     pub fn utf8_error(&self) -> Option<Utf8Error> {
         match self.kind {
             MimeErrorKind::Text(kind) => {

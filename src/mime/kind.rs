@@ -146,7 +146,7 @@ impl Report<'_> {
         self.push(offset, MimeErrorKind::Structure(kind));
     }
 
-    /// The type, up to the first malformed byte.
+    /// Returns the type, up to the first malformed byte.
     fn content_type<'f>(&mut self, field: &'f Field) -> Option<ContentType<'f>> {
         let (content_type, error) = match ContentType::parse_mail_prefix(&field.value) {
             Ok((content_type, error)) => (Some(content_type), error),
@@ -170,7 +170,7 @@ impl Report<'_> {
         boundary
     }
 
-    /// The kind of a text, by its charset; its `Content-Type` has the offset `offset`.
+    /// Returns the kind of a text, by its charset; its `Content-Type` has the offset `offset`.
     fn text_kind(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> PartKind {
         match content_type.map_or(Charset::Missing, ContentType::charset) {
             Charset::Utf8 | Charset::Missing => PartKind::Text,
@@ -212,7 +212,7 @@ fn is_unknown_message(top: &str, subtype: &str) -> bool {
         && ![&MESSAGES[..], &REPORTS, &NOT_MESSAGES].iter().any(|known| is_one_of(subtype, known))
 }
 
-/// The kind of a type with parts.
+/// Returns the kind of a type with parts.
 fn kind_with_parts(top: &str, subtype: &str) -> Option<PartKind> {
     if top.eq_ignore_ascii_case("multipart") {
         Some(PartKind::Multipart)
@@ -234,7 +234,7 @@ fn is_text(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> 
         })
 }
 
-/// A name in lower case and of bounded length, for a verdict.
+/// Returns a name in lower case and of bounded length, for a verdict.
 fn name(name: &str) -> String {
     name.chars().take(MAX_NAME).collect::<String>().to_ascii_lowercase()
 }

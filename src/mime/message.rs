@@ -110,7 +110,7 @@ impl Default for MessageValidator {
 }
 
 impl MessageValidator {
-    /// A strict validator with the default limits.
+    /// Creates a strict validator with the default limits.
     pub fn new() -> Self {
         Self::build(MimeLimits::default(), false)
     }

@@ -149,7 +149,7 @@ impl Splitter {
         self.offset - self.held.len() as u64
     }
 
-    /// Reads bytes from `rest` up to the next event; `None` when it is empty.
+    /// Reads bytes from `rest` up to the next event; returns `None` when it is empty.
     pub(super) fn next<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<Event<'c>> {
         loop {
             if let Some(due) = self.due.take() {
@@ -178,7 +178,7 @@ impl Splitter {
         }
     }
 
-    /// The next event at the end of the message, from what is still held; `None` if nothing is.
+    /// Returns the next event at the end of the message, from what is still held; returns `None` if nothing is.
     pub(super) fn finish(&mut self) -> Option<Event<'static>> {
         if let Some(due) = self.due.take() {
             return Some(due);
@@ -246,7 +246,8 @@ impl Splitter {
         self.release(len)
     }
 
-    /// The multipart whose `--boundary` starts with these bytes, preferably one whose `--boundary` they complete.
+    /// Returns the multipart whose `--boundary` starts with these bytes, preferably one whose `--boundary` they
+    /// complete.
     fn level_with(&self, seen: &[u8], byte: u8) -> Option<usize> {
         let starts = |open: &Open| {
             let dashed = open.boundary.dashed();
@@ -328,12 +329,12 @@ impl Splitter {
         event
     }
 
-    /// The offset of the held line or candidate.
+    /// Returns the offset of the held line or candidate.
     fn line_offset(&self) -> u64 {
         self.offset - (self.held.len() - self.held_break) as u64
     }
 
-    /// The content up to and with the next line break.
+    /// Returns the content up to and with the next line break.
     fn rest_of_line<'c>(&mut self, rest: &mut &'c [u8]) -> &'c [u8] {
         let len = match memchr(b'\n', rest) {
             Some(at) => {

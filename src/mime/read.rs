@@ -29,7 +29,7 @@ impl MessageValidator {
     ///
     /// # Errors
     ///
-    /// The errors of the reader. The bytes that were read before are kept: another call continues after them.
+    /// Returns the errors of the reader. The bytes that were read before are kept: another call continues after them.
     ///
     /// # Cancel safety
     ///

@@ -51,7 +51,7 @@ impl Default for MimeLimits {
 pub struct PartPath(pub(super) Vec<u32>);
 
 impl PartPath {
-    /// The numbers, the outermost first; empty for the message itself.
+    /// Returns the numbers, the outermost first; empty for the message itself.
     pub fn numbers(&self) -> &[u32] {
         &self.0
     }
@@ -150,7 +150,7 @@ impl PartVerdict {
         matches!(self.kind, PartKind::Text | PartKind::OtherText)
     }
 
-    /// The first errors of its header and its body, in the order in which they were found: at most
+    /// Returns the first errors of its header and its body, in the order in which they were found: at most
     /// [`MimeLimits::errors`].
     pub fn errors(&self) -> &[MimeError] {
         &self.reports.errors
@@ -161,7 +161,7 @@ impl PartVerdict {
         self.reports.error_count
     }
 
-    /// The first warnings: violations of rules for writers that do not change the text for any reader. At most
+    /// Returns the first warnings: violations of rules for writers that do not change the text for any reader. At most
     /// [`MimeLimits::errors`].
     pub fn warnings(&self) -> &[MimeError] {
         &self.reports.warnings

@@ -25,7 +25,7 @@ impl Size {
         }
     }
 
-    /// The maximum number of free buffers in the pool of a thread: half a MiB of each size.
+    /// Returns the maximum number of free buffers in the pool of a thread: half a MiB of each size.
     const fn kept(self) -> usize {
         512 * 1024 / self.bytes()
     }

@@ -110,7 +110,7 @@ pub(super) fn decode(
     }
 }
 
-/// The last bytes of both slices in sequence, at most 4, and their number.
+/// Returns the last bytes of both slices in sequence, at most 4, and their number.
 fn last_bytes(held: &[u8], slice: &[u8]) -> ([u8; 4], usize) {
     let mut bytes = [0; 4];
     let slice = &slice[slice.len().saturating_sub(bytes.len())..];
@@ -120,7 +120,7 @@ fn last_bytes(held: &[u8], slice: &[u8]) -> ([u8; 4], usize) {
     (bytes, held.len() + slice.len())
 }
 
-/// The position of `text`, which is a part of `slice`.
+/// Returns the position of `text`, which is a part of `slice`.
 pub(super) fn position(slice: &[u8], text: &str) -> usize {
     text.as_ptr().addr() - slice.as_ptr().addr()
 }

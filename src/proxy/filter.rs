@@ -63,12 +63,12 @@ pub enum Verdict {
 }
 
 impl Filter {
-    /// A filter that rejects ill-formed text and keeps the BOM.
+    /// Creates a filter that rejects ill-formed text and keeps the BOM.
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new())
     }
 
-    /// A filter with the policies of this decoder.
+    /// Creates a filter with the policies of this decoder.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
         Self { decoder, rejected: None }
     }
@@ -171,7 +171,7 @@ impl Filter {
         self.decoder.offset()
     }
 
-    /// The bytes of an incomplete character, `0..=3` of them.
+    /// Returns the bytes of an incomplete character, `0..=3` of them.
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
     }

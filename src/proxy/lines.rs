@@ -70,12 +70,12 @@ impl LineFilter {
     /// The default of [`max_length`](Self::max_length).
     pub const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 
-    /// A filter that rejects ill-formed lines and keeps the BOM.
+    /// Creates a filter that rejects ill-formed lines and keeps the BOM.
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new())
     }
 
-    /// A filter with the policies of this decoder.
+    /// Creates a filter with the policies of this decoder.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
         Self {
             decoder,
@@ -103,8 +103,8 @@ impl LineFilter {
     ///
     /// # Errors
     ///
-    /// The line that ended the stream, if [`stop`](Self::stop) is set. The edits before it are valid. Every later call
-    /// returns the same error.
+    /// Returns the line that ended the stream, if [`stop`](Self::stop) is set. The edits before it are valid. Every
+    /// later call returns the same error.
     pub fn feed(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
         let mut taken = 0;
         let mut edits = LineEdits {
@@ -178,7 +178,7 @@ impl LineFilter {
         self.rejected.map_or(Ok(()), Err)
     }
 
-    /// The number of held bytes, which are those of the incomplete line.
+    /// Returns the number of held bytes, which are those of the incomplete line.
     pub fn held(&self) -> usize {
         self.line.held.len() + self.decoder.pending().len()
     }

@@ -46,7 +46,7 @@ pub trait Observer {
     /// called at the end of the connection.
     fn held(&mut self, _: Direction, _bytes: usize) {}
 
-    /// An ill-formed sequence, repaired or not; its offset counts the bytes of its own direction.
+    /// Returns an ill-formed sequence, repaired or not; its offset counts the bytes of its own direction.
     fn ill_formed(&mut self, _: Direction, _: Utf8Error) {}
 
     /// The stream is rejected, or would be without [`report_only`](crate::proxy::Relay::report_only).

@@ -154,7 +154,7 @@ impl Pump {
         some
     }
 
-    /// The number of bytes of queued answers.
+    /// Returns the number of bytes of queued answers.
     pub(super) fn waiting_answers(&self) -> usize {
         self.answers.len()
     }

@@ -97,27 +97,27 @@ impl<S> SseStream<S> {
         Self { inner, codec, buffer: BytesMut::new(), state: State::Read }
     }
 
-    /// The codec: its last event ID, its reconnection time, its offset and its counters.
+    /// Returns the codec: its last event ID, its reconnection time, its offset and its counters.
     pub const fn codec(&self) -> &SseCodec {
         &self.codec
     }
 
-    /// The inner stream.
+    /// Returns the inner stream.
     pub const fn get_ref(&self) -> &S {
         &self.inner
     }
 
-    /// The inner stream. A chunk that is taken from it here is missing in the events.
+    /// Returns the inner stream. A chunk that is taken from it here is missing in the events.
     pub const fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 
-    /// The inner stream, pinned. A chunk that is taken from it is missing in the events.
+    /// Returns the inner stream, pinned. A chunk that is taken from it is missing in the events.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().inner
     }
 
-    /// The inner stream and the codec. What was read and not returned is lost.
+    /// Returns the inner stream and the codec. What was read and not returned is lost.
     pub fn into_parts(self) -> (S, SseCodec) {
         (self.inner, self.codec)
     }
@@ -198,7 +198,7 @@ pub enum SseStreamError<E> {
 }
 
 impl<E> SseStreamError<E> {
-    /// The error in the text, if that is the cause.
+    /// Returns the error in the text, if that is the cause.
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::Event(error) => error.utf8_error(),
@@ -217,7 +217,7 @@ impl<E: fmt::Display> fmt::Display for SseStreamError<E> {
 }
 
 impl<E: Error + 'static> Error for SseStreamError<E> {
-    /// The source of the error inside, which this error displays.
+    /// Returns the source of the error inside, which this error displays.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Event(error) => error.source(),

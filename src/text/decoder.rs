@@ -41,7 +41,7 @@ pub struct TextDecoder {
 }
 
 impl TextDecoder {
-    /// A strict decoder that keeps the BOM.
+    /// Creates a strict decoder that keeps the BOM.
     pub const fn new() -> Self {
         Self { decoder: Utf8Decoder::new(), policies: Policies::new() }
     }
@@ -128,12 +128,12 @@ impl TextDecoder {
         self.decoder.pending()
     }
 
-    /// The policy for ill-formed sequences.
+    /// Returns the policy for ill-formed sequences.
     pub const fn error_policy(&self) -> ErrorPolicy {
         self.policies.on_error
     }
 
-    /// The policy for the BOM.
+    /// Returns the policy for the BOM.
     pub const fn bom_policy(&self) -> BomPolicy {
         self.policies.bom
     }

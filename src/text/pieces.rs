@@ -22,11 +22,11 @@ pub enum TextPiece<'c> {
 }
 
 impl TextPiece<'_> {
-    /// The text of the piece.
+    /// Returns the text of the piece.
     ///
     /// # Errors
     ///
-    /// The error that the policy does not repair.
+    /// Returns the error that the policy does not repair.
     #[inline]
     pub fn text(&self) -> Result<&str, Utf8Error> {
         match self {

@@ -45,12 +45,12 @@ impl<B> CheckedBody<B> {
         Self { kind: Kind::Streaming { body: Box::pin(DrainingBody::new(body, drain, report)) } }
     }
 
-    /// A complete body.
+    /// Creates a complete body.
     pub(crate) fn held(data: Bytes, trailers: Option<Box<HeaderMap>>) -> Self {
         Self { kind: Kind::Held { data: (!data.is_empty()).then_some(data), trailers } }
     }
 
-    /// A body whose inner body failed while it was held.
+    /// Creates a body whose inner body failed while it was held.
     pub(crate) const fn failed(error: Utf8BodyError) -> Self {
         Self { kind: Kind::Failed { error: Some(error) } }
     }

@@ -139,14 +139,14 @@ impl Config {
         Release::Forward(CheckedBody::held(data, trailers))
     }
 
-    /// The response in place of a message whose body did not fail.
+    /// Returns the response in place of a message whose body did not fail.
     pub(crate) fn refuse<B>(&self, reason: Reason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
         let content_type = headers.get(CONTENT_TYPE).cloned();
         note(&reason, content_type.as_ref(), Some(&self.counters));
         self.answer(&Refusal { message: self.message, reason, content_type })
     }
 
-    /// The response in place of a message.
+    /// Returns the response in place of a message.
     pub(crate) fn answer<B>(&self, refusal: &Refusal) -> Response<CheckedBody<B>> {
         let response = match &self.on_refusal {
             Some(respond) => respond(refusal),

@@ -44,17 +44,17 @@ macro_rules! shared_settings {
 /// The accessors of a service with `inner`.
 macro_rules! inner_service_accessors {
     () => {
-        /// The inner service.
+        /// Returns the inner service.
         pub const fn get_ref(&self) -> &S {
             &self.inner
         }
 
-        /// The inner service.
+        /// Returns the inner service.
         pub const fn get_mut(&mut self) -> &mut S {
             &mut self.inner
         }
 
-        /// The inner service.
+        /// Returns the inner service.
         pub fn into_inner(self) -> S {
             self.inner
         }

@@ -53,7 +53,7 @@ impl Report {
         self.0.as_ref().is_some_and(|shared| shared.is_drained.load(Relaxed))
     }
 
-    /// The reason to reject the message, if its body has failed.
+    /// Returns the reason to reject the message, if its body has failed.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         self.0.as_deref()?.refusal.get()
     }

@@ -48,7 +48,7 @@ impl Carry {
         dropped
     }
 
-    /// The carry, followed by the first bytes of a chunk.
+    /// Returns the carry, followed by the first bytes of a chunk.
     pub(super) fn with<'s>(&self, chunk: &[u8], seam: &'s mut Seam) -> &'s [u8] {
         let kept = usize::from(self.len);
         let more = chunk.len().min(MAX_SEQUENCE);

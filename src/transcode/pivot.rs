@@ -217,8 +217,8 @@ mod tests {
         sequences.flat_map(|sequence| sequence.as_slice().to_vec()).collect()
     }
 
-    /// The reference: converts code point by code point. Returns every position in the source and the target at which
-    /// the conversion may stop.
+    /// The reference: converts code point by code point. Returns every position in the source and the target at
+    /// which the conversion may stop.
     fn positions(source: &Source, target: &Target, src: &[u8]) -> Vec<(usize, usize, Vec<u8>)> {
         let (mut read, mut out, mut all) = (0, Vec::new(), Vec::new());
         loop {

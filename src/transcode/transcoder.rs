@@ -128,7 +128,7 @@ impl Transcoder {
         self.conversion.source.encoding()
     }
 
-    /// The target encoding.
+    /// Returns the target encoding.
     pub const fn to(&self) -> Encoding {
         self.conversion.target.encoding()
     }

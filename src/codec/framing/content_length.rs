@@ -49,7 +49,7 @@ impl ContentLengthCodec {
     /// The limit of a header in bytes: 4 KiB.
     pub const MAX_HEADER: usize = MAX_HEADER;
 
-    /// A codec with the default limit.
+    /// Creates a codec with the default limit.
     pub const fn new() -> Self {
         let fields = Fields { length: None, searched: 0 };
         Self { reader: FrameReader::new(DEFAULT_MAX_LENGTH, None), fields }
@@ -103,7 +103,7 @@ impl Fields {
     }
 }
 
-/// A field value without the spaces and tabs around it.
+/// Returns a field value without the spaces and tabs around it.
 fn without_blanks(mut value: &[u8]) -> &[u8] {
     while let [b' ' | b'\t', rest @ ..] | [rest @ .., b' ' | b'\t'] = value {
         value = rest;
@@ -111,7 +111,7 @@ fn without_blanks(mut value: &[u8]) -> &[u8] {
     value
 }
 
-/// The value of ASCII digits.
+/// Returns the value of ASCII digits.
 fn number(digits: &[u8]) -> Option<u64> {
     let is_number = (1..=MAX_DIGITS).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
     is_number.then(|| digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))

@@ -67,7 +67,7 @@ impl JsonSequenceCodec {
     /// 8 MiB.
     pub const DEFAULT_MAX_LENGTH: usize = DEFAULT_MAX_LENGTH;
 
-    /// A codec with the default limit.
+    /// Creates a codec with the default limit.
     pub const fn new() -> Self {
         Self { max_length: DEFAULT_MAX_LENGTH, offset: 0, searched: 0, state: State::Start }
     }
@@ -95,7 +95,7 @@ impl JsonSequenceCodec {
         self.searched = 0;
     }
 
-    /// The text at the front of `src`, of `length` bytes and a separator.
+    /// Returns the text at the front of `src`, of `length` bytes and a separator.
     fn take(
         &mut self,
         src: &mut BytesMut,
@@ -168,7 +168,7 @@ impl Encoder<Bytes> for JsonSequenceCodec {
     ///
     /// # Errors
     ///
-    /// [`FramingError::InvalidPayload`] if the text contains RS, which no JSON text does.
+    /// Returns [`FramingError::InvalidPayload`] if the text contains RS, which no JSON text does.
     fn encode(&mut self, text: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
         if let Some(at) = SEPARATOR.embedded(&text) {
             return Err(FramingError::InvalidPayload { at });

@@ -44,7 +44,7 @@ impl NetstringCodec {
     /// 8 MiB.
     pub const DEFAULT_MAX_LENGTH: usize = DEFAULT_MAX_LENGTH;
 
-    /// A codec with the default limit.
+    /// Creates a codec with the default limit.
     pub const fn new() -> Self {
         Self { reader: FrameReader::new(DEFAULT_MAX_LENGTH, Some(b',')) }
     }

@@ -60,7 +60,7 @@ impl OctetCountingCodec {
     /// 64 KiB.
     pub const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 
-    /// A codec with the default limit.
+    /// Creates a codec with the default limit.
     pub const fn new() -> Self {
         let reader = FrameReader::new(Self::DEFAULT_MAX_LENGTH, None);
         Self { reader, framing: Framing::Counted, searched: 0 }
@@ -140,7 +140,7 @@ impl Decoder for OctetCountingCodec {
         self.decode_line(src)
     }
 
-    /// As [`decode`](Decoder::decode). The last line needs no LF.
+    /// Same as [`decode`](Decoder::decode). The last line needs no LF.
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         if let Some(message) = self.decode(src)? {
             return Ok(Some(message));
@@ -164,7 +164,7 @@ impl Encoder<Bytes> for OctetCountingCodec {
     ///
     /// # Errors
     ///
-    /// [`FramingError::InvalidPayload`] if the message is empty.
+    /// Returns [`FramingError::InvalidPayload`] if the message is empty.
     fn encode(&mut self, message: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
         if message.is_empty() {
             return Err(FramingError::InvalidPayload { at: 0 });

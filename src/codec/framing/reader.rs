@@ -57,8 +57,8 @@ impl FrameReader {
         self.offset = self.offset.wrapping_add(bytes as u64);
     }
 
-    /// The next frame, if all of it is in `src`. `header` removes a complete header from the front of the buffer and
-    /// returns the length of the payload; it may remove a part of a header and return `None`.
+    /// Returns the next frame, if all of it is in `src`. `header` removes a complete header from the front of the
+    /// buffer and returns the length of the payload; it may remove a part of a header and return `None`.
     pub(super) fn decode(
         &mut self,
         src: &mut BytesMut,

@@ -84,7 +84,7 @@ enum Data {
 }
 
 impl Data {
-    /// The length with another line, in bytes.
+    /// Returns the length with another line, in bytes.
     fn len_with(&self, line: &str) -> usize {
         match self {
             Self::None => line.len(),
@@ -132,13 +132,13 @@ impl SseCodec {
     /// 1 MiB.
     pub const DEFAULT_MAX_LENGTH: usize = 1024 * 1024;
 
-    /// A codec with the default limits that replaces ill-formed sequences by U+FFFD, as the standard requires.
+    /// Creates a codec with the default limits that replaces ill-formed sequences by U+FFFD, as the standard requires.
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace))
     }
 
-    /// A codec with the error policy and the subset of `text`; `TextDecoder::new()` is strict. The BOM policy is always
-    /// [`Strip`](BomPolicy::Strip), as the standard requires.
+    /// Creates a codec with the error policy and the subset of `text`; `TextDecoder::new()` is strict. The BOM policy
+    /// is always [`Strip`](BomPolicy::Strip), as the standard requires.
     pub const fn with_decoder(text: TextDecoder) -> Self {
         let text = text.bom(BomPolicy::Strip);
         Self {
@@ -174,13 +174,14 @@ impl SseCodec {
         self
     }
 
-    /// The last event ID: what a client sends as `Last-Event-ID` when it reconnects. An `id` field takes effect when its
-    /// event ends, whether the event has data or not. `None` until then.
+    /// Returns the last event ID: what a client sends as `Last-Event-ID` when it reconnects. An `id` field takes effect
+    /// when its event ends, whether the event has data or not. Returns `None` until then.
     pub fn last_event_id(&self) -> Option<&str> {
         self.last_event_id.as_deref()
     }
 
-    /// The reconnection time, from the last valid `retry` field. A number of milliseconds beyond `u64` is `u64::MAX`.
+    /// Returns the reconnection time, from the last valid `retry` field. A number of milliseconds beyond `u64` is
+    /// `u64::MAX`.
     pub const fn retry(&self) -> Option<Duration> {
         self.retry
     }
@@ -328,7 +329,7 @@ impl Decoder for SseCodec {
         }
     }
 
-    /// As [`decode`](Decoder::decode). A line and an event that have not ended are discarded.
+    /// Same as [`decode`](Decoder::decode). A line and an event that have not ended are discarded.
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
         if let Some(event) = self.decode(src)? {
             return Ok(Some(event));

@@ -40,7 +40,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// An event of type `message`.
+    /// Creates an event of type `message`.
     pub fn new(data: impl Into<ByteString>) -> Self {
         Self { event: ByteString::from_static(MESSAGE), data: data.into(), id: None, retry: None }
     }
@@ -69,11 +69,11 @@ impl Event {
         self
     }
 
-    /// The bytes of the event, for a server that has no `Framed`.
+    /// Returns the bytes of the event, for a server that has no `Framed`.
     ///
     /// # Errors
     ///
-    /// As [`write`](Self::write).
+    /// Same as [`write`](Self::write).
     pub fn to_bytes(&self) -> Result<Bytes, CodecError> {
         let mut bytes = BytesMut::new();
         self.write(&mut bytes)?;
@@ -84,8 +84,8 @@ impl Event {
     ///
     /// # Errors
     ///
-    /// [`CodecError::InvalidField`] if the type contains CR or LF, or the ID contains CR, LF or NUL. Then nothing is
-    /// written.
+    /// Returns [`CodecError::InvalidField`] if the type contains CR or LF, or the ID contains CR, LF or NUL. Then
+    /// nothing is written.
     pub fn write(&self, dst: &mut BytesMut) -> Result<(), CodecError> {
         let id = self.id.as_deref().unwrap_or_default();
         let invalid = |field| move |at| CodecError::InvalidField { field, at };
@@ -126,7 +126,7 @@ pub struct Comment<'t>(pub &'t str);
 pub struct Retry(pub Duration);
 
 impl Comment<'_> {
-    /// The bytes of the comment, for a server that has no `Framed`.
+    /// Returns the bytes of the comment, for a server that has no `Framed`.
     pub fn to_bytes(self) -> Bytes {
         let mut bytes = BytesMut::new();
         self.write(&mut bytes);
@@ -141,7 +141,7 @@ impl Comment<'_> {
 }
 
 impl Retry {
-    /// The bytes of the field, for a server that has no `Framed`.
+    /// Returns the bytes of the field, for a server that has no `Framed`.
     pub fn to_bytes(self) -> Bytes {
         let mut bytes = BytesMut::new();
         self.write(&mut bytes);

@@ -19,7 +19,7 @@ const ROOM: usize = 16;
 pub(crate) struct SourceCharset(&'static Encoding);
 
 impl SourceCharset {
-    /// The charset of a label, if the standard has one that can be decoded.
+    /// Returns the charset of a label, if the standard has one that can be decoded.
     pub(crate) fn for_label(label: &[u8]) -> Option<Self> {
         Encoding::for_label_no_replacement(label).map(Self)
     }
@@ -114,7 +114,7 @@ impl CharsetDecoder {
         Some(Ok(text.into()))
     }
 
-    /// The character that replaces undecodable bytes. It is U+FFFD for the policies that convert each byte of
+    /// Returns the character that replaces undecodable bytes. It is U+FFFD for the policies that convert each byte of
     /// ill-formed UTF-8, because they cannot be applied to another charset.
     const fn replacement(&self) -> Option<char> {
         match self.on_error {

@@ -66,7 +66,7 @@ impl FrameQueue {
         self.queue.is_empty()
     }
 
-    /// The number of bytes in the queue.
+    /// Returns the number of bytes in the queue.
     pub(super) fn queued(&self) -> u64 {
         self.queue.iter().map(|frame| frame.len() as u64).sum()
     }

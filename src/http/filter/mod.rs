@@ -75,7 +75,7 @@ enum Kind {
 }
 
 impl BodyFilter {
-    /// The check for a plan. `rules` must be those that made the plan; they also select the fields of a form.
+    /// Returns the check for a plan. `rules` must be those that made the plan; they also select the fields of a form.
     pub fn new(plan: &BodyPlan, rules: &BodyRules) -> Self {
         let decoder = *plan.decoder();
         match plan.check() {
@@ -89,16 +89,17 @@ impl BodyFilter {
         }
     }
 
-    /// The check of text in UTF-8.
+    /// Returns the check of text in UTF-8.
     pub const fn text(decoder: TextDecoder) -> Self {
         Self::of(Kind::Text(TextFilter::new(decoder)))
     }
 
-    /// The check of the text fields of `multipart/form-data` (RFC 7578), by its boundary and the rules for its fields.
+    /// Returns the check of the text fields of `multipart/form-data` (RFC 7578), by its boundary and the rules for its
+    /// fields.
     ///
     /// # Errors
     ///
-    /// [`MultipartError::Boundary`] if it is not in the grammar of RFC 2046 §5.1.1.
+    /// Returns [`MultipartError::Boundary`] if it is not in the grammar of RFC 2046 §5.1.1.
     pub fn form_data(boundary: &[u8], rules: &BodyRules) -> Result<Self, MultipartError> {
         let boundary = Boundary::new(boundary).ok_or(MultipartError::Boundary)?;
         Ok(Self::of_form(&boundary, rules))
@@ -139,11 +140,11 @@ impl BodyFilter {
         }
     }
 
-    /// The next bytes that have passed the check, never empty; `None` if there are none without another chunk.
+    /// The next bytes that have passed the check, never empty; returns `None` if there are none without another chunk.
     ///
     /// # Errors
     ///
-    /// The error in the body. All well-formed text before it is returned first, and after it only `None`.
+    /// Returns the error in the body. All well-formed text before it is returned first, and after it only `None`.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "it goes on after `None`")]
     pub fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
@@ -201,7 +202,7 @@ impl BodyFilter {
         self.fed - self.kind.offset()
     }
 
-    /// The bounds of the remaining output, if between `least` and `most` bytes are still fed.
+    /// Returns the bounds of the remaining output, if between `least` and `most` bytes are still fed.
     pub(crate) fn bounds(&self, least: u64, most: Option<u64>) -> (u64, Option<u64>) {
         let (queued, is_failing) = self.kind.queued();
         if is_failing {
@@ -297,7 +298,7 @@ impl Kind {
         }
     }
 
-    /// The number of bytes in the queue, and whether an error follows them.
+    /// Returns the number of bytes in the queue, and whether an error follows them.
     fn queued(&self) -> (u64, bool) {
         match self {
             Self::Pass { chunk, .. } => (chunk.len() as u64, false),
@@ -308,7 +309,7 @@ impl Kind {
         }
     }
 
-    /// The decoder whose policies apply; none if nothing is checked or another charset is decoded.
+    /// Returns the decoder whose policies apply; none if nothing is checked or another charset is decoded.
     fn decoder(&self) -> Option<&TextDecoder> {
         match self {
             Self::Pass { .. } | Self::Charset(_) => None,
@@ -318,7 +319,7 @@ impl Kind {
         }
     }
 
-    /// The minimum length of the output for `bytes` bytes of input.
+    /// Returns the minimum length of the output for `bytes` bytes of input.
     fn least(&self, bytes: u64) -> u64 {
         let Some(decoder) = self.decoder() else {
             return if matches!(self, Self::Pass { .. }) { bytes } else { 0 };
@@ -336,7 +337,7 @@ impl Kind {
         }
     }
 
-    /// The maximum length of the output for `bytes` bytes of input.
+    /// Returns the maximum length of the output for `bytes` bytes of input.
     fn most(&self, bytes: u64) -> Option<u64> {
         match self {
             Self::Pass { .. } => Some(bytes),

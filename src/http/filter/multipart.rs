@@ -159,7 +159,7 @@ impl FormFilter {
         held as u64
     }
 
-    /// The number of bytes in the queue, and whether an error follows them.
+    /// Returns the number of bytes in the queue, and whether an error follows them.
     pub(super) fn queued(&self) -> (u64, bool) {
         (self.out.queued(), self.error.is_some())
     }
@@ -362,7 +362,7 @@ impl FormFilter {
     }
 }
 
-/// The text outside of the contents: header fields, and the bytes before and after the parts. It has no BOM.
+/// Returns the text outside of the contents: header fields, and the bytes before and after the parts. It has no BOM.
 fn frame(rules: &BodyRules, start: u64) -> FormPart {
     FormPart::text(rules.text_decoder().bom(BomPolicy::Keep), start, false)
 }
@@ -372,7 +372,7 @@ const fn imaginary(imagined: bool) -> usize {
     if imagined { 2 } else { 0 }
 }
 
-/// The length of the common prefix.
+/// Returns the length of the common prefix.
 fn common_prefix(one: &[u8], two: &[u8]) -> usize {
     one.iter().zip(two).take_while(|(a, b)| a == b).count()
 }

@@ -61,7 +61,8 @@ impl<'f> PartHeaders<'f> {
     ///
     /// # Errors
     ///
-    /// The position of a line that is not a field, is folded, has a bare CR or LF, or repeats a field or a parameter.
+    /// Returns the position of a line that is not a field, is folded, has a bare CR or LF, or repeats a field or a
+    /// parameter.
     pub(super) fn parse(fields: &'f [u8]) -> Result<Self, usize> {
         let mut headers = Self::default();
         let mut has_disposition = false;

@@ -57,7 +57,7 @@ impl TextFilter {
         self.decoder().pending().len() as u64
     }
 
-    /// The number of bytes in the queue, and whether an error follows them.
+    /// Returns the number of bytes in the queue, and whether an error follows them.
     pub(super) fn queued(&self) -> (u64, bool) {
         match &self.next {
             Some(Ok(text)) => (text.len() as u64, false),

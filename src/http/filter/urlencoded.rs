@@ -104,7 +104,7 @@ impl UrlEncodedFilter {
         (self.carry.len() + self.escape.len()) as u64
     }
 
-    /// The number of bytes in the queue, and whether an error follows them.
+    /// Returns the number of bytes in the queue, and whether an error follows them.
     pub(super) fn queued(&self) -> (u64, bool) {
         (self.out.queued(), self.error.is_some())
     }
@@ -221,7 +221,7 @@ fn is_cut_escape(bytes: &[u8]) -> bool {
     }
 }
 
-/// The length of the prefix of `sent` that encodes the first `decoded` of its `all` decoded bytes.
+/// Returns the length of the prefix of `sent` that encodes the first `decoded` of its `all` decoded bytes.
 fn sent_len(sent: &[u8], decoded: usize, all: usize) -> usize {
     if decoded == all {
         return sent.len();

@@ -40,14 +40,14 @@ fn is_forbidden(lead: u8, x: u8) -> bool {
 /// bytes before `x`. All statements are equal if the bytes before `x` are well-formed.
 pub(in crate::kernels) type Statement = fn(due: bool, p1: u8, x: u8) -> bool;
 
-/// The statement of the [formula](crate::kernels::formula): whether a continuation byte is due, and whether the second
-/// byte is allowed.
+/// The statement of the [formula](crate::kernels::formula): whether a continuation byte is due, and whether the
+/// second byte is allowed.
 pub(in crate::kernels) fn by_due_bytes(due: bool, p1: u8, x: u8) -> bool {
     (due || p1 >= 0xC0) != is_continuation(x) || p1 >= 0xC0 && is_forbidden(p1, x)
 }
 
-/// The statement of Keiser and Lemire's algorithm: a pair is wrong by itself, or it is two continuation bytes, which
-/// are correct if and only if one is due.
+/// The statement of Keiser and Lemire's algorithm: a pair is wrong by itself, or it is two continuation bytes,
+/// which are correct if and only if one is due.
 pub(in crate::kernels) fn by_pairs(due: bool, p1: u8, x: u8) -> bool {
     let is_wrong = match p1 {
         0x00..=0x7F => is_continuation(x),

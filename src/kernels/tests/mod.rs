@@ -172,7 +172,7 @@ const ENDS: [&[u8]; 14] = [
     b"\xF0\x9F\x92\xA9",
 ];
 
-/// An xorshift generator.
+/// Returns the next number of an xorshift generator.
 fn random(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;

@@ -60,7 +60,7 @@ fn verdict_of_std(bytes: &[u8]) -> Verdict {
     }
 }
 
-/// The verdict of a kernel, chunk by chunk, with every prediction.
+/// Returns the verdict of a kernel, chunk by chunk, with every prediction.
 fn verdict(kernel: Kernel, chunks: &[&[u8]]) -> Verdict {
     verdict_by(chunks, |state, chunk| {
         let found = found_by(kernel, state.carry(), chunk);

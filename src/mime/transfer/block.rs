@@ -90,7 +90,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// An empty block, for a machine that does not use it.
+    /// Creates an empty block, for a machine that does not use it.
     pub(super) fn none() -> Self {
         Self { bytes: Box::default(), len: 0, runs: Vec::new() }
     }
@@ -112,8 +112,8 @@ impl Block {
         Runs::Listed(List(&self.runs))
     }
 
-    /// The position of the byte written at the offset `encoded` or, if there is none, of the first byte after it; the
-    /// length of the block if there is none either.
+    /// Returns the position of the byte written at the offset `encoded` or, if there is none, of the first byte after
+    /// it; the length of the block if there is none either.
     pub(super) fn index_of(&self, encoded: u64) -> usize {
         let after = self.runs.partition_point(|run| run.encoded <= encoded);
         let end = self.runs.get(after).map_or(self.len, |run| run.start as usize);
@@ -149,7 +149,7 @@ impl Block {
         self.len += 1;
     }
 
-    /// The free space, for whole groups; [`advance`](Self::advance) appends what was written to it.
+    /// Returns the free space, for whole groups; [`advance`](Self::advance) appends what was written to it.
     #[inline]
     pub(super) fn space(&mut self) -> &mut [u8] {
         &mut self.bytes[self.len..]

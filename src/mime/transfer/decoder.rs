@@ -26,7 +26,7 @@ pub struct Decoded<'p> {
 }
 
 impl<'p> Decoded<'p> {
-    /// The bytes.
+    /// Returns the bytes.
     pub const fn bytes(&self) -> &'p [u8] {
         self.bytes
     }
@@ -87,13 +87,13 @@ enum Machine {
 }
 
 impl TransferDecoder {
-    /// A strict decoder at the start of a body.
+    /// Creates a strict decoder at the start of a body.
     pub fn new(encoding: TransferEncoding) -> Self {
         Self::at(encoding, 0)
     }
 
-    /// A strict decoder for a body that starts `offset` bytes into a stream. Encoded offsets are relative to the start
-    /// of the stream, decoded ones to the start of the body.
+    /// Creates a strict decoder for a body that starts `offset` bytes into a stream. Encoded offsets are relative to
+    /// the start of the stream, decoded ones to the start of the body.
     pub fn at(encoding: TransferEncoding, offset: u64) -> Self {
         let (machine, block) = match encoding {
             TransferEncoding::SevenBit | TransferEncoding::EightBit | TransferEncoding::Binary => {
@@ -136,7 +136,7 @@ impl TransferDecoder {
         (self.offset, self.decoded) = (offset, 0);
     }
 
-    /// The encoding.
+    /// Returns the encoding.
     pub const fn encoding(&self) -> TransferEncoding {
         self.encoding
     }

@@ -22,7 +22,8 @@ pub enum TransferEncoding {
 }
 
 impl TransferEncoding {
-    /// The encoding with this name, in any case and with white space and folds around it; `None` for any other name.
+    /// Returns the encoding with this name, in any case and with white space and folds around it; returns `None` for
+    /// any other name.
     pub fn of_name(name: &[u8]) -> Option<Self> {
         let name = trim_blanks(name);
         [Self::SevenBit, Self::EightBit, Self::Binary, Self::QuotedPrintable, Self::Base64]
@@ -35,7 +36,7 @@ impl TransferEncoding {
         matches!(self, Self::SevenBit | Self::EightBit | Self::Binary)
     }
 
-    /// The name, as it is written in a header.
+    /// Returns the name, as it is written in a header.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SevenBit => "7bit",

@@ -39,7 +39,7 @@ pub enum TransferErrorKind {
 }
 
 impl TransferErrorKind {
-    /// The name of the variant, for logs and protocols.
+    /// Returns the name of the variant, for logs and protocols.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::EightBit => "EightBit",

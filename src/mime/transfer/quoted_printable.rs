@@ -255,7 +255,7 @@ impl QuotedPrintable {
         Step::ReadAgain(WireError { offset: self.escape, kind, len })
     }
 
-    /// A CR at `offset` that no LF followed.
+    /// Returns a CR at `offset` that no LF followed.
     fn bare_cr(&mut self, offset: u64, block: &mut Block) -> WireError {
         self.release(block);
         block.push(b"\r", offset);
@@ -307,7 +307,7 @@ fn is_printable(bytes: &[u8]) -> bool {
     bytes.iter().fold(true, |good, &byte| good & (matches!(byte, b' '..=b'~') | (byte == b'\t')))
 }
 
-/// The value of a hexadecimal digit, in upper case as RFC 2045 requires, or in lower case.
+/// Returns the value of a hexadecimal digit, in upper case as RFC 2045 requires, or in lower case.
 #[inline]
 fn digit(byte: u8) -> Option<u8> {
     const DIGITS: [u8; 256] = {

@@ -21,8 +21,8 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
     find_class_with(bytes, class, positions, |_| false, block_bits)
 }
 
-/// The loop over blocks. `is_clean` returns whether a group has no byte of the class; `false` is always allowed.
-/// `block_bits` returns a bit for each byte of a block that is in the class.
+/// The loop over blocks. `is_clean` returns whether a group has no byte of the class; `false` is always
+/// allowed. `block_bits` returns a bit for each byte of a block that is in the class.
 #[inline(always)]
 pub(in crate::kernels) fn find_class_with(
     bytes: &[u8],

@@ -27,7 +27,7 @@ const fn sequences(windows: bool) -> Sequences {
     sequences
 }
 
-/// The continuation byte with these 6 bits.
+/// Returns the continuation byte with these 6 bits.
 const fn cont(bits: u32) -> u8 {
     0x80 | (bits & 0x3F) as u8
 }

@@ -18,8 +18,8 @@ pub(in crate::kernels) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16;
 }
 
 #[cfg(feature = "codec")]
-/// The loop over blocks. `equal_bits` returns a bit for each byte of a block. `write` converts the bits to positions
-/// relative to a start, writes them and returns their number.
+/// The loop over blocks. `equal_bits` returns a bit for each byte of a block. `write` converts the bits to
+/// positions relative to a start, writes them and returns their number.
 #[inline(always)]
 pub(in crate::kernels) fn find_all_with(
     bytes: &[u8],
