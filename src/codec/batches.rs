@@ -1,4 +1,4 @@
-//! Batches of lines.
+//! Codec for batches of lines.
 
 use core::iter::FusedIterator;
 
@@ -14,12 +14,12 @@ use crate::chunks::text_of;
 use crate::kernels::Positions;
 use crate::text::Counters;
 
-/// A codec for lines of text that returns all complete lines of the read buffer as one item. It is made by
-/// [`Utf8LinesCodec::into_batches`].
+/// A codec for lines of text that returns all complete lines of the read buffer as one item.
+/// [`Utf8LinesCodec::into_batches`] creates it.
 ///
 /// The bytes of a batch are validated in one call, and all of its lines share one reference count. For many short lines
-/// (logs, NDJSON, metrics) this saves most of the cost of a line. Everything else is as with [`Utf8LinesCodec`]: the
-/// limit, the terminators, and the errors, which come between batches, one for each rejected line.
+/// (logs, NDJSON, metrics) this saves most of the cost of a line. The limit, the terminators and the errors are the
+/// same as for [`Utf8LinesCodec`]. Errors are returned between batches, one for each rejected line.
 ///
 /// The number of lines in a batch depends on how much was read. The lines themselves do not.
 ///
@@ -72,16 +72,16 @@ impl Utf8LineBatchesCodec {
         self.reader.text.counters()
     }
 
-    /// Returns line by line from now on.
+    /// Converts this codec back into a [`Utf8LinesCodec`], which returns one line per item.
     pub const fn into_lines(self) -> Utf8LinesCodec {
         Utf8LinesCodec { reader: self.reader }
     }
 
-    /// The length of the lines at the front of `src` that can be returned as they are. 0 if the first line is
-    /// ill-formed, too long, or subject to a policy.
+    /// Returns the length of the lines at the front of `src` that can be returned unchanged. It is 0 if the first line
+    /// is ill-formed, too long, or subject to a policy.
     ///
-    /// It searches a window that doubles while everything in it is well-formed. So a call reads at most a few times as
-    /// many bytes as it returns, whatever follows them.
+    /// The search uses a window that doubles as long as everything in it is well-formed. A call therefore reads at most
+    /// a few times as many bytes as it returns, whatever follows them.
     fn good_lines(&mut self, src: &[u8]) -> usize {
         if !self.reader.text.is_past_start() {
             return 0;
@@ -121,7 +121,8 @@ impl Utf8LineBatchesCodec {
 /// The first window of [`Utf8LineBatchesCodec::good_lines`], in bytes.
 const FIRST_WINDOW: usize = 512;
 
-/// Returns the length of the prefix of `lines` that holds only lines of at most `max` bytes. It ends with a terminator.
+/// Returns the length of the prefix of `lines` that contains only lines of at most `max` bytes. The prefix ends with a
+/// terminator.
 fn within_limit(lines: &[u8], ending: LineEnding, max: usize) -> usize {
     let mut end = 0;
     // A line can only be too long if more than `max` bytes are left.
@@ -144,8 +145,7 @@ impl Decoder for Utf8LineBatchesCodec {
         if !self.reader.start_line(src) {
             return Ok(None);
         }
-        // Search forward from the end of the last search. A search from the back would read the whole buffer for each
-        // line.
+        // Search forward from the end of the last search. A backward search would read the whole buffer for each line.
         let Some((length, terminator)) = self.reader.ending.find(src, self.reader.searched) else {
             return self.reader.await_terminator(src).map(|()| None);
         };
@@ -157,7 +157,7 @@ impl Decoder for Utf8LineBatchesCodec {
         trace!(offset = self.offset(), length = good, "decoding lines");
         let ending = self.reader.ending;
         self.reader.end_lines(&text, ending.count(&text));
-        // SAFETY: `good_lines` has validated these bytes, up to the end of a line.
+        // SAFETY: `good_lines` has validated these bytes, which end at the end of a line.
         #[allow(unsafe_code)]
         let text = unsafe { text_of(text) };
         Ok(Some(Lines { text, ending: Some(ending) }))
@@ -174,7 +174,7 @@ impl Decoder for Utf8LineBatchesCodec {
 impl<T: AsRef<str>> Encoder<T> for Utf8LineBatchesCodec {
     type Error = CodecError;
 
-    /// Writes one line, as [`Utf8LinesCodec`].
+    /// Writes one line, same as [`Utf8LinesCodec`].
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
         let line = line.as_ref().as_bytes();
         self.reader.ending.write(line, dst).map_err(|at| CodecError::EmbeddedTerminator { at })
@@ -185,7 +185,7 @@ impl<T: AsRef<str>> Encoder<T> for Utf8LineBatchesCodec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lines {
     text: ByteString,
-    /// What ends each line. If `None`, the text is one line without its terminator.
+    /// The terminator of each line. If `None`, the text is one line without its terminator.
     ending: Option<LineEnding>,
 }
 
@@ -199,7 +199,7 @@ impl Lines {
         LinesIter { text: &self.text, start: 0, ends: Ends::of(self.ending), positions: Positions::START }
     }
 
-    /// Returns the lines with their terminators. A line that was repaired, or that ended the stream, has none.
+    /// Returns the lines with their terminators. A line that was repaired or that ended the stream has no terminator.
     pub const fn as_text(&self) -> &ByteString {
         &self.text
     }
@@ -218,14 +218,14 @@ impl<'l> IntoIterator for &'l Lines {
 #[derive(Clone, Debug)]
 pub struct LinesIter<'l> {
     text: &'l str,
-    /// Position of the next line.
+    /// The position of the next line.
     start: usize,
     ends: Ends,
-    /// Positions of the last byte of a terminator, except under `Ends::Any`.
+    /// The positions of the last byte of each terminator, not used for `Ends::Any`.
     positions: Positions,
 }
 
-/// What ends a line, for the iterator.
+/// The end of a line, for the iterator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     /// A line ends with this byte.
@@ -253,8 +253,8 @@ impl Ends {
 }
 
 impl<'l> LinesIter<'l> {
-    /// Returns the bytes of the line that ends at the next `byte` for which `is_whole` returns true. It is called with
-    /// these bytes.
+    /// Returns the bytes of the line that ends at the next `byte` for which `is_whole` returns `true`. `is_whole` is
+    /// called with these bytes.
     #[inline]
     fn up_to(&mut self, byte: u8, is_whole: impl Fn(&[u8]) -> bool) -> Option<&'l [u8]> {
         let bytes = self.text.as_bytes();
@@ -268,10 +268,10 @@ impl<'l> LinesIter<'l> {
         }
     }
 
-    /// Returns the next line, where a search for one byte does not find its end.
+    /// Returns the next line if its end cannot be found by searching for one byte.
     #[inline(never)]
     fn other(&mut self) -> Option<&'l str> {
-        // `None` after the last line.
+        // This is `None` after the last line.
         let rest = self.text.get(self.start..)?;
         let (length, terminator) = match self.ends {
             Ends::Any => LineEnding::Any.find(rest.as_bytes(), 0)?,
@@ -297,8 +297,8 @@ impl<'l> Iterator for LinesIter<'l> {
             Ends::Any | Ends::Nowhere => return self.other(),
         };
         debug_assert!(core::str::from_utf8(line).is_ok());
-        // SAFETY: the line is a part of a `str`. It starts and ends at an end of that `str` or next to an ASCII byte,
-        // and no ASCII byte is inside a character.
+        // SAFETY: the line is a part of a `str`. Both of its ends are an end of that `str` or next to an ASCII byte,
+        // and an ASCII byte is never inside a character.
         #[allow(unsafe_code)]
         Some(unsafe { core::str::from_utf8_unchecked(line) })
     }

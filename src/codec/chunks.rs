@@ -1,4 +1,4 @@
-//! Text as it arrives.
+//! Codec for text without frames.
 
 use bytes::BytesMut;
 use bytestring::ByteString;
@@ -8,19 +8,19 @@ use super::error::CodecError;
 use crate::chunks::text_of;
 use crate::text::{Counters, TextDecoder};
 
-/// A codec for text without frames. An item is the text that one read has completed, in whole characters.
+/// A codec for text without frames. An item is the text of one read, in whole characters.
 ///
-/// An item is a slice of the read buffer, without a copy, unless something in it was repaired, a BOM was looked for in
-/// it, or a [subset](TextDecoder::subset) is adopted. A sequence that is split across reads stays in the buffer: at
-/// most 3 bytes.
+/// An item is a slice of the read buffer, without a copy. It is a copy if something in it was repaired, if the BOM
+/// policy may apply to it, or if a [subset](TextDecoder::subset) is adopted. An unfinished sequence at the end of a
+/// read stays in the buffer: at most 3 bytes.
 ///
 /// # Errors
 ///
-/// [`CodecError::IllFormed`] for each ill-formed sequence that the policy does not repair, after the text before it.
-/// `rejected` is the sequence. If the stream ends inside a sequence, the error is
+/// Returns [`CodecError::IllFormed`] for each ill-formed sequence that the policy does not repair, after the text
+/// before it. `rejected` is the sequence. If the stream ends inside a sequence, the error is
 /// [`Truncated`](crate::ErrorKind::Truncated), reported once. If the source resumes after its end, decoding continues,
-/// and so do the offsets. `FramedRead` ends after an `Err` (and resumes if it is polled again): wrap the codec in
-/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems) to continue after errors.
+/// and the offsets are not reset. `FramedRead` ends after an `Err` (and resumes if it is polled again): wrap the codec
+/// in [`ErrorsAsItems`](crate::codec::ErrorsAsItems) to continue after errors.
 ///
 /// ```
 /// # use futures::StreamExt;
@@ -52,18 +52,18 @@ impl Utf8Codec {
         Self { text }
     }
 
-    /// Absolute offset in the stream, in bytes, of the end of what was returned or reported.
+    /// Returns the absolute offset, in bytes, up to which the stream was returned or reported.
     pub const fn offset(&self) -> u64 {
         self.text.valid_up_to()
     }
 
-    /// Ill-formed sequences so far, by kind.
+    /// Returns the number of ill-formed sequences so far, by kind.
     pub const fn counters(&self) -> Counters {
         self.text.counters()
     }
 
-    /// Validates `src` without applying a policy, which is enough for well-formed text. Returns the number of bytes
-    /// that can be returned as they are, or `None` if a policy applies to the first of them.
+    /// Validates `src` without applying a policy, which is sufficient for well-formed text. Returns the number of bytes
+    /// that can be returned unchanged, or `None` if a policy applies to the first of them.
     fn validate(&mut self, src: &[u8]) -> Option<usize> {
         if !self.text.is_past_start() {
             return None;
@@ -87,7 +87,7 @@ impl Utf8Codec {
         }
     }
 
-    /// Decodes `src` into a copy, under the policies. Stops before an error if there is text before it.
+    /// Decodes `src` into a new string with the policies. Stops before an error if there is text before it.
     fn decode_with_policies(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         let start = self.text.valid_up_to();
         self.text.seek(start);
@@ -97,8 +97,8 @@ impl Utf8Codec {
         if let Some(error) = ill_formed
             && !out.is_empty()
         {
-            // The next call returns the error and counts it. No other error was counted: after the start of the stream
-            // a policy repairs every error or none.
+            // The next call returns the error and counts it. No other error was counted, because after the start of the
+            // stream a policy repairs all errors or none.
             self.text = before;
             self.text.seek(error.offset);
             ill_formed = None;
@@ -106,7 +106,7 @@ impl Utf8Codec {
         let mut taken = src.split_to(self.text.valid_up_to().wrapping_sub(start) as usize);
         match ill_formed {
             Some(error) => {
-                // A BOM before the sequence that the policy has removed is not part of `rejected`.
+                // A BOM that the policy removed before the sequence is not part of `rejected`.
                 let before = taken.len().saturating_sub(usize::from(error.len));
                 Err(CodecError::IllFormed { error, rejected: taken.split_off(before).freeze(), line: None })
             }

@@ -8,26 +8,26 @@ use memchr::{memchr, memchr2, memrchr, memrchr2};
 use crate::kernels::count;
 use crate::policy::Ascii;
 
-/// What ends a line. The Unicode separators U+0085, U+2028 and U+2029 never do.
+/// The terminator of a line. The Unicode separators U+0085, U+2028 and U+2029 never end a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LineEnding {
     /// LF or CRLF, as in `str::lines` and tokio's `LinesCodec`. Written as LF.
     #[default]
     LfOrCrLf,
-    /// LF and nothing else. A CR before it belongs to the line.
+    /// Only LF. A CR before it belongs to the line.
     Lf,
-    /// CRLF and nothing else, as in SMTP. A single CR or LF belongs to the line.
+    /// Only CRLF, as in SMTP. A single CR or LF belongs to the line.
     CrLf,
-    /// LF, CRLF or CR, as in server-sent events. A CR ends its line at once; an LF after it, in this read or in a
-    /// later one, is part of the same terminator. Written as LF.
+    /// LF, CRLF or CR, as in server-sent events. A CR ends its line at once. An LF after it, in this read or in a later
+    /// one, is part of the same terminator. Written as LF.
     Any,
-    /// This byte and no other: NUL-terminated text, records that end with RS. It is
-    /// ASCII, so it is never inside a character.
+    /// Only this byte, for NUL-terminated text or records that end with RS. It is ASCII, so it is never inside a
+    /// character.
     Ascii(Ascii),
 }
 
-/// Length of the longest terminator in bytes.
+/// The length of the longest terminator in bytes.
 pub(super) const MAX_TERMINATOR: usize = 2;
 
 impl LineEnding {
@@ -62,7 +62,7 @@ impl LineEnding {
         if self != Self::CrLf || src[..at].ends_with(b"\r") {
             return Some(at + 1);
         }
-        // Byte by byte: a peer can send nothing but LFs, and one call of `memrchr` for each is slower.
+        // Byte by byte, because one call of `memrchr` for each LF would be slower if a peer sends only LFs.
         src[..at].windows(2).rposition(|pair| pair == b"\r\n").map(|at| at + 2)
     }
 
@@ -77,7 +77,7 @@ impl LineEnding {
         }
     }
 
-    /// Returns the last byte of every terminator, except of a CR under [`LineEnding::Any`].
+    /// Returns the last byte of the terminators, except of a CR under [`LineEnding::Any`].
     pub(super) const fn last_byte(self) -> u8 {
         match self {
             Self::Ascii(byte) => byte.get(),
@@ -85,7 +85,8 @@ impl LineEnding {
         }
     }
 
-    /// The number of bytes at the end of `src` that may start a terminator. `src` holds no complete terminator.
+    /// Returns the number of bytes at the end of `src` that may start a terminator. `src` contains no complete
+    /// terminator.
     pub(super) fn may_start(self, src: &[u8]) -> usize {
         match self {
             Self::LfOrCrLf | Self::CrLf => usize::from(src.ends_with(b"\r")),
@@ -93,20 +94,20 @@ impl LineEnding {
         }
     }
 
-    /// Returns the position of a terminator that a peer would read inside `line`, or at its end together with the
+    /// Returns the position of a terminator that a peer would find inside `line`, or at its end together with the
     /// terminator that [`write`](Self::write) appends.
     #[inline]
     pub(super) fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {
             Self::Lf | Self::Ascii(_) => find(self.last_byte(), line),
             Self::LfOrCrLf => find(b'\n', line).or_else(|| line.ends_with(b"\r").then(|| line.len() - 1)),
-            // Peers disagree on whether a single CR or LF ends a line (SMTP smuggling).
+            // Implementations differ in whether a single CR or LF ends a line (SMTP smuggling).
             Self::CrLf | Self::Any => memchr2(b'\n', b'\r', line),
         }
     }
 
-    /// Appends a line and its terminator. If a peer would read more than one line, returns the position where the first
-    /// one would end and appends nothing.
+    /// Appends a line and its terminator. If a peer would read more than one line, nothing is appended, and the error
+    /// is the position where the first line would end.
     #[inline]
     pub(super) fn write(self, line: &[u8], dst: &mut BytesMut) -> Result<(), usize> {
         if let Some(at) = self.embedded(line) {
@@ -118,7 +119,7 @@ impl LineEnding {
         Ok(())
     }
 
-    /// The bytes of the terminator that is written.
+    /// Returns the bytes of the terminator that is written.
     #[inline]
     pub(super) fn terminator(self) -> impl Iterator<Item = u8> {
         let cr = (self == Self::CrLf).then_some(b'\r');
@@ -126,7 +127,7 @@ impl LineEnding {
     }
 }
 
-/// `memchr`, or the search of the standard library where this crate is compiled without optimization: `memchr` then is, too.
+/// `memchr`, or the search of the standard library if this crate, and so `memchr`, is compiled without optimizations.
 #[inline]
 fn position(byte: u8, bytes: &[u8]) -> Option<usize> {
     if !cfg!(utf8_codec_unoptimized) {
@@ -139,7 +140,7 @@ fn position(byte: u8, bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// `memchr` for a line that is encoded. Most lines are short and hold no terminator, and comparing a few overlapping
+/// `memchr` for a line that is encoded. Most lines are short and contain no terminator, and comparing a few overlapping
 /// blocks is faster than a call. The number of blocks is the same for every length, so there is no branch to
 /// mispredict.
 #[inline]

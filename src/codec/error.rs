@@ -7,9 +7,9 @@ use bytes::Bytes;
 
 use crate::error::{ByteCount, Utf8Error};
 
-/// An error of a codec. The codec has consumed what it reports, and the next call continues after it.
+/// An error of a codec. The codec has consumed the reported bytes, and the next call continues after them.
 ///
-/// Neither `Display` nor `Debug` shows payload bytes; `rejected` holds them.
+/// Neither `Display` nor `Debug` shows payload bytes; they are in `rejected`.
 #[non_exhaustive]
 pub enum CodecError {
     /// Ill-formed text.
@@ -41,12 +41,12 @@ pub enum CodecError {
     InvalidField {
         /// The name of the field: `event` or `id`.
         field: &'static str,
-        /// Position in the value of the field, in bytes.
+        /// The position in the value of the field, in bytes.
         at: usize,
     },
     /// A text to be encoded as one line contains a terminator, so a peer would read two lines. Nothing was written.
     EmbeddedTerminator {
-        /// Position in the text, in bytes.
+        /// The position in the text, in bytes.
         at: usize,
     },
     /// The transport failed.
@@ -72,8 +72,8 @@ impl CodecError {
         }
     }
 
-    /// Returns the line of the error, if a codec for lines or events returned it. For an event that is too long, its
-    /// first line.
+    /// Returns the line of the error, if a codec for lines or events returned it. For an event that is too long it is
+    /// the first line.
     pub const fn line(&self) -> Option<LineStart> {
         match self {
             Self::IllFormed { line, .. } => *line,
@@ -157,8 +157,8 @@ impl From<io::Error> for CodecError {
     }
 }
 
-/// For readers over a codec, such as `StreamReader`: [`InvalidData`](io::ErrorKind::InvalidData) with the error inside,
-/// or the error of the transport unchanged.
+/// Converts into an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the error, for readers over a
+/// codec such as `StreamReader`. An error of the transport is returned unchanged.
 impl From<CodecError> for io::Error {
     fn from(error: CodecError) -> Self {
         match error {
@@ -170,7 +170,7 @@ impl From<CodecError> for io::Error {
 
 /// An error after which a codec may be able to continue. [`ErrorsAsItems`](crate::codec::ErrorsAsItems) requires it.
 pub trait Recoverable {
-    /// Whether the codec has consumed what it reports and can decode the next frame.
+    /// Whether the codec has consumed the reported bytes and can decode the next frame.
     fn is_recoverable(&self) -> bool;
 }
 

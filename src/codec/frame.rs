@@ -1,4 +1,4 @@
-//! The text of a frame: a slice of it where that is possible, a copy where a policy changes it.
+//! Decodes the text of a frame: a slice of the frame if possible, or a copy if a policy changes it.
 
 use bytes::Bytes;
 use bytestring::ByteString;
@@ -7,18 +7,18 @@ use crate::chunks::text_of;
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Whether the frame is well-formed and no policy applies to it. If so, the decoder is moved past the frame.
+/// Whether the frame is well-formed and no policy applies to it. If so, the decoder is moved to the end of the frame.
 #[inline]
 pub(super) fn is_good(text: &mut TextDecoder, frame: &[u8]) -> bool {
     let start = text.offset();
     let is_good = text.is_past_start() && crate::from_utf8(frame).is_ok();
-    // A frame starts between characters, whatever the decoder was fed before.
+    // A frame starts between characters, regardless of the earlier input of the decoder.
     text.seek(if is_good { start.wrapping_add(frame.len() as u64) } else { start });
     is_good
 }
 
 /// Decodes a frame that is one whole text. Its last `terminator` bytes are ASCII and not part of the text. A sequence
-/// that is unfinished before them is ill-formed. Without a terminator, the text ends with the frame.
+/// that is unfinished before them is ill-formed. If `terminator` is 0, the text ends with the frame.
 ///
 /// # Errors
 ///
@@ -33,7 +33,7 @@ pub(super) fn decode_frame(
     if is_good(text, &frame) {
         let mut frame = frame;
         frame.truncate(payload);
-        // SAFETY: `is_good` has validated the whole frame, and the terminator that was removed is ASCII.
+        // SAFETY: `is_good` has validated the whole frame, and the removed terminator is ASCII.
         #[allow(unsafe_code)]
         return Ok(unsafe { text_of(frame) });
     }

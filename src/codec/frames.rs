@@ -23,8 +23,9 @@ use crate::text::{Counters, TextDecoder};
 /// message: [`Utf8FragmentsCodec`].
 ///
 /// For the frames of syslog, of language servers, of netstrings and of JSON text sequences see
-/// [`framing`](crate::codec::framing). For frames between ASCII delimiters (NUL, RS) see also [`LineEnding::Ascii`](crate::codec::LineEnding::Ascii), which
-/// returns an error when a text that contains the delimiter is written.
+/// [`framing`](crate::codec::framing). For frames between ASCII delimiters (NUL, RS) see also
+/// [`LineEnding::Ascii`](crate::codec::LineEnding::Ascii), which rejects text to be written that contains the
+/// delimiter.
 ///
 /// ```
 /// # use futures::StreamExt;
@@ -46,12 +47,12 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// # Errors
 ///
-/// [`FrameError::IllFormed`] for an ill-formed frame, which is consumed, and [`FrameError::Inner`] for an error of the
-/// byte codec. Offsets count from the start of the frame.
+/// Returns [`FrameError::IllFormed`] for an ill-formed frame, which is consumed, and [`FrameError::Inner`] for an error
+/// of the byte codec. Offsets count from the start of the frame.
 ///
 /// # Limits
 ///
-/// The limits are those of the byte codec. Set one there.
+/// The limits are those of the byte codec. Set a limit there.
 #[derive(Clone, Debug, Default)]
 pub struct Utf8FramesCodec<C> {
     codec: C,
@@ -99,7 +100,7 @@ impl<C> Utf8FramesCodec<C> {
         self.codec
     }
 
-    /// Ill-formed sequences so far. Of a frame that is rejected, only the first one is counted.
+    /// Returns the number of ill-formed sequences so far. In a rejected frame only the first one is counted.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
@@ -139,13 +140,13 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
     }
 }
 
-/// A codec for one text over many frames of a byte codec. It is made by [`Utf8FramesCodec::over_fragments`].
+/// A codec for one text over many frames of a byte codec. [`Utf8FramesCodec::over_fragments`] creates it.
 ///
-/// A frame may end inside a character; the character is then returned with the next frame. The last frame of a message
-/// must end between characters. So the byte codec has to mark the last frame of each message: its item is a
-/// [`Fragment`] of `Bytes` or `BytesMut`. The item of this codec is a [`Fragment`] of `ByteString`, one for each frame.
+/// A frame may end inside a character, which is then returned with the next frame. The last frame of a message must end
+/// between characters. The byte codec must therefore mark the last frame of each message: its item is a [`Fragment`] of
+/// `Bytes` or `BytesMut`. The item of this codec is a [`Fragment`] of `ByteString`, one for each frame.
 ///
-/// The text of a frame is a slice of the frame, unless a character started in the frame before or something was
+/// The text of a frame is a slice of the frame, unless a character started in an earlier frame or something was
 /// repaired. It may be empty.
 ///
 /// ```
@@ -177,15 +178,15 @@ impl<C: Encoder<Bytes>, T: Into<ByteString>> Encoder<T> for Utf8FramesCodec<C> {
 ///
 /// # Errors
 ///
-/// As [`Utf8FramesCodec`], but offsets count from the start of the message, and only the first error of a message is
-/// reported, with its frame. The rest of that message is discarded, and the next message is decoded as usual. If the
-/// stream ends inside a character, [`Truncated`](crate::ErrorKind::Truncated) is reported once.
+/// Same as for [`Utf8FramesCodec`], but offsets count from the start of the message, and only the first error of a
+/// message is reported, with its frame. The rest of that message is discarded, and the next message is decoded
+/// normally. If the stream ends inside a character, [`Truncated`](crate::ErrorKind::Truncated) is reported once.
 #[derive(Clone, Debug, Default)]
 pub struct Utf8FragmentsCodec<C> {
     codec: C,
     policies: TextDecoder,
     text: TextChunks,
-    /// The message was rejected, and its last frame is still to come.
+    /// The message was rejected, and its last frame has not arrived yet.
     failed: bool,
     frame: u64,
     counters: Counters,
@@ -230,12 +231,13 @@ impl<C> Utf8FragmentsCodec<C> {
         self.codec
     }
 
-    /// Ill-formed sequences in messages that have ended. Of a message that is rejected, only the first one is counted.
+    /// Returns the number of ill-formed sequences in messages that have ended. In a rejected message only the first one
+    /// is counted.
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Decodes a frame. Returns `None` in the rest of a message that was rejected.
+    /// Decodes a frame. Returns `None` for the rest of a rejected message.
     fn read<E>(
         &mut self,
         fragment: Fragment<impl Into<Bytes>>,
@@ -312,8 +314,7 @@ impl<C: Encoder<Fragment<Bytes>>, T: Into<ByteString>> Encoder<Fragment<T>> for 
 
 /// An error of a codec for text in frames, over a byte codec that fails with `E`.
 ///
-/// Neither `Display` nor `Debug` shows payload bytes; `rejected` holds them. The output for an inner error is that of
-/// `E`.
+/// Neither `Display` nor `Debug` shows payload bytes; they are in `rejected`. An inner error is displayed as `E`.
 #[non_exhaustive]
 pub enum FrameError<E> {
     /// The frame is ill-formed.
@@ -322,7 +323,7 @@ pub enum FrameError<E> {
         frame: u64,
         /// The first error of the frame.
         error: Utf8Error,
-        /// The payload of the frame. At the end of the stream, the bytes of the truncated sequence.
+        /// The payload of the frame, or at the end of the stream the bytes of the truncated sequence.
         rejected: Bytes,
     },
     /// The byte codec failed.
@@ -377,8 +378,8 @@ impl<E: From<io::Error>> From<io::Error> for FrameError<E> {
     }
 }
 
-/// An error of kind [`InvalidData`](io::ErrorKind::InvalidData) with the [`FrameError`] inside, or the converted error
-/// of the byte codec.
+/// Creates an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the [`FrameError`], or converts the
+/// error of the byte codec.
 impl<E> From<FrameError<E>> for io::Error
 where
     E: Into<Self> + fmt::Display + 'static,
@@ -412,7 +413,7 @@ impl Recoverable for AnyDelimiterCodecError {
 }
 
 impl Recoverable for io::Error {
-    /// Always `false`: `LengthDelimitedCodec` also returns an `io::Error` when it cannot find the next frame.
+    /// Returns `false`, because `LengthDelimitedCodec` also returns an `io::Error` if it cannot find the next frame.
     fn is_recoverable(&self) -> bool {
         false
     }

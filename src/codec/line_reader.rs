@@ -1,4 +1,4 @@
-//! Lines at the front of a read buffer, for the codec for lines and the codec for batches of lines.
+//! Reads lines from the front of a read buffer, for the codec for lines and the codec for batches of lines.
 
 use bytes::{Buf, BytesMut};
 use bytestring::ByteString;
@@ -9,17 +9,17 @@ use super::frame::{decode_frame, is_good};
 use crate::chunks::text_of;
 use crate::text::TextDecoder;
 
-/// Default limit of a line in bytes.
+/// The default limit of a line in bytes.
 pub(super) const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 
-/// The position in the stream, and the settings.
+/// The position in the stream and the settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineReader {
     pub(super) text: TextDecoder,
     pub(super) ending: LineEnding,
     pub(super) max_length: usize,
-    /// Bytes at the front of the buffer in which no terminator starts. If the caller passes another buffer, the number
-    /// is wrong: a line may then be found late, but it is still validated.
+    /// The number of bytes at the front of the buffer in which no terminator starts. If the caller passes another
+    /// buffer, the number is wrong. A line may then be found late, but it is still validated.
     pub(super) searched: usize,
     /// The number of lines that have ended.
     lines: u64,
@@ -29,7 +29,7 @@ pub(super) struct LineReader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Line,
-    /// After a CR under [`LineEnding::Any`]: an LF here is the rest of the terminator.
+    /// After a CR under [`LineEnding::Any`]: an LF here belongs to the terminator.
     AfterCr,
     /// In the rest of a line that was reported as too long.
     Discard,
@@ -52,7 +52,7 @@ impl LineReader {
         LineStart { number: self.lines.wrapping_add(1), offset: self.text.offset() }
     }
 
-    /// Returns the next line, if the buffer holds all of it.
+    /// Returns the next line if the buffer contains all of it.
     pub(super) fn decode(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         if !self.start_line(src) {
             return Ok(None);
@@ -67,7 +67,7 @@ impl LineReader {
         }
     }
 
-    /// The next line of a stream that has ended.
+    /// Returns the next line of a stream that has ended.
     pub(super) fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         if let Some(line) = self.decode(src)? {
             return Ok(Some(line));
@@ -85,12 +85,12 @@ impl LineReader {
                 _ => Ok(None),
             };
         }
-        // A CR at the end of the stream is the first half of a CRLF.
+        // A CR at the end of the stream is treated as the first half of a CRLF.
         let terminator = if self.ending == LineEnding::LfOrCrLf { self.ending.may_start(src) } else { 0 };
         self.take(src, src.len() - terminator, terminator)
     }
 
-    /// Discards what is left of an earlier line. Returns whether `src` then starts with a line.
+    /// Discards the rest of an earlier line. Returns whether `src` then starts with a line.
     #[inline]
     pub(super) fn start_line(&mut self, src: &mut BytesMut) -> bool {
         matches!(self.state, State::Line) || self.end_earlier_line(src)
@@ -116,7 +116,7 @@ impl LineReader {
         true
     }
 
-    /// Takes the line at the front of `src`.
+    /// Removes and decodes the line at the front of `src`.
     pub(super) fn take(
         &mut self,
         src: &mut BytesMut,
@@ -133,8 +133,8 @@ impl LineReader {
         self.ending.find(src, self.searched)
     }
 
-    /// Same as [`take`](Self::take), without the first `skipped` bytes of the line, which are ASCII. Returns `None` if
-    /// the line is too long, ill-formed or subject to a policy; then `src` is unchanged.
+    /// Same as [`take`](Self::take), but skips the first `skipped` bytes of the line, which are ASCII. If the line is
+    /// too long, ill-formed or subject to a policy, returns `None` and leaves `src` unchanged.
     #[inline]
     pub(super) fn take_after(
         &mut self,
@@ -156,7 +156,7 @@ impl LineReader {
         Some(unsafe { text_of(line.freeze()) })
     }
 
-    /// Removes an empty line. Returns false and removes nothing if a policy applies to it.
+    /// Removes an empty line. If a policy applies to it, returns `false` and removes nothing.
     #[inline]
     pub(super) fn take_empty(&mut self, src: &mut BytesMut, terminator: usize) -> bool {
         let is_removed = self.text.is_past_start();
@@ -168,8 +168,8 @@ impl LineReader {
         is_removed
     }
 
-    /// Called before `line`, of `length` bytes and a terminator, is removed from the buffer. Returns whether it is
-    /// returned as it is. If so, the decoder is moved past it.
+    /// Called before `line`, of `length` bytes and a terminator, is removed from the buffer. Returns whether the line
+    /// can be returned unchanged. If so, the decoder is moved to its end.
     #[inline]
     fn end_line(&mut self, line: &[u8], length: usize) -> bool {
         trace!(offset = self.text.offset(), length, terminator = line.len() - length, "decoding line");
@@ -177,8 +177,8 @@ impl LineReader {
         length <= self.max_length && is_good(&mut self.text, line)
     }
 
-    /// Removes a line from the front of `src`, after [`end_line`](Self::end_line). The result is an `Option` because
-    /// [`decode`](Self::decode) returns one, and a conversion there would copy it.
+    /// Removes and returns a line from the front of `src`, after [`end_line`](Self::end_line). The result is an
+    /// `Option` because [`decode`](Self::decode) returns one, and a conversion there would copy it.
     #[inline]
     fn cut(
         &mut self,
@@ -198,7 +198,7 @@ impl LineReader {
         Ok(Some(unsafe { text_of(line.freeze()) }))
     }
 
-    /// A line that is too long, ill-formed, or subject to a policy.
+    /// Removes a line that is too long, ill-formed, or subject to a policy.
     #[cold]
     fn cut_changed(
         &mut self,
@@ -206,7 +206,7 @@ impl LineReader {
         length: usize,
         terminator: usize,
     ) -> Result<ByteString, CodecError> {
-        // The line is counted already, and the decoder is still at its start.
+        // The line has already been counted, and the decoder is still at its start.
         let line = LineStart { number: self.lines, offset: self.text.offset() };
         if length > self.max_length {
             self.discard(src, length + terminator);
@@ -216,7 +216,7 @@ impl LineReader {
             .map_err(|(error, rejected)| CodecError::IllFormed { error, rejected, line: Some(line) })
     }
 
-    /// Called before `bytes`, which hold `count` lines, are removed from the buffer.
+    /// Called before `bytes`, which contain `count` lines, are removed from the buffer.
     #[inline]
     pub(super) fn end_lines(&mut self, bytes: &[u8], count: usize) {
         self.searched = 0;

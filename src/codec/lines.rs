@@ -1,4 +1,4 @@
-//! Text in lines.
+//! Codec for lines of text.
 
 use bytes::BytesMut;
 use bytestring::ByteString;
@@ -9,23 +9,24 @@ use super::error::CodecError;
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineReader};
 use crate::text::{Counters, TextDecoder};
 
-/// A codec for lines of text. An item is one line without its terminator. It is a slice of the read buffer, unless
-/// something in it was repaired, a BOM was looked for in it, or a [subset](TextDecoder::subset) is adopted.
+/// A codec for lines of text. An item is one line without its terminator. It is a slice of the read buffer. It is a
+/// copy if something in it was repaired, if the BOM policy may apply to it, or if a [subset](TextDecoder::subset) is
+/// adopted.
 ///
 /// # Limits
 ///
 /// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes unless [`max_length`](Self::max_length) sets
 /// another limit. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
-/// exhausted.** The limit counts the line without its terminator. A line is reported once, as soon as it exceeds the
-/// limit, and discarded in constant memory up to its terminator. The lines after it are read as usual.
+/// exhausted.** The terminator is not counted. A line that exceeds the limit is reported once, as soon as it does, and
+/// is discarded in constant memory up to its terminator. The lines after it are read normally.
 ///
 /// # Errors
 ///
-/// [`CodecError::LineTooLong`], and [`CodecError::IllFormed`] for each line that the policy does not repair, after its
-/// terminator has arrived. It has the first ill-formed sequence, the start of the line, and the line itself in
-/// `rejected`. The codec is then positioned after the line. `FramedRead` ends after an `Err`: wrap the codec in
-/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems). The last line of a stream needs no terminator; if it ends inside a
-/// sequence, the error is [`Truncated`](crate::ErrorKind::Truncated).
+/// Returns [`CodecError::LineTooLong`], or [`CodecError::IllFormed`] for each line that the policy does not repair,
+/// after its terminator has arrived. The error contains the first ill-formed sequence, the start of the line, and the
+/// line itself in `rejected`. The codec is then positioned after the line. `FramedRead` ends after an `Err`: wrap the
+/// codec in [`ErrorsAsItems`](crate::codec::ErrorsAsItems). The last line of a stream needs no terminator. If it ends
+/// inside a sequence, the error is [`Truncated`](crate::ErrorKind::Truncated).
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -59,7 +60,7 @@ impl Default for Utf8LinesCodec {
 }
 
 impl Utf8LinesCodec {
-    /// 64 KiB.
+    /// The default limit of a line: 64 KiB.
     pub const DEFAULT_MAX_LENGTH: usize = DEFAULT_MAX_LENGTH;
 
     /// Creates a strict codec with the default limit that keeps the BOM.
@@ -79,19 +80,19 @@ impl Utf8LinesCodec {
         self
     }
 
-    /// Sets what ends a line.
+    /// Sets the line terminator.
     #[must_use]
     pub const fn ending(mut self, ending: LineEnding) -> Self {
         self.reader.ending = ending;
         self
     }
 
-    /// Absolute offset in the stream, in bytes, of the end of what was returned, reported or discarded.
+    /// Returns the absolute offset, in bytes, up to which the stream was returned, reported or discarded.
     pub const fn offset(&self) -> u64 {
         self.reader.text.offset()
     }
 
-    /// Ill-formed sequences so far. Of a line that is rejected, only the first one is counted.
+    /// Returns the number of ill-formed sequences so far. In a rejected line only the first one is counted.
     pub const fn counters(&self) -> Counters {
         self.reader.text.counters()
     }
@@ -117,7 +118,7 @@ impl<T: AsRef<str>> Encoder<T> for Utf8LinesCodec {
     ///
     /// # Errors
     ///
-    /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line. Then nothing is written.
+    /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line. Nothing is written then.
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
         let line = line.as_ref().as_bytes();
         self.reader.ending.write(line, dst).map_err(|at| CodecError::EmbeddedTerminator { at })

@@ -1,21 +1,21 @@
-//! Codecs for `tokio_util::codec::Framed`: text as it arrives, in lines, in frames, in any encoding.
+//! Codecs for `tokio_util::codec::Framed`: text without frames, in lines, in frames, and in other encodings.
 //!
 //! For servers and clients that read text from a socket: line protocols, NDJSON, logs, chat, length-prefixed frames. A
-//! character that is cut by the network is never an error, and one ill-formed line does not end the session.
+//! character that is split between reads is never an error, and one ill-formed line does not end the session.
 //!
 //! | codec | an item is | encodes |
 //! |---|---|---|
-//! | [`Utf8Codec`] | the text that one read has completed | text |
+//! | [`Utf8Codec`] | the text of one read | text |
 //! | [`Utf8LinesCodec`] | a line | a line |
 //! | [`Utf8LineBatchesCodec`] | all lines in the buffer | a line |
 //! | [`Utf8FramesCodec`] | the text of a frame of another codec | a frame |
-//! | [`Utf8FragmentsCodec`] | the same, where one text spans many frames | a frame |
+//! | [`Utf8FragmentsCodec`] | the text of a frame, if one text spans many frames | a frame |
 //! | the codecs of [`framing`] | a frame of bytes: syslog, language servers, netstrings, JSON sequences | a frame |
 //! | [`SseCodec`] | a server-sent event: the page of [`sse`] | an event |
 //! | `TranscodeCodec` (feature `transcode`) | text from another encoding | that encoding |
 //! | `TranscodeLinesCodec` (feature `transcode`) | a line in another encoding | that encoding |
 //!
-//! [`ErrorsAsItems`] wraps any of them. Without it `FramedRead` ends at the first error.
+//! [`ErrorsAsItems`] wraps any of these codecs. Without it `FramedRead` ends at the first error.
 //!
 //! ```
 //! use futures::{SinkExt, StreamExt};
@@ -42,17 +42,17 @@
 //! ```
 //!
 //! - **Errors**: [`CodecError`] and [`FrameError`] contain the offset, the kind, the rejected bytes and, for lines, the
-//!   line and the column. The codec has consumed what it reports.
-//! - **Limits**: 64 KiB for a line unless set otherwise. Codecs for text hold at most 3 bytes, in the read buffer.
-//! - **Cost**: items are slices of the read buffer. Text is copied where a policy changes it, where a BOM is looked
-//!   for, under a subset, and when it is transcoded. Each byte is searched once and validated once; the work is linear
+//!   line and the column. The codec has consumed the reported bytes.
+//! - **Limits**: 64 KiB for a line unless set otherwise. Codecs for text without frames hold at most 3 bytes, in the
+//!   read buffer.
+//! - **Cost**: items are slices of the read buffer. Text is copied if a policy changes it, if the BOM policy may apply
+//!   to it, under a subset, and if it is transcoded. Each byte is searched once and validated once. The work is linear
 //!   in the length of any input.
 //! - **Cancel safety**: codecs do no I/O. All state is in the codec and in the buffer of `Framed`, whose `next()` is
-//!   cancel safe. An item is a slice that keeps the memory of the whole read buffer alive: copy what is stored for
-//!   long.
+//!   cancel safe. An item is a slice that keeps the memory of the whole read buffer alive: copy items that you keep.
 //! - **Feature**: `codec` (on by default).
 
-// An unfinished sequence stays in the read buffer. When it is complete it is contiguous, so that nothing is copied, and
+// An unfinished sequence stays in the read buffer. Once it is complete it is contiguous, so nothing is copied, and
 // `Framed::into_parts` returns every byte that was not decoded. A caller may pass another buffer to each call of
 // `decode`, so every call validates the bytes that it returns.
 

@@ -1,4 +1,4 @@
-//! Text in any encoding.
+//! Codec for text in other encodings.
 
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
@@ -11,18 +11,18 @@ use crate::subset::Subset;
 use crate::text::Counters;
 use crate::transcode::{Encoding, Status, Switches, Transcoder};
 
-/// A codec for a peer that uses another encoding. An item is the text that one read has completed; every text is
-/// written in that encoding. [`into_lines`](Self::into_lines) makes it a codec for lines.
+/// A codec for a peer that uses another encoding. An item is the text of one read. All text is written in that
+/// encoding. [`into_lines`](Self::into_lines) converts it into a codec for lines.
 ///
-/// A sequence, a code unit or a surrogate pair that is split across reads stays in the buffer: at most 7 bytes. So
-/// `Framed::into_parts` returns every byte that was not decoded.
+/// An unfinished sequence, code unit or surrogate pair at the end of a read stays in the buffer: at most 7 bytes.
+/// `Framed::into_parts` therefore returns every byte that was not decoded.
 ///
 /// # Errors
 ///
 /// Decoding returns [`CodecError::IllFormed`] for each error that the policy does not repair, after the well-formed
 /// text before it. Offsets count the bytes of the stream, and `Display` names the encoding. Encoding returns the same
 /// error for a text with a character that the encoding does not have ([`Unmappable`](crate::ErrorKind::Unmappable)).
-/// Nothing is then written, and the offset counts the bytes of the text.
+/// Nothing is written then, and the offset counts the bytes of the text.
 ///
 /// ```
 /// # use futures::{SinkExt, StreamExt};
@@ -44,7 +44,7 @@ pub struct TranscodeCodec {
     pub(super) reading: Transcoder,
     writing: Transcoder,
     pub(super) sniffs: bool,
-    /// An error that comes after the text that was returned last. The next call returns it.
+    /// An error after the text that was returned last. The next call returns it.
     error: Option<CodecError>,
 }
 
@@ -59,52 +59,53 @@ impl TranscodeCodec {
         }
     }
 
-    /// Sets what happens to ill-formed input, and to characters that the encoding does not have.
+    /// Sets the policy for ill-formed input and for characters that the encoding does not have.
     #[must_use]
     pub fn on_error(self, on_error: ErrorPolicy) -> Self {
         Self { reading: self.reading.on_error(on_error), writing: self.writing.on_error(on_error), ..self }
     }
 
-    /// Sets what happens to the BOM of the input. No BOM is written.
+    /// Sets the policy for the BOM of the input. No BOM is written.
     #[must_use]
     pub fn bom(self, bom: BomPolicy) -> Self {
         Self { reading: self.reading.bom(bom), ..self }
     }
 
-    /// Sets what the standard of the encoding leaves open.
+    /// Sets options for behavior that the encoding specifications leave open.
     #[must_use]
     pub fn switches(self, switches: Switches) -> Self {
         Self { reading: self.reading.switches(switches), writing: self.writing.switches(switches), ..self }
     }
 
-    /// Adopts a subset, for reading and for writing.
+    /// Sets the adopted subset, for reading and writing.
     #[must_use]
     pub fn subset(self, subset: Subset) -> Self {
         Self { reading: self.reading.subset(subset), writing: self.writing.subset(subset), ..self }
     }
 
-    /// Looks for a BOM first, and decodes the encoding that it stands for. The encoding that is written stays the same.
+    /// Detects a BOM at the start of the input and decodes the encoding that it indicates. The encoding for writing
+    /// does not change.
     #[must_use]
     pub fn sniff(self) -> Self {
         Self { reading: self.reading.sniff(), sniffs: true, ..self }
     }
 
-    /// Absolute offset in the stream, in bytes, of the end of what was returned or reported.
+    /// Returns the absolute offset, in bytes, up to which the stream was returned or reported.
     pub const fn offset(&self) -> u64 {
         self.reading.offset()
     }
 
-    /// Decoding errors so far.
+    /// Returns the number of decoding errors so far.
     pub const fn counters(&self) -> Counters {
         self.reading.counters()
     }
 
-    /// The encoding that is written.
+    /// Returns the encoding for writing.
     pub(super) const fn written(&self) -> Encoding {
         self.writing.to()
     }
 
-    /// Decodes `src` with `read`. Returns the text, or the error if no text comes before it.
+    /// Decodes `src` with `read`. Returns the text, or the error if there is no text before it.
     fn read(
         &mut self,
         src: &mut BytesMut,
@@ -113,7 +114,7 @@ impl TranscodeCodec {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        // A copy, so that the transcoder and the buffer stay in step if a `tracing` subscriber panics.
+        // The transcoder is copied, so that it stays consistent with the buffer if a `tracing` subscriber panics.
         let (mut reading, mut text) = (self.reading, String::new());
         let result = read(&mut reading, src, &mut text);
         reading.give_back();
@@ -158,7 +159,7 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeCodec {
         let (start, mut writing, mut read) = (dst.len(), self.writing, 0);
         loop {
             let written = dst.len();
-            // 2 bytes for each byte are enough for every encoding but UTF-32, which needs a second pass.
+            // 2 bytes for each byte are enough for every encoding except UTF-32, which needs a second iteration.
             dst.resize(written + 2 * (text.len() - read) + Transcoder::MIN_OUTPUT, 0);
             let progress = writing.feed_into(&text[read..], &mut dst[written..]);
             dst.truncate(written + progress.written);

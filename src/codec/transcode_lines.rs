@@ -1,4 +1,4 @@
-//! Text in lines, in any encoding.
+//! Codec for lines of text in other encodings.
 
 use bytes::{BufMut, BytesMut};
 use bytestring::ByteString;
@@ -13,21 +13,21 @@ use crate::error::Utf8Error;
 use crate::text::Counters;
 use crate::transcode::{Encoding, Transcoder};
 
-/// A codec for lines of text in another encoding. It is made by [`TranscodeCodec::into_lines`]. An item is one line as
+/// A codec for lines of text in another encoding. [`TranscodeCodec::into_lines`] creates it. An item is one line as
 /// UTF-8, without its terminator. A terminator is appended to each line that is written.
 ///
 /// # Limits
 ///
-/// A line may have 64 KiB, counted in its own encoding without the terminator, unless [`max_length`](Self::max_length)
-/// sets another limit. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory
-/// is exhausted.** A line that is too long is reported once and discarded in constant memory.
+/// A line may have 64 KiB in the other encoding, without the terminator, unless [`max_length`](Self::max_length) sets
+/// another limit. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
+/// exhausted.** A line that is too long is reported once and discarded in constant memory.
 ///
 /// # Errors
 ///
-/// [`CodecError::LineTooLong`], and [`CodecError::IllFormed`] for each line that the policy does not repair, after its
-/// terminator has arrived. It has the first ill-formed sequence, the start of the line, and the line itself in
-/// `rejected`. The codec is then positioned after the line. Wrap it in [`ErrorsAsItems`](crate::codec::ErrorsAsItems),
-/// so that one ill-formed line does not end the session:
+/// Returns [`CodecError::LineTooLong`], or [`CodecError::IllFormed`] for each line that the policy does not repair,
+/// after its terminator has arrived. The error contains the first ill-formed sequence, the start of the line, and the
+/// line itself in `rejected`. The codec is then positioned after the line. Wrap it in
+/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems), so that one ill-formed line does not end the session:
 ///
 /// ```
 /// # use futures::{SinkExt, StreamExt};
@@ -56,7 +56,7 @@ pub struct TranscodeLinesCodec {
     codec: TranscodeCodec,
     ending: LineEnding,
     max_length: usize,
-    /// Bytes at the front of the buffer in which no terminator starts.
+    /// The number of bytes at the front of the buffer in which no terminator starts.
     searched: usize,
     /// The number of lines that have ended.
     lines: u64,
@@ -66,7 +66,7 @@ pub struct TranscodeLinesCodec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Line,
-    /// After a CR under [`LineEnding::Any`]: an LF here is the rest of the terminator.
+    /// After a CR under [`LineEnding::Any`]: an LF here belongs to the terminator.
     AfterCr,
     /// In the rest of a line that was reported as too long.
     Discard,
@@ -93,24 +93,23 @@ impl TranscodeLinesCodec {
         Self { max_length: bytes, ..self }
     }
 
-    /// Sets what ends a line.
+    /// Sets the line terminator.
     #[must_use]
     pub fn ending(self, ending: LineEnding) -> Self {
         Self { ending, ..self }
     }
 
-    /// Absolute offset in the stream, in bytes, of the end of what was returned, reported or discarded.
+    /// Returns the absolute offset, in bytes, up to which the stream was returned, reported or discarded.
     pub const fn offset(&self) -> u64 {
         self.codec.offset()
     }
 
-    /// Errors of decoding so far, also those in the rest of a line that was rejected or discarded.
+    /// Returns the number of decoding errors so far, including those in the rest of a rejected or discarded line.
     pub const fn counters(&self) -> Counters {
         self.codec.counters()
     }
 
-    /// Returns the code units of the stream. Returns `None` until enough bytes are read to decide whether it starts
-    /// with a BOM.
+    /// Returns the code units of the stream. Returns `None` until enough bytes have been read to detect a BOM.
     fn units(&self, src: &[u8], last: bool) -> Option<Units> {
         let mut encoding = self.codec.reading.from();
         if self.codec.sniffs && self.offset() == 0 {
@@ -159,7 +158,7 @@ impl TranscodeLinesCodec {
         Ok(None)
     }
 
-    /// Decodes the line at the front of `src`. With `last` it ends the stream.
+    /// Decodes the line at the front of `src`. `last` means that the line ends the stream.
     fn take(
         &mut self,
         units: Units,
@@ -175,13 +174,14 @@ impl TranscodeLinesCodec {
             self.skip(src, length + terminator);
             return Err(error);
         }
-        // A copy, so that the transcoder and the buffer stay in step if a `tracing` subscriber panics.
+        // The transcoder is copied, so that it stays consistent with the buffer if a `tracing` subscriber panics.
         let (mut reading, mut text, mut end) = (self.codec.reading, String::new(), String::new());
         let mut result = feed(&mut reading, &src[..length], &mut text);
         let is_unfinished = !reading.pending().is_empty();
         let ended = feed(&mut reading, &src[length..length + terminator], &mut end);
         if is_unfinished && terminator > 0 {
-            // The sequence before the terminator is unfinished. Only its repair or error belongs to the line.
+            // The sequence before the terminator is unfinished. Of `end`, only its replacement or error belongs to the
+            // line.
             result = result.and(ended);
             let repair = end.len().saturating_sub(terminator / units.width);
             text.push_str(end.get(..repair).unwrap_or_default());
@@ -213,10 +213,10 @@ impl TranscodeLinesCodec {
         CodecError::LineTooLong { line: self.line(), limit: self.max_length }
     }
 
-    /// Discards bytes. They go through the transcoder to keep its offset and state.
+    /// Discards bytes. They are decoded to update the offset and the state of the transcoder.
     fn skip(&mut self, src: &mut BytesMut, bytes: usize) {
         let mut reading = self.codec.reading;
-        // The errors of a line that is discarded are not reported.
+        // The errors of a discarded line are not reported.
         let _ = feed(&mut reading, &src[..bytes], &mut String::new());
         self.codec.reading = reading;
         drop(src.split_to(bytes));
@@ -224,7 +224,7 @@ impl TranscodeLinesCodec {
     }
 }
 
-/// Decodes all of `bytes`, and returns the first error.
+/// Decodes all of `bytes`. Returns the first error.
 fn feed(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(), Utf8Error> {
     let (mut rest, mut result) = (bytes, Ok(()));
     loop {
@@ -261,7 +261,7 @@ impl Decoder for TranscodeLinesCodec {
                 Err(error) => Err(CodecError::IllFormed { error, rejected: src.split().freeze(), line }),
             };
         }
-        // A CR at the end of the stream is the first half of a CRLF.
+        // A CR at the end of the stream is treated as the first half of a CRLF.
         let whole = src.len() - src.len() % units.width;
         let ends_with_cr = whole == src.len() && units.ascii(&src[whole - units.width..]) == Some(b'\r');
         let terminator = if self.ending == LineEnding::LfOrCrLf && ends_with_cr { units.width } else { 0 };
@@ -278,7 +278,7 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
     /// # Errors
     ///
     /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line, and
-    /// [`CodecError::IllFormed`] for a character that the encoding does not have. Then nothing is written.
+    /// [`CodecError::IllFormed`] for a character that the encoding does not have. Nothing is written then.
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
         let line = line.as_ref();
         if let Some(at) = self.ending.embedded(line.as_bytes()) {
@@ -294,7 +294,7 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
 /// The code units of an encoding, for the search for ASCII characters.
 #[derive(Clone, Copy, Debug)]
 struct Units {
-    /// Length of a unit in bytes.
+    /// The length of a unit in bytes.
     width: usize,
     is_big_endian: bool,
 }
@@ -306,13 +306,13 @@ impl Units {
             Encoding::Utf16Be => (2, true),
             Encoding::Utf32Le => (4, false),
             Encoding::Utf32Be => (4, true),
-            // In every other encoding an ASCII byte is always that character.
+            // In every other encoding an ASCII byte is always the ASCII character.
             _ => (1, false),
         };
         Self { width, is_big_endian }
     }
 
-    /// Returns the value of a unit, if it is ASCII.
+    /// Returns the ASCII value of a unit. Returns `None` if it is not ASCII.
     fn ascii(self, unit: &[u8]) -> Option<u8> {
         let (&low, high) = if self.is_big_endian { unit.split_last()? } else { unit.split_first()? };
         (low.is_ascii() && high.iter().all(|&byte| byte == 0)).then_some(low)
@@ -358,7 +358,7 @@ impl Units {
         None
     }
 
-    /// Returns the number of bytes at the front of `src` in which no terminator starts. `src` holds no complete
+    /// Returns the number of bytes at the front of `src` in which no terminator starts. `src` contains no complete
     /// terminator.
     fn searched(self, ending: LineEnding, src: &[u8]) -> usize {
         let whole = src.len() - src.len() % self.width;

@@ -1,4 +1,4 @@
-//! The base protocol of language servers.
+//! Codec for the base protocol of language servers.
 
 use core::fmt::Write;
 
@@ -13,24 +13,24 @@ use crate::codec::ending::LineEnding;
 /// [Language Server Protocol](https://microsoft.github.io/language-server-protocol/specifications/lsp/3.17/specification/#baseProtocol)
 /// and of the Debug Adapter Protocol.
 ///
-/// A header has one field in each line, which ends with CRLF, and an empty line. The field `Content-Length`, in any
-/// case, is required exactly once; other fields are ignored. The page of the [module](super) has an example.
+/// A header consists of fields, each in a line that ends with CRLF, and an empty line. The field `Content-Length`, in
+/// any case, must occur exactly once; other fields are ignored. The page of the [module](super) has an example.
 ///
 /// # Errors
 ///
-/// [`FramingError`]. After anything but [`FrameTooLong`](FramingError::FrameTooLong) the rest of the stream is
-/// discarded, because the next frame cannot be found.
+/// Returns a [`FramingError`]. After any error except [`FrameTooLong`](FramingError::FrameTooLong) the rest of the
+/// stream is discarded, because the next frame cannot be found.
 #[derive(Clone, Copy, Debug)]
 pub struct ContentLengthCodec {
     reader: FrameReader,
     fields: Fields,
 }
 
-/// The header fields that were removed from the buffer.
+/// The header fields that were already removed from the buffer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fields {
     length: Option<u64>,
-    /// Bytes at the front of the buffer without a CRLF.
+    /// The number of bytes at the front of the buffer without a CRLF.
     searched: usize,
 }
 
@@ -44,7 +44,7 @@ impl Default for ContentLengthCodec {
 }
 
 impl ContentLengthCodec {
-    /// 8 MiB.
+    /// The default limit of a payload: 8 MiB.
     pub const DEFAULT_MAX_LENGTH: usize = DEFAULT_MAX_LENGTH;
     /// The limit of a header in bytes: 4 KiB.
     pub const MAX_HEADER: usize = MAX_HEADER;
@@ -62,14 +62,14 @@ impl ContentLengthCodec {
         self
     }
 
-    /// Absolute offset in the stream, in bytes, of the end of what was read or discarded.
+    /// Returns the absolute offset, in bytes, up to which the stream was read or discarded.
     pub const fn offset(&self) -> u64 {
         self.reader.offset()
     }
 }
 
 impl Fields {
-    /// Reads header fields until the empty line.
+    /// Reads header fields up to the empty line.
     fn read(&mut self, reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, FramingError> {
         loop {
             let read = reader.offset().wrapping_sub(reader.start()) as usize;

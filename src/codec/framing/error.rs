@@ -29,7 +29,7 @@ pub enum FramingError {
         /// The limit of the payload in bytes.
         limit: usize,
     },
-    /// The byte after the payload is not the one that ends a frame. The rest of the stream is discarded.
+    /// The byte after the payload is not the terminator of the frame. The rest of the stream is discarded.
     InvalidTrailer {
         /// The offset of the byte.
         offset: u64,
@@ -41,7 +41,7 @@ pub enum FramingError {
     },
     /// The format cannot represent a payload that is to be written. Nothing was written.
     InvalidPayload {
-        /// Position in the payload, in bytes, of the byte that is not allowed. 0 if the payload must not be empty.
+        /// The position in the payload, in bytes, of the byte that is not allowed. 0 if the payload must not be empty.
         at: usize,
     },
     /// The transport failed.
@@ -81,8 +81,9 @@ impl From<io::Error> for FramingError {
     }
 }
 
-/// [`InvalidData`](io::ErrorKind::InvalidData) with the error inside, [`UnexpectedEof`](io::ErrorKind::UnexpectedEof)
-/// for a frame that is cut off, or the error of the transport unchanged.
+/// Creates an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the error, or
+/// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) for a truncated frame. An error of the transport is returned
+/// unchanged.
 impl From<FramingError> for io::Error {
     fn from(error: FramingError) -> Self {
         match error {

@@ -1,4 +1,4 @@
-//! JSON text sequences.
+//! Codec for JSON text sequences.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use tokio_util::codec::{Decoder, Encoder};
@@ -10,10 +10,10 @@ use crate::policy::Ascii;
 
 const SEPARATOR: LineEnding = LineEnding::Ascii(Ascii::RECORD_SEPARATOR);
 
-/// A codec for JSON text sequences (RFC 7464, `application/json-seq`): RS, which is U+001E, a JSON text, LF.
+/// A codec for JSON text sequences (RFC 7464, `application/json-seq`): RS (U+001E), a JSON text, LF.
 ///
-/// A text is returned when the RS after it arrives, or the end of the stream: LF may also be inside a text. The LF at
-/// its end is removed. Consecutive RS are one.
+/// A text is returned when the next RS or the end of the stream arrives, because LF may also occur inside a text. The
+/// LF at its end is removed. Consecutive RS count as one.
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -33,17 +33,17 @@ const SEPARATOR: LineEnding = LineEnding::Ascii(Ascii::RECORD_SEPARATOR);
 ///
 /// # Errors
 ///
-/// - [`FramingError::Truncated`] for a text without LF at its end, which may be cut off: `12` may have been `123`
-///   (RFC 7464 section 2.4); and for bytes before the first RS, which are the end of a text. They are discarded.
-/// - [`FramingError::FrameTooLong`] for a text that is longer than the limit, as soon as it is.
+/// - [`FramingError::Truncated`] for a text without LF at its end, because it may be incomplete: `12` may have been
+///   `123` (RFC 7464 section 2.4). Also for bytes before the first RS, which are the end of a text. They are discarded.
+/// - [`FramingError::FrameTooLong`] for a text that is longer than the limit, as soon as it exceeds it.
 ///
 /// The codec continues after the next RS.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonSequenceCodec {
     max_length: usize,
-    /// Absolute offset of the front of the buffer.
+    /// The absolute offset of the front of the buffer.
     offset: u64,
-    /// Bytes at the front of the buffer without RS.
+    /// The number of bytes at the front of the buffer without RS.
     searched: usize,
     state: State,
 }
@@ -64,7 +64,7 @@ impl Default for JsonSequenceCodec {
 }
 
 impl JsonSequenceCodec {
-    /// 8 MiB.
+    /// The default limit of a text: 8 MiB.
     pub const DEFAULT_MAX_LENGTH: usize = DEFAULT_MAX_LENGTH;
 
     /// Creates a codec with the default limit.
@@ -79,7 +79,7 @@ impl JsonSequenceCodec {
         self
     }
 
-    /// Absolute offset in the stream, in bytes, of the end of what was read or discarded.
+    /// Returns the absolute offset, in bytes, up to which the stream was read or discarded.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
@@ -89,13 +89,13 @@ impl JsonSequenceCodec {
         self.pass(bytes);
     }
 
-    /// Called after bytes were removed from the front of the buffer.
+    /// Updates the state after bytes were removed from the front of the buffer.
     fn pass(&mut self, bytes: usize) {
         self.offset = self.offset.wrapping_add(bytes as u64);
         self.searched = 0;
     }
 
-    /// Returns the text at the front of `src`, of `length` bytes and a separator.
+    /// Removes and returns the text at the front of `src`, which has `length` bytes and a separator.
     fn take(
         &mut self,
         src: &mut BytesMut,
@@ -168,7 +168,7 @@ impl Encoder<Bytes> for JsonSequenceCodec {
     ///
     /// # Errors
     ///
-    /// Returns [`FramingError::InvalidPayload`] if the text contains RS, which no JSON text does.
+    /// Returns [`FramingError::InvalidPayload`] if the text contains RS, which JSON text never does.
     fn encode(&mut self, text: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
         if let Some(at) = SEPARATOR.embedded(&text) {
             return Err(FramingError::InvalidPayload { at });

@@ -1,7 +1,8 @@
-//! Frames with a length before the payload: syslog over TCP, the Language Server Protocol, netstrings; and JSON text sequences.
+//! Framing with a length before the payload (syslog over TCP, the Language Server Protocol, netstrings), and JSON text
+//! sequences.
 //!
-//! For servers and clients of protocols whose framing is usually written by hand. Each codec reads and writes frames of
-//! bytes. [`Utf8FramesCodec`](super::Utf8FramesCodec) makes text of them:
+//! For servers and clients of protocols whose framing is usually implemented in the application. Each codec reads and
+//! writes frames of bytes. [`Utf8FramesCodec`](super::Utf8FramesCodec) converts them to text:
 //!
 //! | codec | a frame | protocols |
 //! |---|---|---|
@@ -40,13 +41,14 @@
 //! # });
 //! ```
 //!
-//! - **Errors**: [`FramingError`], with an absolute offset. After a header that is not valid the codec cannot find the
-//!   next frame: it reports the error once and discards the rest of the stream. A frame that is too long is skipped,
-//!   and the frames after it are read as usual.
-//! - **Limits**: 64 KiB for a message of syslog and 8 MiB for the others, unless set otherwise. A header has at most
-//!   [`MAX_DIGITS`] digits, or 4 KiB of header fields. Memory grows with the bytes that arrive and not with the length
-//!   that a peer announces.
-//! - **Cost**: a frame is a slice of the read buffer. The work is linear in the length of any input, however it is cut.
+//! - **Errors**: [`FramingError`], with an absolute offset. After an invalid header the codec cannot find the next
+//!   frame: it reports the error once and discards the rest of the stream. A frame that is too long is skipped, and the
+//!   frames after it are read normally.
+//! - **Limits**: 64 KiB for a syslog message and 8 MiB for the others, unless set otherwise. A header has at most
+//!   [`MAX_DIGITS`] digits, or 4 KiB of header fields. Memory grows with the bytes that arrive, not with the length in
+//!   the header.
+//! - **Cost**: a frame is a slice of the read buffer. The work is linear in the length of any input, however it is
+//!   split.
 //! - **Cancel safety**: all state is in the codec and in the buffer of `Framed`.
 //! - **Feature**: `codec` (on by default).
 

@@ -1,4 +1,4 @@
-//! Netstrings.
+//! Codec for netstrings.
 
 use core::fmt::Write;
 
@@ -27,8 +27,8 @@ use super::reader::{DEFAULT_MAX_LENGTH, FrameReader};
 ///
 /// # Errors
 ///
-/// [`FramingError`]. After anything but [`FrameTooLong`](FramingError::FrameTooLong) the rest of the stream is
-/// discarded, because the next frame cannot be found.
+/// Returns a [`FramingError`]. After any error except [`FrameTooLong`](FramingError::FrameTooLong) the rest of the
+/// stream is discarded, because the next frame cannot be found.
 #[derive(Clone, Copy, Debug)]
 pub struct NetstringCodec {
     reader: FrameReader,
@@ -41,7 +41,7 @@ impl Default for NetstringCodec {
 }
 
 impl NetstringCodec {
-    /// 8 MiB.
+    /// The default limit of a payload: 8 MiB.
     pub const DEFAULT_MAX_LENGTH: usize = DEFAULT_MAX_LENGTH;
 
     /// Creates a codec with the default limit.
@@ -56,7 +56,7 @@ impl NetstringCodec {
         self
     }
 
-    /// Absolute offset in the stream, in bytes, of the end of what was read or discarded.
+    /// Returns the absolute offset, in bytes, up to which the stream was read or discarded.
     pub const fn offset(&self) -> u64 {
         self.reader.offset()
     }

@@ -1,4 +1,4 @@
-//! Syslog over TCP.
+//! Codec for syslog over TCP.
 
 use core::fmt::Write;
 
@@ -30,20 +30,20 @@ use crate::codec::ending::LineEnding;
 ///
 /// # Errors
 ///
-/// [`FramingError`]. After anything but [`FrameTooLong`](FramingError::FrameTooLong) the rest of the stream is
-/// discarded, because the next frame cannot be found.
+/// Returns a [`FramingError`]. After any error except [`FrameTooLong`](FramingError::FrameTooLong) the rest of the
+/// stream is discarded, because the next frame cannot be found.
 #[derive(Clone, Copy, Debug)]
 pub struct OctetCountingCodec {
     reader: FrameReader,
     framing: Framing,
-    /// Bytes at the front of the buffer without LF.
+    /// The number of bytes at the front of the buffer without LF.
     searched: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Framing {
     Counted,
-    /// The first byte of the stream decides.
+    /// The first byte of the stream determines the framing.
     Undecided,
     Lines,
     /// In the rest of a line that was reported as too long.
@@ -57,7 +57,7 @@ impl Default for OctetCountingCodec {
 }
 
 impl OctetCountingCodec {
-    /// 64 KiB.
+    /// The default limit of a message: 64 KiB.
     pub const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 
     /// Creates a codec with the default limit.
@@ -73,23 +73,23 @@ impl OctetCountingCodec {
         self
     }
 
-    /// If the first byte of the stream is not a digit, every message of the stream ends with LF. A message of syslog
-    /// starts with `<`, so the byte decides.
+    /// Also accepts messages that end with LF. They are expected if the first byte of the stream is not a digit: a
+    /// syslog message starts with `<`.
     ///
-    /// The framing does not change within a stream. Otherwise text after an LF in a message, which anybody can put into
-    /// a log, would be read as a length, and would hide the messages after it.
+    /// The framing does not change within a stream. Otherwise text after an LF in a message would be read as a length
+    /// and would hide the messages after it. Any client can write such text to a log.
     #[must_use]
     pub const fn or_lines(mut self) -> Self {
         self.framing = Framing::Undecided;
         self
     }
 
-    /// Absolute offset in the stream, in bytes, of the end of what was read or discarded.
+    /// Returns the absolute offset, in bytes, up to which the stream was read or discarded.
     pub const fn offset(&self) -> u64 {
         self.reader.offset()
     }
 
-    /// Removes a line of `length` bytes and a terminator.
+    /// Removes and returns a line of `length` bytes and its terminator.
     fn take_line(&mut self, src: &mut BytesMut, length: usize, terminator: usize) -> Bytes {
         self.searched = 0;
         self.reader.take(src, length, terminator)
@@ -140,7 +140,7 @@ impl Decoder for OctetCountingCodec {
         self.decode_line(src)
     }
 
-    /// Same as [`decode`](Decoder::decode). The last line needs no LF.
+    /// Same as [`decode`](Decoder::decode), but the last line needs no LF.
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Bytes>, FramingError> {
         if let Some(message) = self.decode(src)? {
             return Ok(Some(message));
@@ -149,7 +149,7 @@ impl Decoder for OctetCountingCodec {
             return Ok(Some(self.take_line(src, src.len(), 0)));
         }
         if self.framing == Framing::Discard {
-            // The line was reported.
+            // The line was already reported.
             self.framing = Framing::Lines;
             self.reader.end_frame();
         }

@@ -1,4 +1,4 @@
-//! Frames with a header that states the length of the payload. Each codec reads its own header.
+//! Reader for frames with a header that contains the length of the payload. Each codec reads its own header.
 
 use bytes::{Buf, Bytes, BytesMut};
 
@@ -10,15 +10,15 @@ pub const MAX_DIGITS: usize = 19;
 /// The default limit of a payload in bytes, the same as that of `LengthDelimitedCodec`.
 pub(super) const DEFAULT_MAX_LENGTH: usize = 8 * 1024 * 1024;
 
-/// The position in the stream, and the limit.
+/// The position in the stream and the limit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameReader {
     pub(super) max_length: usize,
-    /// What ends a payload.
+    /// The byte after each payload.
     trailer: Option<u8>,
-    /// Absolute offset of the front of the buffer.
+    /// The absolute offset of the front of the buffer.
     offset: u64,
-    /// Absolute offset of the current frame.
+    /// The absolute offset of the current frame.
     start: u64,
     state: State,
 }
@@ -26,9 +26,9 @@ pub(super) struct FrameReader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Header,
-    /// In a payload that is returned when all of it is in the buffer.
+    /// In a payload that is returned when it is completely in the buffer.
     Payload(usize),
-    /// In a payload that is too long: the number of bytes that are left.
+    /// In a payload that is too long, with the number of bytes left.
     Skip(u64),
     /// After a payload that was too long.
     Trailer,
@@ -41,12 +41,12 @@ impl FrameReader {
         Self { max_length, trailer, offset: 0, start: 0, state: State::Header }
     }
 
-    /// Absolute offset of the front of the buffer.
+    /// Returns the absolute offset of the front of the buffer.
     pub(super) const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Absolute offset of the current frame.
+    /// Returns the absolute offset of the current frame.
     pub(super) const fn start(&self) -> u64 {
         self.start
     }
@@ -57,8 +57,8 @@ impl FrameReader {
         self.offset = self.offset.wrapping_add(bytes as u64);
     }
 
-    /// Returns the next frame, if all of it is in `src`. `header` removes a complete header from the front of the
-    /// buffer and returns the length of the payload; it may remove a part of a header and return `None`.
+    /// Returns the next frame if `src` contains all of it. `header` removes a complete header from the front of the
+    /// buffer and returns the length of the payload. It may remove a part of a header and return `None`.
     pub(super) fn decode(
         &mut self,
         src: &mut BytesMut,
@@ -118,8 +118,8 @@ impl FrameReader {
         }
     }
 
-    /// Ends the stream, after [`decode`](Self::decode) has returned `None`. An unfinished frame is discarded. It is an
-    /// error unless one was reported for it.
+    /// Ends the stream after [`decode`](Self::decode) has returned `None`. An unfinished frame is discarded. This is an
+    /// error unless one was already reported for the frame.
     pub(super) fn finish(&mut self, src: &mut BytesMut) -> Result<(), FramingError> {
         let is_reported = !matches!(self.state, State::Header | State::Payload(_));
         let is_unfinished = self.start != self.offset || !src.is_empty();
@@ -139,20 +139,21 @@ impl FrameReader {
         payload.freeze()
     }
 
-    /// The next frame starts at the front of the buffer.
+    /// Ends the frame. The next frame starts at the front of the buffer.
     pub(super) fn end_frame(&mut self) {
         self.start = self.offset;
         self.state = State::Header;
     }
 
-    /// Returns the error. The rest of the stream is discarded.
+    /// Returns the error and discards the rest of the stream.
     #[cold]
     fn fail(&mut self, error: FramingError) -> FramingError {
         self.state = State::Failed;
         error
     }
 
-    /// Reads a length: decimal digits and `end`. There is no leading zero. A single zero is a length if `zero` is set.
+    /// Reads a length of decimal digits, followed by `end`. Leading zeros are not allowed. A single zero is allowed if
+    /// `zero` is set.
     pub(super) fn digits(
         &mut self,
         src: &mut BytesMut,

@@ -1,4 +1,4 @@
-//! Events from bytes: the one implementation, for codecs and for streams.
+//! The parser for events, used by codecs and streams.
 
 use core::time::Duration;
 
@@ -14,22 +14,22 @@ use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::{Counters, TextDecoder};
 
 /// A codec for server-sent events. It reads [`Event`]s, and writes [`Event`], [`Comment`](super::Comment) and
-/// [`Retry`](super::Retry). The page of the [module](super) describes what it reads.
+/// [`Retry`](super::Retry). The page of the [module](super) describes the format.
 ///
 /// # Errors
 ///
 /// - [`CodecError::EventTooLong`] and [`CodecError::LineTooLong`], once, as soon as a limit is exceeded.
-/// - [`CodecError::IllFormed`] for each ill-formed line, if the policy does not repair it, after the line has ended. A
-///   line that the end of the stream cuts off is validated, too.
+/// - [`CodecError::IllFormed`] for each ill-formed line that the policy does not repair, after the line has ended. A
+///   line that is truncated by the end of the stream is also validated.
 ///
-/// The event that holds the error is discarded up to the empty line that ends it, because its data would be
-/// incomplete. Its other `id` and `retry` fields take effect, so a client that reconnects does not receive it again. An
-/// ill-formed comment does not discard the event. `FramedRead` ends after an `Err`: wrap the codec in
+/// The event that contains the error is discarded up to the empty line that ends it, because its data would be
+/// incomplete. Its other `id` and `retry` fields take effect, so a client that reconnects does not receive the event
+/// again. An ill-formed comment does not discard the event. `FramedRead` ends after an `Err`: wrap the codec in
 /// [`ErrorsAsItems`](crate::codec::ErrorsAsItems).
 ///
 /// # Limits
 ///
-/// [`max_line_length`](Self::max_line_length) and [`max_event_length`](Self::max_event_length). The codec holds one
+/// See [`max_line_length`](Self::max_line_length) and [`max_event_length`](Self::max_event_length). The codec holds one
 /// event, its ID and at most one line of the read buffer.
 ///
 /// ```
@@ -84,7 +84,7 @@ enum Data {
 }
 
 impl Data {
-    /// Returns the length with another line, in bytes.
+    /// Returns the length after appending another line, in bytes.
     fn len_with(&self, line: &str) -> usize {
         match self {
             Self::None => line.len(),
@@ -129,7 +129,7 @@ impl Default for SseCodec {
 }
 
 impl SseCodec {
-    /// 1 MiB.
+    /// The default limit of a line and of an event: 1 MiB.
     pub const DEFAULT_MAX_LENGTH: usize = 1024 * 1024;
 
     /// Creates a codec with the default limits that replaces ill-formed sequences by U+FFFD, as the standard requires.
@@ -180,24 +180,24 @@ impl SseCodec {
         self.last_event_id.as_deref()
     }
 
-    /// Returns the reconnection time, from the last valid `retry` field. A number of milliseconds beyond `u64` is
-    /// `u64::MAX`.
+    /// Returns the reconnection time from the last valid `retry` field. A number of milliseconds that does not fit in a
+    /// `u64` becomes `u64::MAX`.
     pub const fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
-    /// Absolute offset in the stream, in bytes, of the end of what was read or discarded.
+    /// Returns the absolute offset, in bytes, up to which the stream was read or discarded.
     pub const fn offset(&self) -> u64 {
         self.lines.text.offset()
     }
 
-    /// Ill-formed sequences so far. Of a line that is rejected, only the first one is counted.
+    /// Returns the number of ill-formed sequences so far. In a rejected line only the first one is counted.
     pub const fn counters(&self) -> Counters {
         self.lines.text.counters()
     }
 
-    /// Starts to read another stream, after a reconnection. Offsets count from 0, and the counters are 0. The settings,
-    /// the reconnection time and the last event ID are kept; the ID stays until the new stream sets another one.
+    /// Starts another stream after a reconnection. The offset and the counters are reset to 0. The settings, the
+    /// reconnection time and the last event ID are kept. The ID stays until the new stream sets another one.
     pub fn restart(&mut self) {
         self.lines = Self::lines(self.text, self.lines.max_length);
         self.discard_event();
@@ -210,8 +210,9 @@ impl SseCodec {
         self.new_id = None;
     }
 
-    /// Reads the first `data` line of an event, which is the most frequent line, with one reference to the buffer instead
-    /// of two. Returns false and reads nothing if the line is another one, has an error or exceeds a limit.
+    /// Reads the first `data` line of an event, which is the most frequent line, with one reference to the buffer
+    /// instead of two. Returns `false` and reads nothing if the line is a different one, has an error or exceeds a
+    /// limit.
     fn take_data(&mut self, src: &mut BytesMut, length: usize, terminator: usize, start: LineStart) -> bool {
         let Some(value) = src[..length].strip_prefix(b"data:") else { return false };
         let skipped = length - value.strip_prefix(b" ").unwrap_or(value).len();
@@ -225,7 +226,7 @@ impl SseCodec {
         true
     }
 
-    /// The fields of a line that has no error. Returns the event that it ends.
+    /// Processes a line without an error. Returns the event if the line ends one.
     fn line(&mut self, line: ByteString, start: LineStart) -> Result<Option<Event>, CodecError> {
         if line.is_empty() {
             return Ok(self.dispatch());
@@ -246,7 +247,7 @@ impl SseCodec {
                 self.check_length(self.block.data.len() + value.len())?;
                 self.block.event = line.slice_ref(value);
             }
-            // A copy, because the ID is kept and a slice would keep the memory of the read buffer.
+            // A copy, because the ID is kept and a slice would keep the memory of the read buffer alive.
             "id" if !value.contains('\0') => self.new_id = Some(String::from(value).into()),
             "retry" if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) => {
                 self.retry = Some(Duration::from_millis(value.parse().unwrap_or(u64::MAX)));
@@ -257,7 +258,7 @@ impl SseCodec {
         Ok(None)
     }
 
-    /// Discards the event if it would be longer than the limit.
+    /// Returns an error and discards the event if it would be longer than the limit.
     fn check_length(&mut self, length: usize) -> Result<(), CodecError> {
         if length <= self.max_event_length {
             return Ok(());
@@ -294,7 +295,7 @@ impl Decoder for SseCodec {
             }
             let start = self.lines.line();
             let is_comment = src.first() == Some(&b':');
-            // Every event ends with an empty line. Comparing one byte is faster than a search.
+            // Every event ends with an empty line. Testing for it first is faster than a search.
             let found = if src.first() == Some(&b'\n') { Some((0, 1)) } else { self.lines.find(src) };
             let line = match found {
                 None => self.lines.await_terminator(src).map(|()| None),
@@ -329,7 +330,7 @@ impl Decoder for SseCodec {
         }
     }
 
-    /// Same as [`decode`](Decoder::decode). A line and an event that have not ended are discarded.
+    /// Same as [`decode`](Decoder::decode). An unfinished line and an unfinished event are discarded.
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
         if let Some(event) = self.decode(src)? {
             return Ok(Some(event));

@@ -1,4 +1,4 @@
-//! What a server writes through `Framed`.
+//! Encoders for a server that writes through `Framed`.
 
 use bytes::BytesMut;
 use tokio_util::codec::Encoder;

@@ -1,4 +1,4 @@
-//! An event, and how it is written.
+//! An event and its encoding.
 
 use core::fmt::Write;
 use core::time::Duration;
@@ -24,18 +24,18 @@ pub(super) const MESSAGE: &str = "message";
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
-    /// The type of the event, `message` if the stream sets none. The encoder writes no field for `message` and for an
-    /// empty type.
+    /// The type of the event, `message` if the stream sets none. The encoder writes no field for `message` or an empty
+    /// type.
     pub event: ByteString,
-    /// The `data` lines, joined with LF. The encoder writes a line for each part that ends with LF, CRLF or CR: a reader
-    /// receives LF for all three.
+    /// The `data` lines, joined with LF. The encoder writes a line for each part that ends with LF, CRLF or CR. A
+    /// reader receives LF for all three.
     pub data: ByteString,
-    /// As read: the last event ID of the stream when the event ended, as `MessageEvent.lastEventId`. It is `None` until
-    /// the first `id` field of the stream, and it stays until the next one. As written: the `id` field. `None` writes no
-    /// field, so that the reader keeps the ID before; an empty one resets it.
+    /// When read: the last event ID of the stream when the event ended, same as `MessageEvent.lastEventId`. It is
+    /// `None` until the first `id` field of the stream, and stays the same until the next one. When written: the `id`
+    /// field. For `None` no field is written, so the reader keeps its ID; an empty ID resets it.
     pub id: Option<ByteString>,
-    /// As read: the reconnection time, if a `retry` field came after the event before. As written: the `retry` field, in
-    /// whole milliseconds.
+    /// When read: the reconnection time, if a `retry` field was received since the previous event. When written: the
+    /// `retry` field, in whole milliseconds.
     pub retry: Option<Duration>,
 }
 
@@ -45,7 +45,7 @@ impl Event {
         Self { event: ByteString::from_static(MESSAGE), data: data.into(), id: None, retry: None }
     }
 
-    /// Sets the type. An empty one is `message`.
+    /// Sets the type. An empty type becomes `message`.
     #[must_use]
     pub fn with_event(mut self, event: impl Into<ByteString>) -> Self {
         self.event = event.into();
@@ -69,7 +69,7 @@ impl Event {
         self
     }
 
-    /// Returns the bytes of the event, for a server that has no `Framed`.
+    /// Returns the encoded event, for a server without `Framed`.
     ///
     /// # Errors
     ///
@@ -80,12 +80,12 @@ impl Event {
         Ok(bytes.freeze())
     }
 
-    /// Appends the bytes of the event to `dst`.
+    /// Appends the encoded event to `dst`.
     ///
     /// # Errors
     ///
-    /// Returns [`CodecError::InvalidField`] if the type contains CR or LF, or the ID contains CR, LF or NUL. Then
-    /// nothing is written.
+    /// Returns [`CodecError::InvalidField`] if the type contains CR or LF, or the ID contains CR, LF or NUL. Nothing is
+    /// written then.
     pub fn write(&self, dst: &mut BytesMut) -> Result<(), CodecError> {
         let id = self.id.as_deref().unwrap_or_default();
         let invalid = |field| move |at| CodecError::InvalidField { field, at };
@@ -109,7 +109,7 @@ impl Event {
     }
 }
 
-/// A comment, which readers ignore. Proxies close a connection that is silent for too long: send one every 15 seconds.
+/// A comment, which readers ignore. Some proxies close a connection without traffic: send a comment every 15 seconds.
 ///
 /// It is written as one line for each part that ends with LF, CRLF or CR.
 ///
@@ -121,12 +121,12 @@ impl Event {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Comment<'t>(pub &'t str);
 
-/// The reconnection time, without an event. It is written in whole milliseconds.
+/// The reconnection time without an event. It is written in whole milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Retry(pub Duration);
 
 impl Comment<'_> {
-    /// Returns the bytes of the comment, for a server that has no `Framed`.
+    /// Returns the encoded comment, for a server without `Framed`.
     pub fn to_bytes(self) -> Bytes {
         let mut bytes = BytesMut::new();
         self.write(&mut bytes);
@@ -141,7 +141,7 @@ impl Comment<'_> {
 }
 
 impl Retry {
-    /// Returns the bytes of the field, for a server that has no `Framed`.
+    /// Returns the encoded field, for a server without `Framed`.
     pub fn to_bytes(self) -> Bytes {
         let mut bytes = BytesMut::new();
         self.write(&mut bytes);
@@ -155,10 +155,10 @@ impl Retry {
     }
 }
 
-/// Bytes for the names of all fields, their line terminators and the digits of `retry`.
+/// Space for the names of all fields, their line terminators and the digits of `retry`.
 const ROOM_FOR_NAMES: usize = 64;
 
-/// Writes a line for each line of `text`. The part after the last terminator is a line, too.
+/// Writes a line for each line of `text`. The part after the last terminator is also a line.
 fn put_lines(dst: &mut BytesMut, name: &str, text: &str) {
     let mut rest = text.as_bytes();
     while let Some((length, terminator)) = LineEnding::Any.find(rest, 0) {

@@ -1,22 +1,23 @@
-//! Server-sent events: [`SseCodec`](super::SseCodec) and the [`Event`].
+//! Server-sent events: [`Event`] and [`SseCodec`](super::SseCodec).
 //!
-//! For clients and servers of `text/event-stream`: answers of a language model, MCP, dashboards, notifications. A codec
-//! reads the events of a response and writes those of a server. Over a stream of byte chunks, for example a `reqwest`
-//! response, use `stream::SseStream` (feature `stream`), which has the same codec inside.
+//! For clients and servers of `text/event-stream`: responses of language models, MCP, dashboards, notifications. A
+//! codec reads the events of a response and writes those of a server. For a stream of byte chunks, for example a
+//! `reqwest` response, use `stream::SseStream` (feature `stream`), which uses the same codec.
 //!
 //! The algorithm is that of the
 //! [HTML standard](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation):
 //!
 //! - One BOM at the start of the stream is removed.
-//! - A line ends with LF, CRLF or CR. A CR ends its line at once, so an event is not delayed until the next byte; an LF
+//! - A line ends with LF, CRLF or CR. A CR ends its line at once, so an event is not delayed until the next byte. An LF
 //!   that follows is part of the same terminator, even in a later chunk.
 //! - An empty line ends an event. The event is returned if it has a `data` field, which may be empty. Without one, only
 //!   its `id` and `retry` take effect. The `data` lines are joined with LF.
 //! - One space after the colon is removed. A line without a colon is a field with an empty value. Comments and unknown
 //!   fields are ignored.
-//! - An `id` that contains NUL and a `retry` that is not a number of ASCII digits are ignored.
-//! - An event that the end of the stream cuts off is discarded.
-//! - Ill-formed sequences are replaced by U+FFFD. [`SseCodec::with_decoder`](super::SseCodec::with_decoder) sets another policy.
+//! - An `id` that contains NUL and a `retry` that does not consist of ASCII digits are ignored.
+//! - An event that is truncated by the end of the stream is discarded.
+//! - Ill-formed sequences are replaced by U+FFFD. [`SseCodec::with_decoder`](super::SseCodec::with_decoder) sets
+//!   another policy.
 //!
 //! ```
 //! use futures::{SinkExt, StreamExt};
@@ -52,13 +53,14 @@
 //!
 //! - **Errors**: [`CodecError`](super::CodecError): [`EventTooLong`](super::CodecError::EventTooLong),
 //!   [`LineTooLong`](super::CodecError::LineTooLong) and, unless ill-formed sequences are repaired,
-//!   [`IllFormed`](super::CodecError::IllFormed), each with the absolute offset. The event that holds the error is
-//!   discarded as a whole, and the events after it are read as usual. The encoder returns
+//!   [`IllFormed`](super::CodecError::IllFormed), each with the absolute offset. The whole event that contains the
+//!   error is discarded, and the events after it are read normally. The encoder returns
 //!   [`InvalidField`](super::CodecError::InvalidField).
-//! - **Limits**: 1 MiB for a line and 1 MiB for an event unless set otherwise. What exceeds a limit is discarded in
-//!   constant memory. A comment may be of any length.
-//! - **Cost**: the data of an event with one `data` line is a slice, which keeps the memory of the read buffer alive;
-//!   copy what is stored for long. The data of more lines is a copy. Each byte is searched once and validated once; the work is linear in the length of any input, however it is cut.
+//! - **Limits**: 1 MiB for a line and 1 MiB for an event unless set otherwise. A line or event that exceeds a limit is
+//!   discarded in constant memory. A comment may have any length.
+//! - **Cost**: the data of an event with one `data` line is a slice, which keeps the memory of the read buffer alive:
+//!   copy data that you keep. The data of several lines is a copy. Each byte is searched once and validated once. The
+//!   work is linear in the length of any input, however it is split.
 //! - **Cancel safety**: all state is in the codec and in the buffer of `Framed`.
 //! - **Feature**: `codec` (on by default).
 
