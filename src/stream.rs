@@ -1,8 +1,8 @@
-//! A stream of byte chunks as a stream of text: [`Utf8Stream`], and `.utf8()` for every such stream.
+//! Streams of byte chunks as streams of text: [`Utf8Stream`], and the method `.utf8()` for every such stream.
 //!
 //! For readers of HTTP responses, server-sent events, tokens of a language model, channels and files that arrive in
-//! chunks. Decoding each chunk on its own breaks the characters that the network has cut; this stream decodes them
-//! correctly.
+//! chunks. If each chunk is decoded separately, characters that are split between chunks are lost. This stream decodes
+//! them correctly.
 //!
 //! ```
 //! use futures::{StreamExt, stream};
@@ -25,13 +25,13 @@
 //! ```
 //!
 //! - **Errors**: [`StreamError`], an ill-formed sequence with its absolute offset, or the error of the inner stream.
-//! - **Limits**: it holds one chunk. `collect_string()` has no limit: limit the inner stream if a peer controls its
-//!   length.
-//! - **Cost**: no copy of well-formed text; a small copy for a character from two chunks and for a repair.
+//! - **Limits**: the stream holds one chunk. `collect_string()` has no limit: limit the inner stream if a peer controls
+//!   its length.
+//! - **Cost**: well-formed text is not copied. A character from two chunks and a replacement are small copies.
 //! - **Cancel safety**: all state is in the stream.
 //! - **Feature**: `stream`. With `codec`, [`SseStream`] is a stream of server-sent events.
 
-// The page names a type that the feature `codec` adds.
+// This page links to a type that exists only with the feature `codec`.
 #![cfg_attr(not(feature = "codec"), allow(rustdoc::broken_intra_doc_links))]
 
 use core::convert::Infallible;
@@ -64,20 +64,20 @@ pin_project! {
     /// The inner stream yields [`Chunk`]s: `Result<B, E>` where `B` converts into [`Bytes`], such as the body of a
     /// `reqwest` response (`bytes_stream()`), the data of a `hyper` or `axum` body or a `ReaderStream`; or `Bytes` and
     /// `Vec<u8>` from a channel. The items are `Result<ByteString, StreamError<E>>`: whole characters, never empty.
-    /// Text, errors and offsets do not depend on where the chunks end.
+    /// The text, the errors and the offsets do not depend on where the chunks end.
     ///
-    /// An item is a well-formed span of one inner chunk: a slice of that chunk, not a copy. Only a character whose
-    /// bytes came in different chunks, and the repair of an ill-formed sequence, are separate small items. A slice
-    /// keeps the memory of its chunk alive: copy items that are stored for long.
+    /// An item is a slice of one inner chunk, not a copy. Only a character whose bytes came in different chunks, and
+    /// the replacement of an ill-formed sequence, are separate small items. A slice keeps the memory of its chunk
+    /// alive: copy items that you keep.
     ///
-    /// [`Utf8StreamExt`] makes one at the end of a chain of calls.
+    /// The methods of [`Utf8StreamExt`] create a `Utf8Stream`.
     ///
     /// ```
     /// use futures::{StreamExt, stream};
     /// use utf8_codec::stream::Utf8StreamExt;
     ///
     /// # futures::executor::block_on(async {
-    /// // "naïve 🦀", cut inside both of its longer characters.
+    /// "naïve 🦀", split inside both of its longer characters.
     /// let chunks = [&b"na\xC3"[..], b"\xAFve \xF0\x9F", b"\xA6\x80"];
     /// let body = stream::iter(chunks).map(Ok::<_, std::io::Error>);
     ///
@@ -88,12 +88,12 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// [`StreamError::Utf8`] for the first error that the policy of the decoder does not repair. By default that is the
-    /// first ill-formed sequence, or the end of the stream inside a character. All text before it is returned first.
-    /// After it the stream yields `None`, and the inner stream is not polled again.
+    /// Returns [`StreamError::Utf8`] for the first error that the policy of the decoder does not repair. By default
+    /// that is the first ill-formed sequence, or the end of the stream inside a character. All text before it is
+    /// returned first. After it the stream yields `None`, and the inner stream is not polled again.
     ///
-    /// [`StreamError::Inner`] for an error of the inner stream. If the inner stream yields more chunks after it,
-    /// decoding continues, even inside a character. If the inner stream ends there, an unfinished character is not
+    /// Returns [`StreamError::Inner`] for an error of the inner stream. If the inner stream yields more chunks after
+    /// it, decoding continues, even inside a character. If the inner stream ends there, an unfinished character is not
     /// reported as a second error.
     ///
     /// # Cancel safety
@@ -102,9 +102,9 @@ pin_project! {
     ///
     /// # Limits
     ///
-    /// It holds one inner chunk until its text is returned, and at most 3 bytes between chunks. One poll reads at most
-    /// 64 KiB that have no text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)); then it wakes its task and
-    /// returns `Pending`, so that other tasks can run.
+    /// The stream holds one inner chunk until its text is returned, and at most 3 bytes between chunks. One poll reads
+    /// at most 64 KiB of input without text (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)). It then wakes its
+    /// task and returns `Pending`, so that other tasks can run.
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
     pub struct Utf8Stream<S> {
@@ -125,17 +125,17 @@ enum State {
 }
 
 impl<S> Utf8Stream<S> {
-    /// Reads `inner` strictly. A BOM is text.
+    /// Creates a strict stream over `inner` that keeps the BOM.
     pub const fn new(inner: S) -> Self {
         Self::with_decoder(inner, TextDecoder::new())
     }
 
-    /// Reads `inner` as text with the policies of `decoder`.
+    /// Creates a stream over `inner` with the policies of `decoder`.
     pub const fn with_decoder(inner: S, decoder: TextDecoder) -> Self {
         Self { inner, chunks: TextChunks::new(decoder), state: State::Open }
     }
 
-    /// Returns the decoder: its offset and its counters.
+    /// Returns the decoder, with its offset and its counters.
     pub const fn decoder(&self) -> &TextDecoder {
         self.chunks.decoder()
     }
@@ -145,12 +145,12 @@ impl<S> Utf8Stream<S> {
         &self.inner
     }
 
-    /// Returns the inner stream. A chunk that is taken from it here is missing in the text.
+    /// Returns the inner stream. A chunk that is taken from it directly is missing in the text.
     pub const fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 
-    /// Returns the inner stream, pinned. A chunk that is taken from it is missing in the text.
+    /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing in the text.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().inner
     }
@@ -162,7 +162,7 @@ impl<S> Utf8Stream<S> {
 }
 
 impl<S: Stream<Item: Chunk>> Utf8Stream<S> {
-    /// Reads the rest of the stream into one `String`, which grows with the stream: limit the inner stream if a peer
+    /// Reads the rest of the stream into one `String`. It grows without a limit: limit the inner stream if a peer
     /// controls its length.
     ///
     /// # Errors
@@ -193,7 +193,7 @@ where
                 }
                 return Poll::Ready(Some(text.map_err(StreamError::Utf8)));
             }
-            // Under `ErrorPolicy::Skip` any amount of input may have no text.
+            // Under `ErrorPolicy::Skip` an unlimited amount of input may have no text.
             ready!(budget.spend(0, cx));
             match ready!(this.inner.as_mut().poll_next(cx)).map(Chunk::into_chunk) {
                 Some(Ok(chunk)) => {
@@ -287,7 +287,7 @@ macro_rules! chunk_without_error {
 
 chunk_without_error!(Bytes, BytesMut, Vec<u8>, Box<[u8]>, &'static [u8]);
 
-/// `.utf8()` for every stream of byte chunks.
+/// Adds `.utf8()` to every stream of byte chunks.
 ///
 /// ```
 /// # use bytes::{Bytes, BytesMut};
@@ -355,8 +355,8 @@ impl<E: fmt::Display> fmt::Display for StreamError<E> {
 }
 
 impl<E: Error + 'static> Error for StreamError<E> {
-    /// Returns the [`Utf8Error`], so that a search of the chain finds it whatever `E` is, or the source of the inner
-    /// error.
+    /// Returns the [`Utf8Error`], so that a search of the error chain finds it for every `E`, or the source of the
+    /// inner error.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Utf8(error) => Some(error),
@@ -365,8 +365,9 @@ impl<E: Error + 'static> Error for StreamError<E> {
     }
 }
 
-/// Ill-formed text is of kind [`InvalidData`](io::ErrorKind::InvalidData), with the [`Utf8Error`] inside. An
-/// `io::Error` of the inner stream is returned unchanged. Any other error is wrapped by [`io::Error::other`].
+/// Converts ill-formed text into an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the
+/// [`Utf8Error`]. An `io::Error` of the inner stream is returned unchanged. Any other error is wrapped by
+/// [`io::Error::other`].
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<StreamError<E>> for io::Error {
     fn from(error: StreamError<E>) -> Self {
         match error {

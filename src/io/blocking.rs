@@ -67,8 +67,8 @@ impl<R: BufRead> BufRead for Utf8Reader<R, InnerBuffer> {
 }
 
 impl<R: Read> Utf8Reader<R, OwnBuffer> {
-    /// Reads and returns the next text, as much of it as one read of the inner reader has: never empty, in whole
-    /// characters, without a copy. `None` means the end.
+    /// Reads and returns the next text, as much as one read of the inner reader returns. It is never empty, consists of
+    /// whole characters, and is not copied. Returns `None` at the end.
     ///
     /// ```
     /// use std::io::{self, Read};
@@ -88,8 +88,9 @@ impl<R: Read> Utf8Reader<R, OwnBuffer> {
     ///
     /// # Errors
     ///
-    /// Those of the [reader](Self#errors), but a read that was interrupted is repeated. `InvalidInput` if the rest of a
-    /// character is next, because a `read` or a `consume` took a part of it; a `read` returns that rest.
+    /// Returns the errors of the [reader](Self#errors). A read that was interrupted is repeated. Returns `InvalidInput`
+    /// if a `read` or a `consume` consumed only a part of a character. The next `read` returns the rest of that
+    /// character.
     pub fn read_str_chunk(&mut self) -> io::Result<Option<&str>> {
         while !matches!(self.text.source()?, Source::Own) {
             uninterrupted(|| fill(&mut self.text, &mut self.inner))?;
@@ -99,8 +100,8 @@ impl<R: Read> Utf8Reader<R, OwnBuffer> {
 }
 
 impl<R, B> Utf8Reader<R, B> {
-    /// Returns the lines of the text. A line longer than `max` bytes is an error. As with [`BufRead::lines`], a line ends
-    /// with LF or CRLF, which are not returned; the last line needs no end.
+    /// Returns the lines of the text. A line longer than `max` bytes is an error. As with [`BufRead::lines`], a line
+    /// ends with LF or CRLF, which are not returned. The last line needs no terminator.
     ///
     /// ```
     /// use utf8_codec::io::Utf8Reader;
@@ -121,7 +122,7 @@ impl<R, B> Utf8Reader<R, B> {
     }
 }
 
-/// Repeats a call for as long as a signal interrupts it.
+/// Repeats a call as long as a signal interrupts it.
 pub(super) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -151,13 +152,13 @@ impl<W: Write> Write for Utf8Writer<W> {
 }
 
 impl<W: Write> Utf8Writer<W> {
-    /// Ends the text, and flushes the inner writer. Every later write is an error of kind `BrokenPipe`.
+    /// Ends the text and flushes the inner writer. Every later write is an error of kind `BrokenPipe`.
     ///
     /// # Errors
     ///
     /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the text ends inside a character and the policy does not
-    /// repair that: once, after the inner writer was flushed. Errors of the inner writer: the call can be repeated
-    /// after them.
+    /// repair it. It is returned once, after the inner writer was flushed. Errors of the inner writer are returned
+    /// unchanged, and the call can be repeated after them.
     pub fn finish(&mut self) -> io::Result<()> {
         self.drain()?;
         if self.text.end() {
@@ -167,7 +168,7 @@ impl<W: Write> Utf8Writer<W> {
         self.text.closed()
     }
 
-    /// Writes the rest of a character or of a replacement that the inner writer accepted only in part.
+    /// Writes the rest of a character or of a replacement of which the inner writer accepted only a part.
     fn drain(&mut self) -> io::Result<()> {
         ready(self.text.drain(|bytes| Poll::Ready(uninterrupted(|| self.inner.write(bytes)))))
     }

@@ -14,20 +14,20 @@ use crate::from_utf8;
 /// # Errors
 ///
 /// - [`LineTooLong`] in an `io::Error` of kind [`InvalidData`](io::ErrorKind::InvalidData), once for each line that is
-///   too long, as soon as its limit is exceeded. Its bytes are discarded in constant memory, and the next line is
-///   returned.
+///   too long, as soon as the limit is exceeded. The bytes of the line are discarded in constant memory, and the next
+///   line is returned.
 /// - The [errors of the reader](super::Utf8Reader#errors). An ill-formed sequence that the policy does not repair ends
-///   the lines. After any other error, such as `WouldBlock`, the next call continues in the same line. A read that was
-///   interrupted is repeated.
+///   the iterator. After any other error, such as `WouldBlock`, the next call continues in the same line. A read that
+///   was interrupted is repeated.
 ///
-/// [`partial`](Self::partial) returns the text of the line that an error has interrupted.
+/// [`partial`](Self::partial) returns the text of a line that was interrupted by an error.
 #[derive(Debug)]
 pub struct BoundedLines<R> {
     reader: R,
     max: usize,
     /// The bytes of the line so far.
     line: Vec<u8>,
-    /// Lines that have ended, or were reported as too long.
+    /// The number of lines that have ended or were reported as too long.
     lines: u64,
     state: State,
 }
@@ -45,9 +45,9 @@ impl<R> BoundedLines<R> {
         Self { reader, max, line: Vec::new(), lines: 0, state: State::Line }
     }
 
-    /// The text of the line that is not complete: after an error of the reader, the text before the error.
+    /// Returns the text of an incomplete line. After an error of the reader this is the text before the error.
     pub fn partial(&self) -> &str {
-        // Only an inner reader that changes its buffer between two calls leaves ill-formed bytes here.
+        // The bytes are only ill-formed if an inner reader changes its buffer between two calls.
         from_utf8(&self.line).unwrap_or_default()
     }
 
@@ -56,7 +56,7 @@ impl<R> BoundedLines<R> {
         &self.reader
     }
 
-    /// Returns the reader. What is read from it directly is missing in the lines.
+    /// Returns the reader. Bytes that are read from it directly are missing in the lines.
     pub const fn get_mut(&mut self) -> &mut R {
         &mut self.reader
     }
@@ -66,7 +66,7 @@ impl<R> BoundedLines<R> {
         self.reader
     }
 
-    /// Returns the line, without its end.
+    /// Returns the line without its terminator.
     fn take_line(&mut self) -> io::Result<String> {
         let mut line = core::mem::take(&mut self.line);
         for end in *b"\n\r" {
@@ -84,7 +84,8 @@ impl<R: BufRead> BoundedLines<R> {
             self.state = State::Line;
         }
         loop {
-            // One byte more than the limit, so that a line that is too long shows. If that byte is a CR, LF may follow.
+            // One byte more than the limit, so that a line that is too long is detected. If that byte is a CR, an LF
+            // may follow.
             let room = self.max.saturating_add(1).saturating_sub(self.line.len()).max(1);
             if self.reader.by_ref().take(room as u64).read_until(b'\n', &mut self.line)? == 0 {
                 self.state = State::Done;
@@ -130,7 +131,7 @@ impl<R: BufRead> FusedIterator for BoundedLines<R> {}
 pub struct LineTooLong {
     /// The number of the line, counted from 1.
     pub number: u64,
-    /// The limit in bytes, without the end of the line.
+    /// The limit in bytes, without the terminator.
     pub limit: usize,
 }
 
@@ -142,7 +143,7 @@ impl fmt::Display for LineTooLong {
 
 impl core::error::Error for LineTooLong {}
 
-/// Kind [`InvalidData`](io::ErrorKind::InvalidData), with the [`LineTooLong`] inside.
+/// Creates an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the [`LineTooLong`].
 impl From<LineTooLong> for io::Error {
     fn from(error: LineTooLong) -> Self {
         Self::new(io::ErrorKind::InvalidData, error)

@@ -1,19 +1,19 @@
 //! Readers and writers of text, for the traits of std, tokio and futures-io.
 //!
 //! For programs that read text from a socket, a pipe or a file with `lines()`, `read_to_string()` or `copy()`, or that
-//! must not write ill-formed text to one. [`Utf8Reader`] validates or repairs the bytes that it reads, [`Utf8Writer`]
-//! those that it writes, with the policies of a [`TextDecoder`](crate::TextDecoder). Errors are `io::Error`s.
+//! must not write ill-formed text. [`Utf8Reader`] validates or repairs the bytes that it reads, [`Utf8Writer`] those
+//! that it writes, with the policies of a [`TextDecoder`](crate::TextDecoder). Errors are `io::Error`s.
 //! [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside, with its absolute
 //! offset.
 //!
-//! With the traits of std, in a thread, without an async runtime:
+//! With the traits of std, in a thread without an async runtime:
 //!
 //! ```
 //! use std::io::Write;
 //! use utf8_codec::io::{Utf8Reader, Utf8Writer};
 //! use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
 //!
-//! // Without a `BufReader`: the reader has a buffer.
+//! A `BufReader` is not needed, because the reader has a buffer.
 //! let pipe = &b"one\ntw\xFF\n"[..];
 //! let mut lines = Utf8Reader::new(pipe).bounded_lines(64 * 1024);
 //! assert_eq!(lines.next().transpose()?.as_deref(), Some("one"));
@@ -45,20 +45,20 @@
 //! # }).unwrap();
 //! ```
 //!
-//! There is one reader and one writer for all families of traits, so that a program that moves from a thread to a task
+//! The same reader and writer are used for all families of traits, so a program that moves from threads to tasks
 //! changes only the traits that it imports. A type implements those traits that its inner reader or writer implements.
-//! A slice and a `Cursor` implement more than one family: import the traits of one.
+//! A slice and a `Cursor` implement more than one family: import the traits of one family.
 //!
 //! - **Feature**: `std` (default) for the traits of std, without any dependency; `io` for tokio; `futures-io` for
 //!   futures-io.
 //! - **Limits**: a reader holds 8 KiB, a writer 32 bytes. `lines()` has no limit; [`Utf8Reader::bounded_lines`] and
 //!   `Utf8LinesCodec` in the module `codec` have one.
-//! - **Cost**: one copy into the buffer of the reader, as with `BufReader`; none with
-//!   [`Utf8Reader::use_inner_buffer`], nor in the writer.
+//! - **Cost**: one copy into the buffer of the reader, as with `BufReader`. [`Utf8Reader::use_inner_buffer`] and the
+//!   writer do not copy.
 //! - **Cancel safety**: all state is in the reader or writer. After `Interrupted` or `WouldBlock` a call can be
 //!   repeated.
 
-// `reading` and `writing` hold the state and the logic; `blocking`, `tokio` and `futures` implement the traits.
+// `reading` and `writing` contain the state and the logic; `blocking`, `tokio` and `futures` implement the traits.
 mod blocking;
 #[cfg(feature = "futures-io")]
 mod futures;
@@ -80,7 +80,7 @@ pub use writer::Utf8Writer;
 
 use crate::policy::ShortStr;
 
-/// A short text that is not in the caller's buffer, and how many of its bytes were taken.
+/// Short text that is not in the caller's buffer, and the number of its bytes that were consumed.
 #[derive(Clone, Copy, Debug)]
 struct Short {
     text: ShortStr,

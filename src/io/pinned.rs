@@ -14,7 +14,7 @@ impl<R, B> Utf8Reader<R, B> {
 }
 
 impl<W> Utf8Writer<W> {
-    /// Returns the inner writer, pinned. Bytes that are written to it directly may end up inside a character.
+    /// Returns the inner writer, pinned. Bytes that are written to it directly may be inserted inside a character.
     #[cfg_attr(docsrs, doc(cfg(any(feature = "futures-io", feature = "io"))))]
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut W> {
         self.project().inner

@@ -9,11 +9,11 @@ use super::reading::Reading;
 use super::unpinned::pin_project;
 use crate::text::TextDecoder;
 
-/// [`Utf8Reader`] has its own buffer: the inner reader is a `Read` or an `AsyncRead`.
+/// [`Utf8Reader`] has its own buffer. The inner reader is a `Read` or an `AsyncRead`.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnBuffer;
 
-/// [`Utf8Reader`] returns text from the buffer of the inner reader, which is a `BufRead` or an `AsyncBufRead`:
+/// [`Utf8Reader`] returns text from the buffer of the inner reader, which is a `BufRead` or an `AsyncBufRead`. See
 /// [`Utf8Reader::use_inner_buffer`].
 #[derive(Clone, Copy, Debug)]
 pub struct InnerBuffer;
@@ -27,13 +27,13 @@ pin_project! {
     /// [`bounded_lines`](Self::bounded_lines) are for blocking readers.
     ///
     /// - By default it reads into a buffer of 8 KiB, as `BufReader` does. The inner reader needs no `BufReader`.
-    /// - Where the inner reader has a buffer already (a file in memory, a locked `Stdin`, a `StreamReader`),
+    /// - If the inner reader has a buffer (a file in memory, a locked `Stdin`, a `StreamReader`),
     ///   [`use_inner_buffer`](Self::use_inner_buffer) returns well-formed text from there without a copy. Only a
-    ///   character that is split when that buffer is refilled, and the repair of an ill-formed sequence, are copied.
+    ///   character that is split when that buffer is refilled, and replacements of ill-formed sequences, are copied.
     ///
     /// The text that one call returns is well-formed and ends between characters. The exception is a read into fewer
-    /// than 4 bytes, which may have no room for the next character. That character is then returned in parts, because a
-    /// read of 0 bytes means the end.
+    /// than 4 bytes if the next character does not fit. That character is then returned in parts, because a read of 0
+    /// bytes would mean the end.
     ///
     /// ```
     /// use std::io::BufRead;
@@ -50,27 +50,27 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// [`InvalidData`](std::io::ErrorKind::InvalidData) for the first sequence that the policy of the decoder does not
-    /// repair. By default that is the first ill-formed sequence, or the end of the stream inside a character.
+    /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) for the first sequence that the policy of the decoder
+    /// does not repair. By default that is the first ill-formed sequence, or the end of the stream inside a character.
     /// [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside. All text before
-    /// the error is returned first. The error is returned once. After it the reader is at its end, and the inner reader
-    /// is not read again.
+    /// the error is returned first. The error is returned once. Later reads return the end of the input, and the inner
+    /// reader is not read again.
     ///
-    /// Errors of the inner reader are returned unchanged, among them `Interrupted` and `WouldBlock`. Reading can
+    /// Errors of the inner reader are returned unchanged, including `Interrupted` and `WouldBlock`. Reading can
     /// continue after them, even inside a character.
     ///
     /// # Limits
     ///
-    /// 8 KiB of memory, or 32 bytes with the buffer of the inner reader. `lines()` has no limit: a peer that never
-    /// sends LF makes a line grow until memory is exhausted. [`bounded_lines`](Self::bounded_lines) has one, and so has
-    /// `Utf8LinesCodec` in the module `codec`. One async poll reads at most 64 KiB that have no text (under
-    /// [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)); then it wakes its task and returns `Pending`, so that other
-    /// tasks can run.
+    /// The reader uses 8 KiB of memory, or 32 bytes with the buffer of the inner reader. `lines()` has no limit: a peer
+    /// that never sends LF makes a line grow until memory is exhausted. [`bounded_lines`](Self::bounded_lines) and
+    /// `Utf8LinesCodec` in the module `codec` have a limit. One async poll reads at most 64 KiB of input without text
+    /// (under [`ErrorPolicy::Skip`](crate::ErrorPolicy::Skip)). It then wakes its task and returns `Pending`, so that
+    /// other tasks can run.
     ///
     /// # Cancel safety
     ///
-    /// All state is in the reader. With the async traits `lines().next_line()` is cancel safe; `read_line()` is not, on
-    /// any reader, because its future holds a part of the line.
+    /// All state is in the reader. With the async traits `lines().next_line()` is cancel safe. `read_line()` is not,
+    /// for any reader, because its future holds a part of the line.
     #[derive(Debug)]
     pub struct Utf8Reader<R, B = OwnBuffer> {
         #[pin]
@@ -81,17 +81,18 @@ pin_project! {
 }
 
 impl<R> Utf8Reader<R> {
-    /// Reads `inner` strictly. A BOM is text.
+    /// Creates a strict reader of `inner` that keeps the BOM.
     pub const fn new(inner: R) -> Self {
         Self::with_decoder(inner, TextDecoder::new())
     }
 
-    /// Reads `inner` with the policies of `decoder`.
+    /// Creates a reader of `inner` with the policies of `decoder`.
     pub const fn with_decoder(inner: R, decoder: TextDecoder) -> Self {
         Self { inner, text: Reading::new(decoder), buffer: PhantomData }
     }
 
-    /// Returns text from the buffer of the inner reader from now on. Bytes that were read before are returned first.
+    /// Converts this reader into one that returns text from the buffer of the inner reader. Bytes that were already
+    /// read are returned first.
     ///
     /// ```
     /// use std::io::BufRead;
@@ -108,7 +109,7 @@ impl<R> Utf8Reader<R> {
 }
 
 impl<R, B> Utf8Reader<R, B> {
-    /// Returns the decoder: its offset, which may be ahead of what was returned, and its counters.
+    /// Returns the decoder, with its counters and its offset, which may be ahead of the text returned so far.
     pub const fn decoder(&self) -> &TextDecoder {
         self.text.decoder()
     }
@@ -123,7 +124,7 @@ impl<R, B> Utf8Reader<R, B> {
         &mut self.inner
     }
 
-    /// Returns the inner reader. Bytes that were read from it and not returned are lost.
+    /// Returns the inner reader. Bytes that were read from it but not returned are lost.
     pub fn into_inner(self) -> R {
         self.inner
     }

@@ -8,19 +8,19 @@ use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Input is in the buffer of the inner reader (`AsyncBufRead`) or in our own buffer (`AsyncRead`). A caller may change
-/// from one trait to the other at any time. The bytes in our buffer then come before those in the inner buffer.
+/// The input is in the buffer of the inner reader (`AsyncBufRead`) or in our own buffer (`AsyncRead`). A caller may
+/// change from one trait to the other at any time. The bytes in our buffer are then before those in the inner buffer.
 #[derive(Debug)]
 pub(super) struct Reading {
     text: Text,
     input: Input,
 }
 
-/// Where the next text is.
+/// The location of the next text.
 pub(super) enum Source {
-    /// In our buffer. If the buffer is empty, the text has ended.
+    /// In our buffer. If it is empty, the text has ended.
     Own,
-    /// This number of bytes at the front of the inner buffer.
+    /// At the front of the inner buffer, with this number of bytes.
     Inner(usize),
     /// Unknown until more input is read or decoded.
     Unknown,
@@ -44,7 +44,7 @@ impl Reading {
         Ok(match self.source()? {
             Source::Own => {
                 let text = self.own();
-                // A character that does not fit is split, because a read of 0 bytes means the end.
+                // A character that does not fit is split, because a read of 0 bytes would mean the end.
                 let read = match floor_boundary(text, room) {
                     0 => room.min(text.len()),
                     whole => whole,
@@ -62,8 +62,8 @@ impl Reading {
         self.input.space()
     }
 
-    /// Counts bytes that were read into [`space`](Self::space). 0 means the end of the input. More than there was room
-    /// for is an error of the inner reader, and none of them count.
+    /// Counts bytes that were read into [`space`](Self::space). 0 means the end of the input. A number above the length
+    /// of the space is an error of the inner reader, and the bytes are not counted.
     pub(super) fn filled(&mut self, bytes: usize) -> io::Result<()> {
         if bytes > self.input.bytes.len() - self.input.to {
             return Err(io::Error::other("the inner reader returned a length above that of the buffer"));
@@ -75,7 +75,7 @@ impl Reading {
         Ok(())
     }
 
-    /// Where the next text is.
+    /// Finds the next text.
     pub(super) fn source(&mut self) -> io::Result<Source> {
         loop {
             if !self.own().is_empty() || !self.text.is_open()? {
@@ -92,7 +92,7 @@ impl Reading {
         }
     }
 
-    /// Returns the text in our buffer, whole characters.
+    /// Returns the text in our buffer, in whole characters.
     pub(super) fn own(&self) -> &[u8] {
         let short = self.text.short.left();
         if !short.is_empty() {
@@ -102,11 +102,12 @@ impl Reading {
         if validated <= bytes.len() {
             return &bytes[..validated];
         }
-        // The text continues in the inner buffer, perhaps inside a character.
+        // The text continues in the inner buffer, possibly inside a character.
         &bytes[..bytes.len() - unfinished_len(bytes)]
     }
 
-    /// Takes the text in our buffer. It stays there until more input is read. Returns `None` if the text has ended.
+    /// Consumes the text in our buffer, which stays there until more input is read. Returns `None` if the text has
+    /// ended.
     pub(super) fn take_str(&mut self) -> io::Result<Option<&str>> {
         let len = text_of(self.own())?.len();
         if len == 0 {
@@ -132,7 +133,7 @@ impl Reading {
         if self.input.as_slice().is_empty() {
             return self.text.decode(available);
         }
-        // Our buffer holds the first bytes of a character that has been validated.
+        // Our buffer contains the first bytes of a character that has been validated.
         let missing = self.text.validated.saturating_sub(self.input.as_slice().len());
         self.input.push(&available[..available.len().min(missing)])
     }
@@ -160,25 +161,22 @@ impl Reading {
     }
 }
 
-/// Text that was validated before, as a `str`. It is validated again, because the caller may have consumed a part of a
-/// character.
+/// Returns bytes that were already validated as a `str`. They are validated again, because the caller may have consumed
+/// a part of a character.
 fn text_of(bytes: &[u8]) -> io::Result<&str> {
     from_utf8(bytes).map_err(|_| not_text())
 }
 
-/// The error for bytes that are not text because of what the caller or the inner reader did.
+/// Returns the error for bytes that are not text because the caller or the inner reader did something wrong.
 pub(super) fn not_text() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidInput,
-        "the rest of a character is next, of which a part was consumed",
-    )
+    io::Error::new(io::ErrorKind::InvalidInput, "only a part of a character was consumed")
 }
 
-/// The decoded input that was not returned yet.
+/// Decoded input that was not returned yet.
 #[derive(Debug)]
 struct Text {
     decoder: TextDecoder,
-    /// A seam or a repair. It is returned before the validated bytes.
+    /// A seam or a replacement. It is returned before the validated bytes.
     short: Short,
     /// The number of bytes that the decoder has validated, in our buffer and then in the inner buffer.
     validated: usize,
@@ -195,7 +193,7 @@ enum State {
 }
 
 impl Text {
-    /// Decodes the next bytes. Returns the number of them that are not needed any more.
+    /// Decodes the next bytes. Returns the number of them that are no longer needed.
     fn decode(&mut self, bytes: &[u8]) -> usize {
         let (piece, taken) = self.decoder.take_piece(bytes);
         if let Some(TextPiece::Text(text)) = piece {
@@ -245,14 +243,14 @@ struct Input {
 }
 
 impl Input {
-    /// The same as `BufReader` of tokio and std.
+    /// The same capacity as `BufReader` of tokio and std.
     const CAPACITY: usize = 8 * 1024;
 
     fn as_slice(&self) -> &[u8] {
         &self.bytes[self.from..self.to]
     }
 
-    /// Returns the free space at the end. The remaining bytes, less than one character, are moved to the front.
+    /// Returns the free space at the end. The remaining bytes, less than one character, are moved to the front first.
     fn space(&mut self) -> &mut [u8] {
         self.bytes.resize(Self::CAPACITY, 0);
         self.bytes.copy_within(self.from..self.to, 0);

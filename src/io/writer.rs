@@ -11,10 +11,11 @@ use crate::text::TextDecoder;
 pin_project! {
     /// A writer that validates bytes as UTF-8, or repairs them, before it forwards them to another writer.
     ///
-    /// It implements the traits that the inner writer implements: `Write` of std, `AsyncWrite` of tokio (feature `io`) or
-    /// of futures-io (feature `futures-io`). Every write to the inner writer consists of whole characters, however the
-    /// input was cut. This suits consoles, peers that decode every packet alone, and sinks that must never hold
-    /// ill-formed text. If the inner writer accepts only a part of a write, the rest of the character is written next.
+    /// It implements the traits that the inner writer implements: `Write` of std, `AsyncWrite` of tokio (feature `io`)
+    /// or of futures-io (feature `futures-io`). Every write to the inner writer consists of whole characters, however
+    /// the input is split. Use it for consoles, for peers that decode every packet separately, and for sinks that must
+    /// never contain ill-formed text. If the inner writer accepts only a part of a write, the rest of the character is
+    /// written next.
     ///
     /// ```
     /// use std::io::Write;
@@ -35,24 +36,24 @@ pin_project! {
     ///
     /// `flush` forwards and flushes every whole character. The first bytes of an unfinished character, at most 3, stay
     /// in the writer until the rest is written; `decoder().pending()` returns them. Only [`finish`](Self::finish) ends
-    /// the text, or with the async traits `shutdown` (`close` in futures-io). If the writer is dropped without it, a
+    /// the text, or `shutdown` of the async traits (`close` in futures-io). If the writer is dropped without it,
     /// truncated text is not reported.
     ///
     /// # Errors
     ///
-    /// [`InvalidData`](std::io::ErrorKind::InvalidData) with the [`Utf8Error`](crate::Utf8Error) inside, for the first
-    /// sequence that the policy of the decoder does not repair. [`Utf8Error::find`](crate::Utf8Error::find) returns it.
-    /// All text before it has been forwarded, and every later write returns the same error. A text that ends inside a
-    /// character is reported once by `finish`, after the inner writer has been flushed, or by `shutdown`, after the
+    /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) for the first sequence that the policy of the decoder
+    /// does not repair. [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside.
+    /// All text before it has been forwarded, and every later write returns the same error. Text that ends inside a
+    /// character is reported once: by `finish` after the inner writer has been flushed, or by `shutdown` after the
     /// inner writer has been shut down.
     ///
-    /// Errors of the inner writer are returned unchanged, among them `Interrupted` and `WouldBlock`. Writing can
+    /// Errors of the inner writer are returned unchanged, including `Interrupted` and `WouldBlock`. Writing can
     /// continue after them.
     ///
     /// # Cancel safety
     ///
     /// All state is in the writer. An async `write()` may be dropped at any await point. If it is dropped before it
-    /// returns, it has accepted no bytes.
+    /// returns, no bytes were accepted.
     #[derive(Debug)]
     pub struct Utf8Writer<W> {
         #[pin]
@@ -62,17 +63,17 @@ pin_project! {
 }
 
 impl<W> Utf8Writer<W> {
-    /// Forwards text to `inner` strictly. A BOM is text.
+    /// Creates a strict writer to `inner` that keeps the BOM.
     pub const fn new(inner: W) -> Self {
         Self::with_decoder(inner, TextDecoder::new())
     }
 
-    /// Forwards text to `inner` with the policies of `decoder`.
+    /// Creates a writer to `inner` with the policies of `decoder`.
     pub const fn with_decoder(inner: W, decoder: TextDecoder) -> Self {
         Self { inner, text: Writing::new(decoder) }
     }
 
-    /// Returns the decoder: its offset and its counters.
+    /// Returns the decoder, with its offset and its counters.
     pub const fn decoder(&self) -> &TextDecoder {
         self.text.decoder()
     }
@@ -82,7 +83,7 @@ impl<W> Utf8Writer<W> {
         &self.inner
     }
 
-    /// Returns the inner writer. Bytes that are written to it directly may end up inside a character.
+    /// Returns the inner writer. Bytes that are written to it directly may be inserted inside a character.
     pub const fn get_mut(&mut self) -> &mut W {
         &mut self.inner
     }

@@ -16,7 +16,7 @@ const AT_ONCE: usize = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct Writing {
     decoder: TextDecoder,
-    /// The rest of a character or of a repair that the inner writer has not accepted yet.
+    /// The rest of a character or of a replacement that the inner writer has not accepted yet.
     short: Short,
     state: State,
 }
@@ -24,9 +24,10 @@ pub(super) struct Writing {
 #[derive(Clone, Copy, Debug)]
 enum State {
     Open,
-    /// Every later write returns the error, because a caller that continued would leave a gap in the text.
+    /// Every later write returns the error. If the caller could continue, the text would have a gap.
     Failed(Utf8Error),
-    /// The text has ended and the inner writer is being shut down. The error, if any, is that of a truncated sequence.
+    /// The text has ended and the inner writer is being shut down. The error is that of a truncated sequence, if there
+    /// was one.
     Ending(Option<Utf8Error>),
     Closed,
 }
@@ -58,7 +59,7 @@ impl Writing {
             ready!(self.drain(&mut inner))?;
             let mut after = self.decoder;
             let (piece, taken) = after.take_piece(bytes);
-            // No bytes are accepted from the caller before the inner writer has accepted some.
+            // Bytes are accepted from the caller only after the inner writer has accepted some.
             match piece {
                 Some(TextPiece::Text(text)) => {
                     let written = ready!(inner(text.as_bytes()))?;
@@ -78,7 +79,7 @@ impl Writing {
                 _ => {}
             }
             self.decoder = after;
-            // If the first byte breaks off a pending sequence, no byte of the caller is part of it.
+            // If the first byte interrupts a pending sequence, no byte of the caller is part of it.
             if taken > 0 || bytes.is_empty() {
                 return match self.state {
                     State::Failed(error) => Poll::Ready(Err(error.into())),
@@ -89,7 +90,7 @@ impl Writing {
     }
 
     /// Called when the inner writer has accepted only the first `written` bytes of `text`, which ends `taken` bytes
-    /// after the decoder's offset. The rest of a character that was written in part is kept in `short`. Returns the
+    /// after the decoder's offset. If a character was written only in part, its rest is kept in `short`. Returns the
     /// number of bytes accepted from the caller.
     fn take_part(&mut self, text: &str, written: usize, taken: usize) -> usize {
         if written == 0 {
@@ -120,7 +121,7 @@ impl Writing {
         Poll::Ready(Ok(()))
     }
 
-    /// Ends the text after [`drain`](Self::drain). Returns whether the inner writer still has to be shut down.
+    /// Ends the text after [`drain`](Self::drain). Returns whether the inner writer must still be shut down.
     pub(super) fn end(&mut self) -> bool {
         match self.state {
             State::Open => {
@@ -134,7 +135,7 @@ impl Writing {
                 }
                 self.state = State::Ending(truncated);
             }
-            // The error was reported by a write.
+            // The error was already reported by a write.
             State::Failed(_) => self.state = State::Ending(None),
             State::Ending(_) => {}
             State::Closed => return false,
@@ -142,7 +143,7 @@ impl Writing {
         true
     }
 
-    /// Called when the inner writer was shut down. Returns the error of a truncated sequence once.
+    /// Called after the inner writer was shut down. Returns the error of a truncated sequence once.
     pub(super) fn closed(&mut self) -> io::Result<()> {
         match core::mem::replace(&mut self.state, State::Closed) {
             State::Ending(Some(error)) => Err(error.into()),

@@ -1,19 +1,20 @@
 //! A pool of buffers for each thread.
 //!
-//! A connection takes a buffer when it reads, and returns it when all bytes are written. An idle connection has none.
+//! A connection allocates a buffer from the pool for a read and returns it when all bytes are written. An idle
+//! connection has no buffer.
 
 use core::cell::RefCell;
 use core::ops::{Deref, DerefMut};
 
-/// Room before the bytes that are read, for the pending bytes of a character, so that one write sends both.
+/// Space before the bytes that are read. Pending bytes of a character are put there, so that one write sends both.
 pub(super) const HEADROOM: usize = 4;
 
-/// The size of a buffer, which is the maximum of one read.
+/// The size of a buffer, which is also the maximum length of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
     /// 16 KiB.
     Small,
-    /// 64 KiB, after a read that filled a small buffer.
+    /// 64 KiB, used after a read that filled a small buffer.
     Big,
 }
 
@@ -25,7 +26,7 @@ impl Size {
         }
     }
 
-    /// Returns the maximum number of free buffers in the pool of a thread: half a MiB of each size.
+    /// Returns the maximum number of free buffers in the pool of a thread: 512 KiB of each size.
     const fn kept(self) -> usize {
         512 * 1024 / self.bytes()
     }
@@ -35,7 +36,7 @@ thread_local! {
     static FREE: [RefCell<Vec<Box<[u8]>>>; 2] = const { [RefCell::new(Vec::new()), RefCell::new(Vec::new())] };
 }
 
-/// A buffer of [`HEADROOM`] bytes plus its size. Dropping it returns it to the pool.
+/// A buffer of [`HEADROOM`] bytes plus its size. It returns to the pool when it is dropped.
 #[derive(Debug)]
 pub(super) struct Buffer {
     bytes: Box<[u8]>,
@@ -56,7 +57,7 @@ impl Buffer {
 impl Drop for Buffer {
     fn drop(&mut self) {
         let bytes = core::mem::take(&mut self.bytes);
-        // The pool of a thread that ends is gone, and the memory is freed.
+        // If the thread is ending, its pool no longer exists, and the memory is freed.
         let _ = FREE.try_with(|free| {
             let mut free = free[self.size as usize].borrow_mut();
             if free.len() < self.size.kept() {
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_returned_buffer_is_taken_again_and_only_so_many_are_kept() {
+    fn a_returned_buffer_is_reused_and_the_pool_is_bounded() {
         let taken: Vec<_> = (0..100).map(|_| Buffer::take(Size::Big)).collect();
         let addresses: Vec<_> = taken.iter().map(|buffer| buffer.as_ptr()).collect();
         assert!(taken.iter().all(|buffer| buffer.len() == HEADROOM + 64 * 1024));

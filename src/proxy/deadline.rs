@@ -6,22 +6,22 @@ use tokio::time::Instant;
 
 use crate::proxy::outcome::End;
 
-/// The interval over which the rate of a connection is averaged.
+/// The interval over which the transfer rate of a connection is averaged.
 const RATE_WINDOW: Duration = Duration::from_secs(10);
 
 /// The configured time limits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Limits {
     pub(super) idle_timeout: Option<Duration>,
-    /// In bytes per second; 0 is no limit.
+    /// The minimum rate in bytes per second; 0 means no limit.
     pub(super) min_rate: u64,
     pub(super) max_duration: Option<Duration>,
 }
 
-/// The limits of a running connection.
+/// The state of the limits of a connection.
 ///
-/// They are compared with the clock at every poll, so the cooperative budget of the runtime cannot delay them. A timer
-/// is only needed to be polled again.
+/// They are compared with the clock at every poll, so the cooperative budget of the runtime cannot delay them. The
+/// timer only ensures that the connection is polled again.
 #[derive(Debug)]
 pub(super) struct Deadline {
     limits: Limits,
@@ -50,13 +50,13 @@ impl Deadline {
         }
     }
 
-    /// Limits the rest of the connection to this time.
+    /// Limits the remaining time of the connection.
     pub(super) fn linger(&mut self, linger: Duration, now: Instant) {
         self.linger = now.checked_add(linger);
         self.window = None;
     }
 
-    /// Returns the limit that is exceeded, if any. `moved` is the number of bytes read and written since the start.
+    /// Returns the reason if a limit is exceeded. `moved` is the number of bytes read and written since the start.
     pub(super) fn check(&mut self, moved: u64, now: Instant) -> Option<End> {
         if moved != self.moved {
             self.moved = moved;
@@ -80,7 +80,7 @@ impl Deadline {
         }
     }
 
-    /// When to check again if no bytes move.
+    /// Returns the time of the next check if no bytes move.
     pub(super) fn next(&self) -> Option<Instant> {
         let window = self.window.map(|window| window.end);
         [self.idle, self.over, window, self.linger].into_iter().flatten().min()

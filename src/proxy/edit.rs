@@ -1,4 +1,4 @@
-//! The edits that a filter makes to a slice of a host's buffer.
+//! Edits of a filter to a slice of the engine's buffer.
 
 use core::fmt;
 use core::ops::Range;
@@ -6,19 +6,19 @@ use core::ops::Range;
 use crate::error::Utf8Error;
 use crate::text::{Sink, TextDecoder, put};
 
-/// A change to the buffer that holds the slice, in the order of the stream.
+/// A change to the buffer that contains the slice. Edits are in stream order.
 ///
 /// Bytes of the slice that no `Pass` covers are not forwarded. They are replaced by the `Insert` at their position,
 /// held until the rest of their character or line arrives, or rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Edit<'a> {
-    /// The bytes at these positions of the slice are forwarded unchanged. Never empty; ranges ascend.
+    /// The bytes at these positions of the slice are forwarded unchanged. The range is never empty, and ranges ascend.
     Pass(Range<usize>),
-    /// These bytes are inserted: the held part of a character or line that the slice completes, or repairs, with short
-    /// text between them. Never empty.
+    /// These bytes are inserted: the held part of a character or line that the slice completes, or replacements of
+    /// ill-formed sequences with short text between them. Never empty.
     Insert(&'a [u8]),
-    /// An ill-formed sequence, repaired or not. It is reported before the `Insert` that contains its repair, and
+    /// An ill-formed sequence, repaired or not. It is reported before the `Insert` that contains its replacement, and
     /// possibly before text that precedes it. Errors are in order.
     IllFormed(Utf8Error),
     /// A line is rejected. Only a [`LineFilter`](crate::proxy::LineFilter) reports it.
@@ -28,9 +28,9 @@ pub enum Edit<'a> {
 /// A rejected line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RejectedLine {
-    /// Its number in the stream; the first is 1.
+    /// The number of the line in the stream, counted from 1.
     pub line: u64,
-    /// Why it was rejected.
+    /// Why the line was rejected.
     pub reason: LineError,
 }
 
@@ -38,9 +38,9 @@ pub struct RejectedLine {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum LineError {
-    /// The first ill-formed sequence in it.
+    /// The first ill-formed sequence of the line.
     IllFormed(Utf8Error),
-    /// It has more bytes than this before its terminator.
+    /// The line has more bytes than this limit before its terminator.
     TooLong(usize),
 }
 
@@ -63,12 +63,13 @@ impl core::error::Error for RejectedLine {
     }
 }
 
-/// A consumer of the text of a slice, as positions and bytes.
+/// A consumer of the text of a slice, in the form of positions and bytes.
 pub(super) trait Edits: Sink {
-    /// Well-formed bytes of the slice; may be empty.
+    /// Well-formed bytes of the slice. The range may be empty.
     fn pass(&mut self, range: Range<usize>);
 
-    /// The pending bytes of a character. Its other bytes are at the start of the next range that passes. May be empty.
+    /// The pending bytes of a character, possibly none. The other bytes of the character are at the start of the next
+    /// range that passes.
     fn held(&mut self, bytes: &[u8]);
 }
 
@@ -83,12 +84,12 @@ pub(super) fn decode(
     if !decoder.is_past_start() {
         return decoder.decode_to(rest, edits);
     }
-    // One call of the kernel if the slice is well-formed, wherever it was cut.
+    // If the slice is well-formed, one call of the kernel is enough, wherever the slice starts and ends.
     let before = *decoder;
     let held = before.pending();
     match decoder.validate(rest) {
         Ok(()) => {
-            // Otherwise the slice is part of one character, and the bytes that were pending still are.
+            // If this is `None`, the whole slice is inside a character, and all of its bytes are pending.
             if let Some(complete) = rest.len().checked_sub(decoder.pending().len()) {
                 edits.held(held);
                 edits.pass(start..start + complete);
@@ -97,7 +98,7 @@ pub(super) fn decode(
         }
         Err(error) => {
             let taken = decoder.offset().wrapping_sub(before.offset()) as usize;
-            // An error that starts before the slice covers all bytes that were pending.
+            // If this is `None`, the error starts before the slice and includes all pending bytes.
             if let Some(complete) = taken.checked_sub(usize::from(error.len)) {
                 edits.held(held);
                 edits.pass(start..start + complete);
@@ -110,7 +111,7 @@ pub(super) fn decode(
     }
 }
 
-/// Returns the last bytes of both slices in sequence, at most 4, and their number.
+/// Returns the last bytes of the concatenation of both slices, at most 4, and their number.
 fn last_bytes(held: &[u8], slice: &[u8]) -> ([u8; 4], usize) {
     let mut bytes = [0; 4];
     let slice = &slice[slice.len().saturating_sub(bytes.len())..];
@@ -120,7 +121,7 @@ fn last_bytes(held: &[u8], slice: &[u8]) -> ([u8; 4], usize) {
     (bytes, held.len() + slice.len())
 }
 
-/// Returns the position of `text`, which is a part of `slice`.
+/// Returns the position of `text` in `slice`, which contains it.
 pub(super) fn position(slice: &[u8], text: &str) -> usize {
     text.as_ptr().addr() - slice.as_ptr().addr()
 }

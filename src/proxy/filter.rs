@@ -8,22 +8,23 @@ use crate::error::Utf8Error;
 use crate::proxy::edit::{Edit, Edits, decode, position};
 use crate::text::{Counters, Sink, TextDecoder, put};
 
-/// One direction of a proxied stream: slices of a host's buffer go in, edits of that buffer come out.
+/// A filter for one direction of a proxied stream. The input is slices of an engine's buffer, the output is edits of
+/// that buffer.
 ///
-/// A proxy engine owns its buffers, and each engine has its own way to change them. [`feed`](Self::feed) therefore only
-/// reads a slice and reports [`Edit`]s: which parts are forwarded unchanged, and what is inserted between them. A
-/// slice of well-formed text that starts and ends between characters is one [`Edit::Pass`] of all of it. Nothing is
-/// allocated, and no runtime or socket is needed.
+/// A proxy engine owns its buffers, and each engine has its own functions to change them. [`feed`](Self::feed)
+/// therefore only reads a slice and reports [`Edit`]s: which parts are forwarded unchanged, and which bytes are
+/// inserted between them. For a slice of well-formed text that starts and ends between characters there is one
+/// [`Edit::Pass`] with the whole slice. Nothing is allocated, and no runtime or socket is needed.
 ///
 /// Only whole characters are forwarded. The bytes of an incomplete character, at most 3, are held in the filter
 /// ([`pending`](Self::pending)) and inserted before the slice that completes it.
 ///
-/// [`filter`](Self::filter) applies the edits to a [`Bytes`], for engines whose hooks have that form.
+/// [`filter`](Self::filter) applies the edits to a [`Bytes`], for engines whose hooks use that type.
 ///
-/// Repair can change the length of the stream. Headers that were sent before and state the length (`Content-Length`) or
-/// depend on the bytes (`ETag`, digests) are then wrong, except under
-/// [`ErrorPolicy::Substitute`](crate::ErrorPolicy::Substitute). The maximum length of a repaired slice is
-/// [`ErrorPolicy::max_output_len`](crate::ErrorPolicy::max_output_len).
+/// A policy that repairs can change the length of the stream. Headers that were already sent are then wrong if they
+/// contain the length (`Content-Length`) or depend on the bytes (`ETag`, digests).
+/// [`ErrorPolicy::Substitute`](crate::ErrorPolicy::Substitute) keeps the length. The maximum length of a repaired slice
+/// is [`ErrorPolicy::max_output_len`](crate::ErrorPolicy::max_output_len).
 ///
 /// ```
 /// use utf8_codec::ErrorKind;
@@ -49,16 +50,16 @@ pub struct Filter {
     rejected: Option<Utf8Error>,
 }
 
-/// The result for a slice.
+/// The result of filtering a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a rejected stream must be closed"]
 pub enum Verdict {
-    /// Well-formed text.
+    /// The slice is well-formed.
     Pass,
-    /// Ill-formed sequences, all of them repaired; this was the first.
+    /// The slice had ill-formed sequences, which were all repaired. This is the first one.
     Repaired(Utf8Error),
-    /// The stream is ill-formed after the bytes that pass: forward those, then close. Every later slice is rejected
-    /// with the same error.
+    /// The stream is ill-formed after the bytes that pass. Forward those bytes, then close the stream. Every later
+    /// slice is rejected with the same error.
     Reject(Utf8Error),
 }
 
@@ -73,9 +74,10 @@ impl Filter {
         Self { decoder, rejected: None }
     }
 
-    /// Filters the next slice of the stream, and reports the edits to `edit`.
+    /// Filters the next slice of the stream and calls `edit` for each edit.
     ///
-    /// The slice may be empty. Text, errors and offsets do not depend on where slices end.
+    /// The slice may be empty. The text, the errors and the offsets do not depend on how the stream is split into
+    /// slices.
     pub fn feed(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Verdict {
         if let Some(error) = self.rejected {
             return Verdict::Reject(error);
@@ -85,7 +87,7 @@ impl Filter {
         self.verdict(edits.first_error, result)
     }
 
-    /// Ends the stream. An incomplete character is ill-formed. `edit` is called with `IllFormed` and `Insert` only.
+    /// Ends the stream. An incomplete character is ill-formed. `edit` is called only with `IllFormed` and `Insert`.
     pub fn finish(&mut self, edit: impl FnMut(Edit<'_>)) -> Verdict {
         if let Some(error) = self.rejected {
             return Verdict::Reject(error);
@@ -109,15 +111,15 @@ impl Filter {
         }
     }
 
-    /// Replaces the next chunk by the text that can be forwarded: [`feed`](Self::feed), and at the end
+    /// Replaces the next chunk by the text that can be forwarded. This is [`feed`](Self::feed) and, at the end,
     /// [`finish`](Self::finish), for hooks that replace a chunk.
     ///
-    /// **`body` becomes `None` only at the end of the stream.** A chunk of which nothing can be forwarded yet becomes
-    /// an empty `Some`: in pingora's `request_body_filter`, `None` ends the body, and the rest of a request would be
-    /// lost. Pingora does not send an empty chunk, neither to the server nor to the client.
+    /// **`body` becomes `None` only at the end of the stream.** If nothing of a chunk can be forwarded yet, it becomes
+    /// an empty `Some`. In pingora's `request_body_filter` a `None` ends the body, and the rest of the request would be
+    /// lost. Pingora does not send an empty chunk to the server or to the client.
     ///
-    /// A chunk is not copied if all of it is forwarded, or all but an incomplete character at its end. Any other chunk
-    /// is copied once.
+    /// A chunk is not copied if all of it is forwarded, or all of it except an incomplete character at its end. Any
+    /// other chunk is copied once.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -139,7 +141,7 @@ impl Filter {
         self.filter_with(body, end_of_stream, |_| {})
     }
 
-    /// [`filter`](Self::filter) that reports every error, repaired or not, in the order of the stream.
+    /// [`filter`](Self::filter) that also reports every error, repaired or not, in stream order.
     pub fn filter_with(
         &mut self,
         body: &mut Option<Bytes>,
@@ -166,17 +168,17 @@ impl Filter {
         verdict
     }
 
-    /// Bytes taken so far, those held included.
+    /// Returns the number of bytes consumed so far, including held bytes.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
-    /// Returns the bytes of an incomplete character, `0..=3` of them.
+    /// Returns the bytes of an incomplete character, at most 3.
     pub fn pending(&self) -> &[u8] {
         self.decoder.pending()
     }
 
-    /// Errors so far, by kind.
+    /// Returns the number of errors so far, by kind.
     pub const fn counters(&self) -> Counters {
         self.decoder.counters()
     }
@@ -225,7 +227,7 @@ impl<F: FnMut(Edit<'_>)> Sink for PlainEdits<'_, F> {
     }
 }
 
-/// The text of a chunk: a slice of it while that is possible, otherwise a copy.
+/// The text of a chunk: a slice of the chunk if possible, otherwise a copy.
 struct Forward<'c> {
     chunk: &'c Bytes,
     range: Range<usize>,

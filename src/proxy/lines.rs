@@ -16,12 +16,12 @@ const LF: u8 = b'\n';
 /// forwarded, and an ill-formed line does not end the stream.
 ///
 /// A line ends with LF. A CR before it belongs to the line, and the terminator is forwarded unchanged. The bytes of an
-/// incomplete line are held, up to [`max_length`](Self::max_length). An ill-formed line is dropped as a whole
+/// incomplete line are held, up to [`max_length`](Self::max_length). An ill-formed line is dropped completely
 /// ([`Edit::LineRejected`]), or ends the stream if [`stop`](Self::stop) is set. No part of it is forwarded, so a
-/// command that is cut short by an ill-formed byte is never executed. Under a policy that repairs, only a line that is
+/// command that is truncated by an ill-formed byte is never executed. Under a policy that repairs, only a line that is
 /// too long is rejected.
 ///
-/// The same bytes give the same lines and errors, however they are cut.
+/// The same bytes give the same lines and errors, however the stream is split into slices.
 ///
 /// ```
 /// use utf8_codec::proxy::{Edit, LineFilter};
@@ -52,11 +52,11 @@ pub struct LineFilter {
 /// The incomplete line.
 #[derive(Clone, Debug)]
 struct Line {
-    /// Counts from 1.
+    /// The line number, counted from 1.
     number: u64,
-    /// The part of it from earlier slices, repaired.
+    /// The part of the line from earlier slices, after repair.
     held: Vec<u8>,
-    /// It was rejected, and the rest of it is dropped.
+    /// Whether the line was rejected. The rest of it is dropped.
     skipped: bool,
 }
 
@@ -86,8 +86,8 @@ impl LineFilter {
         }
     }
 
-    /// Sets the maximum bytes of a line before its terminator, LF or CR LF. Without a limit, a peer that sends no
-    /// terminator would fill the memory.
+    /// Sets the maximum number of bytes of a line before its terminator, LF or CR LF. Without a limit a peer that sends
+    /// no terminator could exhaust the memory.
     #[must_use]
     pub fn max_length(self, max_length: usize) -> Self {
         Self { max_length, ..self }
@@ -99,11 +99,11 @@ impl LineFilter {
         Self { stops: true, ..self }
     }
 
-    /// Filters the next slice of the stream, and reports the edits to `edit`.
+    /// Filters the next slice of the stream and calls `edit` for each edit.
     ///
     /// # Errors
     ///
-    /// Returns the line that ended the stream, if [`stop`](Self::stop) is set. The edits before it are valid. Every
+    /// Returns the line that ended the stream if [`stop`](Self::stop) is set. The edits before it are valid. Every
     /// later call returns the same error.
     pub fn feed(&mut self, slice: &[u8], edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
         let mut taken = 0;
@@ -119,7 +119,7 @@ impl LineFilter {
         };
         while taken < slice.len() && self.rejected.is_none() {
             if edits.line.skipped && edits.first_error_only {
-                // The rest of a line is not decoded: each line has at most one error.
+                // The rest of a rejected line is not decoded, because each line has at most one error.
                 let end = memchr(LF, &slice[taken..]).map(|end| taken + end);
                 let skip = end.map_or(slice.len(), |end| end + 1) - taken;
                 self.decoder.seek(self.decoder.offset().wrapping_add(skip as u64));
@@ -149,7 +149,7 @@ impl LineFilter {
     ///
     /// # Errors
     ///
-    /// Those of [`feed`](Self::feed).
+    /// Same as for [`feed`](Self::feed).
     pub fn finish(&mut self, edit: impl FnMut(Edit<'_>)) -> Result<(), RejectedLine> {
         if let Some(rejected) = self.rejected {
             return Err(rejected);
@@ -178,26 +178,26 @@ impl LineFilter {
         self.rejected.map_or(Ok(()), Err)
     }
 
-    /// Returns the number of held bytes, which are those of the incomplete line.
+    /// Returns the number of held bytes of the incomplete line.
     pub fn held(&self) -> usize {
         self.line.held.len() + self.decoder.pending().len()
     }
 
-    /// Bytes taken so far, those held included.
+    /// Returns the number of bytes consumed so far, including held bytes.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 }
 
 impl Line {
-    /// So many lines are complete.
+    /// Updates the line number after `lines` lines are complete.
     fn next(&mut self, lines: u64) {
         self.number += lines;
         self.skipped = false;
     }
 }
 
-/// Cuts the edits of a slice into lines, and forwards them to the caller.
+/// Splits the edits of a slice into lines and forwards them to the caller.
 struct LineEdits<'s, F> {
     slice: &'s [u8],
     edit: F,
@@ -205,14 +205,14 @@ struct LineEdits<'s, F> {
     max_length: usize,
     first_error_only: bool,
     stops: bool,
-    /// The part of the line that is in the slice. It follows the bytes in `held`.
+    /// The part of the line that is in the slice, after the bytes in `held`.
     tail: Range<usize>,
     /// The first line that was rejected.
     rejected: Option<RejectedLine>,
 }
 
 impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
-    /// A line was rejected, and nothing is forwarded after it.
+    /// Whether a line was rejected and nothing is forwarded after it.
     fn over(&self) -> bool {
         self.stops && self.rejected.is_some()
     }
@@ -235,7 +235,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         }
     }
 
-    /// Rejects the line if it is too long whatever follows. `next` is its last byte so far.
+    /// Rejects the line if it is already too long. `last` is its last byte so far.
     fn measure(&mut self, len: usize, last: u8) {
         let terminator = usize::from(last == b'\r');
         if len > self.max_length.saturating_add(terminator) {
@@ -243,7 +243,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         }
     }
 
-    /// More bytes of the line, without a terminator.
+    /// Adds bytes to the line, without a terminator.
     fn grow(&mut self, range: Range<usize>) {
         if self.line.skipped || range.is_empty() {
             return;
@@ -256,7 +256,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         self.measure(self.line.held.len() + self.tail.len(), self.slice[range.end - 1]);
     }
 
-    /// Text of the slice.
+    /// Processes well-formed text of the slice.
     fn text(&mut self, Range { start: mut at, end }: Range<usize>) {
         while at < end && !self.over() {
             let rest = &self.slice[at..end];
@@ -278,7 +278,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         }
     }
 
-    /// The line is complete, and so are those after it up to `end`. What follows the tail starts at `at`.
+    /// Completes the line and the lines after it up to `end`. The bytes after `tail` start at `at`.
     fn complete(&mut self, at: usize, end: usize) {
         let held = core::mem::take(&mut self.line.held);
         if !held.is_empty() {
@@ -288,7 +288,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         (self.edit)(Edit::Pass(start..end));
     }
 
-    /// The end of the stream.
+    /// Ends the stream.
     fn end(&mut self) {
         if !self.line.skipped && self.line.held.len() > self.max_length {
             self.reject(LineError::TooLong(self.max_length));

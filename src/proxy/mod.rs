@@ -1,6 +1,6 @@
-//! Proxies that pass well-formed text only.
+//! Filters for proxies that must only forward well-formed text.
 //!
-//! | for | use | feature |
+//! | input | use | feature |
 //! |---|---|---|
 //! | an engine with body hooks: pingora, proxy-wasm | [`Filter::filter`] | `proxy` |
 //! | an engine that edits its own buffers: Envoy | [`Filter::feed`] | `proxy` |
@@ -27,19 +27,18 @@
 //! # Limits
 //!
 //! A [`Filter`] holds at most 3 bytes, those of an incomplete character. A [`LineFilter`] holds one line, up to its
-//! limit. A `Relay` does not read from one peer while the other does not read. It has one buffer for each direction
+//! limit. A `Relay` reads from a peer only after the other peer has read everything. It has one buffer for each direction
 //! while bytes are in flight, and none while it waits.
 //!
 //! # Cost
 //!
-//! A slice of well-formed text is validated once. It is not copied and nothing is allocated, wherever characters are
-//! cut: [`Filter::feed`] takes no longer than a plain `TextDecoder` over the same slices, whatever the language of the
-//! text (`cargo bench --features proxy --bench filter`).
+//! A slice of well-formed text is validated once. It is not copied and nothing is allocated, even if characters are split
+//! between slices. `cargo bench --features proxy --bench filter` compares it with a plain `TextDecoder`.
 //!
 //! # Features
 //!
-//! `proxy` needs `alloc` and `bytes`, and neither `std` nor a runtime. `relay` adds tokio. The command
-//! `utf8-codec proxy` (feature `cli`) is a `Relay` with limits, logs and metrics around it.
+//! `proxy` needs `alloc` and `bytes`, but neither `std` nor a runtime. `relay` adds tokio. The command
+//! `utf8-codec proxy` (feature `cli`) runs a `Relay` with limits, logs and metrics.
 
 #[cfg(feature = "relay")]
 mod buffer;

@@ -1,4 +1,4 @@
-//! The events of a relay, and its outcome.
+//! The events and the outcome of a relay.
 
 use core::fmt;
 use std::io;
@@ -16,7 +16,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// `requests` or `responses`, for logs and command lines.
+    /// Returns `requests` or `responses`, for logs and command lines.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Requests => "requests",
@@ -36,24 +36,24 @@ impl fmt::Display for Direction {
 /// A closure `FnMut(Direction, Utf8Error)` is an observer of ill-formed sequences. The methods are called between
 /// system calls and must not block.
 pub trait Observer {
-    /// Bytes were read. Those that are read and dropped after a rejection are not reported.
+    /// Called when bytes were read. Bytes that are dropped after a rejection are not reported.
     fn read(&mut self, _: Direction, _bytes: usize) {}
 
-    /// Bytes were written.
+    /// Called when bytes were written.
     fn written(&mut self, _: Direction, _bytes: usize) {}
 
-    /// The number of bytes that wait for the rest of their character or line has changed to this number. It is not
-    /// called at the end of the connection.
+    /// Called when the number of bytes that wait for the rest of their character or line changes, with the new number.
+    /// It is not called at the end of the connection.
     fn held(&mut self, _: Direction, _bytes: usize) {}
 
-    /// Returns an ill-formed sequence, repaired or not; its offset counts the bytes of its own direction.
+    /// Called for each ill-formed sequence, repaired or not. Its offset counts the bytes of its direction.
     fn ill_formed(&mut self, _: Direction, _: Utf8Error) {}
 
-    /// The stream is rejected, or would be without [`report_only`](crate::proxy::Relay::report_only).
+    /// Called when a stream is rejected, or would be without [`report_only`](crate::proxy::Relay::report_only).
     fn rejected(&mut self, _: Direction) {}
 
-    /// A line is rejected, or would be without [`report_only`](crate::proxy::Relay::report_only). The returned bytes
-    /// are sent to the peer that sent the line, between two lines of the other direction.
+    /// Called when a line is rejected, or would be without [`report_only`](crate::proxy::Relay::report_only). The
+    /// returned bytes are sent to the peer that sent the line, between two lines of the other direction.
     fn rejected_line(&mut self, _: Direction, _: RejectedLine) -> Option<Vec<u8>> {
         None
     }
@@ -69,13 +69,13 @@ impl<F: FnMut(Direction, Utf8Error)> Observer for F {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Flow {
-    /// Bytes read, without those that were dropped after a rejection.
+    /// The number of bytes read, without those that were dropped after a rejection.
     pub read: u64,
-    /// Bytes written.
+    /// The number of bytes written.
     pub written: u64,
-    /// Ill-formed sequences, repaired or not.
+    /// The number of ill-formed sequences, repaired or not.
     pub ill_formed: u64,
-    /// Rejected lines.
+    /// The number of rejected lines.
     pub rejected_lines: u64,
 }
 
@@ -87,10 +87,10 @@ pub struct Outcome {
     pub requests: Flow,
     /// The direction from the upstream server to the client.
     pub responses: Flow,
-    /// Why it ended.
+    /// Why the connection ended.
     pub end: End,
-    /// The connection did not end cleanly. Reset both sockets (`SO_LINGER` with a time of zero, then drop), so that
-    /// no peer mistakes the data for complete.
+    /// Whether the connection must be reset because it did not end cleanly. Reset both sockets (`SO_LINGER` with a time
+    /// of zero, then drop), so that no peer assumes that the data is complete.
     pub reset: bool,
 }
 
@@ -104,13 +104,13 @@ pub enum End {
     IllFormed(Direction, Utf8Error),
     /// A direction was rejected for a line that is ill-formed or too long.
     RejectedLine(Direction, RejectedLine),
-    /// A direction could not be read or written, as when a peer resets the connection.
+    /// Reading or writing a direction failed, for example because a peer reset the connection.
     Failed(Direction, io::Error),
     /// No byte was read or written in either direction for the [`idle_timeout`](crate::proxy::Relay::idle_timeout).
     Idle,
-    /// It was slower than [`min_rate`](crate::proxy::Relay::min_rate).
+    /// The connection was slower than [`min_rate`](crate::proxy::Relay::min_rate).
     TooSlow,
-    /// It lasted longer than [`max_duration`](crate::proxy::Relay::max_duration).
+    /// The connection lasted longer than [`max_duration`](crate::proxy::Relay::max_duration).
     TooLong,
     /// The future that was passed to [`run_until`](crate::proxy::Relay::run_until) completed.
     Cancelled,

@@ -1,4 +1,4 @@
-//! One direction of a relay: read, filter, write, and only then read again.
+//! One direction of a relay: read, filter, write, and read again only after everything is written.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -17,10 +17,10 @@ const ERROR_COST: usize = 16;
 /// The minimum cost of a read and a write, in bytes.
 const LEAST_COST: usize = 1024;
 
-/// If more bytes of answers are queued, the peer that is answered is not read from.
+/// The maximum number of bytes in the queue of replies to a peer. Above it, that peer's lines are not read.
 pub(super) const ANSWERS: usize = 64 * 1024;
 
-/// The maximum of one read from a peer whose lines are answered.
+/// The maximum length of one read from a peer that receives replies to its lines.
 const ANSWERED_READ: usize = 4 * 1024;
 
 /// ```text
@@ -40,9 +40,9 @@ enum State {
     Read,
     Write,
     Flush,
-    /// Nothing more is written: the half-close is forwarded.
+    /// Nothing more is written, and the half-close is forwarded.
     Shutdown,
-    /// Further input is read and dropped, until the peer ends.
+    /// Further input is read and dropped until the peer ends its stream.
     Discard,
     Done,
 }
@@ -51,14 +51,14 @@ enum State {
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
     pub(super) stage: Stage,
-    /// All bytes are forwarded unchanged, and the errors are only reported.
+    /// Whether all bytes are forwarded unchanged and errors are only reported.
     pub(super) report_only: bool,
-    /// A rejected direction is shut down cleanly.
+    /// Whether a rejected direction is shut down cleanly.
     pub(super) closes: bool,
 }
 
-/// One direction. It has one buffer while bytes are in flight, and none while it waits. It reads again when all bytes
-/// are written, so back-pressure of one peer reaches the other.
+/// One direction. It has one buffer while bytes are in flight, and none while it waits. It reads again only after all
+/// bytes are written, so back-pressure from one peer reaches the other.
 #[derive(Debug)]
 pub(super) struct Pump {
     direction: Direction,
@@ -68,22 +68,22 @@ pub(super) struct Pump {
     pending: Pending,
     state: State,
     ended: bool,
-    /// The peer that is read from failed.
+    /// Whether the source, the peer that is read from, failed.
     broken: bool,
-    /// A write to the peer that is read from found that it reset the connection.
+    /// Whether a write to the source returned that it reset the connection.
     source_is_reset: bool,
-    /// The peer that is written to reset the connection.
+    /// Whether the sink, the peer that is written to, reset the connection.
     sink_is_reset: bool,
     flow: Flow,
-    /// As reported to the observer.
+    /// The number of held bytes that was last reported to the observer.
     held: usize,
     stop: Option<End>,
-    /// Answers to send to the peer that is written to.
+    /// Replies to send to the sink.
     answers: Vec<u8>,
-    /// Answers to send to the peer that is read from.
+    /// Replies to send to the source.
     replies: Vec<u8>,
     replied: bool,
-    /// The last byte to be written ends a line.
+    /// Whether the last byte to write ends a line.
     between_lines: bool,
 }
 
@@ -122,28 +122,28 @@ impl Pump {
         self.state == State::Done
     }
 
-    /// Whether it stopped before its end and has delivered all well-formed bytes.
+    /// Whether the direction stopped before its end and has written all well-formed bytes.
     pub(super) fn has_stopped(&self) -> bool {
         self.stop.is_some() && matches!(self.state, State::Discard | State::Done)
     }
 
-    /// Whether the peer that it reads from failed, so that the other direction cannot be delivered.
+    /// Whether the source failed, so that the other direction cannot be delivered.
     pub(super) fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// Records a reset that a write of the other direction returned. The system reports a reset only once, to a read
-    /// or to a write. After a write returned it, a read returns the end of the stream.
+    /// Records a reset that a write of the other direction returned. The operating system reports a reset only once, to
+    /// a read or to a write. After a write returned it, a read returns the end of the stream.
     pub(super) fn notice_reset(&mut self, other: &Self) {
         self.source_is_reset |= other.sink_is_reset;
     }
 
-    /// Why it stopped before its end.
+    /// Returns why the direction stopped before its end.
     pub(super) fn into_stop(self) -> Option<End> {
         self.stop
     }
 
-    /// Moves the answers to rejected lines to the other direction. Returns whether there were some.
+    /// Moves the replies to rejected lines to the other direction. Returns whether there were any.
     pub(super) fn collect_replies(&mut self, other: &mut Self) -> bool {
         let some = !self.replies.is_empty();
         if other.ended || other.stop.is_some() {
@@ -154,12 +154,12 @@ impl Pump {
         some
     }
 
-    /// Returns the number of bytes of queued answers.
+    /// Returns the number of bytes of queued replies.
     pub(super) fn waiting_answers(&self) -> usize {
         self.answers.len()
     }
 
-    /// Proceeds to the next read. Returns the cost in bytes.
+    /// Runs the state machine up to the next read. Returns the cost in bytes.
     pub(super) fn poll_cycle<R, W>(
         &mut self,
         cx: &mut Context<'_>,
@@ -197,7 +197,7 @@ impl Pump {
         Poll::Ready(cost.max(LEAST_COST))
     }
 
-    /// Reads into a buffer. The buffer goes back to the pool if there is nothing to read.
+    /// Reads into a buffer. The buffer returns to the pool if there is nothing to read.
     fn poll_into_buffer<R: AsyncRead + Unpin>(
         &mut self,
         cx: &mut Context<'_>,
@@ -236,7 +236,7 @@ impl Pump {
                 let ill_formed = self.flow.ill_formed;
                 self.take_chunk(read, observer);
                 let dense = (self.flow.ill_formed - ill_formed) as usize * ERROR_COST > read;
-                // The buffer in use goes back to the pool after the write.
+                // The current buffer returns to the pool after the write.
                 self.size = match self.size {
                     Size::Small if read == Size::Small.bytes() && !dense => Size::Big,
                     Size::Big if read < Size::Small.bytes() || dense => Size::Small,
@@ -245,8 +245,8 @@ impl Pump {
                 Poll::Ready(State::Write)
             }
             Err(error) => {
-                // A character that is cut by the failure is reported like one that is cut by the end. Its repair is not
-                // delivered, because the other side must not mistake this for a normal end.
+                // A character that is truncated by the failure is reported in the same way as at the end of a stream.
+                // Its replacement is not delivered, because the other peer must not treat this as a normal end.
                 self.ended = true;
                 self.take_chunk(0, observer);
                 self.pending.clear();
@@ -258,7 +258,7 @@ impl Pump {
         }
     }
 
-    /// Filters what was read.
+    /// Filters the bytes that were read.
     fn take_chunk(&mut self, read: usize, observer: &mut impl Observer) {
         let Self { direction, setup, pending, flow, replies, .. } = self;
         let direction = *direction;
@@ -359,7 +359,7 @@ impl Pump {
         self.pending.release();
         let next = if self.ended { State::Done } else { State::Discard };
         Poll::Ready(match ready!(Pin::new(to).poll_shutdown(cx)) {
-            // The peer has closed the connection.
+            // The peer has already closed the connection.
             Err(error) if error.kind() == io::ErrorKind::NotConnected => next,
             Err(error) => self.fail(error, next),
             Ok(()) => next,
@@ -377,7 +377,7 @@ impl Pump {
         })
     }
 
-    /// Records why the direction stopped. The first reason is kept.
+    /// Records why the direction stopped. Only the first reason is kept.
     fn fail(&mut self, error: io::Error, next: State) -> State {
         self.pending.clear();
         self.sink_is_reset |= error.kind() == io::ErrorKind::ConnectionReset;

@@ -1,4 +1,4 @@
-//! Two filters and the I/O between two streams.
+//! The relay: two filters, and the I/O between two streams.
 
 use core::future::{Future, pending, poll_fn};
 use core::pin::pin;
@@ -17,25 +17,25 @@ use crate::proxy::pump::{ANSWERS, Pump, Setup};
 use crate::proxy::stage::Stage;
 use crate::text::TextDecoder;
 
-/// The maximum work of one poll, in bytes. Then the task yields.
+/// The maximum work of one poll, in bytes. After it the task yields.
 const TURN: usize = 256 * 1024;
 
 /// Relays bytes between a client and an upstream server, through a [`Filter`] for each direction.
 ///
-/// - Bytes are forwarded as they arrive, in whole characters; with [`hold_lines`](Self::hold_lines) or
-///   [`lines`](Self::lines), in whole lines.
-/// - The end of one direction is forwarded as a half-close; the other direction continues.
-/// - Back-pressure is kept: a direction has one buffer of 16 KiB, or of 64 KiB while a peer fills it, and reads again
-///   after all of it is written. Repaired text is at most four times as long as the buffer. A connection that waits for
-///   bytes has no buffer.
+/// - Bytes are forwarded as they arrive, in whole characters, or in whole lines with [`hold_lines`](Self::hold_lines)
+///   or [`lines`](Self::lines).
+/// - The end of one direction is forwarded as a half-close. The other direction continues.
+/// - Back-pressure is preserved: a direction has one buffer of 16 KiB, or of 64 KiB while a peer fills it, and reads
+///   again after all of it is written. Repaired text is at most four times as long as the buffer. A connection that
+///   waits for bytes has no buffer.
 /// - A rejected direction ([`ErrorPolicy::Strict`](crate::ErrorPolicy)) delivers all well-formed bytes before the
 ///   ill-formed sequence. The other direction then continues for at most [`linger`](Self::linger), so that pending
-///   answers are delivered. Then the caller resets both sockets ([`Outcome::reset`]), unless
+///   responses are delivered. After that the caller resets both sockets ([`Outcome::reset`]), unless
 ///   [`on_refusal`](Self::on_refusal) is set to [`OnRefusal::Close`].
-/// - A peer that fails (a reset) ends both directions, and the caller resets the other peer.
-/// - A poll does a bounded amount of work, in bytes, and both directions progress in turn.
+/// - If a peer fails (a reset), both directions end, and the caller resets the other peer.
+/// - A poll does a bounded amount of work, in bytes, and both directions progress alternately.
 ///
-/// One `Relay` serves any number of connections.
+/// One `Relay` can be used for any number of connections.
 ///
 /// ```
 /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -55,7 +55,7 @@ const TURN: usize = 256 * 1024;
 ///
 /// let mut text = String::new();
 /// server.read_to_string(&mut text).await?;
-/// assert_eq!(text, "café ", "what was good is delivered, in order");
+/// assert_eq!(text, "café ", "everything before the error is delivered");
 /// drop((client, server));
 /// assert!(matches!(relayed.await?.end, End::IllFormed(Direction::Requests, _)));
 /// # Ok(())
@@ -73,11 +73,11 @@ pub struct Relay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnRefusal {
-    /// Both peers are reset, so that no peer mistakes the data for complete.
+    /// Both peers are reset, so that no peer assumes that the data is complete.
     #[default]
     Reset,
-    /// The direction is shut down cleanly after its well-formed bytes. A peer that acts on the end of its input acts
-    /// on partial data.
+    /// The direction is shut down cleanly after its well-formed bytes. A peer that acts at the end of its input will
+    /// act on partial data.
     Close,
 }
 
@@ -88,12 +88,12 @@ impl Default for Relay {
 }
 
 impl Relay {
-    /// Rejects ill-formed text in both directions and keeps the BOM.
+    /// Creates a relay that rejects ill-formed text in both directions and keeps the BOM.
     pub const fn new() -> Self {
         Self::with_decoder(TextDecoder::new())
     }
 
-    /// Filters both directions with the policies of this decoder.
+    /// Creates a relay that filters both directions with the policies of this decoder.
     pub const fn with_decoder(decoder: TextDecoder) -> Self {
         const fn setup(decoder: TextDecoder) -> Setup {
             Setup { stage: Stage::Text(Filter::with_decoder(decoder)), report_only: false, closes: false }
@@ -106,7 +106,7 @@ impl Relay {
         }
     }
 
-    /// Filters both directions with this filter: only whole lines are forwarded, and a line that is ill-formed or too
+    /// Filters both directions with this filter. Only whole lines are forwarded, and a line that is ill-formed or too
     /// long is dropped. The bytes that [`Observer::rejected_line`] returns are sent to the peer that sent the line.
     #[must_use]
     pub fn lines(mut self, filter: LineFilter) -> Self {
@@ -115,8 +115,8 @@ impl Relay {
         self
     }
 
-    /// [`lines`](Self::lines) with a filter that ends the stream at the first rejected line. No part of the line is
-    /// delivered, so that no server acts on it.
+    /// [`lines`](Self::lines) with a filter that ends the stream at the first rejected line. No part of that line is
+    /// delivered, so no server acts on it.
     #[must_use]
     pub fn hold_lines(self, filter: LineFilter) -> Self {
         self.lines(filter.stop())
@@ -133,8 +133,8 @@ impl Relay {
         self
     }
 
-    /// Forwards all bytes unchanged, and only reports errors. A direction is no longer checked after an error for
-    /// which it would have been rejected.
+    /// Forwards all bytes unchanged and only reports errors. After an error for which a direction would have been
+    /// rejected, that direction is no longer checked.
     #[must_use]
     pub const fn report_only(mut self) -> Self {
         self.requests.report_only = true;
@@ -151,23 +151,23 @@ impl Relay {
         self
     }
 
-    /// Ends a connection if no bytes are read or written for this time, also because a peer does not read. No limit by
-    /// default.
+    /// Ends a connection if no bytes are read or written for this time, for example because a peer does not read. There
+    /// is no limit by default.
     #[must_use]
     pub const fn idle_timeout(mut self, idle_timeout: Duration) -> Self {
         self.limits.idle_timeout = Some(idle_timeout);
         self
     }
 
-    /// Ends a connection if fewer bytes per second are read and written, in both directions together and averaged over
-    /// ten seconds. No limit by default.
+    /// Ends a connection if fewer bytes per second are read and written, in both directions together, averaged over ten
+    /// seconds. There is no limit by default.
     #[must_use]
     pub const fn min_rate(mut self, bytes_per_second: u64) -> Self {
         self.limits.min_rate = bytes_per_second;
         self
     }
 
-    /// Ends a connection after this time. No limit by default.
+    /// Ends a connection after this time. There is no limit by default.
     #[must_use]
     pub const fn max_duration(mut self, max_duration: Duration) -> Self {
         self.limits.max_duration = Some(max_duration);
@@ -182,15 +182,15 @@ impl Relay {
         self
     }
 
-    /// Relays until both directions have ended. Events are reported to the observer, which can be a closure that is
-    /// called with each ill-formed sequence, repaired or not.
+    /// Relays until both directions have ended. Events are reported to the observer. The observer can be a closure,
+    /// which is called for each ill-formed sequence, repaired or not.
     ///
     /// The caller then closes both streams by dropping them. If [`Outcome::reset`] is set, the caller resets them
     /// first.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future cuts the connection: bytes that were read and not yet written are lost.
+    /// If the future is dropped, bytes that were read but not yet written are lost.
     pub async fn run<C, U>(&self, client: &mut C, upstream: &mut U, observer: impl Observer) -> Outcome
     where
         C: AsyncRead + AsyncWrite + Unpin,
@@ -201,11 +201,11 @@ impl Relay {
 
     /// [`run`](Self::run) that ends when `cancelled` completes.
     ///
-    /// For a grace period let `cancelled` be `async { shutdown.await; sleep(grace).await }`.
+    /// For a grace period pass `async { shutdown.await; sleep(grace).await }`.
     ///
     /// # Cancel safety
     ///
-    /// That of [`run`](Self::run).
+    /// Same as for [`run`](Self::run).
     pub async fn run_until<C, U>(
         &self,
         client: &mut C,
@@ -226,7 +226,7 @@ impl Relay {
         let mut timer = pin!(sleep_until(start + FAR));
 
         let end = poll_fn(|cx| {
-            // Checked first, so that traffic cannot delay it.
+            // Polled first, so that traffic cannot delay it.
             if cancelled.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(End::Cancelled);
             }
@@ -246,7 +246,7 @@ impl Relay {
                 return Poll::Ready(End::Closed);
             }
             if used_up {
-                // Unlike a plain wake-up, this lets the runtime poll its I/O driver before this task.
+                // Unlike a plain wake-up, `yield_now` lets the runtime poll its I/O driver before this task.
                 let _ = pin!(yield_now()).poll(cx);
                 return Poll::Pending;
             }
@@ -255,7 +255,8 @@ impl Relay {
                 return Poll::Ready(end);
             }
             let wake = deadline.next().unwrap_or(start + FAR);
-            // Most timers never fire. One that fires early is set again, which is cheaper than moving it at each read.
+            // Most timers never fire. A timer that fires early is reset, which is cheaper than resetting it at each
+            // read.
             if wake < timer.deadline() || timer.deadline() <= now {
                 timer.as_mut().reset(wake);
             }
@@ -281,15 +282,16 @@ impl Relay {
     }
 }
 
-/// Bytes read and written.
+/// Returns the number of bytes read and written in both directions.
 fn moved(requests: &Pump, responses: &Pump) -> u64 {
     [requests.flow(), responses.flow()].iter().map(|flow| flow.read + flow.written).sum()
 }
 
-/// 30 years: no deadline.
+/// 30 years, used as no deadline.
 const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 
-/// Polls both directions in turn until neither can continue, or until [`TURN`] is used up. Returns whether it is.
+/// Polls both directions alternately until neither can continue, or until [`TURN`] is used up. Returns whether it was
+/// used up.
 fn poll_turns<C, U>(
     cx: &mut Context<'_>,
     requests: &mut Pump,
@@ -321,7 +323,7 @@ where
             request_ready |= responses.collect_replies(requests);
             requests.notice_reset(responses);
         }
-        // A peer that does not read its answers is not read from.
+        // Stop reading from a peer that does not read its replies.
         request_ready &= responses.waiting_answers() < ANSWERS;
         response_ready &= requests.waiting_answers() < ANSWERS;
         if budget == 0 {

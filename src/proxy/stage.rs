@@ -1,4 +1,4 @@
-//! The step between a read and a write: the filter of a direction, applied to the buffer of its pump.
+//! The step between a read and a write: applies the filter of a direction to the buffer of its pump.
 
 use core::ops::Range;
 
@@ -24,7 +24,7 @@ pub(super) enum Rejection {
 }
 
 impl Stage {
-    /// Filters the bytes that were read, or ends the stream.
+    /// Filters the bytes that were read. `end` ends the stream.
     pub(super) fn take(
         &mut self,
         slice: &[u8],
@@ -47,7 +47,7 @@ impl Stage {
         }
     }
 
-    /// How many bytes wait for the rest of their character or line.
+    /// Returns the number of bytes that wait for the rest of their character or line.
     pub(super) fn held(&self) -> usize {
         match self {
             Self::Untouched => 0,
@@ -57,7 +57,7 @@ impl Stage {
     }
 }
 
-/// The bytes to write: a part of the buffer while that is possible, otherwise a copy.
+/// The bytes to write: a part of the buffer if possible, otherwise a copy.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     /// A range of the buffer, which starts with [`HEADROOM`] bytes.
@@ -85,7 +85,7 @@ impl Pending {
         self.written += written;
     }
 
-    /// Discards the bytes, and keeps the memory of the copy.
+    /// Discards the bytes but keeps the memory of the copy.
     pub(super) fn clear(&mut self) {
         self.range = 0..0;
         self.copy.clear();
@@ -111,7 +111,7 @@ impl Pending {
         }
     }
 
-    /// Appends other bytes. The first few are put into the headroom.
+    /// Appends other bytes. Short bytes at the start are put into the headroom.
     pub(super) fn insert(&mut self, head: &mut [u8], slice: &[u8], bytes: &[u8]) {
         if bytes.len() <= head.len() && self.range.is_empty() && self.copy.is_empty() {
             self.range = HEADROOM - bytes.len()..HEADROOM;
@@ -130,8 +130,8 @@ impl Pending {
         self.copy.extend_from_slice(bytes);
     }
 
-    /// Inserts `answer` after the last line, or at the start if the stream is between lines. Returns whether there was
-    /// a position for it.
+    /// Inserts `answer` after the last line, or at the start if the stream is between lines. Returns whether a position
+    /// was found.
     pub(super) fn answer(&mut self, buffer: &[u8], answer: &mut Vec<u8>, between_lines: bool) -> bool {
         let text = self.bytes(buffer);
         let at = match memchr::memrchr(b'\n', text) {

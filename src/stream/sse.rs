@@ -1,4 +1,4 @@
-//! A stream of byte chunks as a stream of server-sent events.
+//! Streams of byte chunks as streams of server-sent events.
 
 use core::error::Error;
 use core::fmt;
@@ -23,8 +23,8 @@ pin_project! {
     /// A [`Stream`] of server-sent events, read from a stream of byte chunks such as the body of a `reqwest` response
     /// (`bytes_stream()`).
     ///
-    /// It reads what [`SseCodec`] reads; the page of [`codec::sse`](crate::codec::sse) describes it. Events, errors and
-    /// offsets do not depend on where the chunks end.
+    /// It reads the same format as [`SseCodec`], which the page of [`codec::sse`](crate::codec::sse) describes. The
+    /// events, the errors and the offsets do not depend on where the chunks end.
     ///
     /// ```
     /// use futures::{StreamExt, stream};
@@ -49,7 +49,7 @@ pin_project! {
     ///
     /// # Errors
     ///
-    /// [`SseStreamError::Event`] for an error of the codec. The stream continues with the next event.
+    /// Returns [`SseStreamError::Event`] for an error of the codec. The stream continues with the next event. Returns
     /// [`SseStreamError::Inner`] for an error of the inner stream. If the inner stream yields more chunks after it,
     /// reading continues.
     ///
@@ -59,9 +59,9 @@ pin_project! {
     ///
     /// # Limits
     ///
-    /// Those of the codec: [`with_codec`](Self::with_codec) sets others. One poll reads at most 64 KiB of small chunks
-    /// that complete no event, or one larger chunk; then it wakes its task and returns `Pending`, so that other tasks can
-    /// run.
+    /// The limits are those of the codec, which [`with_codec`](Self::with_codec) can change. One poll reads at most 64
+    /// KiB of small chunks that complete no event, or one larger chunk. It then wakes its task and returns `Pending`,
+    /// so that other tasks can run.
     #[derive(Debug)]
     #[must_use = "streams do nothing unless polled"]
     pub struct SseStream<S> {
@@ -84,20 +84,20 @@ enum State {
 }
 
 impl<S> SseStream<S> {
-    /// Reads the events of `inner` with the default limits. Ill-formed sequences are replaced by U+FFFD.
+    /// Creates a stream of the events of `inner` with the default limits. Ill-formed sequences are replaced by U+FFFD.
     pub fn new(inner: S) -> Self {
         Self::with_codec(inner, SseCodec::new())
     }
 
-    /// Reads the events of `inner` with the settings of `codec`. To reconnect, pass the codec of the stream before, from
-    /// [`into_parts`](Self::into_parts): its last event ID and its reconnection time are kept
+    /// Creates a stream of the events of `inner` with the settings of `codec`. To reconnect, pass the codec of the
+    /// previous stream, from [`into_parts`](Self::into_parts). Its last event ID and its reconnection time are kept
     /// ([`SseCodec::restart`]).
     pub fn with_codec(inner: S, mut codec: SseCodec) -> Self {
         codec.restart();
         Self { inner, codec, buffer: BytesMut::new(), state: State::Read }
     }
 
-    /// Returns the codec: its last event ID, its reconnection time, its offset and its counters.
+    /// Returns the codec, with its last event ID, its reconnection time, its offset and its counters.
     pub const fn codec(&self) -> &SseCodec {
         &self.codec
     }
@@ -107,17 +107,17 @@ impl<S> SseStream<S> {
         &self.inner
     }
 
-    /// Returns the inner stream. A chunk that is taken from it here is missing in the events.
+    /// Returns the inner stream. A chunk that is taken from it directly is missing in the events.
     pub const fn get_mut(&mut self) -> &mut S {
         &mut self.inner
     }
 
-    /// Returns the inner stream, pinned. A chunk that is taken from it is missing in the events.
+    /// Returns the inner stream, pinned. A chunk that is taken from it directly is missing in the events.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut S> {
         self.project().inner
     }
 
-    /// Returns the inner stream and the codec. What was read and not returned is lost.
+    /// Returns the inner stream and the codec. Bytes that were read but not returned are lost.
     pub fn into_parts(self) -> (S, SseCodec) {
         (self.inner, self.codec)
     }
@@ -191,14 +191,14 @@ where
 /// An error of an [`SseStream`].
 #[derive(Debug)]
 pub enum SseStreamError<E> {
-    /// An event was discarded: it is too long or ill-formed. The stream continues after it.
+    /// An event that is too long or ill-formed was discarded. The stream continues after it.
     Event(CodecError),
     /// The inner stream failed.
     Inner(E),
 }
 
 impl<E> SseStreamError<E> {
-    /// Returns the error in the text, if that is the cause.
+    /// Returns the error in the text, if the event was ill-formed.
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::Event(error) => error.utf8_error(),
@@ -217,7 +217,7 @@ impl<E: fmt::Display> fmt::Display for SseStreamError<E> {
 }
 
 impl<E: Error + 'static> Error for SseStreamError<E> {
-    /// Returns the source of the error inside, which this error displays.
+    /// Returns the source of the inner error. The inner error itself is displayed by this error.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Event(error) => error.source(),
@@ -232,8 +232,9 @@ impl<E> Recoverable for SseStreamError<E> {
     }
 }
 
-/// An error of an event is of kind [`InvalidData`](io::ErrorKind::InvalidData), with the [`CodecError`] inside. An
-/// `io::Error` of the inner stream is returned unchanged. Any other error is wrapped by [`io::Error::other`].
+/// Converts an error of an event into an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the
+/// [`CodecError`]. An `io::Error` of the inner stream is returned unchanged. Any other error is wrapped by
+/// [`io::Error::other`].
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<SseStreamError<E>> for io::Error {
     fn from(error: SseStreamError<E>) -> Self {
         match error {

@@ -69,7 +69,7 @@ struct Block {
     data: Data,
     /// The first line that is not a comment.
     start: Option<LineStart>,
-    /// The event holds an error.
+    /// Whether the event contains an error.
     is_discarded: bool,
 }
 
@@ -174,8 +174,8 @@ impl SseCodec {
         self
     }
 
-    /// Returns the last event ID: what a client sends as `Last-Event-ID` when it reconnects. An `id` field takes effect
-    /// when its event ends, whether the event has data or not. Returns `None` until then.
+    /// Returns the last event ID, which a client sends as `Last-Event-ID` when it reconnects. An `id` field takes effect
+    /// when its event ends, even if the event has no data. Returns `None` until then.
     pub fn last_event_id(&self) -> Option<&str> {
         self.last_event_id.as_deref()
     }
