@@ -2,9 +2,9 @@
 //! (`build.rs`), the kernel is the validation of the standard library. Some functions then call it directly, because no
 //! call is inlined.
 //!
-//! `RUSTFLAGS='--cfg utf8_codec_kernel="portable"'` (or `"avx2"`, `"avx512"`, `"neon"`, `"std"`) selects that kernel if
-//! the CPU supports it, and the portable one otherwise. The whole test suite can run on each kernel this way. With
-//! `--cfg utf8_codec_kernel="choice"` a program selects the kernel at run time, for benchmarks. Neither is part of the
+//! `RUSTFLAGS='--cfg utf8_codec_kernel="portable"'` (or `"avx2"`, `"avx512"`, `"neon"`, `"simd128"`, `"std"`) selects that
+//! kernel if the CPU supports it, and the portable one otherwise. The whole test suite can run on each kernel this way.
+//! With `--cfg utf8_codec_kernel="choice"` a program selects the kernel at run time, for benchmarks. Neither is part of the
 //! stable interface.
 
 use core::fmt;
@@ -29,7 +29,7 @@ impl Kernel {
         kernels.filter(|kernel| (kernel.is_supported)()).map(Self)
     }
 
-    /// Returns the name: `portable`, `avx2`, `avx512`, `neon` or `std`.
+    /// Returns the name: `portable`, `avx2`, `avx512`, `neon`, `simd128` or `std`.
     pub const fn name(self) -> &'static str {
         self.0.name
     }
@@ -145,6 +145,8 @@ pub(super) const FORCED: Option<&str> = if cfg!(utf8_codec_kernel = "portable") 
     Some("avx512")
 } else if cfg!(utf8_codec_kernel = "neon") {
     Some("neon")
+} else if cfg!(utf8_codec_kernel = "simd128") {
+    Some("simd128")
 } else if cfg!(utf8_codec_kernel = "std") {
     Some("std")
 } else {

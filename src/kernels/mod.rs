@@ -22,7 +22,7 @@
 //! | module | contains |
 //! |---|---|
 //! | `dispatch.rs` | the selection of a kernel: the functions for the best instruction set that the CPU supports |
-//! | `arch/x86_64/`, `arch/aarch64/` | AVX-512, AVX2 and NEON: their vector types, and the algorithms that only they have |
+//! | `arch/x86_64/`, `arch/aarch64/`, `arch/wasm32/` | AVX-512, AVX2, NEON and `simd128`: their vector types, and the algorithms that only they have |
 //! | `arch/vector/` | the validation algorithm, generic over the vector type |
 //! | `arch/portable/` | the kernel for every other target |
 //! | `functions.rs` | the functions that a kernel consists of |

@@ -122,6 +122,7 @@ impl Prediction {
 /// Methods for the vector kernels, which have a faster formula for text without sequences of 4 bytes.
 #[cfg(any(
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128"),
     all(target_arch = "x86_64", target_feature = "sse2")
 ))]
 impl Prediction {
@@ -146,6 +147,7 @@ impl Prediction {
 /// Methods of the carry for the vector kernels.
 #[cfg(any(
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128"),
     all(target_arch = "x86_64", target_feature = "sse2")
 ))]
 impl Carry {

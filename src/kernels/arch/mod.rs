@@ -9,19 +9,25 @@ mod portable;
 mod std;
 #[cfg(any(
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128"),
     all(target_arch = "x86_64", target_feature = "sse2")
 ))]
 pub(super) mod vector;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wasm32;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 mod x86_64;
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 use aarch64 as native;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use wasm32 as native;
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 use x86_64 as native;
 
 #[cfg(not(any(
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128"),
     all(target_arch = "x86_64", target_feature = "sse2")
 )))]
 mod native {
@@ -36,6 +42,7 @@ pub(super) use self::std::{STD, validate as validate_by_std};
     test,
     any(
         all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+        all(target_arch = "wasm32", target_feature = "simd128"),
         all(target_arch = "x86_64", target_feature = "sse2")
     )
 ))]

@@ -3,6 +3,7 @@
 mod chunks;
 #[cfg(any(
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128"),
     all(target_arch = "x86_64", target_feature = "sse2")
 ))]
 pub(super) mod lanes;

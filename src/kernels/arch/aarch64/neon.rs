@@ -75,14 +75,6 @@ pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
     unsafe { lanes::check::<Neon>(pairs, lanes::by_due_bytes) }
 }
 
-/// Table lookup indices. The 16 indices from `16 - n` on move the last `n` bytes of a vector to its start. An index of
-/// `FF` selects 0.
-#[rustfmt::skip]
-static LAST_TO_FRONT: [u8; 32] = [
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
-    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
-];
-
 #[derive(Clone, Copy)]
 struct Neon(uint8x16_t);
 
@@ -105,25 +97,16 @@ impl Vector for Neon {
     #[inline(always)]
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
         let (all, len) = (chunk.len(), chunk.len() - at);
-        let start = chunk.as_ptr();
         if all >= Self::LEN {
             // SAFETY: the caller guarantees NEON. The code reads the last 16 bytes of the chunk, and 16 bytes of the
             // table from index `16 - len`, which is 0 to 16.
             return unsafe {
-                let order = vld1q_u8(LAST_TO_FRONT.as_ptr().add(Self::LEN - len));
-                Self(vqtbl1q_u8(vld1q_u8(start.add(all - Self::LEN)), order))
+                let order = vld1q_u8(vector::LAST_TO_FRONT.as_ptr().add(Self::LEN - len));
+                Self(vqtbl1q_u8(vld1q_u8(chunk.as_ptr().add(all - Self::LEN)), order))
             };
         }
-        // The chunk is shorter than a vector, so the rest is the whole chunk. It is read by two loads that overlap.
-        let (front, back) = if all >= 8 {
-            // SAFETY: the chunk has 8 bytes or more.
-            let [front, back] = [0, all - 8].map(|at| unsafe { start.add(at).cast::<[u8; 8]>().read() });
-            (u64::from_le_bytes(front), u64::from_le_bytes(back).unbounded_shr(8 * (16 - all as u32)))
-        } else {
-            // SAFETY: the chunk has 4 bytes or more.
-            let [front, back] = [0, all - 4].map(|at| unsafe { start.add(at).cast::<[u8; 4]>().read() });
-            (u64::from(u32::from_le_bytes(front)) | u64::from(u32::from_le_bytes(back)) << (8 * (all - 4)), 0)
-        };
+        // SAFETY: the chunk has 4 bytes or more and is shorter than a vector, so that the rest is the whole chunk.
+        let [front, back] = unsafe { vector::words_of_short(chunk) };
         // SAFETY: the caller guarantees NEON.
         unsafe { Self(vcombine_u8(vcreate_u8(front), vcreate_u8(back))) }
     }

@@ -203,17 +203,18 @@ unsafe fn is_ascii<V: Vector>(chunk: &[u8], at: usize, vectors: usize) -> bool {
 unsafe fn marks_of_segment<V: Vector>(chunk: &[u8], at: usize, groups: usize, has_four_bytes: bool) -> V {
     // SAFETY: the CPU has the instructions.
     let mut marks = unsafe { V::zero() };
+    let steps = groups * (V::GROUP / V::STEP);
     let mut i = 0;
     if has_four_bytes {
-        while i < groups {
+        while i < steps {
             // SAFETY: the caller guarantees the requirements.
-            marks = unsafe { or_marks_of::<V, true>(marks, chunk, at + i * V::GROUP * V::LEN, V::GROUP) };
+            marks = unsafe { or_marks_of::<V, true>(marks, chunk, at + i * V::STEP * V::LEN, V::STEP) };
             i += 1;
         }
     } else {
-        while i < groups {
+        while i < steps {
             // SAFETY: the caller guarantees the requirements.
-            marks = unsafe { or_marks_of::<V, false>(marks, chunk, at + i * V::GROUP * V::LEN, V::GROUP) };
+            marks = unsafe { or_marks_of::<V, false>(marks, chunk, at + i * V::STEP * V::LEN, V::STEP) };
             i += 1;
         }
     }

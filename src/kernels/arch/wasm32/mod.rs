@@ -1,0 +1,35 @@
+//! The kernel for 32-bit WebAssembly with `simd128`.
+
+mod simd128;
+
+use crate::kernels::functions::Functions;
+
+/// The best first.
+pub(in crate::kernels) static KERNELS: [&Functions; 1] = [&SIMD128];
+
+/// An engine rejects a module with instructions that it does not have, so that there is no detection.
+pub(in crate::kernels) const KNOWN: Option<&Functions> = Some(&SIMD128);
+
+static SIMD128: Functions = Functions {
+    name: "simd128",
+    is_supported: || true,
+    validate: simd128::validate,
+    is_text: simd128::is_text,
+    count: super::portable::count::count,
+    #[cfg(feature = "mime")]
+    decode_base64: None,
+    #[cfg(feature = "codec")]
+    find_all: simd128::find_all,
+    find_class: super::portable::classes::find_class,
+    #[cfg(feature = "transcode")]
+    utf16: None,
+    #[cfg(feature = "transcode")]
+    conversions: None,
+};
+
+/// Compares the lanes of the vectors with the statement of their formula.
+#[cfg(test)]
+pub(in crate::kernels) fn check_lanes<I: Iterator<Item = (u8, u8)>>(pairs: fn() -> I) {
+    // SAFETY: the target has `simd128`.
+    unsafe { simd128::check_lanes(pairs()) }
+}

@@ -1,0 +1,273 @@
+//! `simd128`: vectors of 16 bytes, with a lookup in 16 entries.
+//!
+//! The [formula](crate::kernels::formula), with its table split into what one lookup can do and what needs none:
+//!
+//! - `E0` and `ED` allow some continuations only. `x - 20` has bit 6 and not bit 7 for `80..=9F`, and bit 7 and not bit 6 for
+//!   `A0..=BF`. A lookup by `p1 - E0` returns the bit that is wrong after the lead, and 0 for all other leads.
+//! - `F0` and `F4..=FF` are the same with `x - 10`, whose bits say `80..=8F` or `90..=BF`, and a lookup by `p1 - F0`.
+//! - `C0` and `C1` allow none. No other byte has as low an `s1` as they have, as a signed number. So the minimum of `s1` over
+//!   many vectors says whether there was one.
+//! - In text without sequences of 4 bytes `F0..=FF` allow none. The maximum of `s1`, unsigned, says whether there was one.
+//!
+//! On x86-64 an engine compiles a lookup to two instructions and the rest to one each: with four loads 25 for 16 bytes, or 18
+//! for text without sequences of 4 bytes. The tables of AVX2 would take no more, but two shifts of bytes, which engines
+//! compile to several instructions each.
+
+use core::arch::wasm32::*;
+
+use crate::kernels::arch::vector::{self, Vector};
+use crate::kernels::functions::Index;
+use crate::kernels::state::{Carry, ScanState};
+#[cfg(test)]
+use crate::kernels::tests::lanes;
+#[cfg(feature = "codec")]
+use crate::kernels::{
+    arch::portable::positions::{find_all_with, write_positions},
+    functions::{BLOCK, CAPACITY, Found},
+};
+
+/// [`Validate`](crate::kernels::functions::Validate).
+///
+/// # Safety
+///
+/// The chunk has 4 bytes or more.
+pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
+    // SAFETY: the target has `simd128`; the caller guarantees the length.
+    unsafe { vector::validate::<Lanes>(chunk, state) }
+}
+
+/// [`IsText`](crate::kernels::functions::IsText).
+///
+/// # Safety
+///
+/// There are 4 bytes or more.
+pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
+    // SAFETY: the target has `simd128`; the caller guarantees the length.
+    unsafe { vector::is_text::<Lanes>(bytes) }
+}
+
+/// [`FindAll`](crate::kernels::functions::FindAll), and safe.
+#[cfg(feature = "codec")]
+pub(super) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
+    let all = u8x16_splat(byte);
+    let equal_bits = |block: &[u8; BLOCK]| {
+        let (vectors, _) = block.as_chunks::<16>();
+        vectors.iter().rev().fold(0, |bits, vector| {
+            // SAFETY: 16 bytes are read.
+            let x = unsafe { v128_load(vector.as_ptr().cast()) };
+            bits << 16 | u64::from(u8x16_bitmask(u8x16_eq(x, all)))
+        })
+    };
+    find_all_with(bytes, positions, equal_bits, write_positions)
+}
+
+/// [`vector::validate_large`], out of line.
+///
+/// # Safety
+///
+/// The chunk is longer than a vector.
+#[inline(never)]
+unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
+    // SAFETY: the target has `simd128`; the caller guarantees the length.
+    unsafe { vector::validate_large::<Lanes>(chunk, state) }
+}
+
+/// [`vector::find`], out of line.
+///
+/// # Safety
+///
+/// The range is one that [`vector::find`] allows.
+#[cold]
+#[inline(never)]
+unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
+    // SAFETY: the target has `simd128`; the caller guarantees the range.
+    unsafe { vector::find::<Lanes>(chunk, at, end) }
+}
+
+/// Compares every lane of the vectors with the statement of their formula.
+///
+/// # Safety
+///
+/// The target has `simd128`.
+#[cfg(test)]
+pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
+    // SAFETY: the target has `simd128`.
+    unsafe { lanes::check::<Lanes>(pairs, lanes::by_due_bytes) }
+}
+
+/// The bit of `x - 20` that is wrong after a lead of 3, by the low 4 bits of the lead.
+const WRONG_AFTER_3: v128 = {
+    let (below_a0, from_a0) = (1 << 6, 1 << 7);
+    u8x16(below_a0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, from_a0, 0, 0)
+};
+
+/// The bits of `x - 10` that are wrong after a lead of 4, by the low 4 bits of the lead: both after a byte that is no lead.
+const WRONG_AFTER_4: v128 = {
+    let (below_90, from_90, any) = (1 << 6, 1 << 7, 3 << 6);
+    u8x16(below_90, 0, 0, 0, from_90, any, any, any, any, any, any, any, any, any, any, any)
+};
+
+/// A vector of bytes, or marks. What only marks need is constant in a vector of bytes, and the compiler removes it.
+#[derive(Clone, Copy)]
+struct Lanes {
+    /// The bytes. In marks, bit 7 of each byte counts.
+    bytes: v128,
+    /// Marks in which any bit counts.
+    wrong: v128,
+    /// The minimum of `s1`, signed: up to [`LOWEST_MARK`](Self::LOWEST_MARK) it is a mark.
+    lowest: v128,
+    /// The maximum of `s1`, unsigned: from [`HIGHEST_MARK`](Self::HIGHEST_MARK) on it is a mark.
+    highest: v128,
+}
+
+impl Lanes {
+    /// `s1` of `C1`. That of `C0` is the byte below it, and no other is lower.
+    const LOWEST_MARK: i8 = 0x81_u8.cast_signed();
+    /// `s1` of `F0`.
+    const HIGHEST_MARK: u8 = 0xB0;
+
+    #[inline(always)]
+    fn new(bytes: v128) -> Self {
+        let zero = u8x16_splat(0);
+        Self { bytes, wrong: zero, lowest: zero, highest: zero }
+    }
+
+    /// Bytes that are not 0 where there is a mark.
+    #[inline(always)]
+    fn marks(self) -> v128 {
+        let due = v128_and(self.bytes, u8x16_splat(0x80));
+        let low = i8x16_le(self.lowest, i8x16_splat(Self::LOWEST_MARK));
+        let high = u8x16_ge(self.highest, u8x16_splat(Self::HIGHEST_MARK));
+        v128_or(v128_or(self.wrong, due), v128_or(low, high))
+    }
+}
+
+impl Vector for Lanes {
+    const LEN: usize = 16;
+    const GROUP: usize = 8;
+    const STEP: usize = 4;
+
+    #[inline(always)]
+    unsafe fn zero() -> Self {
+        Self::new(u8x16_splat(0))
+    }
+
+    #[inline(always)]
+    unsafe fn load(from: *const u8) -> Self {
+        // SAFETY: the caller guarantees the memory.
+        Self::new(unsafe { v128_load(from.cast()) })
+    }
+
+    #[inline(always)]
+    unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
+        let (all, len) = (chunk.len(), chunk.len() - at);
+        if all >= Self::LEN {
+            // SAFETY: the last 16 bytes of the chunk are read, and 16 bytes of the table from `16 - len` on, which is 0 to 16.
+            return unsafe {
+                let order = v128_load(vector::LAST_TO_FRONT.as_ptr().add(Self::LEN - len).cast());
+                let last = v128_load(chunk.as_ptr().add(all - Self::LEN).cast());
+                Self::new(u8x16_swizzle(last, order))
+            };
+        }
+        // SAFETY: the chunk has 4 bytes or more and is shorter than a vector, so that the rest is the whole chunk.
+        let [front, back] = unsafe { vector::words_of_short(chunk) };
+        Self::new(u64x2(front, back))
+    }
+
+    #[rustfmt::skip]
+    #[inline(always)]
+    fn shifted(self, Self { bytes: before, .. }: Self) -> [Self; 3] {
+        [
+            u8x16_shuffle::<15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30>(before, self.bytes),
+            u8x16_shuffle::<14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29>(before, self.bytes),
+            u8x16_shuffle::<13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28>(before, self.bytes),
+        ]
+        .map(Self::new)
+    }
+
+    #[inline(always)]
+    fn shifted_after(self, carry: Carry) -> [Self; 3] {
+        self.shifted(Self::new(u32x4_splat(carry.word())))
+    }
+
+    #[inline(always)]
+    fn or(self, other: Self) -> Self {
+        Self::new(v128_or(self.bytes, other.bytes))
+    }
+
+    #[inline(always)]
+    fn is_ascii(self) -> bool {
+        u8x16_bitmask(self.bytes) == 0
+    }
+
+    #[inline(always)]
+    fn or_marks(self, Self { bytes: x, .. }: Self, [p1, p2, p3]: [Self; 3]) -> Self {
+        let s1 = u8x16_sub_sat(p1.bytes, u8x16_splat(0x40));
+        let s2 = u8x16_sub_sat(p2.bytes, u8x16_splat(0x60));
+        let s3 = u8x16_sub_sat(p3.bytes, u8x16_splat(0x70));
+        let cont = i8x16_add_sat(x, u8x16_splat(0x40));
+        let after_3 = u8x16_swizzle(WRONG_AFTER_3, u8x16_sub(p1.bytes, u8x16_splat(0xE0)));
+        let after_4 = u8x16_swizzle(WRONG_AFTER_4, u8x16_sub(p1.bytes, u8x16_splat(0xF0)));
+        let second = v128_or(
+            v128_and(u8x16_sub(x, u8x16_splat(0x20)), after_3),
+            v128_and(u8x16_sub(x, u8x16_splat(0x10)), after_4),
+        );
+        Self {
+            bytes: v128_or(self.bytes, v128_xor(v128_or(v128_or(s1, s2), s3), cont)),
+            wrong: v128_or(self.wrong, second),
+            lowest: i8x16_min(self.lowest, s1),
+            ..self
+        }
+    }
+
+    #[inline(always)]
+    fn or_marks_in_bmp(self, Self { bytes: x, .. }: Self, [p1, p2]: [Self; 2]) -> Self {
+        let s1 = u8x16_sub_sat(p1.bytes, u8x16_splat(0x40));
+        let s2 = u8x16_sub_sat(p2.bytes, u8x16_splat(0x60));
+        let cont = i8x16_add_sat(x, u8x16_splat(0x40));
+        let after_3 = u8x16_swizzle(WRONG_AFTER_3, u8x16_sub(p1.bytes, u8x16_splat(0xE0)));
+        let second = v128_and(u8x16_sub(x, u8x16_splat(0x20)), after_3);
+        Self {
+            bytes: v128_or(self.bytes, v128_xor(v128_or(s1, s2), cont)),
+            wrong: v128_or(self.wrong, second),
+            lowest: i8x16_min(self.lowest, s1),
+            highest: u8x16_max(self.highest, s1),
+        }
+    }
+
+    #[inline(always)]
+    fn is_marked(self) -> bool {
+        v128_any_true(self.marks())
+    }
+
+    #[inline(always)]
+    fn first_mark_before(self, len: usize) -> Option<usize> {
+        let unmarked = u8x16_bitmask(u8x16_eq(self.marks(), u8x16_splat(0)));
+        let index = (!unmarked).trailing_zeros() as usize;
+        (index < len).then_some(index)
+    }
+
+    #[cfg(test)]
+    #[inline(always)]
+    fn mark_bits(self) -> u64 {
+        u64::from(!u8x16_bitmask(u8x16_eq(self.marks(), u8x16_splat(0))))
+    }
+
+    #[inline(always)]
+    unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
+        // SAFETY: the caller guarantees the requirements.
+        unsafe { validate_large(chunk, state) }
+    }
+
+    #[inline(always)]
+    unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
+        // SAFETY: the caller guarantees the requirements.
+        unsafe { find(chunk, at, end) }
+    }
+
+    #[inline(always)]
+    fn prefetch(_: *const u8) {}
+
+    #[inline(always)]
+    fn prefetch_far(_: *const u8) {}
+}
