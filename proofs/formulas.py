@@ -95,7 +95,8 @@ class Kernel:
 
     def __init__(self, name, path, length):
         self.name, self.length = name, length
-        self.machine = Machine(Source(ROOT / path), Source(ROOT / "formula.rs"))
+        shared = [] if length > 16 else [Source(ROOT / "arch/vector/short.rs")]
+        self.machine = Machine(Source(ROOT / path), *shared, Source(ROOT / "formula.rs"))
         self.machine.constants["Self::LEN"] = Int(length, "usize")
 
     def vector(self, function, *arguments, this=None):

@@ -5,7 +5,7 @@
 
 use core::arch::aarch64::*;
 
-use crate::kernels::arch::vector::{self, Vector};
+use crate::kernels::arch::vector::{self, LAST_TO_FRONT, Vector, words_of_short};
 use crate::kernels::formula::{SECOND, SECOND_IN_BMP};
 use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, ScanState};
@@ -101,12 +101,12 @@ impl Vector for Neon {
             // SAFETY: the caller guarantees NEON. The code reads the last 16 bytes of the chunk, and 16 bytes of the
             // table from index `16 - len`, which is 0 to 16.
             return unsafe {
-                let order = vld1q_u8(vector::LAST_TO_FRONT.as_ptr().add(Self::LEN - len));
+                let order = vld1q_u8(LAST_TO_FRONT.as_ptr().add(Self::LEN - len));
                 Self(vqtbl1q_u8(vld1q_u8(chunk.as_ptr().add(all - Self::LEN)), order))
             };
         }
         // SAFETY: the chunk has 4 bytes or more and is shorter than a vector, so that the rest is the whole chunk.
-        let [front, back] = unsafe { vector::words_of_short(chunk) };
+        let [front, back] = unsafe { words_of_short(chunk) };
         // SAFETY: the caller guarantees NEON.
         unsafe { Self(vcombine_u8(vcreate_u8(front), vcreate_u8(back))) }
     }

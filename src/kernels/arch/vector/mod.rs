@@ -4,6 +4,11 @@
 //! architecture has for its vector type.
 
 mod large;
+#[cfg(any(
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128")
+))]
+mod short;
 mod small;
 
 pub(super) use large::{find, validate_large};
@@ -155,39 +160,4 @@ unsafe fn or_marks_at<V: Vector>(marks: V, chunk: &[u8], at: usize) -> V {
 unsafe fn or_marks_in_bmp_at<V: Vector>(marks: V, chunk: &[u8], at: usize) -> V {
     // SAFETY: the caller guarantees the requirements.
     unsafe { marks.or_marks_in_bmp(load_at(chunk, at), [load_at(chunk, at - 1), load_at(chunk, at - 2)]) }
-}
-
-/// What vectors of 16 bytes have in common.
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
-mod short {
-    /// Table lookup indices. The 16 indices from `16 - n` on move the last `n` bytes of a vector to its start. An index of
-    /// `FF` selects 0.
-    #[rustfmt::skip]
-    pub(in crate::kernels::arch) static LAST_TO_FRONT: [u8; 32] = [
-        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
-        0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
-    ];
-
-    /// All of a chunk, then zeros: two words of 8 bytes, the first byte least significant. Two loads overlap.
-    ///
-    /// # Safety
-    ///
-    /// The chunk has 4 to 15 bytes.
-    #[inline(always)]
-    pub(in crate::kernels::arch) unsafe fn words_of_short(chunk: &[u8]) -> [u64; 2] {
-        let (start, len) = (chunk.as_ptr(), chunk.len());
-        debug_assert!((4..16).contains(&len));
-        if len >= 8 {
-            // SAFETY: the chunk has 8 bytes or more.
-            let [front, back] = [0, len - 8].map(|at| unsafe { start.add(at).cast::<[u8; 8]>().read() });
-            [u64::from_le_bytes(front), u64::from_le_bytes(back).unbounded_shr(8 * (16 - len as u32))]
-        } else {
-            // SAFETY: the chunk has 4 bytes or more.
-            let [front, back] = [0, len - 4].map(|at| unsafe { start.add(at).cast::<[u8; 4]>().read() });
-            [u64::from(u32::from_le_bytes(front)) | u64::from(u32::from_le_bytes(back)) << (8 * (len - 4)), 0]
-        }
-    }
 }

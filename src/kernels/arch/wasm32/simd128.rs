@@ -15,7 +15,7 @@
 
 use core::arch::wasm32::*;
 
-use crate::kernels::arch::vector::{self, Vector};
+use crate::kernels::arch::vector::{self, LAST_TO_FRONT, Vector, words_of_short};
 use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, ScanState};
 #[cfg(test)]
@@ -144,7 +144,7 @@ impl Lanes {
 
 impl Vector for Lanes {
     const LEN: usize = 16;
-    const GROUP: usize = 8;
+    const GROUP: usize = 16;
     const STEP: usize = 4;
 
     #[inline(always)]
@@ -164,13 +164,13 @@ impl Vector for Lanes {
         if all >= Self::LEN {
             // SAFETY: the last 16 bytes of the chunk are read, and 16 bytes of the table from `16 - len` on, which is 0 to 16.
             return unsafe {
-                let order = v128_load(vector::LAST_TO_FRONT.as_ptr().add(Self::LEN - len).cast());
+                let order = v128_load(LAST_TO_FRONT.as_ptr().add(Self::LEN - len).cast());
                 let last = v128_load(chunk.as_ptr().add(all - Self::LEN).cast());
                 Self::new(u8x16_swizzle(last, order))
             };
         }
         // SAFETY: the chunk has 4 bytes or more and is shorter than a vector, so that the rest is the whole chunk.
-        let [front, back] = unsafe { vector::words_of_short(chunk) };
+        let [front, back] = unsafe { words_of_short(chunk) };
         Self::new(u64x2(front, back))
     }
 
