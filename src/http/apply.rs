@@ -1,4 +1,4 @@
-//! Applies the rules to a message.
+//! Application of the rules to a message.
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
@@ -12,11 +12,10 @@ use super::refusal::{Message, Reason, Refusal};
 use super::rules::BodyRules;
 
 impl BodyRules {
-    /// Applies the rules to a message, as the layers do with a body that streams. For programs without tower.
+    /// Applies the rules to a message, like the layers do with a body that streams. Use it in programs without tower.
     ///
-    /// Under a policy that repairs, the header fields that a repair would invalidate are removed: `Content-Length`, a
-    /// strong
-    /// `ETag` and digests. A body that passes is returned unchecked, in the same type.
+    /// Under a policy that repairs, the header fields that a change of the body would invalidate are removed:
+    /// `Content-Length`, a strong `ETag` and digests. A body that needs no check is passed through as the same type.
     ///
     /// # Errors
     ///
@@ -50,7 +49,7 @@ impl BodyRules {
         }
     }
 
-    /// What to do with the body of a message. A message without a body, a `GET` for example, needs no type.
+    /// Decides how the body of a message is checked. A message without a body, such as a `GET`, needs no type.
     pub(crate) fn plan_for(&self, headers: &HeaderMap, body: &impl Body) -> Result<BodyPlan, Reason> {
         if body.is_end_stream() && !headers.contains_key(CONTENT_TYPE) {
             return Ok(BodyPlan::new(Check::Pass, *self.text_decoder()));

@@ -1,4 +1,4 @@
-//! A body whose text is checked as it streams.
+//! A body whose text is checked while it streams.
 
 use core::fmt;
 use core::mem;
@@ -20,25 +20,25 @@ use super::rules::BodyRules;
 use crate::text::TextDecoder;
 
 pin_project! {
-    /// A [`Body`] whose data are whole characters of checked text.
+    /// A [`Body`] that returns checked text in whole characters.
     ///
-    /// Wraps any body with `Data: Buf`. The frames of a `Bytes` body are returned unchanged or as slices; only a
-    /// character whose bytes are in two frames is copied. An unfinished character, `0..=3` bytes, is kept until the
-    /// next frame; in a form, so is an unfinished escape, delimiter or header of a part.
+    /// It wraps any body with `Data: Buf`. The frames of a `Bytes` body are returned unchanged or as slices; only a
+    /// character whose bytes are in two frames is copied. An unfinished character, at most 3 bytes, is kept until the
+    /// next frame. In a form, an unfinished escape, delimiter or part header is also kept.
     ///
-    /// A body that ends inside a character returns its error with the last frame of the inner body, which it recognizes
-    /// by `is_end_stream` or an exact `size_hint` of 0. It does not wait for another poll, because a server that counts
-    /// to `Content-Length` does not poll again. Trailers are returned only after an end without an error. After an
-    /// error or the end the body returns `None`.
+    /// If the body ends inside a character, the error is returned with the last frame of the inner body, which is
+    /// detected by `is_end_stream` or an exact `size_hint` of 0. The error does not wait for another poll, because a
+    /// server that counts to `Content-Length` does not poll again. Trailers are returned only if there was no error.
+    /// After an error or the end the body returns `None`.
     ///
     /// Under a policy that repairs (see [`with_decoder`](Self::with_decoder)) the length of the body may change.
-    /// `Content-Length`, a strong `ETag` and digests may then be wrong: [`BodyRules::apply`] and the layers remove
-    /// them. The body removes the digests in its trailers if it was changed.
+    /// `Content-Length`, a strong `ETag` and digests may then be wrong. [`BodyRules::apply`] and the layers remove
+    /// them. If the body was changed, it removes the digests from its trailers.
     ///
     /// # Errors
     ///
-    /// [`Utf8BodyError::IllFormed`] with the offset in the body, or another kind of [`Utf8BodyError`]. All well-formed
-    /// text before the error is returned first.
+    /// Returns [`Utf8BodyError::IllFormed`] with the offset in the body, or another kind of [`Utf8BodyError`]. All
+    /// well-formed text before the error is returned first.
     ///
     /// # Cancel safety
     ///
@@ -70,10 +70,10 @@ pin_project! {
     }
 }
 
-/// The state of the inner body.
+/// The progress in the inner body.
 #[derive(Debug)]
 enum State {
-    /// More data may come.
+    /// More data may follow.
     Data,
     /// The data has ended.
     After(Rest),
@@ -84,28 +84,28 @@ enum State {
 /// The frames after the data of the inner body.
 #[derive(Debug)]
 enum Rest {
-    /// Trailers or nothing: the next frame has not been polled.
+    /// Trailers or nothing. The next frame has not been polled yet.
     Unknown,
-    // Boxed, because few bodies have trailers, and all would be larger.
+    // Boxed, because few bodies have trailers, and an unboxed map would make every body larger.
     Trailers(Box<HeaderMap>),
     Nothing,
 }
 
 impl<B> Utf8Body<B> {
-    /// Checks `inner`: ill-formed text is an error, a BOM is kept.
+    /// Wraps `inner` in a strict check that keeps the BOM.
     pub const fn new(inner: B) -> Self {
         Self::with_decoder(inner, TextDecoder::new())
     }
 
-    /// Checks or repairs `inner` by the policies of a decoder.
+    /// Wraps `inner` with the policies of a decoder.
     pub const fn with_decoder(inner: B, decoder: TextDecoder) -> Self {
         Self::with_filter(inner, BodyFilter::text(decoder))
     }
 
-    /// Checks the text fields of a `multipart/form-data` body (RFC 7578). Files pass without a check.
+    /// Wraps a `multipart/form-data` body (RFC 7578) and checks its text fields. Files pass without a check.
     ///
     /// `boundary` is the parameter of the `Content-Type`. The rules determine which fields are text, and the policy for
-    /// ill-formed text in them.
+    /// ill-formed text.
     ///
     /// # Errors
     ///
@@ -114,12 +114,12 @@ impl<B> Utf8Body<B> {
         Ok(Self::with_filter(inner, BodyFilter::form_data(boundary, rules)?))
     }
 
-    /// Checks `inner` with a new filter.
+    /// Wraps `inner` with a new filter.
     pub const fn with_filter(inner: B, filter: BodyFilter) -> Self {
         Self { inner, filter, state: State::Data, observer: Observer::NONE, check_trailers: false }
     }
 
-    /// Counts the body, its bytes, its repairs and its error.
+    /// Sets the counters for this body, its bytes, its repaired sequences and its error.
     #[must_use]
     pub fn counters(self, counters: &HttpCounters) -> Self {
         self.observed(Observer::new(counters.clone(), None))
@@ -143,12 +143,12 @@ impl<B> Utf8Body<B> {
         &self.inner
     }
 
-    /// Returns the inner body. Bytes that are taken from it are not checked and not counted.
+    /// Returns the inner body. Bytes that are read from it directly are neither checked nor counted.
     pub const fn get_mut(&mut self) -> &mut B {
         &mut self.inner
     }
 
-    /// Returns the inner body. Bytes that are taken from it are not checked and not counted.
+    /// Returns the inner body, pinned. Bytes that are read from it directly are neither checked nor counted.
     pub fn get_pin_mut(self: Pin<&mut Self>) -> Pin<&mut B> {
         self.project().inner
     }
@@ -158,12 +158,12 @@ impl<B> Utf8Body<B> {
         self.inner
     }
 
-    /// Bytes taken from the inner body so far.
+    /// Returns the number of bytes read from the inner body so far.
     pub const fn offset(&self) -> u64 {
         self.filter.offset()
     }
 
-    /// Ill-formed sequences that were repaired so far.
+    /// Returns the number of ill-formed sequences that were repaired so far.
     pub fn repaired(&self) -> u64 {
         self.filter.repaired()
     }
@@ -228,7 +228,7 @@ where
                             this.observer.received(data.remaining() as u64);
                         }
                         feed(this.filter, data);
-                        // A reader that counts to `Content-Length` may not poll again.
+                        // A reader that counts to `Content-Length` may not poll again, so the end is processed now.
                         let is_last = this.inner.is_end_stream() || this.inner.size_hint().exact() == Some(0);
                         *this.state = State::Data;
                         if !is_last {
@@ -237,7 +237,7 @@ where
                         Rest::Unknown
                     }
                     Err(Ok(trailers)) => Rest::Trailers(Box::new(trailers)),
-                    // An unknown kind of frame.
+                    // An unknown type of frame.
                     Err(Err(_)) => continue,
                 },
             };
@@ -273,7 +273,7 @@ where
     }
 }
 
-/// Feeds the chunks of a frame. `Bytes` are not copied.
+/// Feeds the chunks of a frame to the filter. `Bytes` are not copied.
 fn feed(filter: &mut BodyFilter, mut data: impl Buf) {
     while !data.chunk().is_empty() {
         filter.feed(data.copy_to_bytes(data.chunk().len()));
@@ -282,7 +282,7 @@ fn feed(filter: &mut BodyFilter, mut data: impl Buf) {
 
 impl<B> fmt::Debug for Utf8Body<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without the inner body, whose `Debug` may print its bytes.
+        // The inner body is left out, because its `Debug` may print its bytes.
         f.debug_struct("Utf8Body").field("offset", &self.offset()).finish_non_exhaustive()
     }
 }

@@ -1,12 +1,12 @@
-//! The header fields that decide what a body is.
+//! The header fields that determine how a body is checked.
 
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE};
 
-/// The header fields by which [`BodyRules`](super::BodyRules) decide: `Content-Type`, `Content-Encoding` and
-/// `Content-Range`, each as often as the message has it.
+/// The header fields that [`BodyRules`](super::BodyRules) use: every `Content-Type`, `Content-Encoding` and
+/// `Content-Range` of a message.
 ///
-/// Made from a `HeaderMap`, or field by field in an engine without that type.
+/// Create it from a `HeaderMap`, or add the fields one by one in an engine without that type.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ContentFields<'h> {
     content_type: Option<&'h [u8]>,
@@ -16,12 +16,12 @@ pub struct ContentFields<'h> {
 }
 
 impl<'h> ContentFields<'h> {
-    /// No fields: those of a message without any of the three.
+    /// Creates an empty set, for a message without any of the three fields.
     pub const fn new() -> Self {
         Self { content_type: None, has_conflicting_types: false, is_coded: false, is_range: false }
     }
 
-    /// Adds a field of the message. Fields of another name are ignored.
+    /// Adds a field of the message. Fields with other names are ignored.
     pub fn add(&mut self, name: &str, value: &'h [u8]) {
         if name.eq_ignore_ascii_case("content-type") {
             self.add_type(value);
@@ -73,7 +73,7 @@ fn is_coded(value: &[u8]) -> bool {
     codings.any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
 }
 
-/// `bytes */9` means that there is no range (RFC 9110 §14.4): the body is complete.
+/// Whether the value is a range. `bytes */9` means that there is no range (RFC 9110 §14.4) and the body is complete.
 fn is_range(value: &[u8]) -> bool {
     value.splitn(2, |byte| *byte == b' ').nth(1).is_none_or(|range| !range.starts_with(b"*/"))
 }

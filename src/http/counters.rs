@@ -20,7 +20,7 @@ use crate::error::ErrorKind;
 /// let counters = HttpCounters::new();
 /// let body = Utf8Body::new(Full::<Bytes>::from(&b"caf\xC3"[..])).counters(&counters);
 /// assert!(body.collect().await.is_err());
-/// // Where metrics are exported:
+/// In the code that exports metrics:
 /// let now = counters.snapshot();
 /// assert_eq!((now.bodies, now.bytes, now.repaired), (1, 4, 0));
 /// assert_eq!(now.refused(ErrorKind::Truncated), 1);
@@ -38,40 +38,41 @@ struct Cells {
     refused_otherwise: AtomicU64,
 }
 
-/// The values of [`HttpCounters`] at one moment. They never decrease.
+/// The values of [`HttpCounters`] at one point in time. They never decrease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpCounts {
-    /// Bodies whose check has started.
+    /// The number of bodies whose check has started.
     pub bodies: u64,
     /// The number of bytes of these bodies.
     pub bytes: u64,
-    /// Ill-formed sequences that were repaired.
+    /// The number of ill-formed sequences that were repaired.
     pub repaired: u64,
-    /// Messages that were rejected for a reason other than ill-formed UTF-8, for example their charset or their length.
+    /// The number of messages that were rejected for a reason other than ill-formed UTF-8, for example the charset or
+    /// the length.
     pub refused_otherwise: u64,
     refused: [u64; ErrorKind::ALL.len()],
 }
 
 impl HttpCounts {
-    /// Messages that were rejected because of an error of this kind.
+    /// Returns the number of messages that were rejected because of an error of this kind.
     pub const fn refused(&self, kind: ErrorKind) -> u64 {
         self.refused[kind as usize]
     }
 
-    /// Messages that were rejected for any reason.
+    /// Returns the number of messages that were rejected for any reason.
     pub fn refused_total(&self) -> u64 {
         self.refused.iter().sum::<u64>() + self.refused_otherwise
     }
 }
 
 impl HttpCounters {
-    /// Counters at zero.
+    /// Creates counters that are 0.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads the counters one after the other. A message that arrives at the same time may be counted in only some of
+    /// Reads the counters one after the other. A message that arrives at the same time may be included in only some of
     /// them.
     pub fn snapshot(&self) -> HttpCounts {
         let Cells { bodies, bytes, repaired, refused, refused_otherwise } = &*self.0;

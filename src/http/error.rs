@@ -7,13 +7,13 @@ use http::HeaderName;
 
 use crate::error::{ByteCount, Utf8Error, chain};
 
-/// The error of any inner body or service.
+/// The error of an inner body or service.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The error of a checked body.
 ///
-/// `Display` is short and shows no byte of the body, because frameworks put it into responses: the extractors of axum
-/// answer `400` with it. [`find`](Self::find) returns it from inside the errors that wrap it.
+/// `Display` is short and shows no byte of the body, because frameworks write it into responses: the extractors of axum
+/// respond with `400` and this text. [`find`](Self::find) returns the error from inside the errors that wrap it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Utf8BodyError {
@@ -30,7 +30,7 @@ pub enum Utf8BodyError {
         /// The error. Its offset counts from the start of the value.
         error: Utf8Error,
     },
-    /// The inner body failed. The error of an inner body that is checked too is not wrapped again.
+    /// The inner body failed. If the inner body is also checked, its error is not wrapped again.
     Inner(BoxError),
 }
 
@@ -50,9 +50,9 @@ pub struct Undecodable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MultipartError {
-    /// The `boundary` parameter is missing, contradicts another one, or is not in the grammar of RFC 2046 §5.1.1.
+    /// The `boundary` parameter is missing, conflicts with another one, or is not in the grammar of RFC 2046 §5.1.1.
     Boundary,
-    /// Bytes outside the grammar: after a delimiter, or in the header fields of a part.
+    /// Bytes that the grammar does not allow, after a delimiter or in the header fields of a part.
     Malformed {
         /// Absolute position in the body, in bytes.
         offset: u64,
@@ -62,7 +62,7 @@ pub enum MultipartError {
         /// Absolute position in the body, in bytes, of the first field.
         offset: u64,
     },
-    /// A part is text in a charset that is not accepted, or its `charset` parameters contradict each other.
+    /// A part is text in a charset that is not accepted, or its `charset` parameters conflict.
     Charset {
         /// Absolute position in the body, in bytes, of the content of the part.
         offset: u64,
@@ -74,12 +74,12 @@ pub enum MultipartError {
     },
 }
 
-/// The maximum number of bytes that the header fields of one part may have.
+/// The maximum number of bytes of the header fields of one part.
 pub(crate) const HEADER_LIMIT: usize = 16 * 1024;
 
 impl Utf8BodyError {
-    /// Returns the error of ill-formed UTF-8, if it is one. Its offset counts from the start of the body, or of the
-    /// value of a [trailer field](Self::Trailer).
+    /// Returns the error of ill-formed UTF-8, if this is one. Its offset counts from the start of the body, or from the
+    /// start of the value of a [trailer field](Self::Trailer).
     pub fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::IllFormed(error) | Self::Trailer { error, .. } => Some(*error),
@@ -87,7 +87,7 @@ impl Utf8BodyError {
         }
     }
 
-    /// Returns the error of an inner body.
+    /// Wraps the error of an inner body.
     pub(crate) fn inner(error: impl Into<BoxError>) -> Self {
         match error.into().downcast::<Self>() {
             Ok(checked) => *checked,
@@ -109,7 +109,7 @@ impl Utf8BodyError {
     pub fn find<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Self> {
         let mut found = chain(error).filter_map(|error| error.downcast_ref::<Self>());
         let first = found.next()?;
-        // The error of an inner body may have that of another checked body below it.
+        // The error of an inner body may wrap the error of another checked body.
         Some(if matches!(first, Self::Inner(_)) { found.last().unwrap_or(first) } else { first })
     }
 }
@@ -149,8 +149,8 @@ impl Error for Utf8BodyError {
     }
 }
 
-/// Kind [`InvalidData`](std::io::ErrorKind::InvalidData), with the error inside, or the `io::Error` of an inner body
-/// itself.
+/// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the error. An `io::Error` of an
+/// inner body is returned unchanged.
 impl From<Utf8BodyError> for std::io::Error {
     fn from(error: Utf8BodyError) -> Self {
         match error {
@@ -192,7 +192,9 @@ impl fmt::Display for MultipartError {
                 write!(f, "multipart headers at byte {offset} are longer than {HEADER_LIMIT} bytes")
             }
             Self::Charset { offset } => write!(f, "multipart field at byte {offset} is not in UTF-8"),
-            Self::Unterminated { offset } => write!(f, "multipart ends at byte {offset} without its end"),
+            Self::Unterminated { offset } => {
+                write!(f, "multipart ends at byte {offset} without its closing delimiter")
+            }
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use http::{HeaderMap, HeaderName};
 
-/// How a body may differ from the one that was sent.
+/// The difference between the forwarded body and the received one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Nothing,
-    /// Bytes may differ, but not their number.
+    /// The bytes may differ, but the length does not.
     Bytes,
     Length,
 }
@@ -14,8 +14,8 @@ pub(crate) enum Change {
 /// Digests of the body: RFC 9530, its predecessor RFC 3230, and RFC 1864.
 const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
-/// Whether the change invalidates a field: digests, a strong `ETag` (RFC 9110 §8.8.1), `Accept-Ranges`, because ranges
-/// of the changed body are not those of the original, and `Content-Length`.
+/// Whether the change invalidates a field: digests, a strong `ETag` (RFC 9110 §8.8.1), `Content-Length`, and
+/// `Accept-Ranges`, because ranges of the changed body are not those of the original.
 pub(crate) fn is_untrue(name: &str, value: &[u8], change: Change) -> bool {
     let is = |other: &str| name.eq_ignore_ascii_case(other);
     match change {

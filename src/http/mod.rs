@@ -1,13 +1,13 @@
-//! HTTP bodies whose text is checked while they stream.
+//! Validation of the text of HTTP bodies while they stream.
 //!
-//! For servers, clients and gateways on `http_body::Body`: hyper, axum, tonic, reqwest. A program that decodes a body
-//! with replacement stores U+FFFD in place of the bytes that its client sent. A program that does not decode it
-//! forwards ill-formed text to a database, a log or another parser. With this module each body is checked once, as it
-//! arrives, and rejected with the offset of the first error, or repaired.
+//! For servers, clients and gateways based on `http_body::Body`: hyper, axum, tonic, reqwest. A program that decodes a
+//! body with replacement stores U+FFFD instead of the bytes that the client sent. A program that does not decode it
+//! forwards ill-formed text to a database, a log or another parser. This module checks each body once, as it arrives.
+//! Ill-formed text is rejected with the offset of the first error, or repaired.
 //!
-//! - [`Utf8Body`] is a body around another body.
-//! - [`BodyRules`] determine which bodies are text and in which charset; [`BodyRules::apply`] wraps a body
-//!   accordingly. By default a body that cannot be checked is rejected; each exception is a setting.
+//! - [`Utf8Body`] is a body that wraps another body.
+//! - [`BodyRules`] determine which bodies are text and in which charset. [`BodyRules::apply`] wraps a body accordingly.
+//!   By default a body that cannot be checked is rejected; each exception is a setting.
 //! - [`Refusal`] is the reason to reject a message, with its problem document (RFC 9457).
 //! - [`BodyRules::decide`], [`BodyFilter`] and [`Refusal::problem_json`] do the same without a body type, for other
 //!   engines ([below](#without-a-body-type)).
@@ -36,9 +36,9 @@
 //!
 //! # Without a body type
 //!
-//! An engine that has header fields and slices of its own buffers uses the same rules. Text in UTF-8, the common case,
-//! goes through a [`proxy::Filter`](crate::proxy::Filter), which reports ranges of the slice; forms through a
-//! [`BodyFilter`].
+//! An engine that has header fields and slices of its own buffers can use the same rules. Text in UTF-8, the most
+//! frequent case, is checked with a [`proxy::Filter`](crate::proxy::Filter), which reports ranges of the slice. Forms
+//! are checked with a [`BodyFilter`].
 //!
 //! ```
 //! use utf8_codec::http::{BodyKind, BodyRules, ContentFields, Message, Reason, Refusal};
@@ -60,20 +60,21 @@
 //!
 //! # Limits
 //!
-//! Content codings are not decoded: put the check inside decompression. Text inside files, archives and images is not
-//! checked, nor are the files of a form. A body has no limit on its length here.
+//! Content codings are not decoded: apply the check after decompression. Text inside files, archives and images is not
+//! checked, and neither are the files of a form. The length of a body is not limited here.
 //!
 //! # Cost
 //!
-//! One pass over the text. Only characters that are cut by the end of a frame are copied. Between two frames a body
-//! keeps at most 3 bytes; a form keeps up to 16 KiB of the header of one part, and up to 11 bytes of an escaped
-//! character. Forms, transcoded bodies and trailers need one allocation for a body, plain text none.
+//! The text is read once. Only characters that are split between frames are copied. Between two frames a body keeps at
+//! most 3 bytes. A form keeps up to 16 KiB of the header of one part, and up to 11 bytes of an escaped character.
+//! Forms, transcoded bodies and trailers need one allocation for each body, plain text none.
 //!
 //! # Features
 //!
-//! `http-rules` for what needs no body type: rules, plans, filters, and problem documents. It compiles for wasm, and
-//! needs neither `http-body` nor a runtime. `http` adds [`Utf8Body`] and the counters; `encoding_rs` other charsets
-//! ([`OtherCharset`]); `tower` the layers; `tracing` an event with offset, kind and length of each error.
+//! `http-rules` enables the parts without a body type: rules, plans, filters, and problem documents. It compiles for
+//! wasm, and needs neither `http-body` nor a runtime. `http` adds [`Utf8Body`] and the counters. `encoding_rs` adds
+//! other charsets ([`OtherCharset`]), `tower` the layers, and `tracing` an event with the offset, the kind and the
+//! length of each error.
 
 #[cfg(feature = "http")]
 mod apply;
@@ -83,7 +84,7 @@ mod charset;
 mod content_fields;
 #[cfg(feature = "http")]
 pub(crate) mod counters;
-// What only bodies and layers call is unused without them.
+// Items that only bodies and layers use are unused without them.
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod error;
 #[cfg(feature = "http")]

@@ -6,24 +6,24 @@ use super::counters::HttpCounters;
 use super::error::Utf8BodyError;
 use super::refusal::Reason;
 
-/// Counts and logs what happens to a body.
+/// Counts and logs the events of a body.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Observer {
     counters: Option<HttpCounters>,
     content_type: Option<HeaderValue>,
-    /// Repaired sequences that are counted.
+    /// The number of repaired sequences that were already counted.
     repaired: u64,
 }
 
 impl Observer {
-    /// Logs only.
+    /// An observer that only logs.
     pub(crate) const NONE: Self = Self { counters: None, content_type: None, repaired: 0 };
 
     pub(crate) const fn new(counters: HttpCounters, content_type: Option<HeaderValue>) -> Self {
         Self { counters: Some(counters), content_type, repaired: 0 }
     }
 
-    /// Records that the check of a body starts.
+    /// Records the start of the check of a body.
     pub(crate) fn started(&self) {
         if let Some(counters) = &self.counters {
             counters.body();
@@ -36,7 +36,7 @@ impl Observer {
         }
     }
 
-    /// The number of sequences repaired so far.
+    /// Records the number of sequences repaired so far.
     pub(crate) fn repaired(&mut self, now: u64) {
         let more = now - self.repaired;
         if more > 0 {
@@ -48,7 +48,7 @@ impl Observer {
         }
     }
 
-    /// Records that the body has ended with an error. An error of the inner body is not counted.
+    /// Records that the body ended with an error. An error of the inner body is not counted.
     pub(crate) fn failed(&self, error: &Utf8BodyError) {
         if let Some(reason) = Reason::of_body(error) {
             note(&reason, self.content_type.as_ref(), self.counters.as_ref());

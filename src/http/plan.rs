@@ -1,4 +1,4 @@
-//! The decision about a body and the header fields that describe it.
+//! The plan for a body and for its header fields.
 
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
@@ -9,10 +9,10 @@ use crate::delimiter::Boundary;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextDecoder;
 
-/// How a body is checked or transcoded, from [`BodyRules::decide`](super::BodyRules::decide).
+/// How a body is checked or transcoded. [`BodyRules::decide`](super::BodyRules::decide) returns it.
 ///
-/// [`BodyFilter::new`](super::BodyFilter::new) makes the check for it. An engine without `HeaderMap` changes the header
-/// fields of the message by [`content_type`](Self::content_type) and [`is_untrue`](Self::is_untrue).
+/// [`BodyFilter::new`](super::BodyFilter::new) creates the filter for it. An engine without `HeaderMap` updates the
+/// header fields of the message with [`content_type`](Self::content_type) and [`is_untrue`](Self::is_untrue).
 #[derive(Clone, Debug)]
 pub struct BodyPlan {
     check: Check,
@@ -23,19 +23,19 @@ pub struct BodyPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum BodyKind {
-    /// Not at all: it is not text, or a rule lets it pass.
+    /// The body is not checked, because it is not text or because a rule allows it.
     Pass,
-    /// As UTF-8.
+    /// The body is checked as UTF-8.
     Text,
-    /// As UTF-8 after percent-decoding: `application/x-www-form-urlencoded`.
+    /// The body is checked as UTF-8 after percent-decoding: `application/x-www-form-urlencoded`.
     UrlEncoded,
-    /// In its text fields: `multipart/form-data`.
+    /// The text fields of the body are checked: `multipart/form-data`.
     FormData,
-    /// As text in another charset, which becomes UTF-8.
+    /// The body is text in another charset and is transcoded to UTF-8.
     Transcode,
 }
 
-/// A [`BodyKind`] with what its check needs.
+/// A [`BodyKind`] with the data for its check.
 #[derive(Clone, Debug)]
 pub(crate) enum Check {
     Pass,
@@ -54,7 +54,7 @@ impl BodyPlan {
         &self.check
     }
 
-    /// How the body is checked.
+    /// Returns how the body is checked.
     pub const fn kind(&self) -> BodyKind {
         match self.check {
             Check::Pass => BodyKind::Pass,
@@ -70,7 +70,7 @@ impl BodyPlan {
         &self.decoder
     }
 
-    /// Returns the new `Content-Type`, if the body is transcoded.
+    /// Returns the new `Content-Type` if the body is transcoded.
     pub const fn content_type(&self) -> Option<&HeaderValue> {
         match &self.check {
             Check::Transcode { content_type, .. } => Some(content_type),
@@ -78,9 +78,8 @@ impl BodyPlan {
         }
     }
 
-    /// Whether a header field of the message may be wrong for the checked body, and has to be removed: the length, a
-    /// strong
-    /// `ETag` and digests of a body that is repaired or transcoded.
+    /// Whether a header field of the message may be wrong for the checked body and must be removed: the length, a
+    /// strong `ETag` and digests of a body that is repaired or transcoded.
     pub fn is_untrue(&self, name: &str, value: &[u8]) -> bool {
         is_untrue(name, value, self.change())
     }
@@ -92,7 +91,7 @@ impl BodyPlan {
         }
     }
 
-    /// Changes the header fields to those of the checked body.
+    /// Updates the header fields for the checked body.
     pub(crate) fn adapt(&self, headers: &mut HeaderMap) {
         self.set_content_type(headers);
         remove_untrue(headers, self.change());

@@ -18,15 +18,15 @@ pub enum Message {
     Response,
 }
 
-/// A message that is rejected. It is an error whose `Display` shows no byte of the message.
+/// A rejected message. It is an error whose `Display` shows no byte of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Refusal {
     /// The kind of the message.
     pub message: Message,
-    /// Why it is rejected.
+    /// Why the message is rejected.
     pub reason: Reason,
-    /// The `Content-Type` of the message, as its sender wrote it. Do not trust it.
+    /// The `Content-Type` of the message as sent. It is untrusted input.
     pub content_type: Option<HeaderValue>,
 }
 
@@ -60,9 +60,9 @@ pub enum Reason {
     UnsupportedCharset,
     /// Text in a content coding, such as gzip, which cannot be checked.
     ContentCoding,
-    /// A range of a text (`Content-Range`), which cannot be checked without the rest.
+    /// A range of a text (`Content-Range`), which cannot be checked without the other bytes.
     ContentRange,
-    /// A body that is longer than the limit up to which bodies are held.
+    /// A body that is longer than the limit for held bodies.
     TooLong {
         /// The limit, in bytes.
         limit: usize,
@@ -82,7 +82,7 @@ impl Reason {
         }
     }
 
-    /// One word for logs and responses: the name of an [`ErrorKind`](crate::ErrorKind) or of the reason.
+    /// Returns one word for logs and responses: the name of an [`ErrorKind`](crate::ErrorKind) or of the reason.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Body(error)
@@ -103,7 +103,7 @@ impl Reason {
         }
     }
 
-    /// Returns the offset of the error and its length in bytes, for a reason that has a position.
+    /// Returns the offset and the length of the error in bytes, for a reason with a position.
     pub const fn offset_and_len(&self) -> Option<(u64, u64)> {
         match self {
             Self::Body(error)
@@ -118,7 +118,7 @@ impl Reason {
         }
     }
 
-    /// Returns the reason to reject a message whose body returned this error; returns `None` for the error of an inner
+    /// Returns the reason to reject a message whose body returned this error. Returns `None` for an error of the inner
     /// body.
     pub fn of_body(error: &Utf8BodyError) -> Option<Self> {
         match error {
@@ -169,17 +169,18 @@ impl Refusal {
         Self { message, reason, content_type: None }
     }
 
-    /// Returns the refusal for an error that a checked request body returned to a handler, also inside of other errors;
-    /// returns `None` if the body failed for another reason.
+    /// Returns the refusal for an error of a checked request body that a handler received, also if it is wrapped in
+    /// other errors. Returns `None` if the body failed for another reason.
     ///
-    /// For handlers that read the body themselves and respond as the layer does:
+    /// Use it in handlers that read the body themselves, to respond in the same way as the layer:
+    /// `Refusal::from_error(&error).map(|refusal| refusal.to_response())`.
     /// `Refusal::from_error(&error).map(|refusal| refusal.to_response())`.
     pub fn from_error(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
         let reason = Reason::of_body(Utf8BodyError::find(error)?)?;
         Some(Self::new(Message::Request, reason))
     }
 
-    /// Returns the status for it: `400`, `413` or `415` for a request, `502` for a response.
+    /// Returns the status code: `400`, `413` or `415` for a request, `502` for a response.
     pub const fn status(&self) -> StatusCode {
         match (self.message, &self.reason) {
             (Message::Response, _) => StatusCode::BAD_GATEWAY,
@@ -196,11 +197,11 @@ impl Refusal {
         }
     }
 
-    /// Returns the problem document (RFC 9457), of the type `application/problem+json`.
+    /// Returns the problem document (RFC 9457), which has the type `application/problem+json`.
     ///
-    /// Its members are `type` (`about:blank`), `title` (the phrase of the status), `status`, `detail` (a sentence),
-    /// `kind` ([`Reason::kind`]) and, for an error with a position, `offset` and `len` in bytes. Of the message it
-    /// contains only the name of a header field.
+    /// Its members are `type` (`about:blank`), `title` (the reason phrase of the status), `status`, `detail` (a
+    /// sentence), `kind` ([`Reason::kind`]) and, for an error with a position, `offset` and `len` in bytes. It contains
+    /// nothing of the message except the name of a header field.
     ///
     /// ```
     /// use utf8_codec::http::{Message, Reason, Refusal};

@@ -13,7 +13,7 @@ use super::refusal::Refusal;
 
 /// The body of a [response](Refusal::to_response) to a rejected message: bytes in memory.
 ///
-/// Handlers of frameworks that accept any `http_body::Body`, such as axum, can return it.
+/// Frameworks that accept any `http_body::Body` from a handler, such as axum, accept it.
 #[derive(Clone, Debug, Default)]
 pub struct ProblemBody(Bytes);
 
@@ -51,7 +51,8 @@ impl Body for ProblemBody {
 }
 
 impl Refusal {
-    /// Returns the response to the message: the [status](Self::status) and the [problem document](Self::problem_json).
+    /// Returns the response to the sender of the message, with the [status](Self::status) and the [problem
+    /// document](Self::problem_json).
     ///
     /// ```
     /// use axum::body::Bytes;

@@ -1,5 +1,5 @@
-//! Which bodies are text, in which charset, and how they are checked. Rules decide by header fields alone, without the
-//! body.
+//! The rules: which bodies are text, in which charset, and how they are checked. They use only the header fields, not
+//! the body.
 
 use core::fmt;
 use std::sync::Arc;
@@ -15,27 +15,27 @@ use crate::content_type::{Charset, ContentType, is_or_extends};
 use crate::delimiter::Boundary;
 use crate::text::TextDecoder;
 
-/// Which bodies are checked, and what happens to the others.
+/// The rules that determine which bodies are checked, and what happens to the others.
 ///
-/// The defaults of [`new`](Self::new) are for requests: a body that cannot be checked is rejected, and each exception
+/// The defaults of [`new`](Self::new) are for requests. A body that cannot be checked is rejected, and each exception
 /// is a setting.
 ///
 /// | message | [`new`](Self::new), for requests | [`for_responses`](Self::for_responses) | setting |
 /// |---|---|---|---|
 /// | a text type ([`is_text_type`]), UTF-8 or no `charset` | checked | checked | [`text_types`](Self::text_types), [`missing_charset`](Self::missing_charset) |
-/// | `application/x-www-form-urlencoded` | checked after percent-decoding | the same | |
+/// | `application/x-www-form-urlencoded` | checked after percent-decoding | checked after percent-decoding | |
 /// | a text type in another charset | `415` | passes | [`other_charset`](Self::other_charset) |
 /// | a text type with a `Content-Encoding` other than `identity` | `415` | passes | [`content_codings`](Self::content_codings) |
 /// | a text type with a `Content-Range` | `400` | passes | [`content_ranges`](Self::content_ranges) |
 /// | a body without a `Content-Type` | checked as UTF-8 | passes | [`missing_content_type`](Self::missing_content_type) |
-/// | a `Content-Type` outside the grammar, or two that differ | `400` | `502` | [`malformed_content_type`](Self::malformed_content_type) |
-/// | `charset` parameters that contradict each other | `400` | `502` | |
+/// | a `Content-Type` that is not in the grammar, or two that differ | `400` | `502` | [`malformed_content_type`](Self::malformed_content_type) |
+/// | `charset` parameters that conflict | `400` | `502` | |
 /// | trailer fields | checked | pass | [`check_trailers`](Self::check_trailers) |
 /// | `multipart/form-data` | passes | passes | [`form_data`](Self::form_data) |
 /// | any other type | passes | passes | [`text_types`](Self::text_types) |
 ///
-/// Put the layer inside decompression if clients compress their requests: encoded content cannot be checked. An unknown
-/// coding and a malformed range are rejected too, because the handler may ignore the field and read the body.
+/// If clients compress their requests, put the layer after decompression, because encoded content cannot be checked. An
+/// unknown coding and a malformed range are also rejected, because the handler may ignore the field and read the body.
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, TextDecoder};
@@ -63,18 +63,19 @@ pub struct BodyRules {
 
 type TypePredicate = dyn Fn(&ContentType<'_>) -> bool + Send + Sync;
 
-/// What happens to a body that has no `Content-Type`.
+/// What happens to a body without a `Content-Type`.
 ///
 /// An empty body needs no type: it passes under every setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MissingContentType {
-    /// It is checked as UTF-8. RFC 9110 §8.3 allows recipients to guess the type, and some frameworks assume text.
+    /// The body is checked as UTF-8. RFC 9110 §8.3 allows recipients to guess the type, and some frameworks assume
+    /// text.
     #[default]
     Check,
-    /// It passes without a check.
+    /// The body passes without a check.
     Pass,
-    /// It is rejected with `415`.
+    /// The message is rejected with `415`.
     Refuse,
 }
 
@@ -82,13 +83,14 @@ pub enum MissingContentType {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MissingCharset {
-    /// It is checked as UTF-8: the default of JSON, XML, HTML forms and event streams, and of new text types (RFC
-    /// 6657).
+    /// The text is checked as UTF-8, which is the default of JSON, XML, HTML forms and event streams, and of new text
+    /// types (RFC 6657).
     #[default]
     Utf8,
-    /// It passes without a check.
+    /// The text passes without a check.
     Pass,
-    /// It is rejected with `415`, except for types without this parameter, such as JSON (RFC 8259 §11): they are UTF-8.
+    /// The message is rejected with `415`. Types without this parameter, such as JSON (RFC 8259 §11), are UTF-8 and are
+    /// checked.
     Refuse,
 }
 
@@ -96,12 +98,12 @@ pub enum MissingCharset {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OtherCharset {
-    /// It passes without a check. The program that reads it must decode its charset.
+    /// The text passes without a check. The program that reads it must decode its charset.
     Pass,
-    /// It is rejected with `415`.
+    /// The message is rejected with `415`.
     #[default]
     Refuse,
-    /// It is transcoded to UTF-8, and its `Content-Type` is changed. Labels that are not in the WHATWG Encoding
+    /// The text is transcoded to UTF-8, and its `Content-Type` is changed. Labels that are not in the WHATWG Encoding
     /// Standard, urlencoded forms, and fields of `multipart/form-data` are rejected.
     #[cfg(feature = "encoding_rs")]
     Transcode,
@@ -114,7 +116,7 @@ pub enum Uncheckable {
     /// The message is rejected.
     #[default]
     Refuse,
-    /// The body passes without a check. The program that reads it must look at the same header field.
+    /// The body passes without a check. The program that reads it must process the same header field.
     Pass,
 }
 
@@ -141,7 +143,7 @@ pub fn is_text_type(content_type: &ContentType<'_>) -> bool {
 }
 
 impl BodyRules {
-    /// Returns the default rules, for requests: a body that cannot be checked is rejected.
+    /// Creates the default rules for requests: a body that cannot be checked is rejected.
     pub const fn new() -> Self {
         Self {
             text_types: None,
@@ -157,8 +159,8 @@ impl BodyRules {
         }
     }
 
-    /// Returns the default rules for responses: text in another charset, in a content coding or in a range passes,
-    /// because the client asked for it and can read it, and so does a body without a `Content-Type`.
+    /// Creates the default rules for responses. Text in another charset, in a content coding or in a range passes,
+    /// because the client requested it and can read it. A body without a `Content-Type` also passes.
     pub const fn for_responses() -> Self {
         Self::new()
             .missing_content_type(MissingContentType::Pass)
@@ -168,7 +170,7 @@ impl BodyRules {
             .check_trailers(false)
     }
 
-    /// Sets which media types are text, in place of [`is_text_type`].
+    /// Sets which media types are text, instead of [`is_text_type`].
     ///
     /// `|_| true` checks every body that has a type.
     #[must_use]
@@ -180,15 +182,16 @@ impl BodyRules {
         self
     }
 
-    /// Sets what happens to a body that has no `Content-Type`.
+    /// Sets what happens to a body without a `Content-Type`.
     #[must_use]
     pub const fn missing_content_type(mut self, missing: MissingContentType) -> Self {
         self.missing_type = missing;
         self
     }
 
-    /// Sets what happens to a body whose `Content-Type` is not in the grammar of RFC 9110 §8.3.1, or is given twice
-    /// with different values. By default the message is rejected with `400`: another program may read a different type.
+    /// Sets what happens to a body whose `Content-Type` is not in the grammar of RFC 9110 §8.3.1, or occurs twice with
+    /// different values. By default the message is rejected with `400`, because another program may find a different
+    /// type.
     #[must_use]
     pub const fn malformed_content_type(mut self, malformed: Uncheckable) -> Self {
         self.malformed_type = malformed;
@@ -217,10 +220,11 @@ impl BodyRules {
         self
     }
 
-    /// Sets what happens to text with a `Content-Range`, even a malformed one: a range may start inside a character. By
-    /// default the message is rejected with `400`, as RFC 9110 §14.5 requires of a server that does not support it.
+    /// Sets what happens to text with a `Content-Range`, including a malformed one. A range may start inside a
+    /// character. By default the message is rejected with `400`, as RFC 9110 §14.5 requires of a server that does not
+    /// support ranges.
     ///
-    /// `bytes */9`, which names no range (RFC 9110 §14.4), is ignored: the body is whole, and is checked.
+    /// `bytes */9`, which is not a range (RFC 9110 §14.4), is ignored: the body is complete and is checked.
     #[must_use]
     pub const fn content_ranges(mut self, ranges: Uncheckable) -> Self {
         self.ranges = ranges;
@@ -235,8 +239,8 @@ impl BodyRules {
         self
     }
 
-    /// Sets whether the values of the trailer fields of all bodies are checked. An ill-formed value is an
-    /// error under every policy: it is not repaired.
+    /// Sets whether the values of the trailer fields of all bodies are checked. An ill-formed value is an error under
+    /// every policy and is never repaired.
     #[must_use]
     pub const fn check_trailers(mut self, check: bool) -> Self {
         self.trailers = check;
@@ -250,9 +254,9 @@ impl BodyRules {
         self
     }
 
-    /// Decides what to do with the body of a message, by its header fields alone.
+    /// Decides how the body of a message is checked, from its header fields.
     ///
-    /// Call it only for a message with a body: without one, a missing type is not an error.
+    /// Call it only for a message with a body. Without a body, a missing type is not an error.
     ///
     /// # Errors
     ///
@@ -320,7 +324,7 @@ impl BodyRules {
         BodyPlan::new(check, self.decoder)
     }
 
-    /// How text is checked, by the charset of its type.
+    /// Decides how text is checked, by the charset of its type.
     fn check_of_text(&self, content_type: &ContentType<'_>) -> Result<Check, Reason> {
         let is_url_encoded = is_url_encoded(content_type);
         let utf8 = if is_url_encoded { Check::UrlEncoded } else { Check::Text };
@@ -333,7 +337,7 @@ impl BodyRules {
                 MissingCharset::Refuse => Err(Reason::MissingCharset),
             },
             Charset::Other(_) if self.other == OtherCharset::Pass => Ok(Check::Pass),
-            // The escapes of a form would remain in the other charset.
+            // The escapes of a form would stay in the other charset.
             Charset::Other(_) if self.other == OtherCharset::Refuse || is_url_encoded => {
                 Err(Reason::UnsupportedCharset)
             }
@@ -345,12 +349,12 @@ impl BodyRules {
         }
     }
 
-    /// Whether a form field is checked, by the charset of its part or of the field `_charset_`; returns `None` if it is
-    /// rejected.
+    /// Whether a form field is checked, by the charset of its part or of the field `_charset_`. Returns `None` if the
+    /// field is rejected.
     pub(crate) fn checks_field(&self, charset: Charset<'_>) -> Option<bool> {
         match charset {
             Charset::Utf8 => Some(true),
-            // RFC 7578 §5.1.2: UTF-8. No browser declares it.
+            // RFC 7578 §5.1.2: the charset is UTF-8. Browsers do not declare it.
             Charset::Missing => Some(self.missing != MissingCharset::Pass),
             Charset::Other(_) => (self.other == OtherCharset::Pass).then_some(false),
             Charset::Conflicting => None,
@@ -380,7 +384,8 @@ impl fmt::Debug for BodyRules {
     }
 }
 
-/// Returns the boundary of a form. A `boundary*=` (RFC 2231) is a mail parameter, which some HTTP libraries read too.
+/// Returns the boundary of a form. A `boundary*=` (RFC 2231) is a parameter for mail, which some HTTP libraries also
+/// read.
 fn boundary(form: &ContentType<'_>) -> Result<Boundary, MultipartError> {
     let is_mail = |(name, _): (&str, _)| name.contains('*') && is_or_extends(name, "boundary");
     if form.parameters().any(is_mail) {
@@ -396,7 +401,7 @@ fn content_type<'h>(fields: &ContentFields<'h>) -> Result<Option<ContentType<'h>
     fields.content_type().map(ContentType::parse).transpose().map_err(Reason::ContentType)
 }
 
-/// Types whose standards define no `charset` parameter: they are UTF-8.
+/// Whether the standard of a type defines no `charset` parameter. Such types are UTF-8.
 fn has_no_charset(content_type: &ContentType<'_>) -> bool {
     let json = |name: &str| ["json", "json-seq", "x-ndjson", "ndjson", "jsonl"].contains(&name);
     json(&content_type.subtype().to_ascii_lowercase())
@@ -409,7 +414,7 @@ fn is_url_encoded(content_type: &ContentType<'_>) -> bool {
     content_type.is("application", "x-www-form-urlencoded")
 }
 
-/// Returns the type with `charset=utf-8` in place of its charset.
+/// Returns the type with its charset replaced by `charset=utf-8`.
 fn in_utf8(content_type: &ContentType<'_>) -> HeaderValue {
     let mut value = format!("{}/{}", content_type.top(), content_type.subtype()).into_bytes();
     for (name, text) in content_type.parameters().filter(|(name, _)| !name.eq_ignore_ascii_case("charset")) {

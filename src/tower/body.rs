@@ -15,9 +15,9 @@ use crate::http::body::Utf8Body;
 use crate::http::error::{BoxError, Utf8BodyError};
 
 pin_project! {
-    /// The body that a layer forwards: without a check, checked while it streams, or checked before.
+    /// The body that a layer forwards: unchecked, checked while it streams, or already checked.
     ///
-    /// Its data is `Bytes` for any inner body. Its error is [`Utf8BodyError`], with an error of the inner body in
+    /// Its data is `Bytes` for any inner body. Its error is [`Utf8BodyError`]. An error of the inner body is in
     /// [`Utf8BodyError::Inner`].
     pub struct CheckedBody<B> {
         #[pin]
@@ -29,7 +29,7 @@ pin_project! {
     #[project = KindProj]
     enum Kind<B> {
         Unchecked { #[pin] inner: B },
-        // Boxed, because it is moved often: from service to service, and into frameworks that box it.
+        // Boxed, because it is moved often: between services, and into frameworks that box it.
         Streaming { body: Pin<Box<DrainingBody<B>>> },
         Held { data: Option<Bytes>, trailers: Option<Box<HeaderMap>> },
         Failed { error: Option<Utf8BodyError> },
@@ -56,7 +56,7 @@ impl<B> CheckedBody<B> {
     }
 }
 
-/// A body that is not checked, for tests of services that take a `CheckedBody`.
+/// Creates an unchecked body, for tests of services that accept a `CheckedBody`.
 impl<B> From<Bytes> for CheckedBody<B> {
     fn from(data: Bytes) -> Self {
         Self::held(data, None)

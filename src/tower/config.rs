@@ -1,4 +1,4 @@
-//! Shared by the two layers.
+//! The configuration that both layers share.
 
 use core::fmt;
 use std::sync::Arc;
@@ -29,9 +29,10 @@ pub(crate) struct Config {
     pub(crate) message: Message,
     pub(crate) rules: BodyRules,
     pub(crate) fields: Fields,
-    /// The maximum number of bytes of a body that is held until it is complete; `None` forwards it as it streams.
+    /// The maximum number of bytes of a body that is held until it is complete. With `None` bodies are forwarded while
+    /// they stream.
     pub(crate) hold: Option<usize>,
-    /// The maximum number of bytes to drain of a rejected body, and how long to wait for them.
+    /// The maximum number of bytes that are drained from a rejected body, and the timer that limits the wait for them.
     pub(crate) drain: u64,
     pub(crate) drain_timer: Option<Timer>,
     pub(crate) counters: HttpCounters,
@@ -40,16 +41,16 @@ pub(crate) struct Config {
 
 pub(crate) type OnRefusal = dyn Fn(&Refusal) -> Response<Bytes> + Send + Sync;
 
-/// The first step for a body.
+/// How the body of a message is processed.
 pub(crate) enum Start<B> {
-    /// It is forwarded. Its error, if it has one, is reported.
+    /// The body is forwarded. If it has an error, the error is reported.
     Forward(CheckedBody<B>, Report),
-    /// It is held until it is complete.
+    /// The body is held until it is complete.
     Hold(Gather<B>, Report),
     Refuse(Reason, B),
 }
 
-/// The result for a message whose body was held.
+/// The result for a message with a held body.
 pub(crate) enum Release<B, R> {
     Forward(CheckedBody<B>),
     Respond(Response<CheckedBody<R>>),
@@ -69,7 +70,7 @@ impl Config {
         }
     }
 
-    /// Decides about a body, and changes the header fields to those of the forwarded body.
+    /// Decides how a body is processed, and updates the header fields for the forwarded body.
     pub(crate) fn start<B>(&self, headers: &mut HeaderMap, body: B, drain: Drain) -> Start<B>
     where
         B: Body,
@@ -108,7 +109,7 @@ impl Config {
         }
     }
 
-    /// Forwards a body that was held, with the header fields for it, or responds in place of its message.
+    /// Forwards a held body with the header fields for it, or returns the response to a rejected message.
     pub(crate) fn release<B, R>(
         &self,
         held: Result<Gathered, Interrupted>,
@@ -139,14 +140,14 @@ impl Config {
         Release::Forward(CheckedBody::held(data, trailers))
     }
 
-    /// Returns the response in place of a message whose body did not fail.
+    /// Returns the response to a message that is rejected before its body was read.
     pub(crate) fn refuse<B>(&self, reason: Reason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
         let content_type = headers.get(CONTENT_TYPE).cloned();
         note(&reason, content_type.as_ref(), Some(&self.counters));
         self.answer(&Refusal { message: self.message, reason, content_type })
     }
 
-    /// Returns the response in place of a message.
+    /// Returns the response to a rejected message.
     pub(crate) fn answer<B>(&self, refusal: &Refusal) -> Response<CheckedBody<B>> {
         let response = match &self.on_refusal {
             Some(respond) => respond(refusal),

@@ -1,4 +1,4 @@
-//! The rest of a rejected body.
+//! Draining of the rest of a rejected body.
 
 use core::fmt;
 use core::pin::Pin;
@@ -19,11 +19,12 @@ pub(crate) type Sleep = Pin<Box<dyn Future<Output = ()> + Send + Sync>>;
 /// Starts a [`Sleep`].
 pub(crate) type Timer = Arc<dyn Fn() -> Sleep + Send + Sync>;
 
-/// Reads and drops the rest of a body, so that its sender can read the response: a server that closes a connection with
+/// Reads and drops the rest of a body, so that its sender can read the response. A server that closes a connection with
 /// unread bytes resets it, and the client may lose the response.
 ///
-/// Bounded in bytes and in time. The bytes that have arrived are read at once. More are awaited while the timer runs,
-/// and not at all without a timer. A body that is known to be longer than the bound is not read.
+/// The number of bytes and the time are limited. Bytes that have already arrived are read at once. More bytes are
+/// awaited while the timer runs, and not at all without a timer. A body that is known to be longer than the limit is
+/// not read.
 pub(crate) struct Drain {
     bytes: u64,
     timer: Option<Timer>,
@@ -31,14 +32,14 @@ pub(crate) struct Drain {
 }
 
 impl Drain {
-    /// Reads nothing.
+    /// A drain that reads nothing.
     pub(crate) const NONE: Self = Self { bytes: 0, timer: None, sleep: None };
 
     pub(crate) const fn new(bytes: u64, timer: Option<Timer>) -> Self {
         Self { bytes, timer, sleep: None }
     }
 
-    /// Returns whether the body has ended.
+    /// Reads until the body ends or a limit is reached. Returns whether the body has ended.
     pub(crate) fn poll<B: Body>(&mut self, mut body: Pin<&mut B>, cx: &mut Context<'_>) -> Poll<bool> {
         loop {
             if body.is_end_stream() {
@@ -50,7 +51,7 @@ impl Drain {
             match body.as_mut().poll_frame(cx) {
                 Poll::Ready(Some(Ok(frame))) => {
                     let bytes = frame.data_ref().map_or(0, |data| data.remaining() as u64);
-                    // An empty frame counts too, because their number is not bounded.
+                    // An empty frame also counts, because the number of empty frames is not bounded.
                     self.bytes = self.bytes.saturating_sub(bytes.max(1));
                 }
                 Poll::Ready(Some(Err(_))) => return Poll::Ready(false),

@@ -9,9 +9,9 @@ use crate::http::fields::check_values;
 use crate::http::refusal::Reason;
 use crate::percent;
 
-/// Which text outside the body is checked; by default none.
+/// Which text outside the body is checked. By default none is.
 ///
-/// HTTP does not require it to be UTF-8: a header value may have any byte above `7F`, and `%FF` is a valid URI. A
+/// HTTP does not require it to be UTF-8: a header value may contain any byte above `7F`, and `%FF` is a valid URI. A
 /// program that converts it to a `str` either fails or inserts U+FFFD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Fields {

@@ -1,4 +1,4 @@
-//! A body that is held until it is complete.
+//! Collects a body that is held until it is complete.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
@@ -12,8 +12,8 @@ use crate::http::error::{BoxError, Utf8BodyError};
 
 /// Collects a checked body up to its end, at most `limit` bytes.
 ///
-/// A single frame is not copied. Several are copied into one buffer, because a list of tiny frames would need many
-/// times the limit.
+/// A single frame is not copied. Several frames are copied into one buffer, because a list of tiny frames would need
+/// many times the memory of the limit.
 #[derive(Debug)]
 pub(crate) struct Gather<B> {
     body: Pin<Box<DrainingBody<B>>>,
@@ -24,19 +24,19 @@ pub(crate) struct Gather<B> {
     is_too_long: bool,
 }
 
-/// A whole body.
+/// A complete body.
 #[derive(Debug)]
 pub(crate) struct Gathered {
     pub(crate) data: Bytes,
     pub(crate) trailers: Option<Box<HeaderMap>>,
-    /// Whether its data differs from that of the inner body.
+    /// Whether the data differs from that of the inner body.
     pub(crate) has_changed: bool,
 }
 
 /// Why a body is not complete.
 #[derive(Debug)]
 pub(crate) enum Interrupted {
-    /// It is longer than the limit. Its rest is drained.
+    /// The body is longer than the limit. The rest of it is drained.
     TooLong,
     Body(Utf8BodyError),
 }
@@ -72,7 +72,8 @@ where
                     } else {
                         let first = core::mem::take(&mut self.first);
                         if self.all.is_empty() {
-                            // The announced bytes may never arrive: reserve at most as much as has arrived.
+                            // The announced bytes may never arrive, so at most twice the bytes that have arrived are
+                            // reserved.
                             let arrived = first.len() + data.len();
                             let announced = self.body.size_hint().lower().min(arrived as u64);
                             self.all.reserve(arrived + announced as usize);

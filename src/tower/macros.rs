@@ -1,4 +1,4 @@
-//! Methods that both layers and both services have.
+//! Macros for the methods that both layers or both services have.
 
 /// The settings that both layers have, for a struct with `config: Arc<Config>`.
 macro_rules! shared_settings {
@@ -15,13 +15,13 @@ macro_rules! shared_settings {
             self.with(|config| config.rules = rules)
         }
 
-        /// Checks the values of all header fields, and of all trailer fields independent of the [rules](Self::rules).
+        /// Checks the values of all header fields, and of all trailer fields independently of the [rules](Self::rules).
         #[must_use]
         pub fn check_headers(self) -> Self {
             self.with(|config| config.fields.headers = true)
         }
 
-        /// Counts into `counters`.
+        /// Sets the counters.
         #[must_use]
         pub fn counters(self, counters: &HttpCounters) -> Self {
             self.with(|config| config.counters = counters.clone())

@@ -1,9 +1,9 @@
 //! Layers that check the bodies of a tower service.
 //!
 //! For services of axum, tonic and hyper-util. [`ValidateUtf8RequestLayer`] rejects requests with ill-formed text
-//! before or while their handler runs, with a problem document (RFC 9457). [`ValidateUtf8ResponseLayer`] ends or
+//! before or while their handler runs, with a problem document (RFC 9457). [`ValidateUtf8ResponseLayer`] truncates or
 //! replaces responses with ill-formed text. The [rules](crate::http::BodyRules) determine which bodies are text, and
-//! what happens to those that cannot be checked.
+//! what happens to bodies that cannot be checked.
 //!
 //! ```
 //! use axum::body::Body;
@@ -26,24 +26,24 @@
 //!
 //! # Order of layers
 //!
-//! Put the check inside decompression, because compressed text is rejected, and outside of the services that read the
+//! Apply the check after decompression, because compressed text is rejected, and before the services that read the
 //! text.
 //!
 //! # Limits
 //!
 //! [`ValidateUtf8RequestLayer::new`] holds up to 2 MiB of a body and rejects longer ones with `413`.
-//! [`ValidateUtf8RequestLayer::streaming`] holds nothing and has no limit. The rest of a rejected HTTP/1 body is read
-//! up to 2 MiB, and awaited only as long as a [timer](ValidateUtf8RequestLayer::drain_timer) allows: the layers need no
-//! runtime, so they have no timer of their own.
+//! [`ValidateUtf8RequestLayer::streaming`] holds nothing and has no limit. Up to 2 MiB of the rest of a rejected HTTP/1
+//! body are read. The layers depend on no runtime and have no timer, so they wait for more bytes only if a
+//! [timer](ValidateUtf8RequestLayer::drain_timer) is set.
 //!
 //! # Cost
 //!
-//! One pass over the text. A body that is checked has two allocations, and one that is held in several frames is copied
-//! once. A message without a body has none.
+//! The text is read once. A checked body needs two allocations. A held body of several frames is copied once. A message
+//! without a body needs no allocation.
 //!
 //! # Cancel safety
 //!
-//! A response future that is dropped drops its request, as with any service. The bodies are cancel safe.
+//! Dropping a response future drops its request, as with any service. The bodies are cancel safe.
 //!
 //! Feature `tower`, which enables `http`.
 

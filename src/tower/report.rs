@@ -8,7 +8,7 @@ use http::HeaderValue;
 use crate::http::error::Utf8BodyError;
 use crate::http::refusal::{Message, Reason, Refusal};
 
-/// Shared by a body and the layer that responds to its error.
+/// State that a body shares with the layer that responds to its error.
 #[derive(Clone, Debug)]
 pub(crate) struct Report(Option<Arc<Shared>>);
 
@@ -21,7 +21,7 @@ struct Shared {
 }
 
 impl Report {
-    /// The report of a body that is not checked while it is read.
+    /// The report of a body that is not checked while it streams.
     pub(crate) const NONE: Self = Self(None);
 
     pub(crate) fn new(message: Message, content_type: Option<HeaderValue>) -> Self {
@@ -29,19 +29,19 @@ impl Report {
         Self(Some(Arc::new(Shared { message, content_type, refusal, is_drained })))
     }
 
-    /// Records that the body has failed. Returns whether the message is rejected for that: not for an error of the
-    /// inner body.
+    /// Records that the body failed. Returns whether the message is rejected because of it. An error of the inner body
+    /// does not reject it.
     pub(crate) fn failed(&self, error: &Utf8BodyError) -> bool {
         let reason = Reason::of_body(error);
         if let (Some(shared), Some(reason)) = (&self.0, reason.clone()) {
             let content_type = shared.content_type.clone();
-            // A body fails once.
+            // A body fails only once.
             let _ = shared.refusal.set(Refusal { message: shared.message, reason, content_type });
         }
         reason.is_some()
     }
 
-    /// Records that the rest of a rejected body was drained, and whether to its end.
+    /// Records that the rest of a rejected body was drained. `has_ended` is whether its end was reached.
     pub(crate) fn drained(&self, has_ended: bool) {
         if let Some(shared) = &self.0 {
             shared.is_drained.store(has_ended, Relaxed);
@@ -53,7 +53,7 @@ impl Report {
         self.0.as_ref().is_some_and(|shared| shared.is_drained.load(Relaxed))
     }
 
-    /// Returns the reason to reject the message, if its body has failed.
+    /// Returns the reason to reject the message if its body has failed.
     pub(crate) fn refusal(&self) -> Option<&Refusal> {
         self.0.as_deref()?.refusal.get()
     }

@@ -1,4 +1,4 @@
-//! Decodes text in other charsets by the tables of the WHATWG Encoding Standard.
+//! Decoder for text in other charsets, with the tables of the WHATWG Encoding Standard.
 
 use core::fmt;
 
@@ -11,10 +11,10 @@ use crate::policy::ErrorPolicy;
 /// The maximum number of bytes of text in one output buffer.
 const CHUNK: usize = 16 * 1024;
 
-/// The number of bytes of output that is enough for one step of the decoder.
+/// The output space that is sufficient for one step of the decoder, in bytes.
 const ROOM: usize = 16;
 
-/// A charset of the standard.
+/// A charset of the WHATWG Encoding Standard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SourceCharset(&'static Encoding);
 
@@ -57,7 +57,7 @@ impl CharsetDecoder {
 
     pub(crate) fn feed(&mut self, chunk: Bytes) {
         if self.end == End::Reached {
-            // The stream continues after its end, which the decoder does not allow.
+            // The stream continues after its end. The decoder does not support that, so a new one is used.
             self.decoder = self.charset.new_decoder_without_bom_handling();
             self.end = End::Open;
         }
@@ -74,7 +74,7 @@ impl CharsetDecoder {
         if let Some(error) = self.error.take() {
             return Some(Err(Utf8BodyError::Undecodable(error)));
         }
-        // The buffer grows and is kept over many ill-formed sequences: its bytes are zeroed once.
+        // The buffer grows and is reused after ill-formed sequences, so that its bytes are zeroed only once.
         let (mut text, mut filled) = (Vec::new(), 0);
         while self.error.is_none() && filled < CHUNK && (!self.rest.is_empty() || self.end == End::Coming) {
             if text.len() < filled + ROOM {
@@ -114,8 +114,8 @@ impl CharsetDecoder {
         Some(Ok(text.into()))
     }
 
-    /// Returns the character that replaces undecodable bytes. It is U+FFFD for the policies that convert each byte of
-    /// ill-formed UTF-8, because they cannot be applied to another charset.
+    /// Returns the character that replaces undecodable bytes. Policies that convert each byte of ill-formed UTF-8
+    /// cannot be applied to another charset, so for them it is U+FFFD.
     const fn replacement(&self) -> Option<char> {
         match self.on_error {
             ErrorPolicy::Strict | ErrorPolicy::Skip => None,
@@ -129,7 +129,7 @@ impl CharsetDecoder {
         self.end == End::Reached && self.error.is_none()
     }
 
-    /// The maximum number of bytes that an unfinished character or escape sequence may have.
+    /// Returns the maximum number of bytes of an unfinished character or escape sequence.
     pub(crate) fn held(&self) -> u64 {
         if self.is_clean() { 0 } else { 4 }
     }

@@ -1,4 +1,4 @@
-//! Charsets other than UTF-8: known with the feature `encoding_rs`, none without it.
+//! Charsets other than UTF-8. Without the feature `encoding_rs` none is supported.
 
 #[cfg(feature = "encoding_rs")]
 mod known;

@@ -1,4 +1,4 @@
-//! Without the feature `encoding_rs` no charset is known, so neither type has a value.
+//! The types without the feature `encoding_rs`. No charset is supported, so they have no values.
 
 use bytes::Bytes;
 

@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// Spans shorter than this are copied together with their neighbors: that costs less than a separate frame.
+/// Spans shorter than this are copied together with their neighbors, which costs less than a separate frame.
 pub(super) const SHORT: usize = 256;
 
-/// A queue of frames. Neighboring spans of a chunk are one frame, a slice of the chunk. Short pieces from elsewhere are
-/// copied, with the short spans around them.
+/// A queue of frames. Neighboring spans of a chunk become one frame, which is a slice of the chunk. Short pieces from
+/// elsewhere are copied, together with the short spans around them.
 #[derive(Debug, Default)]
 pub(super) struct FrameQueue {
     queue: VecDeque<Bytes>,
-    /// A span of the chunk that is not queued yet. This or `short` is empty.
+    /// A span of the chunk that is not queued yet. Either `span` or `short` is empty.
     span: Range<usize>,
     short: BytesMut,
 }

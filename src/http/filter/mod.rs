@@ -1,4 +1,4 @@
-//! The check of the bytes of a body, without I/O.
+//! The filter for the bytes of a body, without I/O.
 
 mod frames;
 mod multipart;
@@ -22,9 +22,10 @@ use crate::delimiter::Boundary;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextDecoder;
 
-/// The check of one body, without I/O: for engines that have chunks of a body and no [`Utf8Body`](super::Utf8Body).
+/// The filter for one body, without I/O. Use it in engines that have the chunks of a body and cannot use
+/// [`Utf8Body`](super::Utf8Body).
 ///
-/// [`feed`](Self::feed) takes a chunk, [`next`](Self::next) returns the checked bytes until there are none left, and
+/// [`feed`](Self::feed) accepts a chunk, [`next`](Self::next) returns the checked bytes until there are none left, and
 /// [`finish`](Self::finish) ends the body. The checked bytes are slices of the chunks; only short pieces are copied.
 ///
 /// ```
@@ -75,7 +76,8 @@ enum Kind {
 }
 
 impl BodyFilter {
-    /// Returns the check for a plan. `rules` must be those that made the plan; they also select the fields of a form.
+    /// Creates the filter for a plan. `rules` must be the rules that created the plan. They also select the fields of a
+    /// form.
     pub fn new(plan: &BodyPlan, rules: &BodyRules) -> Self {
         let decoder = *plan.decoder();
         match plan.check() {
@@ -89,13 +91,13 @@ impl BodyFilter {
         }
     }
 
-    /// Returns the check of text in UTF-8.
+    /// Creates the filter for text in UTF-8.
     pub const fn text(decoder: TextDecoder) -> Self {
         Self::of(Kind::Text(TextFilter::new(decoder)))
     }
 
-    /// Returns the check of the text fields of `multipart/form-data` (RFC 7578), by its boundary and the rules for its
-    /// fields.
+    /// Creates the filter for the text fields of `multipart/form-data` (RFC 7578), with its boundary and the rules for
+    /// its fields.
     ///
     /// # Errors
     ///
@@ -113,7 +115,7 @@ impl BodyFilter {
         Self { kind, next: None, waiting: VecDeque::new(), fed: 0, returned: 0, has_failed: false }
     }
 
-    /// Takes the next chunk. [`next`](Self::next) returns its checked bytes.
+    /// Accepts the next chunk. [`next`](Self::next) returns its checked bytes.
     #[inline]
     pub fn feed(&mut self, chunk: Bytes) {
         self.fed += chunk.len() as u64;
@@ -123,7 +125,7 @@ impl BodyFilter {
     }
 
     /// Ends the body. [`next`](Self::next) returns the rest, for example the error of a truncated character. A chunk
-    /// that is fed afterwards starts a new body, whose offsets continue.
+    /// that is fed afterwards starts a new body, but the offset is not reset.
     pub fn finish(&mut self) {
         self.push(Step::End);
     }
@@ -140,13 +142,14 @@ impl BodyFilter {
         }
     }
 
-    /// The next bytes that have passed the check, never empty; returns `None` if there are none without another chunk.
+    /// Returns the next checked bytes, never empty. Returns `None` if another chunk is needed.
     ///
     /// # Errors
     ///
-    /// Returns the error in the body. All well-formed text before it is returned first, and after it only `None`.
+    /// Returns the error in the body. All well-formed text before it is returned first. After it only `None` is
+    /// returned.
     #[inline]
-    #[expect(clippy::should_implement_trait, reason = "it goes on after `None`")]
+    #[expect(clippy::should_implement_trait, reason = "it may return more after `None`")]
     pub fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
         if self.has_failed {
             return None;
@@ -171,18 +174,18 @@ impl BodyFilter {
         }
     }
 
-    /// Bytes fed so far.
+    /// Returns the number of bytes fed so far.
     pub const fn offset(&self) -> u64 {
         self.fed
     }
 
-    /// Ill-formed sequences that were repaired so far.
+    /// Returns the number of ill-formed sequences that were repaired so far.
     #[inline]
     pub fn repaired(&self) -> u64 {
         self.kind.repaired()
     }
 
-    /// Whether the bytes that were returned differ from those that were fed. Only valid after the end of the body.
+    /// Whether the returned bytes differ from the bytes that were fed. Only valid after the end of the body.
     pub fn has_changed(&self) -> bool {
         self.repaired() > 0 || self.returned != self.fed || matches!(self.kind, Kind::Charset(_))
     }
@@ -197,12 +200,12 @@ impl BodyFilter {
         self.has_failed || self.untaken() == 0 && self.kind.is_clean()
     }
 
-    /// The number of bytes that were fed and not yet passed to `kind`.
+    /// Returns the number of bytes that were fed but not yet passed to `kind`.
     fn untaken(&self) -> u64 {
         self.fed - self.kind.offset()
     }
 
-    /// Returns the bounds of the remaining output, if between `least` and `most` bytes are still fed.
+    /// Returns the bounds of the length of the remaining output, if between `least` and `most` more bytes are fed.
     pub(crate) fn bounds(&self, least: u64, most: Option<u64>) -> (u64, Option<u64>) {
         let (queued, is_failing) = self.kind.queued();
         if is_failing {
@@ -211,7 +214,8 @@ impl BodyFilter {
         let held = self.kind.held() + self.untaken();
         let least = self.kind.least(least.saturating_add(held)).saturating_add(queued);
         let most = most.and_then(|most| self.kind.most(most.checked_add(held)?)?.checked_add(queued));
-        // An error may follow without data. A reader would not poll an empty body for it.
+        // An error may follow without data. A reader would not poll an empty body for it, so 0 is not reported as the
+        // maximum.
         (least, most.filter(|most| *most > 0 || self.is_done()))
     }
 }
@@ -254,7 +258,7 @@ impl Kind {
         }
     }
 
-    /// Whether all output was returned, and the end of the body would add none.
+    /// Whether all output was returned and the end of the body would add none.
     fn is_clean(&self) -> bool {
         match self {
             Self::Pass { chunk, .. } => chunk.is_empty(),
@@ -265,7 +269,7 @@ impl Kind {
         }
     }
 
-    /// Bytes fed so far.
+    /// Returns the number of bytes fed so far.
     fn offset(&self) -> u64 {
         match self {
             Self::Pass { offset, .. } => *offset,
@@ -287,7 +291,8 @@ impl Kind {
         }
     }
 
-    /// Pending bytes: fed, and neither queued nor part of an error. For another charset, the most that may be pending.
+    /// Returns the number of pending bytes, which were fed but are neither queued nor part of an error. For another
+    /// charset it is the maximum.
     fn held(&self) -> u64 {
         match self {
             Self::Pass { .. } => 0,
@@ -309,7 +314,7 @@ impl Kind {
         }
     }
 
-    /// Returns the decoder whose policies apply; none if nothing is checked or another charset is decoded.
+    /// Returns the decoder whose policies apply. Returns `None` if nothing is checked or another charset is decoded.
     fn decoder(&self) -> Option<&TextDecoder> {
         match self {
             Self::Pass { .. } | Self::Charset(_) => None,
@@ -331,7 +336,7 @@ impl Kind {
             _ => bytes,
         };
         match decoder.error_policy() {
-            // A repair may be shorter than the escapes that it replaces.
+            // A replacement may be shorter than the escapes that it replaces.
             policy if matches!(self, Self::UrlEncoded(_)) && policy != ErrorPolicy::Strict => 0,
             policy => policy.min_output_len(text),
         }
@@ -347,7 +352,7 @@ impl Kind {
             Self::Form(filter) => filter.decoder().error_policy().max_output_len(bytes),
             Self::UrlEncoded(filter) => match filter.decoder().error_policy() {
                 ErrorPolicy::Strict => Some(bytes),
-                // Every byte of a repair may be escaped.
+                // Every byte of a replacement may be escaped.
                 policy => policy.max_output_len(bytes)?.checked_mul(3),
             },
         }
@@ -356,7 +361,7 @@ impl Kind {
 
 impl fmt::Debug for BodyFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The other fields may contain bytes of the body.
+        // The other fields are left out, because they may contain bytes of the body.
         f.debug_struct("BodyFilter").field("offset", &self.fed).finish_non_exhaustive()
     }
 }

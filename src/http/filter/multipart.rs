@@ -1,4 +1,4 @@
-//! `multipart/form-data` (RFC 7578): its text fields are checked, its files pass.
+//! `multipart/form-data` (RFC 7578): checks the text fields and passes the files.
 
 use core::ops::Range;
 
@@ -14,28 +14,27 @@ use crate::http::rules::BodyRules;
 use crate::policy::BomPolicy;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Parses a form as it streams.
+/// Parses a form while it streams.
 ///
 /// A possible start of a delimiter is pending until more bytes arrive. Its bytes are those of the delimiter, so only
-/// their number is kept.
+/// their number is stored.
 ///
-/// Syntax that could make another parser find a field where this one finds a file is an error: a delimiter with other
-/// bytes after it, a delimiter at the start of a content, bare line ends or a repeated field in the header of a part.
-/// The bytes before the first delimiter and after the last one are checked as text: by RFC 2046 §5.1.1 readers ignore
-/// them, but some find a delimiter in the middle of a line there. Inside a file, a bare CR or LF before the hyphens
-/// does not start a delimiter by the RFC. A program that forwards forms to a reader that disagrees has to check the
-/// files too.
+/// Syntax is an error if another parser could find a field where this one finds a file: other bytes after a delimiter,
+/// a delimiter at the start of a content, bare line breaks or repeated fields in the header of a part. The bytes before
+/// the first delimiter and after the last one are checked as text. By RFC 2046 §5.1.1 readers ignore them, but some
+/// readers find delimiters in the middle of a line there. Inside a file, a bare CR or LF before the hyphens does not
+/// start a delimiter by the RFC. A program that forwards forms to a reader with other rules must check the files too.
 #[derive(Debug)]
 pub(super) struct FormFilter {
-    /// `CRLF -- boundary`.
+    /// `CRLF -- boundary`, in bytes.
     delimiter: Bytes,
     rules: BodyRules,
-    /// The text of the field `_charset_`, for the fields after it (RFC 7578 §4.6).
+    /// The text of the field `_charset_`, which applies to the fields after it (RFC 7578 §4.6).
     default_charset: Option<Vec<u8>>,
     position: Position,
     /// The part that contains the next byte.
     part: FormPart,
-    /// Bytes fed so far.
+    /// The number of bytes fed so far.
     offset: u64,
     out: FrameQueue,
     error: Option<Utf8BodyError>,
@@ -46,7 +45,7 @@ pub(super) struct FormFilter {
 #[derive(Debug)]
 enum Position {
     /// Before the first delimiter or in the content of a part, after `matched` bytes of a delimiter. At the start of
-    /// either the CRLF of the delimiter is not in the body: it is `imagined`.
+    /// either, the body does not contain the CRLF of the delimiter: then `imagined` is `true`.
     Content { matched: usize, imagined: bool },
     /// In a delimiter line, after the boundary.
     Delimiter(Tail),
@@ -118,7 +117,7 @@ impl FormFilter {
         }
         self.end_part(&none);
         if self.is_closed() {
-            // For a body that continues after its end.
+            // A body may continue after its end.
             self.part = frame(&self.rules, self.offset);
         } else {
             self.fail(MultipartError::Unterminated { offset: self.offset });
@@ -148,7 +147,7 @@ impl FormFilter {
         self.repaired + self.part.repaired()
     }
 
-    /// Pending bytes: fed, and neither queued nor part of an error.
+    /// Returns the number of pending bytes, which were fed but are neither queued nor part of an error.
     pub(super) fn held(&self) -> u64 {
         let held = match &self.position {
             Position::Content { matched, imagined } => matched - imaginary(*imagined) + self.part.pending(),
@@ -192,7 +191,7 @@ impl FormFilter {
                 self.position = Position::Content { matched: matched + more, imagined };
                 return next;
             }
-            // It is not a delimiter. Its bytes in this chunk are checked with those after them.
+            // It is not a delimiter. Its bytes in this chunk are checked together with those after them.
             self.check_matched(chunk, matched, imagined);
             if self.error.is_some() {
                 return next;
@@ -205,7 +204,7 @@ impl FormFilter {
                 return chunk.len();
             };
             let candidate = next + distance;
-            // A delimiter has a CR at its start only, so no candidate starts inside another.
+            // A delimiter has a CR only at its start, so no candidate starts inside another.
             let len = common_prefix(&delimiter, &chunk[candidate..]);
             next = candidate + len;
             if len == delimiter.len() {
@@ -225,13 +224,13 @@ impl FormFilter {
         }
     }
 
-    /// Checks the bytes of earlier chunks that were not the start of a delimiter as content.
+    /// Checks matched bytes of earlier chunks as content, because they are not a delimiter.
     fn check_matched(&mut self, chunk: &Bytes, matched: usize, imagined: bool) {
         let bytes = self.delimiter.slice(imaginary(imagined)..matched);
         self.check(chunk, Run::Others(&bytes));
     }
 
-    /// Reads a byte of a delimiter line, after the boundary. A line that ends in a bare LF starts no part.
+    /// Reads a byte of a delimiter line after the boundary. A line that ends with a bare LF starts no part.
     fn rest_of_delimiter(&mut self, chunk: &Bytes, at: usize, tail: Tail) -> usize {
         self.position = match tail.step(chunk[at]) {
             Step::More(next) => Position::Delimiter(next),
@@ -269,7 +268,7 @@ impl FormFilter {
         chunk.len()
     }
 
-    /// Checks the header fields at the offset `start`, and decides by them how the content is checked.
+    /// Checks the header fields at the offset `start`. They determine how the content is checked.
     fn start_part(&mut self, chunk: &Bytes, fields: &[u8], start: u64) {
         let content = start + fields.len() as u64;
         self.part = frame(&self.rules, start);
@@ -299,7 +298,7 @@ impl FormFilter {
         }
     }
 
-    /// Checks bytes as those of the current part, and queues them.
+    /// Checks bytes of the current part and queues them.
     fn check(&mut self, chunk: &Bytes, bytes: Run<'_>) {
         let (bytes, span) = match bytes {
             Run::Span(span) => (&chunk[span.clone()], Some(span)),
@@ -333,7 +332,7 @@ impl FormFilter {
         }
     }
 
-    /// Ends the part: an unfinished character is an error, and the text of `_charset_` is kept.
+    /// Ends the part. An unfinished character is an error, and the text of `_charset_` is stored.
     fn end_part(&mut self, chunk: &Bytes) {
         self.repaired += self.part.repaired();
         let FormPart::Text { mut decoder, start, label } =
@@ -362,17 +361,18 @@ impl FormFilter {
     }
 }
 
-/// Returns the text outside of the contents: header fields, and the bytes before and after the parts. It has no BOM.
+/// Creates the check for text outside of contents: header fields, and the bytes before and after the parts. A BOM there
+/// is kept.
 fn frame(rules: &BodyRules, start: u64) -> FormPart {
     FormPart::text(rules.text_decoder().bom(BomPolicy::Keep), start, false)
 }
 
-/// How many bytes of a delimiter are not in the body.
+/// Returns the number of bytes of a delimiter that are not in the body.
 const fn imaginary(imagined: bool) -> usize {
     if imagined { 2 } else { 0 }
 }
 
-/// Returns the length of the common prefix.
+/// Returns the length of the common prefix of two slices.
 fn common_prefix(one: &[u8], two: &[u8]) -> usize {
     one.iter().zip(two).take_while(|(a, b)| a == b).count()
 }

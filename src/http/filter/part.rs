@@ -16,9 +16,9 @@ pub(super) enum FormPart {
     Untouched,
     Text {
         decoder: TextDecoder,
-        /// The offset of its first byte in the body.
+        /// The offset in the body of the first byte.
         start: u64,
-        /// Its text, if it is the field `_charset_`.
+        /// The text of the part if it is the field `_charset_`.
         label: Option<Vec<u8>>,
     },
 }
@@ -28,7 +28,7 @@ impl FormPart {
         Self::Text { decoder, start, label: is_charset.then(Vec::new) }
     }
 
-    /// Bytes of an unfinished character.
+    /// Returns the number of bytes of an unfinished character.
     pub(super) fn pending(&self) -> usize {
         match self {
             Self::Text { decoder, .. } => decoder.pending().len(),
@@ -36,7 +36,7 @@ impl FormPart {
         }
     }
 
-    /// Sequences repaired so far.
+    /// Returns the number of sequences repaired so far.
     pub(super) fn repaired(&self) -> u64 {
         match self {
             Self::Text { decoder, .. } => repaired(decoder),
@@ -49,19 +49,19 @@ impl FormPart {
 #[derive(Debug, Default)]
 pub(super) struct PartHeaders<'f> {
     pub(super) content_type: Option<ContentType<'f>>,
-    /// Whether its `Content-Disposition` has a `filename`. A `filename*`, which RFC 7578 §4.2 forbids and some readers
-    /// ignore, does not make it a file.
+    /// Whether `Content-Disposition` has a `filename`. A `filename*` does not make the part a file, because RFC 7578
+    /// §4.2 forbids it and some readers ignore it.
     pub(super) is_file: bool,
-    /// Whether it is the field `_charset_`.
+    /// Whether the part is the field `_charset_`.
     pub(super) is_charset: bool,
 }
 
 impl<'f> PartHeaders<'f> {
-    /// Parses the fields, each of which ends with CRLF, up to an empty line.
+    /// Parses the fields up to an empty line. Each field ends with CRLF.
     ///
     /// # Errors
     ///
-    /// Returns the position of a line that is not a field, is folded, has a bare CR or LF, or repeats a field or a
+    /// Returns the position of a line that is not a field, is folded, contains a bare CR or LF, or repeats a field or a
     /// parameter.
     pub(super) fn parse(fields: &'f [u8]) -> Result<Self, usize> {
         let mut headers = Self::default();

@@ -1,4 +1,4 @@
-//! Text in UTF-8.
+//! Filter for text in UTF-8.
 
 use bytes::{Bytes, BytesMut};
 
@@ -8,7 +8,7 @@ use crate::http::error::Utf8BodyError;
 use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 
-/// Sequences that a decoder repaired so far.
+/// Returns the number of sequences that a decoder repaired so far.
 pub(super) fn repaired(decoder: &TextDecoder) -> u64 {
     match decoder.error_policy() {
         ErrorPolicy::Strict => 0,
@@ -16,11 +16,11 @@ pub(super) fn repaired(decoder: &TextDecoder) -> u64 {
     }
 }
 
-/// Text through a [`TextDecoder`].
+/// Filters text with a [`TextDecoder`].
 #[derive(Debug)]
 pub(super) struct TextFilter {
     chunks: TextChunks,
-    /// Decoded, and not yet returned.
+    /// Decoded output that was not returned yet.
     next: Option<Result<Bytes, Utf8BodyError>>,
 }
 
@@ -29,7 +29,7 @@ impl TextFilter {
         Self { chunks: TextChunks::new(decoder), next: None }
     }
 
-    /// Takes the next chunk. The one before must have been read to its end.
+    /// Accepts the next chunk. The previous chunk must have been read to its end.
     #[inline]
     pub(super) fn feed(&mut self, chunk: Bytes) {
         self.chunks.feed(chunk);
@@ -52,7 +52,7 @@ impl TextFilter {
         self.chunks.decoder()
     }
 
-    /// Pending bytes: fed, and neither queued nor part of an error.
+    /// Returns the number of pending bytes, which were fed but are neither queued nor part of an error.
     pub(super) fn held(&self) -> u64 {
         self.decoder().pending().len() as u64
     }
@@ -71,7 +71,7 @@ impl TextFilter {
 
     #[inline]
     pub(super) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
-        // The common case between two chunks, inlined.
+        // The most frequent case between two chunks. It is inlined.
         if self.next.is_none() && self.chunks.is_empty() { None } else { self.next_of_chunk() }
     }
 
@@ -80,7 +80,7 @@ impl TextFilter {
             Ok(text) if text.len() < SHORT => text,
             other => return Some(other),
         };
-        // A short chunk without errors, the common case, is not copied.
+        // A short chunk without errors, the most frequent case, is not copied.
         let mut joined = match self.take() {
             Some(Ok(text)) if text.len() < SHORT => {
                 let mut joined = BytesMut::with_capacity(2 * SHORT);

@@ -11,38 +11,38 @@ use crate::percent;
 use crate::policy::BomPolicy;
 use crate::text::{TextDecoder, TextPiece};
 
-/// Decoded bytes that are checked at a time. A run of this length without `%` is checked in the chunk.
+/// The number of decoded bytes that are checked at a time. Text of this length without `%` is checked in the chunk.
 const BLOCK: usize = 512;
 
-/// Percent-encoded text through a [`TextDecoder`].
+/// Filters percent-encoded text with a [`TextDecoder`].
 ///
-/// The decoded text is checked; the bytes are returned as they were sent. An unfinished character, escaped or not, and
-/// an unfinished escape are pending: at most 11 bytes. `&` and `=` are ASCII characters of the text, so a name or a
-/// value that ends inside a character is ill-formed.
+/// The decoded text is checked, and the bytes are returned unchanged. An unfinished character, escaped or not, and an
+/// unfinished escape are pending: at most 11 bytes. `&` and `=` are ASCII characters of the text, so a name or a value
+/// that ends inside a character is ill-formed.
 ///
-/// A form has no BOM (WHATWG URL Standard §5.1): U+FEFF at its start is a character under every [`BomPolicy`].
+/// A form has no BOM (WHATWG URL Standard §5.1). U+FEFF at its start is a character under every [`BomPolicy`].
 ///
-/// An error is positioned in the body as it was sent, at the first byte of the sequence or at its `%`. Its length
-/// counts decoded bytes.
+/// The offset of an error is the position in the encoded body of the first byte of the sequence or of its `%`. The
+/// length counts decoded bytes.
 #[derive(Debug)]
 pub(super) struct UrlEncodedFilter {
     decoder: TextDecoder,
-    /// An unfinished character, as it was sent.
+    /// An unfinished character in its encoded form.
     carry: Vec<u8>,
     /// An unfinished escape, `%` or `%X`.
     escape: Vec<u8>,
-    /// Bytes fed, except those in `escape`.
+    /// The number of bytes fed, without those in `escape`.
     offset: u64,
     out: FrameQueue,
     error: Option<Utf8BodyError>,
 }
 
-/// The location of the bytes as they were sent.
+/// The location of the encoded bytes.
 #[derive(Clone)]
 enum Sent<'s> {
     /// In the chunk.
     Chunk(Range<usize>),
-    /// In a copy, because some were in an earlier chunk.
+    /// In a copy, because some of them were in an earlier chunk.
     Copied(&'s [u8]),
 }
 
@@ -86,7 +86,7 @@ impl UrlEncodedFilter {
         self.out.end_chunk(&none);
     }
 
-    /// Whether all output was returned, and the end of the body would add none.
+    /// Whether all output was returned and the end of the body would add none.
     pub(super) fn is_clean(&self) -> bool {
         self.out.is_empty() && self.error.is_none() && self.held() == 0
     }
@@ -99,7 +99,7 @@ impl UrlEncodedFilter {
         &self.decoder
     }
 
-    /// Pending bytes: fed, and neither queued nor part of an error.
+    /// Returns the number of pending bytes, which were fed but are neither queued nor part of an error.
     pub(super) fn held(&self) -> u64 {
         (self.carry.len() + self.escape.len()) as u64
     }
@@ -109,7 +109,8 @@ impl UrlEncodedFilter {
         (self.out.queued(), self.error.is_some())
     }
 
-    /// Reads the rest of an escape that started in an earlier chunk. Returns how many bytes of the chunk were read.
+    /// Reads the rest of an escape that started in an earlier chunk. Returns the number of bytes of the chunk that were
+    /// read.
     fn feed_escape(&mut self, chunk: &Bytes) -> usize {
         if self.escape.is_empty() {
             return 0;
@@ -129,13 +130,13 @@ impl UrlEncodedFilter {
         0
     }
 
-    /// Checks the start of an escape that was not completed as plain text.
+    /// Checks the start of an incomplete escape as plain text.
     fn take_escape_as_text(&mut self, chunk: &Bytes) {
         let text = core::mem::take(&mut self.escape);
         self.check(chunk, &Sent::Copied(&text), &text);
     }
 
-    /// Reads bytes of `chunk[at..]`. Returns how many.
+    /// Reads bytes from `chunk[at..]`. Returns the number of bytes read.
     fn feed_block(&mut self, chunk: &Bytes, at: usize) -> usize {
         let rest = &chunk[at..];
         let literal = memchr::memchr(b'%', rest).unwrap_or(rest.len());
@@ -160,7 +161,7 @@ impl UrlEncodedFilter {
         taken + self.escape.len()
     }
 
-    /// Checks decoded bytes, and queues those that they were sent as.
+    /// Checks decoded bytes and queues their encoded form.
     fn check(&mut self, chunk: &Bytes, sent: &Sent<'_>, mut decoded: &[u8]) {
         let bytes = match sent {
             Sent::Chunk(range) => &chunk[range.clone()],
@@ -199,7 +200,7 @@ impl UrlEncodedFilter {
         self.offset += bytes.len() as u64;
     }
 
-    /// Queues the replacement of a character that the end of the body truncated, or its error.
+    /// Queues the replacement or the error of a character that was truncated by the end of the body.
     fn put_end(&mut self, chunk: &Bytes, end: Result<&str, Utf8Error>) {
         match end {
             Ok(text) => self.out.copy(chunk, &encoded(text)),
@@ -212,7 +213,7 @@ impl UrlEncodedFilter {
     }
 }
 
-/// Whether `bytes` may become an escape with the bytes after them.
+/// Whether `bytes` are the start of an escape.
 fn is_cut_escape(bytes: &[u8]) -> bool {
     match bytes {
         [b'%'] => true,
@@ -233,7 +234,7 @@ fn sent_len(sent: &[u8], decoded: usize, all: usize) -> usize {
     (0..decoded).fold(0, |len, _| len + percent::first_byte(&sent[len..]).map_or(0, |(_, sent)| sent))
 }
 
-/// Percent-encodes the replacement of ill-formed bytes, so that no character of it is read as syntax.
+/// Percent-encodes the replacement of ill-formed bytes, so that no character of it is parsed as syntax.
 fn encoded(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(3 * text.len());
     for byte in text.bytes() {

@@ -41,7 +41,7 @@ pin_project! {
         Holding { body: Gather<B>, report: Report, call: Option<(Parts, S)> },
         /// The handler was called.
         Responding { #[pin] response: F, report: Report },
-        /// The request is rejected, and the rest of its body drained.
+        /// The request is rejected, and the rest of its body is being drained.
         Refused { reason: Reason, parts: Parts, #[pin] body: B, drain: Drain },
     }
 }
@@ -58,7 +58,7 @@ where
         let drain =
             || if is_http1 { Drain::new(config.drain, config.drain_timer.clone()) } else { Drain::NONE };
         let refused = |reason, parts: Parts, body| {
-            // A client that expects `100-continue` has not sent anything yet.
+            // A client that expects `100-continue` has not sent any of the body yet.
             let drain = if parts.headers.contains_key(EXPECT) { Drain::NONE } else { drain() };
             State::Refused { reason, parts, body, drain }
         };
@@ -72,7 +72,7 @@ where
                 State::Responding { response: service.call(Request::from_parts(parts, body)), report }
             }
             Start::Hold(body, report) => {
-                // The service that is ready is the one that has to be called.
+                // The clone may not be ready, so the ready service is called and the clone is kept.
                 let clone = service.clone();
                 let service = mem::replace(service, clone);
                 State::Holding { body, report, call: Some((parts, service)) }
@@ -111,12 +111,12 @@ where
                 }
                 StateProj::Holding { body, report, call } => {
                     let held = ready!(body.poll(cx));
-                    // Taken once, when the body is complete.
+                    // The body completes only once.
                     let Some((mut parts, mut service)) = call.take() else { return Poll::Pending };
                     match this.config.release(held, report, &mut parts.headers) {
                         Release::Forward(body) => {
                             let response = service.call(Request::from_parts(parts, body));
-                            // The handler reads a body that was already checked.
+                            // The body that the handler reads is already checked.
                             State::Responding { response, report: Report::NONE }
                         }
                         Release::Respond(response) => {

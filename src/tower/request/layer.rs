@@ -12,16 +12,16 @@ use crate::http::refusal::{Message, Refusal};
 use crate::http::rules::BodyRules;
 use crate::tower::config::Config;
 
-/// The maximum number of bytes of a request that are held by default, as many as the extractors of axum take.
+/// The default maximum number of bytes of a held request body, the same as the limit of the extractors of axum.
 const HOLD: usize = 2 * 1024 * 1024;
 
-/// Rejects requests whose text is ill-formed: [`ValidateUtf8Request`] as a layer.
+/// A layer that rejects requests with ill-formed text. Its service is [`ValidateUtf8Request`].
 ///
 /// | | [`new`](Self::new) | [`streaming`](Self::streaming) |
 /// |---|---|---|
-/// | the handler is called | when the whole body is well-formed | at once |
-/// | of an ill-formed body the handler reads | nothing | the well-formed text before the error |
-/// | memory for a body | its bytes that have arrived, up to a limit | the bytes of one character |
+/// | the handler is called | when the whole body is known to be well-formed | immediately |
+/// | what the handler reads of an ill-formed body | nothing | the well-formed text before the error |
+/// | memory for a body | the bytes that have arrived, up to a limit | the bytes of one character |
 /// | the response to an ill-formed body | the problem document | the problem document, unless the handler has already responded |
 /// | a body over the limit | `413` | no limit |
 ///
@@ -56,15 +56,15 @@ pub struct ValidateUtf8RequestLayer {
 }
 
 impl ValidateUtf8RequestLayer {
-    /// Holds the whole body, up to 2 MiB, before the handler is called.
+    /// Creates a layer that holds the whole body, up to 2 MiB, before the handler is called.
     pub fn new() -> Self {
         Self::streaming().hold(HOLD)
     }
 
-    /// Checks the body while the handler reads it.
+    /// Creates a layer that checks the body while the handler reads it.
     ///
-    /// A handler that reaches ill-formed text gets an error from the body. Its response is then replaced by the problem
-    /// document, unless it has responded before.
+    /// A handler that reads up to ill-formed text gets an error from the body. Its response is then replaced by the
+    /// problem document, unless it has already responded.
     pub fn streaming() -> Self {
         let config = Config::new(Message::Request, BodyRules::new());
         Self { config: Arc::new(config) }.drain(HOLD as u64)
@@ -72,30 +72,30 @@ impl ValidateUtf8RequestLayer {
 
     /// Holds the whole body, up to `limit` bytes, before the handler is called. A longer body is rejected with `413`.
     ///
-    /// The limit is for one request, so limit the number of concurrent requests too. A body reserves at most twice the
-    /// memory of its bytes that have arrived.
+    /// The limit applies to each request, so also limit the number of concurrent requests. A body reserves at most
+    /// twice the memory of the bytes that have arrived.
     #[must_use]
     pub fn hold(self, limit: usize) -> Self {
         self.with(|config| config.hold = Some(limit))
     }
 
-    /// Sets how many bytes of the rest of a rejected HTTP/1 body are read and dropped before the response; by default
-    /// 2 MiB.
+    /// Sets the maximum number of bytes of the rest of a rejected HTTP/1 body that are read and dropped before the
+    /// response. The default is 2 MiB.
     ///
     /// A server that closes a connection with unread bytes resets it, and a client that is still sending may lose the
-    /// response. So the bytes that have arrived are read first. More are awaited if there is a
-    /// [timer](Self::drain_timer), unless the announced length is over this limit. If the body is not read to its end,
-    /// the response has `Connection: close`. With `drain(0)` nothing is read: for clients that wait for a response
+    /// response. The bytes that have already arrived are therefore read first. More bytes are awaited if there is a
+    /// [timer](Self::drain_timer), unless the announced length is above this limit. If the body is not read to its end,
+    /// the response has `Connection: close`. With `drain(0)` nothing is read, for clients that wait for a response
     /// while they send. In HTTP/2 nothing is read, because a stream can be reset without closing the connection.
     #[must_use]
     pub fn drain(self, bytes: u64) -> Self {
         self.with(|config| config.drain = bytes)
     }
 
-    /// Sets how long the rest of a rejected body is awaited: until the future that `timer` returns is ready. By default
-    /// it is not awaited, so that no client can delay the response.
+    /// Sets a timer that limits how long the rest of a rejected body is awaited: until the future that `timer` returns
+    /// is ready. By default it is not awaited, so no client can delay the response.
     ///
-    /// The timer is started once for a request, after the bytes that have arrived were read.
+    /// The timer is started once for each request, after the bytes that have already arrived were read.
     ///
     /// ```
     /// use core::time::Duration;
@@ -128,7 +128,7 @@ impl ValidateUtf8RequestLayer {
 
     shared_settings! {
         rules: "The default is [`BodyRules::new`].",
-        on_refusal: "Sets the response to a rejected request, in place of [`Refusal::to_response`]."
+        on_refusal: "Sets the response to a rejected request, instead of [`Refusal::to_response`]."
     }
 }
 

@@ -12,7 +12,7 @@ use crate::http::error::BoxError;
 use crate::tower::body::CheckedBody;
 use crate::tower::config::Config;
 
-/// A service that passes requests with well-formed text to another. See
+/// A service that forwards only requests with well-formed text. See
 /// [`ValidateUtf8RequestLayer`](super::ValidateUtf8RequestLayer).
 #[derive(Clone, Debug)]
 pub struct ValidateUtf8Request<S> {

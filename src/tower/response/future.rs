@@ -90,7 +90,7 @@ where
     }
 }
 
-/// Whether a response of this status has a body that starts at the start of its representation.
+/// Whether a response with this status has a body that contains the start of its representation.
 fn is_whole(status: StatusCode) -> bool {
     !status.is_informational()
         && !matches!(status, StatusCode::NO_CONTENT | StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED)

@@ -12,19 +12,19 @@ use crate::http::refusal::{Message, Refusal};
 use crate::http::rules::BodyRules;
 use crate::tower::config::Config;
 
-/// Ends or replaces responses whose text is ill-formed: [`ValidateUtf8Response`] as a layer.
+/// A layer that truncates or replaces responses with ill-formed text. Its service is [`ValidateUtf8Response`].
 ///
 /// | | [`new`](Self::new) | [`hold`](Self::hold) |
 /// |---|---|---|
-/// | of an ill-formed response the client receives | the head and the well-formed text before the error, then the connection (HTTP/1.1) is closed or the stream (HTTP/2) reset | `502` |
-/// | memory for a body | the bytes of one character | its bytes that have arrived, up to a limit |
+/// | what the client receives of an ill-formed response | the head and the well-formed text before the error; then the connection (HTTP/1.1) is closed or the stream (HTTP/2) is reset | `502` |
+/// | memory for a body | the bytes of one character | the bytes that have arrived, up to a limit |
 /// | a body over the limit | no limit | `502` |
 ///
-/// Text in another charset passes by default: the client can read it. The [rules](Self::rules) can change that. The
-/// bodies of responses to `HEAD` and `CONNECT`, and of `1xx`, `204`, `206` and `304`, are not checked.
+/// Text in another charset passes by default, because the client can read it. The [rules](Self::rules) can change that.
+/// The bodies of responses to `HEAD` and `CONNECT`, and of `1xx`, `204`, `206` and `304`, are not checked.
 ///
-/// A repair invalidates `Content-Length`, a strong `ETag`, `Accept-Ranges` and digests, so they are removed. Under
-/// [`ErrorPolicy::Substitute`](crate::ErrorPolicy) the length does not change and is kept.
+/// A policy that repairs invalidates `Content-Length`, a strong `ETag`, `Accept-Ranges` and digests, so these fields
+/// are removed. Under [`ErrorPolicy::Substitute`](crate::ErrorPolicy) the length does not change and is kept.
 ///
 /// ```
 /// use bytes::Bytes;
@@ -57,14 +57,13 @@ pub struct ValidateUtf8ResponseLayer {
 }
 
 impl ValidateUtf8ResponseLayer {
-    /// Checks bodies while they stream.
+    /// Creates a layer that checks bodies while they stream.
     pub fn new() -> Self {
         Self { config: Arc::new(Config::new(Message::Response, BodyRules::for_responses())) }
     }
 
     /// Holds the whole body, up to `limit` bytes, before the head is sent. Do not use it for bodies that never end,
-    /// such as
-    /// `text/event-stream`: the client would receive nothing.
+    /// such as `text/event-stream`, because the client would receive nothing.
     #[must_use]
     pub fn hold(self, limit: usize) -> Self {
         self.with(|config| config.hold = Some(limit))
@@ -72,7 +71,7 @@ impl ValidateUtf8ResponseLayer {
 
     shared_settings! {
         rules: "The default is [`BodyRules::for_responses`].",
-        on_refusal: "Sets what the client receives in place of a rejected response, instead of [`Refusal::to_response`]."
+        on_refusal: "Sets the replacement for a rejected response, instead of [`Refusal::to_response`]."
     }
 }
 

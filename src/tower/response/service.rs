@@ -12,7 +12,7 @@ use crate::http::error::BoxError;
 use crate::tower::body::CheckedBody;
 use crate::tower::config::Config;
 
-/// A service whose responses have well-formed text. See
+/// A service that returns only responses with well-formed text. See
 /// [`ValidateUtf8ResponseLayer`](super::ValidateUtf8ResponseLayer).
 #[derive(Clone, Debug)]
 pub struct ValidateUtf8Response<S> {
