@@ -38,9 +38,9 @@ pub enum Utf8BodyError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Undecodable {
-    /// Absolute position in the body, in bytes, of the first of them.
+    /// The absolute position in the body, in bytes, of the first of these bytes.
     pub offset: u64,
-    /// Their number.
+    /// The number of these bytes.
     pub len: u8,
     /// The name of the charset in the WHATWG Encoding Standard.
     pub charset: &'static str,
@@ -54,17 +54,17 @@ pub enum MultipartError {
     Boundary,
     /// Bytes that the grammar does not allow, after a delimiter or in the header fields of a part.
     Malformed {
-        /// Absolute position in the body, in bytes.
+        /// The absolute position in the body, in bytes.
         offset: u64,
     },
     /// The header fields of a part are longer than 16 KiB.
     HeadersTooLong {
-        /// Absolute position in the body, in bytes, of the first field.
+        /// The absolute position in the body, in bytes, of the first field.
         offset: u64,
     },
     /// A part is text in a charset that is not accepted, or its `charset` parameters conflict.
     Charset {
-        /// Absolute position in the body, in bytes, of the content of the part.
+        /// The absolute position in the body, in bytes, of the content of the part.
         offset: u64,
     },
     /// The body ends before its closing delimiter.

@@ -1,4 +1,4 @@
-//! The text of an encoded body: a transfer decoder, and the UTF-8 decoder after it.
+//! Decoder for the text of an encoded body: a transfer decoder followed by a UTF-8 decoder.
 
 use super::error::{MimeError, MimeErrorKind};
 use super::transfer::{Decoded, TransferDecoder, TransferEncoding, TransferPiece};
@@ -8,8 +8,8 @@ use crate::error::Utf8Error;
 /// Decodes the text of one body in a transfer encoding, in chunks of any size.
 ///
 /// A character whose bytes are in two lines of base64, or on both sides of a soft line break, is one character. Errors
-/// of the transfer encoding and of the text are reported apart, each with its offset on the wire and in the decoded
-/// body. Memory is constant, as for [`TransferDecoder`].
+/// of the transfer encoding and of the text are reported separately, each with its offset on the wire and in the
+/// decoded body. Memory is constant, as for [`TransferDecoder`].
 ///
 /// ```
 /// use utf8_codec::ErrorKind;
@@ -24,7 +24,7 @@ use crate::error::Utf8Error;
 ///     BodyPiece::Error(error) => errors.push(error),
 ///     _ => {}
 /// };
-/// // "na", "ï" over a line break, "ve", and a surrogate half.
+/// "na", "ï" across a line break, "ve", and an unpaired surrogate.
 /// for chunk in [&b"bmHD\r"[..], b"\nr3", b"Zl7aCA\r\n"] {
 ///     body.feed(chunk, &mut keep);
 /// }
@@ -39,7 +39,7 @@ pub struct BodyDecoder {
     text: Text,
 }
 
-/// A piece of a body, in the order of the stream.
+/// A piece of a body. Pieces are in stream order.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum BodyPiece<'p> {
@@ -77,36 +77,35 @@ impl BodyDecoder {
         self
     }
 
-    /// Starts another body in the same encoding, `offset` bytes into the stream, after the end of one.
+    /// Starts another body in the same encoding, `offset` bytes into the stream, after the end of a body.
     pub(super) fn restart(&mut self, offset: u64) {
         self.transfer.restart(offset);
         self.text = Text::default();
     }
 
-    /// Offset of the next byte of the encoded body.
+    /// Returns the offset of the next byte of the encoded body.
     pub const fn offset(&self) -> u64 {
         self.transfer.offset()
     }
 
-    /// Bytes decoded so far.
+    /// Returns the number of bytes decoded so far.
     pub const fn decoded_offset(&self) -> u64 {
         self.transfer.decoded_offset()
     }
 
-    /// Decodes the next chunk and calls `each` with its pieces, in the order of the stream.
+    /// Decodes the next chunk and calls `each` with its pieces in stream order.
     pub fn feed(&mut self, chunk: &[u8], mut each: impl FnMut(BodyPiece<'_>)) {
         let Self { transfer, text } = self;
         transfer.feed(chunk, |piece| text.decode(piece, &mut each));
     }
 
-    /// Checks the next chunk and calls `each` with its errors only. Faster than [`feed`](Self::feed).
+    /// Checks the next chunk and calls `each` only for errors. This is faster than [`feed`](Self::feed).
     pub fn validate(&mut self, chunk: &[u8], mut each: impl FnMut(MimeError)) {
         let Self { transfer, text } = self;
         transfer.feed(chunk, |piece| text.validate(piece, &mut each));
     }
 
-    /// Ends the body. A character that is not complete is an error. The decoder is then reset, except that its offsets
-    /// continue.
+    /// Ends the body. An incomplete character is an error. The decoder is then reset, except for its offsets.
     pub fn finish(&mut self, mut each: impl FnMut(BodyPiece<'_>)) {
         let Self { transfer, text } = self;
         transfer.finish(|piece| text.decode(piece, &mut each));
@@ -131,7 +130,7 @@ impl Text {
             TransferPiece::Error(error) => return each(BodyPiece::Error(error.into())),
         };
         let held = self.decoder.pending().len();
-        // A copy: `locate` needs the positions of what was pending before this piece.
+        // A copy, because `locate` needs the positions of the bytes that were pending before this piece.
         let mut decoder = self.decoder;
         for piece in decoder.feed(decoded.bytes()) {
             each(match piece {
@@ -178,7 +177,7 @@ impl Text {
         }
     }
 
-    /// Keeps the offsets of the bytes that are pending now: some of the `held` ones, and the last of `decoded`.
+    /// Stores the offsets of the pending bytes: some of the `held` ones, and the last bytes of `decoded`.
     fn keep_offsets(&mut self, held: usize, decoded: &Decoded<'_>) {
         let pending = self.decoder.pending().len();
         let len = decoded.bytes().len();

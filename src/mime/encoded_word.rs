@@ -1,7 +1,8 @@
-//! Encoded words in headers (RFC 2047), each checked on its own.
+//! Encoded words in headers (RFC 2047).
 //!
-//! A word must contain whole characters (§5): readers decode it alone. Every `=?charset?q?text?=` of a field is
-//! checked, also where RFC 2047 does not allow one (in a quoted string, for example), because readers decode those too.
+//! Each word must contain whole characters (§5), because readers decode it separately. Every `=?charset?q?text?=` of a
+//! field is checked, even if RFC 2047 does not allow it there (in a quoted string, for example), because readers decode
+//! those too.
 
 use memchr::memmem;
 
@@ -11,10 +12,10 @@ use super::transfer::{TransferEncoding, TransferErrorKind};
 use crate::content_type::is_utf8_label;
 use crate::decoder::Utf8Decoder;
 
-/// Longest encoded word (RFC 2047 §2).
+/// The maximum length of an encoded word (RFC 2047 §2).
 const MAX_WORD: usize = 75;
 
-/// Checks the words of one field after the other.
+/// Checks the encoded words of fields.
 #[derive(Clone, Debug)]
 pub(super) struct EncodedWords {
     base64: BodyDecoder,
@@ -24,7 +25,7 @@ pub(super) struct EncodedWords {
 struct Word<'f> {
     charset: &'f [u8],
     base64: bool,
-    /// The position of its text.
+    /// The position of the text in the line.
     text_at: usize,
     text: &'f [u8],
 }
@@ -39,7 +40,7 @@ impl EncodedWords {
     pub(super) fn check(&mut self, field: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
         let mut line_at = offset;
         for line in field.split_inclusive(|&byte| byte == b'\n') {
-            // No word starts after the last `?=`. Without this check, a line of only `=?` would need quadratic work.
+            // No word starts after the last `?=`. Without this test a line of only `=?` would need quadratic time.
             if let Some(last) = memmem::rfind(line, b"?=") {
                 self.check_line(&line[..last + 2], line_at, each);
             }
@@ -85,7 +86,7 @@ impl EncodedWords {
 }
 
 impl<'f> Word<'f> {
-    /// Returns the word that starts at the position `start`, if there is one.
+    /// Returns the word at the position `start` if there is one.
     fn at(line: &'f [u8], start: usize) -> Option<Self> {
         let charset = line[start + 2..].split(|&byte| byte == b'?').next()?;
         if charset.is_empty() || !charset.iter().all(u8::is_ascii_graphic) {
@@ -104,11 +105,11 @@ impl<'f> Word<'f> {
     }
 }
 
-/// The Q encoding (RFC 2047 §4.2): quoted-printable without lines, and `_` for a space.
+/// Checks the Q encoding (RFC 2047 §4.2): quoted-printable without lines, and with `_` for a space.
 fn check_quoted(text: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let mut decoder = Utf8Decoder::new();
-    // The offsets of the pending bytes and of the next one.
+    // The offsets of the pending bytes and of the next byte.
     let mut offsets = [0_u64; 4];
     let mut at = 0;
     while let [first, after @ ..] = &text[at..] {

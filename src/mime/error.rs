@@ -5,20 +5,20 @@ use core::fmt;
 use super::transfer::{TransferError, TransferErrorKind};
 use crate::error::{ByteCount, ErrorKind, Utf8Error};
 
-/// The layers of a message, from the outside in.
+/// The layers of a message, from the outermost to the innermost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum MimeLayer {
-    /// Headers and delimiters: which parts there are.
+    /// Headers and delimiters, which determine the parts.
     Structure,
-    /// The transfer encoding: which bytes a part has.
+    /// The transfer encoding, which determines the bytes of a part.
     Transfer,
-    /// UTF-8: which text the bytes encode.
+    /// UTF-8, which determines the text of the bytes.
     Text,
 }
 
 impl MimeLayer {
-    /// `structure`, `transfer` or `text`, for logs and protocols.
+    /// Returns `structure`, `transfer` or `text`, for logs and protocols.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Structure => "structure",
@@ -34,45 +34,44 @@ impl fmt::Display for MimeLayer {
     }
 }
 
-/// What is wrong with the headers and delimiters of a message.
+/// The kind of an error in the headers and delimiters of a message.
 ///
 /// Some kinds violate a standard. The others are syntax that mail readers parse differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum StructureErrorKind {
-    /// A line of a header that is not a field. The header ends before it, as it does for most readers.
+    /// A line of a header that is not a field. The header ends before it, as for most readers.
     MalformedHeader,
-    /// A header with more bytes than [`MimeLimits::header_bytes`](crate::mime::MimeLimits). The rest of it is not read,
-    /// and the text of its body is not checked.
+    /// A header with more bytes than [`MimeLimits::header_bytes`](crate::mime::MimeLimits). The rest of it is not
+    /// parsed, and the text of its body is not checked.
     HeaderTooLarge,
     /// A `Content-Type` that is not in the grammar. The part before the malformed byte is used.
     MalformedContentType,
-    /// `charset` parameters that differ: readers disagree about which of them counts. The text is not checked.
+    /// `charset` parameters that differ. Readers differ in which one they use. The text is not checked.
     ConflictingCharset,
     /// A `Content-Type` or `Content-Transfer-Encoding` that readers without the full grammar parse differently: with a
     /// comment, with white space inside the type, or with a `boundary` or `charset` in sections or in percent-encoding
     /// (RFC 2231). It is parsed by the full grammar.
     AmbiguousHeader,
-    /// A second `Content-Type` or `Content-Transfer-Encoding` with another value. The first one is used.
+    /// A second `Content-Type` or `Content-Transfer-Encoding` with a different value. The first one is used.
     ConflictingHeader,
     /// A `multipart` type without a boundary, with several that differ, or with one that is not 1 to 70 bytes of
-    /// printable ASCII, the last of them not a space (RFC 2046 §5.1.1). Its body is not checked.
+    /// printable ASCII without a space at the end (RFC 2046 §5.1.1). Its body is not checked.
     BadBoundary,
-    /// A `multipart` body that ended before its first delimiter: it has no parts.
+    /// A `multipart` body that ended before its first delimiter. It has no parts.
     MissingFirstBoundary,
-    /// A `multipart` body that ended without its closing delimiter: parts may be missing.
+    /// A `multipart` body that ended without its closing delimiter. Parts may be missing.
     MissingFinalBoundary,
-    /// The boundary of an open `multipart` in a position where readers disagree: in the middle of a line, after a bare
-    /// CR, before anything but padding, in the delimiter of another `multipart`, or with a line break other than that
-    /// of the first delimiter. It is a delimiter if RFC 2046 §5.1.1 defines it so, and content otherwise.
+    /// The boundary of an open `multipart` in a position that readers treat differently: in the middle of a line, after
+    /// a bare CR, before other bytes than padding, in the delimiter of another `multipart`, or with a line break other
+    /// than that of the first delimiter. It is a delimiter if RFC 2046 §5.1.1 defines it so, and content otherwise.
     AmbiguousDelimiter,
-    /// A header that ends at a delimiter: the empty line after it is missing. Some readers parse the delimiter as a
-    /// field.
+    /// A header that ends at a delimiter, without the empty line. Some readers parse the delimiter as a field.
     MissingHeaderEnd,
     /// A message that is the whole body of an attached message. Some readers lose the parts after it.
     NestedMessage,
-    /// A `multipart` or `message/rfc822` in a transfer encoding that changes bytes (RFC 2045 §6.4). It is read as if
-    /// none were declared.
+    /// A `multipart` or `message/rfc822` in a transfer encoding that changes bytes (RFC 2045 §6.4). It is read as if no
+    /// encoding were declared.
     EncodedStructure,
     /// More levels of parts than [`MimeLimits::depth`](crate::mime::MimeLimits). The body is not checked.
     TooDeep,
@@ -80,8 +79,8 @@ pub enum StructureErrorKind {
     TooManyParts,
     /// A line of a header with more bytes than [`MimeLimits::line_bytes`](crate::mime::MimeLimits).
     HeaderLineTooLong,
-    /// A NUL in a header, or a CR without LF (RFC 5322 §2.2); reported once for each line. Some readers end the line or
-    /// the text there, and find fields that others do not.
+    /// A NUL in a header, or a CR without LF (RFC 5322 §2.2), reported once for each line. Some readers end the line or
+    /// the text there, and find fields that others do not find.
     HeaderControl,
     /// A warning: text with bytes above `7F` and no declared transfer encoding, which means `7bit`.
     UndeclaredEightBit,
@@ -115,7 +114,7 @@ impl StructureErrorKind {
         }
     }
 
-    /// Whether it is a warning: a rule for writers is broken, and all readers still see the same text.
+    /// Whether this is a warning: a rule for writers is violated, but all readers see the same text.
     pub const fn is_warning(self) -> bool {
         matches!(self, Self::UndeclaredEightBit | Self::LongEncodedWord)
     }
@@ -127,15 +126,15 @@ impl fmt::Display for StructureErrorKind {
     }
 }
 
-/// What is wrong, by layer.
+/// The kind of an error in a message, by layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MimeErrorKind {
-    /// Headers and delimiters.
+    /// An error in the headers and delimiters.
     Structure(StructureErrorKind),
-    /// The transfer encoding.
+    /// An error in the transfer encoding.
     Transfer(TransferErrorKind),
-    /// The text.
+    /// An error in the text.
     Text(ErrorKind),
 }
 
@@ -158,8 +157,8 @@ impl MimeErrorKind {
         }
     }
 
-    /// Whether it is a warning: a rule for writers is broken, and all readers still see the same text. A part with
-    /// only warnings is ok.
+    /// Whether this is a warning: a rule for writers is violated, but all readers see the same text. A part with only
+    /// warnings is ok.
     pub const fn is_warning(self) -> bool {
         match self {
             Self::Structure(kind) => kind.is_warning(),
@@ -179,21 +178,22 @@ impl fmt::Display for MimeErrorKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct MimeError {
-    /// Offset of its first byte on the wire, in bytes: in the message, or in the stream of a [`BodyDecoder`].
+    /// The offset of the first byte on the wire, in bytes: in the message, or in the stream of a [`BodyDecoder`].
     ///
     /// [`BodyDecoder`]: crate::mime::BodyDecoder
     pub offset: u64,
-    /// Offset in the decoded body, or in the decoded encoded word, in bytes; `None` for headers and delimiters, which
-    /// are not encoded.
+    /// The offset in the decoded body, or in the decoded encoded word, in bytes. `None` for headers and delimiters,
+    /// which are not encoded.
     pub decoded_offset: Option<u64>,
-    /// What is wrong.
+    /// The kind of the error.
     pub kind: MimeErrorKind,
-    /// Its length: in decoded bytes in the text layer, in encoded bytes in the others; `0` where something is missing.
+    /// The length of the error: in decoded bytes in the text layer, in encoded bytes in the others. `0` if something is
+    /// missing.
     pub len: u8,
 }
 
 impl MimeError {
-    /// Returns the error of the text layer, if it is one. If the text is encoded, its offset counts decoded bytes.
+    /// Returns the error of the text layer, if this is one. If the text is encoded, the offset counts decoded bytes.
     pub fn utf8_error(&self) -> Option<Utf8Error> {
         match self.kind {
             MimeErrorKind::Text(kind) => {
@@ -232,7 +232,7 @@ impl fmt::Display for MimeError {
 
 impl core::error::Error for MimeError {}
 
-/// Kind [`InvalidData`](std::io::ErrorKind::InvalidData), with the error inside.
+/// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the error.
 #[cfg(feature = "std")]
 impl From<MimeError> for std::io::Error {
     fn from(error: MimeError) -> Self {

@@ -1,4 +1,4 @@
-//! Headers (RFC 5322 §2.2, RFC 6532): each field is checked, and those that describe the body are kept.
+//! Header parser (RFC 5322 §2.2, RFC 6532): checks each field, and stores the fields that describe the body.
 
 use alloc::vec::Vec;
 
@@ -20,7 +20,7 @@ pub(super) struct Field {
     pub(super) offset: u64,
 }
 
-/// What a header declares about its body.
+/// The properties of a body that its header declares.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Declared {
     pub(super) content_type: Option<Field>,
@@ -30,7 +30,7 @@ pub(super) struct Declared {
     pub(super) cut: bool,
 }
 
-/// The result for a line.
+/// The result of a line.
 #[derive(Debug)]
 pub(super) enum Header {
     /// The header may continue.
@@ -43,19 +43,19 @@ pub(super) enum Header {
     Cut(usize),
 }
 
-/// Reads one header after the other.
+/// Reads one header at a time.
 #[derive(Clone, Debug)]
 pub(super) struct HeaderReader {
     limits: MimeLimits,
     words: EncodedWords,
-    /// The current field, and the line after it.
+    /// The current field, followed by the next line.
     field: Vec<u8>,
     field_at: u64,
     /// The position in `field` of the last line.
     line: usize,
-    /// Bytes of the header so far.
+    /// The number of bytes of the header so far.
     len: usize,
-    /// Whether a first line `From ...` is the separator of an mbox.
+    /// Whether a first line `From ...` is the separator of an mbox file.
     envelope: bool,
     declared: Declared,
 }
@@ -74,12 +74,12 @@ impl HeaderReader {
         }
     }
 
-    /// The next header is that of a part: `From ...` is not a separator.
+    /// Marks the next header as that of a part, in which `From ...` is not a separator.
     pub(super) const fn no_envelope(&mut self) {
         self.envelope = false;
     }
 
-    /// Reads bytes of one line, at the offset `offset` of the message.
+    /// Reads bytes of one line at the offset `offset` of the message.
     pub(super) fn feed(&mut self, bytes: &[u8], offset: u64) -> Header {
         if self.field.is_empty() {
             self.field_at = offset;
@@ -102,7 +102,7 @@ impl HeaderReader {
         self.error(offset, StructureErrorKind::MissingHeaderEnd);
     }
 
-    /// Ends the header where the message or the part ends, after a last line that may have no line break.
+    /// Ends the header at the end of the message or the part. The last line may have no line break.
     pub(super) fn end(&mut self) -> Header {
         let end = self.field_at + self.field.len() as u64;
         let ended = if self.line < self.field.len() { self.line() } else { Header::Ended };
@@ -114,14 +114,14 @@ impl HeaderReader {
         ended
     }
 
-    /// Returns the declarations of the header, and resets the reader.
+    /// Returns the declarations of the header and resets the reader.
     pub(super) fn declared(&mut self) -> Declared {
         (self.line, self.len, self.envelope) = (0, 0, true);
         self.field.clear();
         core::mem::take(&mut self.declared)
     }
 
-    /// Reads the line at the end of the buffer.
+    /// Parses the line at the end of the buffer.
     fn line(&mut self) -> Header {
         let line = &self.field[self.line..];
         let at = self.field_at + self.line as u64;
@@ -138,7 +138,7 @@ impl HeaderReader {
             }
             [b' ' | b'\t', ..] if self.line > 0 => {}
             [b' ' | b'\t', ..] => {
-                // A continuation without a field: readers skip it.
+                // A continuation line without a field. Readers skip it.
                 self.error(at, StructureErrorKind::MalformedHeader);
                 self.field.clear();
                 return Header::Open;
@@ -168,7 +168,7 @@ impl HeaderReader {
         Header::Open
     }
 
-    /// The last line starts a field: the field before it is complete.
+    /// Starts a field with the last line. The field before it is complete.
     fn start_field(&mut self) {
         if self.line > 0 {
             let next = self.field.split_off(self.line);
@@ -178,7 +178,7 @@ impl HeaderReader {
         }
     }
 
-    /// Checks the field in the buffer, and keeps it if it describes the body.
+    /// Checks the field in the buffer and stores it if it describes the body.
     fn end_field(&mut self) {
         self.line = 0;
         let field = core::mem::take(&mut self.field);
@@ -224,7 +224,7 @@ impl HeaderReader {
     }
 }
 
-/// An error in text that is not encoded.
+/// Creates the error for text that is not encoded.
 fn raw(error: crate::error::Utf8Error) -> MimeError {
     MimeError {
         offset: error.offset,
@@ -234,7 +234,7 @@ fn raw(error: crate::error::Utf8Error) -> MimeError {
     }
 }
 
-/// Whether two values of a field are the same.
+/// A function that returns whether two values of a field are the same.
 type Compare = fn(&[u8], &[u8]) -> bool;
 
 /// Whether two types are equal. The case is ignored, except in boundaries.
@@ -246,7 +246,7 @@ fn is_same_type(one: &[u8], two: &[u8]) -> bool {
     one.eq_ignore_ascii_case(two) && (one == two || boundary(one) == boundary(two))
 }
 
-/// Whether a line is a field: a name of printable ASCII, and a colon (RFC 5322 §2.2).
+/// Whether a line is a field: a name of printable ASCII followed by a colon (RFC 5322 §2.2).
 fn is_field(line: &[u8]) -> bool {
     line.iter()
         .position(|byte| !matches!(byte, b'!'..=b'9' | b';'..=b'~'))

@@ -10,15 +10,15 @@ use super::verdict::{MimeLimits, PartKind, PartPath, PartVerdict, Reports};
 use crate::content_type::{Charset, ContentType};
 use crate::delimiter::Boundary;
 
-/// The longest names that are kept: RFC 6838 §4.2 allows 127 bytes on each side of the `/`.
+/// The maximum length of names that are stored. RFC 6838 §4.2 allows 127 bytes on each side of the `/`.
 const MAX_NAME: usize = 127;
 
 /// A message, or a part of a multipart, whose header is being read.
 #[derive(Clone, Debug)]
 pub(super) struct Entity {
     path: PartPath,
-    /// Whether it is a message. The path is then that of the part that contains it; a body that is not a multipart is
-    /// the first part below that path.
+    /// Whether it is a message. The path is then that of the part that contains it. If its body is not a multipart, the
+    /// body is the first part below that path.
     message: bool,
     /// Whether it is in a digest, where the default type is `message/rfc822` (RFC 2046 §5.1.5).
     digest: bool,
@@ -38,13 +38,13 @@ impl Entity {
         Self { path, message: false, digest, depth }
     }
 
-    /// The path of a body that is not a multipart.
+    /// Returns the path of a body that is not a multipart.
     fn leaf(self) -> PartPath {
         if self.message { self.path.child(1) } else { self.path }
     }
 }
 
-/// The properties of a part before its body.
+/// The properties of a part that are known before its body.
 pub(super) struct Description {
     pub(super) verdict: PartVerdict,
     /// The boundary of a multipart.
@@ -52,7 +52,7 @@ pub(super) struct Description {
     pub(super) digest: bool,
 }
 
-/// Reads what the header declares, and adds the errors in it to those of the header.
+/// Determines the kind of a part from its header, and adds errors in the declarations to those of the header.
 pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLimits) -> Description {
     let mut report = Report { reports: &mut declared.reports, max: limits.errors };
     let value = declared.content_type.as_ref();
@@ -63,7 +63,7 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
         None => ("text", "plain"),
     };
     let encoding = declared.encoding.as_ref().map_or(Some(TransferEncoding::default()), |field| {
-        // RFC 5322 allows a comment after the name. Readers that implement only RFC 2045 do not.
+        // RFC 5322 allows a comment after the name, but readers that implement only RFC 2045 do not.
         let name = field.value.split(|&byte| byte == b'(').next().unwrap_or_default();
         let encoding = TransferEncoding::of_name(name);
         if encoding.is_some() && name.len() < field.value.len() {
@@ -146,7 +146,7 @@ impl Report<'_> {
         self.push(offset, MimeErrorKind::Structure(kind));
     }
 
-    /// Returns the type, up to the first malformed byte.
+    /// Parses the type, up to the first malformed byte.
     fn content_type<'f>(&mut self, field: &'f Field) -> Option<ContentType<'f>> {
         let (content_type, error) = match ContentType::parse_mail_prefix(&field.value) {
             Ok((content_type, error)) => (Some(content_type), error),
@@ -161,7 +161,7 @@ impl Report<'_> {
         content_type
     }
 
-    /// The boundary of a multipart whose `Content-Type` has the offset `offset`.
+    /// Returns the boundary of a multipart. `offset` is that of its `Content-Type`.
     fn boundary(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> Option<Boundary> {
         let boundary = content_type.and_then(Boundary::of);
         if boundary.is_none() {
@@ -170,7 +170,7 @@ impl Report<'_> {
         boundary
     }
 
-    /// Returns the kind of a text, by its charset; its `Content-Type` has the offset `offset`.
+    /// Returns the kind of a text, which depends on its charset. `offset` is that of its `Content-Type`.
     fn text_kind(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> PartKind {
         match content_type.map_or(Charset::Missing, ContentType::charset) {
             Charset::Utf8 | Charset::Missing => PartKind::Text,
@@ -187,7 +187,7 @@ impl Report<'_> {
 /// The subtypes of `message` that are messages.
 const MESSAGES: [&str; 3] = ["rfc822", "global", "news"];
 
-/// The subtypes of `message` that are fields as text (RFC 3464, RFC 3886, RFC 5965, RFC 6533, RFC 8098).
+/// The subtypes of `message` whose body is a text of fields (RFC 3464, RFC 3886, RFC 5965, RFC 6533, RFC 8098).
 const REPORTS: [&str; 7] = [
     "delivery-status",
     "disposition-notification",
@@ -206,13 +206,13 @@ fn is_one_of(subtype: &str, known: &[&str]) -> bool {
     known.iter().any(|known| subtype.eq_ignore_ascii_case(known))
 }
 
-/// Whether it is a subtype of `message` that is not registered. Some readers open every subtype as a message.
+/// Whether the type is a subtype of `message` that is not registered. Some readers open every subtype as a message.
 fn is_unknown_message(top: &str, subtype: &str) -> bool {
     top.eq_ignore_ascii_case("message")
         && ![&MESSAGES[..], &REPORTS, &NOT_MESSAGES].iter().any(|known| is_one_of(subtype, known))
 }
 
-/// Returns the kind of a type with parts.
+/// Returns the kind of a type with parts. Returns `None` for other types.
 fn kind_with_parts(top: &str, subtype: &str) -> Option<PartKind> {
     if top.eq_ignore_ascii_case("multipart") {
         Some(PartKind::Multipart)
@@ -234,7 +234,7 @@ fn is_text(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> 
         })
 }
 
-/// Returns a name in lower case and of bounded length, for a verdict.
+/// Returns a name in lower case with a bounded length, for a verdict.
 fn name(name: &str) -> String {
     name.chars().take(MAX_NAME).collect::<String>().to_ascii_lowercase()
 }

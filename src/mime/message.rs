@@ -1,4 +1,4 @@
-//! The validator for whole messages.
+//! The validator for complete messages.
 //!
 //! ```text
 //!            empty line                      delimiter (a part)
@@ -23,13 +23,13 @@ use crate::delimiter::Delimiter;
 
 /// Checks the text of a message (RFC 5322, RFC 2045 to 2049, RFC 6532), in chunks of any size.
 ///
-/// It reads headers, multiparts in multiparts and messages in messages, decodes the body of every part that is text,
-/// and reports for each whether it is well-formed UTF-8. The raw bytes of headers and their encoded words are checked
-/// too. The verdict does not depend on how the message is cut into chunks. Memory is constant except for the verdicts,
-/// whose number is limited ([`MimeLimits`]). Nothing is repaired, and nothing panics.
+/// It reads headers, nested multiparts and nested messages, decodes the body of every part that is text, and reports
+/// for each whether it is well-formed UTF-8. The raw bytes of headers and their encoded words are also checked. The
+/// verdict does not depend on how the message is split into chunks. Memory is constant except for the verdicts, whose
+/// number is limited ([`MimeLimits`]). Nothing is repaired, and nothing panics.
 ///
-/// A message that readers parse differently has an error for that ([`StructureErrorKind`]), because some of them show
-/// other text than was checked. Line breaks may be CRLF, as on the wire, or LF, as in files.
+/// A message that readers parse differently has an error for that ([`StructureErrorKind`]), because some readers show
+/// other text than the text that was checked. Line breaks may be CRLF, as on the wire, or LF, as in files.
 ///
 /// ```
 /// use utf8_codec::ErrorKind;
@@ -65,21 +65,21 @@ pub struct MessageValidator {
     splitter: Splitter,
     header: HeaderReader,
     reading: Reading,
-    /// The multiparts that are open, the outermost first.
+    /// The open multiparts, the outermost first.
     open: Vec<Open>,
     verdicts: Vec<PartVerdict>,
-    /// An empty buffer, kept to be exchanged for the released bytes of the splitter.
+    /// An empty buffer that is exchanged for the released bytes of the splitter.
     spare: Vec<u8>,
 }
 
-/// The context of the next content.
+/// The part of the message that the next content belongs to.
 #[derive(Clone, Debug)]
 enum Reading {
     Header(Entity),
     Text(Box<TextBody>),
     OtherText(Box<TransferDecoder>),
     Other,
-    /// Preamble, epilogue, or the rest of a message with too many parts.
+    /// The preamble, the epilogue, or the rest of a message with too many parts.
     Between,
 }
 
@@ -128,24 +128,24 @@ impl MessageValidator {
         }
     }
 
-    /// Sets the limits. To be called before the first byte.
+    /// Sets the limits. Call it before the first byte.
     #[must_use]
     pub fn limits(self, limits: MimeLimits) -> Self {
         Self::build(limits, self.lenient)
     }
 
-    /// Accepts in `base64` what [`TransferDecoder::lenient`] accepts. To be called before the first byte.
+    /// Accepts errors in `base64` as [`TransferDecoder::lenient`] does. Call it before the first byte.
     #[must_use]
     pub fn lenient(self) -> Self {
         Self::build(self.limits, true)
     }
 
-    /// Offset of the next byte of the message.
+    /// Returns the offset of the next byte of the message.
     pub const fn offset(&self) -> u64 {
         self.splitter.offset()
     }
 
-    /// Whether no error was found so far in the parts whose header is complete.
+    /// Whether no error has been found so far in the parts whose header is complete.
     pub fn is_ok(&self) -> bool {
         self.verdicts.iter().all(PartVerdict::is_ok)
     }
@@ -158,16 +158,16 @@ impl MessageValidator {
         }
     }
 
-    /// Ends the message and returns the verdict. The validator is then reset.
+    /// Ends the message, resets the validator and returns the verdict.
     pub fn finish(&mut self) -> MessageVerdict {
-        // More than once: the last line of a header may be a delimiter instead of a field, or the header may be that of
-        // a message, whose own header follows.
+        // This may loop: the last line of a header may be a delimiter instead of a field, or the header may be that of
+        // a message, which is followed by the header of that message.
         loop {
             while let Some(event) = self.splitter.finish() {
                 self.event(event);
             }
             let Reading::Header(entity) = &self.reading else { break };
-            // A message may be only a header, but some readers do not open such a message inside another one.
+            // A message may consist of only a header, but some readers do not open such a message inside another one.
             if entity.depth > 0 {
                 self.header.missing_end(self.splitter.offset());
             }
@@ -203,7 +203,7 @@ impl MessageValidator {
         }
     }
 
-    /// Content at `offset`.
+    /// Processes content at `offset`.
     fn content(&mut self, bytes: &[u8], offset: u64) {
         let max = self.limits.errors;
         match &mut self.reading {
@@ -241,7 +241,7 @@ impl MessageValidator {
         }
     }
 
-    /// Reports the boundary of a multipart where readers disagree about it.
+    /// Reports the boundary of a multipart in a position that readers treat differently.
     fn ambiguous(&mut self, level: usize, offset: u64) {
         let max = self.limits.errors;
         if let Some(verdict) = self.open.get(level).and_then(|open| self.verdicts.get_mut(open.verdict)) {
@@ -259,7 +259,7 @@ impl MessageValidator {
         self.close(level + 1, offset);
         self.reading = Reading::Between;
         if delimiter == Delimiter::Close {
-            // It is complete if it had a part.
+            // The multipart is complete if it had a part.
             let complete = self.open.pop_if(|open| open.children > 0);
             self.splitter.close(level);
             if complete.is_none() {
@@ -278,7 +278,7 @@ impl MessageValidator {
         }
     }
 
-    /// Stops checking, and reports that once, for the whole message.
+    /// Stops the checks and reports that once for the whole message.
     fn too_many_parts(&mut self, offset: u64) {
         let max = self.limits.errors;
         if let Some(message) = self.verdicts.first_mut() {
@@ -289,7 +289,7 @@ impl MessageValidator {
         self.reading = Reading::Between;
     }
 
-    /// Ends the header, if one is being read. The body begins, and may be empty.
+    /// Ends the header if one is being read. The body, which may be empty, starts.
     fn end_header(&mut self) {
         if matches!(self.reading, Reading::Header(_)) {
             match self.header.end() {
@@ -299,14 +299,14 @@ impl MessageValidator {
         }
     }
 
-    /// Begins the body with a line that was read as one of the header.
+    /// Starts the body with a line that was read as a header line.
     fn begin_body_with(&mut self, line: &[u8]) {
         self.splitter.rewind(line, true);
         self.begin_body(self.splitter.offset());
         self.feed(line);
     }
 
-    /// Begins the body at the offset `offset`.
+    /// Starts the body at the offset `offset`.
     fn begin_body(&mut self, offset: u64) {
         let declared = self.header.declared();
         let Reading::Header(entity) = core::mem::replace(&mut self.reading, Reading::Other) else { return };
@@ -351,7 +351,7 @@ impl MessageValidator {
         };
     }
 
-    /// Ends the body of a part without parts.
+    /// Ends a body without parts.
     fn end_body(&mut self) {
         let max = self.limits.errors;
         let reading = core::mem::replace(&mut self.reading, Reading::Between);
@@ -375,7 +375,7 @@ impl MessageValidator {
         }
     }
 
-    /// Closes all but the outermost `level` multiparts at `offset`, where their closing delimiters are missing.
+    /// Closes all multiparts except the outermost `level` ones at `offset`. Their closing delimiters are missing.
     fn close(&mut self, level: usize, offset: u64) {
         let max = self.limits.errors;
         for open in self.open.drain(level.min(self.open.len())..) {

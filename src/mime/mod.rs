@@ -1,6 +1,6 @@
-//! Mail: the text of encoded bodies and of whole messages, checked while they stream. Feature `mime`.
+//! Validation of the text of mail: encoded bodies and whole messages, checked while they stream. Feature `mime`.
 //!
-//! For mail servers, milters, LMTP and SMTP filters, archives and test suites. The module does no I/O and only needs an
+//! For mail servers, milters, LMTP and SMTP filters, archives and test suites. The module does no I/O and needs only an
 //! allocator (`no_std`). With the feature `io`, [`MessageValidator::read`] reads a message from an `AsyncRead` of
 //! tokio.
 //!
@@ -22,7 +22,7 @@
 //! let verdict = validator.finish();
 //! let (part, error) = verdict.first_error().expect("half a character");
 //! assert_eq!((part.path.to_string().as_str(), error.kind.layer()), ("1", MimeLayer::Text));
-//! // On the wire, and in the decoded text.
+//! The offset on the wire, and the offset in the decoded text.
 //! assert_eq!((error.offset, error.decoded_offset), (101, Some(9)));
 //! assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 101 (9 decoded, MissingContinuation, 1 byte)");
 //! ```
@@ -36,21 +36,21 @@
 //! Syntax that mail readers parse differently is an error in the structure, even if RFC 2046 allows it, because some
 //! readers would show text that was not checked. Examples are a boundary in the middle of a line
 //! ([`StructureErrorKind::AmbiguousDelimiter`]), comments in a `Content-Type` ([`StructureErrorKind::AmbiguousHeader`])
-//! and a header without an end ([`StructureErrorKind::MissingHeaderEnd`]). The results for generated messages are
-//! compared with those of Python's `email`, Go's `mime/multipart`, mail-parser and mailparse (`tests/mail_readers` in
-//! the repository).
+//! and a header without an end ([`StructureErrorKind::MissingHeaderEnd`]). The tests in `tests/mail_readers` of the
+//! repository compare the results for generated messages with those of Python's `email`, Go's `mime/multipart`,
+//! mail-parser and mailparse.
 //!
 //! # Limits
 //!
-//! [`MimeLimits`] bounds the levels of parts, the parts, the bytes of a header and of a line, and the errors that are
-//! kept. Text in charsets other than UTF-8 and US-ASCII, images and other types are counted and not checked. A transfer
-//! encoding that RFC 2045 does not define is an error. `message/rfc822`, `message/global` and `message/news` are
-//! opened, other subtypes of `message` are not.
+//! [`MimeLimits`] limits the nesting of parts, the number of parts, the bytes of a header and of a line, and the number
+//! of errors that are stored. Text in charsets other than UTF-8 and US-ASCII, images and other types are counted but
+//! not checked. A transfer encoding that RFC 2045 does not define is an error. `message/rfc822`, `message/global` and
+//! `message/news` are opened, other subtypes of `message` are not.
 //!
 //! # Cost
 //!
-//! Every byte is decoded and checked once. Memory is bounded: a header while it is read, 13 KiB for an encoded body,
-//! and the verdicts. Work is linear in the length of the message for any content.
+//! Every byte is decoded and checked once. Memory is bounded: the current header, 13 KiB for an encoded body, and the
+//! verdicts. Work is linear in the length of the message for any content.
 
 mod body;
 mod encoded_word;

@@ -1,4 +1,4 @@
-//! Where the parts of a message begin and end (RFC 2046 §5.1).
+//! Splits a message into parts (RFC 2046 §5.1).
 //!
 //! ```text
 //!              line break            part of `--boundary`           all of it               line break
@@ -10,10 +10,10 @@
 //! The line break before a delimiter is part of it, so it is held until the next line is known not to be a delimiter.
 //! While no multipart is open, everything is content, and nothing is held or searched.
 //!
-//! Readers disagree about delimiters: some search only the start of a line, some also the middle; some end lines at a
-//! bare CR; some ignore the bytes after the boundary. So there is one rule: the bytes `--boundary` of an open multipart
-//! may only occur in delimiter lines of that multipart, and these lines may only have syntax on which all readers
-//! agree. Any other occurrence is an [`Event::Ambiguous`].
+//! Readers treat delimiters differently: some search only the start of a line, some also the middle; some end lines at
+//! a bare CR; some ignore the bytes after the boundary. Therefore there is a single rule. The bytes `--boundary` of an
+//! open multipart may only occur in delimiter lines of that multipart, and these lines must have a syntax that all
+//! readers parse in the same way. Any other occurrence is an [`Event::Ambiguous`].
 
 use alloc::vec::Vec;
 
@@ -22,16 +22,17 @@ use memchr::memmem;
 
 use crate::delimiter::{Boundary, Delimiter, LineBreak};
 
-/// The longest delimiter line, without its line break: no transport writes longer lines when it adds padding.
+/// The maximum length of a delimiter line without its line break. Transports that add padding do not write longer
+/// lines.
 const MAX_LINE: usize = 998;
 
-/// How content is returned.
+/// The form in which content is returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// For a header: line by line, each with its line break. Delimiters are searched only at the start of lines,
+    /// Line by line, each with its line break, for a header. Delimiters are searched only at the start of lines,
     /// because no reader searches for them inside a field.
     Lines,
-    /// For a body: as much as possible.
+    /// As much as possible, for a body.
     Bulk,
 }
 
@@ -41,9 +42,9 @@ pub(super) enum Event<'c> {
     Content(&'c [u8]),
     /// Bytes of earlier chunks, available from [`Splitter::swap_released`].
     Released,
-    /// A delimiter of the multipart at `level`, the outermost being 0.
+    /// A delimiter of the multipart at `level`. The outermost multipart has level 0.
     Delimiter { level: usize, delimiter: Delimiter, offset: u64 },
-    /// The boundary of the multipart at `level` is at `offset`, and readers disagree about its meaning there.
+    /// The boundary of the multipart at `level` is at `offset`, in a position that readers treat differently.
     Ambiguous { level: usize, offset: u64 },
 }
 
@@ -53,7 +54,7 @@ enum State {
     Start,
     /// In a line that is not a delimiter, with nothing held.
     Text,
-    /// The line break before what may be a delimiter is held, or its CR.
+    /// The line break before a possible delimiter is held, or its CR.
     Break,
     /// The start of `--boundary` is held, after the line break if there is one.
     Candidate,
@@ -65,14 +66,14 @@ enum State {
 #[derive(Clone, Debug)]
 struct Open {
     boundary: Boundary,
-    /// The line break of its first delimiter. Some readers take no other for those that follow.
+    /// The line break of its first delimiter. Some readers require the same line break for the following delimiters.
     line_break: Option<LineBreak>,
 }
 
 /// Splits a message at the delimiters of the open multiparts.
 #[derive(Clone, Debug)]
 pub(super) struct Splitter {
-    /// The outermost first.
+    /// The open multiparts, the outermost first.
     open: Vec<Open>,
     /// The common prefix of their delimiters.
     common: Vec<u8>,
@@ -82,15 +83,15 @@ pub(super) struct Splitter {
     held_break: usize,
     /// Whether the candidate is at the start of a line.
     is_line_start: bool,
-    /// The line break before that line if it was not held because it ended a header.
+    /// The line break before that line, if it was not held because it ended a header.
     header_break: Option<LineBreak>,
     /// The last byte read.
     last: u8,
     /// Held bytes that are content.
     released: Vec<u8>,
-    /// An event to return before any other.
+    /// An event to return before all others.
     due: Option<Event<'static>>,
-    /// Bytes of the message so far.
+    /// The number of bytes of the message so far.
     offset: u64,
 }
 
@@ -111,12 +112,12 @@ impl Splitter {
         }
     }
 
-    /// Bytes of the message read so far.
+    /// Returns the number of bytes of the message read so far.
     pub(super) const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Undoes the last content, a line or the rest of one, which will be fed again.
+    /// Undoes the last content, which is a line or the rest of one. It will be fed again.
     pub(super) const fn rewind(&mut self, bytes: &[u8], whole_line: bool) {
         self.offset -= bytes.len() as u64;
         self.state = if whole_line { State::Start } else { State::Text };
@@ -128,7 +129,7 @@ impl Splitter {
         self.find_common();
     }
 
-    /// Closes all but the outermost `level` multiparts.
+    /// Closes all multiparts except the outermost `level` ones.
     pub(super) fn close(&mut self, level: usize) {
         self.open.truncate(level);
         self.find_common();
@@ -149,7 +150,7 @@ impl Splitter {
         self.offset - self.held.len() as u64
     }
 
-    /// Reads bytes from `rest` up to the next event; returns `None` when it is empty.
+    /// Reads bytes from `rest` up to the next event. Returns `None` when `rest` is empty.
     pub(super) fn next<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<Event<'c>> {
         loop {
             if let Some(due) = self.due.take() {
@@ -178,7 +179,7 @@ impl Splitter {
         }
     }
 
-    /// Returns the next event at the end of the message, from what is still held; returns `None` if nothing is.
+    /// Returns the next event at the end of the message, from the held bytes. Returns `None` if there are none.
     pub(super) fn finish(&mut self) -> Option<Event<'static>> {
         if let Some(due) = self.due.take() {
             return Some(due);
@@ -214,7 +215,7 @@ impl Splitter {
         self.release(self.held.len())
     }
 
-    /// Reads the next byte of what may become `--boundary`.
+    /// Reads the next byte of a possible `--boundary`.
     fn candidate(&mut self, byte: u8, rest: &mut &[u8], mode: Mode) -> Option<Event<'static>> {
         let seen = &self.held[self.held_break..];
         if let Some(level) = self.level_with(seen, byte) {
@@ -232,7 +233,7 @@ impl Splitter {
             self.due = self.release(self.held.len());
             return Some(Event::Ambiguous { level, offset });
         }
-        // A boundary may still start within the held bytes, in the middle of the line.
+        // A boundary may still start inside the held bytes, in the middle of the line.
         let next = match mode {
             Mode::Lines => None,
             Mode::Bulk => (1..seen.len()).find(|&at| self.level_with(&seen[at..], byte).is_some()),
@@ -246,7 +247,7 @@ impl Splitter {
         self.release(len)
     }
 
-    /// Returns the multipart whose `--boundary` starts with these bytes, preferably one whose `--boundary` they
+    /// Returns the multipart whose `--boundary` starts with these bytes, preferably one whose `--boundary` is then
     /// complete.
     fn level_with(&self, seen: &[u8], byte: u8) -> Option<usize> {
         let starts = |open: &Open| {
@@ -280,11 +281,11 @@ impl Splitter {
         }
     }
 
-    /// Decides about the held line, which ends with this line break or, without one, with the message.
+    /// Processes the held line, which ends with this line break or, without one, with the message.
     fn end_line(&mut self, line_break: Option<LineBreak>, mode: Mode) -> Event<'static> {
         let line = &self.held[self.held_break..];
         let text = if line_break == Some(LineBreak::CrLf) { &line[..line.len() - 1] } else { line };
-        // Outer boundaries count at any level of nesting (RFC 2046 §5.1.2).
+        // Outer boundaries are delimiters at any level of nesting (RFC 2046 §5.1.2).
         let found = self
             .open
             .iter()
@@ -316,8 +317,8 @@ impl Splitter {
         Event::Ambiguous { level, offset }
     }
 
-    /// Makes the held line, which starts with a boundary and is not a delimiter, content. A CR at its end stays held:
-    /// it may be part of the line break before a delimiter.
+    /// Converts the held line, which starts with a boundary but is not a delimiter, to content. A CR at its end stays
+    /// held, because it may be part of the line break before a delimiter.
     fn not_a_delimiter(&mut self, mode: Mode) -> Event<'static> {
         let line = &self.held[self.held_break..];
         let level =
@@ -334,7 +335,7 @@ impl Splitter {
         self.offset - (self.held.len() - self.held_break) as u64
     }
 
-    /// Returns the content up to and with the next line break.
+    /// Returns the content up to and including the next line break.
     fn rest_of_line<'c>(&mut self, rest: &mut &'c [u8]) -> &'c [u8] {
         let len = match memchr(b'\n', rest) {
             Some(at) => {
@@ -348,14 +349,14 @@ impl Splitter {
         self.take(rest, len)
     }
 
-    /// The content up to what may be a delimiter, or up to the line break before that or at the end of the chunk.
+    /// Returns the content up to a possible delimiter, or up to the line break before it or at the end of the chunk.
     fn text<'c>(&mut self, rest: &mut &'c [u8]) -> &'c [u8] {
         if self.open.is_empty() {
             return self.take(rest, rest.len());
         }
         let bytes = *rest;
         let candidate = memmem::find(bytes, &self.common).or_else(|| {
-            // The chunk may end inside it.
+            // The chunk may end inside the delimiter.
             let len = (1..self.common.len()).rev().find(|&len| bytes.ends_with(&self.common[..len]))?;
             Some(bytes.len() - len)
         });
@@ -390,7 +391,7 @@ impl Splitter {
         self.held.extend_from_slice(taken);
     }
 
-    /// Makes the first `len` held bytes content, with the line break among them.
+    /// Converts the first `len` held bytes, which include the line break, to content.
     fn release(&mut self, len: usize) -> Option<Event<'static>> {
         self.released.extend(self.held.drain(..len));
         self.held_break = 0;

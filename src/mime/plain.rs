@@ -1,5 +1,5 @@
-//! A simple parser of `Content-Type`, as many mail readers have it: it splits at `;` and `=` and supports quotes, but
-//! no other part of the grammar.
+//! A simple parser of `Content-Type`, similar to that of many mail readers. It splits at `;` and `=` and supports
+//! quotes, but no other part of the grammar.
 //!
 //! It parses comments (RFC 5322 §3.2.2), white space in the type, and parameters in sections or in percent-encoding
 //! (RFC 2231) differently from the full grammar.
@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 
 use crate::content_type::ContentType;
 
-/// Whether a simple reader finds the boundaries, the charsets and the type of `content_type` in `value`. A comment
-/// after a type without parts makes no difference.
+/// Whether the simple parser finds the boundaries, the charsets and the type of `content_type` in `value`. A comment
+/// after a type without parts is ignored.
 pub(super) fn reads_alike(value: &[u8], content_type: &ContentType<'_>) -> bool {
     let (top, subtype) = (content_type.top(), content_type.subtype());
     let holds_parts = ["multipart", "message"].iter().any(|holder| top.eq_ignore_ascii_case(holder));
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_rfc_2231_are_read_differently() {
+    fn comments_and_rfc_2231_are_parsed_differently() {
         for (value, expected) in [
             (&b"text/plain"[..], true),
             (b" TEXT/plain ; Charset = \"utf-8\"; ", true),

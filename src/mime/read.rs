@@ -1,4 +1,4 @@
-//! A message from an `AsyncRead` of tokio.
+//! Reads a message from an `AsyncRead` of tokio.
 
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use super::message::MessageValidator;
 use super::verdict::MessageVerdict;
 
-/// Bytes in one read.
+/// The maximum number of bytes of one read.
 const CHUNK: usize = 16 * 1024;
 
 impl MessageValidator {
@@ -29,7 +29,8 @@ impl MessageValidator {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the reader. The bytes that were read before are kept: another call continues after them.
+    /// Returns the errors of the reader. The bytes that were already read are kept, and another call continues after
+    /// them.
     ///
     /// # Cancel safety
     ///

@@ -7,32 +7,33 @@ use core::fmt;
 use super::error::MimeError;
 use super::transfer::TransferEncoding;
 
-/// The limits of a [`MessageValidator`](crate::mime::MessageValidator). Each of them bounds the cost of an attack.
+/// The limits of a [`MessageValidator`](crate::mime::MessageValidator). Each limit bounds the cost of an attack.
 ///
 /// The type is `#[non_exhaustive]`: start from [`Default`] and assign the fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MimeLimits {
-    /// Levels of parts within parts. The default is 32.
+    /// The maximum nesting of parts. The default is 32.
     ///
-    /// Each level costs memory, and a comparison at every possible delimiter. A message of deeply nested multiparts
+    /// Each level costs memory, and a comparison at every possible delimiter. A message with deeply nested multiparts
     /// overflows the stack of recursive readers.
     pub depth: usize,
-    /// Parts in a message, including those that contain others. The default is 1,000.
+    /// The maximum number of parts in a message, including those that contain others. The default is 1,000.
     ///
-    /// A part can have only a few bytes on the wire, and needs a few hundred in a verdict.
+    /// A part may have only a few bytes on the wire, but needs a few hundred in a verdict.
     pub parts: usize,
-    /// Bytes in one header. The default is 256 KiB.
+    /// The maximum number of bytes in one header. The default is 256 KiB.
     ///
-    /// A field is kept until it is complete: without a limit, a peer that never ends it could fill the memory.
+    /// A field is stored until it is complete. Without a limit a peer that never ends it could exhaust the memory.
     pub header_bytes: usize,
-    /// Bytes in one line, without its line break, in headers and in bodies other than `base64` and `binary`. The
-    /// default is 998 (RFC 5322 §2.1.1).
+    /// The maximum number of bytes in one line, without its line break, in headers and in bodies other than `base64`
+    /// and `binary`. The default is 998 (RFC 5322 §2.1.1).
     ///
-    /// Programs with buffers of that size split longer lines. The rest of a line then becomes a field or a delimiter
-    /// that earlier programs did not parse as such.
+    /// Programs with buffers of that size split longer lines. The rest of a line may then become a field or a delimiter
+    /// that other programs did not find.
     pub line_bytes: usize,
-    /// Errors kept for each part, and warnings as well. The default is 16. All of them are counted.
+    /// The maximum number of errors stored for each part, and the same for warnings. The default is 16. All errors are
+    /// counted.
     ///
     /// A body of only ill-formed bytes has an error for each byte.
     pub errors: usize,
@@ -44,14 +45,14 @@ impl Default for MimeLimits {
     }
 }
 
-/// The path of a part in a message: `1.2` is the second part of the first one, counted as in IMAP (RFC 3501 §6.4.5).
+/// The path of a part in a message: `1.2` is the second part of the first part, numbered as in IMAP (RFC 3501 §6.4.5).
 ///
 /// A message that is not multipart has only part `1`. `0` is the header and the delimiters of a multipart message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PartPath(pub(super) Vec<u32>);
 
 impl PartPath {
-    /// Returns the numbers, the outermost first; empty for the message itself.
+    /// Returns the numbers of the path, the outermost first. The path of the message itself is empty.
     pub fn numbers(&self) -> &[u32] {
         &self.0
     }
@@ -77,11 +78,11 @@ impl fmt::Display for PartPath {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PartKind {
-    /// Text that is checked: in UTF-8 by any of its labels, in `us-ascii`, or without a declared charset.
+    /// Text that is checked: with any label of UTF-8, with `us-ascii`, or without a declared charset.
     Text,
-    /// Text in another charset, or in an unknown transfer encoding: its bytes are counted, the text is not checked.
+    /// Text in another charset or in an unknown transfer encoding. Its bytes are counted, but the text is not checked.
     OtherText,
-    /// Anything else without parts.
+    /// Any other content without parts.
     Other,
     /// `multipart/*`.
     Multipart,
@@ -89,7 +90,7 @@ pub enum PartKind {
     Message,
 }
 
-/// The first errors and warnings of a part, and how many there are.
+/// The first errors and warnings of a part, and their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reports {
     errors: Vec<MimeError>,
@@ -116,58 +117,58 @@ impl Reports {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PartVerdict {
-    /// Its path.
+    /// The path of the part.
     pub path: PartPath,
-    /// How it was treated.
+    /// How the part was treated.
     pub kind: PartKind,
-    /// Its type in lower case, without parameters: `text/plain`.
+    /// The type in lower case, without parameters: `text/plain`.
     pub content_type: String,
-    /// Its charset in lower case, `utf-8` for every label of UTF-8; `None` if none is declared.
+    /// The charset in lower case, `utf-8` for every label of UTF-8. `None` if none is declared.
     pub charset: Option<String>,
-    /// Its transfer encoding: `7bit` if none is declared, `None` if the declared one is unknown.
+    /// The transfer encoding: `7bit` if none is declared. `None` if the declared one is unknown.
     pub encoding: Option<TransferEncoding>,
-    /// Offset of its body in the message, in bytes.
+    /// The offset of the body in the message, in bytes.
     pub offset: u64,
-    /// Length of its body in the message, in bytes; `0` if it contains parts.
+    /// The length of the body in the message, in bytes. `0` if it contains parts.
     pub bytes: u64,
-    /// Length of its decoded text, in bytes; `0` if it is not text.
+    /// The length of the decoded text, in bytes. `0` if it is not text.
     pub decoded_bytes: u64,
-    /// Lines of its text: line feeds and, if the text was checked, a last line without one.
+    /// The number of lines of the text: line feeds and, if the text was checked, a last line without one.
     pub lines: u64,
-    /// Well-formed characters of its text; `None` if it was not checked.
+    /// The number of well-formed characters of the text. `None` if it was not checked.
     pub characters: Option<u64>,
     pub(super) reports: Reports,
 }
 
 impl PartVerdict {
-    /// Whether it has no error. Warnings do not count.
+    /// Whether the part has no error. Warnings do not count.
     pub const fn is_ok(&self) -> bool {
         self.reports.error_count == 0
     }
 
-    /// Whether it is text, checked or not.
+    /// Whether the part is text, checked or not.
     pub const fn is_text(&self) -> bool {
         matches!(self.kind, PartKind::Text | PartKind::OtherText)
     }
 
-    /// Returns the first errors of its header and its body, in the order in which they were found: at most
-    /// [`MimeLimits::errors`].
+    /// Returns the first errors of the header and the body, in the order in which they were found. At most
+    /// [`MimeLimits::errors`] are stored.
     pub fn errors(&self) -> &[MimeError] {
         &self.reports.errors
     }
 
-    /// How many errors there are.
+    /// Returns the number of errors.
     pub const fn error_count(&self) -> u64 {
         self.reports.error_count
     }
 
     /// Returns the first warnings: violations of rules for writers that do not change the text for any reader. At most
-    /// [`MimeLimits::errors`].
+    /// [`MimeLimits::errors`] are stored.
     pub fn warnings(&self) -> &[MimeError] {
         &self.reports.warnings
     }
 
-    /// How many warnings there are.
+    /// Returns the number of warnings.
     pub const fn warning_count(&self) -> u64 {
         self.reports.warning_count
     }
@@ -177,9 +178,9 @@ impl PartVerdict {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MessageVerdict {
-    /// Every part in the order of the message, including those that are not text or that contain others.
+    /// Every part in message order, including parts that are not text and parts that contain others.
     pub parts: Vec<PartVerdict>,
-    /// Length of the message, in bytes.
+    /// The length of the message, in bytes.
     pub bytes: u64,
 }
 
@@ -189,13 +190,13 @@ impl MessageVerdict {
         self.parts.iter().all(PartVerdict::is_ok)
     }
 
-    /// The parts that are text or have errors; of a message with one part, that part.
+    /// Returns the parts that are text or have errors. If the message has only one part, it is also returned.
     pub fn notable(&self) -> impl Iterator<Item = &PartVerdict> {
         let is_alone = self.parts.len() == 1;
         self.parts.iter().filter(move |part| part.is_text() || !part.is_ok() || is_alone)
     }
 
-    /// The first error of the first part that has one, with that part.
+    /// Returns the first part with an error, and its first error.
     pub fn first_error(&self) -> Option<(&PartVerdict, &MimeError)> {
         self.parts.iter().find_map(|part| Some((part, part.errors().first()?)))
     }

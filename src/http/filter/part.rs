@@ -6,7 +6,7 @@ use super::text::repaired;
 use crate::content_type::{ContentType, token_and_parameters};
 use crate::text::TextDecoder;
 
-/// The maximum number of bytes of a `_charset_` field that are kept. No charset has a longer label.
+/// The maximum number of bytes of a `_charset_` field that are stored. No charset has a longer label.
 pub(super) const LABEL_LIMIT: usize = 64;
 
 /// How the content of a part is checked.

@@ -1,4 +1,4 @@
-//! `base64` (RFC 2045 §6.8, RFC 4648 §4).
+//! The `base64` transfer encoding (RFC 2045 §6.8, RFC 4648 §4).
 //!
 //! ```text
 //!             symbol            symbol            symbol            symbol
@@ -8,7 +8,7 @@
 //!                                        Padding ── = ───> Ended ── symbol ──> Group(1)
 //! ```
 //!
-//! White space changes no state. A byte is decoded as soon as its eight bits are known.
+//! White space does not change the state. A byte is decoded as soon as all its bits are known.
 
 use super::block::Block;
 use super::error::{TransferErrorKind, WireError};
@@ -28,7 +28,7 @@ enum State {
 #[derive(Clone, Debug)]
 pub(super) struct Base64 {
     state: State,
-    /// The bits of the symbols of the group, those of the last one lowest.
+    /// The bits of the symbols of the group. Those of the last symbol are the lowest.
     bits: u32,
     /// The offset of the last symbol.
     last: u64,
@@ -106,7 +106,7 @@ impl Base64 {
         let last = core::mem::replace(&mut self.last, offset);
         self.bits = self.bits << 6 | value;
         if seen > 0 {
-            // After the second, third and fourth symbol, 4, 2 and 0 bits are left for the next byte.
+            // After the second, third and fourth symbol, 4, 2 and 0 bits remain for the next byte.
             block.push(&[(self.bits >> (6 - 2 * seen)) as u8], last);
         }
         self.state = State::Group((seen + 1) % 4);
@@ -128,7 +128,7 @@ impl Base64 {
         self.spare(spare)
     }
 
-    /// Checks the bits of the last symbol that are not used.
+    /// Checks the unused bits of the last symbol.
     fn spare(&self, mask: u32) -> Option<TransferErrorKind> {
         if self.bits & mask == 0 { None } else { self.unless_lenient(TransferErrorKind::NonZeroBits) }
     }
@@ -137,7 +137,7 @@ impl Base64 {
         (!self.lenient).then_some(kind)
     }
 
-    /// Ends the body at `end`.
+    /// Ends the body at the offset `end`.
     pub(super) fn finish(&mut self, end: u64) -> Option<WireError> {
         self.lines.line_break();
         match core::mem::replace(&mut self.state, State::Group(0)) {

@@ -1,28 +1,28 @@
-//! Decoded bytes with the position of each in the encoded body.
+//! Decoded bytes, with the position of each of them in the encoded body.
 
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The maximum number of bytes in a block: enough to make the cost of each block small, and few enough for the
-/// first-level cache.
+/// The maximum number of bytes in a block. It is large enough that the cost of a block is small for each byte, and the
+/// block fits in the L1 cache.
 const BYTES: usize = 4096;
 /// The maximum number of runs in a block.
 const RUNS: usize = 512;
 
-/// How the bytes of a run are written in the encoded body.
+/// How the bytes of a run are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stride {
-    /// Each as itself.
+    /// Each byte is encoded as itself.
     Verbatim,
-    /// `=XX`, one after the other.
+    /// Each byte is encoded as `=XX`.
     Escapes,
-    /// Groups of four symbols for three bytes.
+    /// Every three bytes are encoded as a group of four symbols.
     Groups,
 }
 
 impl Stride {
-    /// How many encoded bytes are before the byte at `index` of a run.
+    /// Returns the number of encoded bytes before the byte at `index` of a run.
     const fn distance(self, index: usize) -> usize {
         match self {
             Self::Verbatim => index,
@@ -31,7 +31,7 @@ impl Stride {
         }
     }
 
-    /// How many bytes of a run begin within its first `distance` encoded bytes.
+    /// Returns the number of bytes of a run that start within its first `distance` encoded bytes.
     const fn bytes(self, distance: usize) -> usize {
         match self {
             Self::Verbatim => distance,
@@ -43,9 +43,9 @@ impl Stride {
 
 #[derive(Clone, Copy, Debug)]
 struct Run {
-    /// Its offset in the encoded body.
+    /// The offset of the run in the encoded body.
     encoded: u64,
-    /// Its position in the block.
+    /// The position of the run in the block.
     start: u32,
     stride: Stride,
 }
@@ -53,7 +53,7 @@ struct Run {
 /// The positions of the bytes of a piece in the encoded body.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Runs<'p> {
-    /// One run with this offset.
+    /// One run at this offset.
     Verbatim(u64),
     Listed(List<'p>),
 }
@@ -81,7 +81,7 @@ impl Runs<'_> {
     }
 }
 
-/// A buffer that is filled, flushed and cleared.
+/// A buffer of decoded bytes that is filled, flushed and cleared.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     bytes: Box<[u8]>,
@@ -90,7 +90,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Creates an empty block, for a machine that does not use it.
+    /// Creates an empty block, for a machine that does not use one.
     pub(super) fn none() -> Self {
         Self { bytes: Box::default(), len: 0, runs: Vec::new() }
     }
@@ -112,8 +112,8 @@ impl Block {
         Runs::Listed(List(&self.runs))
     }
 
-    /// Returns the position of the byte written at the offset `encoded` or, if there is none, of the first byte after
-    /// it; the length of the block if there is none either.
+    /// Returns the position of the byte that is encoded at the offset `encoded` or, if there is none, of the first byte
+    /// after it. Returns the length of the block if there is none either.
     pub(super) fn index_of(&self, encoded: u64) -> usize {
         let after = self.runs.partition_point(|run| run.encoded <= encoded);
         let end = self.runs.get(after).map_or(self.len, |run| run.start as usize);
@@ -122,17 +122,17 @@ impl Block {
         end.min((run.start as usize).saturating_add(run.stride.bytes(distance)))
     }
 
-    /// How many bytes fit.
+    /// Returns the number of bytes that fit.
     pub(super) fn room(&self) -> usize {
         self.bytes.len() - self.len
     }
 
-    /// Whether it must be flushed before `bytes` more bytes in four runs are pushed.
+    /// Whether the block must be flushed before `bytes` more bytes in four runs are pushed.
     pub(super) fn is_full(&self, bytes: usize) -> bool {
         self.room() < bytes || RUNS - self.runs.len() < 4
     }
 
-    /// Appends bytes that are written as themselves at the offset `encoded`. There must be room for them.
+    /// Appends bytes that are encoded as themselves at the offset `encoded`. They must fit.
     #[inline]
     pub(super) fn push(&mut self, bytes: &[u8], encoded: u64) {
         self.begin(encoded, Stride::Verbatim);
@@ -141,7 +141,7 @@ impl Block {
         self.len = end;
     }
 
-    /// Appends the byte of an escape at the offset `encoded`. There must be room for it.
+    /// Appends the byte of an escape at the offset `encoded`. It must fit.
     #[inline]
     pub(super) fn push_escaped(&mut self, byte: u8, encoded: u64) {
         self.begin(encoded, Stride::Escapes);
@@ -149,7 +149,7 @@ impl Block {
         self.len += 1;
     }
 
-    /// Returns the free space, for whole groups; [`advance`](Self::advance) appends what was written to it.
+    /// Returns the free space, for whole groups. [`advance`](Self::advance) appends the bytes that were written to it.
     #[inline]
     pub(super) fn space(&mut self) -> &mut [u8] {
         &mut self.bytes[self.len..]
@@ -162,7 +162,7 @@ impl Block {
         self.len += bytes;
     }
 
-    /// Continues the last run, or starts one, with bytes at the offset `encoded`.
+    /// Continues the last run or starts a new one, with bytes at the offset `encoded`.
     #[inline]
     fn begin(&mut self, encoded: u64, stride: Stride) {
         if let Some(run) = self.runs.last()

@@ -7,7 +7,7 @@ use super::error::{TransferError, WireError};
 use super::identity::Identity;
 use super::quoted_printable::QuotedPrintable;
 
-/// A piece of a body, in the order of the stream.
+/// A piece of a body. Pieces are in stream order.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum TransferPiece<'p> {
@@ -31,13 +31,13 @@ impl<'p> Decoded<'p> {
         self.bytes
     }
 
-    /// Offset of the first of them in the decoded body, in bytes.
+    /// Returns the offset in the decoded body of the first byte.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Offset in the encoded body of the byte at `index`, in bytes: of the byte itself, of its escape, or of the base64
-    /// symbol with its first bits.
+    /// Returns the offset in the encoded body of the byte at `index`. This is the offset of the byte itself, of its
+    /// escape, or of the base64 symbol with its first bits.
     ///
     /// `index` is a position in [`bytes`](Self::bytes). The search is binary, over the runs of at most 4 KiB.
     pub fn encoded_offset(&self, index: usize) -> u64 {
@@ -47,11 +47,11 @@ impl<'p> Decoded<'p> {
 
 /// Decodes one body, in chunks of any size.
 ///
-/// Bytes, errors and their order do not depend on how the body is cut into chunks. Memory is constant: about 13 KiB for
-/// `quoted-printable` and `base64`, nothing for the other encodings, whose bytes are borrowed from the chunk.
+/// Bytes, errors and their order do not depend on how the body is split into chunks. Memory is constant: about 13 KiB
+/// for `quoted-printable` and `base64`. The other encodings need none, because their bytes are borrowed from the chunk.
 ///
-/// It is strict unless it is made [`lenient`](Self::lenient). After every error it continues with the bytes that
-/// follow.
+/// The decoder is strict by default; [`lenient`](Self::lenient) changes that. After every error it continues with the
+/// bytes that follow.
 ///
 /// ```
 /// use utf8_codec::mime::{TransferDecoder, TransferEncoding, TransferErrorKind, TransferPiece};
@@ -107,8 +107,8 @@ impl TransferDecoder {
         Self { encoding, machine, block, offset, decoded: 0 }
     }
 
-    /// Accepts in `base64` what most readers accept: missing padding, unused bits that are not zero, and data after the
-    /// padding, as when several encoded bodies were concatenated.
+    /// Accepts errors in `base64` that most readers accept: missing padding, unused bits that are not zero, and data
+    /// after the padding, which occurs if several encoded bodies were concatenated.
     #[must_use]
     pub fn lenient(mut self) -> Self {
         if let Machine::Base64(machine) = &mut self.machine {
@@ -117,8 +117,8 @@ impl TransferDecoder {
         self
     }
 
-    /// Sets the longest line that is not an error ([`LineTooLong`](super::TransferErrorKind::LineTooLong)), in bytes
-    /// without the line break. The default is 998. To be called before the first byte.
+    /// Sets the maximum length of a line in bytes, without the line break. A longer line is an error
+    /// ([`LineTooLong`](super::TransferErrorKind::LineTooLong)). The default is 998. Call it before the first byte.
     ///
     /// `binary` and `base64` have no such limit.
     #[must_use]
@@ -131,7 +131,7 @@ impl TransferDecoder {
         self
     }
 
-    /// Starts another body in the same encoding, `offset` bytes into the stream, after the end of one.
+    /// Starts another body in the same encoding, `offset` bytes into the stream, after the end of a body.
     pub(in crate::mime) const fn restart(&mut self, offset: u64) {
         (self.offset, self.decoded) = (offset, 0);
     }
@@ -141,17 +141,17 @@ impl TransferDecoder {
         self.encoding
     }
 
-    /// Offset of the next byte of the encoded body.
+    /// Returns the offset of the next byte of the encoded body.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Bytes decoded so far.
+    /// Returns the number of bytes decoded so far.
     pub const fn decoded_offset(&self) -> u64 {
         self.decoded
     }
 
-    /// Decodes the next chunk and calls `each` with its pieces, in the order of the stream.
+    /// Decodes the next chunk and calls `each` with its pieces in stream order.
     ///
     /// A piece borrows from the chunk or from the decoder.
     pub fn feed(&mut self, chunk: &[u8], mut each: impl FnMut(TransferPiece<'_>)) {
@@ -177,8 +177,8 @@ impl TransferDecoder {
         }
     }
 
-    /// Ends the body: calls `each` with what was pending, and with the error of a body that ended too early. The
-    /// decoder is then as new, except that its offsets continue.
+    /// Ends the body. Calls `each` with the pending bytes, and with the error of a body that ended too early. The
+    /// decoder is then reset, except for its offsets.
     pub fn finish(&mut self, mut each: impl FnMut(TransferPiece<'_>)) {
         self.block.clear();
         let error = match &mut self.machine {
@@ -192,7 +192,7 @@ impl TransferDecoder {
         self.flush(error, &mut each);
     }
 
-    /// Calls `each` with the block, then with the error after it.
+    /// Calls `each` with the block, and then with the error after it.
     fn flush(&mut self, error: Option<WireError>, each: &mut impl FnMut(TransferPiece<'_>)) {
         let start = self.decoded;
         self.decoded = call_with(self.block.bytes(), self.block.runs(), start, each);
@@ -202,7 +202,8 @@ impl TransferDecoder {
     }
 }
 
-/// Calls `each` with bytes that start at `offset` of the decoded body, unless there are none. Returns where they end.
+/// Calls `each` with bytes that start at `offset` of the decoded body, unless there are none. Returns the offset of
+/// their end.
 fn call_with(bytes: &[u8], runs: Runs<'_>, offset: u64, each: &mut impl FnMut(TransferPiece<'_>)) -> u64 {
     if !bytes.is_empty() {
         each(TransferPiece::Bytes(Decoded { bytes, offset, runs }));

@@ -8,22 +8,22 @@ use crate::mime::plain::trim_blanks;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TransferEncoding {
-    /// Lines of at most 998 ASCII bytes (§2.7). The default where no encoding is declared (§6.1).
+    /// Lines of at most 998 ASCII bytes (§2.7). This is the default if no encoding is declared (§6.1).
     #[default]
     SevenBit,
     /// Lines of at most 998 bytes (§2.8).
     EightBit,
     /// Any bytes (§2.9).
     Binary,
-    /// §6.7.
+    /// Printable ASCII with escapes `=XX` (§6.7).
     QuotedPrintable,
-    /// §6.8.
+    /// Groups of four symbols for three bytes (§6.8).
     Base64,
 }
 
 impl TransferEncoding {
-    /// Returns the encoding with this name, in any case and with white space and folds around it; returns `None` for
-    /// any other name.
+    /// Returns the encoding with this name. Case, and white space and folds around the name, are ignored. Returns
+    /// `None` for any other name.
     pub fn of_name(name: &[u8]) -> Option<Self> {
         let name = trim_blanks(name);
         [Self::SevenBit, Self::EightBit, Self::Binary, Self::QuotedPrintable, Self::Base64]
@@ -36,7 +36,7 @@ impl TransferEncoding {
         matches!(self, Self::SevenBit | Self::EightBit | Self::Binary)
     }
 
-    /// Returns the name, as it is written in a header.
+    /// Returns the name that is used in a header.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SevenBit => "7bit",

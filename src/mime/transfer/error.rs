@@ -4,11 +4,12 @@ use core::fmt;
 
 use crate::error::ByteCount;
 
-/// What is wrong with an encoded body, independent of the decoded text.
+/// The kind of an error in an encoded body, independent of the decoded text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum TransferErrorKind {
-    /// A byte above `7F` in `7bit`, `quoted-printable` or `base64`. It is decoded as itself; in base64 it is skipped.
+    /// A byte above `7F` in `7bit`, `quoted-printable` or `base64`. It is decoded as itself, except in base64, where it
+    /// is skipped.
     EightBit,
     /// A NUL in `7bit` or `8bit` (RFC 2045 §2.7, §2.8).
     Nul,
@@ -26,9 +27,10 @@ pub enum TransferErrorKind {
     InvalidSymbol,
     /// `base64`: a group of two or three symbols that is not padded with `=`.
     MissingPadding,
-    /// `base64`: a `=` where no group needs padding.
+    /// `base64`: a `=` that no group needs as padding.
     UnexpectedPadding,
-    /// `base64`: symbols after the padding that ends the data. They are decoded as new data. Some readers stop there.
+    /// `base64`: symbols after the padding that ends the data. They are decoded as new data. Some readers stop at the
+    /// padding.
     DataAfterPadding,
     /// `base64`: the unused bits of the last symbol are not zero (RFC 4648 §3.5).
     NonZeroBits,
@@ -58,7 +60,7 @@ impl TransferErrorKind {
         }
     }
 
-    /// Whether it is a warning: a rule for writers is broken, and all readers still decode the same text.
+    /// Whether this is a warning: a rule for writers is violated, but all readers decode the same text.
     pub const fn is_warning(self) -> bool {
         matches!(self, Self::LongLine)
     }
@@ -74,14 +76,13 @@ impl fmt::Display for TransferErrorKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TransferError {
-    /// Offset of its first byte in the encoded body, in bytes.
+    /// The offset of the first byte in the encoded body, in bytes.
     pub offset: u64,
-    /// Offset in the decoded body, in bytes: of the bytes that it was decoded as or, if it was skipped, of the next
-    /// byte.
+    /// The offset in the decoded body, in bytes: of the decoded bytes or, if the error was skipped, of the next byte.
     pub decoded_offset: u64,
-    /// What is wrong.
+    /// The kind of the error.
     pub kind: TransferErrorKind,
-    /// Its length in encoded bytes; `0` where something is missing.
+    /// The length of the error in encoded bytes. `0` if something is missing.
     pub len: u8,
 }
 
@@ -99,7 +100,7 @@ impl fmt::Display for TransferError {
 
 impl core::error::Error for TransferError {}
 
-/// An error with its offset on the wire only.
+/// An error without its offset in the decoded body.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WireError {
     pub(super) offset: u64,

@@ -1,4 +1,5 @@
-//! `7bit`, `8bit` and `binary`: each byte is decoded as itself; they differ in which bytes and lines are allowed.
+//! The encodings `7bit`, `8bit` and `binary`. Each byte is decoded as itself. They differ in the bytes and lines that
+//! are allowed.
 
 use memchr::memchr;
 
@@ -6,18 +7,19 @@ use super::encoding::TransferEncoding;
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
 
-/// How many bytes are checked at once: few enough to be in the cache when the text layer reads them.
+/// The number of bytes that are checked at once. They are still in the cache when the text layer reads them.
 const WINDOW: usize = 16 * 1024;
-/// How many bytes are checked at once after an error: fewer, so that dense errors cause little repeated work.
+/// The number of bytes that are checked at once after an error. It is small, so that frequent errors cause little
+/// repeated work.
 const NARROW: usize = 64;
 
 #[derive(Clone, Debug)]
 pub(super) struct Identity {
     ascii: bool,
-    /// `7bit` and `8bit` have lines and no NUL.
+    /// Whether the encoding has lines and no NUL: `7bit` and `8bit`.
     text: bool,
     lines: LineMeter,
-    /// How many bytes are checked next.
+    /// The number of bytes that are checked next.
     window: usize,
 }
 
@@ -36,7 +38,8 @@ impl Identity {
         self.lines.set_max(max);
     }
 
-    /// Returns how many bytes of `rest`, which has the offset `at`, were read, and the error in the last of them.
+    /// Returns the number of bytes of `rest` that were read, and the error in the last of them. `rest` has the offset
+    /// `at`.
     pub(super) fn decode(&mut self, rest: &[u8], at: u64) -> (usize, Option<WireError>) {
         if !self.text {
             return (rest.len(), None);
@@ -65,7 +68,7 @@ impl Identity {
         let Some(kind) = found else {
             return (good, None);
         };
-        // The byte counts as a byte of its line, which it may make too long.
+        // The byte is counted in its line, which it may make too long.
         let offset = at + good as u64;
         if let Some(kind) = self.lines.check(rest[good]) {
             return (good, Some(WireError { offset, kind, len: 1 }));
@@ -78,7 +81,7 @@ impl Identity {
         self.lines.line_break();
     }
 
-    /// Counts the bytes of the lines. Fails with the position of the first byte that exceeds a bound.
+    /// Counts the bytes of the lines. Returns the position of the first byte that exceeds a limit as an error.
     fn measure(&mut self, window: &[u8]) -> Result<(), (usize, TransferErrorKind)> {
         let mut at = 0;
         while at < window.len() {

@@ -2,45 +2,45 @@
 
 use super::error::TransferErrorKind;
 
-/// The longest line of a message, without its line break (RFC 5322 §2.1.1, RFC 2045 §2.7).
+/// The maximum length of a line in a message, without its line break (RFC 5322 §2.1.1, RFC 2045 §2.7).
 const MAX: usize = 998;
-/// The longest line that an encoder may write (RFC 2045 §6.7, §6.8).
+/// The maximum length of a line that an encoder may write (RFC 2045 §6.7, §6.8).
 const MAX_ENCODED: usize = 76;
 
-/// Counts the bytes of a line, and reports each bound that it exceeds, once.
+/// Counts the bytes of a line, and reports each limit that it exceeds once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineMeter {
     len: usize,
-    /// The next bound.
+    /// The next limit.
     bound: usize,
-    /// The first bound of each line.
+    /// The first limit of each line.
     first: usize,
-    /// The bound above which a line is an error; above a smaller one there is a warning.
+    /// The limit above which a line is an error. Above a smaller limit there is a warning.
     max: usize,
 }
 
 impl LineMeter {
-    /// For `7bit` and `8bit`.
+    /// Creates a meter for `7bit` and `8bit`.
     pub(super) const fn plain() -> Self {
         Self { len: 0, bound: MAX, first: MAX, max: MAX }
     }
 
-    /// For `quoted-printable`, where a line break that a transport inserts becomes text.
+    /// Creates a meter for `quoted-printable`. A line break that a transport inserts there becomes text.
     pub(super) const fn encoded() -> Self {
         Self { bound: MAX_ENCODED, first: MAX_ENCODED, ..Self::plain() }
     }
 
-    /// For `base64`, where such a line break changes nothing.
+    /// Creates a meter for `base64`. A line break that a transport inserts there has no effect.
     pub(super) const fn any_break() -> Self {
         Self { max: usize::MAX, ..Self::encoded() }
     }
 
-    /// For `binary`, which has no lines.
+    /// Creates a meter for `binary`, which has no lines.
     pub(super) const fn unbounded() -> Self {
         Self { bound: usize::MAX, first: usize::MAX, max: usize::MAX, ..Self::plain() }
     }
 
-    /// Sets the bound above which a line is an error, if the encoding has one.
+    /// Sets the limit above which a line is an error, if the encoding has one.
     pub(super) fn set_max(&mut self, max: usize) {
         if self.max != usize::MAX {
             self.first = if self.first == self.max { max } else { self.first.min(max) };
@@ -48,13 +48,14 @@ impl LineMeter {
         }
     }
 
-    /// How many bytes, none of them a line break, can be read without calling [`check`](Self::check).
+    /// Returns the number of bytes that can be read without a call of [`check`](Self::check), if none of them is a line
+    /// break.
     #[inline]
     pub(super) const fn room(&self) -> usize {
         self.bound.saturating_sub(self.len)
     }
 
-    /// Reports whether this byte exceeds a bound. The CR of a line break may follow the last byte that is allowed.
+    /// Returns an error if this byte exceeds a limit. The CR of a line break may follow the last byte that is allowed.
     #[inline]
     pub(super) fn check(&mut self, byte: u8) -> Option<TransferErrorKind> {
         if self.len < self.bound || byte == b'\n' || (byte == b'\r' && self.len == self.bound) {

@@ -1,4 +1,4 @@
-//! Content-Transfer-Encoding (RFC 2045 §6): from the encoded bytes on the wire to the decoded ones.
+//! Content-Transfer-Encoding (RFC 2045 §6): decodes the encoded bytes on the wire.
 //!
 //! ```text
 //!  encoded bytes ──> machine (identity | quoted-printable | base64) ──> block of decoded bytes ──> pieces
@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A machine decodes into a block of bounded size and records, for each run of decoded bytes, where the run starts in
-//! the encoded body. From that the position on the wire of any decoded byte is computed.
+//! the encoded body. The position on the wire of any decoded byte is computed from the runs.
 
 mod base64;
 mod block;

@@ -1,4 +1,4 @@
-//! `quoted-printable` (RFC 2045 §6.7).
+//! The `quoted-printable` transfer encoding (RFC 2045 §6.7).
 //!
 //! ```text
 //!          ┌── text ──┐        ┌── space ─┐                    ┌─ space ─┐
@@ -11,9 +11,9 @@
 //!   └──────┴─────────────────────────────────────────┴─────────────────────────────────┘
 //! ```
 //!
-//! White space is pending until it is known whether it ends a line: a transport may have added it there, so it is not
-//! text (rule 3). If the byte after a `=` starts neither an escape nor a soft break, the `=` is
-//! text, and the byte is read again.
+//! White space is pending until it is known whether it ends a line. A transport may have added it there, so it is not
+//! text (rule 3). If the byte after a `=` starts neither an escape nor a soft break, the `=` is text, and the byte is
+//! read again.
 
 use alloc::vec::Vec;
 
@@ -23,25 +23,25 @@ use super::block::Block;
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
 
-/// How many bytes are checked in bulk at first, and after an error. The number doubles while there are no errors: where
-/// errors are dense, few bytes are checked twice.
+/// The number of bytes that are checked in bulk at first, and after an error. The number doubles while there are no
+/// errors, so few bytes are checked twice if errors are frequent.
 const FIRST_WINDOW: usize = 64;
 const MAX_WINDOW: usize = 4096;
 
-/// More white space than this is text even at the end of a line: no transport writes longer lines.
+/// More white space than this is text even at the end of a line, because transports do not write longer lines.
 const MAX_PENDING: usize = 998;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Text,
-    /// After a CR: it is part of a line break if LF follows.
+    /// After a CR, which is part of a line break if an LF follows.
     Cr,
     Escape,
-    /// After the first digit, with its value.
+    /// After the first digit: the digit and its value.
     EscapeHex(u8, u8),
-    /// After `=` and white space: a soft break if the line ends.
+    /// After `=` and white space, which is a soft break if the line ends.
     Soft,
-    /// The same, and CR.
+    /// After `=`, white space and a CR.
     SoftCr,
 }
 
@@ -52,20 +52,20 @@ pub(super) struct QuotedPrintable {
     escape: u64,
     /// White space that may end a line.
     pending: Vec<u8>,
-    /// The offset of that white space.
+    /// The offset of `pending`.
     pending_at: u64,
     lines: LineMeter,
-    /// How many bytes are checked in bulk next.
+    /// The number of bytes that are checked in bulk next.
     window: usize,
 }
 
-/// The result for a byte.
+/// The result of a byte.
 enum Step {
-    /// It was consumed.
+    /// The byte was consumed.
     Taken,
-    /// It was consumed, and is an error.
+    /// The byte was consumed and is an error.
     Error(TransferErrorKind),
-    /// It was not consumed and must be read again, because there is an error before it.
+    /// The byte was not consumed and must be read again, because there is an error before it.
     ReadAgain(WireError),
 }
 
@@ -127,7 +127,7 @@ impl QuotedPrintable {
         (taken, None)
     }
 
-    /// Decodes input that needs no state: text without white space after it, or consecutive escapes.
+    /// Decodes input that needs no state: text not followed by white space, or consecutive escapes.
     fn bulk(&mut self, rest: &[u8], offset: u64, block: &mut Block) -> usize {
         let len = rest.len().min(self.lines.room()).min(block.room()).min(self.window);
         let window = &rest[..len];
@@ -247,7 +247,7 @@ impl QuotedPrintable {
         Step::Taken
     }
 
-    /// Makes the bytes of the escape text. The white space after it stays pending.
+    /// Converts the bytes of the escape to text. The white space after it stays pending.
     fn not_an_escape(&mut self, escape: &[u8], block: &mut Block) -> Step {
         block.push(escape, self.escape);
         self.state = State::Text;
@@ -255,7 +255,7 @@ impl QuotedPrintable {
         Step::ReadAgain(WireError { offset: self.escape, kind, len })
     }
 
-    /// Returns a CR at `offset` that no LF followed.
+    /// Processes a CR at `offset` without an LF after it, which is an error.
     fn bare_cr(&mut self, offset: u64, block: &mut Block) -> WireError {
         self.release(block);
         block.push(b"\r", offset);
@@ -269,7 +269,7 @@ impl QuotedPrintable {
         self.pending.push(byte);
     }
 
-    /// Makes the pending white space text.
+    /// Converts the pending white space to text.
     fn release(&mut self, block: &mut Block) {
         if !self.pending.is_empty() {
             block.push(&self.pending, self.pending_at);
@@ -300,14 +300,14 @@ impl QuotedPrintable {
     }
 }
 
-/// Whether all bytes may be written as themselves (rules 2 and 3).
+/// Whether all bytes may be encoded as themselves (rules 2 and 3).
 #[inline]
 fn is_printable(bytes: &[u8]) -> bool {
-    // Without an early exit the compiler vectorizes the loop.
+    // There is no early exit, so that the compiler vectorizes the loop.
     bytes.iter().fold(true, |good, &byte| good & (matches!(byte, b' '..=b'~') | (byte == b'\t')))
 }
 
-/// Returns the value of a hexadecimal digit, in upper case as RFC 2045 requires, or in lower case.
+/// Returns the value of a hexadecimal digit. RFC 2045 requires upper case, but lower case is accepted.
 #[inline]
 fn digit(byte: u8) -> Option<u8> {
     const DIGITS: [u8; 256] = {
