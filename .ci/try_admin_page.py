@@ -115,8 +115,8 @@ def counters(html):
     return {name.replace("&quot;", '"'): float(number) for name, number in rows}
 
 
-def refusals(html):
-    table = re.search(r'<tbody id="refusals">(.*?)</tbody>', html, re.S)[1]
+def rejections(html):
+    table = re.search(r'<tbody id="rejections">(.*?)</tbody>', html, re.S)[1]
     return [re.findall(r"<td.*?>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", table)]
 
 
@@ -124,8 +124,8 @@ def refusals(html):
 html = page()
 assert state(html) == "ready", state(html)
 assert counters(html)["utf8_codec_connections_open"] == 0, counters(html)
-assert 'utf8_codec_connections_total{end="refused"}' not in counters(html)
-assert refusals(html) == [], refusals(html)
+assert 'utf8_codec_connections_total{end="rejected"}' not in counters(html)
+assert rejections(html) == [], rejections(html)
 
 # The same page while connections come and go, and while the proxy is drained.
 opened = []
@@ -137,9 +137,9 @@ assert state(html) == "draining", state(html)
 numbers = counters(html)
 assert numbers["utf8_codec_connections_open"] == 1, numbers
 assert numbers['utf8_codec_connections_total{end="closed"}'] == 1, numbers
-assert numbers['utf8_codec_connections_total{end="refused"}'] == 1, numbers
+assert numbers['utf8_codec_connections_total{end="rejected"}'] == 1, numbers
 assert numbers['utf8_codec_ill_formed_total{direction="requests",kind="Surrogate"}'] == 1, numbers
-[row] = refusals(html)
+[row] = rejections(html)
 assert (row[3:]) == ["requests", "14", "Surrogate", "1"], row
 assert "secret" not in html
 

@@ -13,7 +13,7 @@ import threading
 import time
 
 EXAMPLES, NODE_MODULES, PYTHON = sys.argv[1:]
-PATIENCE = 20
+TIMEOUT = 20
 
 
 class Server:
@@ -31,7 +31,7 @@ class Server:
             self.lines.append(line.rstrip("\n"))
 
     def wait_for_lines(self, count):
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while len(self.lines) < count and time.monotonic() < end:
             time.sleep(0.01)
         lines, self.lines = self.lines, []
@@ -51,7 +51,7 @@ def serving(example):
 
 
 def run(*command, **options):
-    result = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=PATIENCE, **options)
+    result = subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=TIMEOUT, **options)
     return result.stdout.decode()
 
 

@@ -92,7 +92,7 @@ async fn take_note(note: String) -> String {
 
 async fn show_counters(State(counters): State<HttpCounters>) -> String {
     let now = counters.snapshot();
-    format!("bodies {}\nbytes {}\nrefused {}\n", now.bodies, now.bytes, now.refused_total())
+    format!("bodies {}\nbytes {}\nrejected {}\n", now.bodies, now.bytes, now.rejected_total())
 }
 
 async fn demonstrate(address: SocketAddr) -> Result<(), Box<dyn Error>> {

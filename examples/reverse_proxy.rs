@@ -149,7 +149,7 @@ async fn demonstrate() -> Result<(), Box<dyn Error>> {
 
     let answer = send(address, "/lie", b"").await;
     assert!(answer.is_err(), "the connection ends before the answer does");
-    println!("good text passed, a bad request was refused, a bad response was cut off");
+    println!("good text passed, a bad request was rejected, a bad response was cut off");
     Ok(())
 }
 

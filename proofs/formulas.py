@@ -135,7 +135,7 @@ def prove_one_byte(report):
     formula = Machine(Source(ROOT / "formula.rs"))
     carry = Int(join([BitVecVal(0, 8), p3, p2, p1]), "u32")
     marked = formula.call("is_ill_formed", carry, Int(x, "u8"))
-    report.prove("is_ill_formed(carry, x) exactly if the grammar refuses x", Implies(here, marked == (step(after(before), x) == BAD)))
+    report.prove("is_ill_formed(carry, x) exactly if the grammar rejects x", Implies(here, marked == (step(after(before), x) == BAD)))
     report.prove(
         "is_never_a_lead exactly after C0, C1, F5..=FF",
         Implies(here, formula.call("is_never_a_lead", Int(p1, "u8")) == (after(before) == NEVER)),
@@ -145,7 +145,7 @@ def prove_one_byte(report):
         Implies(And(here, is_good(other), is_good(after(other))), after(before) == after(other)),
     )
     report.prove("3 zero bytes are the start of a stream", Implies(And(p1 == 0, p2 == 0, p3 == 0, here), after(before) == BOUNDARY))
-    report.prove("a zero byte is refused exactly in an unfinished sequence", Implies(here, (step(after(before), BitVecVal(0, 8)) == BAD) == (after(before) != BOUNDARY)))
+    report.prove("a zero byte is rejected exactly in an unfinished sequence", Implies(here, (step(after(before), BitVecVal(0, 8)) == BAD) == (after(before) != BOUNDARY)))
 
 
 def prove_lanes(report, kernel):
@@ -157,7 +157,7 @@ def prove_lanes(report, kernel):
     for i in (range(n) if n <= 16 else (0, 1, n // 2 - 1, n // 2, n - 1)):
         after = step(step(step(before, p3[i]), p2[i]), p1[i])
         here = And(is_good(before), is_good(after))
-        report.prove(f"lane {i}: marked exactly if the grammar refuses the byte", Implies(here, whole[i] == (step(after, x[i]) == BAD)))
+        report.prove(f"lane {i}: marked exactly if the grammar rejects the byte", Implies(here, whole[i] == (step(after, x[i]) == BAD)))
         report.prove(
             f"lane {i}: without sequences of 4, the same, and every byte after a lead of 4 is marked",
             Implies(And(here, ULT(p2[i], BitVecVal(0xF0, 8)), ULT(p3[i], BitVecVal(0xF0, 8))), in_bmp[i] == Or(whole[i], UGE(p1[i], BitVecVal(0xF0, 8)))),
@@ -213,7 +213,7 @@ def prove_vector(report, kernel):
         if in_bmp:
             conditions += [ULT(past, BitVecVal(0xF0, 8)) for past in history[-3:-1]]
         report.prove(
-            f"{length} bytes after any stream: the first mark is the first byte that the grammar refuses"
+            f"{length} bytes after any stream: the first mark is the first byte that the grammar rejects"
             + (" (without sequences of 4)" if in_bmp else ""),
             Implies(And(*conditions), And(*claims)),
         )

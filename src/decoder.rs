@@ -7,7 +7,7 @@ use core::iter::FusedIterator;
 use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at};
 
 use crate::error::Utf8Error;
-use crate::kernels::{self, Boundary, End, ScanState};
+use crate::kernels::{self, AtBoundary, ScanState, TextEnd};
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) for a stream in chunks of any size.
 ///
@@ -220,8 +220,8 @@ impl<'c> Iterator for Pieces<'_, 'c> {
         };
         let (text, end) = kernels::prefix(start, self.rest);
         match end {
-            End::Unfinished(state) => self.take(self.rest.len(), state),
-            End::IllFormed => {
+            TextEnd::Unfinished(state) => self.take(self.rest.len(), state),
+            TextEnd::IllFormed => {
                 self.take(text.len(), ScanState::START);
                 let ill_formed = IllFormed::at_start_of(self.rest);
                 if text.is_empty() {
@@ -260,7 +260,7 @@ pub fn from_utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
 /// [`from_utf8`] for fewer than 4 bytes, and for ill-formed bytes.
 #[inline(never)]
 fn text_or_error(bytes: &[u8]) -> Result<&str, Utf8Error> {
-    let (text, _) = kernels::prefix(Boundary::START, bytes);
+    let (text, _) = kernels::prefix(AtBoundary::START, bytes);
     match &bytes[text.len()..] {
         [] => Ok(text),
         rest => {

@@ -58,8 +58,8 @@ impl Boundary {
         let mut tail = Tail::Boundary;
         for &byte in rest {
             tail = match tail.step(byte) {
-                Step::More(next) => next,
-                Step::Line(..) | Step::Malformed => return None,
+                TailStep::More(next) => next,
+                TailStep::Line(..) | TailStep::Malformed => return None,
             };
         }
         tail.end()
@@ -97,7 +97,7 @@ pub(crate) enum Tail {
 
 /// The result of reading a byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum TailStep {
     /// The line continues.
     More(Tail),
     /// The byte is the last one of a delimiter line.
@@ -108,27 +108,31 @@ pub(crate) enum Step {
 
 impl Tail {
     /// Reads one byte.
-    pub(crate) const fn step(self, byte: u8) -> Step {
+    pub(crate) const fn step(self, byte: u8) -> TailStep {
         let so_far = match self {
             Self::Cr(delimiter) => {
-                return if byte == b'\n' { Step::Line(delimiter, LineBreak::CrLf) } else { Step::Malformed };
+                return if byte == b'\n' {
+                    TailStep::Line(delimiter, LineBreak::CrLf)
+                } else {
+                    TailStep::Malformed
+                };
             }
             Self::Hyphen => {
                 return if byte == b'-' {
-                    Step::More(Self::Padding(Delimiter::Close))
+                    TailStep::More(Self::Padding(Delimiter::Close))
                 } else {
-                    Step::Malformed
+                    TailStep::Malformed
                 };
             }
             Self::Boundary => Delimiter::Part,
             Self::Padding(delimiter) => delimiter,
         };
         match byte {
-            b'-' if matches!(self, Self::Boundary) => Step::More(Self::Hyphen),
-            b' ' | b'\t' => Step::More(Self::Padding(so_far)),
-            b'\r' => Step::More(Self::Cr(so_far)),
-            b'\n' => Step::Line(so_far, LineBreak::Lf),
-            _ => Step::Malformed,
+            b'-' if matches!(self, Self::Boundary) => TailStep::More(Self::Hyphen),
+            b' ' | b'\t' => TailStep::More(Self::Padding(so_far)),
+            b'\r' => TailStep::More(Self::Cr(so_far)),
+            b'\n' => TailStep::Line(so_far, LineBreak::Lf),
+            _ => TailStep::Malformed,
         }
     }
 
@@ -180,12 +184,12 @@ mod tests {
             let mut tail = Tail::Boundary;
             for (i, &byte) in line.iter().enumerate() {
                 match tail.step(byte) {
-                    Step::More(next) => tail = next,
-                    Step::Line(delimiter, line_break) => {
+                    TailStep::More(next) => tail = next,
+                    TailStep::Line(delimiter, line_break) => {
                         assert_eq!(i + 1, line.len());
                         return Some((delimiter, line_break));
                     }
-                    Step::Malformed => return None,
+                    TailStep::Malformed => return None,
                 }
             }
             None

@@ -359,8 +359,8 @@ fn github_and_sarif_contain_the_location() {
 fn a_comment_switches_a_rule_off_for_its_line() {
     let text = "a\u{202E} // utf8-codec: allow bidi\nb\u{202E}\nc\u{202E}\0 # utf8-codec: allow nul\n";
     let (_, report) = check_stdin(&["--format", "short", "--rule", "bidi", "--rule", "nul"], text.as_bytes());
-    let places: Vec<_> = report.lines().map(|line| line.split(": ").next().unwrap_or_default()).collect();
-    assert_eq!(places, ["-:2:2", "-:3:2"]);
+    let positions: Vec<_> = report.lines().map(|line| line.split(": ").next().unwrap_or_default()).collect();
+    assert_eq!(positions, ["-:2:2", "-:3:2"]);
 }
 
 /// Issues that users of editorconfig-checker reported: statistics decided whether a file is UTF-8.

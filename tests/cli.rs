@@ -109,7 +109,7 @@ fn log_and_reply_do_not_depend_on_where_the_input_is_cut() {
 
 #[test]
 fn an_end_inside_a_character_is_reported_by_proxy_and_server() {
-    let proxy = Server::start(&["proxy", "--on-refusal", "close"]);
+    let proxy = Server::start(&["proxy", "--on-rejection", "close"]);
     assert_eq!(proxy.ask(&[b"end\xE2\x82"]), "line 1: 3 characters: end\n");
     assert_eq!(facts(&proxy.reports()[0]), (3, "Truncated", 2));
 
@@ -219,7 +219,7 @@ fn a_signal_drains_within_the_grace_period() {
         assert_eq!(read_all(&mut client), "");
         let start = Instant::now();
         assert_eq!(server.wait().0.code(), Some(0));
-        assert!(start.elapsed() < Duration::from_secs(10), "nobody is left to wait for");
+        assert!(start.elapsed() < Duration::from_secs(10), "no connection is open");
     }
 }
 

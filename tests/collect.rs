@@ -51,8 +51,8 @@ fn decode_into_appends_what_feed_returns() {
     for round in 0..300 {
         // Many errors with increasing lengths of text between them.
         let mut input = rng.dirty_text(1 + round % 64);
-        for calm in [0, 10, 20, 30, 60, 250] {
-            let good = ["z", "\u{436}", "\u{4E00}", "a\u{E9}"][rng.below(4)].repeat(rng.below(calm + 1));
+        for longest in [0, 10, 20, 30, 60, 250] {
+            let good = ["z", "\u{436}", "\u{4E00}", "a\u{E9}"][rng.below(4)].repeat(rng.below(longest + 1));
             input.extend_from_slice(good.as_bytes());
             let len = rng.below(24);
             input.extend_from_slice(&rng.dirty_text(len));

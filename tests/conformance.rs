@@ -103,7 +103,7 @@ fn check(case: &Case, decoder: TextDecoder) {
         assert_eq!(
             run(decoder, &bytes).errors[0].0 as u64,
             byte,
-            "{id}: refused at the first impossible byte"
+            "{id}: rejected at the first impossible byte"
         );
     }
 

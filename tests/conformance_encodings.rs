@@ -143,7 +143,7 @@ fn wtf_8() {
         });
     });
     // One string, in which a surrogate pair is ill-formed.
-    let one = same.switches(Switches::STRICT.refuse_pairs());
+    let one = same.switches(Switches::STRICT.reject_pairs());
     each("wtf-8", "fatal", |case| fatal(case, one, one));
     each("wtf-8", "replace", |case| {
         let lossy = Transcoder::new(Encoding::Wtf8, Encoding::Utf8).on_error(ErrorPolicy::Replace);

@@ -342,6 +342,6 @@ fn detect_reports_the_encoding_of_files() {
     }
     let output = run(program(&[]).args(["detect", "--format", "json"]), "é".as_bytes());
     assert_eq!(output.status.code(), Some(0));
-    let finding: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    assert_eq!((&finding["encoding"], &finding["sequences"]), (&"utf-8".into(), &1.into()));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&report["encoding"], &report["sequences"]), (&"utf-8".into(), &1.into()));
 }

@@ -1,4 +1,4 @@
-//! `Detector`, `BomSniffer`, `DesignationRecogniser` and `FallbackDecoder`, for every way of cutting.
+//! `Detector`, `BomSniffer`, `DesignationRecognizer` and `FallbackDecoder`, for every way of cutting.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
 #![allow(missing_docs)]
 
@@ -7,7 +7,7 @@ mod support;
 use support::languages::LANGUAGES;
 use support::{Rng, every_partition, oracle};
 use utf8_codec::detect::{
-    BomSniffer, Designation, DesignationRecogniser, Detection, Detector, FallbackDecoder, Legacy, Padding,
+    BomSniffer, Designation, DesignationRecognizer, Detection, Detector, FallbackDecoder, Legacy, Padding,
     Scope, Sniff, decode_or_legacy,
 };
 use utf8_codec::transcode::Encoding;
@@ -146,10 +146,10 @@ fn designations_are_found_for_every_cut_and_every_padding() {
             let found = padded(padding, sequence);
             let input = [&before[..], &found, &padded(padding, b"\x1B\x25\x2F\x4A\x1B\x26\x47")].concat();
             let check = |chunks: &[&[u8]]| {
-                let mut recogniser = DesignationRecogniser::padded(padding);
+                let mut recognizer = DesignationRecognizer::padded(padding);
                 let mut all = Vec::new();
                 for chunk in chunks {
-                    all.extend(recogniser.feed(chunk));
+                    all.extend(recognizer.feed(chunk));
                 }
                 let [one] = all[..] else { panic!("{all:?} {chunks:02X?}") };
                 assert_eq!(one.designation, designation);
@@ -157,7 +157,7 @@ fn designations_are_found_for_every_cut_and_every_padding() {
                     (one.offset, one.end()),
                     (before.len() as u64, (before.len() + found.len()) as u64)
                 );
-                assert_eq!(recogniser.offset(), input.len() as u64);
+                assert_eq!(recognizer.offset(), input.len() as u64);
             };
             check(&[&input]);
             check(&input.chunks(1).collect::<Vec<_>>());
@@ -171,17 +171,17 @@ fn designations_are_found_for_every_cut_and_every_padding() {
 #[test]
 fn a_padded_designation_starts_at_a_code_unit_and_an_iterator_can_be_dropped_early() {
     let shifted = [&b"\0"[..], &padded(Padding::Ucs4, b"\x1B\x25\x47")].concat();
-    assert_eq!(DesignationRecogniser::padded(Padding::Ucs4).feed(&shifted).next(), None);
+    assert_eq!(DesignationRecognizer::padded(Padding::Ucs4).feed(&shifted).next(), None);
     assert_eq!(
-        DesignationRecogniser::padded(Padding::Ucs4).feed(b"\0\0\x01\x1B\0\0\0\x25\0\0\0\x47").next(),
+        DesignationRecognizer::padded(Padding::Ucs4).feed(b"\0\0\x01\x1B\0\0\0\x25\0\0\0\x47").next(),
         None
     );
 
     let stream = b"\x1B%Gtext\x1B%@rest";
-    let mut recogniser = DesignationRecogniser::new();
-    let first = recogniser.feed(stream).next().expect("a designation");
-    assert_eq!((first.designation, recogniser.offset()), (Designation::Utf8, 3));
-    let second = recogniser.feed(&stream[3..]).next().expect("another");
+    let mut recognizer = DesignationRecognizer::new();
+    let first = recognizer.feed(stream).next().expect("a designation");
+    assert_eq!((first.designation, recognizer.offset()), (Designation::Utf8, 3));
+    let second = recognizer.feed(&stream[3..]).next().expect("another");
     assert_eq!((second.designation, second.offset), (Designation::Return, 7));
 }
 

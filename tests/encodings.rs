@@ -102,8 +102,8 @@ fn annex_r_table_1_defines_the_first_and_the_last_value_of_each_length() {
     // 80..=BF are continuing bytes, FE and FF are not used.
     for byte in (0x80..=0xBF).chain(0xFE..=0xFF) {
         let kind = if byte < 0xC0 { ErrorKind::UnexpectedContinuation } else { ErrorKind::InvalidLead };
-        let refused = convert(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be), &[&[byte]]);
-        assert_eq!(refused, Err(Utf8Error::new(0, kind, 1)));
+        let rejected = convert(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be), &[&[byte]]);
+        assert_eq!(rejected, Err(Utf8Error::new(0, kind, 1)));
     }
 }
 
@@ -185,15 +185,15 @@ fn annex_r_note_3_has_two_switches() {
             Transcoder::new(Encoding::Utf32Be, Encoding::Utf8Ucs4),
             Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be),
         );
-        let refused = |len| Err(Utf8Error::new(0, ErrorKind::Surrogate, len));
+        let rejected = |len| Err(Utf8Error::new(0, ErrorKind::Surrogate, len));
         every_partition(&bytes, |chunks| {
             // As in UTF-8, the second byte is rejected.
-            assert_eq!(convert(from, chunks), refused(1));
+            assert_eq!(convert(from, chunks), rejected(1));
             let open = from.switches(Switches::STRICT.allow_surrogates());
             assert_eq!(convert(open, chunks).as_deref(), Ok(&value.to_be_bytes()[..]));
         });
         every_partition(&value.to_be_bytes(), |chunks| {
-            assert_eq!(convert(to, chunks), refused(4));
+            assert_eq!(convert(to, chunks), rejected(4));
             let open = to.switches(Switches::STRICT.allow_surrogates());
             assert_eq!(convert(open, chunks).as_deref(), Ok(&bytes[..]));
         });
@@ -201,14 +201,14 @@ fn annex_r_note_3_has_two_switches() {
     for value in [0xFFFE_u32, 0xFFFF] {
         let bytes = table_4(value);
         both_ways(Encoding::Utf32Be, &value.to_be_bytes(), Encoding::Utf8Ucs4, &bytes);
-        let closed = Switches::STRICT.refuse_fffe_ffff();
+        let closed = Switches::STRICT.reject_fffe_ffff();
         every_partition(&bytes, |chunks| {
             let from = Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be).switches(closed);
             assert_eq!(convert(from, chunks), Err(Utf8Error::new(0, ErrorKind::Noncharacter, 3)));
         });
         let to = Transcoder::new(Encoding::Utf32Be, Encoding::Utf8Ucs4).switches(closed);
-        let refused = Err(Utf8Error::new(0, ErrorKind::Unmappable, 4));
-        assert_eq!(convert(to, &[&value.to_be_bytes()]), refused);
+        let rejected = Err(Utf8Error::new(0, ErrorKind::Unmappable, 4));
+        assert_eq!(convert(to, &[&value.to_be_bytes()]), rejected);
     }
 }
 

@@ -192,10 +192,10 @@ fn one_text_over_many_frames_agrees_with_the_oracle_for_every_partition() {
                         text.push_str(&part);
                         ends += usize::from(last);
                     }
-                    Err((frame, fault, rejected)) => {
+                    Err((frame, reported, rejected)) => {
                         assert_eq!(rejected, chunks[frame as usize], "the frame of the error");
                         assert!(
-                            error.replace((fault.offset, fault.kind, fault.len)).is_none(),
+                            error.replace((reported.offset, reported.kind, reported.len)).is_none(),
                             "reported once"
                         );
                     }

@@ -89,7 +89,7 @@ async fn every_published_case_has_the_expected_verdict_as_a_chunked_body() {
     let gateway = gateway();
     let bodies: Vec<_> = cases.iter().map(|case| case.chunks.clone()).collect();
     let answers = send_all(&gateway, Version::HTTP_11, &bodies).await;
-    let mut refused = 0;
+    let mut rejected = 0;
     for (case, answer) in cases.iter().zip(answers) {
         assert_eq!(answer, expected(&case.chunks.concat()), "{}", case.id);
         if let Some(ok) = case.expect()["ok"].as_bool() {
@@ -97,10 +97,10 @@ async fn every_published_case_has_the_expected_verdict_as_a_chunked_body() {
         }
         if let Some(offset) = case.expect()["error"]["offset"].as_u64() {
             assert_eq!(answer.as_ref().err().map(|error| error.0), Some(offset), "{}", case.id);
-            refused += 1;
+            rejected += 1;
         }
     }
-    assert!(refused > 1_000, "{refused} of {} cases have an offset", cases.len());
+    assert!(rejected > 1_000, "{rejected} of {} cases have an offset", cases.len());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -208,7 +208,7 @@ fn counters_count_bodies_bytes_repairs_and_errors() {
     drain(Utf8Body::with_decoder(Script::of(&[b"a\xFF\xFF"], EndHint::Nothing), repair).counters(&counters));
     let now = counters.snapshot();
     assert_eq!((now.bodies, now.bytes, now.repaired), (2, 7, 2));
-    assert_eq!((now.refused(ErrorKind::Surrogate), now.refused_total()), (1, 1));
+    assert_eq!((now.rejected(ErrorKind::Surrogate), now.rejected_total()), (1, 1));
 }
 
 /// Serves one connection with a checked body of a fixed length. Returns what the client received, and the error of the

@@ -13,8 +13,8 @@ use support::bodies::{EndHint, Script};
 use support::layers::{BAD, post, send, through};
 use tower::{Layer, ServiceExt, service_fn};
 use utf8_codec::http::{
-    BodyRules, HttpCounters, MissingCharset, MissingContentType, OtherCharset, Reason, Refusal, Uncheckable,
-    Utf8BodyError,
+    BodyRules, HttpCounters, MissingCharset, MissingContentType, OtherCharset, Reason, Rejection,
+    Uncheckable, Utf8BodyError,
 };
 use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
@@ -77,14 +77,14 @@ async fn a_body_without_a_type_is_handled_by_its_setting() {
         assert_eq!(hidden.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
     assert_eq!(send(&layer(MissingContentType::Pass), &[], BAD).await.status, StatusCode::OK);
-    let refusing = layer(MissingContentType::Refuse);
-    let seen = send(&refusing, &[], b"good").await;
+    let rejecting = layer(MissingContentType::Reject);
+    let seen = send(&rejecting, &[], b"good").await;
     assert_eq!((seen.status, seen.handled), (StatusCode::UNSUPPORTED_MEDIA_TYPE, 0));
     assert_eq!(seen.problem()["kind"], "MissingContentType");
     // A message without a body needs no type, with any decoder.
     let bom = TextDecoder::new().bom(BomPolicy::Require);
     let requiring = ValidateUtf8RequestLayer::new().rules(BodyRules::new().decoder(bom));
-    for layer in [refusing, requiring] {
+    for layer in [rejecting, requiring] {
         assert_eq!(send(&layer, &[], b"").await.status, StatusCode::OK);
     }
 }
@@ -223,9 +223,9 @@ async fn charsets_follow_the_rules() {
     assert_eq!(status(&pass, "text/plain; charset=latin1", b"\xE9").await, 200);
     assert_eq!(status(&pass, "text/plain", b"\xE9").await, 200);
     assert_eq!(status(&pass, "text/plain; charset=utf-8", b"\xE9").await, 400);
-    let refuse = layer(BodyRules::new().missing_charset(MissingCharset::Refuse));
-    assert_eq!(status(&refuse, "text/plain", b"a").await, 415);
-    assert_eq!(status(&refuse, "application/json", b"1").await, 200, "JSON has no such parameter");
+    let reject = layer(BodyRules::new().missing_charset(MissingCharset::Reject));
+    assert_eq!(status(&reject, "text/plain", b"a").await, 415);
+    assert_eq!(status(&reject, "application/json", b"1").await, 200, "JSON has no such parameter");
 
     let two = post(&[("content-type", "text/plain"), ("content-type", "application/json")]);
     let seen = through(&default, two.body(Full::from("a")).unwrap()).await;
@@ -334,19 +334,19 @@ async fn while_streaming_the_handler_reads_the_text_before_the_error_and_the_cli
 }
 
 #[tokio::test]
-async fn a_handler_can_convert_the_error_to_a_refusal() {
+async fn a_handler_can_convert_the_error_to_a_rejection() {
     let layer = ValidateUtf8RequestLayer::streaming();
     let service = layer.layer(service_fn(async |request: Request<CheckedBody<Full<Bytes>>>| {
         let error = request.into_body().collect().await.unwrap_err();
         assert_eq!(Utf8BodyError::find(&error).unwrap().utf8_error().unwrap().offset, 7);
         let wrapped = std::io::Error::other(error);
-        let refusal = Refusal::from_error(&wrapped).expect("a refusal");
-        assert_eq!(refusal.reason.kind(), "Surrogate");
-        Ok::<_, Infallible>(refusal.to_response().map(|body| Full::new(Bytes::from(body))))
+        let rejection = Rejection::from_error(&wrapped).expect("a rejection");
+        assert_eq!(rejection.reason.kind(), "Surrogate");
+        Ok::<_, Infallible>(rejection.to_response().map(|body| Full::new(Bytes::from(body))))
     }));
     let request = post(&[("content-type", "text/plain")]).body(Full::from(BAD)).unwrap();
     assert_eq!(service.oneshot(request).await.unwrap().status(), StatusCode::BAD_REQUEST);
-    assert!(Refusal::from_error(&std::io::Error::other("reset")).is_none());
+    assert!(Rejection::from_error(&std::io::Error::other("reset")).is_none());
 }
 
 #[tokio::test]
@@ -420,15 +420,15 @@ async fn trailers_of_every_body_are_checked() {
         }
     }
     let now = counters.snapshot();
-    assert_eq!((now.refused(ErrorKind::MissingContinuation), now.refused_otherwise), (12, 0));
+    assert_eq!((now.rejected(ErrorKind::MissingContinuation), now.rejected_otherwise), (12, 0));
 }
 
 #[tokio::test]
 async fn the_response_to_a_rejected_request_can_be_replaced() {
-    let layer = ValidateUtf8RequestLayer::new().on_refusal(|refusal: &Refusal| {
-        assert!(matches!(refusal.reason, Reason::Body(error) if error.kind == ErrorKind::Surrogate));
-        assert_eq!(refusal.content_type.as_ref().unwrap(), "text/plain");
-        Response::builder().status(422).body(Bytes::from(refusal.reason.kind())).unwrap()
+    let layer = ValidateUtf8RequestLayer::new().on_rejection(|rejection: &Rejection| {
+        assert!(matches!(rejection.reason, Reason::Body(error) if error.kind == ErrorKind::Surrogate));
+        assert_eq!(rejection.content_type.as_ref().unwrap(), "text/plain");
+        Response::builder().status(422).body(Bytes::from(rejection.reason.kind())).unwrap()
     });
     let seen = send(&layer, &[("content-type", "text/plain")], BAD).await;
     assert_eq!((seen.status.as_u16(), &seen.text[..]), (422, &b"Surrogate"[..]));
@@ -446,5 +446,5 @@ async fn all_clones_of_a_layer_share_their_counters() {
     }
     let now = counters.snapshot();
     assert_eq!((now.bodies, now.bytes), (4, 2 * (BAD.len() + 4) as u64));
-    assert_eq!((now.refused(ErrorKind::Surrogate), now.refused_otherwise, now.refused_total()), (2, 2, 4));
+    assert_eq!((now.rejected(ErrorKind::Surrogate), now.rejected_otherwise, now.rejected_total()), (2, 2, 4));
 }

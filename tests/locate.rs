@@ -9,13 +9,13 @@ use utf8_codec::locate::{Column, Columns, Locator, Newlines};
 const ALL: [Newlines; 4] = [Newlines::Lf, Newlines::CrLf, Newlines::Cr, Newlines::Any];
 
 /// Offset, line, and column in bytes, characters and UTF-16 units.
-type Place = (u64, u64, [u64; 3]);
+type Position = (u64, u64, [u64; 3]);
 
 /// The location of each character and of the end, and the offsets of the ends of the lines, before their terminators.
-fn by_hand(text: &str, newlines: Newlines) -> (Vec<Place>, Vec<u64>) {
-    let (mut places, mut ends, mut line, mut columns) = (Vec::new(), Vec::new(), 0, [0; 3]);
+fn by_hand(text: &str, newlines: Newlines) -> (Vec<Position>, Vec<u64>) {
+    let (mut positions, mut ends, mut line, mut columns) = (Vec::new(), Vec::new(), 0, [0; 3]);
     for (at, character) in text.char_indices() {
-        places.push((at as u64, line, columns));
+        positions.push((at as u64, line, columns));
         let after_cr = text[..at].ends_with('\r');
         let is_end = match (newlines, character) {
             (Newlines::Lf, '\n') | (Newlines::Cr | Newlines::Any, '\r') => true,
@@ -36,12 +36,12 @@ fn by_hand(text: &str, newlines: Newlines) -> (Vec<Place>, Vec<u64>) {
             columns[2] += character.len_utf16() as u64;
         }
     }
-    places.push((text.len() as u64, line, columns));
+    positions.push((text.len() as u64, line, columns));
     ends.push(text.len() as u64);
-    (places, ends)
+    (positions, ends)
 }
 
-fn place(locator: &Locator) -> Place {
+fn position(locator: &Locator) -> Position {
     let location = locator.location();
     let Columns { bytes, characters, utf16, .. } = location.columns;
     (location.offset, location.line, [bytes, characters, utf16])
@@ -64,15 +64,15 @@ fn as_text<'t>(text: &'t str, chunks: &[&[u8]]) -> Vec<&'t str> {
 }
 
 fn check(text: &str, newlines: Newlines, chunks: &[&str]) {
-    let (places, ends) = by_hand(text, newlines);
+    let (positions, ends) = by_hand(text, newlines);
     let start = Locator::new().newlines(newlines);
     let mut locator = start;
     let mut joined = start;
-    let mut asked = vec![None; places.len() * 3];
+    let mut asked = vec![None; positions.len() * 3];
     let mut beyond = vec![None; ends.len()];
     for chunk in chunks.iter().chain([&""]) {
         let from = locator.location().offset as usize;
-        for (i, &(offset, line, columns)) in places.iter().enumerate() {
+        for (i, &(offset, line, columns)) in positions.iter().enumerate() {
             if (from..=from + chunk.len()).contains(&(offset as usize)) {
                 let location = locator.locate(chunk, offset as usize - from);
                 assert_eq!((location.offset, location.line), (offset, line), "{newlines:?} {chunks:?}");
@@ -90,12 +90,12 @@ fn check(text: &str, newlines: Newlines, chunks: &[&str]) {
         let mut alone = start;
         alone.feed(chunk);
         joined.join(&alone);
-        assert_eq!(place(&joined), place(&locator), "{newlines:?} {chunks:?}");
-        assert!(places.contains(&place(&locator)), "{newlines:?} {chunks:?}");
+        assert_eq!(position(&joined), position(&locator), "{newlines:?} {chunks:?}");
+        assert!(positions.contains(&position(&locator)), "{newlines:?} {chunks:?}");
     }
-    assert_eq!(place(&locator), places[places.len() - 1], "{newlines:?} {chunks:?}");
+    assert_eq!(position(&locator), positions[positions.len() - 1], "{newlines:?} {chunks:?}");
     assert_eq!(joined, locator);
-    for (i, &(offset, line, columns)) in places.iter().enumerate() {
+    for (i, &(offset, line, columns)) in positions.iter().enumerate() {
         // The position between CR and LF has the column of the position after the LF, or is the end of the line.
         let ends_line = text[..offset as usize].ends_with('\r') && text[offset as usize..].starts_with('\n');
         for (unit, found) in asked[3 * i..3 * i + 3].iter().enumerate() {
@@ -155,8 +155,8 @@ fn long_texts_have_the_same_locations_for_every_cut() {
         for newlines in ALL {
             let mut locator = Locator::new().newlines(newlines);
             locator.feed(&text);
-            let (places, _) = by_hand(&text, newlines);
-            assert_eq!(place(&locator), places[places.len() - 1]);
+            let (positions, _) = by_hand(&text, newlines);
+            assert_eq!(position(&locator), positions[positions.len() - 1]);
         }
     }
 }
@@ -181,7 +181,7 @@ fn an_ill_formed_sequence_is_one_character() {
     locator.feed_ill_formed(3);
     // An ill-formed sequence is between the CR and the LF.
     locator.feed("\nb");
-    assert_eq!(place(&locator), (7, 0, [7, 5, 5]));
+    assert_eq!(position(&locator), (7, 0, [7, 5, 5]));
 }
 
 #[cfg(feature = "alloc")]
@@ -191,14 +191,14 @@ mod index {
     use super::*;
 
     fn check_index(text: &str, newlines: Newlines, chunks: &[&str]) {
-        let (places, ends) = by_hand(text, newlines);
+        let (positions, ends) = by_hand(text, newlines);
         let mut index = LineIndex::new(newlines);
         chunks.iter().for_each(|chunk| index.feed(chunk));
         let mut whole = LineIndex::new(newlines);
         whole.feed(text);
         assert_eq!(index, whole, "{newlines:?} {chunks:?}");
         assert_eq!((index.len(), index.lines()), (text.len() as u64, ends.len() as u64));
-        for &(offset, line, columns) in &places {
+        for &(offset, line, columns) in &positions {
             let is_between =
                 text[..offset as usize].ends_with('\r') && text[offset as usize..].starts_with('\n');
             if is_between && newlines == Newlines::Any {

@@ -49,9 +49,9 @@ fn ledger() -> (String, thread::JoinHandle<(String, bool)>) {
 fn the_server_sees_a_rejected_stream_as_a_reset() {
     for (flags, read, reset) in [
         (&[][..], "ls\nrm /home", true),
-        (&["--on-refusal", "close"], "ls\nrm /home", false),
+        (&["--on-rejection", "close"], "ls\nrm /home", false),
         (&["--hold", "lines"], "ls\n", true),
-        (&["--hold", "lines", "--on-refusal", "close"], "ls\n", false),
+        (&["--hold", "lines", "--on-rejection", "close"], "ls\n", false),
     ] {
         let (address, server) = ledger();
         let proxy = Server::start(&[&["proxy", "--upstream", &address, "--linger", "0.1"], flags].concat());
@@ -132,7 +132,7 @@ fn report_mode_forwards_every_byte() {
     );
     proxy.signal("TERM");
     let (_, log) = proxy.wait();
-    assert!(log.iter().any(|line| line["message"] == "the connection would have been refused"), "{log:?}");
+    assert!(log.iter().any(|line| line["message"] == "the connection would have been rejected"), "{log:?}");
     assert!(log.iter().any(|line| line["end"] == "closed"), "{log:?}");
 }
 
@@ -286,11 +286,11 @@ fn the_admin_listener_serves_metrics_and_readiness() {
     for line in [
         "utf8_codec_connections_open 1",
         "utf8_codec_connections_total{end=\"closed\"} 1",
-        "utf8_codec_connections_total{end=\"refused\"} 1",
+        "utf8_codec_connections_total{end=\"rejected\"} 1",
         "utf8_codec_bytes_read_total{direction=\"requests\"} 22",
         "utf8_codec_bytes_written_total{direction=\"requests\"} 17",
         "utf8_codec_ill_formed_total{direction=\"requests\",kind=\"Surrogate\"} 1",
-        "utf8_codec_refused_total{direction=\"requests\"} 1",
+        "utf8_codec_rejected_total{direction=\"requests\"} 1",
         "utf8_codec_repaired_total{direction=\"requests\"} 0",
         "utf8_codec_held_bytes{direction=\"requests\"} 2",
         "utf8_codec_held_bytes{direction=\"responses\"} 0",
@@ -298,11 +298,11 @@ fn the_admin_listener_serves_metrics_and_readiness() {
     ] {
         assert!(metrics.lines().any(|found| found == line), "{line} in {metrics}");
     }
-    let (_, refusals) = get(&admin, "/refusals");
-    let refusals: serde_json::Value = serde_json::from_str(&refusals).unwrap();
-    assert_eq!((&refusals[0]["offset"], &refusals[0]["kind"]), (&7.into(), &"Surrogate".into()));
-    assert!(!refusals.to_string().contains("secret"));
-    assert!(get(&admin, "/").1.contains("Last refusals"));
+    let (_, rejections) = get(&admin, "/rejections");
+    let rejections: serde_json::Value = serde_json::from_str(&rejections).unwrap();
+    assert_eq!((&rejections[0]["offset"], &rejections[0]["kind"]), (&7.into(), &"Surrogate".into()));
+    assert!(!rejections.to_string().contains("secret"));
+    assert!(get(&admin, "/").1.contains("Last rejections"));
     assert_eq!(get(&admin, "/nothing").0, 404);
 
     proxy.signal("TERM");

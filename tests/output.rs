@@ -31,7 +31,7 @@ fn convert(text: &str, output: &Path) {
 }
 
 /// Converts to `output`. Asserts an error that contains `why`, and that the directory did not change.
-fn is_refused(directory: &Directory, output: &Path, why: &str) {
+fn is_rejected(directory: &Directory, output: &Path, why: &str) {
     let before = directory.names();
     let ended = run(program(&["convert", "-o"]).arg(output), b"new");
     assert_eq!(ended.status.code(), Some(2), "{}", stderr(&ended));
@@ -148,7 +148,7 @@ fn a_read_only_file_is_not_replaced() {
     let directory = Directory::new();
     let file = directory.write("file", "old");
     set_mode(&file, 0o444);
-    is_refused(&directory, &file, "the file is read-only");
+    is_rejected(&directory, &file, "the file is read-only");
     assert_eq!((directory.read("file"), mode(&file)), (b"old".to_vec(), 0o444));
 }
 
@@ -157,7 +157,7 @@ fn a_loop_of_symbolic_links_is_an_error() {
     let directory = Directory::new();
     symlink("b", directory.path("a")).expect("a link");
     symlink("a", directory.path("b")).expect("a link");
-    is_refused(&directory, &directory.path("a"), "ymbolic links");
+    is_rejected(&directory, &directory.path("a"), "ymbolic links");
     assert!(fs::symlink_metadata(directory.path("a")).expect("a link").is_symlink());
 }
 
@@ -165,9 +165,9 @@ fn a_loop_of_symbolic_links_is_an_error() {
 fn a_directory_or_a_missing_directory_is_an_error() {
     let directory = Directory::new();
     fs::create_dir(directory.path("directory")).expect("a directory");
-    is_refused(&directory, &directory.path("directory"), "directory");
-    is_refused(&directory, &directory.path("absent/file"), "No such file or directory");
-    is_refused(&directory, &directory.path(".."), "directory");
+    is_rejected(&directory, &directory.path("directory"), "directory");
+    is_rejected(&directory, &directory.path("absent/file"), "No such file or directory");
+    is_rejected(&directory, &directory.path(".."), "directory");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 /// Panics at one event, or at every one.
 struct Panics {
     /// The number of events before the first panic.
-    calm: usize,
+    first: usize,
     once: bool,
     events: AtomicUsize,
 }
@@ -39,7 +39,7 @@ impl tracing::Subscriber for Panics {
 
     fn event(&self, _: &tracing::Event<'_>) {
         let events = self.events.fetch_add(1, Ordering::Relaxed);
-        if events == self.calm || events > self.calm && !self.once {
+        if events == self.first || events > self.first && !self.once {
             panic!("{MESSAGE}");
         }
     }
@@ -62,13 +62,13 @@ fn at_every_event(mut case: impl FnMut(&mut dyn FnMut(&mut dyn FnMut()) -> bool)
         }));
         // `tracing` caches which events no subscriber wants. Without a global one, an event that another thread meets
         // first between two subscribers would be off for all threads.
-        let never = Panics { calm: usize::MAX, once: true, events: AtomicUsize::new(0) };
+        let never = Panics { first: usize::MAX, once: true, events: AtomicUsize::new(0) };
         tracing::subscriber::set_global_default(never).expect("the only global subscriber");
     });
     for once in [true, false] {
-        for calm in 0..200 {
+        for first in 0..200 {
             let mut panics = 0;
-            let subscriber = Panics { calm, once, events: AtomicUsize::new(0) };
+            let subscriber = Panics { first, once, events: AtomicUsize::new(0) };
             tracing::subscriber::with_default(subscriber, || {
                 case(&mut |attempt| match catch_unwind(AssertUnwindSafe(attempt)) {
                     Ok(()) => true,
@@ -80,7 +80,7 @@ fn at_every_event(mut case: impl FnMut(&mut dyn FnMut(&mut dyn FnMut()) -> bool)
                 });
             });
             if panics == 0 {
-                assert!(calm > 0, "no event occurred, so nothing was tested");
+                assert!(first > 0, "no event occurred, so nothing was tested");
                 break;
             }
         }

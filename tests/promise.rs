@@ -50,8 +50,8 @@ fn every_decoder() -> Vec<TextDecoder> {
 /// Partly ill-formed text with many line terminators. It often starts with a BOM or a part of one, and with ASCII.
 fn input(rng: &mut Rng, len: usize) -> Vec<u8> {
     let bom = &b"\xEF\xBB\xBF"[..rng.below(4)];
-    let calm = if rng.below(4) == 0 { rng.below(200) } else { 0 };
-    let mut input = [bom, &b"calm ".repeat(40)[..calm]].concat();
+    let clean = if rng.below(4) == 0 { rng.below(200) } else { 0 };
+    let mut input = [bom, &b"good ".repeat(40)[..clean]].concat();
     let dirty = 1 + rng.below(len);
     for byte in rng.dirty_text(dirty) {
         input.push(byte);
@@ -78,14 +78,14 @@ fn cut<'i>(rng: &mut Rng, mut input: &'i [u8]) -> Vec<&'i [u8]> {
 type Outcome = (String, Vec<Utf8Error>, Vec<Utf8Error>, Counters);
 
 fn decode(mut decoder: TextDecoder, parts: &[Vec<&[u8]>], drops_early: bool) -> Outcome {
-    let (mut text, mut refused, mut repaired) = (String::new(), Vec::new(), Vec::new());
+    let (mut text, mut rejected, mut repaired) = (String::new(), Vec::new(), Vec::new());
     let mut note = |piece: TextPiece<'_>| {
         if let TextPiece::Repaired(_, error) = piece {
             repaired.push(error);
         }
         match piece.text() {
             Ok(good) => text.push_str(good),
-            Err(error) => refused.push(error),
+            Err(error) => rejected.push(error),
         }
     };
     for part in parts {
@@ -104,7 +104,7 @@ fn decode(mut decoder: TextDecoder, parts: &[Vec<&[u8]>], drops_early: bool) -> 
         decoder.finish().map(&mut note);
         assert_eq!(decoder.finish(), None, "the end is reported once");
     }
-    (text, refused, repaired, decoder.counters())
+    (text, rejected, repaired, decoder.counters())
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn codecs_agree_with_the_decoder_for_every_cut() {
             let expected = run(&mut codec, &whole, true);
             assert_eq!(run(&mut other, &parts, true), expected, "{decoder:?} {parts:02X?}");
 
-            let (text, refused, _, counters) = decode(decoder, &whole, false);
+            let (text, rejected, _, counters) = decode(decoder, &whole, false);
             let (mut texts, mut errors) = (String::new(), Vec::new());
             for item in expected {
                 match item {
@@ -182,7 +182,7 @@ fn codecs_agree_with_the_decoder_for_every_cut() {
                     Item::TooLong(_) => unreachable!("text has no limit"),
                 }
             }
-            assert_eq!((texts, errors), (text, refused), "{decoder:?} {first:02X?} {second:02X?}");
+            assert_eq!((texts, errors), (text, rejected), "{decoder:?} {first:02X?} {second:02X?}");
             for codec in [codec, other] {
                 assert_eq!(codec.counters(), counters);
                 assert_eq!(codec.offset(), (first.len() + second.len()) as u64);

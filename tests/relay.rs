@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, dup
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use utf8_codec::proxy::{Direction, End, LineFilter, OnRefusal, Outcome, Relay};
+use utf8_codec::proxy::{Direction, End, LineFilter, OnRejection, Outcome, Relay};
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 async fn accept_and_relay(
@@ -109,7 +109,7 @@ async fn half_close_is_kept_in_each_direction() {
 #[tokio::test]
 async fn answers_to_the_well_formed_text_arrive_before_a_rejected_connection_closes() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let relay = Relay::new().on_refusal(OnRefusal::Close);
+    let relay = Relay::new().on_rejection(OnRejection::Close);
     let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
     client.write_all(b"good\n\xFF").await.unwrap();
     // Many bytes follow the error. Closing the socket without reading them would reset the connection.
@@ -126,7 +126,7 @@ async fn answers_to_the_well_formed_text_arrive_before_a_rejected_connection_clo
 #[tokio::test]
 async fn a_rejected_connection_closes_even_if_neither_peer_closes() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let relay = Relay::new().linger(Duration::from_millis(50)).on_refusal(OnRefusal::Close);
+    let relay = Relay::new().linger(Duration::from_millis(50)).on_rejection(OnRejection::Close);
     let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
     server.write_all(b"good \xED\xA0\x80").await.unwrap();
     assert_eq!(read_all(&mut client).await, b"good ");
@@ -157,7 +157,7 @@ async fn an_end_inside_a_character_is_reported_and_its_repair_is_written_before_
     let cut = (Direction::Requests, Utf8Error::new(3, ErrorKind::Truncated, 2));
     let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     for (relay, expected) in [(Relay::new(), "end"), (replace, "end\u{FFFD}")] {
-        let (mut client, mut server, reports, relayed) = piped(relay.on_refusal(OnRefusal::Close), 64);
+        let (mut client, mut server, reports, relayed) = piped(relay.on_rejection(OnRejection::Close), 64);
         client.write_all(b"end\xE2\x82").await.unwrap();
         client.shutdown().await.unwrap();
         assert_eq!(read_all(&mut server).await, expected.as_bytes());
@@ -265,7 +265,7 @@ async fn a_rejection_resets_the_connection() {
     assert!(matches!(outcome.end, End::IllFormed(Direction::Requests, _)));
     assert!(outcome.reset);
 
-    let (mut client, mut server, _, relayed) = piped(Relay::new().on_refusal(OnRefusal::Close), 64);
+    let (mut client, mut server, _, relayed) = piped(Relay::new().on_rejection(OnRejection::Close), 64);
     client.write_all(b"rm /home\xFF/b").await.unwrap();
     assert_eq!(read_all(&mut server).await, b"rm /home");
     drop(server);

@@ -31,7 +31,7 @@ fn outcome(mut text: Utf8Stream<HostileStream>) -> (String, Option<StreamError<i
                     assert!(!part.is_empty(), "no empty items");
                     good.push_str(&part);
                 }
-                Err(fault) => error = Some(fault),
+                Err(reported) => error = Some(reported),
             }
         }
         assert!(text.next().now_or_never().expect("not pending").is_none());
@@ -189,14 +189,14 @@ fn errors_convert_and_are_found_in_a_chain() {
 
 #[tokio::test]
 async fn no_text_is_lost_when_select_drops_a_future_at_any_await_point() {
-    for patience in 0..4 {
+    for polls in 0..4 {
         let bytes: Vec<_> = CRAB.chunks(1).collect();
         let mut text = HostileStream::new(steps(&bytes)).utf8();
         let (mut good, mut dropped) = (String::new(), 0);
         loop {
-            // Polls the other branch `patience` times before dropping it.
+            // Polls the other branch `polls` times before dropping it.
             let timeout = async {
-                for _ in 0..patience {
+                for _ in 0..polls {
                     tokio::task::yield_now().await;
                 }
             };
@@ -210,7 +210,7 @@ async fn no_text_is_lost_when_select_drops_a_future_at_any_await_point() {
             }
         }
         assert_eq!(good.as_bytes(), CRAB);
-        assert!(dropped > 0 || patience > 0, "{dropped} futures were dropped");
+        assert!(dropped > 0 || polls > 0, "{dropped} futures were dropped");
     }
 }
 

@@ -128,8 +128,8 @@ fn every_partition_of_every_pair_of_encodings_agrees_with_the_oracle() {
                 let open = Open {
                     surrogates: bits & 1 != 0,
                     lenient_java: bits & 2 != 0,
-                    refuse_pairs: bits & 4 != 0,
-                    refuse_fffe_ffff: bits & 8 != 0,
+                    reject_pairs: bits & 4 != 0,
+                    reject_fffe_ffff: bits & 8 != 0,
                 };
                 let input = dirty(&mut rng, from, 1 + round % 9);
                 let transcoder = Transcoder::new(from, to).switches(open.switches());
@@ -283,8 +283,8 @@ fn the_bom_policy_applies_in_every_encoding() {
             assert_eq!(with(BomPolicy::Keep), (b"\xEF\xBB\xBFa".to_vec(), vec![]), "{encoding}");
             assert_eq!(with(BomPolicy::Strip), (b"a".to_vec(), vec![]), "{encoding}");
             assert_eq!(with(BomPolicy::Require), (b"a".to_vec(), vec![]), "{encoding}");
-            let refused = vec![(0, ErrorKind::UnexpectedBom, len)];
-            assert_eq!(with(BomPolicy::Reject), (b"a".to_vec(), refused), "{encoding}");
+            let rejected = vec![(0, ErrorKind::UnexpectedBom, len)];
+            assert_eq!(with(BomPolicy::Reject), (b"a".to_vec(), rejected), "{encoding}");
         });
         every_partition(&text, |chunks| {
             let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).bom(bom), chunks);
@@ -351,8 +351,8 @@ fn an_adopted_subset_rejects_code_points_of_every_encoding() {
         let input = [&a[..], &e, &a].concat();
         every_partition(&input, |chunks| {
             let transcoder = Transcoder::new(encoding, Encoding::Utf8).subset(Subset::ASCII);
-            let refused = vec![(a.len() as u64, ErrorKind::OutsideSubset, e.len() as u8)];
-            assert_eq!(by_feed(transcoder, chunks), (b"aa".to_vec(), refused), "{encoding}");
+            let rejected = vec![(a.len() as u64, ErrorKind::OutsideSubset, e.len() as u8)];
+            assert_eq!(by_feed(transcoder, chunks), (b"aa".to_vec(), rejected), "{encoding}");
             let mended = repaired(transcoder.on_error(ErrorPolicy::Replace), chunks);
             assert_eq!(mended, "a\u{FFFD}a".as_bytes(), "{encoding}");
         });
@@ -436,8 +436,8 @@ fn surrogate_pairs_in_wtf_8_are_joined_for_every_cut_unless_they_are_rejected() 
     every_partition(pair, |chunks| {
         let joined = Transcoder::new(Encoding::Wtf8, Encoding::Wtf8);
         assert_eq!(by_feed(joined, chunks), ("💩".as_bytes().to_vec(), vec![]));
-        let refused = joined.switches(Switches::STRICT.refuse_pairs());
-        assert_eq!(by_feed(refused, chunks), (vec![], vec![(0, ErrorKind::Surrogate, 6)]));
+        let rejected = joined.switches(Switches::STRICT.reject_pairs());
+        assert_eq!(by_feed(rejected, chunks), (vec![], vec![(0, ErrorKind::Surrogate, 6)]));
     });
 }
 

@@ -203,8 +203,8 @@ fn a_form_has_no_bom_and_one_charset() {
         let latin1 = HeaderValue::from_static("application/x-www-form-urlencoded; charset=latin1");
         headers.insert(CONTENT_TYPE, latin1);
         let body = Script::of(&[b"a=%E9"], EndHint::Nothing);
-        let refusal = transcoding.apply(Message::Request, &mut headers, body).expect_err("a refusal");
-        assert_eq!(refusal.reason, utf8_codec::http::Reason::UnsupportedCharset);
+        let rejection = transcoding.apply(Message::Request, &mut headers, body).expect_err("a rejection");
+        assert_eq!(rejection.reason, utf8_codec::http::Reason::UnsupportedCharset);
     }
 }
 

@@ -236,7 +236,7 @@ fn row_22_a_fragmented_message_ends_inside_a_character() {
     let error = message(b"abc\xE2\x82").unwrap_err().utf8_error().unwrap();
     assert_eq!(error, Utf8Error::new(3, ErrorKind::Truncated, 2));
 
-    // The same for a host that reads frames itself.
+    // The same for a server that reads frames itself.
     let mut text = Utf8Validator::new();
     text.feed(b"ab").unwrap();
     text.feed(b"c\xE2\x82").unwrap();
@@ -261,8 +261,8 @@ fn row_27_line_terminators() {
     let mut out = BytesMut::new();
     LinesCodec::new().encode("two\nlines", &mut out).unwrap();
     assert_eq!(&out[..], b"two\nlines\n", "an injected line");
-    let refused = Utf8LinesCodec::new().encode("two\nlines", &mut out).unwrap_err();
-    assert!(matches!(refused, CodecError::EmbeddedTerminator { at: 3 }));
+    let rejected = Utf8LinesCodec::new().encode("two\nlines", &mut out).unwrap_err();
+    assert!(matches!(rejected, CodecError::EmbeddedTerminator { at: 3 }));
 
     let mut text = String::new();
     block_on(Utf8Reader::new(bytes).read_to_string(&mut text)).unwrap();

@@ -79,10 +79,10 @@ def with_attributes(source: str, start: int) -> int:
     return start
 
 
-def only(places: list[int], words: str) -> int:
-    if len(places) != 1:
-        raise EditError(f"{words!r} is there {len(places)} times")
-    return places[0]
+def only(found: list[int], words: str) -> int:
+    if len(found) != 1:
+        raise EditError(f"{words!r} is there {len(found)} times")
+    return found[0]
 
 
 def find_item(source: str, code: str, words: str, start: int, end: int) -> int:

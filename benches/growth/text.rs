@@ -5,7 +5,7 @@ use core::hint::black_box;
 use utf8_codec::boundary::{Splitter, Truncator};
 use utf8_codec::content_type::ContentType;
 use utf8_codec::detect::{
-    BomSniffer, DesignationRecogniser, Detector, FallbackDecoder, Legacy, Padding, Scope,
+    BomSniffer, DesignationRecognizer, Detector, FallbackDecoder, Legacy, Padding, Scope,
 };
 use utf8_codec::transcode::{Encoding, Status, Transcoder};
 use utf8_codec::validator::{Mask, Utf8Validator};
@@ -74,9 +74,9 @@ pub(crate) fn rows() -> Vec<Row> {
             let mut sniffer = BomSniffer::default();
             bytes.chunks(chunk).for_each(|chunk| sink(sniffer.feed(chunk)));
         }),
-        Row::new("DesignationRecogniser", [ESCAPES, ASCII], |bytes, chunk| {
-            let mut recogniser = DesignationRecogniser::padded(Padding::None);
-            bytes.chunks(chunk).for_each(|chunk| sink(recogniser.feed(chunk).count()));
+        Row::new("DesignationRecognizer", [ESCAPES, ASCII], |bytes, chunk| {
+            let mut recognizer = DesignationRecognizer::padded(Padding::None);
+            bytes.chunks(chunk).for_each(|chunk| sink(recognizer.feed(chunk).count()));
         }),
         Row::new("Splitter and Truncator", [ASCII, CRABS], |bytes, _| {
             let text = str::from_utf8(bytes).unwrap_or_default();

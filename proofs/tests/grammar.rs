@@ -1,4 +1,4 @@
-//! The decoders accept and refuse, byte by byte, what the rule text of their standard says.
+//! The decoders accept and reject, byte by byte, what the rule text of their standard says.
 //!
 //! Every state that a decoder can be in is visited, up to the value of continuation bytes after the second byte, of which
 //! eight stand for all (no rule distinguishes them); in each state all 256 bytes are tried.
@@ -44,7 +44,7 @@ fn is_lone_half(character: &[u8]) -> bool {
 }
 
 /// Returns the number of states of the decoder that were visited.
-fn compare<S: Subject>(start: &S, grammar: &Grammar, refuses_lone_halves: bool) -> usize {
+fn compare<S: Subject>(start: &S, grammar: &Grammar, rejects_lone_halves: bool) -> usize {
     let later = [0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xAF, 0xB0, 0xBF];
     let mut seen = vec![false; grammar.states()];
     let mut visited = 0;
@@ -57,7 +57,7 @@ fn compare<S: Subject>(start: &S, grammar: &Grammar, refuses_lone_halves: bool) 
             let mut after = decoder.clone();
             let bytes = [&prefix[..], &[byte]].concat();
             let expected =
-                grammar.step(state, byte).filter(|_| !refuses_lone_halves || !is_lone_half(&bytes));
+                grammar.step(state, byte).filter(|_| !rejects_lone_halves || !is_lone_half(&bytes));
             assert_eq!(after.take(byte), expected.is_some(), "{bytes:02X?}");
             let Some(next) = expected else { continue };
             if next == 0 {

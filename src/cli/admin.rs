@@ -30,9 +30,9 @@ const PAGE: &str = include_str!("admin.html");
 
 /// Serves requests. Never returns.
 pub(super) async fn serve(listener: Listener, metrics: Arc<Metrics>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
-        let place = Arc::clone(&places).acquire_owned().await;
+        let permit = Arc::clone(&permits).acquire_owned().await;
         let Ok((stream, _)) = listener.accept().await else {
             sleep(Duration::from_millis(250)).await;
             continue;
@@ -48,7 +48,7 @@ pub(super) async fn serve(listener: Listener, metrics: Arc<Metrics>) {
                 http1::Builder::new().half_close(true).serve_connection(TokioIo::new(stream), answer);
             // An error here is a client that disconnected or reached the time limit. It needs no message.
             let _ = timeout(DURATION, connection).await;
-            drop(place);
+            drop(permit);
         });
     }
 }
@@ -71,7 +71,7 @@ fn answer<B>(request: &Request<B>, metrics: &Metrics) -> Response<Full<Bytes>> {
             "application/openmetrics-text; version=1.0.0; charset=utf-8",
             metrics.text(),
         ),
-        "/refusals" => respond(StatusCode::OK, "application/json", metrics.refusals()),
+        "/rejections" => respond(StatusCode::OK, "application/json", metrics.rejections()),
         _ => respond(StatusCode::NOT_FOUND, TEXT, "not found\n"),
     }
 }

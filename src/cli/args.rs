@@ -8,7 +8,7 @@ use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
 
 /// The policies for ill-formed input and for the BOM. Flattened into every subcommand that decodes.
 #[derive(Clone, Copy, Debug, clap::Args)]
-pub(super) struct Policies {
+pub(super) struct PolicyArgs {
     /// What to do with ill-formed sequences
     #[arg(long, value_name = "POLICY", default_value = "strict")]
     on_error: OnError,
@@ -17,7 +17,7 @@ pub(super) struct Policies {
     bom: Option<Bom>,
 }
 
-impl Policies {
+impl PolicyArgs {
     pub(super) fn on_error(self) -> ErrorPolicy {
         self.on_error.into()
     }

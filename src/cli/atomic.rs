@@ -15,11 +15,11 @@ use std::{process, thread};
 use tempfile::NamedTempFile;
 
 use super::files::is_standard;
-use super::outcome::{Status, complain};
+use super::outcome::{CommandStatus, complain};
 
 /// The output of a command.
 #[derive(Debug)]
-pub(super) enum Output {
+pub(super) enum OutputFile {
     Stdout(io::Stdout),
     Stderr(io::Stderr),
     /// A pipe, a device, or an open descriptor.
@@ -27,7 +27,7 @@ pub(super) enum Output {
     File(Box<Replacement>),
 }
 
-impl Output {
+impl OutputFile {
     /// Opens the output. `-` is stdout. A symbolic link is followed: its target is replaced, and the link does not
     /// change.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
@@ -411,7 +411,7 @@ fn interrupted() -> ! {
         let _ = fs::remove_file(path);
     }
     complain("interrupted");
-    process::exit(Status::Trouble as i32);
+    process::exit(CommandStatus::Trouble as i32);
 }
 
 /// Starts the thread that waits for signals. The main thread may be blocked on input.

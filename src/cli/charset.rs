@@ -9,7 +9,7 @@ use utf8_codec::transcode::{Encoding, Transcoder};
 
 /// An encoding on the command line: one of the library, possibly with an additional rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Charset {
+pub(super) struct NamedEncoding {
     encoding: Encoding,
     rule: Rule,
 }
@@ -32,7 +32,7 @@ const NAMES: [(&str, &[&str], Encoding, Rule); 4] = [
     ("utf-32", &[], Encoding::Utf32Le, Rule::Bom),
 ];
 
-impl Charset {
+impl NamedEncoding {
     /// How many bytes from the start of the input [`encoding_of`](Self::encoding_of) needs.
     pub(super) fn look_ahead(self) -> usize {
         match self.rule {
@@ -106,13 +106,13 @@ fn write_names<'a>(
     writeln!(out)
 }
 
-impl From<Encoding> for Charset {
+impl From<Encoding> for NamedEncoding {
     fn from(encoding: Encoding) -> Self {
         Self { encoding, rule: Rule::None }
     }
 }
 
-impl FromStr for Charset {
+impl FromStr for NamedEncoding {
     type Err = &'static str;
 
     fn from_str(name: &str) -> Result<Self, Self::Err> {
@@ -133,7 +133,7 @@ fn plain(name: &str) -> impl Iterator<Item = u8> + '_ {
     name.bytes().filter(|byte| !b"-_ ".contains(byte)).map(|byte| byte.to_ascii_lowercase())
 }
 
-impl fmt::Display for Charset {
+impl fmt::Display for NamedEncoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match NAMES.iter().find(|(_, _, encoding, rule)| (*encoding, *rule) == (self.encoding, self.rule)) {
             Some((name, ..)) => f.pad(name),
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_bom_names_the_byte_order() {
-        let utf_16: Charset = "UTF-16".parse().expect("a name");
+        let utf_16: NamedEncoding = "UTF-16".parse().expect("a name");
         assert_eq!(utf_16.look_ahead(), 2);
         for (start, encoding) in [
             (&b"\xFE\xFF\0a"[..], Encoding::Utf16Be),
@@ -160,26 +160,26 @@ mod tests {
         ] {
             assert_eq!(utf_16.encoding_of(start), encoding, "{start:02X?}");
         }
-        let utf_32: Charset = "utf32".parse().expect("a name");
+        let utf_32: NamedEncoding = "utf32".parse().expect("a name");
         assert_eq!(utf_32.encoding_of(b"\0\0\xFE\xFF"), Encoding::Utf32Be);
-        let utf_16be: Charset = "utf-16be".parse().expect("a name");
+        let utf_16be: NamedEncoding = "utf-16be".parse().expect("a name");
         assert_eq!(utf_16be.encoding_of(b"\xFF\xFE"), Encoding::Utf16Be);
     }
 
     #[test]
     fn every_listed_name_is_accepted() {
         let mut list = Vec::new();
-        Charset::list(&mut list).expect("a vector");
+        NamedEncoding::list(&mut list).expect("a vector");
         let list = String::from_utf8(list).expect("UTF-8");
         for line in list.lines() {
             let (name, aliases) = line.split_once(' ').unwrap_or((line, ""));
-            let charset: Charset = name.parse().expect(name);
+            let charset: NamedEncoding = name.parse().expect(name);
             assert_eq!(charset.to_string(), name);
             for alias in aliases.split(' ').filter(|alias| !alias.is_empty()) {
                 assert_eq!(alias.parse(), Ok(charset), "{alias}");
             }
         }
         assert_eq!(list.lines().count(), Encoding::ALL.len() + NAMES.len());
-        assert!("utf-7".parse::<Charset>().is_err());
+        assert!("utf-7".parse::<NamedEncoding>().is_err());
     }
 }

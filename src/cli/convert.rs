@@ -10,12 +10,12 @@ use indicatif::{ProgressBar, ProgressStyle};
 use utf8_codec::transcode::{Switches, Transcoder};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Utf8Error};
 
-use super::args::Policies;
-use super::atomic::Output;
-use super::charset::Charset;
+use super::args::PolicyArgs;
+use super::atomic::OutputFile;
+use super::charset::NamedEncoding;
 use super::files::{BUFFER, is_standard, read};
 use super::log::Verbosity;
-use super::outcome::{ClosedPipe, Outcome, Status, cannot_write, complain};
+use super::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, complain};
 
 /// Convert from one encoding to another
 ///
@@ -31,10 +31,10 @@ use super::outcome::{ClosedPipe, Outcome, Status, cannot_write, complain};
 pub(super) struct Args {
     /// The encoding of the input
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
-    from: Charset,
+    from: NamedEncoding,
     /// The encoding of the output
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
-    to: Charset,
+    to: NamedEncoding,
     /// If the input starts with a BOM, strip it, and use the encoding that it names instead of --from
     #[arg(long)]
     sniff: bool,
@@ -45,7 +45,7 @@ pub(super) struct Args {
     #[arg(long = "switch", value_name = "SWITCH")]
     switches: Vec<Switch>,
     #[command(flatten)]
-    policies: Policies,
+    policies: PolicyArgs,
     /// Print the names of the encodings: one per line, followed by its aliases
     #[arg(long, short, exclusive = true)]
     list: bool,
@@ -73,11 +73,11 @@ enum Switch {
 }
 
 impl Args {
-    pub(super) fn run(self) -> Outcome {
+    pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
         if self.list {
-            Charset::list(&mut io::stdout().lock()).map_err(cannot_write)?;
-            return Ok(Status::Success);
+            NamedEncoding::list(&mut io::stdout().lock()).map_err(cannot_write)?;
+            return Ok(CommandStatus::Success);
         }
         let cannot_read = |error| format!("cannot read {}: {error}", self.input.display());
         let cannot_write = |error: io::Error| -> Box<dyn Error> {
@@ -93,7 +93,7 @@ impl Args {
             let len = file.metadata().ok().filter(|it| it.is_file()).map(|it| it.len());
             (Box::new(file), len)
         };
-        let mut output = Output::open(&self.output).map_err(cannot_write)?;
+        let mut output = OutputFile::open(&self.output).map_err(cannot_write)?;
         let progress = progress(len, &output);
         let mut buffer = vec![0; BUFFER];
         let mut filled = 0;
@@ -132,19 +132,19 @@ impl Args {
         progress.finish_and_clear();
         if let Some(error) = error {
             complain(&format!("{}: {}", self.input.display(), self.describe(error)));
-            return Ok(Status::IllFormed);
+            return Ok(CommandStatus::IllFormed);
         }
         output.commit().map_err(cannot_write)?;
-        Ok(Status::Success)
+        Ok(CommandStatus::Success)
     }
 
     /// Creates the transcoder for an input that starts with these bytes.
     fn transcoder(&self, start: &[u8]) -> Result<Transcoder, &'static str> {
         let switches = self.switches.iter().fold(Switches::STRICT, |switches, switch| match switch {
             Switch::Surrogates => switches.allow_surrogates(),
-            Switch::NoFffeFfff => switches.refuse_fffe_ffff(),
+            Switch::NoFffeFfff => switches.reject_fffe_ffff(),
             Switch::LenientJava => switches.lenient_java(),
-            Switch::NoPairs => switches.refuse_pairs(),
+            Switch::NoPairs => switches.reject_pairs(),
         });
         let on_error = if self.discard { ErrorPolicy::Skip } else { self.policies.on_error() };
         if self.to.is_ascii() && matches!(on_error, ErrorPolicy::Latin1 | ErrorPolicy::Windows1252) {
@@ -178,7 +178,7 @@ impl Args {
 }
 
 /// A progress bar on stderr. It is hidden if the output is a terminal.
-fn progress(len: Option<u64>, output: &Output) -> ProgressBar {
+fn progress(len: Option<u64>, output: &OutputFile) -> ProgressBar {
     let drawn_over = output.is_stdout() && io::stdout().is_terminal();
     if drawn_over || !io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::outcome::{Outcome, Status, cannot_write, complain, one_line};
+use super::outcome::{CommandResult, CommandStatus, cannot_write, complain, one_line};
 
 /// The size of the read buffer.
 pub(super) const BUFFER: usize = 64 * 1024;
@@ -48,15 +48,15 @@ pub(super) enum Failed {
 pub(super) fn for_each(
     files: &[PathBuf],
     mut report: impl FnMut(&Path, &mut dyn Write) -> Result<bool, Failed>,
-) -> Outcome {
+) -> CommandResult {
     let mut out = BufWriter::new(io::stdout().lock());
-    let mut status = Status::Success;
+    let mut status = CommandStatus::Success;
     for file in files {
         match report(file, &mut out) {
             Ok(true) => {}
-            Ok(false) => status = status.max(Status::IllFormed),
+            Ok(false) => status = status.max(CommandStatus::IllFormed),
             Err(Failed::Read(error)) => {
-                status = Status::Trouble;
+                status = CommandStatus::Trouble;
                 complain(&format!("cannot read {}: {error}", file.display()));
             }
             Err(Failed::Write(error)) => return Err(cannot_write(error)),

@@ -47,7 +47,7 @@ impl Sources {
     }
 
     /// Reserves a connection, if the limit allows it. Dropping the return value releases it.
-    pub(super) fn enter(&self, address: Option<IpAddr>) -> Option<Source> {
+    pub(super) fn enter(&self, address: Option<IpAddr>) -> Option<SourceSlot> {
         let address = address.filter(|_| self.most > 0).map(source);
         if let Some(address) = address {
             let mut open = lock(&self.open);
@@ -57,19 +57,19 @@ impl Sources {
             }
             *count += 1;
         }
-        Some(Source { sources: self.clone(), address })
+        Some(SourceSlot { sources: self.clone(), address })
     }
 }
 
 /// A reserved connection.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct SourceSlot {
     sources: Sources,
     /// `None` if it is not counted.
     address: Option<IpAddr>,
 }
 
-impl Drop for Source {
+impl Drop for SourceSlot {
     fn drop(&mut self) {
         let Some(address) = self.address else { return };
         let mut open = lock(&self.sources.open);

@@ -172,7 +172,7 @@ impl DroppedLines {
     fn report(&mut self) {
         let dropped = self.counter.dropped_lines();
         if dropped > self.reported {
-            warn!(lines = dropped - self.reported, "log lines were dropped: nobody reads stderr fast enough");
+            warn!(lines = dropped - self.reported, "log lines were dropped: stderr is read too slowly");
             self.reported = dropped;
         }
     }

@@ -10,7 +10,7 @@ use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeError, PartKind, Pa
 
 use super::files::{BUFFER, Failed, for_each, name_of, open, read};
 use super::log::Verbosity;
-use super::outcome::Outcome;
+use super::outcome::CommandResult;
 
 /// Report whether the text of mail is UTF-8, part by part, and where it is not
 ///
@@ -42,7 +42,7 @@ enum Format {
 }
 
 impl Args {
-    pub(super) fn run(self) -> Outcome {
+    pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
         for_each(&self.files, |file, out| self.check(file, out))
     }

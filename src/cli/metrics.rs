@@ -18,7 +18,7 @@ use super::log::DroppedLines;
 use super::net::Peer;
 
 /// How many rejections the page shows.
-const LAST_REFUSALS: usize = 20;
+const LAST_REJECTIONS: usize = 20;
 
 const DIRECTIONS: [Direction; 2] = [Direction::Requests, Direction::Responses];
 
@@ -35,10 +35,10 @@ pub(super) struct Metrics {
     held: [Gauge; 2],
     ill_formed: Family<Labels<2>, Counter>,
     repaired: [Counter; 2],
-    refused: [Counter; 2],
+    rejected: [Counter; 2],
     rejected_lines: [Counter; 2],
     dropped_lines: Counter<u64, AtomicU64>,
-    refusals: Mutex<VecDeque<Value>>,
+    rejections: Mutex<VecDeque<Value>>,
     dropped: DroppedLines,
     repairs: bool,
 }
@@ -52,7 +52,11 @@ impl Metrics {
         registry.register("connections_open", "Connections that are open now", open.clone());
         registry.register("connections", "Connections that ended, by how", connections.clone());
         registry.register("ill_formed", "Ill-formed sequences, repaired or not", Family::clone(&ill_formed));
-        registry.register("log_lines_dropped", "Log lines that nobody read in time", dropped_lines.clone());
+        registry.register(
+            "log_lines_dropped",
+            "Log lines dropped because stderr was read too slowly",
+            dropped_lines.clone(),
+        );
         let held_by_direction = Family::<Labels<1>, Gauge>::default();
         registry.register(
             "held_bytes",
@@ -69,9 +73,9 @@ impl Metrics {
             read: by_direction("bytes_read", "Bytes read", labels),
             written: by_direction("bytes_written", "Bytes written", labels),
             repaired: by_direction("repaired", "Ill-formed sequences that were repaired", labels),
-            refused: by_direction(
-                "refused",
-                "Streams that were refused; in report mode, would have been",
+            rejected: by_direction(
+                "rejected",
+                "Streams that were rejected; in report mode, would have been",
                 labels,
             ),
             rejected_lines: by_direction("rejected_lines", "Lines that did not pass", labels),
@@ -82,7 +86,7 @@ impl Metrics {
             connections,
             ill_formed,
             dropped_lines,
-            refusals: Mutex::default(),
+            rejections: Mutex::default(),
             dropped,
             repairs,
         }
@@ -124,16 +128,16 @@ impl Metrics {
     }
 
     /// Records a rejected stream, and its error if it is ill-formed. Payload bytes are not recorded.
-    pub(super) fn refused(
+    pub(super) fn rejected(
         &self,
         connection: u64,
         peer: Peer,
         direction: Direction,
         error: Option<Utf8Error>,
     ) {
-        self.refused[direction as usize].inc();
+        self.rejected[direction as usize].inc();
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-        let refusal = json!({
+        let rejection = json!({
             "time": time,
             "connection": connection,
             "peer": peer.to_string(),
@@ -142,9 +146,9 @@ impl Metrics {
             "kind": error.map(|error| error.kind.as_str()),
             "len": error.map(|error| error.len),
         });
-        let mut refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
-        refusals.truncate(LAST_REFUSALS - 1);
-        refusals.push_front(refusal);
+        let mut rejections = self.rejections.lock().unwrap_or_else(PoisonError::into_inner);
+        rejections.truncate(LAST_REJECTIONS - 1);
+        rejections.push_front(rejection);
     }
 
     /// All metrics in the text format of Prometheus.
@@ -158,8 +162,8 @@ impl Metrics {
     }
 
     /// The latest rejections as JSON, the most recent first.
-    pub(super) fn refusals(&self) -> String {
-        let refusals = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
-        Value::from_iter(refusals.iter().cloned()).to_string()
+    pub(super) fn rejections(&self) -> String {
+        let rejections = self.rejections.lock().unwrap_or_else(PoisonError::into_inner);
+        Value::from_iter(rejections.iter().cloned()).to_string()
     }
 }

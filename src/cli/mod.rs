@@ -39,7 +39,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind as ClapErrorKind;
-use outcome::{ClosedPipe, Outcome, Status, cannot_write, complain};
+use outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, complain};
 
 /// Check, convert and filter text: no ill-formed UTF-8 passes
 #[derive(Debug, Parser)]
@@ -56,7 +56,7 @@ enum Command {
 }
 
 impl Command {
-    fn run(self) -> Outcome {
+    fn run(self) -> CommandResult {
         match self {
             Self::Check(args) => args.run(),
             Self::Completions(args) => args.run::<Self>(),
@@ -75,7 +75,7 @@ pub(crate) fn main() -> ExitCode {
     let outcome = match Command::try_parse() {
         Ok(command) => command.run(),
         Err(error) if matches!(error.kind(), ClapErrorKind::DisplayHelp | ClapErrorKind::DisplayVersion) => {
-            error.print().map(|()| Status::Success).map_err(cannot_write)
+            error.print().map(|()| CommandStatus::Success).map_err(cannot_write)
         }
         Err(error) => Err(usage(&error).into()),
     };
@@ -86,7 +86,7 @@ pub(crate) fn main() -> ExitCode {
             } else {
                 complain(&error.to_string());
             }
-            Status::Trouble
+            CommandStatus::Trouble
         })
         .into()
 }

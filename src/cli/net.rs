@@ -65,22 +65,22 @@ impl Listener {
         })
     }
 
-    pub(super) fn identity(&self) -> io::Result<Identity> {
+    pub(super) fn identity(&self) -> io::Result<ListenerIdentity> {
         Ok(match self {
-            Self::Tcp(listener) => Identity::Tcp(listener.local_addr()?),
-            Self::Unix(listener) => Identity::Unix(listener.file()),
+            Self::Tcp(listener) => ListenerIdentity::Tcp(listener.local_addr()?),
+            Self::Unix(listener) => ListenerIdentity::Unix(listener.file()),
         })
     }
 }
 
 /// Identifies a listener, to find out whether an address leads to it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Identity {
+pub(super) enum ListenerIdentity {
     Tcp(SocketAddr),
     Unix(FileId),
 }
 
-impl Identity {
+impl ListenerIdentity {
     /// Whether TCP connections to `address` reach the listener.
     pub(super) fn is_at(self, address: SocketAddr) -> bool {
         let Self::Tcp(own) = self else { return false };
@@ -161,11 +161,11 @@ impl Socket {
         }
     }
 
-    /// Waits until a reset discards nothing, or until there is no progress for `patience`. Bytes that were written to a
+    /// Waits until a reset discards nothing, or until there is no progress for `timeout`. Bytes that were written to a
     /// Unix socket are in the queue of its peer already.
-    pub(super) async fn delivered(&self, patience: Duration) {
+    pub(super) async fn delivered(&self, timeout: Duration) {
         if let Self::Tcp(stream) = self {
-            sockets::delivered(stream, patience).await;
+            sockets::delivered(stream, timeout).await;
         }
     }
 }

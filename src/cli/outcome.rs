@@ -9,7 +9,7 @@ use super::escape;
 
 /// The status of a command that returned no error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Status {
+pub(super) enum CommandStatus {
     /// Exit status 0.
     Success,
     /// Exit status 1: the command completed, and the input was ill-formed.
@@ -18,14 +18,14 @@ pub(super) enum Status {
     Trouble,
 }
 
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> Self {
+impl From<CommandStatus> for ExitCode {
+    fn from(status: CommandStatus) -> Self {
         Self::from(status as u8)
     }
 }
 
 /// What a command returns. An `Err` is printed as one line on stderr, with exit status 2.
-pub(super) type Outcome = Result<Status, Box<dyn Error>>;
+pub(super) type CommandResult = Result<CommandStatus, Box<dyn Error>>;
 
 /// The error if stdout cannot be written to.
 pub(super) fn cannot_write(error: io::Error) -> Box<dyn Error> {

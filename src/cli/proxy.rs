@@ -11,19 +11,19 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use utf8_codec::codec::Utf8LinesCodec;
 use utf8_codec::proxy::{
-    Direction, End, LineError, LineFilter, Observer, OnRefusal, Outcome as Relayed, RejectedLine, Relay,
+    Direction, End, LineError, LineFilter, Observer, OnRejection, Outcome as Relayed, RejectedLine, Relay,
 };
 use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
 
 use super::address::Address;
 use super::admin;
-use super::args::{Policies, at_least_one, seconds};
+use super::args::{PolicyArgs, at_least_one, seconds};
 use super::log::DroppedLines;
 use super::metrics::Metrics;
 use super::net::Peer;
-use super::outcome::Outcome;
+use super::outcome::CommandResult;
 use super::serve::LineServer;
-use super::server::{Capacity, Connection, Reports, Service, announce};
+use super::server::{Capacity, Connection, ConnectionReports, Service, announce};
 use super::signals::Signals;
 use super::upstream::Upstream;
 
@@ -43,7 +43,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "DIRECTION", default_value = "both")]
     direction: Directions,
     #[command(flatten)]
-    policies: Policies,
+    policies: PolicyArgs,
     /// Enforce the policies, or forward every byte and only log what enforcing would do
     #[arg(long, value_name = "MODE", default_value = "enforce")]
     mode: Mode,
@@ -61,8 +61,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "TEXT")]
     answer: Option<String>,
     /// How to close both sides after a rejection
-    #[arg(long, value_name = "END", default_value = "reset")]
-    on_refusal: Refusal,
+    #[arg(long, alias = "on-refusal", value_name = "END", default_value = "reset")]
+    on_rejection: AfterRejection,
     /// How long the other direction continues after a rejection, so that pending answers are delivered
     #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds, allow_negative_numbers = true)]
     linger: Duration,
@@ -109,7 +109,7 @@ enum Hold {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Refusal {
+enum AfterRejection {
     /// Reset both sides, so that no peer mistakes the data for complete
     Reset,
     /// Close both sides normally after the well-formed bytes
@@ -121,7 +121,7 @@ fn whole_number(value: &str) -> Result<usize, &'static str> {
 }
 
 impl Args {
-    pub(super) fn run(self) -> Outcome {
+    pub(super) fn run(self) -> CommandResult {
         if self.answer.is_some() && self.framing == Framing::Stream {
             return Err("--answer needs --framing lines".into());
         }
@@ -153,7 +153,7 @@ impl Args {
             None => None,
         };
         announce(&listener)?;
-        let resets = self.on_refusal == Refusal::Reset && self.mode == Mode::Enforce;
+        let resets = self.on_rejection == AfterRejection::Reset && self.mode == Mode::Enforce;
         let partial = (self.framing, self.hold) == (Framing::Stream, Hold::Characters);
         if matches!(upstream.address, Address::Unix(_)) && resets && partial {
             warn!(
@@ -182,7 +182,7 @@ impl Args {
             upstream,
             answer: self.answer.clone(),
             report_only: self.mode == Mode::Report,
-            patience: self.service.idle_timeout().unwrap_or(Duration::MAX),
+            delivery_timeout: self.service.idle_timeout().unwrap_or(Duration::MAX),
             metrics,
             cut: cut.clone(),
         });
@@ -213,9 +213,9 @@ impl Args {
         if self.mode == Mode::Report {
             relay = relay.report_only();
         }
-        relay = relay.on_refusal(match self.on_refusal {
-            Refusal::Reset => OnRefusal::Reset,
-            Refusal::Close => OnRefusal::Close,
+        relay = relay.on_rejection(match self.on_rejection {
+            AfterRejection::Reset => OnRejection::Reset,
+            AfterRejection::Close => OnRejection::Close,
         });
         match self.direction {
             Directions::Both => relay,
@@ -233,7 +233,7 @@ struct FilterProxy {
     answer: Option<String>,
     report_only: bool,
     /// How long a reset waits for a peer that does not read.
-    patience: Duration,
+    delivery_timeout: Duration,
     metrics: Arc<Metrics>,
     cut: CancellationToken,
 }
@@ -242,7 +242,7 @@ impl FilterProxy {
     async fn session(self: Arc<Self>, connection: Connection) {
         let mut open = Open { metrics: &self.metrics, end: "cut" };
         open.metrics.opened();
-        let reports = Reports::of(&connection);
+        let reports = ConnectionReports::of(&connection);
         let Connection { stream: mut client, peer, number: connection, .. } = connection;
         // Boxed, so that its memory is freed before the relay starts.
         let connected = tokio::select! {
@@ -269,16 +269,16 @@ impl FilterProxy {
         open.end = match &relayed.end {
             End::Closed => "closed",
             End::IllFormed(direction, error) => {
-                self.metrics.refused(connection, peer, *direction, Some(*error));
-                "refused"
+                self.metrics.rejected(connection, peer, *direction, Some(*error));
+                "rejected"
             }
             End::RejectedLine(direction, line) => {
                 let error = match line.reason {
                     LineError::IllFormed(error) => Some(error),
                     _ => None,
                 };
-                self.metrics.refused(connection, peer, *direction, error);
-                "refused"
+                self.metrics.rejected(connection, peer, *direction, error);
+                "rejected"
             }
             End::Failed(..) => "failed",
             End::Idle => "idle",
@@ -289,8 +289,12 @@ impl FilterProxy {
         // A peer that is too slow or idle is reset without waiting.
         let waits = matches!(relayed.end, End::IllFormed(..) | End::RejectedLine(..) | End::Failed(..));
         if relayed.reset && waits {
-            let sides =
-                async { tokio::join!(client.delivered(self.patience), upstream.delivered(self.patience)) };
+            let sides = async {
+                tokio::join!(
+                    client.delivered(self.delivery_timeout),
+                    upstream.delivered(self.delivery_timeout)
+                )
+            };
             tokio::select! {
                 _ = sides => {}
                 () = self.cut.cancelled() => {}
@@ -332,7 +336,7 @@ impl Drop for Open<'_> {
 /// The logs and metrics of one connection.
 struct Session<'p> {
     proxy: &'p FilterProxy,
-    reports: Reports,
+    reports: ConnectionReports,
     connection: u64,
     peer: Peer,
     /// Bytes in the gauge of the metrics, by direction.
@@ -369,9 +373,9 @@ impl Observer for &mut Session<'_> {
     fn rejected(&mut self, direction: Direction) {
         if self.proxy.report_only {
             let Session { proxy, reports, connection, peer, .. } = &**self;
-            proxy.metrics.refused(*connection, *peer, direction, None);
+            proxy.metrics.rejected(*connection, *peer, direction, None);
             reports.line(|held_back| {
-                info!(connection, %peer, %direction, held_back, "the connection would have been refused");
+                info!(connection, %peer, %direction, held_back, "the connection would have been rejected");
             });
         }
     }
@@ -395,7 +399,7 @@ impl Session<'_> {
         let end = match end {
             End::Closed => "closed".to_owned(),
             // The reason was logged when it occurred.
-            End::IllFormed(..) | End::RejectedLine(..) => "refused".to_owned(),
+            End::IllFormed(..) | End::RejectedLine(..) => "rejected".to_owned(),
             End::Failed(direction, error) => format!("{direction}: {error}"),
             End::Idle => "idle".to_owned(),
             End::TooSlow => "too slow".to_owned(),

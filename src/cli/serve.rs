@@ -17,10 +17,10 @@ use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8LinesCodec};
 use utf8_codec::proxy::Direction;
 
 use super::address::Address;
-use super::args::Policies;
+use super::args::PolicyArgs;
 use super::net::Listener;
-use super::outcome::Outcome;
-use super::server::{Capacity, Connection, Reports, Service, announce, close};
+use super::outcome::CommandResult;
+use super::server::{Capacity, Connection, ConnectionReports, Service, announce, close};
 use super::signals::Signals;
 
 /// Answer every line over TCP with its text and length
@@ -36,13 +36,13 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = Utf8LinesCodec::DEFAULT_MAX_LENGTH)]
     max_line: usize,
     #[command(flatten)]
-    policies: Policies,
+    policies: PolicyArgs,
     #[command(flatten)]
     service: Service,
 }
 
 impl Args {
-    pub(super) fn run(self) -> Outcome {
+    pub(super) fn run(self) -> CommandResult {
         self.service.run(async |_| {
             let mut signals = Signals::new()?;
             let listener = self.service.bind(&self.listen).await?;
@@ -99,7 +99,7 @@ impl LineServer {
 
     /// Answers until the peer has no more lines. Reading stops while the peer does not read the answers.
     async fn session(self, connection: Connection, idle_timeout: Duration) -> Result<(), CodecError> {
-        let mut reports = Reports::of(&connection);
+        let mut reports = ConnectionReports::of(&connection);
         let mut stream = connection.stream;
         stream.set_nodelay()?;
         let (requests, answers) = split(&mut stream);

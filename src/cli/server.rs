@@ -20,7 +20,7 @@ use super::args::{at_least_one, file_mode, seconds};
 use super::limits::{HELD_BACK_INTERVAL, LogLimit, Sources};
 use super::log::{DroppedLines, LogArgs};
 use super::net::{Listener, Peer, Socket};
-use super::outcome::{Outcome, Status};
+use super::outcome::{CommandResult, CommandStatus};
 use super::sockets::{descriptor_limit, notify};
 
 /// How long a closed connection is still read, so that the peer sees an orderly end and not a reset.
@@ -69,14 +69,14 @@ impl Service {
     pub(super) fn run(
         &self,
         service: impl AsyncFnOnce(DroppedLines) -> Result<(), Box<dyn Error>>,
-    ) -> Outcome {
+    ) -> CommandResult {
         let log = self.log.start()?;
         let runtime = tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
         runtime.spawn(log.dropped().keep_reporting());
         let ended = runtime.block_on(service(log.dropped()));
         // Does not wait for a DNS lookup that is still running on a blocking thread.
         runtime.shutdown_background();
-        ended.map(|()| Status::Success)
+        ended.map(|()| CommandStatus::Success)
     }
 
     /// The idle timeout, if it is not 0.
@@ -233,14 +233,14 @@ pub(super) async fn close(mut stream: Socket) {
 
 /// The log lines about ill-formed bytes on one connection.
 #[derive(Debug)]
-pub(super) struct Reports {
+pub(super) struct ConnectionReports {
     connection: u64,
     peer: Peer,
     log: Arc<LogLimit>,
     reported: [u64; 2],
 }
 
-impl Reports {
+impl ConnectionReports {
     pub(super) fn of(connection: &Connection) -> Self {
         let Connection { peer, number, log, .. } = connection;
         Self { connection: *number, peer: *peer, log: Arc::clone(log), reported: [0; 2] }

@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use super::outcome::{Outcome, Status, cannot_write};
+use super::outcome::{CommandResult, CommandStatus, cannot_write};
 
 /// Print a completion script for a shell
 ///
@@ -26,16 +26,16 @@ pub(super) struct ManArgs {
 }
 
 impl CompletionsArgs {
-    pub(super) fn run<C: CommandFactory>(self) -> Outcome {
+    pub(super) fn run<C: CommandFactory>(self) -> CommandResult {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut C::command(), "utf8-codec", &mut script);
         io::stdout().write_all(&script).map_err(cannot_write)?;
-        Ok(Status::Success)
+        Ok(CommandStatus::Success)
     }
 }
 
 impl ManArgs {
-    pub(super) fn run<C: CommandFactory>(self) -> Outcome {
+    pub(super) fn run<C: CommandFactory>(self) -> CommandResult {
         let mut command = C::command();
         command.build();
         let command = match &self.command {
@@ -49,6 +49,6 @@ impl ManArgs {
         let mut page = Vec::new();
         Man::new(command).render(&mut page).map_err(cannot_write)?;
         io::stdout().write_all(&page).map_err(cannot_write)?;
-        Ok(Status::Success)
+        Ok(CommandStatus::Success)
     }
 }

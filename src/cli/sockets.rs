@@ -89,15 +89,15 @@ pub(super) fn is_own(address: SocketAddr) -> bool {
 }
 
 /// Waits until the peer's kernel has acknowledged all bytes, because a reset discards unsent ones. Returns if there is
-/// no progress for `patience`.
-pub(super) async fn delivered(stream: &TcpStream, patience: Duration) {
+/// no progress for `timeout`.
+pub(super) async fn delivered(stream: &TcpStream, timeout: Duration) {
     const STEP: Duration = Duration::from_millis(5);
     let (mut waited, mut before) = (Duration::ZERO, None);
     while let Some(unsent) = unsent(stream).filter(|unsent| *unsent != (0, 0)) {
         if before != Some(unsent) {
             (waited, before) = (Duration::ZERO, Some(unsent));
         }
-        if waited >= patience {
+        if waited >= timeout {
             return;
         }
         tokio::time::sleep(STEP).await;

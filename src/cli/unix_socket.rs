@@ -43,7 +43,7 @@ impl Drop for SocketFile {
 /// A listener on a Unix socket.
 #[derive(Debug)]
 pub(super) struct UnixListener {
-    // Dropped first: nobody can connect to a file that is about to be removed.
+    // Dropped first: no client can connect to a file that is about to be removed.
     listener: tokio::net::UnixListener,
     file: SocketFile,
 }

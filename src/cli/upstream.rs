@@ -7,7 +7,7 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{sleep, timeout};
 
 use super::address::Address;
-use super::net::{Identity, Socket};
+use super::net::{ListenerIdentity, Socket};
 use super::sockets::is_out_of_descriptors;
 use super::unix_socket;
 
@@ -19,7 +19,7 @@ const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 pub(super) struct Upstream {
     pub(super) address: Address,
     /// The listener of the proxy. A proxy that is its own upstream opens a connection for each connection.
-    pub(super) own: Identity,
+    pub(super) own: ListenerIdentity,
     pub(super) connect_timeout: Duration,
 }
 

@@ -59,15 +59,15 @@ impl DesignationMatch {
 /// Finds designations in a stream in chunks of any size. They may be split between chunks.
 ///
 /// ```
-/// use utf8_codec::detect::{Designation, DesignationRecogniser};
+/// use utf8_codec::detect::{Designation, DesignationRecognizer};
 ///
-/// let mut recogniser = DesignationRecogniser::new();
-/// assert!(recogniser.feed(b"old\x1B%/").next().is_none());
-/// let found = recogniser.feed(b"Inew \xC3\xA9").next();
+/// let mut recognizer = DesignationRecognizer::new();
+/// assert!(recognizer.feed(b"old\x1B%/").next().is_none());
+/// let found = recognizer.feed(b"Inew \xC3\xA9").next();
 /// assert_eq!(found.map(|it| (it.designation, it.offset, it.end())), Some((Designation::Utf8Level(3), 3, 7)));
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct DesignationRecogniser {
+pub struct DesignationRecognizer {
     padding: Padding,
     offset: u64,
     /// The part of a designation at the end of the stream so far.
@@ -89,13 +89,13 @@ enum State {
 const ESC: u8 = 0x1B;
 const ESCAPE: Class = Class::EMPTY.with(ESC, ESC);
 
-impl DesignationRecogniser {
-    /// Creates a recogniser for sequences without padding.
+impl DesignationRecognizer {
+    /// Creates a recognizer for sequences without padding.
     pub const fn new() -> Self {
         Self::padded(Padding::None)
     }
 
-    /// Creates a recogniser for padded sequences. They start at a multiple of the code unit.
+    /// Creates a recognizer for padded sequences. They start at a multiple of the code unit.
     pub const fn padded(padding: Padding) -> Self {
         Self { padding, offset: 0, state: State::Nothing, foreign: false }
     }
@@ -104,7 +104,7 @@ impl DesignationRecogniser {
     /// the rest of the chunk must be fed again.
     #[must_use = "the chunk is searched only as the iterator advances"]
     pub fn feed<'r, 'c>(&'r mut self, chunk: &'c [u8]) -> DesignationMatches<'r, 'c> {
-        DesignationMatches { recogniser: self, rest: chunk }
+        DesignationMatches { recognizer: self, rest: chunk }
     }
 
     /// Returns the number of bytes searched.
@@ -136,10 +136,10 @@ impl DesignationRecogniser {
     }
 }
 
-/// The designations that end in a chunk, returned by [`DesignationRecogniser::feed`].
+/// The designations that end in a chunk, returned by [`DesignationRecognizer::feed`].
 #[derive(Debug)]
 pub struct DesignationMatches<'r, 'c> {
-    recogniser: &'r mut DesignationRecogniser,
+    recognizer: &'r mut DesignationRecognizer,
     rest: &'c [u8],
 }
 
@@ -147,25 +147,25 @@ impl Iterator for DesignationMatches<'_, '_> {
     type Item = DesignationMatch;
 
     fn next(&mut self) -> Option<DesignationMatch> {
-        let recogniser = &mut *self.recogniser;
+        let recognizer = &mut *self.recognizer;
         loop {
-            if recogniser.state == State::Nothing && recogniser.padding == Padding::None {
+            if recognizer.state == State::Nothing && recognizer.padding == Padding::None {
                 let mut skipped = self.rest.len();
                 classes::each(self.rest, &ESCAPE, |at| {
                     skipped = at;
                     false
                 });
-                recogniser.offset += skipped as u64;
+                recognizer.offset += skipped as u64;
                 self.rest = &self.rest[skipped..];
             }
             let (&byte, rest) = self.rest.split_first()?;
             self.rest = rest;
-            if let Some(designation) = recogniser.step(byte) {
+            if let Some(designation) = recognizer.step(byte) {
                 let units = if matches!(designation, Designation::Utf8Level(_)) { 4 } else { 3 };
-                let len = units * recogniser.padding.unit();
+                let len = units * recognizer.padding.unit();
                 return Some(DesignationMatch {
                     designation,
-                    offset: recogniser.offset - len,
+                    offset: recognizer.offset - len,
                     len: len as u8,
                 });
             }

@@ -1,7 +1,7 @@
 //! Detection of the encoding of a stream.
 
 use super::bom::{BomSniffer, Sniff};
-use super::utf16::{Evidence, PREFIX, Prefix};
+use super::utf16::{PREFIX, Prefix, Utf16Evidence};
 use crate::decoder::{Piece, Utf8Decoder};
 use crate::encoding::Encoding;
 use crate::error::Utf8Error;
@@ -190,7 +190,7 @@ impl Detector {
         let is_utf_8 = by_error.is_none_or(|first| first.offset >= PREFIX);
         let utf_16 = if sniff == Sniff::Absent { self.prefix.evidence(is_utf_8) } else { None };
         match (utf_16, by_error) {
-            (Some(Evidence { encoding, units, evidence }), _) => {
+            (Some(Utf16Evidence { encoding, units, evidence }), _) => {
                 Detection::LooksLikeUtf16 { encoding, units, evidence }
             }
             (None, Some(first)) => Detection::NotUtf8 { first },

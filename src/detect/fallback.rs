@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
-use crate::kernels::{self, Boundary};
+use crate::kernels::{self, AtBoundary};
 use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 use crate::transcode::{Encoding, Transcoder};
@@ -162,7 +162,7 @@ impl FallbackDecoder {
         while !rest.is_empty() {
             if self.line.is_empty() && self.decided.is_none() {
                 // Whole lines of UTF-8 are appended at once. Their text does not depend on the limit.
-                let (text, _) = kernels::prefix(Boundary::START, rest);
+                let (text, _) = kernels::prefix(AtBoundary::START, rest);
                 let lines = text.rfind('\n').map_or(0, |at| at + 1);
                 out.push_str(&text[..lines]);
                 rest = &rest[lines..];

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | Which encoding is this stream in, and how probable is that? | [`Detector`] |
 //! | Does it start with a BOM? | [`BomSniffer`] |
-//! | Does it switch to UTF-8 with an escape sequence (ISO/IEC 2022)? | [`DesignationRecogniser`] |
+//! | Does it switch to UTF-8 with an escape sequence (ISO/IEC 2022)? | [`DesignationRecognizer`] |
 //! | How is UTF-8 decoded with a fallback to legacy text? | [`decode_or_legacy`], [`FallbackDecoder`] |
 //!
 //! ```
@@ -44,7 +44,7 @@ mod utf16;
 
 pub(crate) use bom::sniff;
 pub use bom::{BomSniffer, Sniff};
-pub use designation::{Designation, DesignationMatch, DesignationMatches, DesignationRecogniser, Padding};
+pub use designation::{Designation, DesignationMatch, DesignationMatches, DesignationRecognizer, Padding};
 pub use detector::{Detection, Detector};
 #[cfg(feature = "alloc")]
 pub use fallback::{FallbackDecoder, Legacy, Scope, decode_or_legacy};

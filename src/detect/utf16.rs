@@ -37,7 +37,7 @@ struct Units {
 
 /// The evidence for UTF-16.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Evidence {
+pub(super) struct Utf16Evidence {
     pub(super) encoding: Encoding,
     pub(super) units: u32,
     pub(super) evidence: u32,
@@ -77,7 +77,7 @@ impl Prefix {
     }
 
     /// Returns the evidence if the bytes look like UTF-16. `is_utf_8` is whether they are also well-formed UTF-8.
-    pub(super) fn evidence(&self, is_utf_8: bool) -> Option<Evidence> {
+    pub(super) fn evidence(&self, is_utf_8: bool) -> Option<Utf16Evidence> {
         let (little, big) = (&self.little, &self.big);
         let (encoding, units) = match (little.are_text(is_utf_8), big.are_text(is_utf_8)) {
             (true, true) if little.evidence == big.evidence => return None,
@@ -86,7 +86,7 @@ impl Prefix {
             (_, true) => (Encoding::Utf16Be, big),
             (false, false) => return None,
         };
-        Some(Evidence { encoding, units: units.count, evidence: units.evidence })
+        Some(Utf16Evidence { encoding, units: units.count, evidence: units.evidence })
     }
 }
 

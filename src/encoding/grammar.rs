@@ -17,7 +17,7 @@ pub(crate) struct Row {
 ///
 /// Without such an entry the kind is [`ErrorKind::InvalidLead`] for a lead byte and [`ErrorKind::MissingContinuation`]
 /// for a byte after one.
-pub(crate) struct Refusal {
+pub(crate) struct RejectedBytes {
     lead: (u8, u8),
     /// `None` if the lead itself is not allowed.
     second: Option<(u8, u8)>,
@@ -36,12 +36,12 @@ pub(super) const fn row(lead: (u8, u8), second: (u8, u8), len: u8) -> Row {
     Row { lead, second, len }
 }
 
-pub(super) const fn refuse_lead(lead: (u8, u8), kind: ErrorKind) -> Refusal {
-    Refusal { lead, second: None, kind }
+pub(super) const fn reject_lead(lead: (u8, u8), kind: ErrorKind) -> RejectedBytes {
+    RejectedBytes { lead, second: None, kind }
 }
 
-pub(super) const fn refuse_second(lead: u8, second: (u8, u8), kind: ErrorKind) -> Refusal {
-    Refusal { lead: (lead, lead), second: Some(second), kind }
+pub(super) const fn reject_second(lead: u8, second: (u8, u8), kind: ErrorKind) -> RejectedBytes {
+    RejectedBytes { lead: (lead, lead), second: Some(second), kind }
 }
 
 /// RFC 3629 §4, row by row, and the error kinds of all other bytes (§3).
@@ -59,13 +59,13 @@ pub(crate) static UTF_8: Machine = Machine::compile(
         row((0xF4, 0xF4), (0x80, 0x8F), 4),
     ],
     &[
-        refuse_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
-        refuse_lead((0xC0, 0xC1),         ErrorKind::Overlong),
-        refuse_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
-        refuse_second(0xED, (0xA0, 0xBF), ErrorKind::Surrogate),
-        refuse_second(0xF0, (0x80, 0x8F), ErrorKind::Overlong),
-        refuse_second(0xF4, (0x90, 0xBF), ErrorKind::AboveMax),
-        refuse_lead((0xF5, 0xFD),         ErrorKind::AboveMax),
+        reject_lead(TAIL,                 ErrorKind::UnexpectedContinuation),
+        reject_lead((0xC0, 0xC1),         ErrorKind::Overlong),
+        reject_second(0xE0, (0x80, 0x9F), ErrorKind::Overlong),
+        reject_second(0xED, (0xA0, 0xBF), ErrorKind::Surrogate),
+        reject_second(0xF0, (0x80, 0x8F), ErrorKind::Overlong),
+        reject_second(0xF4, (0x90, 0xBF), ErrorKind::AboveMax),
+        reject_lead((0xF5, 0xFD),         ErrorKind::AboveMax),
     ],
 );
 
@@ -84,7 +84,7 @@ pub(crate) enum Step {
     /// The byte belongs to the sequence, which is complete if the state is [`State::BOUNDARY`].
     To(State),
     /// The sequence before the byte is ill-formed. Between sequences the byte itself is ill-formed.
-    Refused(ErrorKind),
+    Rejected(ErrorKind),
 }
 
 /// The longest sequence of any encoding: 6 bytes in RFC 2279.
@@ -93,7 +93,7 @@ const MAX_LEN: u8 = 6;
 /// `FIRST_NARROW` on require a second byte in a narrower range.
 const FIRST_NARROW: u8 = MAX_LEN;
 const MAX_STATES: usize = 16;
-const REFUSED: u8 = 0x80;
+const REJECTED: u8 = 0x80;
 
 /// A grammar as a table: the next state or the error kind for every state and byte.
 #[derive(Debug)]
@@ -102,9 +102,9 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    pub(super) const fn compile(rows: &[Row], refusals: &[Refusal]) -> Self {
-        let mut next = [[REFUSED | ErrorKind::MissingContinuation as u8; 256]; MAX_STATES];
-        next[0] = [REFUSED | ErrorKind::InvalidLead as u8; 256];
+    pub(super) const fn compile(rows: &[Row], rejections: &[RejectedBytes]) -> Self {
+        let mut next = [[REJECTED | ErrorKind::MissingContinuation as u8; 256]; MAX_STATES];
+        next[0] = [REJECTED | ErrorKind::InvalidLead as u8; 256];
 
         let mut left = 1;
         while left < MAX_LEN {
@@ -131,14 +131,14 @@ impl Machine {
         }
 
         let mut i = 0;
-        while i < refusals.len() {
-            let Refusal { lead, second, kind } = &refusals[i];
-            let refused = REFUSED | *kind as u8;
+        while i < rejections.len() {
+            let RejectedBytes { lead, second, kind } = &rejections[i];
+            let rejected = REJECTED | *kind as u8;
             match second {
-                None => fill(&mut next[0], *lead, refused),
+                None => fill(&mut next[0], *lead, rejected),
                 Some(second) => {
                     let after_lead = next[0][lead.0 as usize];
-                    fill(&mut next[after_lead as usize], *second, refused);
+                    fill(&mut next[after_lead as usize], *second, rejected);
                 }
             }
             i += 1;
@@ -151,10 +151,10 @@ impl Machine {
     pub(crate) fn step(&self, state: State, byte: u8) -> Step {
         // Every state is below `MAX_STATES`. The modulo removes the bounds check.
         let next = self.next[usize::from(state.0) % MAX_STATES][usize::from(byte)];
-        if next < REFUSED {
+        if next < REJECTED {
             Step::To(State(next))
         } else {
-            Step::Refused(KINDS[usize::from(next & !REFUSED)])
+            Step::Rejected(KINDS[usize::from(next & !REJECTED)])
         }
     }
 
@@ -162,7 +162,7 @@ impl Machine {
     /// boundary, and all states are below `MAX_STATES`.
     pub(crate) const fn next(&self, state: u8, byte: u8) -> Option<u8> {
         let next = self.next[state as usize][byte as usize];
-        if next < REFUSED { Some(next) } else { None }
+        if next < REJECTED { Some(next) } else { None }
     }
 
     /// Returns the length of the sequence at the start of `bytes`, and the error kind if it is ill-formed. For an
@@ -179,7 +179,7 @@ impl Machine {
                 Step::To(next) => state = next,
                 // A byte that cannot be a lead is ill-formed by itself. Any other rejected byte is not part of the
                 // sequence.
-                Step::Refused(kind) => return (seen.max(1), Some(kind)),
+                Step::Rejected(kind) => return (seen.max(1), Some(kind)),
             }
         }
         (bytes.len(), Some(ErrorKind::Truncated))
@@ -200,7 +200,7 @@ impl Machine {
     pub(crate) fn state_after(&self, unfinished: &[u8]) -> State {
         unfinished.iter().fold(State::BOUNDARY, |state, &byte| match self.step(state, byte) {
             Step::To(next) => next,
-            Step::Refused(_) => panic!("{unfinished:02X?} is not the start of a sequence"),
+            Step::Rejected(_) => panic!("{unfinished:02X?} is not the start of a sequence"),
         })
     }
 }
@@ -262,7 +262,7 @@ mod tests {
                     0xF5..=0xFD => ErrorKind::AboveMax,
                     _ => ErrorKind::InvalidLead,
                 };
-                assert_eq!(first, Step::Refused(kind), "{lead:02X}");
+                assert_eq!(first, Step::Rejected(kind), "{lead:02X}");
                 continue;
             };
             assert_eq!(state == State::BOUNDARY, lead < 0x80);
@@ -278,7 +278,7 @@ mod tests {
                     _ => None,
                 };
                 match UTF_8.step(state, second) {
-                    Step::Refused(refused) => assert_eq!(Some(refused), kind, "{lead:02X} {second:02X}"),
+                    Step::Rejected(rejected) => assert_eq!(Some(rejected), kind, "{lead:02X} {second:02X}"),
                     Step::To(_) => assert_eq!(kind, None, "{lead:02X} {second:02X}"),
                 }
             }

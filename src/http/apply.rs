@@ -8,7 +8,7 @@ use super::body::Utf8Body;
 use super::content_fields::ContentFields;
 use super::filter::BodyFilter;
 use super::plan::{BodyPlan, Check};
-use super::refusal::{Message, Reason, Refusal};
+use super::rejection::{Message, Reason, Rejection};
 use super::rules::BodyRules;
 
 impl BodyRules {
@@ -27,15 +27,15 @@ impl BodyRules {
     ///
     /// let request = http::Request::post("/").header("content-type", "text/plain; charset=latin1");
     /// let (mut parts, body) = request.body(Full::<bytes::Bytes>::from("caf")).unwrap().into_parts();
-    /// let refusal = BodyRules::new().apply(Message::Request, &mut parts.headers, body).unwrap_err();
-    /// assert_eq!(refusal.status(), http::StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    /// let rejection = BodyRules::new().apply(Message::Request, &mut parts.headers, body).unwrap_err();
+    /// assert_eq!(rejection.status(), http::StatusCode::UNSUPPORTED_MEDIA_TYPE);
     /// ```
     pub fn apply<B: Body>(
         &self,
         message: Message,
         headers: &mut HeaderMap,
         body: B,
-    ) -> Result<Utf8Body<B>, Box<Refusal>> {
+    ) -> Result<Utf8Body<B>, Box<Rejection>> {
         match self.plan_for(headers, &body) {
             Ok(plan) => {
                 plan.adapt(headers);
@@ -44,7 +44,7 @@ impl BodyRules {
             }
             Err(reason) => {
                 let content_type = headers.get(CONTENT_TYPE).cloned();
-                Err(Box::new(Refusal { message, reason, content_type }))
+                Err(Box::new(Rejection { message, reason, content_type }))
             }
         }
     }

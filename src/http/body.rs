@@ -15,7 +15,7 @@ use super::error::{BoxError, MultipartError, Utf8BodyError};
 use super::fields::check_values;
 use super::filter::BodyFilter;
 use super::integrity::remove_digests;
-use super::observer::Observer;
+use super::observer::BodyObserver;
 use super::rules::BodyRules;
 use crate::text::TextDecoder;
 
@@ -65,7 +65,7 @@ pin_project! {
         inner: B,
         filter: BodyFilter,
         state: State,
-        observer: Observer,
+        observer: BodyObserver,
         check_trailers: bool,
     }
 }
@@ -116,13 +116,13 @@ impl<B> Utf8Body<B> {
 
     /// Wraps `inner` with a new filter.
     pub const fn with_filter(inner: B, filter: BodyFilter) -> Self {
-        Self { inner, filter, state: State::Data, observer: Observer::NONE, check_trailers: false }
+        Self { inner, filter, state: State::Data, observer: BodyObserver::NONE, check_trailers: false }
     }
 
     /// Sets the counters for this body, its bytes, its repaired sequences and its error.
     #[must_use]
     pub fn counters(self, counters: &HttpCounters) -> Self {
-        self.observed(Observer::new(counters.clone(), None))
+        self.observed(BodyObserver::new(counters.clone(), None))
     }
 
     /// Sets whether the values of trailer fields are checked; by default they are not.
@@ -131,7 +131,7 @@ impl<B> Utf8Body<B> {
         Self { check_trailers: check, ..self }
     }
 
-    pub(crate) fn observed(self, observer: Observer) -> Self {
+    pub(crate) fn observed(self, observer: BodyObserver) -> Self {
         if !self.filter.is_passing() {
             observer.started();
         }

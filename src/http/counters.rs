@@ -4,7 +4,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 
-use super::refusal::Reason;
+use super::rejection::Reason;
 use crate::error::ErrorKind;
 
 /// Counters that layers and bodies share. A clone is a handle on the same counters.
@@ -23,7 +23,7 @@ use crate::error::ErrorKind;
 /// In the code that exports metrics:
 /// let now = counters.snapshot();
 /// assert_eq!((now.bodies, now.bytes, now.repaired), (1, 4, 0));
-/// assert_eq!(now.refused(ErrorKind::Truncated), 1);
+/// assert_eq!(now.rejected(ErrorKind::Truncated), 1);
 /// # }
 /// ```
 #[derive(Clone, Default)]
@@ -34,8 +34,8 @@ struct Cells {
     bodies: AtomicU64,
     bytes: AtomicU64,
     repaired: AtomicU64,
-    refused: [AtomicU64; ErrorKind::ALL.len()],
-    refused_otherwise: AtomicU64,
+    rejected: [AtomicU64; ErrorKind::ALL.len()],
+    rejected_otherwise: AtomicU64,
 }
 
 /// The values of [`HttpCounters`] at one point in time. They never decrease.
@@ -50,19 +50,19 @@ pub struct HttpCounts {
     pub repaired: u64,
     /// The number of messages that were rejected for a reason other than ill-formed UTF-8, for example the charset or
     /// the length.
-    pub refused_otherwise: u64,
-    refused: [u64; ErrorKind::ALL.len()],
+    pub rejected_otherwise: u64,
+    rejected: [u64; ErrorKind::ALL.len()],
 }
 
 impl HttpCounts {
     /// Returns the number of messages that were rejected because of an error of this kind.
-    pub const fn refused(&self, kind: ErrorKind) -> u64 {
-        self.refused[kind as usize]
+    pub const fn rejected(&self, kind: ErrorKind) -> u64 {
+        self.rejected[kind as usize]
     }
 
     /// Returns the number of messages that were rejected for any reason.
-    pub fn refused_total(&self) -> u64 {
-        self.refused.iter().sum::<u64>() + self.refused_otherwise
+    pub fn rejected_total(&self) -> u64 {
+        self.rejected.iter().sum::<u64>() + self.rejected_otherwise
     }
 }
 
@@ -75,13 +75,13 @@ impl HttpCounters {
     /// Reads the counters one after the other. A message that arrives at the same time may be included in only some of
     /// them.
     pub fn snapshot(&self) -> HttpCounts {
-        let Cells { bodies, bytes, repaired, refused, refused_otherwise } = &*self.0;
+        let Cells { bodies, bytes, repaired, rejected, rejected_otherwise } = &*self.0;
         HttpCounts {
             bodies: bodies.load(Relaxed),
             bytes: bytes.load(Relaxed),
             repaired: repaired.load(Relaxed),
-            refused_otherwise: refused_otherwise.load(Relaxed),
-            refused: refused.each_ref().map(|count| count.load(Relaxed)),
+            rejected_otherwise: rejected_otherwise.load(Relaxed),
+            rejected: rejected.each_ref().map(|count| count.load(Relaxed)),
         }
     }
 
@@ -97,10 +97,10 @@ impl HttpCounters {
         self.0.repaired.fetch_add(sequences, Relaxed);
     }
 
-    pub(crate) fn refuse(&self, reason: &Reason) {
+    pub(crate) fn reject(&self, reason: &Reason) {
         let cell = match reason.utf8_error() {
-            Some(error) => &self.0.refused[error.kind as usize],
-            None => &self.0.refused_otherwise,
+            Some(error) => &self.0.rejected[error.kind as usize],
+            None => &self.0.rejected_otherwise,
         };
         cell.fetch_add(1, Relaxed);
     }

@@ -8,8 +8,8 @@
 //! - [`Utf8Body`] is a body that wraps another body.
 //! - [`BodyRules`] determine which bodies are text and in which charset. [`BodyRules::apply`] wraps a body accordingly.
 //!   By default a body that cannot be checked is rejected; each exception is a setting.
-//! - [`Refusal`] is the reason to reject a message, with its problem document (RFC 9457).
-//! - [`BodyRules::decide`], [`BodyFilter`] and [`Refusal::problem_json`] do the same without a body type, for other
+//! - [`Rejection`] is the reason to reject a message, with its problem document (RFC 9457).
+//! - [`BodyRules::decide`], [`BodyFilter`] and [`Rejection::problem_json`] do the same without a body type, for other
 //!   engines ([below](#without-a-body-type)).
 //!
 //! The layers of [`tower`](crate::tower) apply them to every message of a service.
@@ -17,7 +17,7 @@
 //! ```
 //! use bytes::Bytes;
 //! use http_body_util::{BodyExt, Full};
-//! use utf8_codec::http::{BodyRules, Message, Refusal};
+//! use utf8_codec::http::{BodyRules, Message, Rejection};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -26,7 +26,7 @@
 //!
 //! let body = BodyRules::new().apply(Message::Request, &mut head.headers, body)?;
 //! let error = body.collect().await.unwrap_err();
-//! let response = Refusal::from_error(&error).expect("the text is ill-formed").to_response();
+//! let response = Rejection::from_error(&error).expect("the text is ill-formed").to_response();
 //! assert_eq!(response.status(), http::StatusCode::BAD_REQUEST);
 //! let problem = response.into_body().collect().await?.to_bytes();
 //! assert!(problem.ends_with(br#""kind":"MissingContinuation","offset":4,"len":1}"#));
@@ -41,7 +41,7 @@
 //! are checked with a [`BodyFilter`].
 //!
 //! ```
-//! use utf8_codec::http::{BodyKind, BodyRules, ContentFields, Message, Reason, Refusal};
+//! use utf8_codec::http::{BodyKind, BodyRules, ContentFields, Message, Reason, Rejection};
 //! use utf8_codec::proxy::{Edit, Filter, Verdict};
 //!
 //! let mut fields = ContentFields::new();
@@ -52,9 +52,9 @@
 //! let mut filter = Filter::with_decoder(*plan.decoder());
 //! assert_eq!(filter.feed("café".as_bytes(), |edit| assert_eq!(edit, Edit::Pass(0..5))), Verdict::Pass);
 //! let Verdict::Reject(error) = filter.feed(b"\xFF", |_| {}) else { unreachable!() };
-//! let refusal = Refusal::new(Message::Request, Reason::Body(error));
-//! assert_eq!(refusal.status(), 400);
-//! assert!(refusal.problem_json().ends_with(r#""kind":"InvalidLead","offset":5,"len":1}"#));
+//! let rejection = Rejection::new(Message::Request, Reason::Body(error));
+//! assert_eq!(rejection.status(), 400);
+//! assert!(rejection.problem_json().ends_with(r#""kind":"InvalidLead","offset":5,"len":1}"#));
 //! # Ok::<(), Reason>(())
 //! ```
 //!
@@ -97,7 +97,7 @@ pub(crate) mod integrity;
 pub(crate) mod observer;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod plan;
-pub(crate) mod refusal;
+pub(crate) mod rejection;
 #[cfg(feature = "http")]
 pub(crate) mod response;
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
@@ -113,7 +113,7 @@ pub use counters::{HttpCounters, HttpCounts};
 pub use error::{BoxError, MultipartError, Undecodable, Utf8BodyError};
 pub use filter::BodyFilter;
 pub use plan::{BodyKind, BodyPlan};
-pub use refusal::{Message, Reason, Refusal};
+pub use rejection::{Message, Reason, Rejection};
 #[cfg(feature = "http")]
 #[cfg_attr(docsrs, doc(cfg(feature = "http")))]
 pub use response::ProblemBody;

@@ -4,18 +4,18 @@ use http::HeaderValue;
 
 use super::counters::HttpCounters;
 use super::error::Utf8BodyError;
-use super::refusal::Reason;
+use super::rejection::Reason;
 
 /// Counts and logs the events of a body.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Observer {
+pub(crate) struct BodyObserver {
     counters: Option<HttpCounters>,
     content_type: Option<HeaderValue>,
     /// The number of repaired sequences that were already counted.
     repaired: u64,
 }
 
-impl Observer {
+impl BodyObserver {
     /// An observer that only logs.
     pub(crate) const NONE: Self = Self { counters: None, content_type: None, repaired: 0 };
 
@@ -60,7 +60,7 @@ impl Observer {
 #[cfg_attr(not(feature = "tracing"), expect(unused_variables, reason = "there is no event"))]
 pub(crate) fn note(reason: &Reason, content_type: Option<&HeaderValue>, counters: Option<&HttpCounters>) {
     if let Some(counters) = counters {
-        counters.refuse(reason);
+        counters.reject(reason);
     }
     debug!(
         offset = reason.offset_and_len().map(|(offset, _)| offset),

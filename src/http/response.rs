@@ -9,9 +9,9 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response};
 use http_body::{Body, Frame, SizeHint};
 
-use super::refusal::Refusal;
+use super::rejection::Rejection;
 
-/// The body of a [response](Refusal::to_response) to a rejected message: bytes in memory.
+/// The body of a [response](Rejection::to_response) to a rejected message: bytes in memory.
 ///
 /// Frameworks that accept any `http_body::Body` from a handler, such as axum, accept it.
 #[derive(Clone, Debug, Default)]
@@ -50,20 +50,20 @@ impl Body for ProblemBody {
     }
 }
 
-impl Refusal {
+impl Rejection {
     /// Returns the response to the sender of the message, with the [status](Self::status) and the [problem
     /// document](Self::problem_json).
     ///
     /// ```
     /// use axum::body::Bytes;
     /// use http::Response;
-    /// use utf8_codec::http::{Message, ProblemBody, Reason, Refusal};
+    /// use utf8_codec::http::{Message, ProblemBody, Reason, Rejection};
     ///
     /// /// A handler of axum.
     /// async fn length(body: Bytes) -> Result<String, Response<ProblemBody>> {
     ///     match utf8_codec::from_utf8(&body) {
     ///         Ok(text) => Ok(text.chars().count().to_string()),
-    ///         Err(error) => Err(Refusal::new(Message::Request, Reason::Body(error)).to_response()),
+    ///         Err(error) => Err(Rejection::new(Message::Request, Reason::Body(error)).to_response()),
     ///     }
     /// }
     /// let router: axum::Router = axum::Router::new().route("/", axum::routing::post(length));

@@ -10,7 +10,7 @@ use super::charset::SourceCharset;
 use super::content_fields::ContentFields;
 use super::error::MultipartError;
 use super::plan::{BodyPlan, Check};
-use super::refusal::Reason;
+use super::rejection::Reason;
 use crate::content_type::{Charset, ContentType, is_or_extends};
 use crate::delimiter::Boundary;
 use crate::text::TextDecoder;
@@ -43,7 +43,7 @@ use crate::text::TextDecoder;
 ///
 /// let rules = BodyRules::new()
 ///     .decoder(TextDecoder::new().on_error(ErrorPolicy::Replace))
-///     .missing_charset(MissingCharset::Refuse)
+///     .missing_charset(MissingCharset::Reject)
 ///     .other_charset(OtherCharset::Pass);
 /// # drop(rules);
 /// ```
@@ -76,7 +76,7 @@ pub enum MissingContentType {
     /// The body passes without a check.
     Pass,
     /// The message is rejected with `415`.
-    Refuse,
+    Reject,
 }
 
 /// What happens to text without a `charset`.
@@ -91,7 +91,7 @@ pub enum MissingCharset {
     Pass,
     /// The message is rejected with `415`. Types without this parameter, such as JSON (RFC 8259 §11), are UTF-8 and are
     /// checked.
-    Refuse,
+    Reject,
 }
 
 /// What happens to text in a charset other than UTF-8.
@@ -102,7 +102,7 @@ pub enum OtherCharset {
     Pass,
     /// The message is rejected with `415`.
     #[default]
-    Refuse,
+    Reject,
     /// The text is transcoded to UTF-8, and its `Content-Type` is changed. Labels that are not in the WHATWG Encoding
     /// Standard, urlencoded forms, and fields of `multipart/form-data` are rejected.
     #[cfg(feature = "encoding_rs")]
@@ -115,7 +115,7 @@ pub enum OtherCharset {
 pub enum Uncheckable {
     /// The message is rejected.
     #[default]
-    Refuse,
+    Reject,
     /// The body passes without a check. The program that reads it must process the same header field.
     Pass,
 }
@@ -148,11 +148,11 @@ impl BodyRules {
         Self {
             text_types: None,
             missing_type: MissingContentType::Check,
-            malformed_type: Uncheckable::Refuse,
+            malformed_type: Uncheckable::Reject,
             missing: MissingCharset::Utf8,
-            other: OtherCharset::Refuse,
-            codings: Uncheckable::Refuse,
-            ranges: Uncheckable::Refuse,
+            other: OtherCharset::Reject,
+            codings: Uncheckable::Reject,
+            ranges: Uncheckable::Reject,
             form_data: false,
             trailers: true,
             decoder: TextDecoder::new(),
@@ -285,13 +285,13 @@ impl BodyRules {
             None => match self.missing_type {
                 MissingContentType::Check => false,
                 MissingContentType::Pass => return Ok(self.plan(Check::Pass)),
-                MissingContentType::Refuse => return Err(Reason::MissingContentType),
+                MissingContentType::Reject => return Err(Reason::MissingContentType),
             },
         };
-        if fields.is_coded() && self.codings == Uncheckable::Refuse {
+        if fields.is_coded() && self.codings == Uncheckable::Reject {
             return Err(Reason::ContentCoding);
         }
-        if fields.is_range() && self.ranges == Uncheckable::Refuse {
+        if fields.is_range() && self.ranges == Uncheckable::Reject {
             return Err(Reason::ContentRange);
         }
         if fields.is_coded() || fields.is_range() {
@@ -333,12 +333,12 @@ impl BodyRules {
             Charset::Missing => match self.missing {
                 MissingCharset::Utf8 => Ok(utf8),
                 MissingCharset::Pass => Ok(Check::Pass),
-                MissingCharset::Refuse if has_no_charset(content_type) => Ok(utf8),
-                MissingCharset::Refuse => Err(Reason::MissingCharset),
+                MissingCharset::Reject if has_no_charset(content_type) => Ok(utf8),
+                MissingCharset::Reject => Err(Reason::MissingCharset),
             },
             Charset::Other(_) if self.other == OtherCharset::Pass => Ok(Check::Pass),
             // The escapes of a form would stay in the other charset.
-            Charset::Other(_) if self.other == OtherCharset::Refuse || is_url_encoded => {
+            Charset::Other(_) if self.other == OtherCharset::Reject || is_url_encoded => {
                 Err(Reason::UnsupportedCharset)
             }
             Charset::Other(label) => match SourceCharset::for_label(label) {

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, ErrorKind, Read, Write};
 
 use super::lines::BoundedLines;
 use super::reader::{InnerBuffer, OwnBuffer, Utf8Reader};
-use super::reading::{Reading, Source};
+use super::reading::{ReadSource, Reading};
 use super::writer::Utf8Writer;
 
 /// Reads from `inner` into the buffer of `text`.
@@ -32,7 +32,7 @@ impl<R: Read, B> Read for Utf8Reader<R, B> {
 
 impl<R: Read> BufRead for Utf8Reader<R, OwnBuffer> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while !matches!(self.text.source()?, Source::Own) {
+        while !matches!(self.text.source()?, ReadSource::Own) {
             fill(&mut self.text, &mut self.inner)?;
         }
         Ok(self.text.own())
@@ -47,12 +47,12 @@ impl<R: BufRead> BufRead for Utf8Reader<R, InnerBuffer> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         loop {
             match self.text.source()? {
-                Source::Own => return Ok(self.text.own()),
-                Source::Inner(validated) => {
+                ReadSource::Own => return Ok(self.text.own()),
+                ReadSource::Inner(validated) => {
                     let available = self.inner.fill_buf()?;
                     return Ok(&available[..validated.min(available.len())]);
                 }
-                Source::Unknown => {
+                ReadSource::Unknown => {
                     let available = self.inner.fill_buf()?;
                     let taken = self.text.decode_inner(available);
                     self.inner.consume(taken);
@@ -92,7 +92,7 @@ impl<R: Read> Utf8Reader<R, OwnBuffer> {
     /// if a `read` or a `consume` consumed only a part of a character. The next `read` returns the rest of that
     /// character.
     pub fn read_str_chunk(&mut self) -> io::Result<Option<&str>> {
-        while !matches!(self.text.source()?, Source::Own) {
+        while !matches!(self.text.source()?, ReadSource::Own) {
             uninterrupted(|| fill(&mut self.text, &mut self.inner))?;
         }
         self.text.take_str()

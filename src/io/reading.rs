@@ -17,7 +17,7 @@ pub(super) struct Reading {
 }
 
 /// The location of the next text.
-pub(super) enum Source {
+pub(super) enum ReadSource {
     /// In our buffer. If it is empty, the text has ended.
     Own,
     /// At the front of the inner buffer, with this number of bytes.
@@ -42,7 +42,7 @@ impl Reading {
     /// end of the text it calls `put` with an empty slice.
     pub(super) fn read(&mut self, room: usize, put: impl FnOnce(&[u8])) -> io::Result<bool> {
         Ok(match self.source()? {
-            Source::Own => {
+            ReadSource::Own => {
                 let text = self.own();
                 // A character that does not fit is split, because a read of 0 bytes would mean the end.
                 let read = match floor_boundary(text, room) {
@@ -53,7 +53,7 @@ impl Reading {
                 self.take(read);
                 true
             }
-            Source::Inner(_) | Source::Unknown => false,
+            ReadSource::Inner(_) | ReadSource::Unknown => false,
         })
     }
 
@@ -76,14 +76,14 @@ impl Reading {
     }
 
     /// Finds the next text.
-    pub(super) fn source(&mut self) -> io::Result<Source> {
+    pub(super) fn source(&mut self) -> io::Result<ReadSource> {
         loop {
             if !self.own().is_empty() || !self.text.is_open()? {
-                return Ok(Source::Own);
+                return Ok(ReadSource::Own);
             }
             match (self.input.as_slice(), self.text.validated) {
-                ([], 0) | ([_, ..], 1..) => return Ok(Source::Unknown),
-                ([], validated) => return Ok(Source::Inner(validated)),
+                ([], 0) | ([_, ..], 1..) => return Ok(ReadSource::Unknown),
+                ([], validated) => return Ok(ReadSource::Inner(validated)),
                 (bytes, 0) => {
                     let taken = self.text.decode(bytes);
                     self.input.from += taken;

@@ -7,7 +7,7 @@ use std::io;
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 
 use super::reader::{InnerBuffer, OwnBuffer, Utf8Reader};
-use super::reading::{Reading, Source};
+use super::reading::{ReadSource, Reading};
 use super::writer::Utf8Writer;
 use crate::budget::Budget;
 
@@ -43,7 +43,7 @@ impl<R: AsyncRead> AsyncBufRead for Utf8Reader<R, OwnBuffer> {
     fn poll_fill_buf(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
         let mut this = self.project();
         let mut budget = Budget::new();
-        while !matches!(this.text.source()?, Source::Own) {
+        while !matches!(this.text.source()?, ReadSource::Own) {
             ready!(fill(this.text, this.inner.as_mut(), cx, &mut budget))?;
         }
         Poll::Ready(Ok(this.text.own()))
@@ -60,12 +60,12 @@ impl<R: AsyncBufRead> AsyncBufRead for Utf8Reader<R, InnerBuffer> {
         let mut budget = Budget::new();
         loop {
             match this.text.source()? {
-                Source::Own => return Poll::Ready(Ok(this.text.own())),
-                Source::Inner(validated) => {
+                ReadSource::Own => return Poll::Ready(Ok(this.text.own())),
+                ReadSource::Inner(validated) => {
                     let available = ready!(this.inner.poll_fill_buf(cx))?;
                     return Poll::Ready(Ok(&available[..validated.min(available.len())]));
                 }
-                Source::Unknown => {
+                ReadSource::Unknown => {
                     let available = ready!(this.inner.as_mut().poll_fill_buf(cx))?;
                     let taken = this.text.decode_inner(available);
                     this.inner.as_mut().consume(taken);

@@ -186,10 +186,10 @@ mod tests {
         let Stream::WellFormed(state) = stream else { return None };
         match UTF_8.step(state, byte) {
             Step::To(next) => Some(Stream::WellFormed(next)),
-            Step::Refused(_) if state == State::BOUNDARY && is_never_a_lead(byte) => {
+            Step::Rejected(_) if state == State::BOUNDARY && is_never_a_lead(byte) => {
                 Some(Stream::AfterNeverALead)
             }
-            Step::Refused(_) => None,
+            Step::Rejected(_) => None,
         }
     }
 
@@ -221,8 +221,8 @@ mod tests {
         let due = following(p1) >= 1 || following(p2) >= 2 || following(p3) >= 3;
         let is_continuation = (0x80..=0xBF).contains(&x);
         let is_forbidden = || match UTF_8.step(State::BOUNDARY, p1) {
-            Step::To(state) => matches!(UTF_8.step(state, x), Step::Refused(_)),
-            Step::Refused(_) => true,
+            Step::To(state) => matches!(UTF_8.step(state, x), Step::Rejected(_)),
+            Step::Rejected(_) => true,
         };
         due != is_continuation || p1 >= 0xC0 && is_forbidden()
     }

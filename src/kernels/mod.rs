@@ -55,5 +55,5 @@ mod validation;
 pub use dispatch::Kernel;
 #[cfg(feature = "codec")]
 pub(crate) use positions::Positions;
-pub(crate) use state::{Boundary, ScanState};
-pub(crate) use validation::{End, prefix, text, validate};
+pub(crate) use state::{AtBoundary, ScanState};
+pub(crate) use validation::{TextEnd, prefix, text, validate};

@@ -243,8 +243,8 @@ impl ScanState {
 
     /// Returns `None` inside a sequence.
     #[inline]
-    pub(crate) fn boundary(self) -> Option<Boundary> {
-        (self.pending_len() == 0).then_some(Boundary(self))
+    pub(crate) fn boundary(self) -> Option<AtBoundary> {
+        (self.pending_len() == 0).then_some(AtBoundary(self))
     }
 }
 
@@ -253,9 +253,9 @@ impl ScanState {
 /// The formula uses the bytes before a chunk only to find whether a continuation byte must follow them. If
 /// [`ScanState::pending_len`] is 0, none must follow.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Boundary(ScanState);
+pub(crate) struct AtBoundary(ScanState);
 
-impl Boundary {
+impl AtBoundary {
     pub(crate) const START: Self = Self(ScanState::START);
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use super::arch::utf16::{decode_portable, encode_portable};
 use super::dispatch::Kernel;
-use super::state::Boundary;
+use super::state::AtBoundary;
 use super::validation::prefix;
 use crate::boundary::truncate;
 
@@ -24,7 +24,7 @@ pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) ->
     let (mut read, mut written) = (0, 0);
     loop {
         let len = (input.len() - read).min((output.len() - written) / 2).min(PAGE);
-        let (text, _) = prefix(Boundary::START, &input[read..read + len]);
+        let (text, _) = prefix(AtBoundary::START, &input[read..read + len]);
         if text.is_empty() {
             return (read, written);
         }

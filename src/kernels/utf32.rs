@@ -3,7 +3,7 @@
 use super::arch::utf32::{decode_portable, encode_portable, from_utf16_portable, to_utf16_portable};
 use super::dispatch::Kernel;
 use super::functions::Convert;
-use super::state::Boundary;
+use super::state::AtBoundary;
 use super::validation::prefix;
 use crate::boundary::truncate;
 
@@ -22,7 +22,7 @@ fn encode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut 
     let (mut read, mut written) = (0, 0);
     loop {
         let len = (input.len() - read).min((output.len() - written) / 4).min(PAGE);
-        let (text, _) = prefix(Boundary::START, &input[read..read + len]);
+        let (text, _) = prefix(AtBoundary::START, &input[read..read + len]);
         let text = truncate(text, (output.len() - written) / 4);
         if text.is_empty() {
             return (read, written);

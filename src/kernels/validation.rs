@@ -4,11 +4,11 @@ use super::arch;
 use super::dispatch::Kernel;
 use super::formula;
 use super::functions::Index;
-use super::state::{Boundary, Prediction, ScanState};
+use super::state::{AtBoundary, Prediction, ScanState};
 
 /// The reason why the text of a chunk ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum End {
+pub(crate) enum TextEnd {
     /// The end of the chunk, or an unfinished sequence that is in the carry of this state.
     Unfinished(ScanState),
     /// An ill-formed sequence. It starts where the text ends.
@@ -79,14 +79,14 @@ pub(super) fn validate_few(state: &mut ScanState, chunk: &[u8]) -> Result<(), In
 
 /// Returns the longest text at the start of a chunk, and why it ends.
 #[inline]
-pub(crate) fn prefix(start: Boundary, chunk: &[u8]) -> (&str, End) {
+pub(crate) fn prefix(start: AtBoundary, chunk: &[u8]) -> (&str, TextEnd) {
     if cfg!(utf8_codec_unoptimized) {
         return prefix_by_std(chunk);
     }
     let mut state = start.state();
     let (len, end) = match validate_any(&mut state, chunk) {
-        Ok(()) => (chunk.len() - usize::from(state.pending_len()), End::Unfinished(state)),
-        Err(index) => (well_formed_len(state, chunk, index.get()), End::IllFormed),
+        Ok(()) => (chunk.len() - usize::from(state.pending_len()), TextEnd::Unfinished(state)),
+        Err(index) => (well_formed_len(state, chunk, index.get()), TextEnd::IllFormed),
     };
     // SAFETY: the chunk starts between characters. It is well-formed up to the unfinished sequence, or up to the
     // sequence that contains the byte at `index` or ends before it. `len` excludes that sequence.
@@ -94,15 +94,15 @@ pub(crate) fn prefix(start: Boundary, chunk: &[u8]) -> (&str, End) {
 }
 
 /// [`prefix`] by the standard library.
-fn prefix_by_std(chunk: &[u8]) -> (&str, End) {
+fn prefix_by_std(chunk: &[u8]) -> (&str, TextEnd) {
     let error = match core::str::from_utf8(chunk) {
-        Ok(text) => return (text, End::Unfinished(ScanState::START)),
+        Ok(text) => return (text, TextEnd::Unfinished(ScanState::START)),
         Err(error) => error,
     };
     let (text, rest) = chunk.split_at(error.valid_up_to());
     let end = match error.error_len() {
-        None => End::Unfinished(ScanState::START.after(rest)),
-        Some(_) => End::IllFormed,
+        None => TextEnd::Unfinished(ScanState::START.after(rest)),
+        Some(_) => TextEnd::IllFormed,
     };
     // SAFETY: the standard library validated the bytes before the error.
     (unsafe { core::str::from_utf8_unchecked(text) }, end)

@@ -7,7 +7,7 @@ use memchr::memchr2;
 use super::encoded_word::EncodedWords;
 use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::plain::trim_blanks;
-use super::verdict::{MimeLimits, Reports};
+use super::verdict::{MimeLimits, MimeReports};
 use crate::content_type::ContentType;
 use crate::decoder::Utf8Decoder;
 
@@ -25,7 +25,7 @@ pub(super) struct Field {
 pub(super) struct Declared {
     pub(super) content_type: Option<Field>,
     pub(super) encoding: Option<Field>,
-    pub(super) reports: Reports,
+    pub(super) reports: MimeReports,
     /// Whether the header was too large and not read to its end.
     pub(super) cut: bool,
 }

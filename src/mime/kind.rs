@@ -6,7 +6,7 @@ use super::error::{MimeError, MimeErrorKind, StructureErrorKind};
 use super::headers::{Declared, Field};
 use super::plain::reads_alike;
 use super::transfer::{TransferEncoding, TransferErrorKind};
-use super::verdict::{MimeLimits, PartKind, PartPath, PartVerdict, Reports};
+use super::verdict::{MimeLimits, MimeReports, PartKind, PartPath, PartVerdict};
 use crate::content_type::{Charset, ContentType};
 use crate::delimiter::Boundary;
 
@@ -125,7 +125,7 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
         decoded_bytes: 0,
         lines: 0,
         characters: (kind == PartKind::Text).then_some(0),
-        reports: Reports::default(),
+        reports: MimeReports::default(),
     };
     let digest = top.eq_ignore_ascii_case("multipart") && subtype.eq_ignore_ascii_case("digest");
     Description { verdict, boundary, digest }
@@ -133,7 +133,7 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
 
 /// Adds errors to those of the header.
 struct Report<'f> {
-    reports: &'f mut Reports,
+    reports: &'f mut MimeReports,
     max: usize,
 }
 

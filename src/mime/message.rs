@@ -16,7 +16,7 @@ use super::body::{BodyDecoder, BodyPiece};
 use super::error::{MimeError, MimeLayer, StructureErrorKind};
 use super::headers::{Declared, Header, HeaderReader};
 use super::kind::{Entity, describe};
-use super::multipart::{Event, Mode, Splitter};
+use super::multipart::{Mode, MultipartEvent, MultipartSplitter};
 use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
 use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};
 use crate::delimiter::Delimiter;
@@ -62,7 +62,7 @@ use crate::delimiter::Delimiter;
 pub struct MessageValidator {
     limits: MimeLimits,
     lenient: bool,
-    splitter: Splitter,
+    splitter: MultipartSplitter,
     header: HeaderReader,
     reading: Reading,
     /// The open multiparts, the outermost first.
@@ -119,7 +119,7 @@ impl MessageValidator {
         Self {
             limits,
             lenient,
-            splitter: Splitter::new(),
+            splitter: MultipartSplitter::new(),
             header: HeaderReader::new(limits, lenient),
             reading: Reading::Header(Entity::root()),
             open: Vec::new(),
@@ -188,18 +188,22 @@ impl MessageValidator {
         }
     }
 
-    fn event(&mut self, event: Event<'_>) {
+    fn event(&mut self, event: MultipartEvent<'_>) {
         match event {
-            Event::Content(bytes) => self.content(bytes, self.splitter.offset() - bytes.len() as u64),
-            Event::Released => {
+            MultipartEvent::Content(bytes) => {
+                self.content(bytes, self.splitter.offset() - bytes.len() as u64)
+            }
+            MultipartEvent::Released => {
                 let mut released = core::mem::take(&mut self.spare);
                 let end = self.splitter.swap_released(&mut released);
                 self.content(&released, end - released.len() as u64);
                 released.clear();
                 self.spare = released;
             }
-            Event::Delimiter { level, delimiter, offset } => self.delimiter(level, delimiter, offset),
-            Event::Ambiguous { level, offset } => self.ambiguous(level, offset),
+            MultipartEvent::Delimiter { level, delimiter, offset } => {
+                self.delimiter(level, delimiter, offset)
+            }
+            MultipartEvent::Ambiguous { level, offset } => self.ambiguous(level, offset),
         }
     }
 

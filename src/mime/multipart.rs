@@ -13,7 +13,7 @@
 //! Readers treat delimiters differently: some search only the start of a line, some also the middle; some end lines at
 //! a bare CR; some ignore the bytes after the boundary. Therefore there is a single rule. The bytes `--boundary` of an
 //! open multipart may only occur in delimiter lines of that multipart, and these lines must have a syntax that all
-//! readers parse in the same way. Any other occurrence is an [`Event::Ambiguous`].
+//! readers parse in the same way. Any other occurrence is an [`MultipartEvent::Ambiguous`].
 
 use alloc::vec::Vec;
 
@@ -37,10 +37,10 @@ pub(super) enum Mode {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Event<'c> {
+pub(super) enum MultipartEvent<'c> {
     /// Bytes of the chunk.
     Content(&'c [u8]),
-    /// Bytes of earlier chunks, available from [`Splitter::swap_released`].
+    /// Bytes of earlier chunks, available from [`MultipartSplitter::swap_released`].
     Released,
     /// A delimiter of the multipart at `level`. The outermost multipart has level 0.
     Delimiter { level: usize, delimiter: Delimiter, offset: u64 },
@@ -72,7 +72,7 @@ struct Open {
 
 /// Splits a message at the delimiters of the open multiparts.
 #[derive(Clone, Debug)]
-pub(super) struct Splitter {
+pub(super) struct MultipartSplitter {
     /// The open multiparts, the outermost first.
     open: Vec<Open>,
     /// The common prefix of their delimiters.
@@ -90,12 +90,12 @@ pub(super) struct Splitter {
     /// Held bytes that are content.
     released: Vec<u8>,
     /// An event to return before all others.
-    due: Option<Event<'static>>,
+    due: Option<MultipartEvent<'static>>,
     /// The number of bytes of the message so far.
     offset: u64,
 }
 
-impl Splitter {
+impl MultipartSplitter {
     pub(super) const fn new() -> Self {
         Self {
             open: Vec::new(),
@@ -151,7 +151,7 @@ impl Splitter {
     }
 
     /// Reads bytes from `rest` up to the next event. Returns `None` when `rest` is empty.
-    pub(super) fn next<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<Event<'c>> {
+    pub(super) fn next<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<MultipartEvent<'c>> {
         loop {
             if let Some(due) = self.due.take() {
                 return Some(due);
@@ -167,7 +167,7 @@ impl Splitter {
                         Mode::Lines => self.rest_of_line(rest),
                         Mode::Bulk => self.text(rest),
                     };
-                    (!content.is_empty()).then_some(Event::Content(content))
+                    (!content.is_empty()).then_some(MultipartEvent::Content(content))
                 }
                 State::Break => self.after_break(byte, rest),
                 State::Candidate => self.candidate(byte, rest, mode),
@@ -180,7 +180,7 @@ impl Splitter {
     }
 
     /// Returns the next event at the end of the message, from the held bytes. Returns `None` if there are none.
-    pub(super) fn finish(&mut self) -> Option<Event<'static>> {
+    pub(super) fn finish(&mut self) -> Option<MultipartEvent<'static>> {
         if let Some(due) = self.due.take() {
             return Some(due);
         }
@@ -200,7 +200,7 @@ impl Splitter {
     }
 
     /// Reads the byte after a line break, or after the CR of one.
-    fn after_break(&mut self, byte: u8, rest: &mut &[u8]) -> Option<Event<'static>> {
+    fn after_break(&mut self, byte: u8, rest: &mut &[u8]) -> Option<MultipartEvent<'static>> {
         let is_complete = self.held.ends_with(b"\n");
         if !is_complete && byte == b'\n' {
             self.hold(rest, 1);
@@ -216,7 +216,7 @@ impl Splitter {
     }
 
     /// Reads the next byte of a possible `--boundary`.
-    fn candidate(&mut self, byte: u8, rest: &mut &[u8], mode: Mode) -> Option<Event<'static>> {
+    fn candidate(&mut self, byte: u8, rest: &mut &[u8], mode: Mode) -> Option<MultipartEvent<'static>> {
         let seen = &self.held[self.held_break..];
         if let Some(level) = self.level_with(seen, byte) {
             let is_complete = self.open[level].boundary.dashed().len() == seen.len() + 1;
@@ -231,7 +231,7 @@ impl Splitter {
             let offset = self.line_offset();
             self.state = State::Text;
             self.due = self.release(self.held.len());
-            return Some(Event::Ambiguous { level, offset });
+            return Some(MultipartEvent::Ambiguous { level, offset });
         }
         // A boundary may still start inside the held bytes, in the middle of the line.
         let next = match mode {
@@ -262,7 +262,7 @@ impl Splitter {
     }
 
     /// Reads the rest of a line that starts with `--boundary`.
-    fn line<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<Event<'c>> {
+    fn line<'c>(&mut self, rest: &mut &'c [u8], mode: Mode) -> Option<MultipartEvent<'c>> {
         let room = MAX_LINE + 1 - (self.held.len() - self.held_break);
         let window = &rest[..rest.len().min(room)];
         let end = memchr(b'\n', window);
@@ -271,7 +271,7 @@ impl Splitter {
             Some(_) => {
                 let line_break = if self.held.ends_with(b"\r") { LineBreak::CrLf } else { LineBreak::Lf };
                 let event = self.end_line(Some(line_break), mode);
-                if matches!(event, Event::Delimiter { .. }) || self.due.is_some_and(is_delimiter) {
+                if matches!(event, MultipartEvent::Delimiter { .. }) || self.due.is_some_and(is_delimiter) {
                     self.take(rest, 1);
                 }
                 Some(event)
@@ -282,7 +282,7 @@ impl Splitter {
     }
 
     /// Processes the held line, which ends with this line break or, without one, with the message.
-    fn end_line(&mut self, line_break: Option<LineBreak>, mode: Mode) -> Event<'static> {
+    fn end_line(&mut self, line_break: Option<LineBreak>, mode: Mode) -> MultipartEvent<'static> {
         let line = &self.held[self.held_break..];
         let text = if line_break == Some(LineBreak::CrLf) { &line[..line.len() - 1] } else { line };
         // Outer boundaries are delimiters at any level of nesting (RFC 2046 §5.1.2).
@@ -309,21 +309,21 @@ impl Splitter {
         self.held.clear();
         self.header_break = None;
         self.state = State::Start;
-        let event = Event::Delimiter { level, delimiter, offset };
+        let event = MultipartEvent::Delimiter { level, delimiter, offset };
         if !is_ambiguous {
             return event;
         }
         self.due = Some(event);
-        Event::Ambiguous { level, offset }
+        MultipartEvent::Ambiguous { level, offset }
     }
 
     /// Converts the held line, which starts with a boundary but is not a delimiter, to content. A CR at its end stays
     /// held, because it may be part of the line break before a delimiter.
-    fn not_a_delimiter(&mut self, mode: Mode) -> Event<'static> {
+    fn not_a_delimiter(&mut self, mode: Mode) -> MultipartEvent<'static> {
         let line = &self.held[self.held_break..];
         let level =
             self.open.iter().position(|open| line.starts_with(open.boundary.dashed())).unwrap_or_default();
-        let event = Event::Ambiguous { level, offset: self.line_offset() };
+        let event = MultipartEvent::Ambiguous { level, offset: self.line_offset() };
         let has_cr = mode == Mode::Bulk && line.ends_with(b"\r");
         self.state = if has_cr { State::Break } else { State::Text };
         self.due = self.release(self.held.len() - usize::from(has_cr));
@@ -392,15 +392,15 @@ impl Splitter {
     }
 
     /// Converts the first `len` held bytes, which include the line break, to content.
-    fn release(&mut self, len: usize) -> Option<Event<'static>> {
+    fn release(&mut self, len: usize) -> Option<MultipartEvent<'static>> {
         self.released.extend(self.held.drain(..len));
         self.held_break = 0;
-        (!self.released.is_empty()).then_some(Event::Released)
+        (!self.released.is_empty()).then_some(MultipartEvent::Released)
     }
 }
 
-const fn is_delimiter(event: Event<'_>) -> bool {
-    matches!(event, Event::Delimiter { .. })
+const fn is_delimiter(event: MultipartEvent<'_>) -> bool {
+    matches!(event, MultipartEvent::Delimiter { .. })
 }
 
 fn common_prefix(one: &[u8], other: &[u8]) -> usize {

@@ -92,14 +92,14 @@ pub enum PartKind {
 
 /// The first errors and warnings of a part, and their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Reports {
+pub(super) struct MimeReports {
     errors: Vec<MimeError>,
     warnings: Vec<MimeError>,
     error_count: u64,
     warning_count: u64,
 }
 
-impl Reports {
+impl MimeReports {
     pub(super) fn push(&mut self, error: MimeError, max: usize) {
         let (kept, count) = if error.kind.is_warning() {
             (&mut self.warnings, &mut self.warning_count)
@@ -137,7 +137,7 @@ pub struct PartVerdict {
     pub lines: u64,
     /// The number of well-formed characters of the text. `None` if it was not checked.
     pub characters: Option<u64>,
-    pub(super) reports: Reports,
+    pub(super) reports: MimeReports,
 }
 
 impl PartVerdict {

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::proxy::buffer::{Buffer, HEADROOM, Size};
 use crate::proxy::edit::Edit;
 use crate::proxy::outcome::{Direction, End, Flow, Observer};
-use crate::proxy::stage::{Pending, Rejection, Stage};
+use crate::proxy::stage::{Pending, Stage, StageError};
 
 /// The cost of repairing an ill-formed sequence, in bytes of well-formed text.
 const ERROR_COST: usize = 16;
@@ -287,14 +287,14 @@ impl Pump {
             pending.pass(head, slice, 0..read);
         }
         self.replied |= !self.replies.is_empty();
-        if let Err(rejection) = result {
+        if let Err(error) = result {
             observer.rejected(direction);
             if self.setup.report_only {
                 self.setup.stage = Stage::Untouched;
             } else {
-                self.stop = Some(match rejection {
-                    Rejection::IllFormed(error) => End::IllFormed(direction, error),
-                    Rejection::Line(line) => End::RejectedLine(direction, line),
+                self.stop = Some(match error {
+                    StageError::IllFormed(error) => End::IllFormed(direction, error),
+                    StageError::Line(line) => End::RejectedLine(direction, line),
                 });
             }
         }

@@ -31,7 +31,7 @@ const TURN: usize = 256 * 1024;
 /// - A rejected direction ([`ErrorPolicy::Strict`](crate::ErrorPolicy)) delivers all well-formed bytes before the
 ///   ill-formed sequence. The other direction then continues for at most [`linger`](Self::linger), so that pending
 ///   responses are delivered. After that the caller resets both sockets ([`Outcome::reset`]), unless
-///   [`on_refusal`](Self::on_refusal) is set to [`OnRefusal::Close`].
+///   [`on_rejection`](Self::on_rejection) is set to [`OnRejection::Close`].
 /// - If a peer fails (a reset), both directions end, and the caller resets the other peer.
 /// - A poll does a bounded amount of work, in bytes, and both directions progress alternately.
 ///
@@ -72,7 +72,7 @@ pub struct Relay {
 /// How a connection ends after a direction is rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum OnRefusal {
+pub enum OnRejection {
     /// Both peers are reset, so that no peer assumes that the data is complete.
     #[default]
     Reset,
@@ -144,8 +144,8 @@ impl Relay {
 
     /// Sets how a connection ends after a direction is rejected.
     #[must_use]
-    pub fn on_refusal(mut self, on_refusal: OnRefusal) -> Self {
-        let closes = on_refusal == OnRefusal::Close;
+    pub fn on_rejection(mut self, on_rejection: OnRejection) -> Self {
+        let closes = on_rejection == OnRejection::Close;
         self.requests.closes = closes;
         self.responses.closes = closes;
         self

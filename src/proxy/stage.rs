@@ -18,7 +18,7 @@ pub(super) enum Stage {
 
 /// Why a direction is rejected.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Rejection {
+pub(super) enum StageError {
     IllFormed(Utf8Error),
     Line(RejectedLine),
 }
@@ -30,7 +30,7 @@ impl Stage {
         slice: &[u8],
         end: bool,
         mut edit: impl FnMut(Edit<'_>),
-    ) -> Result<(), Rejection> {
+    ) -> Result<(), StageError> {
         match self {
             Self::Untouched if slice.is_empty() => Ok(()),
             Self::Untouched => {
@@ -38,11 +38,11 @@ impl Stage {
                 Ok(())
             }
             Self::Text(filter) => match if end { filter.finish(edit) } else { filter.feed(slice, edit) } {
-                Verdict::Reject(error) => Err(Rejection::IllFormed(error)),
+                Verdict::Reject(error) => Err(StageError::IllFormed(error)),
                 Verdict::Pass | Verdict::Repaired(_) => Ok(()),
             },
             Self::Lines(filter) => {
-                if end { filter.finish(edit) } else { filter.feed(slice, edit) }.map_err(Rejection::Line)
+                if end { filter.finish(edit) } else { filter.feed(slice, edit) }.map_err(StageError::Line)
             }
         }
     }

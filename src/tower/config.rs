@@ -18,14 +18,14 @@ use crate::http::counters::HttpCounters;
 use crate::http::error::BoxError;
 use crate::http::filter::BodyFilter;
 use crate::http::integrity::{Change, remove_digests, remove_untrue};
-use crate::http::observer::{Observer, note};
+use crate::http::observer::{BodyObserver, note};
 use crate::http::plan::BodyKind;
-use crate::http::refusal::{Message, Reason, Refusal};
+use crate::http::rejection::{Message, Reason, Rejection};
 use crate::http::rules::BodyRules;
 
 /// The settings of a layer.
 #[derive(Clone)]
-pub(crate) struct Config {
+pub(crate) struct LayerConfig {
     pub(crate) message: Message,
     pub(crate) rules: BodyRules,
     pub(crate) fields: Fields,
@@ -36,10 +36,10 @@ pub(crate) struct Config {
     pub(crate) drain: u64,
     pub(crate) drain_timer: Option<Timer>,
     pub(crate) counters: HttpCounters,
-    pub(crate) on_refusal: Option<Arc<OnRefusal>>,
+    pub(crate) on_rejection: Option<Arc<Respond>>,
 }
 
-pub(crate) type OnRefusal = dyn Fn(&Refusal) -> Response<Bytes> + Send + Sync;
+pub(crate) type Respond = dyn Fn(&Rejection) -> Response<Bytes> + Send + Sync;
 
 /// How the body of a message is processed.
 pub(crate) enum Start<B> {
@@ -47,7 +47,7 @@ pub(crate) enum Start<B> {
     Forward(CheckedBody<B>, Report),
     /// The body is held until it is complete.
     Hold(Gather<B>, Report),
-    Refuse(Reason, B),
+    Reject(Reason, B),
 }
 
 /// The result for a message with a held body.
@@ -56,7 +56,7 @@ pub(crate) enum Release<B, R> {
     Respond(Response<CheckedBody<R>>),
 }
 
-impl Config {
+impl LayerConfig {
     pub(crate) fn new(message: Message, rules: BodyRules) -> Self {
         Self {
             message,
@@ -66,7 +66,7 @@ impl Config {
             drain: 0,
             drain_timer: None,
             counters: HttpCounters::new(),
-            on_refusal: None,
+            on_rejection: None,
         }
     }
 
@@ -78,7 +78,7 @@ impl Config {
     {
         let plan = match self.rules.plan_for(headers, &body) {
             Ok(plan) => plan,
-            Err(reason) => return Start::Refuse(reason, body),
+            Err(reason) => return Start::Reject(reason, body),
         };
         let checks_trailers = self.rules.checks_trailers() || self.fields.headers;
         let is_passing = plan.kind() == BodyKind::Pass;
@@ -89,13 +89,13 @@ impl Config {
         if let Some(limit) = hold
             && body.size_hint().lower() > limit as u64
         {
-            return Start::Refuse(Reason::TooLong { limit }, body);
+            return Start::Reject(Reason::TooLong { limit }, body);
         }
         let content_type = headers.get(CONTENT_TYPE).cloned();
         let report = Report::new(self.message, content_type.clone());
         let body = Utf8Body::with_filter(body, BodyFilter::new(&plan, &self.rules))
             .check_trailers(checks_trailers)
-            .observed(Observer::new(self.counters.clone(), content_type));
+            .observed(BodyObserver::new(self.counters.clone(), content_type));
         match hold {
             None => {
                 plan.adapt(headers);
@@ -120,11 +120,11 @@ impl Config {
             Ok(gathered) => gathered,
             Err(Interrupted::TooLong) => {
                 let limit = self.hold.unwrap_or_default();
-                return Release::Respond(self.refuse(Reason::TooLong { limit }, headers));
+                return Release::Respond(self.reject(Reason::TooLong { limit }, headers));
             }
             Err(Interrupted::Body(error)) => {
-                return match report.refusal() {
-                    Some(refusal) => Release::Respond(self.answer(refusal)),
+                return match report.rejection() {
+                    Some(rejection) => Release::Respond(self.answer(rejection)),
                     None => Release::Forward(CheckedBody::failed(error)),
                 };
             }
@@ -141,25 +141,25 @@ impl Config {
     }
 
     /// Returns the response to a message that is rejected before its body was read.
-    pub(crate) fn refuse<B>(&self, reason: Reason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
+    pub(crate) fn reject<B>(&self, reason: Reason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
         let content_type = headers.get(CONTENT_TYPE).cloned();
         note(&reason, content_type.as_ref(), Some(&self.counters));
-        self.answer(&Refusal { message: self.message, reason, content_type })
+        self.answer(&Rejection { message: self.message, reason, content_type })
     }
 
     /// Returns the response to a rejected message.
-    pub(crate) fn answer<B>(&self, refusal: &Refusal) -> Response<CheckedBody<B>> {
-        let response = match &self.on_refusal {
-            Some(respond) => respond(refusal),
-            None => refusal.to_response().map(Bytes::from),
+    pub(crate) fn answer<B>(&self, rejection: &Rejection) -> Response<CheckedBody<B>> {
+        let response = match &self.on_rejection {
+            Some(respond) => respond(rejection),
+            None => rejection.to_response().map(Bytes::from),
         };
         response.map(CheckedBody::from)
     }
 }
 
-impl fmt::Debug for Config {
+impl fmt::Debug for LayerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Config")
+        f.debug_struct("LayerConfig")
             .field("rules", &self.rules)
             .field("fields", &self.fields)
             .field("hold", &self.hold)

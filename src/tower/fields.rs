@@ -6,7 +6,7 @@ use http::{HeaderMap, Uri};
 use crate::decoder::Utf8Decoder;
 use crate::error::Utf8Error;
 use crate::http::fields::check_values;
-use crate::http::refusal::Reason;
+use crate::http::rejection::Reason;
 use crate::percent;
 
 /// Which text outside the body is checked. By default none is.

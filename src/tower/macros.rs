@@ -1,9 +1,9 @@
 //! Macros for the methods that both layers or both services have.
 
-/// The settings that both layers have, for a struct with `config: Arc<Config>`.
+/// The settings that both layers have, for a struct with `config: Arc<LayerConfig>`.
 macro_rules! shared_settings {
-    (rules: $rules:literal, on_refusal: $on_refusal:literal) => {
-        fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
+    (rules: $rules:literal, on_rejection: $on_rejection:literal) => {
+        fn with(mut self, change: impl FnOnce(&mut LayerConfig)) -> Self {
             change(Arc::make_mut(&mut self.config));
             self
         }
@@ -27,15 +27,15 @@ macro_rules! shared_settings {
             self.with(|config| config.counters = counters.clone())
         }
 
-        #[doc = $on_refusal]
+        #[doc = $on_rejection]
         #[must_use]
-        pub fn on_refusal<F, T>(self, respond: F) -> Self
+        pub fn on_rejection<F, T>(self, respond: F) -> Self
         where
-            F: Fn(&Refusal) -> Response<T> + Send + Sync + 'static,
+            F: Fn(&Rejection) -> Response<T> + Send + Sync + 'static,
             T: Into<Bytes>,
         {
             self.with(|config| {
-                config.on_refusal = Some(Arc::new(move |refusal| respond(refusal).map(Into::into)))
+                config.on_rejection = Some(Arc::new(move |rejection| respond(rejection).map(Into::into)))
             })
         }
     };

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use http::HeaderValue;
 
 use crate::http::error::Utf8BodyError;
-use crate::http::refusal::{Message, Reason, Refusal};
+use crate::http::rejection::{Message, Reason, Rejection};
 
 /// State that a body shares with the layer that responds to its error.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Report(Option<Arc<Shared>>);
 struct Shared {
     message: Message,
     content_type: Option<HeaderValue>,
-    refusal: OnceLock<Refusal>,
+    rejection: OnceLock<Rejection>,
     is_drained: AtomicBool,
 }
 
@@ -25,8 +25,8 @@ impl Report {
     pub(crate) const NONE: Self = Self(None);
 
     pub(crate) fn new(message: Message, content_type: Option<HeaderValue>) -> Self {
-        let (refusal, is_drained) = (OnceLock::new(), AtomicBool::new(false));
-        Self(Some(Arc::new(Shared { message, content_type, refusal, is_drained })))
+        let (rejection, is_drained) = (OnceLock::new(), AtomicBool::new(false));
+        Self(Some(Arc::new(Shared { message, content_type, rejection, is_drained })))
     }
 
     /// Records that the body failed. Returns whether the message is rejected because of it. An error of the inner body
@@ -36,7 +36,7 @@ impl Report {
         if let (Some(shared), Some(reason)) = (&self.0, reason.clone()) {
             let content_type = shared.content_type.clone();
             // A body fails only once.
-            let _ = shared.refusal.set(Refusal { message: shared.message, reason, content_type });
+            let _ = shared.rejection.set(Rejection { message: shared.message, reason, content_type });
         }
         reason.is_some()
     }
@@ -54,7 +54,7 @@ impl Report {
     }
 
     /// Returns the reason to reject the message if its body has failed.
-    pub(crate) fn refusal(&self) -> Option<&Refusal> {
-        self.0.as_deref()?.refusal.get()
+    pub(crate) fn rejection(&self) -> Option<&Rejection> {
+        self.0.as_deref()?.rejection.get()
     }
 }

@@ -74,7 +74,7 @@ pub(super) fn copy_within(
     loop {
         let (rest, room) = (&src[read..], &mut dst[written..]);
         let (taken, made, is_all) = if source.reads_utf_8() {
-            let (text, _) = kernels::prefix(kernels::Boundary::START, &rest[..rest.len().min(step)]);
+            let (text, _) = kernels::prefix(kernels::AtBoundary::START, &rest[..rest.len().min(step)]);
             let inside = subset.first_outside(text).map_or(text.len(), |(at, _)| at);
             let (taken, made) = copy(source, target, &rest[..inside], room);
             (taken, made, inside + 3 >= step && taken == inside)
@@ -108,7 +108,7 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let mut done = 0;
     while done < src.len().min(dst.len()) {
         let end = src.len().min(dst.len()).min(done + BLOCK);
-        let (text, _) = kernels::prefix(kernels::Boundary::START, &src[done..end]);
+        let (text, _) = kernels::prefix(kernels::AtBoundary::START, &src[done..end]);
         dst[done..done + text.len()].copy_from_slice(text.as_bytes());
         done += text.len();
         if done + 3 < end || text.is_empty() {

@@ -6,7 +6,7 @@ use crate::policy::ShortStr;
 
 /// The unfinished sequence at the end of the input so far.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Carry {
+pub(super) struct CarriedBytes {
     bytes: [u8; MAX_UNFINISHED],
     len: u8,
 }
@@ -16,7 +16,7 @@ pub(super) type Seam = [u8; MAX_UNFINISHED + MAX_SEQUENCE];
 
 pub(super) const NO_SEAM: Seam = [0; MAX_UNFINISHED + MAX_SEQUENCE];
 
-impl Carry {
+impl CarriedBytes {
     pub(super) const EMPTY: Self = Self { bytes: [0; MAX_UNFINISHED], len: 0 };
 
     pub(super) fn as_slice(&self) -> &[u8] {
@@ -60,13 +60,13 @@ impl Carry {
 
 /// Replacement text that is being written. It may be longer than the output space.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Repair {
+pub(super) struct Replacement {
     text: ShortStr,
     /// The number of bytes of `text` that were written.
     written: u8,
 }
 
-impl Repair {
+impl Replacement {
     pub(super) const NONE: Self = Self { text: ShortStr::EMPTY, written: 0 };
 
     pub(super) const fn new(text: ShortStr) -> Self {

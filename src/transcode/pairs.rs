@@ -11,7 +11,7 @@
 //! is well-formed CESU-8.
 
 use crate::kernels::classes::{self, Class};
-use crate::kernels::{self, Boundary, End};
+use crate::kernels::{self, AtBoundary, TextEnd};
 
 /// The size of a block. It is small enough to be read again from the L1 cache.
 const BLOCK: usize = 4 * 1024;
@@ -26,7 +26,7 @@ pub(super) fn split<const MODIFIED: bool>(src: &[u8], dst: &mut [u8]) -> (usize,
     loop {
         // 4 bytes become 6, and in Modified UTF-8 1 byte becomes 2.
         let len = (src.len() - read).min((dst.len() - written) / 2).min(BLOCK);
-        let (text, _) = kernels::prefix(Boundary::START, &src[read..read + len]);
+        let (text, _) = kernels::prefix(AtBoundary::START, &src[read..read + len]);
         if text.is_empty() {
             return (read, written);
         }
@@ -142,9 +142,9 @@ pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &
         let from = &src[read..read + len];
         let (taken, made) = join_bytes::<MODIFIED, LENIENT>(from, &mut dst[written..written + len]);
         let to = &mut dst[written..written + made];
-        let (text, end) = kernels::prefix(Boundary::START, to);
+        let (text, end) = kernels::prefix(AtBoundary::START, to);
         let good = text.len();
-        if let End::IllFormed = end {
+        if let TextEnd::IllFormed = end {
             // Convert the input again, up to the end of the well-formed output.
             let (taken, made) = join_bytes::<MODIFIED, LENIENT>(from, &mut to[..good]);
             return (read + taken, written + made);

@@ -21,19 +21,19 @@ const STEP: usize = 32;
 /// A conversion through UTF-16.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pivot {
-    from: End,
-    to: End,
+    from: Side,
+    to: Side,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum End {
+enum Side {
     Latin1,
     Windows1252,
     Utf16 { big_endian: bool },
     Utf32 { big_endian: bool },
 }
 
-impl End {
+impl Side {
     const fn new(encoding: Encoding) -> Option<Self> {
         Some(match encoding {
             Encoding::Latin1 => Self::Latin1,
@@ -59,8 +59,8 @@ impl End {
 impl Pivot {
     /// Returns `None` if one of the encodings is not supported.
     pub(super) fn new(source: &Source, target: &Target) -> Option<Self> {
-        let from = End::new(source.encoding())?;
-        let to = End::new(target.encoding())?;
+        let from = Side::new(source.encoding())?;
+        let to = Side::new(target.encoding())?;
         Some(Self { from, to })
     }
 
@@ -92,8 +92,8 @@ impl Pivot {
     /// Decodes whole code points to little-endian UTF-16 code units. Returns the number of units.
     fn decode(self, src: &[u8], units: &mut [u8; 2 * MOST_UNITS]) -> usize {
         match self.from {
-            End::Latin1 => map(src, units, |_| true, |[byte]| [byte, 0]),
-            End::Windows1252 => {
+            Side::Latin1 => map(src, units, |_| true, |[byte]| [byte, 0]),
+            Side::Windows1252 => {
                 let mut count = 0;
                 while count < src.len() {
                     // Most bytes are the same as in ISO 8859-1.
@@ -109,12 +109,12 @@ impl Pivot {
                 }
                 count
             }
-            End::Utf16 { big_endian: false } => map(src, units, |_| true, |unit: [u8; 2]| unit),
-            End::Utf16 { big_endian: true } => map(src, units, |_| true, |[high, low]| [low, high]),
-            End::Utf32 { big_endian: false } => {
+            Side::Utf16 { big_endian: false } => map(src, units, |_| true, |unit: [u8; 2]| unit),
+            Side::Utf16 { big_endian: true } => map(src, units, |_| true, |[high, low]| [low, high]),
+            Side::Utf32 { big_endian: false } => {
                 map(src, units, |bytes| is_one_unit(u32::from_le_bytes(bytes)), |[a, b, ..]| [a, b])
             }
-            End::Utf32 { big_endian: true } => {
+            Side::Utf32 { big_endian: true } => {
                 map(src, units, |bytes| is_one_unit(u32::from_be_bytes(bytes)), |[.., b, a]| [a, b])
             }
         }
@@ -123,8 +123,8 @@ impl Pivot {
     /// Encodes little-endian UTF-16 code units. Returns the number of units.
     fn encode(self, units: &[u8], dst: &mut [u8]) -> usize {
         match self.to {
-            End::Latin1 => map(units, dst, |[_, high]| high == 0, |[low, _]| [low]),
-            End::Windows1252 => {
+            Side::Latin1 => map(units, dst, |[_, high]| high == 0, |[low, _]| [low]),
+            Side::Windows1252 => {
                 let is_latin_1 = |[low, high]: [u8; 2]| high == 0 && low & 0xE0 != 0x80;
                 let mut count = 0;
                 loop {
@@ -136,12 +136,12 @@ impl Pivot {
                 }
                 count
             }
-            End::Utf16 { big_endian: false } => map(units, dst, is_no_surrogate, |unit| unit),
-            End::Utf16 { big_endian: true } => map(units, dst, is_no_surrogate, |[low, high]| [high, low]),
-            End::Utf32 { big_endian: false } => {
+            Side::Utf16 { big_endian: false } => map(units, dst, is_no_surrogate, |unit| unit),
+            Side::Utf16 { big_endian: true } => map(units, dst, is_no_surrogate, |[low, high]| [high, low]),
+            Side::Utf32 { big_endian: false } => {
                 map(units, dst, is_no_surrogate, |[low, high]| [low, high, 0, 0])
             }
-            End::Utf32 { big_endian: true } => {
+            Side::Utf32 { big_endian: true } => {
                 map(units, dst, is_no_surrogate, |[low, high]| [0, 0, high, low])
             }
         }

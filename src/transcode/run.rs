@@ -1,7 +1,7 @@
 //! The main loop of a transcoder: decode an item, apply the policies, write the result.
 
 use super::bulk;
-use super::carry::{Carry, NO_SEAM, Repair, Room};
+use super::carry::{CarriedBytes, NO_SEAM, Replacement, Room};
 use super::source::{Item, Source};
 use super::switches::Switches;
 use super::target::Target;
@@ -18,9 +18,9 @@ pub(super) struct Conversion {
     pub(super) policies: Policies,
     /// The number of bytes of input that were consumed, including the carry.
     pub(super) offset: u64,
-    pub(super) carry: Carry,
+    pub(super) carry: CarriedBytes,
     /// Replacement text that did not fit in the output.
-    repair: Repair,
+    repair: Replacement,
     /// Whether a BOM may still replace the source encoding.
     pub(super) sniffing: bool,
 }
@@ -59,8 +59,8 @@ impl Conversion {
             switches: Switches::STRICT,
             policies: Policies::new(),
             offset: 0,
-            carry: Carry::EMPTY,
-            repair: Repair::NONE,
+            carry: CarriedBytes::EMPTY,
+            repair: Replacement::NONE,
             sniffing: false,
         }
     }
@@ -183,7 +183,7 @@ impl Conversion {
         match self.policies.repair(error, bytes) {
             Err(error) => Taken::Error(error, bytes.len()),
             Ok(text) => {
-                self.repair = Repair::new(text);
+                self.repair = Replacement::new(text);
                 self.repair.write(&self.target, room);
                 Taken::Bytes(bytes.len())
             }

@@ -59,7 +59,7 @@ pub(super) struct Source {
     pairs: Pairs,
     /// Whether an unpaired surrogate is a code point.
     lone: bool,
-    refuse_fffe_ffff: bool,
+    reject_fffe_ffff: bool,
     reads_utf_8: bool,
 }
 
@@ -84,7 +84,7 @@ impl Source {
         };
         let pairs = match encoding {
             Encoding::Cesu8 | Encoding::ModifiedUtf8 | Encoding::Utf16Le | Encoding::Utf16Be => Pairs::Joined,
-            Encoding::Wtf8 if switches.refuse_pairs => Pairs::IllFormed,
+            Encoding::Wtf8 if switches.reject_pairs => Pairs::IllFormed,
             Encoding::Wtf8 => Pairs::Joined,
             // WTF-8 must not contain surrogate pairs, so they are joined.
             _ if matches!(to, Encoding::Wtf8) && switches.surrogates => Pairs::Joined,
@@ -92,7 +92,7 @@ impl Source {
         };
         let reads_utf_8 = match encoding {
             Encoding::Utf8 | Encoding::Wtf8 | Encoding::Utf8b => true,
-            Encoding::Utf8Ucs4 => !switches.refuse_fffe_ffff,
+            Encoding::Utf8Ucs4 => !switches.reject_fffe_ffff,
             Encoding::ModifiedUtf8 => switches.lenient_java,
             _ => false,
         };
@@ -101,7 +101,7 @@ impl Source {
             units,
             pairs,
             lone: switches.surrogates || matches!(encoding, Encoding::Wtf8),
-            refuse_fffe_ffff: switches.refuse_fffe_ffff && matches!(encoding, Encoding::Utf8Ucs4),
+            reject_fffe_ffff: switches.reject_fffe_ffff && matches!(encoding, Encoding::Utf8Ucs4),
             reads_utf_8,
         }
     }
@@ -124,7 +124,7 @@ impl Source {
         };
         if !is_surrogate(value) || matches!(self.units, Units::Utf8b) {
             return match value {
-                0xFFFE | 0xFFFF if self.refuse_fffe_ffff => {
+                0xFFFE | 0xFFFF if self.reject_fffe_ffff => {
                     Item::IllFormed { kind: ErrorKind::Noncharacter, len }
                 }
                 _ => Item::CodePoint { value, len },

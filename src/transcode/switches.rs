@@ -4,15 +4,15 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Switches {
     pub(super) surrogates: bool,
-    pub(super) refuse_fffe_ffff: bool,
+    pub(super) reject_fffe_ffff: bool,
     pub(super) lenient_java: bool,
-    pub(super) refuse_pairs: bool,
+    pub(super) reject_pairs: bool,
 }
 
 impl Switches {
     /// All options are off.
     pub const STRICT: Self =
-        Self { surrogates: false, refuse_fffe_ffff: false, lenient_java: false, refuse_pairs: false };
+        Self { surrogates: false, reject_fffe_ffff: false, lenient_java: false, reject_pairs: false };
 
     /// Allows unpaired surrogates in source and target, like Python's `surrogatepass`: in UTF-16, UTF-32, CESU-8,
     /// Modified UTF-8 and [`Utf8Ucs4`](crate::transcode::Encoding::Utf8Ucs4). For the last one ISO/IEC 10646-1 Annex R,
@@ -26,8 +26,8 @@ impl Switches {
     /// ([`Noncharacter`](crate::ErrorKind::Noncharacter)), and does not write them. By Annex R, Note 3, they "do not
     /// occur" in UCS-4. By default they are accepted, as in the tables of the same Annex and in RFC 2279.
     #[must_use]
-    pub const fn refuse_fffe_ffff(self) -> Self {
-        Self { refuse_fffe_ffff: true, ..self }
+    pub const fn reject_fffe_ffff(self) -> Self {
+        Self { reject_fffe_ffff: true, ..self }
     }
 
     /// Accepts `00` and sequences of four bytes in [`ModifiedUtf8`](crate::transcode::Encoding::ModifiedUtf8) input.
@@ -41,7 +41,7 @@ impl Switches {
     /// ([`Surrogate`](crate::ErrorKind::Surrogate)). A single well-formed string does not contain them. By default they
     /// are joined, because a stream may be a concatenation of strings.
     #[must_use]
-    pub const fn refuse_pairs(self) -> Self {
-        Self { refuse_pairs: true, ..self }
+    pub const fn reject_pairs(self) -> Self {
+        Self { reject_pairs: true, ..self }
     }
 }

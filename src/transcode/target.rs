@@ -15,12 +15,12 @@ pub(super) struct Target {
 
 /// The encoded bytes of one code point.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sequence {
+pub(super) struct EncodedSequence {
     bytes: [u8; 6],
     len: u8,
 }
 
-impl Sequence {
+impl EncodedSequence {
     #[inline]
     pub(super) fn as_slice(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
@@ -65,57 +65,59 @@ impl Target {
     pub(super) const fn writes_utf_8(&self) -> bool {
         match self.encoding {
             Encoding::Utf8 | Encoding::Wtf8 | Encoding::Utf8b => true,
-            Encoding::Utf8Ucs4 => !self.switches.refuse_fffe_ffff,
+            Encoding::Utf8Ucs4 => !self.switches.reject_fffe_ffff,
             _ => false,
         }
     }
 
     /// Encodes a code point. Returns `None` if the encoding does not have it.
     #[inline]
-    pub(super) fn encode(&self, value: u32) -> Option<Sequence> {
+    pub(super) fn encode(&self, value: u32) -> Option<EncodedSequence> {
         if is_surrogate(value) {
             return self.encode_surrogate(value);
         }
         let sequence = match self.encoding {
             Encoding::Utf8Ucs4 => {
-                if matches!(value, 0xFFFE | 0xFFFF) && self.switches.refuse_fffe_ffff {
+                if matches!(value, 0xFFFE | 0xFFFF) && self.switches.reject_fffe_ffff {
                     return None;
                 }
-                Sequence::of_value(value)
+                EncodedSequence::of_value(value)
             }
-            Encoding::Utf32Le => Sequence::of(value.to_le_bytes()),
-            Encoding::Utf32Be => Sequence::of(value.to_be_bytes()),
+            Encoding::Utf32Le => EncodedSequence::of(value.to_le_bytes()),
+            Encoding::Utf32Be => EncodedSequence::of(value.to_be_bytes()),
             _ if value > 0x10_FFFF => return None,
-            Encoding::Utf8 | Encoding::Wtf8 | Encoding::Utf8b => Sequence::of_value(value),
-            Encoding::ModifiedUtf8 if value == 0 => Sequence::of([0xC0, 0x80]),
+            Encoding::Utf8 | Encoding::Wtf8 | Encoding::Utf8b => EncodedSequence::of_value(value),
+            Encoding::ModifiedUtf8 if value == 0 => EncodedSequence::of([0xC0, 0x80]),
             Encoding::Cesu8 | Encoding::ModifiedUtf8 => match value {
-                0x1_0000.. => Sequence::of_pair(value),
-                _ => Sequence::of_value(value),
+                0x1_0000.. => EncodedSequence::of_pair(value),
+                _ => EncodedSequence::of_value(value),
             },
             Encoding::Utf16Le | Encoding::Utf16Be => match value {
                 0x1_0000.. => {
                     let [[a, b], [c, d]] = pair(value).map(|unit| self.unit(unit));
-                    Sequence::of([a, b, c, d])
+                    EncodedSequence::of([a, b, c, d])
                 }
-                _ => Sequence::of(self.unit(value as u16)),
+                _ => EncodedSequence::of(self.unit(value as u16)),
             },
-            Encoding::Latin1 => Sequence::of([u8::try_from(value).ok()?]),
-            Encoding::Windows1252 => Sequence::of([encode_windows_1252(value)?]),
+            Encoding::Latin1 => EncodedSequence::of([u8::try_from(value).ok()?]),
+            Encoding::Windows1252 => EncodedSequence::of([encode_windows_1252(value)?]),
         };
         Some(sequence)
     }
 
-    fn encode_surrogate(&self, value: u32) -> Option<Sequence> {
+    fn encode_surrogate(&self, value: u32) -> Option<EncodedSequence> {
         match self.encoding {
-            Encoding::Wtf8 => Some(Sequence::of_value(value)),
+            Encoding::Wtf8 => Some(EncodedSequence::of_value(value)),
             // PEP 383: bytes below 80 are never escaped.
-            Encoding::Utf8b if matches!(value, 0xDC80..=0xDCFF) => Some(Sequence::of([value as u8])),
+            Encoding::Utf8b if matches!(value, 0xDC80..=0xDCFF) => Some(EncodedSequence::of([value as u8])),
             Encoding::Utf8 | Encoding::Utf8b | Encoding::Latin1 | Encoding::Windows1252 => None,
             _ if !self.switches.surrogates => None,
-            Encoding::Utf8Ucs4 | Encoding::Cesu8 | Encoding::ModifiedUtf8 => Some(Sequence::of_value(value)),
-            Encoding::Utf16Le | Encoding::Utf16Be => Some(Sequence::of(self.unit(value as u16))),
-            Encoding::Utf32Le => Some(Sequence::of(value.to_le_bytes())),
-            Encoding::Utf32Be => Some(Sequence::of(value.to_be_bytes())),
+            Encoding::Utf8Ucs4 | Encoding::Cesu8 | Encoding::ModifiedUtf8 => {
+                Some(EncodedSequence::of_value(value))
+            }
+            Encoding::Utf16Le | Encoding::Utf16Be => Some(EncodedSequence::of(self.unit(value as u16))),
+            Encoding::Utf32Le => Some(EncodedSequence::of(value.to_le_bytes())),
+            Encoding::Utf32Be => Some(EncodedSequence::of(value.to_be_bytes())),
         }
     }
 

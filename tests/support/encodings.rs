@@ -12,8 +12,8 @@ pub type Found = (u64, u8, Result<u32, ErrorKind>);
 pub struct Open {
     pub surrogates: bool,
     pub lenient_java: bool,
-    pub refuse_pairs: bool,
-    pub refuse_fffe_ffff: bool,
+    pub reject_pairs: bool,
+    pub reject_fffe_ffff: bool,
 }
 
 impl Open {
@@ -25,11 +25,11 @@ impl Open {
         if self.lenient_java {
             switches = switches.lenient_java();
         }
-        if self.refuse_pairs {
-            switches = switches.refuse_pairs();
+        if self.reject_pairs {
+            switches = switches.reject_pairs();
         }
-        if self.refuse_fffe_ffff {
-            switches = switches.refuse_fffe_ffff();
+        if self.reject_fffe_ffff {
+            switches = switches.reject_fffe_ffff();
         }
         switches
     }
@@ -90,7 +90,7 @@ fn sequence(encoding: Encoding, open: Open, input: &[u8]) -> (usize, Result<u32,
             }
         }
     }
-    if encoding == Encoding::Utf8Ucs4 && open.refuse_fffe_ffff && matches!(value, 0xFFFE | 0xFFFF) {
+    if encoding == Encoding::Utf8Ucs4 && open.reject_fffe_ffff && matches!(value, 0xFFFE | 0xFFFF) {
         return (len, Err(Noncharacter));
     }
     (len, Ok(value))
@@ -158,8 +158,8 @@ fn join(encoding: Encoding, open: Open, joins: bool, input: &[u8], found: Vec<Fo
             Some(&(_, low_len, Ok(low @ 0xDC00..=0xDFFF))) if high < 0xDC00 => {
                 i += 1;
                 let value = 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-                let refused = encoding == Encoding::Wtf8 && open.refuse_pairs;
-                out.push((at, len + low_len, if refused { Err(ErrorKind::Surrogate) } else { Ok(value) }));
+                let rejected = encoding == Encoding::Wtf8 && open.reject_pairs;
+                out.push((at, len + low_len, if rejected { Err(ErrorKind::Surrogate) } else { Ok(value) }));
                 continue;
             }
             _ => {}
@@ -214,7 +214,7 @@ pub fn encode(encoding: Encoding, open: Open, value: u32) -> Option<Vec<u8>> {
             (open.surrogates || !surrogate) && value <= 0x10_FFFF
         }
         Encoding::Utf8Ucs4 => {
-            (open.surrogates || !surrogate) && !(open.refuse_fffe_ffff && matches!(value, 0xFFFE | 0xFFFF))
+            (open.surrogates || !surrogate) && !(open.reject_fffe_ffff && matches!(value, 0xFFFE | 0xFFFF))
         }
         Encoding::Utf32Le | Encoding::Utf32Be => open.surrogates || !surrogate,
         Encoding::Latin1 => value < 0x100,

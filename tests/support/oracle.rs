@@ -36,8 +36,8 @@ fn sequence(input: &[u8]) -> (usize, Option<ErrorKind>) {
 pub fn decode(input: &[u8]) -> (String, Vec<(u64, ErrorKind, u8)>) {
     let (mut text, mut errors, mut at) = (Vec::new(), Vec::new(), 0);
     while at < input.len() {
-        let (len, fault) = sequence(&input[at..]);
-        match fault {
+        let (len, error) = sequence(&input[at..]);
+        match error {
             None => text.extend_from_slice(&input[at..at + len]),
             Some(kind) => errors.push((at as u64, kind, len as u8)),
         }

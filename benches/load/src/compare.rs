@@ -68,8 +68,8 @@ fn send(text: &'static [u8], address: SocketAddr, connections: usize, times: usi
     let start = Instant::now();
     let sender = move || {
         let mut stream = TcpStream::connect(address)?;
-        stream.set_read_timeout(Some(crate::peers::PATIENCE))?;
-        stream.set_write_timeout(Some(crate::peers::PATIENCE))?;
+        stream.set_read_timeout(Some(crate::peers::TIMEOUT))?;
+        stream.set_write_timeout(Some(crate::peers::TIMEOUT))?;
         for chunk in (0..times).flat_map(|_| text.chunks(256 * 1024)) {
             stream.write_all(chunk)?;
         }

@@ -9,12 +9,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use crate::peers::{Behavior, PATIENCE, Received, Server, exchange, free_address, open, ping, receive};
+use crate::peers::{Behavior, Received, Server, TIMEOUT, exchange, free_address, open, ping, receive};
 use crate::process::Proxy;
 use crate::scenario::{Row, Run, Tally, many, millis};
 use crate::text::{Digest, Rng};
 
-/// Connections whose log nobody takes, then SIGTERM.
+/// Connections whose log is not read, then SIGTERM.
 async fn without_log(run: &Run, stderr: Stdio) -> (Tally, u32, String) {
     let server = Server::start();
     let flags = ["--on-error", "skip", "--log-rate", "100000000"];
@@ -43,7 +43,7 @@ async fn without_log(run: &Run, stderr: Stdio) -> (Tally, u32, String) {
 pub async fn unread_stderr(run: &Run) -> Row {
     let (tally, count, seen) = without_log(run, Stdio::piped()).await;
     Row::new(
-        format!("{count} connections with 100 log lines each, stderr is a pipe that nobody reads"),
+        format!("{count} connections with 100 log lines each, stderr is a pipe that is not read"),
         &tally,
         seen,
     )
@@ -93,7 +93,7 @@ pub async fn no_descriptors(run: &Run) -> Row {
 async fn without_server(address: SocketAddr) -> Result<Duration, String> {
     let start = Instant::now();
     let read = async { TcpStream::connect(address).await?.read_u8().await };
-    match timeout(PATIENCE, read).await {
+    match timeout(TIMEOUT, read).await {
         Ok(Err(error)) if error.kind() == ErrorKind::ConnectionReset => Ok(start.elapsed()),
         other => Err(format!("{other:?}, not a reset")),
     }
@@ -117,7 +117,7 @@ pub async fn dead_upstream(run: &Run) -> Row {
     tally.lost += back.lost;
     let seen = format!(
         "each is reset, the slowest after {}; then 50 are served",
-        millis(*times.last().unwrap_or(&PATIENCE))
+        millis(*times.last().unwrap_or(&TIMEOUT))
     );
     Row::new(format!("{count} connections while nothing listens"), &tally, seen)
 }
@@ -136,7 +136,7 @@ pub async fn hanging_upstream(run: &Run) -> Row {
     let address = proxy.address;
     let (tally, mut times) = many(100, 100, |_| without_server(address)).await;
     times.sort();
-    let seen = format!("each is reset, the slowest after {}", millis(*times.last().unwrap_or(&PATIENCE)));
+    let seen = format!("each is reset, the slowest after {}", millis(*times.last().unwrap_or(&TIMEOUT)));
     Row::new("100 connections, the listen queue of the server is full, `--connect-timeout 0.5`", &tally, seen)
 }
 
@@ -198,7 +198,7 @@ pub async fn drain(run: &Run) -> Row {
                     }
                     let _ = write.shutdown().await;
                 };
-                let received = timeout(PATIENCE, async { tokio::join!(send, receive(&mut read)).1 }).await;
+                let received = timeout(TIMEOUT, async { tokio::join!(send, receive(&mut read)).1 }).await;
                 let expected = Received { digest: Digest::of(&piece), reset: false };
                 if received == Ok(expected) { Ok(()) } else { Err(format!("{received:?}, not {expected:?}")) }
             }

@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use crate::text::{Digest, Rng};
 
 /// No exchange takes as long, however busy the machine is.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The first bytes of a connection, which tell the server what to do.
 const HEADER: usize = 20;
@@ -86,7 +86,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(4096)
 }
 
-/// An address of the loopback interface that nobody listens on.
+/// An address of the loopback interface without a listener.
 pub fn free_address() -> SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address")
@@ -136,7 +136,7 @@ impl Server {
                 sleep(Duration::from_millis(5)).await;
             }
         };
-        timeout(PATIENCE, found).await.ok()
+        timeout(TIMEOUT, found).await.ok()
     }
 }
 
@@ -264,7 +264,7 @@ pub async fn exchange(
         received.reset |= sent.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionReset);
         io::Result::Ok(received)
     };
-    match timeout(PATIENCE, exchange).await {
+    match timeout(TIMEOUT, exchange).await {
         Ok(received) => received.map_err(|error| error.to_string()),
         Err(_) => Err("no end".to_owned()),
     }
@@ -278,7 +278,7 @@ pub async fn ping(stream: &mut TcpStream) -> Result<(), String> {
         stream.read_exact(&mut answer).await?;
         io::Result::Ok(answer)
     };
-    match timeout(PATIENCE, ping).await {
+    match timeout(TIMEOUT, ping).await {
         Ok(Ok(answer)) if &answer == b"ping\n" => Ok(()),
         Ok(Ok(answer)) => Err(format!("{answer:?} came back")),
         Ok(Err(error)) => Err(error.to_string()),

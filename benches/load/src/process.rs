@@ -173,8 +173,8 @@ impl Proxy {
     }
 
     /// Waits for the end.
-    pub async fn wait(&mut self, patience: Duration) -> Option<ExitStatus> {
-        for _ in 0..patience.as_millis() / 10 {
+    pub async fn wait(&mut self, timeout: Duration) -> Option<ExitStatus> {
+        for _ in 0..timeout.as_millis() / 10 {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 return Some(status);
             }

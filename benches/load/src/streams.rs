@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Barrier;
 use tokio::time::{sleep, timeout};
 
-use crate::peers::{self, Behavior, PATIENCE, Received, Server, exchange, open, ping};
+use crate::peers::{self, Behavior, Received, Server, TIMEOUT, exchange, open, ping};
 use crate::scenario::{Row, Run, Tally, many, millis, percentile};
 use crate::text::{Digest, Rng};
 
@@ -28,7 +28,7 @@ pub async fn burst(address: SocketAddr, count: u32) -> (Tally, Vec<Duration>) {
         async move {
             barrier.wait().await;
             let start = Instant::now();
-            let opened = timeout(PATIENCE, open(address, Behavior::Echo, id)).await;
+            let opened = timeout(TIMEOUT, open(address, Behavior::Echo, id)).await;
             let mut stream = opened.map_err(|_| "no connection")?.map_err(|error| error.to_string())?;
             ping(&mut stream).await?;
             Ok(start.elapsed())
@@ -69,7 +69,7 @@ pub async fn churn(run: &Run) -> Row {
             stream.read_to_string(&mut answer).await?;
             std::io::Result::Ok(answer)
         };
-        match timeout(PATIENCE, talk).await {
+        match timeout(TIMEOUT, talk).await {
             Ok(Ok(answer)) if answer == line => Ok(()),
             other => Err(format!("{other:?}")),
         }
@@ -173,7 +173,7 @@ async fn client_reset(address: SocketAddr, id: u32, server: &Server, piece: &[u8
         peers::reset(&stream);
         std::io::Result::Ok(())
     };
-    timeout(PATIENCE, sent).await.map_err(|_| "blocked")?.map_err(|error| error.to_string())?;
+    timeout(TIMEOUT, sent).await.map_err(|_| "blocked")?.map_err(|error| error.to_string())?;
     let record = server.record(id).await.ok_or("no record")?;
     let (len, hash) = record.digest;
     let is_prefix = piece.get(..len as usize).is_some_and(|prefix| Digest::of(prefix).1 == hash);
@@ -229,7 +229,7 @@ pub async fn late_readers(run: &Run) -> Row {
                 stream.write_all(&piece).await?;
                 stream.shutdown().await
             };
-            timeout(PATIENCE, send).await.map_err(|_| "blocked")?.map_err(|error| error.to_string())?;
+            timeout(TIMEOUT, send).await.map_err(|_| "blocked")?.map_err(|error| error.to_string())?;
             let record = server.record(id).await.ok_or("no record")?;
             let expected = Received { digest: Digest::of(&piece), reset: false };
             if record == expected { Ok(()) } else { Err(format!("{record:?}, not {expected:?}")) }
@@ -254,7 +254,7 @@ pub async fn neighbors(run: &Run) -> Row {
             tokio::spawn(async move {
                 let mut stream = open(address, Behavior::Record, id).await?;
                 let errors = [0xFF; 64 * 1024];
-                // At most 1 GB each, if nobody stops them.
+                // At most 1 GB each, if they are not stopped.
                 for _ in 0..16 * 1024 {
                     stream.write_all(&errors).await?;
                 }

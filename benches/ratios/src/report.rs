@@ -34,8 +34,8 @@ pub fn table(rows: &[Row]) -> String {
 pub fn insert(table: &str, page: &Path) -> std::io::Result<()> {
     const MARKS: [&str; 2] = ["<!-- ratios -->\n", "<!-- end of ratios -->\n"];
     let Ok(text) = fs::read_to_string(page) else { return Ok(()) };
-    let places = MARKS.map(|mark| text.find(mark));
-    let [Some(start), Some(end)] = places else { return Ok(()) };
+    let positions = MARKS.map(|mark| text.find(mark));
+    let [Some(start), Some(end)] = positions else { return Ok(()) };
     let start = start + MARKS[0].len();
     fs::write(page, [&text[..start], table, &text[end..]].concat())
 }

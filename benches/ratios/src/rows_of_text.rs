@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use utf8_codec::detect::{
-    Designation, DesignationRecogniser, Detection, Detector, FallbackDecoder, Legacy, Scope,
+    Designation, DesignationRecognizer, Detection, Detector, FallbackDecoder, Legacy, Scope,
 };
 use utf8_codec::{Subset, TextDecoder, TextPiece, Utf8Decoder};
 
@@ -170,8 +170,8 @@ impl Bench {
             let text = &corpus.text(LEN);
             let contenders = vec![
                 Contender::new("ours", move || {
-                    let mut recogniser = DesignationRecogniser::new();
-                    let mut found = recogniser.feed(black_box(text.as_bytes()));
+                    let mut recognizer = DesignationRecognizer::new();
+                    let mut found = recognizer.feed(black_box(text.as_bytes()));
                     u64::from(found.any(|found| found.designation == Designation::Utf8))
                 }),
                 Contender::new("memchr", move || {

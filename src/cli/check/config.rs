@@ -13,7 +13,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::de::{Deserialize, Deserializer, Error};
 
 use super::super::args::Bom;
-use super::super::charset::Charset;
+use super::super::charset::NamedEncoding;
 use super::rules::Rule;
 
 /// The name of the file.
@@ -26,7 +26,7 @@ pub(super) struct Options {
     #[serde(default, deserialize_with = "rules")]
     pub(super) rules: Option<Vec<Rule>>,
     #[serde(default, deserialize_with = "charset")]
-    pub(super) encoding: Option<Charset>,
+    pub(super) encoding: Option<NamedEncoding>,
     #[serde(default, deserialize_with = "bom")]
     pub(super) bom: Option<Bom>,
 }
@@ -38,7 +38,7 @@ struct Content {
     #[serde(default, deserialize_with = "rules")]
     rules: Option<Vec<Rule>>,
     #[serde(default, deserialize_with = "charset")]
-    encoding: Option<Charset>,
+    encoding: Option<NamedEncoding>,
     #[serde(default, deserialize_with = "bom")]
     bom: Option<Bom>,
     #[serde(default)]
@@ -54,7 +54,7 @@ struct Section {
     #[serde(default, deserialize_with = "rules")]
     rules: Option<Vec<Rule>>,
     #[serde(default, deserialize_with = "charset")]
-    encoding: Option<Charset>,
+    encoding: Option<NamedEncoding>,
     #[serde(default, deserialize_with = "bom")]
     bom: Option<Bom>,
 }
@@ -70,9 +70,9 @@ fn rules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Rule>>
     names.iter().map(rule).collect::<Result<_, _>>().map(Some)
 }
 
-fn charset<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Charset>, D::Error> {
+fn charset<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<NamedEncoding>, D::Error> {
     let name = String::deserialize(deserializer)?;
-    let charset = <Charset as FromStr>::from_str(&name);
+    let charset = <NamedEncoding as FromStr>::from_str(&name);
     charset.map(Some).map_err(|error| D::Error::custom(format_args!("`{name}`: {error}")))
 }
 

@@ -13,9 +13,9 @@ use utf8_codec::transcode::Encoding;
 use super::super::escape;
 use super::super::files::open;
 use super::super::log::Verbosity;
-use super::super::outcome::{Outcome, Status, cannot_write, complain};
+use super::super::outcome::{CommandResult, CommandStatus, cannot_write, complain};
 use super::super::walk::{Input, WalkArgs};
-use super::finding::{End, Summary};
+use super::diagnostic::{FileStatus, Summary};
 use super::order::{Receive, Turn};
 use super::report::{Format, counted, file_members, github_value, name_of, sarif_end, sarif_start, uri};
 use super::rules::Rule;
@@ -60,11 +60,11 @@ struct Report {
 }
 
 impl DetectArgs {
-    pub(in super::super) fn run(self) -> Outcome {
+    pub(in super::super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
-        let mut status = Status::Success;
+        let mut status = CommandStatus::Success;
         let inputs = self.walk.collect(|error| {
-            status = Status::Trouble;
+            status = CommandStatus::Trouble;
             complain(&error);
         })?;
         let mut out = BufWriter::new(io::stdout());
@@ -141,7 +141,7 @@ struct Receiver<'i> {
     inputs: &'i [Input],
     out: BufWriter<io::Stdout>,
     format: Format,
-    status: Status,
+    status: CommandStatus,
     /// Whether a SARIF result has been written.
     has_result: bool,
 }
@@ -150,16 +150,16 @@ impl Receive<io::Result<Report>> for Receiver<'_> {
     fn receive(&mut self, file: usize, report: io::Result<Report>) -> io::Result<()> {
         let path: &Path = self.inputs.get(file).map_or(Path::new(""), |input| &input.path);
         match report {
-            Ok(report) if matches!(report.summary.end, End::Checked) => {
+            Ok(report) if matches!(report.summary.end, FileStatus::Checked) => {
                 if report.detection.encoding().is_none() {
-                    self.status = self.status.max(Status::IllFormed);
+                    self.status = self.status.max(CommandStatus::IllFormed);
                 }
                 self.write(path, &report)
             }
             // A binary file in a directory.
             Ok(_) => Ok(()),
             Err(error) => {
-                self.status = Status::Trouble;
+                self.status = CommandStatus::Trouble;
                 // Flushed first, so that messages on a terminal are in the order of the files.
                 self.out.flush()?;
                 complain(&format!("cannot read {}: {error}", path.display()));

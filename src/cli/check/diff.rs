@@ -15,7 +15,7 @@ const MAX_LEN: usize = 64 << 20;
 
 /// How the lines of the two files correspond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lines {
+pub(super) enum DiffLines {
     /// Line by line.
     Same,
     /// Not at all.
@@ -27,18 +27,18 @@ pub(super) fn unified(
     path: &Path,
     old: &mut dyn BufRead,
     new: &mut dyn BufRead,
-    lines: Lines,
+    lines: DiffLines,
 ) -> io::Result<Vec<u8>> {
     let mut diff = Diff { out: Vec::new(), line: [0; 2], context: VecDeque::new(), hunk: None };
     match lines {
-        Lines::Same => loop {
+        DiffLines::Same => loop {
             match (line_of(old)?, line_of(new)?) {
                 (None, None) => break,
                 (Some(old), Some(new)) if old == new => diff.unchanged(old)?,
                 (old, new) => diff.changed(old, new)?,
             }
         },
-        Lines::Replaced => {
+        DiffLines::Replaced => {
             while let Some(line) = line_of(old)? {
                 diff.changed(Some(line), None)?;
             }
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     fn diff(old: &str, new: &str) -> String {
-        let out = unified(Path::new("./f"), &mut old.as_bytes(), &mut new.as_bytes(), Lines::Same);
+        let out = unified(Path::new("./f"), &mut old.as_bytes(), &mut new.as_bytes(), DiffLines::Same);
         String::from_utf8(out.expect("no I/O")).expect("UTF-8")
     }
 

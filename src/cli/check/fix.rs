@@ -13,10 +13,10 @@ use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 use utf8_codec::{BomPolicy, ErrorPolicy, Utf8Error};
 
 use super::super::atomic::Replacement;
-use super::super::charset::Charset;
+use super::super::charset::NamedEncoding;
 use super::super::files::read;
-use super::diff::{self, Lines};
-use super::finding::{End, Finding, Fixed, Summary};
+use super::diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
+use super::diff::{self, DiffLines};
 use super::mojibake;
 use super::rules::Rule;
 use super::scan::{Checks, scan, starts_binary};
@@ -46,7 +46,7 @@ pub(super) struct FixArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
     Auto,
-    Charset(Charset),
+    Charset(NamedEncoding),
 }
 
 impl FromStr for From {
@@ -67,7 +67,7 @@ fn suffix(value: &str) -> Result<OsString, &'static str> {
 /// A fix of one file.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
-    source: Source,
+    source: FixSource,
     bom: BomPolicy,
     /// Whether text that was encoded twice is decoded.
     has_mojibake: bool,
@@ -75,11 +75,11 @@ struct Plan {
 
 /// How the old content is decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum FixSource {
     /// As UTF-8. Ill-formed sequences are decoded by the policy.
     Utf8(ErrorPolicy),
     /// As another encoding. An error ends the fix.
-    Other(Charset),
+    Other(NamedEncoding),
 }
 
 /// Why the content was not rewritten.
@@ -111,11 +111,11 @@ impl FixArgs {
         path: &Path,
         checks: &Checks,
         skip_binary: bool,
-        report: &mut dyn FnMut(Finding),
+        report: &mut dyn FnMut(Diagnostic),
         show: &mut dyn FnMut(Vec<u8>),
     ) -> io::Result<Summary> {
         let mut summary = scan(&mut File::open(path)?, checks, skip_binary, &mut |_| {})?;
-        if summary.errors == 0 || !matches!(summary.end, End::Checked) {
+        if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) {
             return Ok(summary);
         }
         let is_binary = starts_binary(&mut File::open(path)?)?;
@@ -146,7 +146,7 @@ impl FixArgs {
             return Err(format!("it should be {}, and --fix writes UTF-8", checks.encoding));
         }
         let source = match summary.guess {
-            None => Source::Utf8(ErrorPolicy::Strict),
+            None => FixSource::Utf8(ErrorPolicy::Strict),
             Some(Guess::Windows1252 | Guess::Latin1 | Guess::Cut) if is_binary => {
                 return Err("it contains NUL, and is probably binary".to_owned());
             }
@@ -162,7 +162,7 @@ impl FixArgs {
     }
 
     /// How to decode a file that is probably in this encoding.
-    fn source(&self, guess: Guess) -> Result<Source, String> {
+    fn source(&self, guess: Guess) -> Result<FixSource, String> {
         let probable = match guess {
             Guess::Utf16 { has_bom: true, .. } => Some("utf-16"),
             Guess::Utf16 { is_little: true, .. } => Some("utf-16le"),
@@ -189,7 +189,7 @@ impl FixArgs {
             }
         };
         let charset = charset.ok_or("its end is missing")?;
-        Ok(policy_of(charset).map_or(Source::Other(charset), Source::Utf8))
+        Ok(policy_of(charset).map_or(FixSource::Other(charset), FixSource::Utf8))
     }
 
     /// Rewrites a file. Returns the summary of the new content.
@@ -204,7 +204,7 @@ impl FixArgs {
 
 /// The policy that decodes ill-formed sequences as this encoding, if there is one. Well-formed sequences stay as they
 /// are, because files in which both occur are common, and text in these encodings that is well-formed UTF-8 is not.
-fn policy_of(charset: Charset) -> Option<ErrorPolicy> {
+fn policy_of(charset: NamedEncoding) -> Option<ErrorPolicy> {
     if charset == Encoding::Windows1252.into() {
         Some(ErrorPolicy::Windows1252)
     } else if charset == Encoding::Latin1.into() {
@@ -221,8 +221,8 @@ fn preview(path: &Path, plan: Plan, show: &mut dyn FnMut(Vec<u8>)) -> Result<(),
     old.rewind()?;
     new.rewind()?;
     let lines = match plan.source {
-        Source::Other(charset) if charset.unit_len() > 1 => Lines::Replaced,
-        _ => Lines::Same,
+        FixSource::Other(charset) if charset.unit_len() > 1 => DiffLines::Replaced,
+        _ => DiffLines::Same,
     };
     show(diff::unified(path, &mut BufReader::new(old), &mut BufReader::new(new), lines)?);
     Ok(())
@@ -244,8 +244,8 @@ impl Plan {
             }
         }
         let charset = match self.source {
-            Source::Utf8(_) => Encoding::Utf8.into(),
-            Source::Other(charset) => charset,
+            FixSource::Utf8(_) => Encoding::Utf8.into(),
+            FixSource::Other(charset) => charset,
         };
         let mut transcoder = self.transcoder(charset, &buffer[..filled]);
         if self.bom == BomPolicy::Require {
@@ -265,10 +265,10 @@ impl Plan {
         Ok(())
     }
 
-    fn transcoder(self, charset: Charset, start: &[u8]) -> Transcoder {
+    fn transcoder(self, charset: NamedEncoding, start: &[u8]) -> Transcoder {
         let on_error = match self.source {
-            Source::Utf8(policy) => policy,
-            Source::Other(_) => ErrorPolicy::Strict,
+            FixSource::Utf8(policy) => policy,
+            FixSource::Other(_) => ErrorPolicy::Strict,
         };
         // A BOM that only marks the encoding is removed. If the policy requires one, it was written before the text.
         let bom = match self.bom {

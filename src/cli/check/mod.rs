@@ -2,8 +2,8 @@
 
 mod config;
 mod detect;
+mod diagnostic;
 mod diff;
-mod finding;
 mod fix;
 mod mojibake;
 mod order;
@@ -34,10 +34,10 @@ use utf8_codec::transcode::Encoding;
 use super::args::at_least_one;
 use super::files::{is_standard, open};
 use super::log::Verbosity;
-use super::outcome::{Outcome, Status, cannot_write, complain};
+use super::outcome::{CommandResult, CommandStatus, cannot_write, complain};
 use super::walk::{Input, WalkArgs};
 pub(super) use detect::DetectArgs;
-use finding::{End, Finding, Fixed, Summary};
+use diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
 use fix::FixArgs;
 use order::{Receive, Turn};
 use report::{Format, Reporter, Totals};
@@ -45,7 +45,7 @@ use rules::Rule;
 use scan::{Checks, HISTORY, scan, scan_part, starts_binary};
 use scanned::Scanned;
 use settings::{Settings, SettingsArgs};
-use split::{PART, Part, Queue, Work, open_part};
+use split::{FilePart, PART, Queue, Work, open_part};
 
 /// Report where files are not UTF-8, and why
 ///
@@ -104,7 +104,7 @@ enum Progress {
 
 /// An event of the check of one file.
 enum Event {
-    Finding(Finding),
+    Diagnostic(Diagnostic),
     /// The changes that a fix would make.
     Diff(Vec<u8>),
     End(Summary),
@@ -113,7 +113,7 @@ enum Event {
 }
 
 impl Args {
-    pub(super) fn run(self) -> Outcome {
+    pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
         let mut is_complete = true;
         let inputs = self.walk.collect(|error| {
@@ -185,10 +185,10 @@ impl Args {
         progress.finish_and_clear();
         reporter.finish().map_err(cannot_write)?;
         Ok(match reporter.totals {
-            Totals { unreadable: 1.., .. } | Totals { not_written: 1.., .. } => Status::Trouble,
-            _ if !is_complete => Status::Trouble,
-            Totals { errors: 1.., .. } => Status::IllFormed,
-            _ => Status::Success,
+            Totals { unreadable: 1.., .. } | Totals { not_written: 1.., .. } => CommandStatus::Trouble,
+            _ if !is_complete => CommandStatus::Trouble,
+            Totals { errors: 1.., .. } => CommandStatus::IllFormed,
+            _ => CommandStatus::Success,
         })
     }
 
@@ -211,7 +211,7 @@ impl Args {
     }
 
     /// The parts of a file, or none if it is not split.
-    fn split(&self, input: &Input, settings: &Settings, mut file: File) -> (Vec<Part>, File) {
+    fn split(&self, input: &Input, settings: &Settings, mut file: File) -> (Vec<FilePart>, File) {
         let len = self.part.map_or(PART, |len| len.get() as u64);
         let is_large = file.metadata().is_ok_and(|file| file.is_file() && file.len() > 2 * len);
         // In other encodings a border between characters cannot be recognized.
@@ -232,13 +232,15 @@ impl Args {
     fn check_part(
         &self,
         input: &Input,
-        part: Part,
+        part: FilePart,
         settings: &Settings,
         push: &mut dyn FnMut(Event),
     ) -> io::Result<Scanned> {
         let checks = settings.of(&input.path).map_err(io::Error::other)?;
         let (from, mut file) = open_part(File::open(&input.path)?, part, HISTORY as u64)?;
-        scan_part(&mut file, from, part, &checks, false, &mut |finding| push(Event::Finding(finding)))
+        scan_part(&mut file, from, part, &checks, false, &mut |diagnostic| {
+            push(Event::Diagnostic(diagnostic))
+        })
     }
 
     /// Checks one file.
@@ -255,7 +257,7 @@ impl Args {
             Err(error) => return unreadable(&error),
         };
         let push = RefCell::new(push);
-        let report = &mut |finding| push.borrow_mut()(Event::Finding(finding));
+        let report = &mut |diagnostic| push.borrow_mut()(Event::Diagnostic(diagnostic));
         let summary = match self.fix.is_on() {
             true => {
                 let show = &mut |diff| push.borrow_mut()(Event::Diff(diff));
@@ -266,8 +268,10 @@ impl Args {
                 None => open(path).and_then(|mut input| scan(&mut input, &checks, !is_named, report)),
             },
         };
-        summary
-            .unwrap_or_else(|error| Summary { end: End::Unreadable(error.to_string()), ..Summary::default() })
+        summary.unwrap_or_else(|error| Summary {
+            end: FileStatus::Unreadable(error.to_string()),
+            ..Summary::default()
+        })
     }
 
     fn has_color(&self) -> bool {
@@ -292,7 +296,7 @@ impl Args {
 }
 
 fn unreadable(error: &dyn Display) -> Summary {
-    Summary { end: End::Unreadable(error.to_string()), ..Summary::default() }
+    Summary { end: FileStatus::Unreadable(error.to_string()), ..Summary::default() }
 }
 
 struct Receiver<'i> {
@@ -309,9 +313,9 @@ impl Receive<Event> for Receiver<'_> {
     fn receive(&mut self, file: usize, event: Event) -> io::Result<()> {
         let path: &Path = self.inputs.get(file).map_or(Path::new(""), |input| &input.path);
         match event {
-            Event::Finding(mut finding) => {
+            Event::Diagnostic(mut diagnostic) => {
                 if let Some(Ok(before)) = &self.split {
-                    before.locate(&mut finding);
+                    before.locate(&mut diagnostic);
                 }
                 self.reported += 1;
                 // Each part counts its own errors.
@@ -319,7 +323,7 @@ impl Receive<Event> for Receiver<'_> {
                 if self.reporter.max_errors.is_some_and(is_above) {
                     return Ok(());
                 }
-                self.reporter.finding(path, &finding)
+                self.reporter.diagnostic(path, &diagnostic)
             }
             Event::Part(part, is_last) => {
                 let joined = match (self.split.take(), part) {
@@ -340,7 +344,7 @@ impl Receive<Event> for Receiver<'_> {
             Event::Diff(diff) => self.reporter.diff(&diff, io::stdout().is_terminal()),
             Event::End(summary) => {
                 self.reported = 0;
-                if let End::Unreadable(error) = &summary.end {
+                if let FileStatus::Unreadable(error) = &summary.end {
                     // Flushed first, so that messages on a terminal are in the order of the files.
                     self.reporter.out.flush()?;
                     complain(&format!("cannot read {}: {error}", path.display()));

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use utf8_codec::locate::Columns;
 
 use super::super::escape;
-use super::finding::{Context, End, Finding, Fixed, Problem, Summary};
+use super::diagnostic::{Context, Diagnostic, FileStatus, Fixed, Problem, Summary};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
@@ -48,7 +48,7 @@ pub(super) struct Totals {
 impl Totals {
     fn add(&mut self, summary: &Summary) {
         match summary.end {
-            End::Checked => {
+            FileStatus::Checked => {
                 self.files += 1;
                 self.bad_files += u64::from(summary.errors > 0);
                 self.errors += summary.errors;
@@ -69,8 +69,8 @@ impl Totals {
                 self.characters += summary.characters;
                 self.longest_line = self.longest_line.max(summary.longest_line);
             }
-            End::Binary => self.binary += 1,
-            End::Unreadable(_) => self.unreadable += 1,
+            FileStatus::Binary => self.binary += 1,
+            FileStatus::Unreadable(_) => self.unreadable += 1,
         }
     }
 }
@@ -96,30 +96,30 @@ impl<W: Write> Reporter<W> {
         sarif_start(&mut self.out)
     }
 
-    pub(super) fn finding(&mut self, path: &Path, finding: &Finding) -> io::Result<()> {
+    pub(super) fn diagnostic(&mut self, path: &Path, diagnostic: &Diagnostic) -> io::Result<()> {
         match self.format {
             _ if self.is_quiet => Ok(()),
-            Format::Human => self.human(path, finding),
+            Format::Human => self.human(path, diagnostic),
             Format::Short => {
-                let Columns { characters, .. } = finding.location.columns;
-                let (line, column) = (finding.location.line + 1, characters + 1);
-                writeln!(self.out, "{}:{line}:{column}: {}", name_of(path), escape::text(&finding.message))
+                let Columns { characters, .. } = diagnostic.location.columns;
+                let (line, column) = (diagnostic.location.line + 1, characters + 1);
+                writeln!(self.out, "{}:{line}:{column}: {}", name_of(path), escape::text(&diagnostic.message))
             }
-            Format::Json => writeln!(self.out, "{}", object(path, finding)),
+            Format::Json => writeln!(self.out, "{}", object(path, diagnostic)),
             Format::Sarif => {
                 let comma = if core::mem::replace(&mut self.has_result, true) { "," } else { "" };
-                write!(self.out, "{comma}\n{}", sarif_result(path, finding))
+                write!(self.out, "{comma}\n{}", sarif_result(path, diagnostic))
             }
             Format::Github => {
-                let columns = finding.location.columns;
-                let (line, column) = (finding.location.line + 1, columns.characters + 1);
+                let columns = diagnostic.location.columns;
+                let (line, column) = (diagnostic.location.line + 1, columns.characters + 1);
                 writeln!(
                     self.out,
                     "::error file={},line={line},endLine={line},col={column},endColumn={},title={}::{}",
                     github_value(&path.to_string_lossy(), true),
-                    column + finding.width.characters,
-                    finding.problem.name(),
-                    github_value(&escape::text(&finding.message), false),
+                    column + diagnostic.width.characters,
+                    diagnostic.problem.name(),
+                    github_value(&escape::text(&diagnostic.message), false),
                 )
             }
         }
@@ -236,15 +236,15 @@ impl<W: Write> Reporter<W> {
         if self.has_color { (format!("\x1B[{code}m"), "\x1B[0m") } else { (String::new(), "") }
     }
 
-    fn human(&mut self, path: &Path, finding: &Finding) -> io::Result<()> {
+    fn human(&mut self, path: &Path, diagnostic: &Diagnostic) -> io::Result<()> {
         let ((red, end), (blue, _)) = (self.style("1;31"), self.style("34"));
-        let location = finding.location;
+        let location = diagnostic.location;
         let (line, column) = (location.line + 1, location.columns.characters + 1);
         writeln!(
             self.out,
             "{red}error{end}: {} [{}]",
-            escape::text(&finding.message),
-            finding.problem.name()
+            escape::text(&diagnostic.message),
+            diagnostic.problem.name()
         )?;
         let number = line.to_string();
         let indent = number.len();
@@ -255,7 +255,7 @@ impl<W: Write> Reporter<W> {
             name_of(path),
             location.offset
         )?;
-        if let Some(context) = &finding.context {
+        if let Some(context) = &diagnostic.context {
             let (shown, carets) = excerpt(context);
             writeln!(self.out, "{:indent$} {blue}|{end}", "")?;
             writeln!(self.out, "{blue}{number} |{end} {shown}")?;
@@ -265,7 +265,7 @@ impl<W: Write> Reporter<W> {
                 self.out,
                 "{:indent$} {blue}={end} {}",
                 "",
-                hex_row(context, from, finding.len as usize)
+                hex_row(context, from, diagnostic.len as usize)
             )?;
         }
         writeln!(self.out)
@@ -335,17 +335,17 @@ pub(super) fn file_members(path: &Path) -> Value {
     members
 }
 
-fn object(path: &Path, finding: &Finding) -> Value {
-    let (location, columns) = (finding.location, finding.location.columns);
+fn object(path: &Path, diagnostic: &Diagnostic) -> Value {
+    let (location, columns) = (diagnostic.location, diagnostic.location.columns);
     let mut object = file_members(path);
     object["type"] = json!("error");
-    object["rule"] = json!(finding.problem.name());
-    if let Problem::IllFormed(kind) | Problem::Bom(kind, _) = finding.problem {
+    object["rule"] = json!(diagnostic.problem.name());
+    if let Problem::IllFormed(kind) | Problem::Bom(kind, _) = diagnostic.problem {
         object["kind"] = json!(kind.as_str());
     }
-    object["message"] = json!(finding.message);
+    object["message"] = json!(diagnostic.message);
     object["offset"] = json!(location.offset);
-    object["len"] = json!(finding.len);
+    object["len"] = json!(diagnostic.len);
     object["line"] = json!(location.line + 1);
     object["column"] = json!(columns.characters + 1);
     object["byte_column"] = json!(columns.bytes + 1);
@@ -357,7 +357,7 @@ fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
     let mut object = file_members(path);
     object["type"] = json!("summary");
     match &summary.end {
-        End::Checked => {
+        FileStatus::Checked => {
             object["ok"] = json!(summary.errors == 0);
             object["errors"] = json!(summary.errors);
             object["unreported"] = json!(unreported);
@@ -372,8 +372,8 @@ fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
                 object["probably"] = json!(guess.in_words());
             }
         }
-        End::Binary => object["binary"] = json!(true),
-        End::Unreadable(error) => object["unreadable"] = json!(error),
+        FileStatus::Binary => object["binary"] = json!(true),
+        FileStatus::Unreadable(error) => object["unreadable"] = json!(error),
     }
     object
 }
@@ -411,22 +411,22 @@ pub(super) fn sarif_end(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "]}}]}}")
 }
 
-fn sarif_result(path: &Path, finding: &Finding) -> Value {
-    let (location, columns) = (finding.location, finding.location.columns);
+fn sarif_result(path: &Path, diagnostic: &Diagnostic) -> Value {
+    let (location, columns) = (diagnostic.location, diagnostic.location.columns);
     let (line, column) = (location.line + 1, columns.utf16 + 1);
     json!({
-        "ruleId": finding.problem.name(),
+        "ruleId": diagnostic.problem.name(),
         "level": "error",
-        "message": { "text": finding.message },
+        "message": { "text": diagnostic.message },
         "locations": [{ "physicalLocation": {
             "artifactLocation": { "uri": uri(path) },
             "region": {
                 "startLine": line,
                 "startColumn": column,
                 "endLine": line,
-                "endColumn": column + finding.width.utf16,
+                "endColumn": column + diagnostic.width.utf16,
                 "byteOffset": location.offset,
-                "byteLength": finding.len,
+                "byteLength": diagnostic.len,
             },
         }}],
     })

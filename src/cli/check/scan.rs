@@ -10,13 +10,13 @@ use utf8_codec::locate::{Columns, Location, Locator};
 use utf8_codec::transcode::{Encoding, Status, Transcoder};
 use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder, Utf8Error};
 
-use super::super::charset::Charset;
+use super::super::charset::NamedEncoding;
 use super::super::files::read;
-use super::finding::{Context, End, Finding, Problem, Summary};
+use super::diagnostic::{Context, Diagnostic, FileStatus, Problem, Summary};
 use super::rules::{ALLOW, Rule};
 use super::scanned::Scanned;
-use super::split::Part;
-use super::words::{Evidence, describe, describe_in};
+use super::split::FilePart;
+use super::words::{WordEvidence, describe, describe_in};
 
 /// The size of the buffer. Rules see whole lines unless a line is longer.
 const BUFFER: usize = 256 * 1024;
@@ -36,7 +36,7 @@ const BINARY_PREFIX: usize = 8000;
 /// The settings of a scan.
 #[derive(Clone, Debug)]
 pub(super) struct Checks {
-    pub(super) encoding: Charset,
+    pub(super) encoding: NamedEncoding,
     pub(super) bom: BomPolicy,
     /// The rule that an error about the BOM breaks.
     pub(super) bom_rule: Rule,
@@ -53,9 +53,9 @@ pub(super) fn scan(
     input: &mut dyn Read,
     checks: &Checks,
     skip_binary: bool,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(Diagnostic),
 ) -> io::Result<Summary> {
-    scan_part(input, 0, Part::WHOLE, checks, skip_binary, report).map(Scanned::finish)
+    scan_part(input, 0, FilePart::WHOLE, checks, skip_binary, report).map(Scanned::finish)
 }
 
 /// Scans a part of a file. `input` starts at the offset `from`, at most [`HISTORY`] bytes before the part. Lines and
@@ -63,10 +63,10 @@ pub(super) fn scan(
 pub(super) fn scan_part(
     input: &mut dyn Read,
     from: u64,
-    part: Part,
+    part: FilePart,
     checks: &Checks,
     skip_binary: bool,
-    report: &mut dyn FnMut(Finding),
+    report: &mut dyn FnMut(Diagnostic),
 ) -> io::Result<Scanned> {
     let mut buffer = SPARE.take();
     buffer.resize(BUFFER, 0);
@@ -79,7 +79,7 @@ pub(super) fn scan_part(
         filled: 0,
         done: (part.start - from) as usize,
         locator: Locator::new(),
-        evidence: Evidence::default(),
+        evidence: WordEvidence::default(),
         summary: Summary::default(),
         first_line: None,
         encoding: checks.encoding.encoding(),
@@ -108,8 +108,8 @@ thread_local! {
 
 struct Scan<'s> {
     checks: &'s Checks,
-    part: Part,
-    report: &'s mut dyn FnMut(Finding),
+    part: FilePart,
+    report: &'s mut dyn FnMut(Diagnostic),
     buffer: Vec<u8>,
     /// The offset of the first byte of the buffer.
     base: u64,
@@ -117,7 +117,7 @@ struct Scan<'s> {
     /// How many bytes of the buffer were scanned, or come before the part.
     done: usize,
     locator: Locator,
-    evidence: Evidence,
+    evidence: WordEvidence,
     summary: Summary,
     /// The length of the first line of the part in characters, if it has ended.
     first_line: Option<u64>,
@@ -144,7 +144,7 @@ impl Scan<'_> {
         // Only if the file has become shorter since it was split.
         self.done = self.done.min(self.filled);
         if self.part.start == 0 && self.is_binary(skip_binary) {
-            self.summary.end = End::Binary;
+            self.summary.end = FileStatus::Binary;
             return Ok(());
         }
         let mut decoder = self.decoder();
@@ -399,7 +399,7 @@ impl Scan<'_> {
             return;
         }
         let context = self.checks.wants_context.then(|| self.context(location.offset, len as usize, buffer));
-        (self.report)(Finding { problem, location, len, width, message, context });
+        (self.report)(Diagnostic { problem, location, len, width, message, context });
     }
 
     /// The position of an offset in the buffer.

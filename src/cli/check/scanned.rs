@@ -2,14 +2,14 @@
 
 use utf8_codec::locate::Locator;
 
-use super::finding::{End, Finding, ILL_FORMED, Summary};
-use super::words::Evidence;
+use super::diagnostic::{Diagnostic, FileStatus, ILL_FORMED, Summary};
+use super::words::WordEvidence;
 
 /// The result of scanning a file, or a part of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scanned {
     pub(super) summary: Summary,
-    pub(super) evidence: Evidence,
+    pub(super) evidence: WordEvidence,
     /// The lines and columns of the part.
     pub(super) locator: Locator,
     /// The length of the first line in characters, if it ends in the part.
@@ -20,8 +20,8 @@ pub(super) struct Scanned {
 impl Scanned {
     /// Changes the location of an error in the next part, which counts lines and columns from its start, to that in
     /// the file.
-    pub(super) fn locate(&self, finding: &mut Finding) {
-        let (end, location) = (self.locator.location(), &mut finding.location);
+    pub(super) fn locate(&self, diagnostic: &mut Diagnostic) {
+        let (end, location) = (self.locator.location(), &mut diagnostic.location);
         if location.line == 0 {
             location.columns += end.columns;
         }
@@ -49,7 +49,7 @@ impl Scanned {
     /// The summary of the file.
     pub(super) fn finish(self) -> Summary {
         let Self { mut summary, evidence, locator, first_line, is_utf_8 } = self;
-        if !matches!(summary.end, End::Checked) {
+        if !matches!(summary.end, FileStatus::Checked) {
             return summary;
         }
         let end = locator.location();

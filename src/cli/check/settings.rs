@@ -8,7 +8,7 @@ use utf8_codec::BomPolicy;
 use utf8_codec::transcode::Encoding;
 
 use super::super::args::Bom;
-use super::super::charset::Charset;
+use super::super::charset::NamedEncoding;
 use super::super::walk::Input;
 use super::config::{Config, Configs, Options, directory_of};
 use super::rules::Rule;
@@ -25,7 +25,7 @@ const BOM_FORBIDDEN: [&str; 8] = ["bash", "fish", "geojson", "json", "ksh", "sh"
 pub(super) struct SettingsArgs {
     /// The encoding that the files should have [default: utf-8]
     #[arg(long, value_name = "ENCODING")]
-    encoding: Option<Charset>,
+    encoding: Option<NamedEncoding>,
     /// Whether files must start with a BOM, or must not [default: keep]
     #[arg(long, value_name = "POLICY")]
     bom: Option<Bom>,
@@ -50,7 +50,7 @@ pub(super) struct Settings {
 }
 
 impl SettingsArgs {
-    pub(super) fn encoding(&self) -> Charset {
+    pub(super) fn encoding(&self) -> NamedEncoding {
         self.encoding.unwrap_or(Encoding::Utf8.into())
     }
 

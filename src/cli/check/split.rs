@@ -17,7 +17,7 @@ const WINDOW: usize = 64 * 1024;
 
 /// A part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct FilePart {
     /// Its number in the file.
     pub(super) number: usize,
     pub(super) start: u64,
@@ -25,7 +25,7 @@ pub(super) struct Part {
     pub(super) end: Option<u64>,
 }
 
-impl Part {
+impl FilePart {
     /// The only part of a file.
     pub(super) const WHOLE: Self = Self { number: 0, start: 0, end: None };
 
@@ -35,9 +35,9 @@ impl Part {
 }
 
 /// Splits a file into parts of about `len` bytes, at line ends if there are any. The position of the file changes.
-pub(super) fn parts(file: &mut File, len: u64) -> io::Result<Vec<Part>> {
+pub(super) fn parts(file: &mut File, len: u64) -> io::Result<Vec<FilePart>> {
     let file_len = file.metadata()?.len();
-    let mut parts = vec![Part::WHOLE];
+    let mut parts = vec![FilePart::WHOLE];
     let mut window = vec![0; WINDOW.min(len as usize)];
     let mut at = len;
     while at + len < file_len {
@@ -54,7 +54,7 @@ pub(super) fn parts(file: &mut File, len: u64) -> io::Result<Vec<Part>> {
             if let Some(last) = parts.last_mut() {
                 last.end = Some(start);
             }
-            parts.push(Part { number: parts.len(), start, end: None });
+            parts.push(FilePart { number: parts.len(), start, end: None });
         }
         at += len;
     }
@@ -86,7 +86,7 @@ fn border(bytes: &[u8]) -> Option<usize> {
 
 /// Opens a part for reading. The reader starts up to `history` bytes before the part and ends up to `history` bytes
 /// after it. Returns the offset of its first byte, too.
-pub(super) fn open_part(mut file: File, part: Part, history: u64) -> io::Result<(u64, io::Take<File>)> {
+pub(super) fn open_part(mut file: File, part: FilePart, history: u64) -> io::Result<(u64, io::Take<File>)> {
     let from = part.start.saturating_sub(history);
     file.seek(SeekFrom::Start(from))?;
     let len = part.end.map_or(u64::MAX, |end| end + history - from);
@@ -99,7 +99,7 @@ pub(super) enum Work {
     /// Open this file, call [`Queue::opened`], and scan its first part.
     File(usize),
     /// Scan another part of a file.
-    Part(usize, Part),
+    Part(usize, FilePart),
 }
 
 /// Distributes the work in the order of the report, so that the thread whose turn it is to report never waits.
@@ -117,7 +117,7 @@ struct State {
     opening: usize,
     /// Threads that wait. Without one, a wake-up would be a system call for nothing.
     waiting: usize,
-    parts: BTreeMap<(usize, usize), Part>,
+    parts: BTreeMap<(usize, usize), FilePart>,
 }
 
 impl Queue {
@@ -152,7 +152,7 @@ impl Queue {
     }
 
     /// Adds the parts of a file after the first one, which may be none.
-    pub(super) fn opened(&self, file: usize, parts: &[Part]) {
+    pub(super) fn opened(&self, file: usize, parts: &[FilePart]) {
         let mut state = self.lock();
         state.opening -= 1;
         state.parts.extend(parts.iter().map(|&part| ((file, part.number), part)));
@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    fn parts_of(content: &[u8], len: u64) -> Vec<Part> {
+    fn parts_of(content: &[u8], len: u64) -> Vec<FilePart> {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(content).expect("it is writable");
         parts(&mut file, len).expect("it is readable")
@@ -198,15 +198,15 @@ mod tests {
         assert_eq!(border(b"\x80\x80\xE2\x82\xF0\x9F\xE2\x82\xAC\x80"), Some(9));
         assert_eq!(border(b"\x80\x80\x80"), None);
         assert_eq!(border(b"\xE2\x82\xAC"), None);
-        assert_eq!(parts_of(&[0x80; 5000], 1000), [Part::WHOLE]);
-        assert_eq!(parts_of(b"small", 1000), [Part::WHOLE]);
+        assert_eq!(parts_of(&[0x80; 5000], 1000), [FilePart::WHOLE]);
+        assert_eq!(parts_of(b"small", 1000), [FilePart::WHOLE]);
     }
 
     #[test]
     fn work_comes_in_order() {
         let queue = Queue::new(2);
         assert_eq!(queue.next(), Some(Work::File(0)));
-        let part = |number| Part { number, start: 0, end: None };
+        let part = |number| FilePart { number, start: 0, end: None };
         queue.opened(0, &[part(1), part(2)]);
         assert_eq!(queue.next(), Some(Work::Part(0, part(1))));
         assert_eq!(queue.next(), Some(Work::Part(0, part(2))));

@@ -152,7 +152,7 @@ impl Guess {
 
 /// Statistics about the errors of a file.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Evidence {
+pub(super) struct WordEvidence {
     start: [u8; 4],
     /// The number of NULs at even and at odd offsets of the first `looked_at` bytes.
     nuls: [u32; 2],
@@ -165,7 +165,7 @@ pub(super) struct Evidence {
     windows: u64,
 }
 
-impl Evidence {
+impl WordEvidence {
     /// Records the first bytes of the file.
     pub(super) fn start(&mut self, bytes: &[u8]) {
         let len = bytes.len().min(4);
@@ -323,10 +323,10 @@ mod tests {
 
     #[test]
     fn utf_16_is_detected_by_its_nuls() {
-        let mut evidence = Evidence::default();
+        let mut evidence = WordEvidence::default();
         evidence.start(b"h\0e\0l\0l\0o\0 \0\x34\x12");
         assert_eq!(evidence.guess(), Some(Guess::Utf16 { is_little: true, has_bom: false }));
-        let mut evidence = Evidence::default();
+        let mut evidence = WordEvidence::default();
         evidence.start(b"plain text, and a NUL\0");
         assert!(!evidence.is_wide_text());
     }

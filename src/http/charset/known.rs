@@ -33,13 +33,13 @@ pub(crate) struct CharsetDecoder {
     rest: Bytes,
     offset: u64,
     repaired: u64,
-    end: End,
+    end: InputEnd,
     /// The error after the text decoded so far.
     error: Option<Undecodable>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
+enum InputEnd {
     /// More input may follow.
     Open,
     /// The input is complete. The decoder is not finished yet.
@@ -51,22 +51,22 @@ enum End {
 impl CharsetDecoder {
     pub(crate) fn boxed(&SourceCharset(charset): &SourceCharset, on_error: ErrorPolicy) -> Box<Self> {
         let decoder = charset.new_decoder_with_bom_removal();
-        let (rest, end) = (Bytes::new(), End::Open);
+        let (rest, end) = (Bytes::new(), InputEnd::Open);
         Box::new(Self { decoder, charset, on_error, rest, offset: 0, repaired: 0, end, error: None })
     }
 
     pub(crate) fn feed(&mut self, chunk: Bytes) {
-        if self.end == End::Reached {
+        if self.end == InputEnd::Reached {
             // The stream continues after its end. The decoder does not support that, so a new one is used.
             self.decoder = self.charset.new_decoder_without_bom_handling();
-            self.end = End::Open;
+            self.end = InputEnd::Open;
         }
         self.rest = chunk;
     }
 
     pub(crate) fn finish(&mut self) {
-        if self.end == End::Open {
-            self.end = End::Coming;
+        if self.end == InputEnd::Open {
+            self.end = InputEnd::Coming;
         }
     }
 
@@ -76,13 +76,16 @@ impl CharsetDecoder {
         }
         // The buffer grows and is reused after ill-formed sequences, so that its bytes are zeroed only once.
         let (mut text, mut filled) = (Vec::new(), 0);
-        while self.error.is_none() && filled < CHUNK && (!self.rest.is_empty() || self.end == End::Coming) {
+        while self.error.is_none()
+            && filled < CHUNK
+            && (!self.rest.is_empty() || self.end == InputEnd::Coming)
+        {
             if text.len() < filled + ROOM {
                 // An estimate: 2 bytes of text for each byte of the chunk.
                 let likely = self.rest.len().saturating_mul(2).min(CHUNK);
                 text.resize(CHUNK.min(filled + likely).max(filled + ROOM), 0);
             }
-            let last = self.end == End::Coming;
+            let last = self.end == InputEnd::Coming;
             let (result, read, written) =
                 self.decoder.decode_to_utf8_without_replacement(&self.rest, &mut text[filled..], last);
             filled += written;
@@ -90,7 +93,7 @@ impl CharsetDecoder {
             self.offset += read as u64;
             match result {
                 DecoderResult::OutputFull => {}
-                DecoderResult::InputEmpty if last => self.end = End::Reached,
+                DecoderResult::InputEmpty if last => self.end = InputEnd::Reached,
                 DecoderResult::InputEmpty => {}
                 DecoderResult::Malformed(len, after) => match self.replacement() {
                     Some(replacement) => {
@@ -126,7 +129,7 @@ impl CharsetDecoder {
 
     /// Whether the end was reached and all output was returned.
     pub(crate) fn is_clean(&self) -> bool {
-        self.end == End::Reached && self.error.is_none()
+        self.end == InputEnd::Reached && self.error.is_none()
     }
 
     /// Returns the maximum number of bytes of an unfinished character or escape sequence.

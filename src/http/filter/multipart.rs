@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::frames::FrameQueue;
 use super::part::{FormPart, LABEL_LIMIT, PartHeaders};
 use crate::content_type::{Charset, ContentType};
-use crate::delimiter::{Boundary, Delimiter, LineBreak, Step, Tail};
+use crate::delimiter::{Boundary, Delimiter, LineBreak, Tail, TailStep};
 use crate::error::Utf8Error;
 use crate::http::error::{HEADER_LIMIT, MultipartError, Utf8BodyError};
 use crate::http::rules::BodyRules;
@@ -233,13 +233,13 @@ impl FormFilter {
     /// Reads a byte of a delimiter line after the boundary. A line that ends with a bare LF starts no part.
     fn rest_of_delimiter(&mut self, chunk: &Bytes, at: usize, tail: Tail) -> usize {
         self.position = match tail.step(chunk[at]) {
-            Step::More(next) => Position::Delimiter(next),
-            Step::Line(Delimiter::Part, LineBreak::CrLf) => Position::Headers(Vec::new()),
-            Step::Line(Delimiter::Close, _) => {
+            TailStep::More(next) => Position::Delimiter(next),
+            TailStep::Line(Delimiter::Part, LineBreak::CrLf) => Position::Headers(Vec::new()),
+            TailStep::Line(Delimiter::Close, _) => {
                 self.part = frame(&self.rules, self.offset + 1);
                 Position::Epilogue
             }
-            Step::Line(Delimiter::Part, LineBreak::Lf) | Step::Malformed => {
+            TailStep::Line(Delimiter::Part, LineBreak::Lf) | TailStep::Malformed => {
                 self.fail(MultipartError::Malformed { offset: self.offset });
                 return at;
             }

@@ -31,8 +31,8 @@ fn is_continuation(byte: u8) -> bool {
 /// Whether the lead byte does not allow `x` as its second byte, or allows no second byte.
 fn is_forbidden(lead: u8, x: u8) -> bool {
     match UTF_8.step(State::BOUNDARY, lead) {
-        Step::To(state) => matches!(UTF_8.step(state, x), Step::Refused(_)),
-        Step::Refused(_) => true,
+        Step::To(state) => matches!(UTF_8.step(state, x), Step::Rejected(_)),
+        Step::Rejected(_) => true,
     }
 }
 
@@ -137,7 +137,7 @@ fn statements_agree_with_the_grammar_after_well_formed_bytes() {
             before.iter().chain(bytes).try_fold(State::BOUNDARY, |state, &byte| {
                 match UTF_8.step(state, byte) {
                     Step::To(next) => Some(next),
-                    Step::Refused(_) => None,
+                    Step::Rejected(_) => None,
                 }
             })
         })
@@ -151,7 +151,7 @@ fn statements_agree_with_the_grammar_after_well_formed_bytes() {
             for p1 in BORDERS {
                 let Some(state) = state_after(&[p3, p2, p1]) else { continue };
                 for x in 0..=0xFF {
-                    let expected = matches!(UTF_8.step(state, x), Step::Refused(_));
+                    let expected = matches!(UTF_8.step(state, x), Step::Rejected(_));
                     // A byte that is never a lead is marked one byte later.
                     let expected = expected && !(state == State::BOUNDARY && is_never_a_lead(x));
                     let due = p2 >= 0xE0 || p3 >= 0xF0;

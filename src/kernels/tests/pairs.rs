@@ -25,11 +25,11 @@ const STATES: [&[u8]; 12] = [
 ];
 
 /// Returns the index of the first byte that the grammar rejects after this state.
-fn first_refused(mut state: State, bytes: &[u8]) -> Option<usize> {
+fn first_rejected(mut state: State, bytes: &[u8]) -> Option<usize> {
     for (at, &byte) in bytes.iter().enumerate() {
         match UTF_8.step(state, byte) {
             Step::To(next) => state = next,
-            Step::Refused(_) => return Some(at),
+            Step::Rejected(_) => return Some(at),
         }
     }
     None
@@ -55,7 +55,7 @@ fn every_pair_in_every_state_agrees_with_the_grammar() {
                 let tails: &[u8] = if first >= 0xF0 || second >= 0xF0 { b"a\x80" } else { b"a" };
                 for &tail in tails {
                     let short = [first, second, tail, tail, tail];
-                    let expected = first_refused(state, &short);
+                    let expected = first_rejected(state, &short);
                     // A byte that is never a lead may be reported at the next index.
                     let may_be_late = expected.is_some_and(|index| is_never_a_lead(short[index]));
                     let check = |found: Result<(), usize>, start: usize| {

@@ -14,9 +14,9 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use crate::http::error::BoxError;
-use crate::http::refusal::Reason;
+use crate::http::rejection::Reason;
 use crate::tower::body::CheckedBody;
-use crate::tower::config::{Config, Release, Start};
+use crate::tower::config::{LayerConfig, Release, Start};
 use crate::tower::drain::Drain;
 use crate::tower::gather::Gather;
 use crate::tower::report::Report;
@@ -30,7 +30,7 @@ pin_project! {
         #[pin]
         state: State<S, B, S::Future>,
         is_http1: bool,
-        config: Arc<Config>,
+        config: Arc<LayerConfig>,
     }
 }
 
@@ -42,7 +42,7 @@ pin_project! {
         /// The handler was called.
         Responding { #[pin] response: F, report: Report },
         /// The request is rejected, and the rest of its body is being drained.
-        Refused { reason: Reason, parts: Parts, #[pin] body: B, drain: Drain },
+        Rejected { reason: Reason, parts: Parts, #[pin] body: B, drain: Drain },
     }
 }
 
@@ -52,22 +52,22 @@ where
     B: Body,
     B::Error: Into<BoxError>,
 {
-    pub(super) fn new(request: Request<B>, service: &mut S, config: Arc<Config>) -> Self {
+    pub(super) fn new(request: Request<B>, service: &mut S, config: Arc<LayerConfig>) -> Self {
         let (mut parts, body) = request.into_parts();
         let is_http1 = parts.version < Version::HTTP_2;
         let drain =
             || if is_http1 { Drain::new(config.drain, config.drain_timer.clone()) } else { Drain::NONE };
-        let refused = |reason, parts: Parts, body| {
+        let rejected = |reason, parts: Parts, body| {
             // A client that expects `100-continue` has not sent any of the body yet.
             let drain = if parts.headers.contains_key(EXPECT) { Drain::NONE } else { drain() };
-            State::Refused { reason, parts, body, drain }
+            State::Rejected { reason, parts, body, drain }
         };
         let start = match config.fields.check_request(&parts) {
             Ok(()) => config.start(&mut parts.headers, body, drain()),
-            Err(reason) => Start::Refuse(reason, body),
+            Err(reason) => Start::Reject(reason, body),
         };
         let state = match start {
-            Start::Refuse(reason, body) => refused(reason, parts, body),
+            Start::Reject(reason, body) => rejected(reason, parts, body),
             Start::Forward(body, report) => {
                 State::Responding { response: service.call(Request::from_parts(parts, body)), report }
             }
@@ -96,17 +96,17 @@ where
             let responding = match this.state.as_mut().project() {
                 StateProj::Responding { response, report } => {
                     let response = ready!(response.poll(cx))?;
-                    return Poll::Ready(Ok(match report.refusal() {
-                        Some(refusal) => {
+                    return Poll::Ready(Ok(match report.rejection() {
+                        Some(rejection) => {
                             let is_unread = *this.is_http1 && !report.is_drained();
-                            close_if(is_unread, this.config.answer(refusal))
+                            close_if(is_unread, this.config.answer(rejection))
                         }
                         None => response.map(CheckedBody::unchecked),
                     }));
                 }
-                StateProj::Refused { reason, parts, body, drain } => {
+                StateProj::Rejected { reason, parts, body, drain } => {
                     let has_ended = ready!(drain.poll(body, cx));
-                    let response = this.config.refuse(reason.clone(), &parts.headers);
+                    let response = this.config.reject(reason.clone(), &parts.headers);
                     return Poll::Ready(Ok(close_if(*this.is_http1 && !has_ended, response)));
                 }
                 StateProj::Holding { body, report, call } => {

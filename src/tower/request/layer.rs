@@ -8,9 +8,9 @@ use tower_layer::Layer;
 
 use super::service::ValidateUtf8Request;
 use crate::http::counters::HttpCounters;
-use crate::http::refusal::{Message, Refusal};
+use crate::http::rejection::{Message, Rejection};
 use crate::http::rules::BodyRules;
-use crate::tower::config::Config;
+use crate::tower::config::LayerConfig;
 
 /// The default maximum number of bytes of a held request body, the same as the limit of the extractors of axum.
 const HOLD: usize = 2 * 1024 * 1024;
@@ -52,7 +52,7 @@ const HOLD: usize = 2 * 1024 * 1024;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ValidateUtf8RequestLayer {
-    config: Arc<Config>,
+    config: Arc<LayerConfig>,
 }
 
 impl ValidateUtf8RequestLayer {
@@ -66,7 +66,7 @@ impl ValidateUtf8RequestLayer {
     /// A handler that reads up to ill-formed text gets an error from the body. Its response is then replaced by the
     /// problem document, unless it has already responded.
     pub fn streaming() -> Self {
-        let config = Config::new(Message::Request, BodyRules::new());
+        let config = LayerConfig::new(Message::Request, BodyRules::new());
         Self { config: Arc::new(config) }.drain(HOLD as u64)
     }
 
@@ -128,7 +128,7 @@ impl ValidateUtf8RequestLayer {
 
     shared_settings! {
         rules: "The default is [`BodyRules::new`].",
-        on_refusal: "Sets the response to a rejected request, instead of [`Refusal::to_response`]."
+        on_rejection: "Sets the response to a rejected request, instead of [`Rejection::to_response`]."
     }
 }
 

@@ -10,18 +10,18 @@ use tower_service::Service;
 use super::future::ValidateUtf8RequestFuture;
 use crate::http::error::BoxError;
 use crate::tower::body::CheckedBody;
-use crate::tower::config::Config;
+use crate::tower::config::LayerConfig;
 
 /// A service that forwards only requests with well-formed text. See
 /// [`ValidateUtf8RequestLayer`](super::ValidateUtf8RequestLayer).
 #[derive(Clone, Debug)]
 pub struct ValidateUtf8Request<S> {
     inner: S,
-    config: Arc<Config>,
+    config: Arc<LayerConfig>,
 }
 
 impl<S> ValidateUtf8Request<S> {
-    pub(super) const fn with_config(inner: S, config: Arc<Config>) -> Self {
+    pub(super) const fn with_config(inner: S, config: Arc<LayerConfig>) -> Self {
         Self { inner, config }
     }
 

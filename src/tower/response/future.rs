@@ -13,7 +13,7 @@ use pin_project_lite::pin_project;
 
 use crate::http::error::BoxError;
 use crate::tower::body::CheckedBody;
-use crate::tower::config::{Config, Release, Start};
+use crate::tower::config::{LayerConfig, Release, Start};
 use crate::tower::drain::Drain;
 use crate::tower::gather::Gather;
 use crate::tower::report::Report;
@@ -23,7 +23,7 @@ pin_project! {
     pub struct ValidateUtf8ResponseFuture<F, B> {
         #[pin]
         state: State<F, B>,
-        config: Arc<Config>,
+        config: Arc<LayerConfig>,
     }
 }
 
@@ -38,7 +38,7 @@ pin_project! {
 }
 
 impl<F, B> ValidateUtf8ResponseFuture<F, B> {
-    pub(super) const fn new(response: F, has_content: bool, config: Arc<Config>) -> Self {
+    pub(super) const fn new(response: F, has_content: bool, config: Arc<LayerConfig>) -> Self {
         Self { state: State::Responding { response, has_content }, config }
     }
 }
@@ -58,14 +58,14 @@ where
                 StateProj::Responding { response, has_content } => {
                     let (mut parts, body) = ready!(response.poll(cx))?.into_parts();
                     if let Err(reason) = this.config.fields.check_headers(&parts.headers) {
-                        return Poll::Ready(Ok(this.config.refuse(reason, &parts.headers)));
+                        return Poll::Ready(Ok(this.config.reject(reason, &parts.headers)));
                     }
                     if !*has_content || !is_whole(parts.status) {
                         return Poll::Ready(Ok(Response::from_parts(parts, CheckedBody::unchecked(body))));
                     }
                     match this.config.start(&mut parts.headers, body, Drain::NONE) {
-                        Start::Refuse(reason, _) => {
-                            return Poll::Ready(Ok(this.config.refuse(reason, &parts.headers)));
+                        Start::Reject(reason, _) => {
+                            return Poll::Ready(Ok(this.config.reject(reason, &parts.headers)));
                         }
                         Start::Forward(body, _) => {
                             return Poll::Ready(Ok(Response::from_parts(parts, body)));

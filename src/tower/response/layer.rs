@@ -8,9 +8,9 @@ use tower_layer::Layer;
 
 use super::service::ValidateUtf8Response;
 use crate::http::counters::HttpCounters;
-use crate::http::refusal::{Message, Refusal};
+use crate::http::rejection::{Message, Rejection};
 use crate::http::rules::BodyRules;
-use crate::tower::config::Config;
+use crate::tower::config::LayerConfig;
 
 /// A layer that truncates or replaces responses with ill-formed text. Its service is [`ValidateUtf8Response`].
 ///
@@ -53,13 +53,13 @@ use crate::tower::config::Config;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ValidateUtf8ResponseLayer {
-    config: Arc<Config>,
+    config: Arc<LayerConfig>,
 }
 
 impl ValidateUtf8ResponseLayer {
     /// Creates a layer that checks bodies while they stream.
     pub fn new() -> Self {
-        Self { config: Arc::new(Config::new(Message::Response, BodyRules::for_responses())) }
+        Self { config: Arc::new(LayerConfig::new(Message::Response, BodyRules::for_responses())) }
     }
 
     /// Holds the whole body, up to `limit` bytes, before the head is sent. Do not use it for bodies that never end,
@@ -71,7 +71,7 @@ impl ValidateUtf8ResponseLayer {
 
     shared_settings! {
         rules: "The default is [`BodyRules::for_responses`].",
-        on_refusal: "Sets the replacement for a rejected response, instead of [`Refusal::to_response`]."
+        on_rejection: "Sets the replacement for a rejected response, instead of [`Rejection::to_response`]."
     }
 }
 

@@ -10,18 +10,18 @@ use tower_service::Service;
 use super::future::ValidateUtf8ResponseFuture;
 use crate::http::error::BoxError;
 use crate::tower::body::CheckedBody;
-use crate::tower::config::Config;
+use crate::tower::config::LayerConfig;
 
 /// A service that returns only responses with well-formed text. See
 /// [`ValidateUtf8ResponseLayer`](super::ValidateUtf8ResponseLayer).
 #[derive(Clone, Debug)]
 pub struct ValidateUtf8Response<S> {
     inner: S,
-    config: Arc<Config>,
+    config: Arc<LayerConfig>,
 }
 
 impl<S> ValidateUtf8Response<S> {
-    pub(super) const fn with_config(inner: S, config: Arc<Config>) -> Self {
+    pub(super) const fn with_config(inner: S, config: Arc<LayerConfig>) -> Self {
         Self { inner, config }
     }
 

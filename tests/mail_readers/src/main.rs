@@ -27,9 +27,9 @@ fn main() -> ExitCode {
     let malformed = verdicts.iter().filter(|ours| ours.is_malformed).count();
     println!("{count} messages, seed {seed}: {malformed} have an error in their structure");
 
-    let refused: Vec<_> = verdicts.iter().step_by(PLAIN as usize).filter(|ours| ours.is_malformed).collect();
-    println!("{} of them are plain: {} of those have an error", count.div_ceil(PLAIN), refused.len());
-    let mut failures = refused.len();
+    let rejected: Vec<_> = verdicts.iter().step_by(PLAIN as usize).filter(|ours| ours.is_malformed).collect();
+    println!("{} of them are plain: {} of those have an error", count.div_ceil(PLAIN), rejected.len());
+    let mut failures = rejected.len();
     for (name, reader) in READERS {
         let Some(seen) = reader(&messages) else {
             println!("{name}: SKIPPED, it is not installed");

@@ -239,9 +239,9 @@ fn change(rng: &mut Rng, pieces: &mut Vec<String>, boundaries: &[&str]) {
         }
         // The other line break in one place.
         _ => {
-            let places: Vec<_> =
+            let positions: Vec<_> =
                 (0..pieces.len()).filter(|&i| matches!(&pieces[i][..], "\n" | "\r\n")).collect();
-            let Some(&place) = places.get(at % places.len().max(1)) else { return };
+            let Some(&place) = positions.get(at % positions.len().max(1)) else { return };
             pieces[place] = ["\n", "\r\n", "\r", " \n", "\t\r\n"][rng.usize(0..5)].to_owned();
         }
     }

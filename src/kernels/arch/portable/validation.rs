@@ -14,19 +14,19 @@ const BOUNDARY: u64 = 0;
 /// The numbers in [`UTF_8`] of the states that are used here. States that only longer sequences need are left out.
 const STATES: [u8; 8] = [0, 1, 2, 3, 6, 7, 8, 9];
 /// An additional state, after an ill-formed sequence. No byte leaves it.
-const REFUSED: u64 = STATES.len() as u64 * WIDTH as u64;
+const REJECTED: u64 = STATES.len() as u64 * WIDTH as u64;
 
 static SHIFTS: [u64; 256] = shifts(&UTF_8);
 
 const fn shifts(machine: &Machine) -> [u64; 256] {
-    let mut shifts = [REFUSED << REFUSED; 256];
+    let mut shifts = [REJECTED << REJECTED; 256];
     let mut byte = 0;
     while byte < 256 {
         let mut from = 0;
         while from < STATES.len() {
             let to = match machine.next(STATES[from], byte as u8) {
                 Some(state) => index_of(state) * WIDTH as u64,
-                None => REFUSED,
+                None => REJECTED,
             };
             shifts[byte] |= to << (from as u32 * WIDTH);
             from += 1;
@@ -101,20 +101,20 @@ fn first_ill_formed(carry: Carry, chunk: &[u8]) -> Option<usize> {
             continue;
         }
         let after = block.iter().fold(state, |state, &byte| step(state, byte));
-        if after & MASK == REFUSED {
-            return first_refused(state, block).map(|index| at + index);
+        if after & MASK == REJECTED {
+            return first_rejected(state, block).map(|index| at + index);
         }
         state = after;
         at += BLOCK;
     }
-    first_refused(state, &chunk[at..]).map(|index| at + index)
+    first_rejected(state, &chunk[at..]).map(|index| at + index)
 }
 
-/// Returns the index of the first byte that leads to [`REFUSED`] from this state.
-fn first_refused(mut state: u64, bytes: &[u8]) -> Option<usize> {
+/// Returns the index of the first byte that leads to [`REJECTED`] from this state.
+fn first_rejected(mut state: u64, bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|&byte| {
         state = step(state, byte);
-        state & MASK == REFUSED
+        state & MASK == REJECTED
     })
 }
 

@@ -1,4 +1,4 @@
-//! `Refusal` in handlers, and in engines without a body type.
+//! `Rejection` in handlers, and in engines without a body type.
 #![cfg(feature = "tower")]
 #![allow(missing_docs)]
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use tower::ServiceExt;
 use utf8_codec::content_type::ContentType;
 use utf8_codec::http::{
-    BodyFilter, BodyKind, BodyRules, ContentFields, Message, MultipartError, ProblemBody, Reason, Refusal,
+    BodyFilter, BodyKind, BodyRules, ContentFields, Message, MultipartError, ProblemBody, Reason, Rejection,
     Utf8Body, Utf8BodyError,
 };
 use utf8_codec::tower::ValidateUtf8RequestLayer;
@@ -31,7 +31,7 @@ where
 }
 
 #[tokio::test]
-async fn every_refusal_has_a_problem_document() {
+async fn every_rejection_has_a_problem_document() {
     let error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
     let name = http::HeaderName::from_static("x-name");
     for (reason, status, kind, offset) in [
@@ -50,25 +50,25 @@ async fn every_refusal_has_a_problem_document() {
         (Reason::ContentCoding, 415, "ContentCoding", None),
         (Reason::TooLong { limit: 9 }, 413, "TooLong", None),
     ] {
-        let request = Refusal::new(Message::Request, reason.clone()).to_response();
+        let request = Rejection::new(Message::Request, reason.clone()).to_response();
         let (seen, document) = problem(request).await;
         assert_eq!((seen.as_u16(), &document["kind"]), (status, &kind.into()));
         assert_eq!(document["offset"].as_u64(), offset, "{kind}");
         assert_eq!(document["detail"], reason.to_string());
-        let (seen, _) = problem(Refusal::new(Message::Response, reason).to_response()).await;
+        let (seen, _) = problem(Rejection::new(Message::Response, reason).to_response()).await;
         assert_eq!(seen, StatusCode::BAD_GATEWAY);
     }
 }
 
-/// A handler that checks by hand and returns the response of a `Refusal`.
+/// A handler that checks by hand and returns the response of a `Rejection`.
 async fn by_hand(request: Request<Body>) -> Result<String, Response<ProblemBody>> {
     let (mut parts, body) = request.into_parts();
     let body = BodyRules::new()
         .apply(Message::Request, &mut parts.headers, body)
-        .map_err(|refusal| refusal.to_response())?;
+        .map_err(|rejection| rejection.to_response())?;
     match body.collect().await {
         Ok(text) => Ok(text.to_bytes().len().to_string()),
-        Err(error) => Err(Refusal::from_error(&error).expect("the text is ill-formed").to_response()),
+        Err(error) => Err(Rejection::from_error(&error).expect("the text is ill-formed").to_response()),
     }
 }
 
@@ -76,14 +76,14 @@ async fn by_hand(request: Request<Body>) -> Result<String, Response<ProblemBody>
 async fn behind_a_layer(body: Body) -> Result<String, Response<ProblemBody>> {
     match axum::body::to_bytes(body, usize::MAX).await {
         Ok(text) => Ok(text.len().to_string()),
-        Err(error) => Err(Refusal::from_error(&error).expect("the text is ill-formed").to_response()),
+        Err(error) => Err(Rejection::from_error(&error).expect("the text is ill-formed").to_response()),
     }
 }
 
 #[tokio::test]
 async fn axum_handlers_can_return_the_response_of_the_layer() {
-    let layer = ValidateUtf8RequestLayer::streaming().on_refusal(|refusal| {
-        let mut response = refusal.to_response();
+    let layer = ValidateUtf8RequestLayer::streaming().on_rejection(|rejection| {
+        let mut response = rejection.to_response();
         response.headers_mut().insert("x-from", http::HeaderValue::from_static("layer"));
         response
     });

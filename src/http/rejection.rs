@@ -21,7 +21,7 @@ pub enum Message {
 /// A rejected message. It is an error whose `Display` shows no byte of the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Refusal {
+pub struct Rejection {
     /// The kind of the message.
     pub message: Message,
     /// Why the message is rejected.
@@ -155,26 +155,26 @@ impl fmt::Display for Reason {
 
 impl core::error::Error for Reason {}
 
-impl fmt::Display for Refusal {
+impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.reason.fmt(f)
     }
 }
 
-impl core::error::Error for Refusal {}
+impl core::error::Error for Rejection {}
 
-impl Refusal {
-    /// Creates a refusal without the `Content-Type` of the message.
+impl Rejection {
+    /// Creates a rejection without the `Content-Type` of the message.
     pub const fn new(message: Message, reason: Reason) -> Self {
         Self { message, reason, content_type: None }
     }
 
-    /// Returns the refusal for an error of a checked request body that a handler received, also if it is wrapped in
+    /// Returns the rejection for an error of a checked request body that a handler received, also if it is wrapped in
     /// other errors. Returns `None` if the body failed for another reason.
     ///
     /// Use it in handlers that read the body themselves, to respond in the same way as the layer:
-    /// `Refusal::from_error(&error).map(|refusal| refusal.to_response())`.
-    /// `Refusal::from_error(&error).map(|refusal| refusal.to_response())`.
+    /// `Rejection::from_error(&error).map(|rejection| rejection.to_response())`.
+    /// `Rejection::from_error(&error).map(|rejection| rejection.to_response())`.
     pub fn from_error(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
         let reason = Reason::of_body(Utf8BodyError::find(error)?)?;
         Some(Self::new(Message::Request, reason))
@@ -204,10 +204,10 @@ impl Refusal {
     /// nothing of the message except the name of a header field.
     ///
     /// ```
-    /// use utf8_codec::http::{Message, Reason, Refusal};
+    /// use utf8_codec::http::{Message, Reason, Rejection};
     ///
-    /// let refusal = Refusal::new(Message::Request, Reason::ContentCoding);
-    /// assert!(refusal.problem_json().starts_with(r#"{"type":"about:blank","title":"Unsupported Media Type""#));
+    /// let rejection = Rejection::new(Message::Request, Reason::ContentCoding);
+    /// assert!(rejection.problem_json().starts_with(r#"{"type":"about:blank","title":"Unsupported Media Type""#));
     /// ```
     pub fn problem_json(&self) -> String {
         let status = self.status();

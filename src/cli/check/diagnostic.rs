@@ -9,7 +9,7 @@ use super::rules::Rule;
 
 /// An ill-formed sequence, or text that breaks a rule.
 #[derive(Clone, Debug)]
-pub(super) struct Finding {
+pub(super) struct Diagnostic {
     pub(super) problem: Problem,
     pub(super) location: Location,
     /// Its length in bytes.
@@ -70,7 +70,7 @@ pub(super) struct Summary {
     /// Ill-formed sequences and violations of rules.
     pub(super) errors: u64,
     pub(super) kinds: Vec<(&'static str, u64)>,
-    pub(super) end: End,
+    pub(super) end: FileStatus,
     pub(super) guess: Option<super::words::Guess>,
     pub(super) fixed: Fixed,
 }
@@ -90,7 +90,7 @@ pub(super) enum Fixed {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) enum End {
+pub(super) enum FileStatus {
     #[default]
     Checked,
     Binary,
