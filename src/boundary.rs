@@ -62,7 +62,7 @@ pub fn floor_boundary(bytes: &[u8], index: usize) -> usize {
 /// ```
 pub fn ceil_boundary(bytes: &[u8], index: usize) -> usize {
     let index = index.min(bytes.len());
-    index + leading_continuations(&bytes[index..])
+    index + leading_continuations(bytes.get(index..).unwrap_or_default())
 }
 
 /// Returns the number of bytes at the end of `bytes` that start an unfinished character, 0 to 3.
@@ -75,7 +75,7 @@ pub fn ceil_boundary(bytes: &[u8], index: usize) -> usize {
 /// ```
 pub fn unfinished_len(bytes: &[u8]) -> usize {
     let start = floor_boundary(bytes, bytes.len().saturating_sub(1));
-    let last = &bytes[start..];
+    let last = bytes.get(start..).unwrap_or_default();
     if UTF_8.sequence(last) == Sequence::Unfinished { last.len() } else { 0 }
 }
 
@@ -88,7 +88,13 @@ pub fn unfinished_len(bytes: &[u8]) -> usize {
 /// assert_eq!(utf8_codec::boundary::truncate("na\u{EF}ve", 4), "na\u{EF}");
 /// ```
 pub fn truncate(text: &str, max: usize) -> &str {
-    &text[..floor_boundary(text.as_bytes(), max)]
+    split(text, max).0
+}
+
+/// [`truncate`], and the rest of the text.
+fn split(text: &str, max: usize) -> (&str, &str) {
+    // The index is between characters. A fallback costs what a panic would, and needs no code for it.
+    text.split_at_checked(floor_boundary(text.as_bytes(), max)).unwrap_or((text, ""))
 }
 
 /// [`truncate`] for text in chunks.
@@ -187,13 +193,13 @@ impl<'t> Iterator for Parts<'_, 't> {
         if self.rest.is_empty() {
             return None;
         }
-        let continued = truncate(self.rest, self.splitter.left);
-        let starts_message = continued.is_empty();
+        let continued = split(self.rest, self.splitter.left);
+        let starts_message = continued.0.is_empty();
         if starts_message {
             self.splitter.left = self.splitter.max;
         }
-        let text = if starts_message { truncate(self.rest, self.splitter.max) } else { continued };
-        self.rest = &self.rest[text.len()..];
+        let (text, rest) = if starts_message { split(self.rest, self.splitter.max) } else { continued };
+        self.rest = rest;
         // A character that does not fit ends the message, even if some bytes are left.
         self.splitter.left = if self.rest.is_empty() { self.splitter.left - text.len() } else { 0 };
         Some(Part { starts_message, text })
@@ -239,13 +245,13 @@ impl Resync {
     /// Splits the next chunk into the bytes that are skipped and the rest, which is for a decoder.
     pub fn feed<'c>(&mut self, chunk: &'c [u8]) -> (&'c [u8], &'c [u8]) {
         if self.done {
-            return chunk.split_at(0);
+            return (&[], chunk);
         }
         let missing = MAX_CONTINUATIONS - usize::from(self.skipped);
         let skipped = leading_continuations(chunk).min(missing);
         self.skipped += skipped as u8;
         self.done = skipped == missing || skipped < chunk.len();
-        chunk.split_at(skipped)
+        chunk.split_at_checked(skipped).unwrap_or((chunk, &[]))
     }
 
     /// Returns the number of bytes skipped so far, 0 to 3.

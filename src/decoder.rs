@@ -182,7 +182,12 @@ impl<'c> Pieces<'_, 'c> {
 
     /// Consumes the next `taken` bytes of the chunk and sets the state after them.
     fn take(&mut self, taken: usize, state: ScanState) {
-        self.rest = &self.rest[taken..];
+        self.take_up_to(self.rest.get(taken..).unwrap_or_default(), taken, state);
+    }
+
+    /// The same where the rest of the chunk is known.
+    fn take_up_to(&mut self, rest: &'c [u8], taken: usize, state: ScanState) {
+        self.rest = rest;
         self.decoder.offset = self.decoder.offset.wrapping_add(taken as u64);
         self.decoder.state = state;
     }
@@ -213,16 +218,16 @@ impl<'c> Iterator for Pieces<'_, 'c> {
                 }
                 Continued::IllFormed { taken, ill_formed } => Some(self.reject(taken, ill_formed)),
                 Continued::Unfinished(state) => {
-                    self.take(self.rest.len(), state);
+                    self.take_up_to(&[], self.rest.len(), state);
                     None
                 }
             };
         };
         let (text, end) = kernels::prefix(start, self.rest);
         match end {
-            TextEnd::Unfinished(state) => self.take(self.rest.len(), state),
-            TextEnd::IllFormed => {
-                self.take(text.len(), ScanState::START);
+            TextEnd::Unfinished(state) => self.take_up_to(&[], self.rest.len(), state),
+            TextEnd::IllFormed(rest) => {
+                self.take_up_to(rest, text.len(), ScanState::START);
                 let ill_formed = IllFormed::at_start_of(self.rest);
                 if text.is_empty() {
                     return Some(self.reject(usize::from(ill_formed.bytes.len()), ill_formed));
@@ -260,12 +265,11 @@ pub fn from_utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
 /// [`from_utf8`] for fewer than 4 bytes, and for ill-formed bytes.
 #[inline(never)]
 fn text_or_error(bytes: &[u8]) -> Result<&str, Utf8Error> {
-    let (text, _) = kernels::prefix(AtBoundary::START, bytes);
-    match &bytes[text.len()..] {
-        [] => Ok(text),
-        rest => {
-            let IllFormed { kind, bytes } = IllFormed::at_start_of(rest);
-            Err(Utf8Error::new(text.len() as u64, kind, bytes.len()))
-        }
-    }
+    let (text, end) = kernels::prefix(AtBoundary::START, bytes);
+    let IllFormed { kind, bytes } = match end {
+        TextEnd::Unfinished(state) if state.pending_len() == 0 => return Ok(text),
+        TextEnd::Unfinished(state) => IllFormed::truncated(state.pending()),
+        TextEnd::IllFormed(rest) => IllFormed::at_start_of(rest),
+    };
+    Err(Utf8Error::new(text.len() as u64, kind, bytes.len()))
 }

@@ -12,11 +12,11 @@ pub(super) struct Subpart([u8; 4]);
 impl Subpart {
     pub(super) const NONE: Self = Self([0; 4]);
 
-    /// Keeps at most the first 3 bytes.
+    /// The first `len` bytes, at most 3.
     #[inline]
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    pub(super) fn of(bytes: &[u8], len: usize) -> Self {
         let push = |word: u32, &byte: &u8| (word >> 8 & 0xFFFF) | u32::from(byte) << 16;
-        let len = bytes.len().min(3);
+        let len = bytes.len().min(len).min(3);
         let word = bytes[..len].iter().fold(0, push) >> (24 - 8 * len) | (len as u32) << 24;
         Self(word.to_le_bytes())
     }
@@ -28,7 +28,8 @@ impl Subpart {
 
     #[inline]
     pub(super) fn as_slice(&self) -> &[u8] {
-        &self.0[..usize::from(self.len())]
+        // The length is 0 to 3. With the modulo the compiler needs no bounds check.
+        &self.0[..usize::from(self.len() % 4)]
     }
 }
 
@@ -45,14 +46,14 @@ impl IllFormed {
     #[inline]
     pub(super) fn at_start_of(bytes: &[u8]) -> Self {
         match UTF_8.sequence(bytes) {
-            Sequence::IllFormed { kind, len } => Self { kind, bytes: Subpart::of(&bytes[..len]) },
+            Sequence::IllFormed { kind, len } => Self { kind, bytes: Subpart::of(bytes, len) },
             Sequence::Whole { .. } | Sequence::Unfinished => Self::truncated(bytes),
         }
     }
 
     /// Creates the error for an unfinished sequence at the end of the stream.
     pub(super) fn truncated(bytes: &[u8]) -> Self {
-        Self { kind: ErrorKind::Truncated, bytes: Subpart::of(bytes) }
+        Self { kind: ErrorKind::Truncated, bytes: Subpart::of(bytes, bytes.len()) }
     }
 }
 
@@ -79,7 +80,7 @@ impl Joined {
     }
 
     fn as_slice(&self) -> &[u8] {
-        &self.bytes[..self.len]
+        self.bytes.get(..self.len).unwrap_or(&self.bytes)
     }
 }
 
@@ -87,7 +88,8 @@ impl Joined {
 /// chunk up to its end. The chunk is well-formed before `index`.
 #[inline(never)]
 pub(super) fn ill_formed_at(state: ScanState, chunk: &[u8], index: usize) -> (usize, IllFormed) {
-    let joined = Joined::new(state.after(&chunk[..index]), &chunk[index..]);
+    let (before, rest) = chunk.split_at_checked(index).unwrap_or((chunk, &[]));
+    let joined = Joined::new(state.after(before), rest);
     let ill_formed = IllFormed::at_start_of(joined.as_slice());
     ((index + usize::from(ill_formed.bytes.len())).saturating_sub(joined.begun), ill_formed)
 }
@@ -113,7 +115,7 @@ pub(super) fn continue_sequence(state: ScanState, chunk: &[u8]) -> Continued {
             Continued::Whole { taken: taken(len), character }
         }
         Sequence::IllFormed { kind, len } => {
-            let ill_formed = IllFormed { kind, bytes: Subpart::of(&joined.as_slice()[..len]) };
+            let ill_formed = IllFormed { kind, bytes: Subpart::of(joined.as_slice(), len) };
             Continued::IllFormed { taken: taken(len), ill_formed }
         }
         Sequence::Unfinished => Continued::Unfinished(state.after(chunk)),

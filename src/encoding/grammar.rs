@@ -154,7 +154,7 @@ impl Machine {
         if next < REJECTED {
             Step::To(State(next))
         } else {
-            Step::Rejected(KINDS[usize::from(next & !REJECTED)])
+            Step::Rejected(KINDS[usize::from(next) % KINDS.len()])
         }
     }
 
@@ -189,7 +189,7 @@ impl Machine {
     #[inline]
     pub(crate) fn sequence(&self, bytes: &[u8]) -> Sequence {
         match self.walk(bytes) {
-            (len, None) => Sequence::Whole { value: value(&bytes[..len]), len },
+            (len, None) => Sequence::Whole { value: value(bytes.get(..len).unwrap_or_default()), len },
             (_, Some(ErrorKind::Truncated)) => Sequence::Unfinished,
             (len, Some(kind)) => Sequence::IllFormed { kind, len },
         }
@@ -230,7 +230,17 @@ fn value(sequence: &[u8]) -> u32 {
     }
 }
 
-const KINDS: [ErrorKind; ErrorKind::ALL.len()] = ErrorKind::ALL;
+/// The kinds by their number, in as many entries as a power of two: a number modulo that is a number below it, and needs no
+/// bounds check.
+const KINDS: [ErrorKind; 16] = {
+    let mut kinds = [ErrorKind::InvalidLead; 16];
+    let mut i = 0;
+    while i < ErrorKind::ALL.len() {
+        kinds[i] = ErrorKind::ALL[i];
+        i += 1;
+    }
+    kinds
+};
 
 const fn fill(table: &mut [u8; 256], range: (u8, u8), value: u8) {
     let mut byte = range.0 as usize;

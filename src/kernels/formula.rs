@@ -161,8 +161,8 @@ pub(super) const fn is_never_a_lead(byte: u8) -> bool {
 
 /// Returns the index of the first byte that makes a stream ill-formed, by the formula for one byte.
 #[inline]
-pub(super) fn first_ill_formed(mut carry: u32, chunk: &[u8]) -> Option<usize> {
-    chunk.iter().position(|&byte| {
+pub(super) fn first_ill_formed<'c>(mut carry: u32, chunk: impl IntoIterator<Item = &'c u8>) -> Option<usize> {
+    chunk.into_iter().position(|&byte| {
         let found = is_ill_formed(carry, byte);
         carry = carry >> 8 | u32::from(byte) << 24;
         found

@@ -8,11 +8,11 @@ use super::state::{AtBoundary, Prediction, ScanState};
 
 /// The reason why the text of a chunk ends.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum TextEnd {
+pub(crate) enum TextEnd<'c> {
     /// The end of the chunk, or an unfinished sequence that is in the carry of this state.
     Unfinished(ScanState),
-    /// An ill-formed sequence. It starts where the text ends.
-    IllFormed,
+    /// The rest of the chunk. It starts with an ill-formed sequence.
+    IllFormed(&'c [u8]),
 }
 
 /// Validates the next chunk of a stream. `Ok` means that the state is now that after the chunk.
@@ -79,30 +79,38 @@ pub(super) fn validate_few(state: &mut ScanState, chunk: &[u8]) -> Result<(), In
 
 /// Returns the longest text at the start of a chunk, and why it ends.
 #[inline]
-pub(crate) fn prefix(start: AtBoundary, chunk: &[u8]) -> (&str, TextEnd) {
+pub(crate) fn prefix(start: AtBoundary, chunk: &[u8]) -> (&str, TextEnd<'_>) {
     if cfg!(utf8_codec_unoptimized) {
         return prefix_by_std(chunk);
     }
     let mut state = start.state();
-    let (len, end) = match validate_any(&mut state, chunk) {
-        Ok(()) => (chunk.len() - usize::from(state.pending_len()), TextEnd::Unfinished(state)),
-        Err(index) => (well_formed_len(state, chunk, index.get()), TextEnd::IllFormed),
+    // Both lengths are at most that of the chunk. With the fallbacks the compiler needs no code for a panic.
+    let (text, end) = match validate_any(&mut state, chunk) {
+        Ok(()) => {
+            let len = chunk.len().saturating_sub(usize::from(state.pending_len()));
+            (&chunk[..len], TextEnd::Unfinished(state))
+        }
+        Err(index) => {
+            let len = well_formed_len(state, chunk, index.get());
+            let (text, rest) = chunk.split_at_checked(len).unwrap_or_default();
+            (text, TextEnd::IllFormed(rest))
+        }
     };
     // SAFETY: the chunk starts between characters. It is well-formed up to the unfinished sequence, or up to the
-    // sequence that contains the byte at `index` or ends before it. `len` excludes that sequence.
-    (unsafe { core::str::from_utf8_unchecked(&chunk[..len]) }, end)
+    // sequence that contains the byte at `index` or ends before it. `text` excludes that sequence.
+    (unsafe { core::str::from_utf8_unchecked(text) }, end)
 }
 
 /// [`prefix`] by the standard library.
-fn prefix_by_std(chunk: &[u8]) -> (&str, TextEnd) {
+fn prefix_by_std(chunk: &[u8]) -> (&str, TextEnd<'_>) {
     let error = match core::str::from_utf8(chunk) {
         Ok(text) => return (text, TextEnd::Unfinished(ScanState::START)),
         Err(error) => error,
     };
-    let (text, rest) = chunk.split_at(error.valid_up_to());
+    let (text, rest) = chunk.split_at_checked(error.valid_up_to()).unwrap_or_default();
     let end = match error.error_len() {
         None => TextEnd::Unfinished(ScanState::START.after(rest)),
-        Some(_) => TextEnd::IllFormed,
+        Some(_) => TextEnd::IllFormed(rest),
     };
     // SAFETY: the standard library validated the bytes before the error.
     (unsafe { core::str::from_utf8_unchecked(text) }, end)
@@ -112,7 +120,7 @@ fn prefix_by_std(chunk: &[u8]) -> (&str, TextEnd) {
 /// characters.
 #[inline(never)]
 fn well_formed_len(state: ScanState, chunk: &[u8], index: usize) -> usize {
-    let begun = state.after(&chunk[..index]).pending_len();
+    let begun = state.after(chunk.get(..index).unwrap_or(chunk)).pending_len();
     // `saturating_sub` shows the compiler that slicing cannot panic.
     index.saturating_sub(usize::from(begun))
 }

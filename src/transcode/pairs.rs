@@ -144,7 +144,7 @@ pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &
         let to = &mut dst[written..written + made];
         let (text, end) = kernels::prefix(AtBoundary::START, to);
         let good = text.len();
-        if let TextEnd::IllFormed = end {
+        if let TextEnd::IllFormed(_) = end {
             // Convert the input again, up to the end of the well-formed output.
             let (taken, made) = join_bytes::<MODIFIED, LENIENT>(from, &mut to[..good]);
             return (read + taken, written + made);

@@ -167,6 +167,7 @@ impl Mask {
         for (byte, key) in blocks.into_remainder().iter_mut().zip(self.key.into_iter().cycle()) {
             *byte ^= key;
         }
-        self.key.rotate_left(bytes.len() % 4);
+        let rotated = u32::from_le_bytes(self.key).rotate_right(8 * (bytes.len() % 4) as u32);
+        self.key = rotated.to_le_bytes();
     }
 }

@@ -30,7 +30,7 @@ pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Resul
         (0, chunk)
     } else {
         let start = finish_sequence(*state, chunk)?;
-        (start, &chunk[start..])
+        (start, chunk.get(start..).unwrap_or_default())
     };
     match str::from_utf8(rest) {
         Ok("") => *state = state.after(chunk),
@@ -39,7 +39,7 @@ pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Resul
         Err(error) => {
             // `error` has the start of the sequence. The byte that makes it ill-formed is one of its first 4 bytes.
             let at = error.valid_up_to();
-            let sequence = &rest[at..rest.len().min(at + 4)];
+            let sequence = rest.iter().skip(at).take(4);
             let index = formula::first_ill_formed(0, sequence);
             return Err(Index::new(start + at + index.unwrap_or(0)));
         }

@@ -54,7 +54,9 @@ pub(in crate::kernels) fn find_class_with(
         while seconds != 0 {
             // Keeps a lead byte only if its second byte is in the class.
             let at = seconds.trailing_zeros() as usize;
-            if rest[at] >= 0x80 && !rest.get(at + 1).is_none_or(|&next| class.has_second(rest[at], next)) {
+            if let Some(&[lead @ 0x80..=0xFF, second]) = rest.get(at..at + 2)
+                && !class.has_second(lead, second)
+            {
                 bits &= !(1 << at);
             }
             seconds &= seconds - 1;

@@ -96,7 +96,7 @@ fn first_ill_formed(carry: Carry, chunk: &[u8]) -> Option<usize> {
         if state & MASK == BOUNDARY && is_ascii(block) {
             at += BLOCK;
             // After an ASCII block more ASCII is likely.
-            let (groups, _) = chunk[at..].as_chunks::<{ 4 * BLOCK }>();
+            let (groups, _) = chunk.get(at..).unwrap_or_default().as_chunks::<{ 4 * BLOCK }>();
             at += 4 * BLOCK * groups.iter().take_while(|group| is_ascii(group)).count();
             continue;
         }
@@ -107,7 +107,7 @@ fn first_ill_formed(carry: Carry, chunk: &[u8]) -> Option<usize> {
         state = after;
         at += BLOCK;
     }
-    first_rejected(state, &chunk[at..]).map(|index| at + index)
+    first_rejected(state, chunk.get(at..).unwrap_or_default()).map(|index| at + index)
 }
 
 /// Returns the index of the first byte that leads to [`REJECTED`] from this state.

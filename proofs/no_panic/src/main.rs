@@ -1,0 +1,119 @@
+//! Every function of floor 1, linked without a panic.
+//!
+//! The panic handler calls a function that does not exist. The linker drops the handler if nothing can call it; if
+//! something can, it fails with `undefined symbol: a_function_of_this_program_can_panic`. To find the function:
+//!
+//! ```text
+//! RUSTFLAGS='-C link-arg=-Wl,--emit-relocs' cargo build --release --features find
+//! objdump --disassemble --reloc --demangle target/release/no-panic | grep -E '^[0-9a-f]+ <|core::.*(panic|fail)'
+//! ```
+
+#![no_std]
+#![no_main]
+
+use core::hint::black_box;
+use core::panic::PanicInfo;
+
+use utf8_codec::boundary::{
+    Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
+};
+use utf8_codec::validator::{Mask, Utf8Validator};
+use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error, from_utf8};
+
+#[panic_handler]
+fn panic(_: &PanicInfo<'_>) -> ! {
+    #[cfg(not(feature = "find"))]
+    {
+        unsafe extern "C" {
+            safe fn a_function_of_this_program_can_panic() -> !;
+        }
+        a_function_of_this_program_can_panic()
+    }
+    #[cfg(feature = "find")]
+    loop {}
+}
+
+/// The entry point. The program is linked and never run.
+#[unsafe(no_mangle)]
+extern "C" fn _start() -> ! {
+    // What the compiler can know of neither, and so cannot use to remove a test.
+    let mut memory = black_box([0_u8; 4096]);
+    let (len, index) = black_box((0_usize, 0_usize));
+    let offset = black_box(0_u64);
+    let (bytes, more) = memory.split_at_mut_checked(len).unwrap_or_default();
+    #[cfg(feature = "panic")]
+    black_box(bytes[index]);
+    decoder(Utf8Decoder::at(offset), bytes, more);
+    errors(black_box(Utf8Error::new(offset, ErrorKind::Truncated, 1)));
+    validator(bytes, Mask::new(black_box([0; 4])));
+    boundaries(bytes, index);
+    if let Ok(text) = from_utf8(bytes) {
+        texts(text, index);
+    }
+    loop {}
+}
+
+/// Each of these is a function of its own in the program, so that `objdump` names it.
+#[inline(never)]
+fn decoder(mut decoder: Utf8Decoder, first: &[u8], second: &[u8]) {
+    for chunk in [first, second] {
+        let snapshot = decoder;
+        let mut pieces = decoder.feed(chunk);
+        while let Some(piece) = pieces.next() {
+            black_box(pieces.rejected());
+            match piece {
+                Piece::Text(text) => black_box(text).len(),
+                Piece::Seam(character) => black_box(character).len_utf8(),
+                Piece::IllFormed(error) => black_box(error).len.into(),
+            };
+        }
+        black_box((decoder.offset(), decoder.valid_up_to(), decoder.pending(), decoder == snapshot));
+        let mut again = snapshot;
+        let _ = black_box(again.validate(chunk));
+        let _ = black_box(again.finish());
+    }
+    let _ = black_box(decoder.finish());
+    let _ = black_box(from_utf8(first));
+}
+
+#[inline(never)]
+fn errors(error: Utf8Error) {
+    black_box((error.offset, error.kind.as_str(), error.len, error == black_box(error)));
+    black_box(ErrorKind::ALL);
+}
+
+#[inline(never)]
+fn validator(bytes: &mut [u8], mut mask: Mask) {
+    let mut validator = Utf8Validator::new();
+    let _ = black_box(validator.feed(bytes));
+    let _ = black_box(validator.feed_masked(bytes, &mut mask));
+    let _ = black_box(validator.unmask(bytes, &mut mask));
+    mask.apply(bytes);
+    black_box((validator.offset(), validator.pending(), Utf8Validator::CLOSE_CODE));
+    let _ = black_box(validator.end_of_message());
+}
+
+#[inline(never)]
+fn boundaries(bytes: &[u8], index: usize) {
+    black_box((floor_boundary(bytes, index), ceil_boundary(bytes, index), unfinished_len(bytes)));
+    let mut resync = Resync::new();
+    black_box(resync.feed(bytes));
+    black_box((resync.feed(bytes), resync.skipped()));
+}
+
+#[inline(never)]
+fn texts(text: &str, max: usize) {
+    black_box(truncate(text, max));
+    let mut truncator = Truncator::new(max);
+    black_box(truncator.feed(text));
+    let Some(mut splitter) = Splitter::new(max) else { return };
+    for part in splitter.feed(text) {
+        black_box((part.starts_message, part.text));
+    }
+    splitter.end_message();
+}
+
+/// The compiled `core` names it in its tables for unwinding, which does not happen here.
+#[cfg(target_os = "linux")]
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}
