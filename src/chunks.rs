@@ -1,6 +1,6 @@
 //! Text from a stream of `Bytes`, for streams, HTTP bodies and the codec for chunks of text.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 
 use crate::error::Utf8Error;
@@ -15,11 +15,17 @@ use crate::text::{TextDecoder, TextPiece};
 pub(crate) struct TextChunks {
     decoder: TextDecoder,
     rest: Bytes,
+    /// The room for the next copies. `None` before the first one.
+    copies: Option<BytesMut>,
 }
+
+/// The number of bytes that copies share. They are a few bytes each: a seam has at most 4, a repair at most 32. If all of them
+/// were dropped when the room is used up, it is used again.
+const ROOM: usize = 64;
 
 impl TextChunks {
     pub(crate) const fn new(decoder: TextDecoder) -> Self {
-        Self { decoder, rest: Bytes::new() }
+        Self { decoder, rest: Bytes::new(), copies: None }
     }
 
     /// Sets the next chunk. The previous chunk must have been decoded completely.
@@ -32,7 +38,8 @@ impl TextChunks {
     /// Ends the stream after the last chunk has been decoded. If the stream ended inside a sequence, returns its
     /// replacement or the error.
     pub(crate) fn finish(&mut self) -> Option<Result<ByteString, Utf8Error>> {
-        let end = copy(self.decoder.finish()?);
+        let end = self.decoder.finish()?;
+        let end = copy(&mut self.copies, end);
         (end != Ok(ByteString::new())).then_some(end)
     }
 
@@ -69,7 +76,7 @@ impl TextChunks {
                     #[allow(unsafe_code)]
                     Some(Ok(unsafe { text_of(text) }))
                 }
-                Some(short) => Some(copy(short)),
+                Some(short) => Some(copy(&mut self.copies, short)),
                 None => None,
             };
             drop(self.rest.split_to(taken));
@@ -120,8 +127,17 @@ impl Iterator for TextChunks {
     }
 }
 
-fn copy(piece: TextPiece<'_>) -> Result<ByteString, Utf8Error> {
-    piece.text().map(ByteString::from)
+/// A copy of a seam or of a repair.
+fn copy(room: &mut Option<BytesMut>, piece: TextPiece<'_>) -> Result<ByteString, Utf8Error> {
+    let text = piece.text()?;
+    if text.is_empty() {
+        return Ok(ByteString::new());
+    }
+    let room = room.get_or_insert_with(|| BytesMut::with_capacity(ROOM));
+    room.extend_from_slice(text.as_bytes());
+    // SAFETY: these are the bytes of a `str`. The copies before were split off.
+    #[allow(unsafe_code)]
+    Ok(unsafe { text_of(room.split().freeze()) })
 }
 
 /// Converts bytes to text without validation.

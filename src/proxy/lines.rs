@@ -49,6 +49,9 @@ pub struct LineFilter {
     rejected: Option<RejectedLine>,
 }
 
+/// The most memory that is kept for the next incomplete line, in bytes.
+const KEPT: usize = 1024;
+
 /// The incomplete line.
 #[derive(Clone, Debug)]
 struct Line {
@@ -280,10 +283,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
 
     /// Completes the line and the lines after it up to `end`. The bytes after `tail` start at `at`.
     fn complete(&mut self, at: usize, end: usize) {
-        let held = core::mem::take(&mut self.line.held);
-        if !held.is_empty() {
-            (self.edit)(Edit::Insert(&held));
-        }
+        self.insert_held();
         let start = if self.tail.is_empty() { at } else { self.tail.start };
         (self.edit)(Edit::Pass(start..end));
     }
@@ -293,11 +293,20 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         if !self.line.skipped && self.line.held.len() > self.max_length {
             self.reject(LineError::TooLong(self.max_length));
         }
-        let held = core::mem::take(&mut self.line.held);
+        self.insert_held();
+        self.line.next(1);
+    }
+
+    /// Forwards what is held. Its memory is kept for the next line, unless it is more than most lines need.
+    fn insert_held(&mut self) {
+        let mut held = core::mem::take(&mut self.line.held);
         if !held.is_empty() {
             (self.edit)(Edit::Insert(&held));
         }
-        self.line.next(1);
+        if held.capacity() <= KEPT {
+            held.clear();
+            self.line.held = held;
+        }
     }
 }
 
@@ -338,8 +347,7 @@ impl<F: FnMut(Edit<'_>)> Sink for LineEdits<'_, F> {
             if ends {
                 if !self.line.skipped {
                     self.line.held.push(LF);
-                    let held = core::mem::take(&mut self.line.held);
-                    (self.edit)(Edit::Insert(&held));
+                    self.insert_held();
                 }
                 self.line.next(1);
             }
