@@ -1,0 +1,448 @@
+//! The settings of a filter, from JSON.
+//!
+//! ```
+//! use utf8_codec_envoy::config::{FilterKind, Settings};
+//!
+//! let settings = Settings::parse(br#"{"on_error": "replace", "mode": "buffered"}"#, FilterKind::Http)?;
+//! assert!(settings.is_buffered());
+//!
+//! let error = Settings::parse(br#"{"on_eror": "replace"}"#, FilterKind::Http).unwrap_err();
+//! assert!(error.to_string().starts_with("unknown field `on_eror`, expected one of `on_error`"));
+//! # Ok::<(), utf8_codec_envoy::config::ConfigError>(())
+//! ```
+
+use core::fmt;
+
+use serde::Deserialize;
+use utf8_codec::content_type::ContentType;
+use utf8_codec::http::{BodyRules, Message, MissingCharset, MissingContentType, OtherCharset, Uncheckable};
+use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, Subset, TextDecoder};
+
+/// The filter that a configuration is for. Settings of HTTP are an error in a configuration of the network filter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilterKind {
+    /// The filter of TCP connections.
+    Network,
+    /// The filter of HTTP messages.
+    Http,
+}
+
+/// The settings of a filter.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    decoder: TextDecoder,
+    direction: Sides,
+    headers: Sides,
+    trailers: Sides,
+    is_buffered: bool,
+    only_reports: bool,
+    request_rules: BodyRules,
+    response_rules: BodyRules,
+}
+
+/// Why a configuration is rejected: a sentence that names the key or the value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError(String);
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+/// The JSON document. An absent key has its default.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Document {
+    on_error: OnError,
+    bom: Bom,
+    subset: Option<String>,
+    direction: Option<Sides>,
+    action: Action,
+    // Settings of the HTTP filter.
+    mode: Option<Mode>,
+    headers: Option<Sides>,
+    trailers: Option<Sides>,
+    content_types: Option<Vec<String>>,
+    missing_content_type: Option<Missing>,
+    missing_charset: Option<Missing>,
+    other_charset: Option<Other>,
+    content_codings: Option<Other>,
+    content_ranges: Option<Other>,
+    form_data: Option<bool>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum OnError {
+    #[default]
+    Strict,
+    Replace,
+    Substitute,
+    Escape,
+    Latin1,
+    #[serde(rename = "windows-1252")]
+    Windows1252,
+    Skip,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Bom {
+    #[default]
+    Keep,
+    Strip,
+    Require,
+    Reject,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Sides {
+    #[default]
+    Both,
+    Request,
+    Response,
+    None,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Action {
+    #[default]
+    Enforce,
+    Report,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Mode {
+    Streaming,
+    Buffered,
+}
+
+/// What happens to a body without a declaration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Missing {
+    Check,
+    Pass,
+    Reject,
+}
+
+/// What happens to a body that cannot be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Other {
+    Pass,
+    Reject,
+}
+
+impl Settings {
+    /// Reads the settings of a filter. An empty document has the defaults.
+    ///
+    /// # Errors
+    ///
+    /// Text that is not a JSON object, an unknown key or value, or a key of HTTP for the network filter.
+    pub fn parse(json: &[u8], kind: FilterKind) -> Result<Self, ConfigError> {
+        let document: Document = match json.trim_ascii() {
+            [] => Document::default(),
+            // Of an array, serde would take the values in the order of the keys.
+            [b'[', ..] => return Err(ConfigError("the configuration is not a JSON object".into())),
+            json => serde_json::from_slice(json).map_err(|error| ConfigError(error.to_string()))?,
+        };
+        if kind == FilterKind::Network
+            && let Some(key) = document.http_key()
+        {
+            return Err(ConfigError(format!("`{key}` is a setting of the HTTP filter")));
+        }
+        document.settings()
+    }
+
+    /// Whether a direction is checked.
+    pub fn covers(&self, message: Message) -> bool {
+        self.direction.covers(message)
+    }
+
+    /// Whether the values of header fields are checked.
+    pub fn checks_headers(&self, message: Message) -> bool {
+        self.covers(message) && self.headers.covers(message)
+    }
+
+    /// Whether the values of trailer fields are checked.
+    pub fn checks_trailers(&self, message: Message) -> bool {
+        self.covers(message) && self.trailers.covers(message)
+    }
+
+    /// Whether a message is held until its end has been checked.
+    pub const fn is_buffered(&self) -> bool {
+        self.is_buffered
+    }
+
+    /// Whether errors are only counted and logged.
+    pub const fn only_reports(&self) -> bool {
+        self.only_reports
+    }
+
+    /// The policies for ill-formed text and the BOM.
+    pub const fn decoder(&self) -> TextDecoder {
+        self.decoder
+    }
+
+    /// The rules for bodies.
+    pub const fn rules(&self, message: Message) -> &BodyRules {
+        match message {
+            Message::Request => &self.request_rules,
+            Message::Response => &self.response_rules,
+        }
+    }
+}
+
+impl Sides {
+    fn covers(self, message: Message) -> bool {
+        match self {
+            Self::Both => true,
+            Self::None => false,
+            Self::Request => message == Message::Request,
+            Self::Response => message == Message::Response,
+        }
+    }
+}
+
+impl Document {
+    /// A key that is for HTTP only.
+    fn http_key(&self) -> Option<&'static str> {
+        [
+            ("mode", self.mode.is_some()),
+            ("headers", self.headers.is_some()),
+            ("trailers", self.trailers.is_some()),
+            ("content_types", self.content_types.is_some()),
+            ("missing_content_type", self.missing_content_type.is_some()),
+            ("missing_charset", self.missing_charset.is_some()),
+            ("other_charset", self.other_charset.is_some()),
+            ("content_codings", self.content_codings.is_some()),
+            ("content_ranges", self.content_ranges.is_some()),
+            ("form_data", self.form_data.is_some()),
+        ]
+        .into_iter()
+        .find_map(|(key, is_set)| is_set.then_some(key))
+    }
+
+    fn settings(self) -> Result<Settings, ConfigError> {
+        let mut decoder = TextDecoder::new().on_error(self.on_error.policy()).bom(self.bom.policy());
+        if let Some(name) = &self.subset {
+            decoder = decoder.subset(subset(name)?);
+        }
+        let direction = match self.direction {
+            Some(Sides::None) => {
+                return Err(ConfigError("`direction` is `request`, `response` or `both`".into()));
+            }
+            direction => direction.unwrap_or_default(),
+        };
+        let types = match &self.content_types {
+            Some(patterns) => {
+                Some(patterns.iter().map(|p| TypePattern::parse(p)).collect::<Result<Vec<_>, _>>()?)
+            }
+            None => None,
+        };
+        Ok(Settings {
+            decoder,
+            direction,
+            headers: self.headers.unwrap_or(Sides::Request),
+            trailers: self.trailers.unwrap_or(Sides::Request),
+            is_buffered: self.mode == Some(Mode::Buffered),
+            only_reports: self.action == Action::Report,
+            request_rules: self.rules(BodyRules::new(), decoder, types.as_deref()),
+            response_rules: self.rules(BodyRules::for_responses(), decoder, types.as_deref()),
+        })
+    }
+
+    /// The rules with the settings that are in the document.
+    fn rules(&self, rules: BodyRules, decoder: TextDecoder, types: Option<&[TypePattern]>) -> BodyRules {
+        let mut rules = rules.decoder(decoder).form_data(self.form_data.unwrap_or_default());
+        if let Some(types) = types {
+            let types = types.to_vec();
+            rules = rules.text_types(move |given| types.iter().any(|pattern| pattern.matches(given)));
+        }
+        if let Some(missing) = self.missing_content_type {
+            rules = rules.missing_content_type(match missing {
+                Missing::Check => MissingContentType::Check,
+                Missing::Pass => MissingContentType::Pass,
+                Missing::Reject => MissingContentType::Refuse,
+            });
+        }
+        if let Some(missing) = self.missing_charset {
+            rules = rules.missing_charset(match missing {
+                Missing::Check => MissingCharset::Utf8,
+                Missing::Pass => MissingCharset::Pass,
+                Missing::Reject => MissingCharset::Refuse,
+            });
+        }
+        if let Some(other) = self.other_charset {
+            rules = rules.other_charset(match other {
+                Other::Pass => OtherCharset::Pass,
+                Other::Reject => OtherCharset::Refuse,
+            });
+        }
+        let uncheckable = |other| match other {
+            Other::Pass => Uncheckable::Pass,
+            Other::Reject => Uncheckable::Refuse,
+        };
+        if let Some(other) = self.content_codings {
+            rules = rules.content_codings(uncheckable(other));
+        }
+        if let Some(other) = self.content_ranges {
+            rules = rules.content_ranges(uncheckable(other));
+        }
+        rules
+    }
+}
+
+impl OnError {
+    const fn policy(self) -> ErrorPolicy {
+        match self {
+            Self::Strict => ErrorPolicy::Strict,
+            Self::Replace => ErrorPolicy::Replace,
+            Self::Substitute => ErrorPolicy::Substitute(Ascii::QUESTION_MARK),
+            Self::Escape => ErrorPolicy::Escape,
+            Self::Latin1 => ErrorPolicy::Latin1,
+            Self::Windows1252 => ErrorPolicy::Windows1252,
+            Self::Skip => ErrorPolicy::Skip,
+        }
+    }
+}
+
+impl Bom {
+    const fn policy(self) -> BomPolicy {
+        match self {
+            Self::Keep => BomPolicy::Keep,
+            Self::Strip => BomPolicy::Strip,
+            Self::Require => BomPolicy::Require,
+            Self::Reject => BomPolicy::Reject,
+        }
+    }
+}
+
+fn subset(name: &str) -> Result<Subset, ConfigError> {
+    const SUBSETS: [(&str, Subset); 14] = [
+        ("ascii", Subset::ASCII),
+        ("latin-1", Subset::LATIN_1),
+        ("bmp", Subset::BMP),
+        ("no-nul", Subset::NO_NUL),
+        ("no-controls", Subset::NO_CONTROLS),
+        ("no-bidi-controls", Subset::NO_BIDI_CONTROLS),
+        ("no-noncharacters", Subset::NO_NONCHARACTERS),
+        ("xml-characters", Subset::XML_CHARACTERS),
+        ("unicode-assignables", Subset::UNICODE_ASSIGNABLES),
+        ("mqtt-5", Subset::MQTT_5),
+        ("mqtt-5-recommended", Subset::MQTT_5_RECOMMENDED),
+        ("i-json", Subset::I_JSON),
+        ("json-text", Subset::JSON_TEXT),
+        ("yaml-printable", Subset::YAML_PRINTABLE),
+    ];
+    SUBSETS.iter().find(|(known, _)| *known == name).map(|(_, subset)| *subset).ok_or_else(|| {
+        let known: Vec<_> = SUBSETS.iter().map(|(known, _)| *known).collect();
+        ConfigError(format!("unknown `subset`, expected one of {}", known.join(", ")))
+    })
+}
+
+/// Which media types are text: `type/subtype`, `type/*`, `*/*`, or `+suffix`.
+#[derive(Clone, Debug)]
+enum TypePattern {
+    Any,
+    Top(String),
+    Type(String, String),
+    Suffix(String),
+}
+
+impl TypePattern {
+    fn parse(pattern: &str) -> Result<Self, ConfigError> {
+        let is_token = |token: &str| {
+            !token.is_empty()
+                && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte))
+        };
+        match (pattern.strip_prefix('+'), pattern.split_once('/')) {
+            (Some(suffix), None) if is_token(suffix) => Ok(Self::Suffix(suffix.to_owned())),
+            (None, Some(("*", "*"))) => Ok(Self::Any),
+            (None, Some((top, "*"))) if is_token(top) => Ok(Self::Top(top.to_owned())),
+            (None, Some((top, subtype))) if is_token(top) && is_token(subtype) => {
+                Ok(Self::Type(top.to_owned(), subtype.to_owned()))
+            }
+            _ => Err(ConfigError(
+                "`content_types` has an entry that is not `type/subtype`, `type/*`, `*/*` or `+suffix`"
+                    .into(),
+            )),
+        }
+    }
+
+    fn matches(&self, given: &ContentType<'_>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Top(top) => given.top().eq_ignore_ascii_case(top),
+            Self::Type(top, subtype) => given.is(top, subtype),
+            Self::Suffix(suffix) => given.suffix().is_some_and(|given| given.eq_ignore_ascii_case(suffix)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(json: &str, kind: FilterKind) -> String {
+        Settings::parse(json.as_bytes(), kind).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_empty_document_has_the_defaults() {
+        for json in ["", "  ", "{}"] {
+            let settings = Settings::parse(json.as_bytes(), FilterKind::Http).unwrap();
+            assert!(!settings.is_buffered() && !settings.only_reports());
+            assert!(settings.covers(Message::Request) && settings.covers(Message::Response));
+            assert!(settings.checks_headers(Message::Request) && !settings.checks_headers(Message::Response));
+            assert_eq!(settings.decoder().error_policy(), ErrorPolicy::Strict);
+        }
+    }
+
+    #[test]
+    fn every_wrong_key_or_value_is_an_error_that_names_it() {
+        for (json, part) in [
+            (r#"{"on_eror": "strict"}"#, "unknown field `on_eror`"),
+            (r#"{"on_error": "strct"}"#, "unknown variant `strct`"),
+            (r#"{"on_error": 1}"#, "expected"),
+            (r#"{"subset": "klingon"}"#, "unknown `subset`, expected one of ascii"),
+            (r#"{"direction": "none"}"#, "`direction` is"),
+            (r#"{"content_types": ["text"]}"#, "`content_types`"),
+            (r#"{"mode": "fast"}"#, "unknown variant `fast`"),
+            (r#"{"bom": "keep", "bom": "strip"}"#, "duplicate field `bom`"),
+            (r#"["strict"]"#, "not a JSON object"),
+            ("true", "invalid type"),
+            ("{} x", "trailing"),
+            ("{", "EOF"),
+        ] {
+            assert!(
+                error(json, FilterKind::Http).contains(part),
+                "{json}: {}",
+                error(json, FilterKind::Http)
+            );
+        }
+        assert_eq!(
+            error(r#"{"mode": "streaming"}"#, FilterKind::Network),
+            "`mode` is a setting of the HTTP filter"
+        );
+    }
+
+    #[test]
+    fn content_types_are_types_ranges_and_suffixes() {
+        let given = |text: &'static str| ContentType::parse(text.as_bytes()).unwrap();
+        let matches = |pattern: &str, text| TypePattern::parse(pattern).unwrap().matches(&given(text));
+        assert!(matches("text/*", "TEXT/plain") && !matches("text/*", "image/png"));
+        assert!(
+            matches("application/json", "application/JSON; a=b") && !matches("application/json", "text/json")
+        );
+        assert!(matches("+json", "application/problem+json") && !matches("+json", "application/json"));
+        assert!(matches("*/*", "image/png"));
+    }
+}

@@ -1,0 +1,139 @@
+//! Counters, dynamic metadata and log lines, for both filters.
+
+use utf8_codec::ErrorKind;
+use utf8_codec::http::{Message, Reason};
+
+use crate::abi::log_level;
+use crate::host::{Config, Connection, Stream, log};
+
+/// The counters of a filter. Envoy exports them as `dynamicmodulescustom.utf8_<filter>_<name>`.
+#[derive(Clone, Debug)]
+pub(crate) struct Counters {
+    /// Streams whose check has started: directions of connections, or bodies.
+    streams: usize,
+    /// Their bytes.
+    bytes: usize,
+    /// Ill-formed sequences that were repaired.
+    repaired: usize,
+    /// Streams or messages that were rejected.
+    rejected: usize,
+    /// Those that would have been rejected, under `"action": "report"`.
+    reported: usize,
+    /// Hooks that panicked.
+    panics: usize,
+    /// Those that were rejected or reported, by the kind of the error.
+    kinds: [usize; ErrorKind::ALL.len()],
+    /// Those that were rejected or reported for a reason other than ill-formed text.
+    other: usize,
+}
+
+/// What a counter, the metadata and the log are written to.
+pub(crate) trait Host: Copy {
+    fn count(self, counter: usize, value: u64);
+    fn set_text(self, key: &str, value: &str);
+    fn set_number(self, key: &str, value: f64);
+}
+
+impl Host for Connection {
+    fn count(self, counter: usize, value: u64) {
+        Self::count(self, counter, value);
+    }
+    fn set_text(self, key: &str, value: &str) {
+        Self::set_text(self, key, value);
+    }
+    fn set_number(self, key: &str, value: f64) {
+        Self::set_number(self, key, value);
+    }
+}
+
+impl Host for Stream {
+    fn count(self, counter: usize, value: u64) {
+        Self::count(self, counter, value);
+    }
+    fn set_text(self, key: &str, value: &str) {
+        Self::set_text(self, key, value);
+    }
+    fn set_number(self, key: &str, value: f64) {
+        Self::set_number(self, key, value);
+    }
+}
+
+impl Counters {
+    pub(crate) fn for_network(config: Config) -> Option<Self> {
+        Self::define(|name| config.define_network_counter(&format!("utf8_tcp_{name}")))
+    }
+
+    pub(crate) fn for_http(config: Config) -> Option<Self> {
+        Self::define(|name| config.define_http_counter(&format!("utf8_http_{name}")))
+    }
+
+    fn define(define: impl Fn(&str) -> Option<usize>) -> Option<Self> {
+        let mut kinds = [0; ErrorKind::ALL.len()];
+        for (id, kind) in kinds.iter_mut().zip(ErrorKind::ALL) {
+            *id = define(&format!("errors_{}", snake_case(kind.as_str())))?;
+        }
+        Some(Self {
+            streams: define("streams")?,
+            bytes: define("bytes")?,
+            repaired: define("repaired")?,
+            rejected: define("rejected")?,
+            reported: define("reported")?,
+            panics: define("panics")?,
+            kinds,
+            other: define("errors_other")?,
+        })
+    }
+
+    pub(crate) fn started(&self, host: impl Host) {
+        host.count(self.streams, 1);
+    }
+
+    pub(crate) fn received(&self, host: impl Host, bytes: usize) {
+        if bytes > 0 {
+            host.count(self.bytes, bytes as u64);
+        }
+    }
+
+    pub(crate) fn repaired(&self, host: impl Host, sequences: u64) {
+        if sequences > 0 {
+            host.count(self.repaired, sequences);
+            host.set_text("verdict", "repaired");
+        }
+    }
+
+    pub(crate) fn panicked(&self, host: impl Host) {
+        host.count(self.panics, 1);
+    }
+
+    /// Counts, marks and logs a stream that is rejected, or reported only.
+    pub(crate) fn refused(&self, host: impl Host, message: Message, reason: &Reason, only_reported: bool) {
+        let (counter, verdict) =
+            if only_reported { (self.reported, "reported") } else { (self.rejected, "rejected") };
+        host.count(counter, 1);
+        host.count(reason.utf8_error().map_or(self.other, |error| self.kinds[error.kind as usize]), 1);
+        let message = match message {
+            Message::Request => "request",
+            Message::Response => "response",
+        };
+        host.set_text("verdict", verdict);
+        host.set_text("direction", message);
+        host.set_text("kind", reason.kind());
+        if let Some((offset, len)) = reason.offset_and_len() {
+            host.set_number("offset", offset as f64);
+            host.set_number("len", len as f64);
+        }
+        log(log_level::INFO, || format!("utf8_codec: {verdict} {message}: {reason}"));
+    }
+}
+
+/// `InvalidLead` as `invalid_lead`.
+fn snake_case(name: &str) -> String {
+    let mut snake = String::with_capacity(name.len() + 2);
+    for (index, character) in name.char_indices() {
+        if character.is_ascii_uppercase() && index > 0 {
+            snake.push('_');
+        }
+        snake.push(character.to_ascii_lowercase());
+    }
+    snake
+}

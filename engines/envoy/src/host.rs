@@ -1,0 +1,325 @@
+//! Envoy's side of a hook, as values with safe methods.
+//!
+//! A [`Connection`], [`Stream`] or [`Config`] may only be made of the pointer that Envoy passes to a hook, and used until
+//! that hook returns. Under this condition every callback may be called: Envoy calls all hooks of a filter on one thread,
+//! copies what it is given, and returns buffers that are valid until they are changed.
+
+use core::panic::AssertUnwindSafe;
+use core::ptr;
+use std::panic::catch_unwind;
+
+use crate::abi::{self, Buffer, EnvoyPtr, Header};
+
+/// The namespace of the dynamic metadata.
+const NAMESPACE: &[u8] = b"utf8_codec";
+
+/// Calls `hook`, and `on_panic` if it panics. A panic must not reach Envoy: that would abort the process.
+pub(crate) fn guard<T>(hook: impl FnOnce() -> T, on_panic: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(hook)).unwrap_or_else(|payload| {
+        // Its destructor may panic too.
+        core::mem::forget(payload);
+        on_panic()
+    })
+}
+
+/// Logs a line, if the level is enabled. `line` is only called then.
+pub(crate) fn log(level: u32, line: impl FnOnce() -> String) {
+    // SAFETY: no pointer is passed.
+    if unsafe { abi::log_enabled(level) } {
+        let line = line();
+        // SAFETY: Envoy copies the line.
+        unsafe { abi::log(level, Buffer::new(line.as_bytes())) }
+    }
+}
+
+/// Reads up to `count` buffers, and passes them to `then` as slices. Allocates if there are more than 16.
+///
+/// # Safety
+///
+/// `read` writes `count` buffers, which stay unchanged while `then` runs.
+unsafe fn with_slices<T>(
+    count: usize,
+    read: impl FnOnce(*mut Buffer) -> bool,
+    then: impl FnOnce(&[&[u8]]) -> T,
+) -> T {
+    const INLINE: usize = 16;
+    // SAFETY: the caller's promise.
+    let slice = |buffer: &Buffer| unsafe { buffer.bytes() };
+    if count <= INLINE {
+        let mut buffers = [Buffer::NULL; INLINE];
+        let count = if count > 0 && read(buffers.as_mut_ptr()) { count } else { 0 };
+        let slices = buffers.each_ref().map(slice);
+        then(&slices[..count])
+    } else {
+        let mut buffers = vec![Buffer::NULL; count];
+        let count = if read(buffers.as_mut_ptr()) { count } else { 0 };
+        let slices: Vec<_> = buffers[..count].iter().map(slice).collect();
+        then(&slices)
+    }
+}
+
+/// A configuration while it is made.
+#[derive(Clone, Copy)]
+pub(crate) struct Config(EnvoyPtr);
+
+impl Config {
+    /// # Safety
+    ///
+    /// See the page of the module.
+    pub(crate) const unsafe fn new(envoy: EnvoyPtr) -> Self {
+        Self(envoy)
+    }
+
+    pub(crate) fn define_network_counter(self, name: &str) -> Option<usize> {
+        let mut id = 0;
+        // SAFETY: see the page of the module.
+        let result = unsafe {
+            abi::network_filter_config_define_counter(self.0, Buffer::new(name.as_bytes()), &mut id)
+        };
+        (result == abi::METRICS_SUCCESS).then_some(id)
+    }
+
+    pub(crate) fn define_http_counter(self, name: &str) -> Option<usize> {
+        let (name, mut id) = (Buffer::new(name.as_bytes()), 0);
+        // SAFETY: see the page of the module. There are no labels.
+        let result =
+            unsafe { abi::http_filter_config_define_counter(self.0, name, ptr::null_mut(), 0, &mut id) };
+        (result == abi::METRICS_SUCCESS).then_some(id)
+    }
+}
+
+/// The buffer of a connection: what was read from the client, or what is to be written to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Read,
+    Write,
+}
+
+/// A connection with a network filter.
+#[derive(Clone, Copy)]
+pub(crate) struct Connection(EnvoyPtr);
+
+impl Connection {
+    /// # Safety
+    ///
+    /// See the page of the module.
+    pub(crate) const unsafe fn new(envoy: EnvoyPtr) -> Self {
+        Self(envoy)
+    }
+
+    pub(crate) fn with_slices<T>(self, side: Side, then: impl FnOnce(&[&[u8]]) -> T) -> T {
+        let Self(envoy) = self;
+        // SAFETY: see the page of the module. Envoy writes as many buffers as it said.
+        unsafe {
+            match side {
+                Side::Read => with_slices(
+                    abi::network_filter_get_read_buffer_chunks_size(envoy),
+                    |buffers| abi::network_filter_get_read_buffer_chunks(envoy, buffers),
+                    then,
+                ),
+                Side::Write => with_slices(
+                    abi::network_filter_get_write_buffer_chunks_size(envoy),
+                    |buffers| abi::network_filter_get_write_buffer_chunks(envoy, buffers),
+                    then,
+                ),
+            }
+        }
+    }
+
+    /// Removes bytes from the start of the buffer.
+    pub(crate) fn drain(self, side: Side, len: usize) {
+        if len == 0 {
+            return;
+        }
+        // SAFETY: see the page of the module.
+        unsafe {
+            match side {
+                Side::Read => abi::network_filter_drain_read_buffer(self.0, len),
+                Side::Write => abi::network_filter_drain_write_buffer(self.0, len),
+            };
+        }
+    }
+
+    pub(crate) fn prepend(self, side: Side, data: &[u8]) {
+        // SAFETY: see the page of the module.
+        unsafe {
+            match side {
+                Side::Read => abi::network_filter_prepend_read_buffer(self.0, Buffer::new(data)),
+                Side::Write => abi::network_filter_prepend_write_buffer(self.0, Buffer::new(data)),
+            };
+        }
+    }
+
+    /// Appends a copy. `data` may be part of the buffer, because its bytes are not moved.
+    pub(crate) fn append(self, side: Side, data: &[u8]) {
+        if data.is_empty() {
+            return;
+        }
+        // SAFETY: see the page of the module.
+        unsafe {
+            match side {
+                Side::Read => abi::network_filter_append_read_buffer(self.0, Buffer::new(data)),
+                Side::Write => abi::network_filter_append_write_buffer(self.0, Buffer::new(data)),
+            };
+        }
+    }
+
+    /// Passes data on to the next filter, apart from the buffer. `data` is not part of it.
+    pub(crate) fn inject(self, side: Side, data: &[u8], end: bool) {
+        // SAFETY: see the page of the module.
+        unsafe {
+            match side {
+                Side::Read => abi::network_filter_inject_read_data(self.0, Buffer::new(data), end),
+                Side::Write => abi::network_filter_inject_write_data(self.0, Buffer::new(data), end),
+            }
+        }
+    }
+
+    pub(crate) fn close(self, close_type: u32, details: &str) {
+        // SAFETY: see the page of the module.
+        unsafe { abi::network_filter_close_with_details(self.0, close_type, Buffer::new(details.as_bytes())) }
+    }
+
+    pub(crate) fn count(self, counter: usize, value: u64) {
+        // SAFETY: see the page of the module.
+        unsafe { abi::network_filter_increment_counter(self.0, counter, value) };
+    }
+
+    pub(crate) fn set_text(self, key: &str, value: &str) {
+        let [namespace, key, value] = [NAMESPACE, key.as_bytes(), value.as_bytes()].map(Buffer::new);
+        // SAFETY: see the page of the module.
+        unsafe { abi::network_set_dynamic_metadata_string(self.0, namespace, key, value) }
+    }
+
+    pub(crate) fn set_number(self, key: &str, value: f64) {
+        let [namespace, key] = [NAMESPACE, key.as_bytes()].map(Buffer::new);
+        // SAFETY: see the page of the module.
+        unsafe { abi::network_set_dynamic_metadata_number(self.0, namespace, key, value) }
+    }
+}
+
+/// A request and its response with an HTTP filter.
+#[derive(Clone, Copy)]
+pub(crate) struct Stream(EnvoyPtr);
+
+impl Stream {
+    /// # Safety
+    ///
+    /// See the page of the module.
+    pub(crate) const unsafe fn new(envoy: EnvoyPtr) -> Self {
+        Self(envoy)
+    }
+
+    /// The configuration of the route: a pointer that this module returned, or null.
+    pub(crate) fn route_config(self) -> abi::ModulePtr {
+        // SAFETY: see the page of the module.
+        unsafe { abi::get_most_specific_route_config(self.0) }
+    }
+
+    /// Passes the names and values of the fields to `then`. Allocates if there are more than 32.
+    pub(crate) fn with_fields<T>(self, header_type: u32, then: impl FnOnce(&[(&[u8], &[u8])]) -> T) -> T {
+        const INLINE: usize = 32;
+        // SAFETY: see the page of the module.
+        let count = unsafe { abi::http_get_headers_size(self.0, header_type) };
+        // SAFETY: the same. Envoy writes as many fields as it said.
+        let read = |fields: *mut Header| unsafe { abi::http_get_headers(self.0, header_type, fields) };
+        // SAFETY: the same. `then` cannot change the fields.
+        let field = |header: &Header| unsafe { (header.key.bytes(), header.value.bytes()) };
+        if count <= INLINE {
+            let mut headers = [Header::NULL; INLINE];
+            let count = if count > 0 && read(headers.as_mut_ptr()) { count } else { 0 };
+            then(&headers.each_ref().map(field)[..count])
+        } else {
+            let mut headers = vec![Header::NULL; count];
+            let count = if read(headers.as_mut_ptr()) { count } else { 0 };
+            then(&headers[..count].iter().map(field).collect::<Vec<_>>())
+        }
+    }
+
+    pub(crate) fn remove_field(self, header_type: u32, name: &str) {
+        // SAFETY: see the page of the module. Without a value the field is removed.
+        unsafe { abi::http_set_header(self.0, header_type, Buffer::new(name.as_bytes()), Buffer::NULL) };
+    }
+
+    pub(crate) fn with_body<T>(self, body_type: u32, then: impl FnOnce(&[&[u8]]) -> T) -> T {
+        let Self(envoy) = self;
+        // SAFETY: see the page of the module. Envoy writes as many buffers as it said.
+        unsafe {
+            with_slices(
+                abi::http_get_body_chunks_size(envoy, body_type),
+                |buffers| abi::http_get_body_chunks(envoy, body_type, buffers),
+                then,
+            )
+        }
+    }
+
+    /// Appends a copy. `data` may be part of the body, because its bytes are not moved.
+    pub(crate) fn append(self, body_type: u32, data: &[u8]) {
+        if data.is_empty() {
+            return;
+        }
+        // SAFETY: see the page of the module.
+        unsafe { abi::http_append_body(self.0, body_type, Buffer::new(data)) };
+    }
+
+    /// Removes bytes from the start of the body.
+    pub(crate) fn drain(self, body_type: u32, len: usize) {
+        if len == 0 {
+            return;
+        }
+        // SAFETY: see the page of the module.
+        unsafe { abi::http_drain_body(self.0, body_type, len) };
+    }
+
+    /// Responds to the client, or resets the stream if a response has begun.
+    pub(crate) fn respond(self, status: u16, content_type: &str, body: &str, details: &str) {
+        let mut headers =
+            [Header { key: Buffer::new(b"content-type"), value: Buffer::new(content_type.as_bytes()) }];
+        let [body, details] = [body, details].map(|text| Buffer::new(text.as_bytes()));
+        // SAFETY: see the page of the module.
+        unsafe {
+            abi::http_send_response(
+                self.0,
+                status.into(),
+                headers.as_mut_ptr(),
+                headers.len(),
+                body,
+                details,
+            );
+        }
+    }
+
+    pub(crate) fn reset(self, details: &str) {
+        // SAFETY: see the page of the module.
+        unsafe { abi::http_filter_reset_stream(self.0, abi::LOCAL_RESET, Buffer::new(details.as_bytes())) }
+    }
+
+    /// Calls the hook `scheduled` after the current hook has returned and its data is sent.
+    pub(crate) fn schedule(self) {
+        // SAFETY: see the page of the module. The event outlives the scheduler.
+        unsafe {
+            let scheduler = abi::http_filter_scheduler_new(self.0);
+            if !scheduler.is_null() {
+                abi::http_filter_scheduler_commit(scheduler, 0);
+                abi::http_filter_scheduler_delete(scheduler);
+            }
+        }
+    }
+
+    pub(crate) fn count(self, counter: usize, value: u64) {
+        // SAFETY: see the page of the module. The counter has no labels.
+        unsafe { abi::http_filter_increment_counter(self.0, counter, ptr::null_mut(), 0, value) };
+    }
+
+    pub(crate) fn set_text(self, key: &str, value: &str) {
+        let [namespace, key, value] = [NAMESPACE, key.as_bytes(), value.as_bytes()].map(Buffer::new);
+        // SAFETY: see the page of the module.
+        unsafe { abi::http_set_dynamic_metadata_string(self.0, namespace, key, value) }
+    }
+
+    pub(crate) fn set_number(self, key: &str, value: f64) {
+        let [namespace, key] = [NAMESPACE, key.as_bytes()].map(Buffer::new);
+        // SAFETY: see the page of the module.
+        unsafe { abi::http_set_dynamic_metadata_number(self.0, namespace, key, value) }
+    }
+}

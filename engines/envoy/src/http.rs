@@ -1,0 +1,430 @@
+//! The hooks of the HTTP filter.
+
+use core::cell::{Cell, OnceCell};
+use std::sync::Arc;
+
+use utf8_codec::http::{Message, Reason, Refusal};
+
+use crate::abi::{
+    Buffer, EnvoyPtr, ModulePtr, body_status, body_type, header_type, headers_status, log_level,
+    trailers_status,
+};
+use crate::config::{FilterKind, Settings};
+use crate::counters::Counters;
+use crate::host::{Config, Stream, guard, log};
+use crate::network::prefix;
+use crate::plan::{Check, Outcome, Verdict, check_values, decide, is_tunnel};
+
+/// The configuration of a filter.
+struct Shared {
+    settings: Arc<Settings>,
+    counters: Counters,
+}
+
+/// The filter of a request and its response.
+///
+/// A response that a hook sends passes the hooks of the same filter before the callback returns. So hooks share the
+/// filter, and a check is taken out of its cell while it is used.
+struct Filter {
+    shared: Arc<Shared>,
+    /// The settings of the filter or of the route.
+    settings: OnceCell<Arc<Settings>>,
+    request: Cell<Option<Check>>,
+    response: Cell<Option<Check>>,
+    /// The bodies are those of a tunnel.
+    is_tunnel: Cell<bool>,
+    /// The request or the response was rejected, or a hook panicked. What arrives is dropped, and Envoy's own response
+    /// passes.
+    is_over: Cell<bool>,
+}
+
+/// What differs between a request and a response.
+#[derive(Clone, Copy)]
+struct Way {
+    message: Message,
+    headers: u32,
+    trailers: u32,
+    received: u32,
+    buffered: u32,
+}
+
+const REQUEST: Way = Way {
+    message: Message::Request,
+    headers: header_type::REQUEST,
+    trailers: header_type::REQUEST_TRAILER,
+    received: body_type::RECEIVED_REQUEST,
+    buffered: body_type::BUFFERED_REQUEST,
+};
+
+const RESPONSE: Way = Way {
+    message: Message::Response,
+    headers: header_type::RESPONSE,
+    trailers: header_type::RESPONSE_TRAILER,
+    received: body_type::RECEIVED_RESPONSE,
+    buffered: body_type::BUFFERED_RESPONSE,
+};
+
+const JSON: &str = "application/problem+json";
+/// Details of a local response or reset, for Envoy's access log.
+const REJECTED: &str = "utf8_codec_rejected";
+const PANICKED: &str = "utf8_codec_panicked";
+
+impl Filter {
+    fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            settings: OnceCell::new(),
+            request: Cell::new(None),
+            response: Cell::new(None),
+            is_tunnel: Cell::new(false),
+            is_over: Cell::new(false),
+        }
+    }
+
+    const fn check(&self, way: Way) -> &Cell<Option<Check>> {
+        match way.message {
+            Message::Request => &self.request,
+            Message::Response => &self.response,
+        }
+    }
+
+    /// The settings of the route if it has some, else those of the filter.
+    fn settings(&self, stream: Stream) -> &Settings {
+        self.settings.get_or_init(|| {
+            let route = stream.route_config().cast::<Settings>();
+            if route.is_null() {
+                return Arc::clone(&self.shared.settings);
+            }
+            // SAFETY: `per_route_config_new` made it of an `Arc`, and Envoy holds the route during a hook.
+            unsafe {
+                Arc::increment_strong_count(route);
+                Arc::from_raw(route)
+            }
+        })
+    }
+
+    fn headers(&self, stream: Stream, way: Way, end: bool) -> u32 {
+        if self.is_over.get() {
+            return headers_status::CONTINUE;
+        }
+        let settings = self.settings(stream);
+        if !settings.covers(way.message) {
+            return headers_status::CONTINUE;
+        }
+        let plan = stream.with_fields(way.headers, |fields| {
+            if way.message == Message::Request {
+                self.is_tunnel.set(is_tunnel(fields.iter().copied()));
+            }
+            decide(settings, way.message, fields.iter().copied(), !end, self.is_tunnel.get())
+        });
+        let plan = match plan {
+            Ok(plan) => plan,
+            Err(reason) if settings.only_reports() => {
+                self.shared.counters.refused(stream, way.message, &reason, true);
+                return headers_status::CONTINUE;
+            }
+            Err(reason) => {
+                self.reject(stream, way, reason);
+                return headers_status::STOP;
+            }
+        };
+        for name in &plan.untrue {
+            stream.remove_field(way.headers, name);
+        }
+        if plan.check.is_passing() {
+            return headers_status::CONTINUE;
+        }
+        self.shared.counters.started(stream);
+        self.check(way).set(Some(plan.check));
+        if settings.is_buffered() && !settings.only_reports() {
+            headers_status::STOP
+        } else {
+            headers_status::CONTINUE
+        }
+    }
+
+    fn body(&self, stream: Stream, way: Way, end: bool) -> u32 {
+        if self.is_over.get() {
+            let len = stream.with_body(way.received, |slices| slices.iter().map(|slice| slice.len()).sum());
+            stream.drain(way.received, len);
+            return body_status::STOP_NO_BUFFER;
+        }
+        let Some(mut check) = self.check(way).take() else { return body_status::CONTINUE };
+        let outcome = stream.with_body(way.received, |slices| {
+            let outcome = check.feed(slices, end);
+            if !outcome.is_unchanged() {
+                apply(stream, way, slices, &outcome);
+            }
+            outcome
+        });
+        self.observe(stream, way, &outcome);
+        let is_buffered = self.is_held(stream);
+        if let Verdict::Rejected(reason) = outcome.verdict {
+            if way.message == Message::Request || is_buffered {
+                self.reject(stream, way, reason);
+                return body_status::STOP_NO_BUFFER;
+            }
+            self.refuse(stream, way, &reason);
+            if end {
+                // The end of this body would be a clean one.
+                stream.reset(REJECTED);
+                return body_status::STOP_NO_BUFFER;
+            }
+            // The well-formed text of this chunk is sent first.
+            stream.schedule();
+            return body_status::CONTINUE;
+        }
+        if !check.is_passing() {
+            self.check(way).set(Some(check));
+        }
+        if is_buffered && !end { body_status::STOP_AND_BUFFER } else { body_status::CONTINUE }
+    }
+
+    fn trailers(&self, stream: Stream, way: Way) -> u32 {
+        if self.is_over.get() {
+            return trailers_status::STOP;
+        }
+        let settings = self.settings(stream);
+        let mut verdict = Verdict::Pass;
+        if let Some(mut check) = self.check(way).take() {
+            let outcome = check.feed(&[], true);
+            // The body is over: only what was buffered can be changed.
+            for part in [outcome.head.as_slice(), &outcome.tail] {
+                stream.append(way.buffered, part);
+            }
+            self.observe(stream, way, &outcome);
+            verdict = outcome.verdict;
+        }
+        if !matches!(verdict, Verdict::Rejected(_)) && settings.checks_trailers(way.message) {
+            let checked = stream
+                .with_fields(way.trailers, |fields| check_values(fields.iter().copied(), Reason::Trailer));
+            match checked {
+                Ok(()) => {}
+                Err(reason) if settings.only_reports() => {
+                    self.shared.counters.refused(stream, way.message, &reason, true);
+                }
+                Err(reason) => verdict = Verdict::Rejected(reason),
+            }
+        }
+        let Verdict::Rejected(reason) = verdict else { return trailers_status::CONTINUE };
+        if way.message == Message::Request || self.is_held(stream) {
+            self.reject(stream, way, reason);
+        } else {
+            self.refuse(stream, way, &reason);
+            stream.reset(REJECTED);
+        }
+        trailers_status::STOP
+    }
+
+    /// Whether the message is held until its end.
+    fn is_held(&self, stream: Stream) -> bool {
+        let settings = self.settings(stream);
+        settings.is_buffered() && !settings.only_reports()
+    }
+
+    fn observe(&self, stream: Stream, way: Way, outcome: &Outcome) {
+        let counters = &self.shared.counters;
+        counters.received(stream, outcome.len);
+        counters.repaired(stream, outcome.repaired);
+        if let Verdict::Reported(reason) = &outcome.verdict {
+            counters.refused(stream, way.message, reason, true);
+        }
+    }
+
+    /// Counts and logs a message that is rejected.
+    fn refuse(&self, stream: Stream, way: Way, reason: &Reason) {
+        self.is_over.set(true);
+        self.shared.counters.refused(stream, way.message, reason, false);
+    }
+
+    /// Responds with the problem document.
+    fn reject(&self, stream: Stream, way: Way, reason: Reason) {
+        self.refuse(stream, way, &reason);
+        let refusal = Refusal::new(way.message, reason);
+        stream.respond(refusal.status().as_u16(), JSON, &refusal.problem_json(), REJECTED);
+    }
+
+    fn panicked(&self, stream: Stream) {
+        self.is_over.set(true);
+        self.shared.counters.panicked(stream);
+        let problem = r#"{"type":"about:blank","title":"Internal Server Error","status":500}"#;
+        stream.respond(500, JSON, problem, PANICKED);
+    }
+}
+
+/// Changes a received body. Nothing can be removed from its end or inserted at its start, so what stays is copied.
+fn apply(stream: Stream, way: Way, slices: &[&[u8]], outcome: &Outcome) {
+    let head = outcome.head.as_slice();
+    if head.is_empty() && outcome.kept == outcome.len {
+        stream.append(way.received, &outcome.tail);
+        return;
+    }
+    stream.append(way.received, head);
+    prefix(slices, outcome.kept).for_each(|part| stream.append(way.received, part));
+    stream.append(way.received, &outcome.tail);
+    stream.drain(way.received, outcome.len);
+}
+
+/// Makes settings of a configuration, or logs why it is rejected.
+///
+/// # Safety
+///
+/// `config` is the buffer that Envoy passed to the hook.
+unsafe fn settings(config: Buffer, of: &str) -> Option<Arc<Settings>> {
+    // SAFETY: Envoy's buffer is valid until the hook returns.
+    match Settings::parse(unsafe { config.bytes() }, FilterKind::Http) {
+        Ok(settings) => Some(Arc::new(settings)),
+        Err(error) => {
+            log(log_level::ERROR, || format!("utf8_codec: the configuration of {of} is rejected: {error}"));
+            None
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn envoy_dynamic_module_on_http_filter_config_new(
+    envoy: EnvoyPtr,
+    _name: Buffer,
+    config: Buffer,
+) -> ModulePtr {
+    let make = || {
+        // SAFETY: the buffer is the one of this hook.
+        let Some(settings) = (unsafe { settings(config, "an HTTP filter") }) else {
+            return core::ptr::null();
+        };
+        // SAFETY: the pointer is the one of this hook.
+        let Some(counters) = Counters::for_http(unsafe { Config::new(envoy) }) else {
+            log(log_level::ERROR, || "utf8_codec: the counters cannot be defined".into());
+            return core::ptr::null();
+        };
+        Arc::into_raw(Arc::new(Shared { settings, counters })).cast()
+    };
+    guard(make, core::ptr::null)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn envoy_dynamic_module_on_http_filter_config_destroy(config: ModulePtr) {
+    // SAFETY: `config_new` made it of an `Arc`, and Envoy destroys it once.
+    guard(|| drop(unsafe { Arc::from_raw(config.cast::<Shared>()) }), || ());
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn envoy_dynamic_module_on_http_filter_per_route_config_new(
+    _name: Buffer,
+    config: Buffer,
+) -> ModulePtr {
+    let make = || {
+        // SAFETY: the buffer is the one of this hook.
+        let settings = unsafe { settings(config, "a route") };
+        settings.map_or(core::ptr::null(), |settings| Arc::into_raw(settings).cast())
+    };
+    guard(make, core::ptr::null)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn envoy_dynamic_module_on_http_filter_per_route_config_destroy(config: ModulePtr) {
+    // SAFETY: `per_route_config_new` made it of an `Arc`, and Envoy destroys it once.
+    guard(|| drop(unsafe { Arc::from_raw(config.cast::<Settings>()) }), || ());
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn envoy_dynamic_module_on_http_filter_new(
+    config: ModulePtr,
+    _envoy: EnvoyPtr,
+) -> ModulePtr {
+    let make = || {
+        let config = config.cast::<Shared>();
+        // SAFETY: `config_new` made it of an `Arc`, and Envoy holds it while it makes filters of it.
+        let shared = unsafe {
+            Arc::increment_strong_count(config);
+            Arc::from_raw(config)
+        };
+        Box::into_raw(Box::new(Filter::new(shared))).cast_const().cast()
+    };
+    // Envoy responds with 500 if the filter is null.
+    guard(make, core::ptr::null)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn envoy_dynamic_module_on_http_filter_destroy(module: ModulePtr) {
+    // SAFETY: `new` made it of a `Box`, and Envoy destroys it once.
+    guard(|| drop(unsafe { Box::from_raw(module.cast_mut().cast::<Filter>()) }), || ());
+}
+
+/// Calls a hook of a filter. After a panic the client gets 500, or a reset, and the hook returns `stop`.
+///
+/// # Safety
+///
+/// The pointers are those that Envoy passed to the hook.
+unsafe fn hook(
+    envoy: EnvoyPtr,
+    module: ModulePtr,
+    stop: u32,
+    run: impl FnOnce(&Filter, Stream) -> u32,
+) -> u32 {
+    // SAFETY: `new` returned `module`, and it is not yet destroyed.
+    let (stream, filter) = unsafe { (Stream::new(envoy), &*module.cast::<Filter>()) };
+    let panicked = || {
+        filter.panicked(stream);
+        stop
+    };
+    guard(|| run(filter, stream), panicked)
+}
+
+macro_rules! hooks {
+    ($($name:ident($($end:ident)?), $stop:expr, $run:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(envoy: EnvoyPtr, module: ModulePtr $(, $end: bool)?) -> u32 {
+            let run: fn(&Filter, Stream $(, hooks!(@bool $end))?) -> u32 = $run;
+            // SAFETY: the pointers are those of this hook.
+            unsafe { hook(envoy, module, $stop, |filter, stream| run(filter, stream $(, $end)?)) }
+        }
+    )*};
+    (@bool $end:ident) => { bool };
+}
+
+hooks! {
+    envoy_dynamic_module_on_http_filter_request_headers(end), headers_status::STOP,
+        |filter, stream, end| filter.headers(stream, REQUEST, end);
+    envoy_dynamic_module_on_http_filter_request_body(end), body_status::STOP_NO_BUFFER,
+        |filter, stream, end| filter.body(stream, REQUEST, end);
+    envoy_dynamic_module_on_http_filter_request_trailers(), trailers_status::STOP,
+        |filter, stream| filter.trailers(stream, REQUEST);
+    envoy_dynamic_module_on_http_filter_response_headers(end), headers_status::STOP,
+        |filter, stream, end| filter.headers(stream, RESPONSE, end);
+    envoy_dynamic_module_on_http_filter_response_body(end), body_status::STOP_NO_BUFFER,
+        |filter, stream, end| filter.body(stream, RESPONSE, end);
+    envoy_dynamic_module_on_http_filter_response_trailers(), trailers_status::STOP,
+        |filter, stream| filter.trailers(stream, RESPONSE);
+}
+
+/// The event that `Stream::schedule` scheduled: a response is reset after its well-formed text.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn envoy_dynamic_module_on_http_filter_scheduled(
+    envoy: EnvoyPtr,
+    _module: ModulePtr,
+    _event: u64,
+) {
+    // SAFETY: the pointer is the one of this hook.
+    guard(|| unsafe { Stream::new(envoy) }.reset(REJECTED), || ());
+}
+
+/// Hooks that Envoy requires and this module does not use.
+macro_rules! unused_hooks {
+    ($($name:ident($($type:ty),*);)*) => {$(
+        #[unsafe(no_mangle)]
+        const extern "C" fn $name(_envoy: EnvoyPtr, _module: ModulePtr $(, _: $type)*) {}
+    )*};
+}
+
+unused_hooks! {
+    envoy_dynamic_module_on_http_filter_stream_complete();
+    envoy_dynamic_module_on_http_filter_http_callout_done(u64, u32, *const Buffer, usize, *const Buffer, usize);
+    envoy_dynamic_module_on_http_filter_http_stream_headers(u64, *const Buffer, usize, bool);
+    envoy_dynamic_module_on_http_filter_http_stream_data(u64, *const Buffer, usize, bool);
+    envoy_dynamic_module_on_http_filter_http_stream_trailers(u64, *const Buffer, usize);
+    envoy_dynamic_module_on_http_filter_http_stream_complete(u64);
+    envoy_dynamic_module_on_http_filter_http_stream_reset(u64, u32);
+    envoy_dynamic_module_on_http_filter_downstream_above_write_buffer_high_watermark();
+    envoy_dynamic_module_on_http_filter_downstream_below_write_buffer_low_watermark();
+}

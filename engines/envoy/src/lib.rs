@@ -1,0 +1,25 @@
+//! `utf8-codec` inside Envoy: a dynamic module with a network filter and an HTTP filter.
+//!
+//! - [`config`] reads the settings of a filter from JSON.
+//! - [`plan`] checks one direction of a connection or message, slice by slice, and returns what to change in the buffer.
+//!   Neither knows Envoy: other engines use them too, with `default-features = false`.
+//! - The feature `module` (default) adds the hooks that Envoy calls, over [abi.h] of Envoy 1.40.
+//!
+//! [abi.h]: https://github.com/envoyproxy/envoy/blob/v1.40.0/source/extensions/dynamic_modules/abi/abi.h
+
+#[cfg(feature = "module")]
+#[allow(unsafe_code)]
+mod abi;
+pub mod config;
+#[cfg(feature = "module")]
+mod counters;
+#[cfg(feature = "module")]
+#[allow(unsafe_code)]
+mod host;
+#[cfg(feature = "module")]
+#[allow(unsafe_code)]
+mod http;
+#[cfg(feature = "module")]
+#[allow(unsafe_code)]
+mod network;
+pub mod plan;

@@ -1,0 +1,335 @@
+//! The check of one direction of a connection or message, over the slices of an engine's buffer.
+//!
+//! ```
+//! use utf8_codec::TextDecoder;
+//! use utf8_codec_envoy::plan::{Check, Verdict};
+//!
+//! let mut check = Check::text(TextDecoder::new(), false);
+//! let slices: [&[u8]; 2] = [b"na\xC3", b"\xAFve \xC3"];
+//! let outcome = check.feed(&slices, false);
+//! // All but the last byte is forwarded as it is. That byte is held until its character is complete.
+//! assert_eq!((outcome.kept, outcome.tail.as_slice()), (7, &b""[..]));
+//! let outcome = check.feed(&[b"\xA9"], true);
+//! assert_eq!((outcome.head.as_slice(), outcome.kept), (&b"\xC3"[..], 1));
+//! assert_eq!(outcome.verdict, Verdict::Pass);
+//! ```
+
+use bytes::Bytes;
+use http::HeaderName;
+use utf8_codec::http::{
+    BodyFilter, BodyKind, BodyPlan, BodyRules, ContentFields, Message, Reason, Utf8BodyError,
+};
+use utf8_codec::proxy::{self, Edit, Filter};
+use utf8_codec::{TextDecoder, from_utf8};
+
+use crate::config::Settings;
+
+/// The check of one stream of text.
+#[derive(Debug)]
+pub struct Check {
+    kind: Kind,
+    only_reports: bool,
+}
+
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "the common check is not boxed")]
+enum Kind {
+    /// Not checked, or no longer.
+    Pass,
+    Text(Filter),
+    /// A form: text after decoding.
+    Form(Box<BodyFilter>),
+}
+
+/// What to do with the slices that were fed.
+///
+/// The new content of the buffer is `head`, the first `kept` bytes of the slices, and `tail`.
+#[derive(Debug)]
+#[must_use = "a rejected stream must be ended"]
+pub struct Outcome {
+    /// Inserted before the bytes that are kept: the held part of a character.
+    pub head: Head,
+    /// The number of bytes that stay, from the start of the slices.
+    pub kept: usize,
+    /// Inserted after them. Empty, and without an allocation, unless something was repaired.
+    pub tail: Vec<u8>,
+    /// The length of all slices.
+    pub len: usize,
+    /// Ill-formed sequences that were repaired in these slices.
+    pub repaired: u64,
+    /// The result for the stream so far.
+    pub verdict: Verdict,
+}
+
+/// The result of a check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Well-formed, or repaired.
+    Pass,
+    /// The first error of a stream that is only observed. Nothing was changed.
+    Reported(Reason),
+    /// The stream must end after the new content of the buffer.
+    Rejected(Reason),
+}
+
+/// Up to 8 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Head {
+    bytes: [u8; 8],
+    len: usize,
+}
+
+impl Head {
+    /// The bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// Appends bytes if there is room.
+    fn push(&mut self, more: &[u8]) -> bool {
+        let Some(room) = self.bytes[self.len..].get_mut(..more.len()) else { return false };
+        room.copy_from_slice(more);
+        self.len += more.len();
+        true
+    }
+}
+
+impl Outcome {
+    /// Whether the buffer stays as it is.
+    pub fn is_unchanged(&self) -> bool {
+        self.kept == self.len && self.head.len == 0 && self.tail.is_empty()
+    }
+}
+
+impl Check {
+    /// A check of nothing.
+    pub const fn pass() -> Self {
+        Self { kind: Kind::Pass, only_reports: false }
+    }
+
+    /// The check of text in UTF-8. With `only_reports` nothing is changed, and the first error ends the check.
+    pub const fn text(decoder: TextDecoder, only_reports: bool) -> Self {
+        Self { kind: Kind::Text(Filter::with_decoder(decoder)), only_reports }
+    }
+
+    /// The check of a body, by the plan that the rules made for it.
+    pub fn body(plan: &BodyPlan, rules: &BodyRules, only_reports: bool) -> Self {
+        match plan.kind() {
+            BodyKind::Pass => Self::pass(),
+            BodyKind::Text => Self::text(*plan.decoder(), only_reports),
+            _ => Self { kind: Kind::Form(Box::new(BodyFilter::new(plan, rules))), only_reports },
+        }
+    }
+
+    /// Whether nothing is checked, or no longer.
+    pub const fn is_passing(&self) -> bool {
+        matches!(self.kind, Kind::Pass)
+    }
+
+    /// Checks the next slices. With `end` the stream ends after them; it may also be ended by no slices and `end`.
+    ///
+    /// After [`Verdict::Rejected`] nothing is checked: the caller drops what follows.
+    pub fn feed(&mut self, slices: &[&[u8]], end: bool) -> Outcome {
+        let len = slices.iter().map(|slice| slice.len()).sum();
+        #[cfg(feature = "panic-on-marker")]
+        panic_on_marker(slices);
+        let mut output = Output { slices, ..Output::default() };
+        let (repaired, error) = match &mut self.kind {
+            Kind::Pass => {
+                output.kept = len;
+                (0, None)
+            }
+            Kind::Text(filter) => feed_text(filter, &mut output, end),
+            Kind::Form(filter) => feed_form(filter, &mut output, end),
+        };
+        let verdict = match error {
+            None => Verdict::Pass,
+            Some(reason) => {
+                self.kind = Kind::Pass;
+                if self.only_reports { Verdict::Reported(reason) } else { Verdict::Rejected(reason) }
+            }
+        };
+        if self.only_reports {
+            return Outcome { head: Head::default(), kept: len, tail: Vec::new(), len, repaired: 0, verdict };
+        }
+        Outcome { head: output.head, kept: output.kept, tail: output.tail, len, repaired, verdict }
+    }
+}
+
+/// The marker and the panic are for tests.
+#[cfg(feature = "panic-on-marker")]
+fn panic_on_marker(slices: &[&[u8]]) {
+    const MARKER: &[u8] = b"panic in a hook";
+    if slices.iter().any(|slice| slice.windows(MARKER.len()).any(|window| window == MARKER)) {
+        panic!("the marker of the tests");
+    }
+}
+
+fn feed_text(filter: &mut Filter, output: &mut Output<'_>, end: bool) -> (u64, Option<Reason>) {
+    let before = filter.counters().total();
+    let slices = output.slices;
+    let mut verdict = proxy::Verdict::Pass;
+    for (index, slice) in slices.iter().enumerate() {
+        verdict = filter.feed(slice, |edit| output.edit(index, edit));
+        if matches!(verdict, proxy::Verdict::Reject(_)) {
+            break;
+        }
+        output.start += slice.len();
+    }
+    if end && !matches!(verdict, proxy::Verdict::Reject(_)) {
+        verdict = filter.finish(|edit| output.edit(slices.len(), edit));
+    }
+    match verdict {
+        proxy::Verdict::Reject(error) => (0, Some(Reason::Body(error))),
+        _ => (filter.counters().total() - before, None),
+    }
+}
+
+fn feed_form(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u64, Option<Reason>) {
+    let before = filter.repaired();
+    let mut drain = |filter: &mut BodyFilter| -> Result<(), Utf8BodyError> {
+        while let Some(data) = filter.next() {
+            output.tail.extend_from_slice(&data?);
+        }
+        Ok(())
+    };
+    let mut result = Ok(());
+    for slice in output.slices {
+        filter.feed(Bytes::copy_from_slice(slice));
+        result = result.and_then(|()| drain(filter));
+    }
+    if end {
+        filter.finish();
+        result = result.and_then(|()| drain(filter));
+    }
+    let repaired = filter.repaired() - before;
+    (repaired, result.err().and_then(|error| Reason::of_body(&error)))
+}
+
+/// The new content of a buffer, as its slices are checked.
+#[derive(Default)]
+struct Output<'s> {
+    slices: &'s [&'s [u8]],
+    /// The position of the current slice in all of them.
+    start: usize,
+    head: Head,
+    kept: usize,
+    tail: Vec<u8>,
+}
+
+impl Output<'_> {
+    fn edit(&mut self, index: usize, edit: Edit<'_>) {
+        match edit {
+            Edit::Pass(range) if self.tail.is_empty() && self.start + range.start == self.kept => {
+                self.kept = self.start + range.end;
+            }
+            Edit::Pass(range) => self.tail.extend_from_slice(&self.slices[index][range]),
+            Edit::Insert(bytes) if self.tail.is_empty() && self.keep_held(index, bytes) => {}
+            Edit::Insert(bytes) => self.tail.extend_from_slice(bytes),
+            _ => {}
+        }
+    }
+
+    /// Keeps the bytes of a character that are at the end of the slices before, and moves those of an earlier call to
+    /// the head. Returns whether the buffer then has all of `bytes` without a copy.
+    fn keep_held(&mut self, index: usize, bytes: &[u8]) -> bool {
+        let in_place = self.start.checked_sub(self.kept);
+        let Some(earlier) = in_place.and_then(|len| bytes.len().checked_sub(len)) else { return false };
+        let (earlier, in_place) = bytes.split_at(earlier);
+        let mut before = self.slices[..index].iter().rev().flat_map(|slice| slice.iter().rev());
+        let keeps = in_place.iter().rev().all(|byte| before.next() == Some(byte))
+            && (earlier.is_empty() || self.kept == 0 && self.head.push(earlier));
+        if keeps {
+            self.kept = self.start;
+        }
+        keeps
+    }
+}
+
+/// The check of the body of an HTTP message, and the header fields that it makes wrong.
+#[derive(Debug)]
+pub struct MessagePlan {
+    /// The check of its body.
+    pub check: Check,
+    /// The names of the fields to remove.
+    pub untrue: Vec<String>,
+}
+
+/// Decides what to do with an HTTP message, by its header fields. `has_body` is false if the message ends with them.
+///
+/// Each field is a name and a value; pseudo-fields start with `:`. The body of a tunnel is not checked: that of
+/// `CONNECT`, or after an `Upgrade`.
+///
+/// # Errors
+///
+/// The reason to reject the message.
+pub fn decide<'f, F>(
+    settings: &Settings,
+    message: Message,
+    fields: F,
+    has_body: bool,
+    is_tunnel: bool,
+) -> Result<MessagePlan, Reason>
+where
+    F: Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
+{
+    let pass = MessagePlan { check: Check::pass(), untrue: Vec::new() };
+    if !settings.covers(message) {
+        return Ok(pass);
+    }
+    if settings.checks_headers(message) {
+        check_values(fields.clone(), Reason::Header)?;
+    }
+    if !has_body || is_tunnel {
+        return Ok(pass);
+    }
+    let mut content = ContentFields::new();
+    for (name, value) in fields.clone() {
+        if let Ok(name) = from_utf8(name) {
+            content.add(name, value);
+        }
+    }
+    let rules = settings.rules(message);
+    let plan = rules.decide(&content)?;
+    let mut untrue = Vec::new();
+    if !settings.only_reports() {
+        for (name, value) in fields {
+            if let Ok(name) = from_utf8(name)
+                && plan.is_untrue(name, value)
+            {
+                untrue.push(name.to_owned());
+            }
+        }
+    }
+    Ok(MessagePlan { check: Check::body(&plan, rules, settings.only_reports()), untrue })
+}
+
+/// Whether the fields of a request start a tunnel.
+pub fn is_tunnel<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> bool {
+    fields.any(|(name, value)| {
+        name == b":protocol"
+            || name == b":method" && value == b"CONNECT"
+            || name.eq_ignore_ascii_case(b"upgrade")
+    })
+}
+
+/// Checks the values of header or trailer fields.
+///
+/// # Errors
+///
+/// The reason for the first one that is ill-formed, made by `reason`. An offset counts from the start of the value.
+pub fn check_values<'f>(
+    fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,
+    reason: impl Fn(HeaderName, utf8_codec::Utf8Error) -> Reason,
+) -> Result<(), Reason> {
+    for (name, value) in fields {
+        if let Err(error) = from_utf8(value) {
+            return Err(match name {
+                b":path" => Reason::Path(error),
+                // Envoy has `:authority` for `Host`, and checks the other pseudo-fields itself.
+                _ => reason(HeaderName::from_bytes(name).unwrap_or(http::header::HOST), error),
+            });
+        }
+    }
+    Ok(())
+}

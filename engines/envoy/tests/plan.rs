@@ -1,0 +1,186 @@
+//! The plan against an oracle: the new content of the buffer is the text, however the bytes come in slices and calls.
+#![allow(missing_docs)]
+
+use utf8_codec::http::{Message, Reason};
+use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
+use utf8_codec_envoy::config::{FilterKind, Settings};
+use utf8_codec_envoy::plan::{Check, Verdict, check_values, decide, is_tunnel};
+
+/// What an engine forwards if it feeds these calls, each of several slices.
+fn forward(check: &mut Check, calls: &[Vec<&[u8]>]) -> (Vec<u8>, Verdict) {
+    let mut forwarded = Vec::new();
+    for (index, slices) in calls.iter().enumerate() {
+        let outcome = check.feed(slices, index + 1 == calls.len());
+        let all = slices.concat();
+        assert_eq!(outcome.len, all.len());
+        forwarded.extend_from_slice(outcome.head.as_slice());
+        forwarded.extend_from_slice(&all[..outcome.kept]);
+        forwarded.extend_from_slice(&outcome.tail);
+        if outcome.verdict != Verdict::Pass {
+            return (forwarded, outcome.verdict);
+        }
+    }
+    (forwarded, Verdict::Pass)
+}
+
+/// Every way to cut the bytes, and for every cut whether it ends a slice or a call.
+fn partitions(bytes: &[u8]) -> impl Iterator<Item = Vec<Vec<&[u8]>>> {
+    let cuts = bytes.len().saturating_sub(1) as u32;
+    (0..3_usize.pow(cuts)).map(move |mut code| {
+        let (mut calls, mut start) = (vec![Vec::new()], 0);
+        for at in 1..=bytes.len() {
+            let cut = if at == bytes.len() { 1 } else { code % 3 };
+            code /= 3;
+            if cut > 0 {
+                calls.last_mut().unwrap().push(&bytes[start..at]);
+                start = at;
+            }
+            if cut == 2 {
+                calls.push(Vec::new());
+            }
+        }
+        calls
+    })
+}
+
+const SAMPLES: [&[u8]; 6] = [
+    "aé网b".as_bytes(),
+    "\u{1F600}é".as_bytes(),
+    b"\xEF\xBB\xBFa\xC3\xA9",
+    b"a\xE2\x82\xFF\xC3\xA9",
+    b"\xC3\xF0\x9F\x98(",
+    b"ab\xF4\x90c\xE7",
+];
+
+#[test]
+fn the_new_content_is_the_text_for_every_partition() {
+    for sample in SAMPLES {
+        for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace, ErrorPolicy::Escape, ErrorPolicy::Skip] {
+            for bom in [BomPolicy::Keep, BomPolicy::Strip] {
+                let decoder = TextDecoder::new().on_error(policy).bom(bom);
+                let (text, error) = match decoder.decode_to_string(sample) {
+                    Ok(text) => (text.into_owned(), None),
+                    Err(error) => {
+                        let good = &sample[..error.offset as usize];
+                        (decoder.decode_to_string(good).unwrap().into_owned(), Some(error))
+                    }
+                };
+                for calls in partitions(sample) {
+                    let (forwarded, verdict) = forward(&mut Check::text(decoder, false), &calls);
+                    assert_eq!(String::from_utf8(forwarded).as_deref(), Ok(&*text), "{policy:?} {calls:?}");
+                    let expected =
+                        error.map_or(Verdict::Pass, |error| Verdict::Rejected(Reason::Body(error)));
+                    assert_eq!(verdict, expected, "{policy:?} {calls:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_copied_while_nothing_changes_in_the_slices_of_a_call() {
+    for sample in [&SAMPLES[0], &SAMPLES[1]] {
+        for calls in partitions(sample).filter(|calls| calls.len() == 1) {
+            let outcome = Check::text(TextDecoder::new(), false).feed(&calls[0], true);
+            assert!(outcome.is_unchanged() && outcome.tail.capacity() == 0, "{calls:?}");
+        }
+        // Of calls that end inside characters, only those bytes move.
+        for calls in partitions(sample) {
+            let mut check = Check::text(TextDecoder::new(), false);
+            for slices in calls {
+                let outcome = check.feed(&slices, false);
+                assert!(outcome.tail.capacity() == 0 && outcome.head.as_slice().len() < 4);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_is_only_observed_passes_unchanged() {
+    for sample in SAMPLES {
+        for calls in partitions(sample) {
+            let mut check = Check::text(TextDecoder::new(), true);
+            let mut reported = 0;
+            for (index, slices) in calls.iter().enumerate() {
+                let outcome = check.feed(slices, index + 1 == calls.len());
+                assert!(outcome.is_unchanged());
+                reported += usize::from(matches!(outcome.verdict, Verdict::Reported(_)));
+            }
+            assert_eq!(reported, usize::from(std::str::from_utf8(sample).is_err()), "{calls:?}");
+        }
+    }
+}
+
+fn settings(json: &str) -> Settings {
+    Settings::parse(json.as_bytes(), FilterKind::Http).unwrap()
+}
+
+type Field<'f> = (&'f [u8], &'f [u8]);
+
+const FORM: [Field<'_>; 1] = [(b"content-type", b"application/x-www-form-urlencoded")];
+
+#[test]
+fn a_form_is_checked_after_decoding() {
+    let settings = settings("{}");
+    let sample: &[u8] = b"a=%C3%A9";
+    for calls in partitions(sample) {
+        let plan = decide(&settings, Message::Request, FORM.into_iter(), true, false).unwrap();
+        let mut check = plan.check;
+        assert_eq!(forward(&mut check, &calls), (sample.to_vec(), Verdict::Pass));
+    }
+    let mut check = decide(&settings, Message::Request, FORM.into_iter(), true, false).unwrap().check;
+    let (forwarded, verdict) = forward(&mut check, &[vec![b"a=%F", b"F"]]);
+    assert_eq!(forwarded, b"a=");
+    let Verdict::Rejected(reason) = verdict else { panic!("{verdict:?}") };
+    assert_eq!((reason.kind(), reason.offset_and_len()), ("InvalidLead", Some((2, 1))));
+}
+
+#[test]
+fn a_repair_removes_the_fields_that_it_makes_wrong() {
+    let fields: [Field<'_>; 4] = [
+        (b"content-type", b"text/plain"),
+        (b"content-length", b"5"),
+        (b"etag", b"\"x\""),
+        (b"etag", b"W/\"x\""),
+    ];
+    let untrue =
+        |json| decide(&settings(json), Message::Request, fields.into_iter(), true, false).unwrap().untrue;
+    assert_eq!(untrue(r#"{"on_error": "replace"}"#), ["content-length", "etag"]);
+    assert!(untrue("{}").is_empty());
+    assert!(untrue(r#"{"on_error": "replace", "action": "report"}"#).is_empty());
+}
+
+#[test]
+fn messages_are_rejected_by_their_fields() {
+    let decide = |json, fields: &[Field<'_>], message| {
+        decide(&settings(json), message, fields.iter().copied(), true, false)
+            .map(|plan| plan.check.is_passing())
+    };
+    let gzip: [Field<'_>; 2] = [(b"content-type", b"text/plain"), (b"content-encoding", b"gzip")];
+    assert_eq!(decide("{}", &gzip, Message::Request).unwrap_err(), Reason::ContentCoding);
+    assert!(decide("{}", &gzip, Message::Response).unwrap());
+    assert!(decide(r#"{"content_codings": "pass"}"#, &gzip, Message::Request).unwrap());
+    assert!(decide(r#"{"direction": "response"}"#, &gzip, Message::Request).unwrap());
+    let image: [Field<'_>; 1] = [(b"content-type", b"image/png")];
+    assert!(decide("{}", &image, Message::Request).unwrap());
+    assert!(!decide(r#"{"content_types": ["image/*"]}"#, &image, Message::Request).unwrap());
+    let field: [Field<'_>; 1] = [(b"x-name", b"na\xEFve")];
+    let reason = decide("{}", &field, Message::Request).unwrap_err();
+    assert_eq!((reason.kind(), reason.offset_and_len()), ("MissingContinuation", Some((2, 1))));
+    assert!(decide(r#"{"headers": "none"}"#, &field, Message::Request).is_ok());
+    assert!(
+        check_values(field.into_iter(), Reason::Trailer)
+            .unwrap_err()
+            .to_string()
+            .starts_with("trailer x-name")
+    );
+}
+
+#[test]
+fn a_tunnel_is_not_checked() {
+    assert!(is_tunnel([(&b":method"[..], &b"CONNECT"[..])].into_iter()));
+    assert!(is_tunnel([(&b"Upgrade"[..], &b"websocket"[..])].into_iter()));
+    assert!(!is_tunnel([(&b":method"[..], &b"POST"[..]), (b"x", b"upgrade")].into_iter()));
+    let plan = decide(&settings("{}"), Message::Request, FORM.into_iter(), true, true).unwrap();
+    assert!(plan.check.is_passing());
+}

