@@ -1,10 +1,10 @@
 //! An axum server that rejects ill-formed text.
 //!
-//! `POST /text` streams: it responds with the number of characters of a body of any length, in constant memory.
-//! `POST /note` holds: its handler is not called for a bad body. Both respond to a bad body with `400` and a problem
-//! document with the offset of the error. `GET /counters` returns the counters of the layers.
+//! `POST /text` streams: it responds with the number of characters of a body of any length, in constant memory. `POST
+//! /note` holds: its handler is not called for an ill-formed body. Both respond to an ill-formed body with `400` and a
+//! problem document with the offset of the error. `GET /counters` returns the counters of the layers.
 //!
-//! Without arguments it starts on a free port, sends itself requests, and ends. `--listen ADDR` serves until it is
+//! Without arguments it starts on a free port, sends itself requests, and exits. `--listen ADDR` serves until it is
 //! interrupted:
 //!
 //! ```sh
@@ -55,7 +55,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 fn gateway() -> Router {
     let counters = HttpCounters::new();
-    // Every body is text here, whatever its type.
+    // Every body is treated as text, independent of its type.
     let rules = BodyRules::new().text_types(|_| true);
     // The rest of a rejected body is awaited for a second, so that a client that is still sending reads the response.
     let timer = || tokio::time::sleep(Duration::from_secs(1));
@@ -65,7 +65,7 @@ fn gateway() -> Router {
     Router::new()
         .route("/text", post(count_characters).layer(streaming))
         .route("/note", post(take_note).layer(holding.check_headers().check_query()))
-        // The check is inside decompression. It rejects unknown codings too, with a problem document.
+        // The check is after decompression. It also rejects unknown codings, with a problem document.
         .layer(RequestDecompressionLayer::new().pass_through_unaccepted(true))
         .route("/counters", get(show_counters))
         .with_state(counters)
@@ -77,7 +77,7 @@ async fn count_characters(mut body: Body) -> Result<String, (StatusCode, String)
     while let Some(frame) = body.frame().await {
         let failed = |error: axum::Error| (StatusCode::BAD_REQUEST, error.to_string());
         if let Ok(data) = frame.map_err(failed)?.into_data() {
-            // Every frame has whole characters.
+            // Every frame consists of whole characters.
             let text = core::str::from_utf8(&data);
             characters += text.expect("the layer checked it").chars().count();
         }
@@ -85,7 +85,7 @@ async fn count_characters(mut body: Body) -> Result<String, (StatusCode, String)
     Ok(characters.to_string())
 }
 
-/// Is called with a complete and well-formed body only.
+/// Called only with a complete and well-formed body.
 async fn take_note(note: String) -> String {
     format!("noted {} characters", note.chars().count())
 }
@@ -96,7 +96,7 @@ async fn show_counters(State(counters): State<HttpCounters>) -> String {
 }
 
 async fn demonstrate(address: SocketAddr) -> Result<(), Box<dyn Error>> {
-    // The chunks end inside of characters.
+    // The chunks end inside characters.
     let (status, text) = send(address, "/text", &[b"caf\xC3", b"\xA9 \xF0", b"\x9F\xA6\x80"]).await?;
     assert_eq!((status, &text[..]), (StatusCode::OK, "6"));
 

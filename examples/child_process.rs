@@ -1,5 +1,6 @@
-//! The output of a child process, read by threads with the traits of std: no async runtime, and no dependency with
-//! `--no-default-features --features std`. A read may end inside a character, here after every byte.
+//! Reads the output of a child process in threads with the traits of std. There is no async runtime, and with
+//! `--no-default-features --features std` there is no dependency. A read may end inside a character, here after every
+//! byte.
 //!
 //! The same loop reads from the master side of a pseudoterminal.
 
@@ -10,11 +11,11 @@ use std::{env, thread};
 use utf8_codec::io::Utf8Reader;
 use utf8_codec::{ErrorPolicy, TextDecoder};
 
-/// What the child writes to its standard output. The last byte is the start of a character.
+/// The bytes that the child writes to its standard output. The last byte is the start of a character.
 const OUTPUT: &[u8] = b"\x1B[1mna\xC3\xAFve\x1B[0m \xF0\x9F\xA6\x80 \xFF \xE2";
 
-/// Passes text on as it arrives, for a terminal or a log that is shown live. This is the place where
-/// `String::from_utf8_lossy(&buffer[..read])` would break a character in two.
+/// Forwards text as it arrives, for a terminal or a log that is shown live. With
+/// `String::from_utf8_lossy(&buffer[..read])` a character that is split between two reads would be lost.
 fn show(mut output: impl Read, mut screen: impl FnMut(&str)) -> io::Result<()> {
     let mut buffer = [0; 4096];
     let mut text = TextDecoder::new().on_error(ErrorPolicy::Replace);
@@ -27,7 +28,7 @@ fn show(mut output: impl Read, mut screen: impl FnMut(&str)) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads lines, for a log that is stored. A child that never ends a line cannot exhaust the memory.
+/// Reads lines for a log that is stored. A child that never ends a line cannot exhaust the memory.
 fn log(output: impl Read) -> io::Result<Vec<String>> {
     let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
     Utf8Reader::with_decoder(output, replace).bounded_lines(64 * 1024).collect()
@@ -56,7 +57,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Writes byte by byte, with pauses, so that the parent sees the bytes apart.
+/// Writes byte by byte with pauses, so that the parent reads the bytes separately.
 fn child() -> io::Result<()> {
     let (mut stdout, mut stderr) = (io::stdout().lock(), io::stderr().lock());
     for byte in OUTPUT {

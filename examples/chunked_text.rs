@@ -1,5 +1,5 @@
-//! Decodes text that arrives in chunks, such as the tokens of a language model. The network cuts characters: decoding
-//! each chunk alone breaks them, decoding the stream does not.
+//! Decodes text that arrives in chunks, such as the tokens of a language model. Chunks may end inside characters.
+//! Decoding each chunk separately breaks these characters, decoding the stream does not.
 
 use futures::StreamExt;
 use tokio::io::AsyncWriteExt;
@@ -32,11 +32,11 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
         assert_eq!(as_a_stream, ANSWER);
         if size == 5 {
             assert!(each_on_its_own.contains('\u{FFFD}'));
-            println!("each chunk on its own: {each_on_its_own}\nas a stream:           {as_a_stream}");
+            println!("each chunk alone: {each_on_its_own}\nas a stream:           {as_a_stream}");
         }
     }
 
-    // The same with tokio: text as it arrives, in whole characters.
+    // With tokio: text as it arrives, in whole characters.
     let (mut model, reader) = tokio::io::duplex(7);
     let writer = tokio::spawn(async move {
         for chunk in ANSWER.as_bytes().chunks(3) {

@@ -1,7 +1,7 @@
 //! JSON-RPC over the base protocol of the Language Server Protocol: one method, `count`, which returns the number of
 //! characters of a text.
 //!
-//! Without arguments it starts on a free port, calls itself, and ends. `--listen ADDR` serves until it is interrupted;
+//! Without arguments it starts on a free port, calls itself, and exits. `--listen ADDR` serves until it is interrupted;
 //! the client of VS Code can call it (`vscode-jsonrpc` from npm, `SocketMessageReader` and `SocketMessageWriter`).
 
 use core::error::Error;
@@ -22,7 +22,7 @@ fn messages(socket: TcpStream) -> Messages {
     Framed::new(socket, ErrorsAsItems::new(codec))
 }
 
-/// Answers one client. A message that is ill-formed or too long has an error as its answer, and does not end the session.
+/// Serves one client. The response to a message that is ill-formed or too long is an error, and the session continues.
 async fn converse(socket: TcpStream) -> Result<(), FrameError<FramingError>> {
     let mut messages = messages(socket);
     while let Some(message) = messages.next().await {
@@ -37,7 +37,7 @@ async fn converse(socket: TcpStream) -> Result<(), FrameError<FramingError>> {
     Ok(())
 }
 
-/// The answer to a request. A notification has none.
+/// Returns the response to a request. A notification has none.
 fn answer(message: &str) -> Option<Value> {
     let Ok(request) = serde_json::from_str::<Value>(message) else {
         return Some(failure(Value::Null, -32700, "not JSON"));

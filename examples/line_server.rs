@@ -1,6 +1,6 @@
 //! A line server that continues after ill-formed lines.
 //!
-//! Without arguments it runs a server on a free port and a client that cuts its writes inside characters, and exits.
+//! Without arguments it runs a server on a free port and a client that splits characters between its writes, and exits.
 //! With `--listen ADDR` it only serves.
 
 use futures::{SinkExt, StreamExt};
@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::codec::Framed;
 use utf8_codec::codec::{CodecError, ErrorsAsItems, Utf8LinesCodec};
 
-/// Answers every line of a connection, including ill-formed ones.
+/// Responds to every line of a connection, including ill-formed ones.
 async fn converse(socket: TcpStream) -> Result<(), CodecError> {
     let mut lines = Framed::new(socket, ErrorsAsItems::new(Utf8LinesCodec::new().max_length(1024)));
     while let Some(line) = lines.next().await {
@@ -52,7 +52,7 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
     let mut client = TcpStream::connect(addr).await?;
     client.set_nodelay(true)?;
     for byte in "smörgås\nb\u{0}d\n".as_bytes() {
-        // One write for each byte, so that characters are cut.
+        // One write for each byte, so that characters are split.
         client.write_all(&[*byte]).await?;
     }
     client.write_all(b"b\xFFd\ngood again\ncut off \xE2\x82").await?;

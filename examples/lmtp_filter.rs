@@ -1,12 +1,11 @@
-//! A mail filter: LMTP (RFC 2033) or SMTP (RFC 5321) on one side, the same on the other, and between them no text
-//! that is not UTF-8.
+//! A mail filter between two LMTP (RFC 2033) or SMTP (RFC 5321) servers that only forwards text in UTF-8.
 //!
-//! Commands and replies pass. A message is checked while it passes. Its final dot is sent on only if there was no error;
-//! otherwise the upstream connection is dropped, and the client receives the part and the offset of each error. Memory is
-//! constant, whatever the size of the message.
+//! Commands and replies are forwarded. A message is checked while it is forwarded. Its final dot is sent only if there
+//! was no error. Otherwise the upstream connection is dropped, and the client receives the part and the offset of each
+//! error. Memory is constant for messages of any size.
 //!
-//! Without arguments it starts on a free port before an upstream of its own, drives itself with a client, and ends.
-//! With `--listen ADDR [--upstream ADDR]` it serves; without an upstream it accepts mail and forgets it.
+//! Without arguments it starts on a free port with its own upstream and client, and exits. With `--listen ADDR
+//! [--upstream ADDR]` it serves; without an upstream it accepts mail and discards it.
 
 use core::net::SocketAddr;
 use std::io;
@@ -17,14 +16,14 @@ use tokio::net::{TcpListener, TcpStream};
 use utf8_codec::Utf8Decoder;
 use utf8_codec::mime::{MessageValidator, MessageVerdict};
 
-/// Longest command and reply line that is read (RFC 5321 §4.5.3.1 asks for 512; extensions add to that).
+/// The maximum length of a command or reply line (RFC 5321 §4.5.3.1 requires 512; extensions add to that).
 const MAX_LINE: u64 = 4096;
 
-/// What a `DATA` command carries (RFC 5321 §4.5.2), in chunks of any size.
+/// Decodes the data of a `DATA` command (RFC 5321 §4.5.2), in chunks of any size.
 #[derive(Debug, Default)]
 pub struct Dots {
     state: At,
-    /// Whether a CR or LF was alone. Programs disagree about what that ends, so a second message may be hidden after it.
+    /// Whether there was a bare CR or LF. Programs differ in whether it ends a line, so it may hide a second message.
     pub bare: bool,
 }
 
@@ -39,7 +38,7 @@ enum At {
 }
 
 impl Dots {
-    /// Takes a chunk and adds its text to `text`. At the final dot it says how many bytes were taken.
+    /// Appends the text of a chunk to `text`. At the final dot it returns the number of bytes consumed.
     pub fn unstuff(&mut self, chunk: &[u8], text: &mut Vec<u8>) -> Option<usize> {
         for (i, &byte) in chunk.iter().enumerate() {
             self.state = match (self.state, byte) {
@@ -72,7 +71,7 @@ impl Dots {
     }
 }
 
-/// Adds the dots again. What is sent on is made from what was checked, so that the upstream sees the same message.
+/// Adds the dots again. The forwarded bytes are made from the checked text, so the upstream receives the same message.
 fn stuff(text: &[u8], at_line_start: &mut bool) -> Vec<u8> {
     let mut wire = Vec::with_capacity(text.len() + 1);
     for &byte in text {
@@ -85,7 +84,7 @@ fn stuff(text: &[u8], at_line_start: &mut bool) -> Vec<u8> {
     wire
 }
 
-/// A line, without its end; `None` at the end of the stream.
+/// Reads a line without its terminator. Returns `None` at the end of the stream.
 async fn line(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     reader.take(MAX_LINE).read_until(b'\n', &mut line).await?;
@@ -96,7 +95,7 @@ async fn line(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Vec
     }
 }
 
-/// The lines of a reply.
+/// Reads the lines of a reply.
 async fn reply(reader: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Vec<Vec<u8>>> {
     let mut lines = Vec::new();
     loop {
@@ -129,14 +128,14 @@ impl Upstream {
     }
 }
 
-/// One client.
+/// The session of one client.
 struct Session {
     client: BufReader<TcpStream>,
     addr: SocketAddr,
     upstream: Upstream,
-    /// The last greeting of the client, for an upstream that has to be connected to anew.
+    /// The last greeting of the client, which is repeated on a new connection to the upstream.
     hello: Vec<u8>,
-    /// Recipients that the upstream has taken: LMTP replies to DATA for each of them (RFC 2033 §4.2).
+    /// The number of recipients that the upstream accepted. LMTP replies to DATA for each of them (RFC 2033 §4.2).
     recipients: usize,
 }
 
@@ -174,23 +173,23 @@ impl Session {
         self.answer(&[text.into_bytes()]).await
     }
 
-    /// One command; whether there may be more.
+    /// Processes one command. Returns whether there may be more.
     async fn command(&mut self, command: &[u8]) -> io::Result<bool> {
         let mut decoder = Utf8Decoder::new();
         if let Err(error) = decoder.validate(command).and_then(|()| decoder.finish()) {
-            // An address of SMTPUTF8 (RFC 6531), or what should be one.
+            // Possibly an address of SMTPUTF8 (RFC 6531).
             self.say(format!("501 5.5.2 {error}")).await?;
             return Ok(true);
         }
         if command.iter().any(u8::is_ascii_control) {
-            // What the upstream takes for a space or for a line break would be another command.
-            self.say("500 5.5.2 a command holds no controls".into()).await?;
+            // The upstream might treat a control character as a space or a line break and find another command.
+            self.say("500 5.5.2 control characters in a command".into()).await?;
             return Ok(true);
         }
         let verb = command.split(|&byte| byte == b' ').next().unwrap_or_default().to_ascii_uppercase();
         match &verb[..] {
             b"DATA" => self.data().await?,
-            // What the filter could not look into.
+            // The filter could not check messages sent with these commands.
             b"BDAT" | b"STARTTLS" | b"AUTH" => self.say("502 5.5.1 not through this filter".into()).await?,
             b"EHLO" | b"LHLO" | b"HELO" => {
                 let mut lines = self.upstream.ask(command).await?;
@@ -234,7 +233,7 @@ impl Session {
         while ended.is_none() {
             let chunk = self.client.fill_buf().await?;
             if chunk.is_empty() {
-                // The upstream has seen no final dot: it forgets the message.
+                // The upstream has received no final dot, so it discards the message.
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             let mut text = Vec::with_capacity(chunk.len());
@@ -255,13 +254,13 @@ impl Session {
             }
             return Ok(());
         }
-        // Without its final dot the message never was.
+        // Without a final dot the upstream discards the message.
         self.upstream = Upstream::connect(self.addr).await?.0;
         if !self.hello.is_empty() {
             self.upstream.ask(&self.hello).await?;
         }
         let rejection =
-            if dots.bare { vec![b"554 5.6.0 a CR or LF is alone".to_vec()] } else { rejection(&verdict) };
+            if dots.bare { vec![b"554 5.6.0 a bare CR or LF".to_vec()] } else { rejection(&verdict) };
         for _ in 0..replies {
             self.answer(&rejection).await?;
         }
@@ -269,13 +268,13 @@ impl Session {
     }
 }
 
-/// Whether an extension may be offered: not those that the filter could not look into.
+/// Whether an extension may be offered. Extensions that would bypass the filter may not.
 fn passes(line: &[u8]) -> bool {
     let keyword = line.get(4..).unwrap_or_default().split(|&byte| byte == b' ').next().unwrap_or_default();
     ![&b"CHUNKING"[..], b"BINARYMIME", b"STARTTLS", b"AUTH"].iter().any(|no| keyword.eq_ignore_ascii_case(no))
 }
 
-/// The bad parts, then the good ones.
+/// Returns the ill-formed parts, then the well-formed ones.
 fn rejection(verdict: &MessageVerdict) -> Vec<Vec<u8>> {
     let bad = verdict.parts.iter().filter_map(|part| {
         let error = part.errors().first()?;
@@ -291,7 +290,7 @@ fn rejection(verdict: &MessageVerdict) -> Vec<Vec<u8>> {
     texts.iter().enumerate().map(line).collect()
 }
 
-/// Filters every connection on its way to the upstream.
+/// Filters every connection to the upstream.
 pub async fn filter(listener: TcpListener, upstream: SocketAddr) -> io::Result<()> {
     loop {
         let (client, peer) = listener.accept().await?;
@@ -303,10 +302,10 @@ pub async fn filter(listener: TcpListener, upstream: SocketAddr) -> io::Result<(
     }
 }
 
-/// Messages that an upstream took.
+/// The messages that an upstream accepted.
 pub type Inbox = Arc<Mutex<Vec<Vec<u8>>>>;
 
-/// An upstream that takes every message.
+/// An upstream that accepts every message.
 pub async fn take_all(listener: TcpListener, inbox: Inbox) -> io::Result<()> {
     loop {
         let (client, _) = listener.accept().await?;
@@ -353,7 +352,7 @@ async fn take_from(mut client: BufReader<TcpStream>, inbox: &Inbox) -> io::Resul
     Ok(())
 }
 
-/// A filter on `addr`, before `upstream` or before one of its own.
+/// Runs a filter on `addr`, in front of `upstream` or of its own upstream.
 async fn serve(addr: &str, upstream: Option<SocketAddr>) -> io::Result<()> {
     let listener = TcpListener::bind(addr).await?;
     println!("listening on {}", listener.local_addr()?);
@@ -369,7 +368,7 @@ async fn serve(addr: &str, upstream: Option<SocketAddr>) -> io::Result<()> {
     filter(listener, upstream).await
 }
 
-/// The same multipart twice, the second time with half of a surrogate pair in its second part.
+/// A multipart message. The second one that is sent has an unpaired surrogate in its second part.
 const GOOD: &str = "Subject: smörgås\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n\
     --b\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n..dots, é\r\n.\r\n\
     --b\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: base64\r\n\r\n7Z+/\r\n--b--\r\n";
@@ -408,10 +407,10 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
             assert_eq!(code(&lines), expected.as_bytes(), "{command}");
             assert!(
                 lines.iter().all(|line| !line.ends_with(b"CHUNKING")),
-                "the filter could not look into it"
+                "the filter could not check it"
             );
         }
-        // Three bytes at a time: the network may cut dots and characters anywhere.
+        // Three bytes at a time, so that dots and characters are split at many positions.
         let wire = [&stuff(message.as_bytes(), &mut true)[..], b".\r\n"].concat();
         for bytes in wire.chunks(3) {
             client.write_all(bytes).await?;
@@ -430,7 +429,7 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
             }
         }
     }
-    // One command to the filter, another or two to some upstream.
+    // A single command for the filter, but two commands for some upstreams.
     for command in ["DATA\t", "NOOP\rDATA"] {
         client.write_all(format!("{command}\r\n").as_bytes()).await?;
         assert_eq!(code(&reply(&mut client).await?), b"500", "{command:?}");

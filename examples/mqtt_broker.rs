@@ -1,8 +1,9 @@
 //! A small MQTT 3.1.1 broker that checks every string: a frame codec for the packets, and the decoder of this crate for
-//! the text inside. MQTT requires a server to close the connection on ill-formed UTF-8 and on U+0000 (MQTT-1.5.3-1, -2).
+//! the text inside. MQTT requires a server to close the connection on ill-formed UTF-8 and on U+0000 (MQTT-1.5.3-1,
+//! -2).
 //!
-//! It sends a message back to the client that published it, if it has subscribed to anything. Without arguments it
-//! starts on a free port, is its own client, and ends. `--listen ADDR` prints the messages until it is interrupted:
+//! It sends a message back to the client that published it, if that client has a subscription. Without arguments it
+//! starts on a free port with its own client, and exits. `--listen ADDR` prints the messages until it is interrupted:
 //!
 //! ```sh
 //! cargo run --example mqtt_broker -- --listen 127.0.0.1:1883
@@ -19,18 +20,18 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::codec::{Decoder, Encoder, Framed};
 use utf8_codec::{Subset, TextDecoder, Utf8Error};
 
-/// The strings of MQTT: every character but U+0000.
+/// The strings of MQTT: every character except U+0000.
 const STRING: TextDecoder = TextDecoder::new().subset(Subset::new(&[1..=0x10_FFFF]));
 const MAX_PACKET: usize = 64 * 1024;
 
-/// A control packet: the first byte of its header, and what follows the length.
+/// A control packet: the first byte of its header, and the bytes after the length.
 #[derive(Debug, PartialEq, Eq)]
 struct Packet {
     header: u8,
     body: Bytes,
 }
 
-/// Packets from bytes (section 2.2): a byte, a length of 1 to 4 bytes with 7 bits in each, the body.
+/// The codec for packets (section 2.2): a byte, a length of 1 to 4 bytes with 7 bits in each, the body.
 struct PacketCodec;
 
 fn invalid(what: impl Into<Box<dyn Error + Send + Sync>>) -> io::Error {
@@ -78,12 +79,12 @@ impl Encoder<Packet> for PacketCodec {
     }
 }
 
-/// Takes a number of 2 bytes from the front.
+/// Removes a number of 2 bytes from the front.
 fn number(body: &mut Bytes) -> io::Result<u16> {
     body.try_get_u16().map_err(|_| invalid("the packet is cut off"))
 }
 
-/// Takes a string from the front: a length of 2 bytes, UTF-8.
+/// Removes a string from the front: a length of 2 bytes, then UTF-8.
 fn string(body: &mut Bytes) -> io::Result<String> {
     let length = usize::from(number(body)?);
     if body.len() < length {
@@ -101,17 +102,17 @@ async fn converse(socket: TcpStream) -> io::Result<()> {
         let Packet { header, mut body } = packet?;
         let packet = Packet { header, body: body.clone() };
         let answer = match header >> 4 {
-            // CONNECT: CONNACK, accepted.
+            // CONNECT, answered with CONNACK (accepted).
             1 => {
                 let protocol = string(&mut body)?;
                 println!("connected: {}", protocol.escape_debug());
                 Some((0x20, Bytes::from_static(&[0, 0])))
             }
-            // PUBLISH: the topic, a packet identifier if the quality of service is not 0, the message.
+            // PUBLISH: the topic, a packet identifier if the quality of service is not 0, and the message.
             3 => {
                 let topic = string(&mut body)?;
                 let id = if header & 0x06 == 0 { None } else { Some(number(&mut body)?) };
-                // The message is any bytes; it is text by agreement.
+                // The protocol allows any bytes in a message; this broker requires text.
                 let message = TextDecoder::new().decode_to_string(&body).map_err(invalid)?.into_owned();
                 println!("message: {}: {}", topic.escape_debug(), message.escape_debug());
                 if is_subscribed && id.is_none() {
@@ -119,14 +120,14 @@ async fn converse(socket: TcpStream) -> io::Result<()> {
                 }
                 id.map(|id| (0x40, Bytes::copy_from_slice(&id.to_be_bytes())))
             }
-            // SUBSCRIBE: SUBACK, quality of service 0.
+            // SUBSCRIBE, answered with SUBACK (quality of service 0).
             8 => {
                 let id = number(&mut body)?;
                 println!("subscribed: {}", string(&mut body)?.escape_debug());
                 is_subscribed = true;
                 Some((0x90, Bytes::from([&id.to_be_bytes()[..], &[0]].concat())))
             }
-            // PINGREQ: PINGRESP.
+            // PINGREQ, answered with PINGRESP.
             12 => Some((0xD0, Bytes::new())),
             // DISCONNECT.
             14 => break,
@@ -170,7 +171,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(serve(listener).await?)
 }
 
-/// The bytes of a string.
+/// Returns the encoding of a string.
 fn bytes_of(string: &[u8]) -> Vec<u8> {
     [&(string.len() as u16).to_be_bytes()[..], string].concat()
 }

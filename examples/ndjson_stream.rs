@@ -60,7 +60,7 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
     let mut bad_at = 0;
     for number in 0..RECORDS {
         match number {
-            // One byte of Latin-1 in a field, as old programs write it.
+            // One byte of Latin-1 in a field, as written by some legacy programs.
             2_000 => {
                 bytes.extend_from_slice(b"{\"user\":\"M");
                 bad_at = bytes.len() as u64;

@@ -1,7 +1,8 @@
-//! The filter in a body hook of a proxy, the filter in an engine's own buffer, and the relay as a complete proxy.
+//! Three uses of the proxy module: a filter in a body hook, a filter in an engine's own buffer, and the relay as a
+//! complete proxy.
 //!
-//! Without arguments it runs all three on loopback and exits. With `--listen ADDR [UPSTREAM]` it is a proxy. Without
-//! UPSTREAM it starts an echo server.
+//! Without arguments it runs all three on loopback and exits. With `--listen ADDR [UPSTREAM]` it runs as a proxy.
+//! Without UPSTREAM it starts an echo server.
 
 use std::sync::Arc;
 
@@ -47,14 +48,14 @@ fn body_hooks() {
     let error = request_body_filter(&mut body, false, &mut context).unwrap_err();
     assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 3 (Overlong, 1 byte)");
 
-    // A repair that does not change the length, so `Content-Length` stays correct.
+    // A replacement of the same length, so `Content-Length` stays correct.
     let substitute = ErrorPolicy::Substitute(Ascii::QUESTION_MARK);
     let mut context = Context { body: Filter::with_decoder(TextDecoder::new().on_error(substitute)) };
     let mut body = Some(Bytes::from_static(b"caf\xE9 \xF0\x9F"));
     assert_eq!(request_body_filter(&mut body, true, &mut context), Ok(()));
     assert_eq!(body.as_deref(), Some(&b"caf? ??"[..]));
     println!(
-        "body hooks: a cut character is held, an overlong slash is rejected, a repair can keep the length"
+        "body hooks: a split character is held, an overlong slash is rejected, a replacement can keep the length"
     );
 }
 
@@ -77,7 +78,7 @@ fn engine_buffer() {
         assert_eq!(verdict, Verdict::Pass);
     }
     assert_eq!((sent, unchanged), ("naïve \u{1F980} crab".as_bytes().to_vec(), 1));
-    println!("engine buffer: a slice of good text is sent as it is");
+    println!("engine buffer: a slice of well-formed text is sent unchanged");
 }
 
 /// Relays each connection to `upstream`, and prints the errors.
@@ -100,7 +101,7 @@ async fn proxy(listener: TcpListener, upstream: String) -> std::io::Result<()> {
     }
 }
 
-/// Echoes what it receives.
+/// Echoes the bytes that it receives.
 async fn echo(listener: TcpListener) -> std::io::Result<()> {
     loop {
         let (mut peer, _) = listener.accept().await?;
@@ -140,7 +141,7 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
     for byte in "byte by byte: \u{1F980}".as_bytes() {
         client.write_all(&[*byte]).await?;
     }
-    // The text before the error is delivered and answered, then the connection is closed.
+    // The text before the error is delivered and echoed, then the connection is closed.
     client.write_all(b" and then \xFF what follows is not delivered").await?;
     let mut answer = String::new();
     client.read_to_string(&mut answer).await?;

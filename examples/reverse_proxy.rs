@@ -1,13 +1,14 @@
 //! A reverse proxy that checks requests and responses.
 //!
-//! Ill-formed text in a request, in a form field, a trailer, the path or the query too, is rejected with `400` before
-//! the upstream receives anything. So is text that cannot be checked, because it is compressed, a range, or in another
-//! charset (`400` or `415`). Bodies of other types pass as they stream; of those only the trailers are checked.
+//! Ill-formed text in a request, including form fields, trailers, the path and the query, is rejected with `400` before
+//! the upstream receives anything. Text that cannot be checked, because it is compressed, a range, or in another
+//! charset, is also rejected (`400` or `415`). Bodies of other types are forwarded while they stream, and only their
+//! trailers are checked.
 //!
-//! Ill-formed text in a response ends it there: its head and some good text may be with the client already, so the
-//! connection (HTTP/1.1) or the stream (HTTP/2) is closed before the body ends.
+//! Ill-formed text in a response ends the response. The client may already have its head and some well-formed text, so
+//! the connection (HTTP/1.1) or the stream (HTTP/2) is closed before the body ends.
 //!
-//! Without arguments it starts an upstream of its own, sends itself requests, and ends. Otherwise:
+//! Without arguments it starts its own upstream, sends itself requests, and exits. Otherwise:
 //!
 //! ```sh
 //! cargo run --example reverse_proxy --features tower -- --listen 127.0.0.1:8080 --upstream 127.0.0.1:3000
@@ -34,7 +35,7 @@ use tower::{ServiceBuilder, service_fn};
 use utf8_codec::http::{BodyRules, BoxError, HttpCounters, Utf8BodyError};
 use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer, ValidateUtf8ResponseLayer};
 
-/// A client whose requests have been checked.
+/// A client that sends checked requests.
 type Upstream = Client<HttpConnector, CheckedBody<Incoming>>;
 
 #[tokio::main]
@@ -83,7 +84,7 @@ async fn serve(listener: TcpListener, upstream: Authority) -> Result<(), Box<dyn
     }
 }
 
-/// Sends a request to the upstream. Its text is whole and well-formed: the layer has held and checked it.
+/// Sends a request to the upstream. Its text is complete and well-formed, because the layer has held and checked it.
 async fn forward(
     client: Upstream,
     upstream: Authority,
@@ -108,7 +109,7 @@ async fn forward(
     })
 }
 
-/// Removes the fields that are for one connection only (RFC 9110 §7.6.1).
+/// Removes the fields that only apply to one connection (RFC 9110 §7.6.1).
 fn remove_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -153,7 +154,7 @@ async fn demonstrate() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The upstream: it echoes, or responds with a type that its bytes are not.
+/// The upstream. It echoes, or responds with text that is ill-formed for its type.
 async fn echo_or_lie(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, BoxError> {
     let text = match request.uri().path() {
         "/echo" => request.into_body().collect().await?.to_bytes(),

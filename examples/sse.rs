@@ -1,10 +1,10 @@
 //! Server-sent events over HTTP: a server with axum, and a client that reconnects.
 //!
-//! `GET /tokens` streams the words of an answer as events, in pieces that cut characters and line terminators. The
-//! server closes the connection after a few events. The client sends `Last-Event-ID` and continues where it was, as a
-//! browser does.
+//! `GET /tokens` streams the words of a response as events, in chunks that split characters and line terminators. The
+//! server closes the connection after a few events. The client sends `Last-Event-ID` and continues after the last
+//! event, like a browser.
 //!
-//! Without arguments it starts on a free port, reads its own events, and ends. `--listen ADDR` serves until it is
+//! Without arguments it starts on a free port, reads its own events, and exits. `--listen ADDR` serves until it is
 //! interrupted:
 //!
 //! ```sh
@@ -34,7 +34,7 @@ use utf8_codec::stream::{SseStream, SseStreamError};
 
 const TOKENS: [&str; 6] =
     ["na\u{EF}ve", " \u{1F980}", "\nStra\u{DF}e", " \u{65E5}\u{672C}", "\u{2028}", " end"];
-/// Events of one connection.
+/// The number of events of one connection.
 const EVENTS: usize = 4;
 
 #[tokio::main]
@@ -61,7 +61,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn tokens(headers: HeaderMap) -> Result<Response<Body>, StatusCode> {
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok()).unwrap_or(0);
     if last >= TOKENS.len() {
-        // The response that stops a browser from reconnecting.
+        // This response stops a browser from reconnecting.
         return Err(StatusCode::NO_CONTENT);
     }
     let response = written(last).map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)?;
@@ -72,7 +72,7 @@ async fn tokens(headers: HeaderMap) -> Result<Response<Body>, StatusCode> {
         .map_err(|_| StatusCode::INTERNAL_SERVER_ERROR)
 }
 
-/// The bytes of the events after the event `last`.
+/// Returns the encoding of the events after the event `last`.
 fn written(last: usize) -> Result<Bytes, CodecError> {
     let (mut codec, mut bytes) = (SseCodec::new(), BytesMut::new());
     codec.encode(Comment("connected"), &mut bytes)?;
@@ -83,7 +83,7 @@ fn written(last: usize) -> Result<Bytes, CodecError> {
     Ok(bytes.freeze())
 }
 
-/// The bytes as a model writes them: a few at a time.
+/// Splits the bytes into small chunks, similar to those of a language model.
 fn in_pieces(bytes: Bytes) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let pieces: Vec<_> = bytes.chunks(5).map(Bytes::copy_from_slice).collect();
     stream::iter(pieces).then(|piece| async {
@@ -92,7 +92,7 @@ fn in_pieces(bytes: Bytes) -> impl Stream<Item = Result<Bytes, Infallible>> {
     })
 }
 
-/// Reads all events, over as many connections as it takes.
+/// Reads all events, reconnecting as often as necessary.
 async fn demonstrate(url: &str) -> Result<(), Box<dyn Error>> {
     let client = Client::builder(TokioExecutor::new()).build_http();
     let (mut codec, mut answer, mut connections) = (SseCodec::new(), String::new(), 0);

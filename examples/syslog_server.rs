@@ -1,6 +1,6 @@
 //! A syslog server over TCP that reads both framings of RFC 6587, and continues after ill-formed messages.
 //!
-//! Without arguments it starts on a free port, sends itself messages in pieces, and ends. `--listen ADDR` prints the
+//! Without arguments it starts on a free port, sends itself messages in chunks, and exits. `--listen ADDR` prints the
 //! messages of every client until it is interrupted:
 //!
 //! ```sh
@@ -25,7 +25,7 @@ fn codec() -> Utf8FramesCodec<OctetCountingCodec> {
     Utf8FramesCodec::new(OctetCountingCodec::new().max_length(8 * 1024).or_lines())
 }
 
-/// Passes on the messages of one client, and its errors.
+/// Forwards the messages and errors of one client to the log.
 async fn receive(socket: TcpStream, log: mpsc::Sender<String>) -> Result<(), FrameError<FramingError>> {
     let mut messages = FramedRead::new(socket, ErrorsAsItems::new(codec()));
     while let Some(message) = messages.next().await {
@@ -81,7 +81,7 @@ async fn demonstrate(client: TcpStream, mut lines: mpsc::Receiver<String>) -> Re
     client.set_nodelay(true)?;
     let mut messages = FramedWrite::new(client, codec());
     messages.send("<13>two\nlines").await?;
-    // A message that the network cuts inside its length and inside a character.
+    // A message that is split inside its length and inside a character.
     let client = messages.get_mut();
     for piece in [&b"1"[..], b"0 <13>gr\xC3", b"\xBCn!", b"5 <13>\xFF"] {
         client.write_all(piece).await?;

@@ -1,5 +1,5 @@
-//! A WebSocket echo server that validates text as its bytes arrive. A frame of 1 MiB that starts with ill-formed text
-//! is answered with close code 1007 before the rest of the frame has arrived.
+//! A WebSocket echo server that validates text as its bytes arrive. If a frame of 1 MiB starts with ill-formed text,
+//! the server closes with code 1007 before the rest of the frame has arrived.
 //!
 //! WebSocket libraries return whole frames, so this server reads frames itself. A library does the handshake and is the
 //! client. Without arguments it runs a server and a client; with `--listen ADDR` it only serves.
@@ -39,7 +39,7 @@ impl Connection {
         }
     }
 
-    /// The next frame header, with the length of its payload.
+    /// Reads the next frame header. Returns it with the length of its payload.
     async fn header(&mut self) -> Result<(FrameHeader, usize)> {
         loop {
             let mut cursor = Cursor::new(&self.buffer[..]);
@@ -52,7 +52,7 @@ impl Connection {
         }
     }
 
-    /// The bytes that have arrived of a payload of which `left` bytes are missing.
+    /// Returns the bytes that have arrived of a payload. `left` is the number of bytes that are not returned yet.
     async fn piece(&mut self, left: usize) -> Result<BytesMut> {
         if self.buffer.is_empty() {
             self.read().await?;
@@ -66,7 +66,7 @@ impl Connection {
         Ok(self.socket.write_all(&bytes).await?)
     }
 
-    /// Closes the connection. Reads until the peer closes, so that a peer in the middle of a frame can still read the
+    /// Closes the connection. Reads until the peer closes, so that a peer that is still sending a frame can read the
     /// reason.
     async fn close(mut self, code: u16, reason: &str) -> Result<()> {
         let reason = truncate(reason, MAX_REASON).into();
@@ -119,7 +119,7 @@ async fn echo(socket: TcpStream) -> Result<()> {
                 match control {
                     Control::Ping => connection.send(Frame::pong(payload.freeze())).await?,
                     Control::Close => {
-                        // The reason, after the 2 bytes of the code, is text as well.
+                        // The reason, after the 2 bytes of the code, must also be text.
                         let mut reason = Utf8Validator::new();
                         let verdict = reason.feed(payload.get(2..).unwrap_or_default());
                         return match verdict.and_then(|()| reason.end_of_message()) {
@@ -179,7 +179,7 @@ async fn main() -> Result<()> {
     let address = listener.local_addr()?;
     tokio::spawn(serve(listener));
 
-    // Well-formed text is echoed, even if a character is cut between two fragments with a ping between them.
+    // Well-formed text is echoed, even if a character is split between two fragments with a ping between them.
     let mut client = connect(&address).await?;
     client.send(Message::text("κόσμε")).await?;
     assert_eq!(client.next().await.ok_or("no echo")??, Message::text("κόσμε"));
@@ -192,7 +192,7 @@ async fn main() -> Result<()> {
     while client.next().await.transpose()?.is_some() {}
     println!("well-formed text was echoed");
 
-    // Autobahn 6.4.3: the header of a frame of 1 MiB, and the few bytes that make it ill-formed. No more bytes are
+    // Autobahn 6.4.3: the header of a frame of 1 MiB, and the first bytes, which are ill-formed. No more bytes are
     // sent.
     let mut client = connect(&address).await?;
     let key = [0x37, 0xFA, 0x21, 0x3D];

@@ -31,7 +31,7 @@ fn an_error_has_a_line_and_a_column_in_three_units() {
     let input = "é\nab\u{1F4A9}".bytes().chain(*b"\xFFc\xC3").collect::<Vec<_>>();
     let (status, short) = check_stdin(&["--format", "short"], &input);
     assert_eq!(status, Some(1));
-    assert_eq!(short, "-:2:4: FF is no byte of UTF-8\n-:2:6: the input ends inside a character\n");
+    assert_eq!(short, "-:2:4: FF is never part of UTF-8\n-:2:6: the input ends inside a character\n");
     let (_, json) = check_stdin(&["--format", "json", "-"], &input);
     let objects = objects(&json);
     let members = ["offset", "len", "line", "column", "byte_column", "utf16_column"];
@@ -148,7 +148,7 @@ fn the_human_report_shows_the_location_the_bytes_and_the_repair_command() {
     assert_eq!(output.status.code(), Some(1));
     let report = stdout(&output);
     let expected = "\
-error: the second byte after E9 must be 80..BF, and is 20 [ill-formed]
+error: the second byte after E9 must be 80..BF, but is 20 [ill-formed]
  --> menu.txt:2:4 (byte 7)
   |
 2 | caf\\xE9 \\x93noir\\x94
@@ -158,7 +158,7 @@ error: the second byte after E9 must be 80..BF, and is 20 [ill-formed]
     assert!(report.starts_with(expected), "{report}");
     let end = "\
 menu.txt is probably windows-1252 text, or UTF-8 with some of it
-  to mend it: utf8-codec convert --on-error windows-1252 menu.txt -o menu.txt
+  to fix it: utf8-codec convert --on-error windows-1252 menu.txt -o menu.txt
 
 1 file checked: 3 errors in 1 file
 ";
@@ -235,7 +235,7 @@ fn a_file_that_cannot_be_read_is_reported_and_the_others_are_checked() {
     for jobs in ["1", "2"] {
         let output = check(&directory, &["--format", "short", "--jobs", jobs, "absent", "bad", "good"]);
         assert_eq!(output.status.code(), Some(2));
-        assert_eq!(stdout(&output), "bad:1:1: FF is no byte of UTF-8\n");
+        assert_eq!(stdout(&output), "bad:1:1: FF is never part of UTF-8\n");
         assert_eq!(
             stderr(&output),
             "utf8-codec: cannot read absent: No such file or directory (os error 2)\n"
@@ -305,7 +305,7 @@ fn control_characters_are_escaped_on_the_terminal() {
         assert!(format == "github" || !report.contains(is_raw), "{format}: {report:?}");
     }
     let short = stdout(&check(&directory, &["--format", "short", "."]));
-    assert_eq!(short, "./n<U+001B>[31m<U+202E>x<U+000A>y\\xFF:1:13: FF is no byte of UTF-8\n");
+    assert_eq!(short, "./n<U+001B>[31m<U+202E>x<U+000A>y\\xFF:1:13: FF is never part of UTF-8\n");
     // Messages on stderr, too.
     let absent = check(&directory, &["absent\u{1B}[31m\u{202E}"]);
     assert_eq!(

@@ -53,7 +53,7 @@ fn the_charset_of_editorconfig_is_checked_by_decoding() {
     for (name, content, error) in [
         ("good.u8", &b"caf\xC3\xA9"[..], None),
         ("marked.u8", b"\xEF\xBB\xBFa", Some("there is a BOM")),
-        ("latin1.u8", b"caf\xE9!", Some("the second byte after E9 must be 80..BF, and is 21")),
+        ("latin1.u8", b"caf\xE9!", Some("the second byte after E9 must be 80..BF, but is 21")),
         ("good.bom", b"\xEF\xBB\xBFa", None),
         ("plain.bom", b"a", Some("there is no BOM")),
         ("good.le", b"a\0\xE9\0", None),
@@ -107,7 +107,7 @@ fn a_configuration_file_is_found_upwards_and_applies_by_glob() {
         "b.txt:1:2: NUL",
         "deep/er/c.txt:1:2: NUL",
         "deep/keep.txt:1:1: U+202E changes the order of the text on a screen",
-        "deep/wide/e:1:3: FF is no byte of UTF-8",
+        "deep/wide/e:1:3: FF is never part of UTF-8",
         "x.ps1:1:1: there is no BOM",
         "x.ps1:1:1: U+202E changes the order of the text on a screen",
     ];
@@ -137,7 +137,7 @@ fn an_invalid_configuration_file_is_an_error() {
         ("[[files]]\nrules = []\n", "missing field `glob`"),
         ("[[files]]\nglob = '[z-a]'\n", "invalid range"),
         ("bom = 'sometimes'\n", "unknown BOM policy `sometimes`"),
-        ("encoding = 'utf-7'\n", "`utf-7`: no such encoding"),
+        ("encoding = 'utf-7'\n", "`utf-7`: unknown encoding"),
         ("rules = [\n", "line"),
     ] {
         let directory = Directory::new();

@@ -70,12 +70,12 @@ fn a_guess_is_not_a_fix() {
         (&b"caf\xE9 \x93noir\x94"[..], &[][..], "--from is missing"),
         (b"\0h\0i\0 \0\xE9\0\xE8\0a", &[], "--from is missing"),
         (b"\0h\0i\0 \0\xE9\0\xE8\0a", &["--from", "windows-1252"], "it is probably UTF-16BE"),
-        (b"cut \xE2\x82", &[], "its end is missing"),
-        (b"cut \xE2\x82", &["--from", "auto"], "its end is missing"),
+        (b"cut \xE2\x82", &[], "its last character is incomplete"),
+        (b"cut \xE2\x82", &["--from", "auto"], "its last character is incomplete"),
         (b"\xFF\xFEh\0\x00\xD8i\0", &[], "it is not utf-16 either"),
         (b"abcd\xFF", &["--from", "utf-16le"], "it is not utf-16le either"),
         (b"\x89PNG\0\xFF", &["--from", "windows-1252"], "it contains NUL, and is probably binary"),
-        ("a\u{202E}".as_bytes(), &["--rule", "bidi"], "no rule that was broken has a fix"),
+        ("a\u{202E}".as_bytes(), &["--rule", "bidi"], "none of the violated rules has a fix"),
     ] {
         let directory = Directory::new();
         directory.write("file", content);
@@ -232,8 +232,8 @@ fn contradicting_options_are_errors() {
     for (args, reason) in [
         (&["-"][..], "--fix cannot rewrite stdin"),
         (&["--encoding", "utf-16", "file"], "--fix writes UTF-8"),
-        (&["--from", "utf-7", "file"], "no such encoding"),
-        (&["--backup", "a/b", "file"], "no path separator"),
+        (&["--from", "utf-7", "file"], "unknown encoding"),
+        (&["--backup", "a/b", "file"], "or contain a path separator"),
     ] {
         let output = fix(&directory, args);
         assert_eq!(output.status.code(), Some(2));

@@ -28,7 +28,7 @@ fn the_error_says_why_a_value_is_invalid() {
     for (args, why) in [
         (["serve", "--listen", "127.0.0.1:99999"], "the port is out of range: 0 to 65535"),
         (["proxy", "--upstream", "nowhere"], "there is no port"),
-        (["serve", "--max-connections", "0"], "at least 1 is needed"),
+        (["serve", "--max-connections", "0"], "must be at least 1"),
         (["serve", "--idle-timeout", "soon"], "not a number of seconds"),
     ] {
         fails(&args, why);
@@ -60,11 +60,14 @@ fn a_command_logs_on_request() {
 #[test]
 fn the_error_for_an_unknown_encoding_names_the_list() {
     for option in ["--from", "--to"] {
-        fails(&["convert", option, "utf-7"], "no such encoding; `utf8-codec convert --list` has their names");
+        fails(
+            &["convert", option, "utf-7"],
+            "unknown encoding; `utf8-codec convert --list` prints the known names",
+        );
     }
     fails(
         &["convert", "-t", "ascii", "--on-error", "latin1"],
-        "--to ascii cannot hold the characters that this --on-error makes",
+        "--to ascii does not have the characters that this --on-error policy writes",
     );
 }
 

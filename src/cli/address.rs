@@ -1,4 +1,4 @@
-//! Addresses on the command line: `HOST:PORT` or `unix:PATH`.
+//! Addresses in the form `HOST:PORT` or `unix:PATH`.
 
 use core::fmt;
 use core::str::FromStr;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::args::host_port;
 
-/// The longest path that fits into `sockaddr_un`, without its NUL: 107 bytes on Linux, 103 on BSD and macOS.
+/// The maximum length of a path in `sockaddr_un`, without its NUL: 107 bytes on Linux, 103 on BSD and macOS.
 const MAX_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
 /// The address of a listener or of the upstream server.
@@ -29,7 +29,7 @@ impl FromStr for Address {
             return Err("Unix sockets are not supported on this system");
         }
         if path.is_empty() {
-            return Err("unix:PATH is expected, and there is no path");
+            return Err("expected unix:PATH, but there is no path");
         }
         if path.starts_with('@') {
             return Err("abstract Unix sockets are not supported");

@@ -1,4 +1,4 @@
-//! The admin listener of a proxy: metrics, health, and a page for people.
+//! The admin listener of a proxy: metrics, health checks, and a status page.
 
 use core::convert::Infallible;
 use core::sync::atomic::Ordering;
@@ -19,7 +19,7 @@ use super::metrics::Metrics;
 use super::net::Listener;
 use super::server::DRAINING;
 
-/// The limit of open connections.
+/// The maximum number of open connections.
 const CONNECTIONS: usize = 32;
 
 /// The time limit of a connection.
@@ -43,10 +43,10 @@ pub(super) async fn serve(listener: Listener, metrics: Arc<Metrics>) {
                 let response = answer(&request, &metrics);
                 async { Ok::<_, Infallible>(response) }
             });
-            // A client such as `nc -N` closes its half after the request, and waits for the answer.
+            // A client such as `nc -N` closes its half after the request and waits for the response.
             let connection =
                 http1::Builder::new().half_close(true).serve_connection(TokioIo::new(stream), answer);
-            // An error here is a client that disconnected or reached the time limit. It needs no message.
+            // An error here means that the client disconnected or reached the time limit. It is not logged.
             let _ = timeout(DURATION, connection).await;
             drop(permit);
         });
@@ -86,6 +86,6 @@ fn respond(status: StatusCode, content_type: &'static str, body: impl Into<Bytes
             "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'",
         )
         .header("x-content-type-options", "nosniff");
-    // The status and the headers are constants, so the response cannot be invalid.
+    // The status and the headers are constants, so the response is always valid.
     response.body(Full::new(body.into())).unwrap_or_default()
 }

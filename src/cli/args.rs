@@ -1,4 +1,4 @@
-//! Argument types that are shared by several subcommands.
+//! Argument types that several subcommands share.
 
 use core::num::NonZeroUsize;
 use core::time::Duration;
@@ -6,13 +6,13 @@ use core::time::Duration;
 use clap::ValueEnum;
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
 
-/// The policies for ill-formed input and for the BOM. Flattened into every subcommand that decodes.
+/// The policies for ill-formed input and for the BOM. They are flattened into every subcommand that decodes.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct PolicyArgs {
     /// What to do with ill-formed sequences
     #[arg(long, value_name = "POLICY", default_value = "strict")]
     on_error: OnError,
-    /// What to do with a BOM at the start of a stream [default: keep, but strip where a BOM names the encoding]
+    /// What to do with a BOM at the start of a stream [default: keep, but strip if the BOM indicates the encoding]
     #[arg(long, value_name = "POLICY")]
     bom: Option<Bom>,
 }
@@ -22,18 +22,18 @@ impl PolicyArgs {
         self.on_error.into()
     }
 
-    /// The policy on the command line, if any.
+    /// Returns the policy on the command line, if any.
     pub(super) fn bom(self) -> Option<BomPolicy> {
         self.bom.map(Into::into)
     }
 
-    /// A decoder with these policies.
+    /// Creates a decoder with these policies.
     pub(super) fn decoder(self) -> TextDecoder {
         TextDecoder::new().on_error(self.on_error.into()).bom(self.bom().unwrap_or_default())
     }
 }
 
-/// [`ErrorPolicy`] on the command line.
+/// [`ErrorPolicy`] as a command line option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum OnError {
     /// Report an error and stop
@@ -49,7 +49,7 @@ pub(super) enum OnError {
     /// Decode each byte as windows-1252
     #[value(name = "windows-1252")]
     Windows1252,
-    /// Discard the bytes. Dangerous: the text before and after them is joined
+    /// Discard the bytes. Dangerous: this joins the text before and after them
     Skip,
 }
 
@@ -67,14 +67,14 @@ impl From<OnError> for ErrorPolicy {
     }
 }
 
-/// [`BomPolicy`] on the command line.
+/// [`BomPolicy`] as a command line option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Bom {
-    /// Keep it as text
+    /// Keep the BOM as text
     Keep,
-    /// Discard it
+    /// Discard the BOM
     Strip,
-    /// Discard it; a stream without a BOM is an error
+    /// Discard the BOM; a stream without a BOM is an error
     Require,
     /// A stream with a BOM is an error
     Reject,
@@ -91,40 +91,40 @@ impl From<Bom> for BomPolicy {
     }
 }
 
-/// Parses a number of seconds, with decimals.
+/// Parses a number of seconds, which may have decimals.
 pub(super) fn seconds(value: &str) -> Result<Duration, &'static str> {
     let seconds: f64 = value.parse().map_err(|_| "not a number of seconds")?;
     if seconds < 0.0 {
         return Err("a time cannot be negative");
     }
-    Duration::try_from_secs_f64(seconds).map_err(|_| "not a time that can be waited for")
+    Duration::try_from_secs_f64(seconds).map_err(|_| "the time is too long")
 }
 
 /// Parses a number above 0.
 pub(super) fn at_least_one(value: &str) -> Result<NonZeroUsize, &'static str> {
     let number: usize = value.parse().map_err(|_| "not a number")?;
-    NonZeroUsize::new(number).ok_or("at least 1 is needed")
+    NonZeroUsize::new(number).ok_or("must be at least 1")
 }
 
 /// Parses the mode of a file in octal.
 pub(super) fn file_mode(value: &str) -> Result<u32, &'static str> {
     match u32::from_str_radix(value, 8) {
         Ok(mode @ 0..=0o777) => Ok(mode),
-        _ => Err("an octal number is expected, such as 660"),
+        _ => Err("expected an octal number, such as 660"),
     }
 }
 
 /// Checks that a value has the form `HOST:PORT`.
 pub(super) fn host_port(value: &str) -> Result<String, &'static str> {
-    let (host, port) = value.rsplit_once(':').ok_or("HOST:PORT is expected, and there is no port")?;
+    let (host, port) = value.rsplit_once(':').ok_or("expected HOST:PORT, but there is no port")?;
     if host.is_empty() {
-        return Err("HOST:PORT is expected, and there is no host; 0.0.0.0 is every address of this machine");
+        return Err("expected HOST:PORT, but there is no host; 0.0.0.0 means all addresses of this machine");
     }
     if host.contains(':') && !(host.starts_with('[') && host.ends_with(']')) {
-        return Err("HOST:PORT is expected; an IPv6 address stands in brackets: [::1]:7000");
+        return Err("expected HOST:PORT; an IPv6 address must be in brackets: [::1]:7000");
     }
     if port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("HOST:PORT is expected, and the port is not a number");
+        return Err("expected HOST:PORT, but the port is not a number");
     }
     port.parse::<u16>().map_err(|_| "the port is out of range: 0 to 65535")?;
     Ok(value.to_owned())
@@ -159,8 +159,8 @@ mod tests {
         assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
         assert_eq!(seconds("soon"), Err("not a number of seconds"));
         assert_eq!(seconds("-1"), Err("a time cannot be negative"));
-        assert_eq!(seconds("1e300"), Err("not a time that can be waited for"));
-        assert_eq!(at_least_one("0"), Err("at least 1 is needed"));
+        assert_eq!(seconds("1e300"), Err("the time is too long"));
+        assert_eq!(at_least_one("0"), Err("must be at least 1"));
         assert_eq!(at_least_one("many"), Err("not a number"));
         assert_eq!(file_mode("0660"), Ok(0o660));
         assert!(file_mode("rw-rw----").is_err() && file_mode("668").is_err() && file_mode("1777").is_err());

@@ -1,7 +1,7 @@
-//! Files that are replaced atomically, for `convert --output` and `check --fix`.
+//! Atomic replacement of files, for `convert --output` and `check --fix`.
 //!
 //! The new content is written to a temporary file in the same directory, with mode 0600. When it is complete, the
-//! temporary file gets the owner and the mode of the file that it replaces, is flushed to disk, and is renamed.
+//! temporary file gets the owner and the mode of the original file, is flushed to disk, and is renamed.
 //!
 //! Pipes, devices and open descriptors are written to directly.
 
@@ -28,7 +28,7 @@ pub(super) enum OutputFile {
 }
 
 impl OutputFile {
-    /// Opens the output. `-` is stdout. A symbolic link is followed: its target is replaced, and the link does not
+    /// Opens the output. `-` is stdout. If the path is a symbolic link, its target is replaced, and the link does not
     /// change.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if is_standard(path) {
@@ -55,7 +55,7 @@ impl OutputFile {
         matches!(self, Self::Stdout(_))
     }
 
-    /// Writes the bytes. Stdout is flushed, so that its reader receives text as it is converted.
+    /// Writes the bytes. Stdout is flushed, so that its reader receives text while the conversion is running.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Stdout(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
@@ -79,19 +79,19 @@ impl OutputFile {
 pub(super) struct Replacement {
     temporary: Temporary,
     target: PathBuf,
-    /// The metadata of the file that is replaced, if it exists.
+    /// The metadata of the original file, if it exists.
     replaced: Option<Metadata>,
 }
 
 impl Replacement {
-    /// `target` must not be a symbolic link.
+    /// Creates the temporary file. `target` must not be a symbolic link.
     pub(super) fn of(target: PathBuf, replaced: Option<Metadata>) -> io::Result<Self> {
         if let Some(replaced) = &replaced {
-            // `open` succeeds for the superuser.
+            // For the superuser the `open` below always succeeds.
             if replaced.permissions().readonly() {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
             }
-            // Fails if the user may not write to the file.
+            // This fails if the user may not write to the file.
             OpenOptions::new().write(true).open(&target)?;
         }
         let temporary = Temporary::in_directory(directory_of(&target))?;
@@ -101,14 +101,14 @@ impl Replacement {
         Ok(Self { temporary, target, replaced })
     }
 
-    /// Opens a regular file whose content is going to be replaced. Symbolic links are followed, and do not change.
+    /// Opens a regular file in order to replace its content. Symbolic links are followed and do not change.
     ///
-    /// Fails for a file with other hard links, which would keep the old content.
+    /// Fails for a file with other hard links, because these would keep the old content.
     pub(super) fn of_content(path: &Path) -> io::Result<(File, Self)> {
         let Destination::Path(target) = resolve(path)? else {
             return Err(io::Error::other("an open descriptor cannot be replaced"));
         };
-        // Opening a pipe would wait for its writer.
+        // Opening a pipe would block until it has a writer.
         if !fs::metadata(&target)?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
@@ -127,15 +127,15 @@ impl Replacement {
         self.temporary.file()?.write_all(bytes)
     }
 
-    /// The new content, to be read from its start. It must not be written to afterwards.
+    /// Returns the new content for reading from its start. It must not be written to afterwards.
     pub(super) fn new_content(&self) -> io::Result<&File> {
         let mut file = self.temporary.file()?;
         file.rewind()?;
         Ok(file)
     }
 
-    /// Replaces the file as [`commit`](Self::commit) does, after it has kept the old file under its name with the
-    /// suffix. Fails if the old file has changed since it was opened, or if a file with the suffix exists.
+    /// Replaces the file like [`commit`](Self::commit), but first stores the old file under its name with the suffix.
+    /// Fails if the old file has changed since it was opened, or if a file with the suffix exists.
     pub(super) fn commit_content(self, backup: Option<&OsStr>) -> io::Result<()> {
         let now = fs::symlink_metadata(&self.target)?;
         if self.replaced.as_ref().is_some_and(|old| !is_same(old, &now)) {
@@ -149,7 +149,7 @@ impl Replacement {
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", backup.display())))?;
         let committed = self.commit();
         if committed.is_err() {
-            // The file still has its old content.
+            // The file still has its old content, so the backup is not needed.
             let _ = fs::remove_file(&backup);
         }
         committed
@@ -165,7 +165,7 @@ impl Replacement {
     }
 }
 
-/// Gives a file a second name, or copies it where the file system has no hard links.
+/// Creates a hard link to a file, or a copy if the file system has no hard links.
 fn keep(file: &Path, name: &Path) -> io::Result<()> {
     match fs::hard_link(file, name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
@@ -180,7 +180,7 @@ fn keep(file: &Path, name: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a file is the same as before, and has not been written to.
+/// Whether the path still leads to the same file, and the file has not been written to.
 fn is_same(old: &Metadata, now: &Metadata) -> bool {
     let is_untouched = old.len() == now.len() && old.modified().ok() == now.modified().ok();
     is_untouched && identity(old) == identity(now)
@@ -214,7 +214,7 @@ fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Copies the owner and the group of the replaced file.
+/// Sets the owner and the group to those of the replaced file.
 #[cfg(unix)]
 fn keep_owner(file: &File, replaced: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
@@ -236,7 +236,7 @@ fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Called after `keep_owner`, because a change of owner resets the set-user-ID bit.
+/// Sets the mode. Called after `keep_owner`, because a change of owner resets the set-user-ID bit.
 #[cfg(unix)]
 fn set_mode(file: &File, replaced: Option<&Metadata>) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -261,11 +261,11 @@ fn set_mode(file: &File, replaced: Option<&Metadata>) -> io::Result<()> {
     replaced.map_or(Ok(()), |replaced| file.set_permissions(replaced.permissions()))
 }
 
-/// Flushes the rename. Without it the old content may come back after a power failure.
+/// Flushes the rename to disk. Otherwise the old content may come back after a power failure.
 #[cfg(unix)]
 fn sync_directory(directory: &Path) -> io::Result<()> {
     match File::open(directory).and_then(|directory| directory.sync_all()) {
-        // The directory is not readable, or the file system does not support fsync of a directory.
+        // The directory is not readable, or the file system does not support `fsync` of a directory.
         Err(error)
             if matches!(
                 error.kind(),
@@ -283,7 +283,7 @@ fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The destination that a path names.
+/// The destination of a path.
 enum Destination {
     /// An open descriptor of this process, such as `/dev/stdout` or `/dev/fd/3`.
     Descriptor(u32),
@@ -291,11 +291,11 @@ enum Destination {
     Path(PathBuf),
 }
 
-/// The limit of symbolic links in a path, as in Linux.
+/// The maximum number of symbolic links in a path, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// Follows the symbolic links of a path. They are followed one by one, because `canonicalize` would resolve
-/// `/proc/self/fd/1` to the file that the descriptor has open.
+/// Follows the symbolic links of a path, one by one, because `canonicalize` would resolve `/proc/self/fd/1` to the file
+/// that the descriptor refers to.
 fn resolve(path: &Path) -> io::Result<Destination> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -310,11 +310,11 @@ fn resolve(path: &Path) -> io::Result<Destination> {
         }
         path = directory.join(fs::read_link(&whole)?);
     }
-    // `open` reports the error.
+    // `fs::metadata` returns the error of the system.
     Err(fs::metadata(&path).err().unwrap_or_else(|| io::Error::other("too many levels of symbolic links")))
 }
 
-/// The number of the descriptor that a path such as `/dev/fd/3` names, if any.
+/// Returns the number of the descriptor for a path such as `/dev/fd/3`, if it is one.
 fn descriptor(directory: &Path, name: &Path) -> Option<u32> {
     let own = Path::new("/proc").join(process::id().to_string());
     let is_own =
@@ -322,7 +322,7 @@ fn descriptor(directory: &Path, name: &Path) -> Option<u32> {
     if is_own { name.to_str()?.parse().ok() } else { None }
 }
 
-/// Duplicates an open descriptor. Opening its path instead would start at the beginning of the file.
+/// Duplicates an open descriptor. If the path were opened instead, writing would start at the beginning of the file.
 #[cfg(target_os = "linux")]
 fn duplicate(number: u32) -> io::Result<File> {
     use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
@@ -345,8 +345,8 @@ fn duplicate(number: u32) -> io::Result<File> {
 struct Temporary(Option<NamedTempFile>);
 
 impl Temporary {
-    /// Creates the file in the directory of the target, because a rename cannot cross file systems. The mode is 0600
-    /// from the start. The name does not contain the name of the target, which may have the maximum length already.
+    /// Creates the file in the directory of the target, because a rename cannot cross file systems. Its mode is 0600
+    /// from the start. Its name does not contain the name of the target, which may already have the maximum length.
     fn in_directory(directory: &Path) -> io::Result<Self> {
         let mut removed_on_signal = removed_on_signal()?;
         let file = tempfile::Builder::new().prefix(".utf8-codec.").suffix(".part").tempfile_in(directory)?;
@@ -385,8 +385,8 @@ impl Drop for Temporary {
 /// The paths of all temporary files.
 static TEMPORARIES: LazyLock<Mutex<Vec<PathBuf>>> = LazyLock::new(Mutex::default);
 
-/// Locks the paths of all temporary files. The first call starts a thread that removes them on SIGINT, SIGTERM and
-/// SIGHUP, before the signal ends the program.
+/// Locks the list of temporary files. The first call starts a thread that removes them on SIGINT, SIGTERM and SIGHUP,
+/// before the signal ends the program.
 fn removed_on_signal() -> io::Result<MutexGuard<'static, Vec<PathBuf>>> {
     static STARTED: Mutex<bool> = Mutex::new(false);
 
@@ -402,12 +402,11 @@ fn forget(path: &Path) {
     TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner).retain(|temporary| temporary != path);
 }
 
-/// Removes the temporary files and exits. The lock is held until the process ends, so that no file is created
-/// meanwhile.
+/// Removes the temporary files and exits. The lock is held until the process ends, so that no new file is created.
 fn interrupted() -> ! {
     let temporaries = TEMPORARIES.lock().unwrap_or_else(PoisonError::into_inner);
     for path in temporaries.iter() {
-        // The file may have been renamed already. Other errors cannot be reported at this point.
+        // The file may already have been renamed. Other errors cannot be reported here.
         let _ = fs::remove_file(path);
     }
     complain("interrupted");
@@ -431,7 +430,7 @@ fn start_signal_thread() -> io::Result<()> {
     Ok(())
 }
 
-/// The signals that were ignored when this process started, as under `nohup`, which ignores SIGHUP: bit `n - 1` is
+/// Returns the signals that were ignored when this process started, for example SIGHUP under `nohup`. Bit `n - 1` is
 /// signal `n`. They stay ignored.
 #[cfg(unix)]
 fn ignored_signals() -> u64 {

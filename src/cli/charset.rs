@@ -1,4 +1,4 @@
-//! Encodings by their iconv names.
+//! Encodings and their iconv names.
 
 use core::fmt;
 use core::str::FromStr;
@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use utf8_codec::Subset;
 use utf8_codec::transcode::{Encoding, Transcoder};
 
-/// An encoding on the command line: one of the library, possibly with an additional rule.
+/// An encoding as a command line option: an encoding of the library, possibly with an additional rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NamedEncoding {
     encoding: Encoding,
@@ -17,14 +17,14 @@ pub(super) struct NamedEncoding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     None,
-    /// No byte above `7F`.
+    /// Only bytes up to `7F`.
     Ascii,
-    /// Text that starts with a BOM. For UTF-16 and UTF-32 the BOM also names the byte order.
+    /// Text that starts with a BOM. For UTF-16 and UTF-32 the BOM also determines the byte order.
     Bom,
 }
 
-/// The names of the encodings that the library does not have. UTF-16 and UTF-32 without a BOM are little-endian, as in
-/// glibc on most machines.
+/// The names of encodings that the library does not have. UTF-16 and UTF-32 without a BOM are little-endian, as in
+/// glibc on most platforms.
 const NAMES: [(&str, &[&str], Encoding, Rule); 4] = [
     ("ascii", &["us-ascii", "ansi_x3.4-1968", "iso646-us"], Encoding::Latin1, Rule::Ascii),
     ("utf-8-bom", &["utf-8-sig"], Encoding::Utf8, Rule::Bom),
@@ -33,7 +33,7 @@ const NAMES: [(&str, &[&str], Encoding, Rule); 4] = [
 ];
 
 impl NamedEncoding {
-    /// How many bytes from the start of the input [`encoding_of`](Self::encoding_of) needs.
+    /// Returns the number of bytes at the start of the input that [`encoding_of`](Self::encoding_of) needs.
     pub(super) fn look_ahead(self) -> usize {
         match self.rule {
             Rule::Bom => self.encoding.bom().map_or(0, <[u8]>::len),
@@ -41,7 +41,7 @@ impl NamedEncoding {
         }
     }
 
-    /// The encoding of an input that starts with these bytes.
+    /// Returns the encoding of an input that starts with these bytes.
     pub(super) fn encoding_of(self, start: &[u8]) -> Encoding {
         let other = match self.encoding {
             Encoding::Utf16Le => Encoding::Utf16Be,
@@ -52,7 +52,7 @@ impl NamedEncoding {
         if other_is_named { other } else { self.encoding }
     }
 
-    /// The encoding of the output.
+    /// Returns the encoding of the output.
     pub(super) const fn encoding(self) -> Encoding {
         self.encoding
     }
@@ -61,12 +61,12 @@ impl NamedEncoding {
         self.rule == Rule::Ascii
     }
 
-    /// Whether a BOM is part of the encoding, and not of the text.
+    /// Whether a BOM is part of the encoding and not of the text.
     pub(super) fn has_bom(self) -> bool {
         self.rule == Rule::Bom
     }
 
-    /// The length of a code unit in bytes.
+    /// Returns the length of a code unit in bytes.
     pub(super) const fn unit_len(self) -> usize {
         match self.encoding {
             Encoding::Utf16Le | Encoding::Utf16Be => 2,
@@ -122,13 +122,13 @@ impl FromStr for NamedEncoding {
             Some((_, _, encoding, rule)) => Ok(Self { encoding, rule }),
             None => match name.parse::<Encoding>() {
                 Ok(encoding) => Ok(encoding.into()),
-                Err(_) => Err("no such encoding; `utf8-codec convert --list` has their names"),
+                Err(_) => Err("unknown encoding; `utf8-codec convert --list` prints the known names"),
             },
         }
     }
 }
 
-/// A name as it is compared: in lower case, without `-`, `_` and spaces.
+/// Returns a name in its form for comparison: in lower case, without `-`, `_` and spaces.
 fn plain(name: &str) -> impl Iterator<Item = u8> + '_ {
     name.bytes().filter(|byte| !b"-_ ".contains(byte)).map(|byte| byte.to_ascii_lowercase())
 }
@@ -153,7 +153,7 @@ mod tests {
         for (start, encoding) in [
             (&b"\xFE\xFF\0a"[..], Encoding::Utf16Be),
             (b"\xFF\xFEa\0", Encoding::Utf16Le),
-            // Also the BOM of UTF-32LE.
+            // This is also the start of the BOM of UTF-32LE.
             (b"\xFF\xFE\0\0", Encoding::Utf16Le),
             (b"a\0", Encoding::Utf16Le),
             (b"", Encoding::Utf16Le),

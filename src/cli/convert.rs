@@ -20,13 +20,13 @@ use super::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, com
 /// Convert from one encoding to another
 ///
 /// Encodings have their iconv names; --list prints them. `utf-16` and `utf-32` have a BOM: it is stripped from the
-/// input (input without a BOM is little-endian) and written to the output. The same is true of `utf-8-bom`.
+/// input (input without a BOM is little-endian) and written to the output. The same applies to `utf-8-bom`.
 ///
 /// Exit status 0: converted. 1: the input is ill-formed, or contains a character that the output encoding does not
 /// have; the text before it is on stdout, and its offset is on stderr. 2: a file could not be read or written.
 ///
-/// An output file is replaced when the conversion is complete. If the conversion fails or a signal ends it, the file
-/// does not change. Pipes and devices are written while the input is read.
+/// An output file is replaced when the conversion is complete. If the conversion fails or is interrupted by a signal,
+/// the file does not change. Pipes and devices are written to while the input is read.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The encoding of the input
@@ -35,7 +35,7 @@ pub(super) struct Args {
     /// The encoding of the output
     #[arg(long, short, value_name = "ENCODING", default_value = "utf-8")]
     to: NamedEncoding,
-    /// If the input starts with a BOM, strip it, and use the encoding that it names instead of --from
+    /// If the input starts with a BOM, strip it and use its encoding instead of --from
     #[arg(long)]
     sniff: bool,
     /// Discard input that cannot be converted, as iconv does: same as --on-error skip
@@ -59,7 +59,7 @@ pub(super) struct Args {
     verbosity: Verbosity,
 }
 
-/// [`Switches`] on the command line.
+/// [`Switches`] as command line options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Switch {
     /// Accept unpaired surrogates as code points, as Python's surrogatepass does
@@ -110,7 +110,7 @@ impl Args {
             if filled == 0 {
                 filled = read(&mut input, &mut buffer).map_err(cannot_read)?;
             }
-            // As in iconv: empty input has no BOM.
+            // As in iconv, empty input gets no BOM.
             if filled > 0
                 && let Some(bom) = bom.take()
             {
@@ -148,9 +148,9 @@ impl Args {
         });
         let on_error = if self.discard { ErrorPolicy::Skip } else { self.policies.on_error() };
         if self.to.is_ascii() && matches!(on_error, ErrorPolicy::Latin1 | ErrorPolicy::Windows1252) {
-            return Err("--to ascii cannot hold the characters that this --on-error makes");
+            return Err("--to ascii does not have the characters that this --on-error policy writes");
         }
-        // A BOM that names the encoding is not text. It is stripped, so that the output does not get two.
+        // A BOM that indicates the encoding is not text. It is stripped, so that the output does not get two BOMs.
         let is_no_text = self.from.has_bom() || self.to.has_bom() || self.sniff;
         let bom = if is_no_text { BomPolicy::Strip } else { BomPolicy::Keep };
         let transcoder = Transcoder::new(self.from.encoding_of(start), self.to.encoding())
@@ -161,7 +161,8 @@ impl Args {
         Ok(if self.sniff { transcoder.sniff() } else { transcoder })
     }
 
-    /// Describes an error. In the transcoder ASCII is a subset of another encoding, so its errors do not name ASCII.
+    /// Describes an error. The transcoder implements ASCII as a subset of another encoding, so its errors do not
+    /// mention ASCII.
     fn describe(&self, error: Utf8Error) -> String {
         let Utf8Error { offset, kind, len, .. } = error;
         let bytes = if len == 1 { "1 byte".to_owned() } else { format!("{len} bytes") };
@@ -177,7 +178,7 @@ impl Args {
     }
 }
 
-/// A progress bar on stderr. It is hidden if the output is a terminal.
+/// Creates a progress bar on stderr. It is hidden if the output is a terminal.
 fn progress(len: Option<u64>, output: &OutputFile) -> ProgressBar {
     let drawn_over = output.is_stdout() && io::stdout().is_terminal();
     if drawn_over || !io::stderr().is_terminal() {

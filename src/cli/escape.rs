@@ -15,7 +15,7 @@ pub(super) fn is_hidden(character: char) -> bool {
         || u32::from(character) & 0xFFFE == 0xFFFE
 }
 
-/// Appends a character, escaped where needed, and returns its width in columns. The result has no line break.
+/// Appends a character, escaped if necessary, and returns its width in columns. The result has no line break.
 pub(super) fn push(out: &mut String, character: char) -> usize {
     let before = out.len();
     match character {
@@ -40,7 +40,7 @@ pub(super) fn text(text: &str) -> String {
     out
 }
 
-/// Escapes bytes. Those that are not UTF-8 become `\xNN`. The result is one line.
+/// Escapes bytes. Bytes that are not UTF-8 become `\xNN`. The result is one line.
 pub(super) fn bytes(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {

@@ -1,4 +1,4 @@
-//! Shared by the commands that read files: opening inputs, `-`, the report on stdout, the exit status.
+//! Code that the commands for files share: opening inputs, `-`, the report on stdout, the exit status.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
@@ -34,7 +34,7 @@ pub(super) fn name_of(file: &Path) -> String {
     one_line(&file.to_string_lossy())
 }
 
-/// Why a command stopped before the end of a file.
+/// The reason why a command stopped before the end of a file.
 pub(super) enum Failed {
     /// The file could not be read. The command continues with the next file.
     Read(io::Error),

@@ -1,4 +1,4 @@
-//! Limits for each client address and for all of them together: connections, and log lines.
+//! Limits of connections and of log lines, for each client address and in total.
 
 use core::net::{IpAddr, Ipv6Addr};
 use core::time::Duration;
@@ -14,15 +14,15 @@ pub(super) const HELD_BACK_INTERVAL: Duration = Duration::from_secs(10);
 /// The maximum number of addresses that are tracked. The table is cleared when it reaches this size.
 const MAX_ADDRESSES: usize = 4096;
 
-/// The burst of one address, in seconds of its rate.
+/// The maximum burst of one address, in seconds of its rate.
 const BURST: f64 = 10.0;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The key that limits are counted by: the address, or its /64 network for IPv6. The clients of a Unix socket have no
-/// address, and only the limits for all connections apply to them.
+/// Returns the key for the limits of an address: the address, or its /64 network for IPv6. The clients of a Unix socket
+/// have no address, and only the total limits apply to them.
 fn source(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {
@@ -33,7 +33,7 @@ fn source(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Open connections by address.
+/// The open connections by address.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
     most: usize,
@@ -41,12 +41,12 @@ pub(super) struct Sources {
 }
 
 impl Sources {
-    /// At most `most` connections from each address; 0 is no limit.
+    /// Allows at most `most` connections from each address; 0 means no limit.
     pub(super) fn new(most: usize) -> Self {
         Self { most, open: Arc::default() }
     }
 
-    /// Reserves a connection, if the limit allows it. Dropping the return value releases it.
+    /// Reserves a connection if the limit allows it. Dropping the return value releases it.
     pub(super) fn enter(&self, address: Option<IpAddr>) -> Option<SourceSlot> {
         let address = address.filter(|_| self.most > 0).map(source);
         if let Some(address) = address {
@@ -65,7 +65,7 @@ impl Sources {
 #[derive(Debug)]
 pub(super) struct SourceSlot {
     sources: Sources,
-    /// `None` if it is not counted.
+    /// The address, or `None` if the connection is not counted.
     address: Option<IpAddr>,
 }
 
@@ -82,7 +82,7 @@ impl Drop for SourceSlot {
     }
 }
 
-/// A token bucket: tokens are added at a rate, up to a burst.
+/// A token bucket. Tokens are added at a rate, up to a burst.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     tokens: f64,
@@ -102,7 +102,7 @@ impl Bucket {
     }
 }
 
-/// Limits the log lines about connections: for each address, and for all of them.
+/// Limits the log lines about connections, for each address and in total.
 #[derive(Debug)]
 pub(super) struct LogLimit {
     rate: f64,
@@ -113,12 +113,12 @@ pub(super) struct LogLimit {
 struct State {
     all: Bucket,
     addresses: HashMap<Option<IpAddr>, Bucket>,
-    /// Counted since the last report.
+    /// The number of suppressed lines since the last report.
     held_back: u64,
 }
 
 impl LogLimit {
-    /// `rate` lines per second in total, and a tenth of it for each address.
+    /// Allows `rate` lines per second in total, and a tenth of it for each address.
     pub(super) fn new(rate: usize) -> Arc<Self> {
         let rate = rate as f64;
         let state = State { all: Bucket::new(rate, Instant::now()), addresses: HashMap::new(), held_back: 0 };
@@ -140,7 +140,7 @@ impl LogLimit {
         let State { all, addresses, held_back } = &mut *lock(&self.state);
         all.fill(all_rate, now);
         if addresses.len() >= MAX_ADDRESSES && !addresses.contains_key(&address) {
-            // A full bucket is equal to a new one, so it is dropped.
+            // A full bucket is the same as a new one, so it is dropped.
             addresses.retain(|&address, bucket| {
                 let rate = rate_of(address);
                 bucket.fill(rate, now);
@@ -162,11 +162,11 @@ impl LogLimit {
         Ok(core::mem::take(&mut one.held_back))
     }
 
-    /// Logs how many lines were suppressed since the last report.
+    /// Logs the number of lines that were suppressed since the last report.
     pub(super) fn report(&self) {
         let lines = core::mem::take(&mut lock(&self.state).held_back);
         if lines > 0 {
-            warn!(lines, "log lines about connections were held back");
+            warn!(lines, "log lines about connections were suppressed");
         }
     }
 }

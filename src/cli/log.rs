@@ -1,7 +1,7 @@
-//! The log of `proxy` and `serve`: a bounded queue, written to stderr by its own thread. The other commands log only on
-//! request, and write to stderr directly.
+//! The log of `proxy` and `serve`: a bounded queue that a separate thread writes to stderr. The other commands log only
+//! on request, and directly to stderr.
 //!
-//! No task that serves a connection or waits for a signal writes to stderr. If stderr is not read, the queue fills up,
+//! Tasks that serve a connection or wait for a signal never write to stderr. If stderr is not read, the queue fills up,
 //! and further lines are dropped and counted.
 
 use core::time::Duration;
@@ -17,7 +17,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// The capacity of the queue in lines of about 200 bytes.
+/// The capacity of the queue, in lines of about 200 bytes.
 const QUEUED_LINES: usize = 8 * 1024;
 
 /// The interval at which dropped lines are reported.
@@ -26,7 +26,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 /// The time limit for flushing the queue at the end of the program.
 const FLUSH_TIME: Duration = Duration::from_secs(2);
 
-/// `--log` and the verbosity.
+/// The options for the log.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct LogArgs {
     /// The format of the log on stderr; json is one object per line
@@ -36,7 +36,7 @@ pub(super) struct LogArgs {
     verbosity: Verbosity,
 }
 
-/// `--verbose`.
+/// The option `--verbose`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct Verbosity {
     /// Log more: once for debug events, twice for trace events. RUST_LOG has precedence
@@ -45,7 +45,7 @@ pub(super) struct Verbosity {
 }
 
 impl Verbosity {
-    /// Installs a subscriber that logs to stderr, for the commands that do not log by default. The level comes from
+    /// Installs a subscriber that logs to stderr, for commands that do not log by default. The level comes from
     /// `RUST_LOG` or `--verbose`.
     pub(super) fn start(self) -> Result<(), String> {
         let filter = self.filter(LevelFilter::OFF)?;
@@ -84,11 +84,11 @@ pub(super) struct Log {
 }
 
 impl LogArgs {
-    /// Starts the thread and installs the subscriber.
+    /// Starts the log thread and installs the subscriber.
     ///
     /// # Errors
     ///
-    /// Returns an error if `RUST_LOG` does not parse.
+    /// Returns an error if `RUST_LOG` cannot be parsed.
     pub(super) fn start(self) -> Result<Log, String> {
         let filter = self.verbosity.filter(LevelFilter::INFO)?;
         let (writer, worker) = NonBlockingBuilder::default()
@@ -107,7 +107,7 @@ impl LogArgs {
             LogFormat::Text => registry.with(lines.with_filter(filter)).init(),
             LogFormat::Json => registry.with(lines.json().flatten_event(true).with_filter(filter)).init(),
         }
-        // The default hook writes to stderr directly, which blocks if stderr is not read.
+        // The default hook writes to stderr directly, which would block if stderr is not read.
         panic::set_hook(Box::new(|bug| {
             let at = bug.location().map(ToString::to_string);
             let payload = bug.payload();
@@ -127,7 +127,7 @@ fn wants_color() -> bool {
 }
 
 impl Log {
-    /// Counts the lines that are dropped because the queue is full.
+    /// Returns the counter of lines that are dropped because the queue is full.
     pub(super) fn dropped(&self) -> DroppedLines {
         self.dropped.clone()
     }
@@ -138,8 +138,8 @@ impl Drop for Log {
         self.dropped.report();
         let worker = self.worker.take();
         let (done, flushed) = mpsc::channel();
-        // Dropping the guard can block, and prints to stderr if it does. A thread does it, so that the end is not
-        // delayed.
+        // Dropping the guard can block, and then prints to stderr. It is dropped in a separate thread, so that the end
+        // of the program is not delayed.
         thread::spawn(move || {
             drop(worker);
             done.send(())
@@ -156,12 +156,12 @@ pub(super) struct DroppedLines {
 }
 
 impl DroppedLines {
-    /// The number since the start.
+    /// Returns the number of lines dropped since the start.
     pub(super) fn count(&self) -> usize {
         self.counter.dropped_lines()
     }
 
-    /// Reports new drops in the log at an interval. Never returns.
+    /// Periodically reports new drops in the log. Never returns.
     pub(super) async fn keep_reporting(mut self) {
         loop {
             tokio::time::sleep(REPORT_INTERVAL).await;

@@ -1,4 +1,4 @@
-//! `utf8-codec mail`: checks whether the text of messages is UTF-8, part by part.
+//! `utf8-codec mail`: checks whether the text of each part of a message is UTF-8.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::files::{BUFFER, Failed, for_each, name_of, open, read};
 use super::log::Verbosity;
 use super::outcome::CommandResult;
 
-/// Report whether the text of mail is UTF-8, part by part, and where it is not
+/// Report for each part of mail messages whether its text is UTF-8, and where it is not
 ///
 /// Reads messages (.eml) and mailboxes (mbox: the first line starts with `From `).
 ///
@@ -47,7 +47,7 @@ impl Args {
         for_each(&self.files, |file, out| self.check(file, out))
     }
 
-    /// Checks a file. Returns whether all its messages are without errors.
+    /// Checks a file. Returns whether none of its messages has an error.
     fn check(&self, file: &Path, out: &mut dyn Write) -> Result<bool, Failed> {
         let mut input = open(file).map_err(Failed::Read)?;
         let validator = MessageValidator::new();
@@ -85,7 +85,7 @@ impl Args {
     }
 }
 
-/// The start of a line that separates the messages of an mbox. It comes after the empty line that ends a message.
+/// The start of a line that separates the messages of an mbox file. It follows the empty line that ends a message.
 const SEPARATOR: &[u8] = b"From ";
 
 /// Splits a file into messages.
@@ -98,12 +98,12 @@ struct Mailbox {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Before the first line, which decides the type of the file.
+    /// Before the first line, which determines the type of the file.
     New,
     Message,
     /// In an mbox, at the start of a line.
     LineStart,
-    /// In an mbox, within a line.
+    /// In an mbox, inside a line.
     Line,
 }
 
@@ -112,9 +112,9 @@ impl Mailbox {
         Self { validator, state: State::New, number: 0 }
     }
 
-    /// Reads bytes of the file. Calls `each` with the verdict on every message that ends in them and, in an mbox, its
-    /// number. Returns how many bytes were consumed. The rest, a few bytes at most, must be passed again with more,
-    /// unless `end` is set.
+    /// Reads bytes of the file. Calls `each` for every message that ends in them, with its verdict and, in an mbox, its
+    /// number. Returns the number of bytes consumed. The rest, a few bytes at most, must be passed again with more
+    /// bytes, unless `end` is set.
     fn feed<E>(
         &mut self,
         data: &[u8],
@@ -189,7 +189,7 @@ fn object(file: &Path, verdict: &MessageVerdict) -> Value {
     })
 }
 
-/// Writes a line for each part, indented by its path, and below it a line for each error and warning.
+/// Writes a line for each part, indented by its path, followed by a line for each of its errors and warnings.
 fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut dyn Write) -> io::Result<()> {
     let errors: u64 = verdict.parts.iter().map(PartVerdict::error_count).sum();
     write!(out, "{}", name_of(file))?;
@@ -234,7 +234,7 @@ fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut dy
     Ok(())
 }
 
-/// `1 line`, `2 lines`.
+/// Returns a number with its noun: `1 line`, `2 lines`.
 fn counted(number: u64, noun: &str) -> String {
     format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
@@ -245,7 +245,8 @@ mod tests {
 
     use super::*;
 
-    /// The number and the size of each message. Asserts that they do not depend on how the file is cut.
+    /// Returns the number and the size of each message. Asserts that they do not depend on how the file is split into
+    /// chunks.
     fn messages(file: &[u8]) -> Vec<(Option<u64>, u64)> {
         let split = |size: usize| {
             let mut mailbox = Mailbox::new(MessageValidator::new());

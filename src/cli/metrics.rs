@@ -17,7 +17,7 @@ use utf8_codec::proxy::Direction;
 use super::log::DroppedLines;
 use super::net::Peer;
 
-/// How many rejections the page shows.
+/// The number of rejections that the status page shows.
 const LAST_REJECTIONS: usize = 20;
 
 const DIRECTIONS: [Direction; 2] = [Direction::Requests, Direction::Responses];
@@ -44,13 +44,13 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// `repairs` is whether ill-formed sequences are repaired.
+    /// Creates the metrics. `repairs` is whether ill-formed sequences are repaired.
     pub(super) fn new(dropped: DroppedLines, repairs: bool) -> Self {
         let mut registry = Registry::with_prefix("utf8_codec");
         let (open, connections, ill_formed) = (Gauge::default(), Family::default(), Family::default());
         let dropped_lines = Counter::default();
         registry.register("connections_open", "Connections that are open now", open.clone());
-        registry.register("connections", "Connections that ended, by how", connections.clone());
+        registry.register("connections", "Connections that ended, by reason", connections.clone());
         registry.register("ill_formed", "Ill-formed sequences, repaired or not", Family::clone(&ill_formed));
         registry.register(
             "log_lines_dropped",
@@ -75,10 +75,10 @@ impl Metrics {
             repaired: by_direction("repaired", "Ill-formed sequences that were repaired", labels),
             rejected: by_direction(
                 "rejected",
-                "Streams that were rejected; in report mode, would have been",
+                "Rejected streams; in report mode, streams that would have been rejected",
                 labels,
             ),
-            rejected_lines: by_direction("rejected_lines", "Lines that did not pass", labels),
+            rejected_lines: by_direction("rejected_lines", "Rejected lines", labels),
             held: DIRECTIONS
                 .map(|direction| held_by_direction.get_or_create(&labels(direction.as_str())).clone()),
             registry,
@@ -96,7 +96,7 @@ impl Metrics {
         self.open.inc();
     }
 
-    /// `end` is the label that says how the connection ended.
+    /// Records the end of a connection. `end` is the label for the reason.
     pub(super) fn closed(&self, end: &'static str) {
         self.open.dec();
         self.connections.get_or_create(&[("end", end)]).inc();
@@ -110,7 +110,7 @@ impl Metrics {
         self.written[direction as usize].inc_by(bytes as u64);
     }
 
-    /// Adds to the bytes that connections hold; subtracts if it is negative.
+    /// Adds to the number of bytes that connections hold. `change` may be negative.
     pub(super) fn held(&self, direction: Direction, change: i64) {
         self.held[direction as usize].inc_by(change);
     }
@@ -151,7 +151,7 @@ impl Metrics {
         rejections.push_front(rejection);
     }
 
-    /// All metrics in the text format of Prometheus.
+    /// Returns all metrics in the text format of Prometheus.
     pub(super) fn text(&self) -> String {
         let dropped = self.dropped.count() as u64;
         self.dropped_lines.inc_by(dropped.saturating_sub(self.dropped_lines.get()));
@@ -161,7 +161,7 @@ impl Metrics {
         text
     }
 
-    /// The latest rejections as JSON, the most recent first.
+    /// Returns the latest rejections as JSON, the most recent first.
     pub(super) fn rejections(&self) -> String {
         let rejections = self.rejections.lock().unwrap_or_else(PoisonError::into_inner);
         Value::from_iter(rejections.iter().cloned()).to_string()

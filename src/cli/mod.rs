@@ -1,6 +1,6 @@
-//! The command line. Each subcommand has a file, and each failure is one line on stderr.
+//! The command line. Each subcommand has its own file, and each failure is reported as one line on stderr.
 //!
-//! A new subcommand is a `mod` line, a variant of [`Command`] and an arm of [`Command::run`].
+//! To add a subcommand, add a `mod` line, a variant of [`Command`] and an arm of [`Command::run`].
 
 mod address;
 mod admin;
@@ -41,7 +41,7 @@ use clap::Parser;
 use clap::error::ErrorKind as ClapErrorKind;
 use outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, complain};
 
-/// Check, convert and filter text: no ill-formed UTF-8 passes
+/// Check, convert and filter text, so that no ill-formed UTF-8 passes
 #[derive(Debug, Parser)]
 #[command(name = "utf8-codec", version, max_term_width = 110)]
 enum Command {
@@ -91,14 +91,14 @@ pub(crate) fn main() -> ExitCode {
         .into()
 }
 
-/// Ends the process by SIGPIPE, as is usual for a program that writes to a closed pipe. (The Rust runtime ignores that
+/// Ends the process with SIGPIPE, like other programs that write to a closed pipe. (The Rust runtime ignores that
 /// signal, so destructors have already removed the temporary files.) Other systems have no such convention.
 fn end_by_closed_pipe() {
     #[cfg(unix)]
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);
 }
 
-/// The first paragraph of clap's message and its tips, in one line. The other paragraphs repeat the usage.
+/// Returns the first paragraph of clap's message and its tips as one line. The other paragraphs repeat the usage.
 fn usage(error: &clap::Error) -> String {
     if error.kind() == ClapErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return "a subcommand is missing: try `utf8-codec --help`".to_owned();

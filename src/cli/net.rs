@@ -15,7 +15,7 @@ use super::address::Address;
 use super::sockets;
 use super::unix_socket::{self, FileId, UnixListener, UnixStream};
 
-/// A bound listener. Dropping that of a Unix socket removes its file.
+/// A bound listener. Dropping a listener on a Unix socket removes the socket file.
 #[derive(Debug)]
 pub(super) enum Listener {
     Tcp(TcpListener),
@@ -23,8 +23,8 @@ pub(super) enum Listener {
 }
 
 impl Listener {
-    /// Binds the first address that the name resolves to and that can be bound. `mode` is the mode of the file of a
-    /// Unix socket; without it, the umask decides.
+    /// Binds the first address of the name that can be bound. `mode` is the mode of the file of a Unix socket. Without
+    /// it the umask determines the mode.
     pub(super) async fn bind(address: &Address, backlog: u32, mode: Option<u32>) -> io::Result<Self> {
         let name = match address {
             Address::Unix(path) => return unix_socket::bind(path, backlog, mode).map(Self::Unix),
@@ -40,6 +40,8 @@ impl Listener {
         Err(last)
     }
 
+    /// Accepts a connection.
+    ///
     /// # Cancel safety
     ///
     /// No connection is lost.
@@ -57,7 +59,7 @@ impl Listener {
         }
     }
 
-    /// The address to connect to.
+    /// Returns the address to connect to.
     pub(super) fn address(&self) -> io::Result<Address> {
         Ok(match self {
             Self::Tcp(listener) => Address::Tcp(listener.local_addr()?.to_string()),
@@ -73,7 +75,7 @@ impl Listener {
     }
 }
 
-/// Identifies a listener, to find out whether an address leads to it.
+/// Identifies a listener, to detect whether an address leads to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ListenerIdentity {
     Tcp(SocketAddr),
@@ -102,7 +104,7 @@ impl ListenerIdentity {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Peer {
     Tcp(SocketAddr),
-    /// The user and the process that connected, where the system reports them.
+    /// The user and the process that connected, if the system reports them.
     Unix {
         uid: Option<u32>,
         pid: Option<i32>,
@@ -110,7 +112,7 @@ pub(super) enum Peer {
 }
 
 impl Peer {
-    /// The address that limits for each source are counted by. The clients of a Unix socket have none.
+    /// Returns the address that the limits for each source use. The clients of a Unix socket have none.
     pub(super) fn ip(self) -> Option<IpAddr> {
         match self {
             Self::Tcp(address) => Some(address.ip()),
@@ -145,7 +147,7 @@ pub(super) enum Socket {
 }
 
 impl Socket {
-    /// Turns off Nagle's algorithm. A Unix socket has none.
+    /// Turns off Nagle's algorithm. Unix sockets do not have it.
     pub(super) fn set_nodelay(&self) -> io::Result<()> {
         match self {
             Self::Tcp(stream) => stream.set_nodelay(true),
@@ -153,16 +155,16 @@ impl Socket {
         }
     }
 
-    /// Makes dropping the socket reset the connection. A Unix socket cannot be reset: its peer sees the end of the
-    /// stream, or on Linux a reset if it has sent bytes that were not read.
+    /// Resets the connection when the socket is dropped. A Unix socket cannot be reset: its peer receives the end of
+    /// the stream, or on Linux a reset if it has sent bytes that were not read.
     pub(super) fn reset(&self) {
         if let Self::Tcp(stream) = self {
             sockets::reset(stream);
         }
     }
 
-    /// Waits until a reset discards nothing, or until there is no progress for `timeout`. Bytes that were written to a
-    /// Unix socket are in the queue of its peer already.
+    /// Waits until a reset would discard nothing, or until there is no progress for `patience`. Bytes that were written
+    /// to a Unix socket are already in the queue of its peer.
     pub(super) async fn delivered(&self, timeout: Duration) {
         if let Self::Tcp(stream) = self {
             sockets::delivered(stream, timeout).await;

@@ -1,4 +1,4 @@
-//! The result of a command: its exit status, and its messages on stderr.
+//! The result of a command: its exit status and its messages on stderr.
 
 use core::error::Error;
 use core::fmt;
@@ -12,7 +12,7 @@ use super::escape;
 pub(super) enum CommandStatus {
     /// Exit status 0.
     Success,
-    /// Exit status 1: the command completed, and the input was ill-formed.
+    /// Exit status 1: the command completed, but the input was ill-formed.
     IllFormed,
     /// Exit status 2: the command did not complete. The reasons are on stderr.
     Trouble,
@@ -24,10 +24,10 @@ impl From<CommandStatus> for ExitCode {
     }
 }
 
-/// What a command returns. An `Err` is printed as one line on stderr, with exit status 2.
+/// The result of a command. An `Err` is printed as one line on stderr, with exit status 2.
 pub(super) type CommandResult = Result<CommandStatus, Box<dyn Error>>;
 
-/// The error if stdout cannot be written to.
+/// Converts an error of writing to stdout.
 pub(super) fn cannot_write(error: io::Error) -> Box<dyn Error> {
     match error.kind() {
         io::ErrorKind::BrokenPipe => ClosedPipe.into(),
@@ -35,13 +35,13 @@ pub(super) fn cannot_write(error: io::Error) -> Box<dyn Error> {
     }
 }
 
-/// The reader of stdout closed the pipe. The program ends without a message.
+/// The error for a closed stdout pipe. The program ends without a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClosedPipe;
 
 impl fmt::Display for ClosedPipe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the reader of stdout is gone")
+        f.write_str("stdout was closed")
     }
 }
 
@@ -49,12 +49,12 @@ impl Error for ClosedPipe {}
 
 /// Prints one line on stderr.
 pub(super) fn complain(what: &str) {
-    // If this fails, it cannot be reported.
+    // If this fails, the failure cannot be reported.
     let _ = writeln!(io::stderr(), "utf8-codec: {}", one_line(what));
 }
 
-/// Escapes control characters and invisible characters, which a file name or an argument may contain, so that a message
-/// is one line and does not change the terminal.
+/// Escapes control characters and invisible characters, which a file name or an argument may contain. The message is
+/// then one line and does not affect the terminal.
 pub(super) fn one_line(text: &str) -> String {
     text.chars()
         .flat_map(|c| if escape::is_hidden(c) { c.escape_default().collect() } else { vec![c] })

@@ -27,16 +27,16 @@ use super::server::{Capacity, Connection, ConnectionReports, Service, announce};
 use super::signals::Signals;
 use super::upstream::Upstream;
 
-/// Forward TCP connections to a server, well-formed UTF-8 only
+/// Forward TCP connections to a server, but only well-formed UTF-8
 ///
 /// Bytes are forwarded as they arrive, in whole characters. With `--on-error strict` the bytes before an ill-formed
 /// sequence are delivered, then both sides are reset, and the error and its offset are logged.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Address to accept connections on, or unix:PATH; port 0 picks a free one
+    /// Address to accept connections on, or unix:PATH; port 0 selects a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7000")]
     listen: Address,
-    /// Server to forward to, or unix:PATH; without it, a line server (`serve`) is started on a loopback port
+    /// Server to forward to, or unix:PATH; by default a line server (`serve`) is started on a loopback port
     #[arg(long, value_name = "HOST:PORT")]
     upstream: Option<Address>,
     /// Directions to filter: from clients, from the server, or both
@@ -44,26 +44,26 @@ pub(super) struct Args {
     direction: Directions,
     #[command(flatten)]
     policies: PolicyArgs,
-    /// Enforce the policies, or forward every byte and only log what enforcing would do
+    /// Enforce the policies, or forward every byte and only log what would be rejected or repaired
     #[arg(long, value_name = "MODE", default_value = "enforce")]
     mode: Mode,
-    /// What a rejection ends: with `stream` the connection, with `lines` only the line is dropped
+    /// What a rejection ends: `stream` ends the connection, `lines` only drops the line
     #[arg(long, value_name = "UNIT", default_value = "stream")]
     framing: Framing,
-    /// What to hold until it is complete; with `--framing lines`, always lines
+    /// What to hold until it is complete; always lines with `--framing lines`
     #[arg(long, value_name = "UNIT", default_value = "characters")]
     hold: Hold,
     /// Maximum bytes of a line, if lines are held; a longer line is rejected
     #[arg(long, value_name = "N", default_value_t = LineFilter::DEFAULT_MAX_LENGTH, value_parser = whole_number)]
     max_line: usize,
-    /// Line to send to the sender of a rejected line; {line}, {offset}, {kind} and {len} are filled in. Needs
+    /// Line to send to the sender of a rejected line; {line}, {offset}, {kind} and {len} are replaced. Requires
     /// `--framing lines`
     #[arg(long, value_name = "TEXT")]
     answer: Option<String>,
     /// How to close both sides after a rejection
     #[arg(long, alias = "on-refusal", value_name = "END", default_value = "reset")]
     on_rejection: AfterRejection,
-    /// How long the other direction continues after a rejection, so that pending answers are delivered
+    /// How long the other direction continues after a rejection, so that pending responses are delivered
     #[arg(long, value_name = "SECS", default_value = "1", value_parser = seconds, allow_negative_numbers = true)]
     linger: Duration,
     /// Timeout for connecting to the server
@@ -110,7 +110,7 @@ enum Hold {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum AfterRejection {
-    /// Reset both sides, so that no peer mistakes the data for complete
+    /// Reset both sides, so that no peer assumes that the data is complete
     Reset,
     /// Close both sides normally after the well-formed bytes
     Close,
@@ -170,7 +170,7 @@ impl Args {
                     max_line: Utf8LinesCodec::DEFAULT_MAX_LENGTH,
                     logs_connections: false,
                 };
-                // The proxy is its only client.
+                // The proxy is the only client of the embedded server.
                 let capacity = Capacity { from_one_source: 0, ..capacity };
                 server.run(&self.service, embedded, capacity, pending).await;
             }
@@ -260,7 +260,7 @@ impl FilterProxy {
                 return client.reset();
             }
         };
-        // Sets TCP_NODELAY. It only fails on a socket that is closed already, which the relay reports.
+        // Setting TCP_NODELAY only fails on a socket that is already closed, which the relay reports.
         let _ = client.set_nodelay().and(upstream.set_nodelay());
         let mut session = Session { proxy: &self, reports, connection, peer, held: [0; 2] };
         let relayed =
@@ -286,7 +286,7 @@ impl FilterProxy {
             End::TooLong => "too_long",
             _ => "cut",
         };
-        // A peer that is too slow or idle is reset without waiting.
+        // Peers that are too slow or idle are reset without waiting.
         let waits = matches!(relayed.end, End::IllFormed(..) | End::RejectedLine(..) | End::Failed(..));
         if relayed.reset && waits {
             let sides = async {
@@ -306,7 +306,7 @@ impl FilterProxy {
         }
     }
 
-    /// The line to send for a rejected one.
+    /// Returns the line to send in response to a rejected line.
     fn answer(&self, rejected: RejectedLine) -> Option<Vec<u8>> {
         let mut answer = self.answer.as_ref()?.replace("{line}", &rejected.line.to_string());
         let (offset, kind, len) = match rejected.reason {
@@ -321,7 +321,7 @@ impl FilterProxy {
     }
 }
 
-/// Counts a connection when it is dropped, however it ends.
+/// Counts a connection when it is dropped, for every type of end.
 struct Open<'m> {
     metrics: &'m Metrics,
     end: &'static str,
@@ -339,7 +339,7 @@ struct Session<'p> {
     reports: ConnectionReports,
     connection: u64,
     peer: Peer,
-    /// Bytes in the gauge of the metrics, by direction.
+    /// The number of bytes in the gauge of the metrics, by direction.
     held: [usize; 2],
 }
 
@@ -398,7 +398,7 @@ impl Session<'_> {
         let Relayed { requests, responses, end, .. } = relayed;
         let end = match end {
             End::Closed => "closed".to_owned(),
-            // The reason was logged when it occurred.
+            // The reason was already logged.
             End::IllFormed(..) | End::RejectedLine(..) => "rejected".to_owned(),
             End::Failed(direction, error) => format!("{direction}: {error}"),
             End::Idle => "idle".to_owned(),

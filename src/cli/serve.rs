@@ -1,4 +1,4 @@
-//! `utf8-codec serve`: a line server that reports what it received.
+//! `utf8-codec serve`: a line server that reports the lines that it received.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -23,13 +23,13 @@ use super::outcome::CommandResult;
 use super::server::{Capacity, Connection, ConnectionReports, Service, announce, close};
 use super::signals::Signals;
 
-/// Answer every line over TCP with its text and length
+/// Respond to every line over TCP with its text and length
 ///
-/// A line is answered by `line N: C characters: TEXT`, an ill-formed one by
-/// `line N: ill-formed UTF-8 at byte OFFSET (KIND, LEN bytes)`; OFFSET counts from the start of the connection.
+/// The response to a line is `line N: C characters: TEXT`. The response to an ill-formed line is `line N: ill-formed
+/// UTF-8 at byte OFFSET (KIND, LEN bytes)`; OFFSET counts from the start of the connection.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Address to accept connections on, or unix:PATH; port 0 picks a free one
+    /// Address to accept connections on, or unix:PATH; port 0 selects a free port
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:7007")]
     listen: Address,
     /// Maximum bytes of a line; a longer line is reported once and skipped
@@ -97,7 +97,7 @@ impl LineServer {
         service.accept(listener, capacity, signal, cut.clone(), session).await;
     }
 
-    /// Answers until the peer has no more lines. Reading stops while the peer does not read the answers.
+    /// Responds until the peer has no more lines. Reading stops while the peer does not read the responses.
     async fn session(self, connection: Connection, idle_timeout: Duration) -> Result<(), CodecError> {
         let mut reports = ConnectionReports::of(&connection);
         let mut stream = connection.stream;
@@ -106,12 +106,13 @@ impl LineServer {
         let requests = NotSilent::new(requests, idle_timeout);
         let codec = Utf8LinesCodec::with_decoder(self.decoder).max_length(self.max_line);
         let mut lines = FramedRead::new(requests, ErrorsAsItems::new(codec));
-        // The text of a line may end in CR, and the answer contains that text. So answers end in a plain LF.
+        // The text of a line may end with CR, and the response contains that text. The responses therefore end with LF
+        // only.
         let mut answers = FramedWrite::new(answers, Utf8LinesCodec::new().ending(LineEnding::Lf));
         for number in 1_u64.. {
             let line = match lines.next().now_or_never() {
                 Some(line) => line,
-                // No input is buffered: flush the answers before waiting for more.
+                // No input is buffered, so the responses are flushed before waiting for more.
                 None => {
                     within(idle_timeout, SinkExt::<String>::flush(&mut answers)).await??;
                     lines.next().await

@@ -1,4 +1,4 @@
-//! Shared by `proxy` and `serve`: the log, the accept loop, graceful shutdown.
+//! Code that `proxy` and `serve` share: the log, the accept loop, graceful shutdown.
 
 use core::error::Error;
 use core::num::NonZeroUsize;
@@ -23,32 +23,32 @@ use super::net::{Listener, Peer, Socket};
 use super::outcome::{CommandResult, CommandStatus};
 use super::sockets::{descriptor_limit, notify};
 
-/// How long a closed connection is still read, so that the peer sees an orderly end and not a reset.
+/// How long a closed connection is still read, so that the peer receives an orderly end instead of a reset.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// How many ill-formed sequences are logged for each direction of a connection. Further ones are only counted, so that
-/// one peer cannot fill the log.
+/// The maximum number of ill-formed sequences logged for each direction of a connection. Further ones are only counted,
+/// so that one peer cannot fill the log.
 const MAX_REPORTS: u64 = 100;
 
-/// Set when no more connections are accepted and the open ones are drained.
+/// Whether the server accepts no more connections and drains the open ones.
 pub(super) static DRAINING: AtomicBool = AtomicBool::new(false);
 
-/// Descriptors that are reserved for other purposes than connections.
+/// The number of descriptors reserved for purposes other than connections.
 const RESERVED: usize = 64;
 
-/// Options of all commands that accept connections.
+/// The options of all commands that accept connections.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct Service {
     /// Maximum concurrent connections; further ones wait in the listen queue
     #[arg(long, value_name = "N", default_value = "1024", value_parser = at_least_one)]
     max_connections: NonZeroUsize,
-    /// Maximum concurrent connections per address (of IPv6, per /64); 0 is no limit; further ones are reset
+    /// Maximum concurrent connections per address (per /64 for IPv6); 0 is no limit; further ones are reset
     #[arg(long, value_name = "N", default_value = "0")]
     max_connections_per_source: usize,
     /// Maximum length of the listen queue; the kernel may use a lower limit
     #[arg(long, value_name = "N", default_value = "4096")]
     backlog: u32,
-    /// Mode of the file of a Unix socket in octal, such as 660; without it, the umask decides
+    /// Mode of the file of a Unix socket in octal, such as 660; by default the umask determines it
     #[arg(long, value_name = "MODE", value_parser = file_mode)]
     socket_mode: Option<u32>,
     /// Close a connection without traffic after this time; 0 is no limit
@@ -57,7 +57,7 @@ pub(super) struct Service {
     /// How long to drain open connections after SIGTERM or SIGINT; a second signal closes them at once
     #[arg(long, value_name = "SECS", default_value = "10", value_parser = seconds, allow_negative_numbers = true)]
     grace: Duration,
-    /// Log lines per second about connections, and a tenth of it per address; further ones are only counted
+    /// Maximum log lines per second about connections, and a tenth of it per address; further ones are only counted
     #[arg(long, value_name = "N", default_value = "200", value_parser = at_least_one)]
     log_rate: NonZeroUsize,
     #[command(flatten)]
@@ -74,12 +74,12 @@ impl Service {
         let runtime = tokio::runtime::Runtime::new().map_err(|error| format!("cannot start: {error}"))?;
         runtime.spawn(log.dropped().keep_reporting());
         let ended = runtime.block_on(service(log.dropped()));
-        // Does not wait for a DNS lookup that is still running on a blocking thread.
+        // This does not wait for a DNS lookup that is still running on a blocking thread.
         runtime.shutdown_background();
         ended.map(|()| CommandStatus::Success)
     }
 
-    /// The idle timeout, if it is not 0.
+    /// Returns the idle timeout, or `None` if it is 0.
     pub(super) fn idle_timeout(&self) -> Option<Duration> {
         Some(self.idle_timeout).filter(|timeout| !timeout.is_zero())
     }
@@ -90,8 +90,8 @@ impl Service {
         bound.map_err(|error| format!("cannot listen on {address}: {error}"))
     }
 
-    /// How many connections are served at the same time, if each needs `descriptors` descriptors. Less than configured
-    /// if the limit of open files is too low.
+    /// Returns the number of connections that can be served at the same time if each needs `descriptors` descriptors.
+    /// It is less than configured if the limit of open files is too low.
     pub(super) fn capacity(&self, descriptors: usize) -> Capacity {
         let wanted = self.max_connections.get();
         let possible = descriptor_limit(wanted.saturating_mul(descriptors).saturating_add(RESERVED))
@@ -106,8 +106,8 @@ impl Service {
         Capacity { connections: possible.min(wanted), from_one_source: self.max_connections_per_source }
     }
 
-    /// Accepts connections and runs `session` on each until a signal arrives, then drains them within the grace period.
-    /// At its end, or on a second signal, `cut` is cancelled, and the sessions must end.
+    /// Accepts connections and runs `session` for each until a signal arrives, then drains them within the grace
+    /// period. After it, or on a second signal, `cut` is cancelled, and the sessions must end.
     pub(super) async fn accept<S>(
         &self,
         listener: Listener,
@@ -171,17 +171,17 @@ impl Service {
     }
 }
 
-/// How many connections are served at the same time.
+/// The number of connections that are served at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Capacity {
     pub(super) connections: usize,
-    /// 0 is no limit.
+    /// The maximum number from one source; 0 means no limit.
     pub(super) from_one_source: usize,
 }
 
 fn log_panic(ended: Result<(), JoinError>) {
     if let Err(bug) = ended {
-        error!("a connection ended in a bug: {bug}");
+        error!("a connection ended with a bug: {bug}");
     }
 }
 
@@ -190,13 +190,13 @@ fn log_panic(ended: Result<(), JoinError>) {
 pub(super) struct Connection {
     pub(super) stream: Socket,
     pub(super) peer: Peer,
-    /// Counts from 1. Logged as `connection`.
+    /// The number of the connection, counted from 1 and logged as `connection`.
     pub(super) number: u64,
     pub(super) log: Arc<LogLimit>,
 }
 
-/// The next connection. Errors concern one connection that is already closed, or are temporary, such as EMFILE. They do
-/// not end the server, and a pause prevents a busy loop.
+/// Returns the next connection. Errors affect only one connection that is already closed, or are temporary, such as
+/// EMFILE. They do not end the server, and a pause prevents a busy loop.
 async fn next_connection(listener: &Listener) -> (Socket, Peer) {
     loop {
         match listener.accept().await {
@@ -222,7 +222,7 @@ pub(super) fn announce(listener: &Listener) -> io::Result<()> {
 }
 
 /// Closes a connection gracefully: shuts down the write half, then reads until the end. Closing a socket with unread
-/// bytes resets it, and the peer may lose the last bytes written to it.
+/// bytes would reset the connection, and the peer may lose the last bytes written to it.
 pub(super) async fn close(mut stream: Socket) {
     if stream.shutdown().await.is_ok() {
         let mut rest = [0; 4096];

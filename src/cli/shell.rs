@@ -1,4 +1,4 @@
-//! `utf8-codec completions` and `utf8-codec man`: files for packages of the program.
+//! `utf8-codec completions` and `utf8-codec man`: generated files for packages of the program.
 
 use std::io::{self, Write};
 
@@ -18,7 +18,7 @@ pub(super) struct CompletionsArgs {
 
 /// Print the manual page of the program or of a subcommand
 ///
-/// To read it: `utf8-codec man | man -l -`.
+/// To display it: `utf8-codec man | man -l -`.
 #[derive(Debug, clap::Args)]
 pub(super) struct ManArgs {
     /// The subcommand

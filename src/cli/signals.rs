@@ -14,7 +14,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// Installs the handlers. From now on none of the signals ends the process.
+    /// Installs the handlers. After this call none of the signals ends the process.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -29,7 +29,7 @@ impl Signals {
             tokio::select! {
                 _ = self.terminate.recv() => return,
                 _ = self.interrupt.recv() => return,
-                _ = self.hang_up.recv() => info!("SIGHUP changes nothing: there is no configuration to read again"),
+                _ = self.hang_up.recv() => info!("SIGHUP is ignored: there is no configuration to reload"),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Ctrl-C, where there are no Unix signals.
+//! Ctrl-C, for systems without Unix signals.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use std::io;
 pub(super) struct Signals;
 
 impl Signals {
-    /// The handler is installed by the first call of [`next`](Self::next).
+    /// Does nothing: the first call of [`next`](Self::next) installs the handler.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self)
     }
@@ -15,7 +15,7 @@ impl Signals {
     /// Waits for the next Ctrl-C.
     pub(super) async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
-            // The handler could not be installed: wait forever.
+            // The handler could not be installed, so this waits forever.
             core::future::pending().await
         }
     }

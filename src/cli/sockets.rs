@@ -10,20 +10,20 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 /// Binds a listener with a queue of this length.
 pub(super) fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // On Windows this option would let two programs share a port.
+    // On Windows this option would allow two programs to share a port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(backlog)
 }
 
-/// Makes dropping the socket reset the connection, so that the peer sees that it did not end cleanly.
+/// Resets the connection when the socket is dropped, so that the peer detects that it did not end cleanly.
 pub(super) fn reset(stream: &TcpStream) {
-    // This only fails on a socket that is closed already.
+    // This only fails on a socket that is already closed.
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }
 
-/// Raises the soft limit of open files towards the hard limit, up to `wanted`. Returns the new limit, if there is one.
+/// Raises the soft limit of open files up to `wanted` or the hard limit. Returns the new limit if there is one.
 #[cfg(unix)]
 pub(super) fn descriptor_limit(wanted: usize) -> Option<usize> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -59,7 +59,7 @@ pub(super) fn is_out_of_descriptors(_: &io::Error) -> bool {
     false
 }
 
-/// Sends a state to the service manager, if it started the program (`sd_notify(3)`).
+/// Sends a state to the service manager if it started the program (`sd_notify(3)`).
 #[cfg(unix)]
 pub(super) fn notify(state: &str) {
     use std::os::unix::net::UnixDatagram;
@@ -88,8 +88,8 @@ pub(super) fn is_own(address: SocketAddr) -> bool {
     std::net::UdpSocket::bind((address.ip(), 0)).is_ok()
 }
 
-/// Waits until the peer's kernel has acknowledged all bytes, because a reset discards unsent ones. Returns if there is
-/// no progress for `timeout`.
+/// Waits until the kernel of the peer has acknowledged all bytes, because a reset discards unsent bytes. Returns early
+/// if there is no progress for `patience`.
 pub(super) async fn delivered(stream: &TcpStream, timeout: Duration) {
     const STEP: Duration = Duration::from_millis(5);
     let (mut waited, mut before) = (Duration::ZERO, None);
@@ -105,10 +105,10 @@ pub(super) async fn delivered(stream: &TcpStream, timeout: Duration) {
     }
 }
 
-/// The number of unacknowledged segments and of unsent bytes, where the system reports them.
+/// Returns the number of unacknowledged segments and of unsent bytes, if the system reports them.
 #[cfg(target_os = "linux")]
 fn unsent(stream: &TcpStream) -> Option<(u32, u32)> {
-    // The ioctl macros expect these names in scope.
+    // The ioctl macros require these names in scope.
     use nix::{getsockopt_impl, libc, sockopt_impl};
 
     // `struct tcp_info` of linux/tcp.h: tcpi_unacked, and since Linux 4.6 tcpi_notsent_bytes.

@@ -10,7 +10,7 @@ use socket2::{Domain, SockAddr, Socket, Type};
 
 pub(super) use tokio::net::UnixStream;
 
-/// Identifies a file, whatever path leads to it.
+/// Identifies a file independently of its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId {
     device: u64,
@@ -24,7 +24,7 @@ impl FileId {
     }
 }
 
-/// The file of a listener. Dropping it removes the file, unless another file has taken its place.
+/// The file of a listener. Dropping it removes the file, unless another file has replaced it.
 #[derive(Debug)]
 struct SocketFile {
     path: PathBuf,
@@ -43,12 +43,14 @@ impl Drop for SocketFile {
 /// A listener on a Unix socket.
 #[derive(Debug)]
 pub(super) struct UnixListener {
-    // Dropped first: no client can connect to a file that is about to be removed.
+    // Dropped first, so that no client connects while the file is being removed.
     listener: tokio::net::UnixListener,
     file: SocketFile,
 }
 
 impl UnixListener {
+    /// Accepts a connection.
+    ///
     /// # Cancel safety
     ///
     /// No connection is lost.
@@ -66,7 +68,7 @@ impl UnixListener {
     }
 }
 
-/// Binds a listener. A socket file that no process listens on is replaced: a process that was killed leaves it behind.
+/// Binds a listener. A socket file without a listening process, which a killed process leaves, is replaced.
 pub(super) fn bind(path: &Path, backlog: u32, mode: Option<u32>) -> io::Result<UnixListener> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     let address = SockAddr::unix(path)?;
@@ -78,7 +80,7 @@ pub(super) fn bind(path: &Path, backlog: u32, mode: Option<u32>) -> io::Result<U
         bound => bound?,
     }
     let file = SocketFile { path: path.to_owned(), id: FileId::of(path)? };
-    // Until `listen` is called, connections are refused, so none is accepted under the mode that the umask made.
+    // Connections are refused until `listen` is called, so none is accepted with the mode of the umask.
     if let Some(mode) = mode {
         fs::set_permissions(path, Permissions::from_mode(mode))?;
     }
@@ -95,7 +97,7 @@ fn remove_stale(path: &Path, address: &SockAddr) -> io::Result<()> {
         return in_use("the file exists and is not a socket");
     }
     let probe = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-    // A connect to a full queue would block.
+    // A blocking connect would wait if the queue is full.
     probe.set_nonblocking(true)?;
     match probe.connect(address) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),
@@ -104,7 +106,7 @@ fn remove_stale(path: &Path, address: &SockAddr) -> io::Result<()> {
     }
 }
 
-/// The user and the process of the peer, where the system reports them.
+/// Returns the user and the process of the peer, if the system reports them.
 pub(super) fn credentials(stream: &UnixStream) -> (Option<u32>, Option<i32>) {
     match stream.peer_cred() {
         Ok(credentials) => (Some(credentials.uid()), credentials.pid()),

@@ -1,4 +1,4 @@
-//! Systems without Unix sockets. `Address` does not parse there, so no value of these types is made.
+//! Stubs for systems without Unix sockets. `Address` does not parse Unix sockets there, so these types have no values.
 
 use core::convert::Infallible;
 use core::pin::Pin;

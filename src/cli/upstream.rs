@@ -14,18 +14,18 @@ use super::unix_socket;
 /// The pause before another attempt if no descriptor is free.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The address of the server, and what a connection to it needs.
+/// The address of the server, and the settings for connections to it.
 #[derive(Debug)]
 pub(super) struct Upstream {
     pub(super) address: Address,
-    /// The listener of the proxy. A proxy that is its own upstream opens a connection for each connection.
+    /// The listener of the proxy. A proxy that is its own upstream would open a new connection for each connection.
     pub(super) own: ListenerIdentity,
     pub(super) connect_timeout: Duration,
 }
 
 impl Upstream {
-    /// Resolves the name, so that an invalid one is reported at the start and not at every connection. Also returns an
-    /// error if the server is this proxy.
+    /// Resolves the name, so that an invalid name is reported at the start and not for every connection. Also returns
+    /// an error if the server is this proxy.
     pub(super) async fn check(&self) -> Result<(), String> {
         let address = &self.address;
         let is_own = match address {
@@ -38,7 +38,8 @@ impl Upstream {
         if is_own { Err(format!("the upstream {address} is this proxy")) } else { Ok(()) }
     }
 
-    /// Connects to the first address of the server that accepts. While no descriptor is free, it waits, until the timeout.
+    /// Connects to the first address of the server that accepts. While no descriptor is free, it waits until the
+    /// timeout.
     pub(super) async fn connect(&self) -> io::Result<Socket> {
         timeout(self.connect_timeout, async {
             loop {

@@ -12,11 +12,11 @@ use ignore::{WalkBuilder, WalkState};
 use super::args::at_least_one;
 use super::files::is_standard;
 
-/// The selection of files.
+/// The options that select files.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct WalkArgs {
-    /// Files and directories to read; `-` is stdin. In directories, hidden files, binary files and those that
-    /// .gitignore and .ignore exclude are skipped
+    /// Files and directories to read; `-` is stdin. In directories, hidden files, binary files and files excluded by
+    /// .gitignore and .ignore are skipped
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Read file names from FILE (`-` is stdin), separated by NUL or, if there is none, by LF
@@ -31,7 +31,7 @@ pub(super) struct WalkArgs {
     /// Read only files of a type in directories, such as `rust` or `md`; can be repeated
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
-    /// Files that are read in parallel [default: the number of CPUs]
+    /// Number of files that are read in parallel [default: the number of CPUs]
     #[arg(long, short, value_name = "N", value_parser = at_least_one)]
     jobs: Option<NonZeroUsize>,
 }
@@ -40,7 +40,7 @@ pub(super) struct WalkArgs {
 #[derive(Clone, Debug)]
 pub(super) struct Input {
     pub(super) path: PathBuf,
-    /// Whether it was named on the command line. Such a file is read even if it is hidden, ignored or binary.
+    /// Whether the path was given on the command line. Such a file is read even if it is hidden, ignored or binary.
     pub(super) is_named: bool,
 }
 
@@ -49,8 +49,8 @@ impl WalkArgs {
         self.jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// The files in the order of the report: as named, those of a directory sorted. `complain` is called for each
-    /// directory that cannot be read.
+    /// Returns the files in the order of the report: in command line order, with the files of a directory sorted.
+    /// `complain` is called for each directory that cannot be read.
     pub(super) fn collect(&self, mut complain: impl FnMut(String)) -> Result<Vec<Input>, String> {
         let mut paths = self.paths.clone();
         if let Some(list) = &self.files_from {
@@ -102,7 +102,7 @@ impl WalkArgs {
     }
 }
 
-/// A key that sorts as the path does, by its components, and is compared faster.
+/// Returns a key that sorts in the same order as the components of the path, and is compared faster.
 fn sort_key(path: &Path) -> Vec<u8> {
     let bytes = path.as_os_str().as_encoded_bytes();
     bytes.iter().map(|&byte| if std::path::is_separator(byte.into()) { 0 } else { byte }).collect()

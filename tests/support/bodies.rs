@@ -1,4 +1,4 @@
-//! A body with scripted frames.
+//! A test body with scripted frames.
 
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll};
@@ -11,14 +11,14 @@ use http::HeaderMap;
 use http_body::{Body, Frame, SizeHint};
 use utf8_codec::http::Utf8BodyError;
 
-/// How a body announces its end.
+/// How a body indicates its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndHint {
-    /// Without a hint: only `None` ends it.
+    /// There is no hint, only `None`.
     Nothing,
-    /// By `is_end_stream`, as a body with a `Content-Length` that is complete.
+    /// With `is_end_stream`, as for a complete body with a `Content-Length`.
     EndStream,
-    /// By an exact `size_hint`.
+    /// With an exact `size_hint`.
     Size,
 }
 
@@ -31,7 +31,7 @@ impl EndHint {
 pub struct Script {
     pub frames: VecDeque<Result<Frame<Bytes>, &'static str>>,
     pub end_hint: EndHint,
-    /// Bytes that the size hint announces and that never arrive.
+    /// The number of bytes that the size hint includes but that never arrive.
     pub missing: u64,
     pending: bool,
 }
@@ -47,7 +47,7 @@ impl Script {
         self
     }
 
-    /// Announces `missing` more bytes that never arrive.
+    /// Adds `missing` bytes to the size hint that never arrive.
     pub fn that_stalls(mut self, missing: u64) -> Self {
         self.missing = missing;
         self

@@ -34,12 +34,12 @@ pub fn unhex(hex: &str) -> Vec<u8> {
     (0..hex.len()).step_by(2).map(|i| u8::from_str_radix(&hex[i..i + 2], 16).expect("hexadecimal")).collect()
 }
 
-/// Every case of the suites whose file name `wanted` accepts. Without the folder it prints a message and returns
-/// `None`.
+/// Returns every case of the suites whose file name `wanted` accepts. Without the folder it prints a message and
+/// returns `None`.
 pub fn cases(wanted: impl Fn(&str) -> bool) -> Option<Vec<Case>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/conformance");
     let Ok(entries) = std::fs::read_dir(&folder) else {
-        eprintln!("skipped: {} is not there", folder.display());
+        eprintln!("skipped: {} does not exist", folder.display());
         return None;
     };
     let mut files: Vec<_> = entries.map(|entry| entry.expect("a readable folder").path()).collect();

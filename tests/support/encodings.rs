@@ -4,7 +4,7 @@
 use utf8_codec::ErrorKind;
 use utf8_codec::transcode::{Encoding, Switches};
 
-/// Offset, length, and the code point or the kind of error.
+/// The offset, the length, and the code point or the kind of error.
 pub type Found = (u64, u8, Result<u32, ErrorKind>);
 
 /// The switches of the naive decoder.
@@ -38,7 +38,8 @@ impl Open {
 const OCTETS: [Encoding; 5] =
     [Encoding::Utf8Ucs4, Encoding::Cesu8, Encoding::ModifiedUtf8, Encoding::Wtf8, Encoding::Utf8];
 
-/// The sequence at the start of `input` in an encoding derived from UTF-8: its length, and its value or its error.
+/// Returns the length of the sequence at the start of `input` in an encoding derived from UTF-8, and its value or its
+/// error.
 fn sequence(encoding: Encoding, open: Open, input: &[u8]) -> (usize, Result<u32, ErrorKind>) {
     use ErrorKind::*;
     let java = encoding == Encoding::ModifiedUtf8;
@@ -96,7 +97,7 @@ fn sequence(encoding: Encoding, open: Open, input: &[u8]) -> (usize, Result<u32,
     (len, Ok(value))
 }
 
-/// Every code point of `input` and every error. `joins`: whether the target has no surrogate pairs.
+/// Returns every code point of `input` and every error. `joins` is whether the target has no surrogate pairs.
 pub fn decode(encoding: Encoding, open: Open, joins: bool, input: &[u8]) -> Vec<Found> {
     use ErrorKind::*;
     let mut found: Vec<Found> = Vec::new();
@@ -186,7 +187,7 @@ fn join(encoding: Encoding, open: Open, joins: bool, input: &[u8], found: Vec<Fo
     out
 }
 
-/// The bytes of a code point; `None` if the encoding cannot represent it.
+/// Returns the bytes of a code point, or `None` if the encoding cannot represent it.
 pub fn encode(encoding: Encoding, open: Open, value: u32) -> Option<Vec<u8>> {
     let surrogate = (0xD800..0xE000).contains(&value);
     let generalized = |value: u32| -> Vec<u8> {
@@ -245,7 +246,7 @@ fn generalized_unit(unit: u32) -> Vec<u8> {
     }
 }
 
-/// The index of the WHATWG Encoding Standard, as code points.
+/// Returns the code point of a byte, from the index of the WHATWG Encoding Standard.
 pub fn windows_1252(byte: u8) -> u32 {
     const HIGH: [u32; 32] = [
         0x20AC, 0x81, 0x201A, 0x192, 0x201E, 0x2026, 0x2020, 0x2021, 0x2C6, 0x2030, 0x160, 0x2039, 0x152,

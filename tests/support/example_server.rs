@@ -42,7 +42,7 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
-    /// Resident memory in bytes; `None` without `/proc`.
+    /// Returns the resident memory in bytes, or `None` without `/proc`.
     pub fn resident(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
@@ -57,7 +57,7 @@ impl Drop for Server {
     }
 }
 
-/// The path of the example. A run of all tests has already built it; a run of one test has not.
+/// Returns the path of the example. A run of all tests has already built it; a run of one test has not.
 fn built_example(name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let test = std::env::current_exe().expect("a path");

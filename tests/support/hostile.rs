@@ -1,6 +1,6 @@
-//! Test doubles that do everything a peer may do: they are pending first, cut the data anywhere, fail in between, and
-//! panic if they are polled after the end. With the traits of std a pending operation is one that was interrupted or
-//! would block, in turn.
+//! Test doubles that use everything that the traits allow: they are pending first, split the data at any position, fail
+//! in between, and panic if they are polled after the end. With the traits of std a pending operation alternately fails
+//! with `Interrupted` and `WouldBlock`.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
@@ -16,7 +16,7 @@ pub enum Step {
     Fail(io::ErrorKind),
 }
 
-/// The chunks as steps.
+/// Converts chunks to steps.
 pub fn steps(chunks: &[&[u8]]) -> VecDeque<Step> {
     chunks.iter().map(|chunk| Step::Chunk(chunk.to_vec())).collect()
 }
@@ -38,7 +38,7 @@ impl PendingFirst {
         Poll::Ready(())
     }
 
-    /// The error of a blocking operation that is not ready, or `None` if it is ready.
+    /// Returns the error of a blocking operation that is not ready, or `None` if it is ready.
     pub fn fail(&mut self) -> Option<io::Error> {
         let kinds = [io::ErrorKind::Interrupted, io::ErrorKind::WouldBlock];
         self.poll(&Context::from_waker(Waker::noop())).is_pending().then(|| {
@@ -89,7 +89,7 @@ pub struct HostileReader {
     buffer: Vec<u8>,
     from: usize,
     ended: bool,
-    /// The most bytes that one read returns.
+    /// The maximum number of bytes that one read returns.
     at_most: usize,
 }
 
@@ -105,7 +105,7 @@ impl HostileReader {
         }
     }
 
-    /// Sets the most bytes that one read returns.
+    /// Sets the maximum number of bytes that one read returns.
     pub fn at_most(self, at_most: usize) -> Self {
         Self { at_most, ..self }
     }
@@ -216,7 +216,7 @@ impl futures::io::AsyncBufRead for HostileReader {
 pub struct HostileWriter {
     pending_first: PendingFirst,
     at_most: usize,
-    /// The index of the operation that fails, once.
+    /// The index of the operation that fails once.
     fails_at: Option<usize>,
     operations: usize,
     pub written: Vec<u8>,
@@ -227,7 +227,7 @@ pub struct HostileWriter {
 }
 
 impl HostileWriter {
-    /// Sets the most bytes that one write accepts.
+    /// Sets the maximum number of bytes that one write accepts.
     pub fn new(at_most: usize) -> Self {
         Self {
             pending_first: PendingFirst::default(),

@@ -1,4 +1,4 @@
-//! Requests through a layer to an echo handler.
+//! Sends requests through a layer to an echo handler.
 
 use core::convert::Infallible;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
 
 pub const BAD: &[u8] = b"{\"a\": \"\xED\xA0\x80\"}";
 
-/// The response of an echo service, and how often its handler ran.
+/// The response of an echo service, and the number of calls of its handler.
 pub struct Seen {
     pub status: StatusCode,
     pub headers: HeaderMap,

@@ -1,4 +1,4 @@
-//! Shared by the integration tests: partitions of input, the naive oracle, the published suites.
+//! Code that the integration tests share: partitions of input, the naive oracle, the published suites.
 #![allow(dead_code, missing_docs, unreachable_pub)]
 
 #[cfg(feature = "http")]
@@ -40,8 +40,8 @@ pub fn every_partition(input: &[u8], mut check: impl FnMut(&[&[u8]])) {
     }
 }
 
-/// Partitions of a longer input: whole, byte by byte, in two chunks at every position, and `random` ones that may have
-/// empty chunks.
+/// Calls `check` with partitions of a longer input: the whole input, byte by byte, two chunks split at every position,
+/// and `random` partitions that may have empty chunks.
 pub fn some_partitions(input: &[u8], random: usize, mut check: impl FnMut(&[&[u8]])) {
     check(&[input]);
     check(&input.chunks(1).collect::<Vec<_>>());
@@ -61,7 +61,7 @@ pub fn some_partitions(input: &[u8], random: usize, mut check: impl FnMut(&[&[u8
     }
 }
 
-/// Every error policy, those with a parameter more than once.
+/// Every error policy. Those with a parameter occur more than once.
 pub fn policies() -> [ErrorPolicy; 8] {
     [
         ErrorPolicy::Strict,
@@ -91,12 +91,13 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, which must not be 0.
+    /// Returns a number below `bound`, which must not be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
-    /// Bytes that are mostly UTF-8: whole characters of every length, their prefixes, and stray bytes of every class.
+    /// Returns bytes that are mostly UTF-8: whole characters of every length, their prefixes, and stray bytes of every
+    /// class.
     pub fn dirty_text(&mut self, len: usize) -> Vec<u8> {
         const PARTS: &[&[u8]] = &[
             b"a",
@@ -125,7 +126,7 @@ impl Rng {
         let mut out = Vec::new();
         while out.len() < len {
             let part = PARTS[self.below(PARTS.len())];
-            // Well-formed text is the common case.
+            // Most parts are well-formed.
             if core::str::from_utf8(part).is_ok() || self.below(3) == 0 {
                 out.extend_from_slice(part);
             }

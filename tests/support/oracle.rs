@@ -2,7 +2,7 @@
 
 use utf8_codec::ErrorKind;
 
-/// The length of the sequence at the start of `input`, which is not empty, and the kind of its error, if it is
+/// Returns the length of the sequence at the start of `input`, which is not empty, and the kind of its error if it is
 /// ill-formed.
 fn sequence(input: &[u8]) -> (usize, Option<ErrorKind>) {
     use ErrorKind::*;
@@ -32,7 +32,7 @@ fn sequence(input: &[u8]) -> (usize, Option<ErrorKind>) {
     (len, None)
 }
 
-/// Every ill-formed maximal subpart of a whole stream as (offset, kind, length), and the well-formed text between them.
+/// Returns the well-formed text of a whole stream, and every ill-formed maximal subpart as (offset, kind, length).
 pub fn decode(input: &[u8]) -> (String, Vec<(u64, ErrorKind, u8)>) {
     let (mut text, mut errors, mut at) = (Vec::new(), Vec::new(), 0);
     while at < input.len() {
@@ -43,5 +43,5 @@ pub fn decode(input: &[u8]) -> (String, Vec<(u64, ErrorKind, u8)>) {
         }
         at += len;
     }
-    (String::from_utf8(text).expect("the oracle is right"), errors)
+    (String::from_utf8(text).expect("well-formed text"), errors)
 }

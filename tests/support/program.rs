@@ -1,4 +1,4 @@
-//! Runs the program as a shell does, and makes temporary directories for it.
+//! Runs the program like a shell, and creates temporary directories for it.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::fs;
@@ -38,7 +38,7 @@ impl Directory {
         fs::read(self.path(name)).expect("a file")
     }
 
-    /// The names in the directory, sorted.
+    /// Returns the names in the directory, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).expect("its directory");
         let name = |entry: std::io::Result<fs::DirEntry>| {
@@ -58,7 +58,7 @@ impl Drop for Directory {
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_utf8-codec");
 
-/// The program with these arguments. It does not inherit the variables for colors and logs.
+/// Returns the command for the program with these arguments. It does not inherit the variables for colors and logs.
 pub fn program(args: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(args).env_remove("RUST_LOG").env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");

@@ -1,4 +1,4 @@
-//! A relay between pipes, and readers that do not wait without a limit.
+//! A relay between pipes, and readers with time limits.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,8 @@ use utf8_codec::proxy::{Direction, Outcome, Relay};
 
 pub type Reports = Arc<Mutex<Vec<(Direction, Utf8Error)>>>;
 
-/// A relay between pipes of `capacity` bytes. Returns the client's end, the server's end, the reports, and the outcome.
+/// Starts a relay between pipes of `capacity` bytes. Returns the client's end, the server's end, the reports, and the
+/// outcome.
 pub fn piped(relay: Relay, capacity: usize) -> (DuplexStream, DuplexStream, Reports, JoinHandle<Outcome>) {
     let ((client, mut near), (mut far, server)) = (duplex(capacity), duplex(capacity));
     let reports = Reports::default();

@@ -1,4 +1,4 @@
-//! Runs `proxy` and `serve`, and talks to them over sockets.
+//! Runs `proxy` and `serve`, and communicates with them over sockets.
 
 use core::time::Duration;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::program::program;
 
-/// A running `proxy` or `serve`; killed when it is dropped.
+/// A running `proxy` or `serve`. It is killed when this is dropped.
 pub struct Server {
     child: Child,
     pub address: String,
@@ -18,7 +18,7 @@ pub struct Server {
 }
 
 enum Stderr {
-    /// Not a pipe.
+    /// stderr is not a pipe.
     Elsewhere,
     Collected(JoinHandle<String>),
     /// An open pipe that is not read.
@@ -26,12 +26,12 @@ enum Stderr {
 }
 
 impl Server {
-    /// Starts it with logs as JSON, on a free port unless `--listen` is among the arguments.
+    /// Starts the program with logs as JSON, on a free port unless `--listen` is among the arguments.
     pub fn start(args: &[&str]) -> Self {
         Self::start_command(program(args))
     }
 
-    /// [`start`](Self::start), for a prepared command.
+    /// [`start`](Self::start) for a prepared command.
     pub fn start_command(command: Command) -> Self {
         Self::launch(command, |mut stderr| {
             Stderr::Collected(thread::spawn(move || {
@@ -42,12 +42,12 @@ impl Server {
         })
     }
 
-    /// [`start`](Self::start), with a pipe for stderr that is not read.
+    /// [`start`](Self::start) with a pipe for stderr that is not read.
     pub fn start_unread(args: &[&str]) -> Self {
         Self::launch(program(args), Stderr::Unread)
     }
 
-    /// [`start`](Self::start), with this as stderr.
+    /// [`start`](Self::start) with the given stderr.
     pub fn start_with_stderr(args: &[&str], stderr: impl Into<Stdio>) -> Self {
         Self::launch_with(program(args), stderr.into(), |_| Stderr::Elsewhere)
     }
@@ -105,7 +105,7 @@ impl Server {
         client
     }
 
-    /// The process.
+    /// Returns the process ID.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -128,7 +128,7 @@ impl Server {
                 log
             }
         };
-        let line = |line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?} is no JSON object"));
+        let line = |line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?} is not a JSON object"));
         (status, log.lines().map(line).collect())
     }
 
@@ -140,7 +140,7 @@ impl Server {
             }
             sleep(Duration::from_millis(10));
         }
-        panic!("the program does not end");
+        panic!("the program did not exit");
     }
 
     /// Stops the program with SIGTERM. Returns its reports of ill-formed bytes.
@@ -183,7 +183,7 @@ pub fn read_line(client: &mut TcpStream) -> String {
     String::from_utf8(line).unwrap()
 }
 
-/// The status of an HTTP response, and its body.
+/// Returns the status and the body of an HTTP response.
 pub fn get(address: &str, path: &str) -> (u16, String) {
     let mut client = TcpStream::connect(address).unwrap();
     client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();

@@ -16,10 +16,10 @@ use super::super::args::Bom;
 use super::super::charset::NamedEncoding;
 use super::rules::Rule;
 
-/// The name of the file.
+/// The name of a configuration file.
 const NAME: &str = "utf8-codec.toml";
 
-/// What a configuration file sets for one file. `None` is the default.
+/// The settings of a configuration file for one file. `None` means the default.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Options {
@@ -31,7 +31,7 @@ pub(super) struct Options {
     pub(super) bom: Option<Bom>,
 }
 
-/// The content of a configuration file, as it is written.
+/// The parsed content of a configuration file.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Content {
@@ -45,7 +45,8 @@ struct Content {
     files: Vec<Section>,
 }
 
-/// `[[files]]`. The keys of [`Options`] are repeated, because serde cannot reject unknown keys of a flattened struct.
+/// A `[[files]]` section. It repeats the keys of [`Options`], because serde cannot reject unknown keys of a flattened
+/// struct.
 #[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Section {
@@ -104,7 +105,7 @@ pub(super) struct Config {
     /// The directory of the file.
     root: PathBuf,
     options: Options,
-    /// Options for files that match globs, in the order of the file.
+    /// The options for files that match globs, in file order.
     sections: Vec<(Gitignore, Options)>,
 }
 
@@ -130,8 +131,8 @@ impl Config {
         Ok(Self { root: root.to_owned(), options: Options { rules, encoding, bom }, sections })
     }
 
-    /// The options for a file in the canonical directory `directory`. A key of a later section replaces that of an
-    /// earlier one.
+    /// Returns the options for a file in the canonical directory `directory`. A key of a later section overrides that
+    /// of an earlier one.
     fn options_for(&self, directory: &Path, path: &Path) -> Options {
         let Options { mut rules, mut encoding, mut bom } = self.options.clone();
         let below = directory.strip_prefix(&self.root).unwrap_or(Path::new(""));
@@ -147,10 +148,10 @@ impl Config {
     }
 }
 
-/// Finds the configuration file of each directory: the nearest one in it or above it.
+/// Finds the configuration file of each directory: the nearest one in it or in a parent directory.
 #[derive(Debug, Default)]
 pub(super) struct Configs {
-    /// The only configuration file, if it was named on the command line.
+    /// The only configuration file, if it was given on the command line.
     only: Option<Arc<Config>>,
     /// The canonical path of each directory of an input, and its configuration.
     directories: HashMap<PathBuf, (PathBuf, Option<Arc<Config>>)>,
@@ -159,7 +160,7 @@ pub(super) struct Configs {
 }
 
 impl Configs {
-    /// Every file has this configuration.
+    /// Uses this configuration for every file.
     pub(super) fn only(config: Config) -> Self {
         Self { only: Some(Arc::new(config)), ..Self::default() }
     }
@@ -169,7 +170,7 @@ impl Configs {
         if self.directories.contains_key(directory) {
             return Ok(());
         }
-        // A directory that does not exist has no files that could be read.
+        // A directory that does not exist has no files to read.
         let Ok(canonical) = fs::canonicalize(directory) else { return Ok(()) };
         let config = match &self.only {
             Some(only) => Some(Arc::clone(only)),
@@ -195,7 +196,7 @@ impl Configs {
         Ok(config)
     }
 
-    /// The options for a file whose directory was loaded.
+    /// Returns the options for a file whose directory was loaded.
     pub(super) fn options_for(&self, path: &Path) -> Options {
         match self.directories.get(directory_of(path)) {
             Some((directory, Some(config))) => config.options_for(directory, path),
@@ -204,7 +205,7 @@ impl Configs {
     }
 }
 
-/// The directory of a path, `.` if it has none.
+/// Returns the directory of a path, `.` if it has none.
 pub(super) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -21,13 +21,14 @@ use super::report::{Format, counted, file_members, github_value, name_of, sarif_
 use super::rules::Rule;
 use super::scan::{Checks, scan};
 
-/// How many bytes are examined before the rest is decoded. All results except UTF-8 are decided by the first 4 KiB.
+/// The number of bytes that are examined before the rest is decoded. All results except UTF-8 are determined by the
+/// first 4 KiB.
 const PREFIX: u64 = 8 * 1024;
 
 /// Report the encoding of files: UTF-8, UTF-16, UTF-32 or unknown
 ///
 /// For each file: the encoding, whether it starts with a BOM, how certain this is and why, the number of characters,
-/// and the length of the longest line in characters. An ill-formed sequence and a BOM are characters.
+/// and the length of the longest line in characters. An ill-formed sequence and a BOM count as characters.
 ///
 /// Exit status 0: all encodings were detected. 1: some are unknown. 2: some files could not be read.
 #[derive(Debug, clap::Args)]
@@ -43,13 +44,13 @@ pub(in super::super) struct DetectArgs {
 /// How certain a detection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Confidence {
-    /// No other encoding explains the bytes.
+    /// The bytes are only plausible in this encoding.
     High,
     /// The bytes may be well-formed by accident.
     Medium,
-    /// The bytes contradict the encoding in some places.
+    /// Some bytes are ill-formed in the encoding.
     Low,
-    /// The encoding is not known.
+    /// The encoding is unknown.
     None,
 }
 
@@ -100,7 +101,7 @@ impl DetectArgs {
     }
 }
 
-/// Passes the bytes that are read to a detector.
+/// Copies the bytes that are read to a detector.
 struct Tee<'t> {
     input: &'t mut dyn Read,
     detector: &'t mut Detector,
@@ -114,7 +115,7 @@ impl Read for Tee<'_> {
     }
 }
 
-/// Detects the encoding of a file, and decodes the file in it.
+/// Detects the encoding of a file, and decodes the file with it.
 fn detect(input: &mut dyn Read, skip_binary: bool) -> io::Result<Report> {
     let mut detector = Detector::new();
     let mut start = Vec::new();
@@ -156,7 +157,7 @@ impl Receive<io::Result<Report>> for Receiver<'_> {
                 }
                 self.write(path, &report)
             }
-            // A binary file in a directory.
+            // A binary file in a directory is skipped.
             Ok(_) => Ok(()),
             Err(error) => {
                 self.status = CommandStatus::Trouble;
@@ -201,7 +202,7 @@ impl Report {
         matches!(self.detection, Detection::Utf8WithBom { .. } | Detection::Utf16(_) | Detection::Utf32(_))
     }
 
-    /// The name of the encoding, and the BOM.
+    /// Returns the name of the encoding and the BOM.
     fn name(&self) -> String {
         let bom = if self.has_bom() { " with BOM" } else { "" };
         match self.detection {
@@ -224,7 +225,7 @@ impl Report {
         format!("{name}, {}, longest line {longest_line}; {certainty}", counted(characters, "character"))
     }
 
-    /// How certain the detection is, and why.
+    /// Returns the confidence of the detection and the reason for it.
     fn confidence(&self) -> (Confidence, String) {
         let count = |sequences: u64| counted(sequences, "multi-byte sequence");
         let errors = self.summary.errors;
@@ -232,7 +233,7 @@ impl Report {
         match self.detection {
             Detection::Ascii => (Confidence::High, "no byte above 7F".to_owned()),
             Detection::Utf8 { sequences } => {
-                // The probability of an accident is below 1 in 10,000 with 3 sequences.
+                // The probability of a coincidence is below 1 in 10,000 for 3 sequences.
                 let level = if sequences > 2 { Confidence::High } else { Confidence::Medium };
                 (level, format!("well-formed, {}", count(sequences)))
             }

@@ -7,14 +7,14 @@ use utf8_codec::locate::{Columns, Location};
 
 use super::rules::Rule;
 
-/// An ill-formed sequence, or text that breaks a rule.
+/// An ill-formed sequence, or text that violates a rule.
 #[derive(Clone, Debug)]
 pub(super) struct Diagnostic {
     pub(super) problem: Problem,
     pub(super) location: Location,
-    /// Its length in bytes.
+    /// The length in bytes.
     pub(super) len: u64,
-    /// Its length in columns.
+    /// The length in columns.
     pub(super) width: Columns,
     pub(super) message: String,
     pub(super) context: Option<Context>,
@@ -24,17 +24,17 @@ pub(super) struct Diagnostic {
 pub(super) enum Problem {
     /// The input is ill-formed.
     IllFormed(ErrorKind),
-    /// A BOM is missing or not expected, by this rule.
+    /// A BOM is missing or not expected. The rule is the one that is violated.
     Bom(ErrorKind, Rule),
-    /// The input breaks a rule.
+    /// The input violates a rule.
     Rule(Rule),
 }
 
-/// The name of an error that is not about a rule.
+/// The name of an error that does not come from a rule.
 pub(super) const ILL_FORMED: &str = "ill-formed";
 
 impl Problem {
-    /// The name in reports.
+    /// Returns the name for reports.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::IllFormed(_) => ILL_FORMED,
@@ -46,14 +46,14 @@ impl Problem {
 /// The bytes around an error.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
-    /// The line, or as much of it as fits on a screen. In another encoding than UTF-8, the part before the error,
-    /// converted, and U+FFFD for the error.
+    /// The line, or the part of it that fits on a screen. In encodings other than UTF-8, the converted part before the
+    /// error, with U+FFFD for the error.
     pub(super) line: Vec<u8>,
     /// The position of the error in `line`.
     pub(super) at: usize,
     /// The length of the error in `line`.
     pub(super) covered: usize,
-    /// Whether `line` is cut at its start and at its end.
+    /// Whether `line` is truncated at its start and at its end.
     pub(super) is_cut: (bool, bool),
     /// The aligned row of up to 16 bytes that contains the start of the error, and the offset of the row.
     pub(super) row: Vec<u8>,
@@ -78,14 +78,14 @@ pub(super) struct Summary {
 /// The result of `--fix`.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Fixed {
-    /// There was nothing to fix, or no fix was requested.
+    /// No fix was necessary or requested.
     #[default]
     Nothing,
     /// The file was rewritten, which removed this number of errors.
     Rewritten(u64),
-    /// There is no fix, or it would be a guess. The reason.
+    /// The file was not fixed, for this reason: there is no fix, or it would be a guess.
     Not(String),
-    /// The file could not be rewritten. The reason.
+    /// The file could not be rewritten, for this reason.
     Failed(String),
 }
 
@@ -103,7 +103,7 @@ impl Summary {
         self.add(name, 1);
     }
 
-    /// Adds to the count of the errors with this name.
+    /// Adds `more` to the number of errors with this name.
     pub(super) fn add(&mut self, name: &'static str, more: u64) {
         match self.kinds.iter_mut().find(|(known, _)| *known == name) {
             Some((_, count)) => *count += more,
@@ -116,7 +116,7 @@ impl Summary {
         self.kinds.iter().any(|(known, _)| *known == name)
     }
 
-    /// The number of errors above `max_errors`.
+    /// Returns the number of errors above `max_errors`.
     pub(super) fn unreported(&self, max_errors: Option<NonZeroUsize>) -> u64 {
         max_errors.map_or(0, |max| self.errors.saturating_sub(max.get() as u64))
     }

@@ -1,7 +1,7 @@
-//! Unified diffs of a file before and after a fix, as `patch -p1` and `git apply` read them.
+//! Unified diffs of a file before and after a fix, in the format of `patch -p1` and `git apply`.
 //!
-//! The fixes do not add, remove or move line ends, so that the lines correspond to each other and no search is needed.
-//! The exceptions are UTF-16 and UTF-32, where the whole content is replaced.
+//! The fixes do not add, remove or move line breaks. The lines therefore correspond to each other and no search is
+//! needed. UTF-16 and UTF-32 are exceptions, for which the whole content is replaced.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead};
@@ -10,19 +10,20 @@ use std::path::Path;
 /// The number of unchanged lines before and after a change.
 const CONTEXT: usize = 3;
 
-/// The largest diff in bytes. A hunk starts with its number of lines, and therefore is in memory until it is complete.
+/// The maximum length of a diff in bytes. A hunk starts with its number of lines, so it is kept in memory until it is
+/// complete.
 const MAX_LEN: usize = 64 << 20;
 
 /// How the lines of the two files correspond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DiffLines {
-    /// Line by line.
+    /// Each old line corresponds to the new line with the same number.
     Same,
-    /// Not at all.
+    /// No lines correspond.
     Replaced,
 }
 
-/// The diff of two files, or an empty vector if they are the same.
+/// Returns the diff of two files, or an empty vector if they are equal.
 pub(super) fn unified(
     path: &Path,
     old: &mut dyn BufRead,
@@ -58,22 +59,22 @@ pub(super) fn unified(
 
 struct Diff {
     out: Vec<u8>,
-    /// The number of lines of the old and of the new file so far.
+    /// The number of lines of the old file and of the new file so far.
     line: [u64; 2],
     /// The unchanged lines before the next hunk, at most [`CONTEXT`].
     context: VecDeque<Vec<u8>>,
     hunk: Option<Hunk>,
 }
 
-/// A hunk that is not complete.
+/// An incomplete hunk.
 struct Hunk {
     /// The number of lines before the hunk.
     before: [u64; 2],
     body: Vec<u8>,
-    /// Changed lines that follow the body.
+    /// Changed lines after the body.
     removed: Vec<u8>,
     added: Vec<u8>,
-    /// Unchanged lines that follow the changed ones.
+    /// Unchanged lines after the changed ones.
     after: Vec<Vec<u8>>,
     len: [u64; 2],
 }
@@ -138,7 +139,7 @@ impl Diff {
             hunk.push_context(line);
         }
         after.into_iter().skip(CONTEXT).for_each(|line| self.remember(line));
-        // The number of an empty range is that of the line before it.
+        // The line number of an empty range is that of the line before it.
         let first = |side: usize| hunk.before[side] + u64::from(hunk.len[side] > 0);
         let header = format!("@@ -{},{} +{},{} @@\n", first(0), hunk.len[0], first(1), hunk.len[1]);
         self.out.extend_from_slice(header.as_bytes());
@@ -174,10 +175,10 @@ fn push(out: &mut Vec<u8>, sign: u8, line: &[u8]) {
     }
 }
 
-/// The next line with its LF, or `None` at the end.
+/// Returns the next line with its LF, or `None` at the end.
 fn line_of(input: &mut dyn BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
-    // Limited, because a file without line ends would otherwise be in memory as a whole.
+    // The length is limited, because a file without line breaks would otherwise be read into memory completely.
     let read = io::Read::take(&mut *input, MAX_LEN as u64).read_until(b'\n', &mut line)?;
     match read {
         0 => Ok(None),
@@ -186,7 +187,7 @@ fn line_of(input: &mut dyn BufRead) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// The name of a file after `---` and `+++`, quoted as git does where it contains special characters.
+/// Returns the name of a file for `---` and `+++`. It is quoted like in git if it contains special characters.
 fn file_name(side: &str, path: &Path) -> Vec<u8> {
     let mut name = path.as_os_str().as_encoded_bytes();
     while let Some(rest) = name.strip_prefix(b"./") {
@@ -206,7 +207,7 @@ fn file_name(side: &str, path: &Path) -> Vec<u8> {
         quoted.push(b'"');
         return quoted;
     }
-    // A TAB ends a name that contains spaces.
+    // A TAB terminates a name that contains spaces.
     let tab: &[u8] = if name.contains(&b' ') { b"\t" } else { b"" };
     [&*name, tab].concat()
 }

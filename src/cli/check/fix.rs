@@ -1,7 +1,7 @@
 //! `utf8-codec check --fix`: rewrites files that have errors.
 //!
-//! A file is read three times: for its errors, for the new content, and the new content for what is left. The old
-//! content is replaced when the new one is complete.
+//! A file is read three times: to find its errors, to create the new content, and to check the new content for
+//! remaining errors. The old content is replaced when the new content is complete.
 
 use core::str::FromStr;
 use std::ffi::OsString;
@@ -22,27 +22,27 @@ use super::rules::Rule;
 use super::scan::{Checks, scan, starts_binary};
 use super::words::Guess;
 
-/// The size of the read buffer. The mojibake of a line is reversed as a whole if the line is not longer.
+/// The size of the read buffer. If a line fits in it, the mojibake of the line is reversed as a whole.
 const BUFFER: usize = 256 * 1024;
 
-/// Options of `--fix`.
+/// The options of `--fix`.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct FixArgs {
     /// Rewrite files that have errors, as UTF-8. A file whose encoding is a guess is only rewritten with --from
     #[arg(long, conflicts_with = "quiet")]
     fix: bool,
-    /// The encoding of what is not UTF-8; `auto` is the probable encoding of each file
+    /// The encoding of text that is not UTF-8; `auto` is the probable encoding of each file
     #[arg(long, value_name = "ENCODING", requires = "fix")]
     from: Option<From>,
-    /// Keep the old file, with SUFFIX after its name
+    /// Keep the old file under its name with SUFFIX appended
     #[arg(long, value_name = "SUFFIX", requires = "fix", value_parser = suffix, conflicts_with = "dry_run")]
     backup: Option<OsString>,
-    /// Print the changes as a unified diff, for `patch -p1` or `git apply`, and change no file
+    /// Print the changes as a unified diff, for `patch -p1` or `git apply`, without changing files
     #[arg(long, requires = "fix")]
     dry_run: bool,
 }
 
-/// `--from`.
+/// The argument of `--from`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum From {
     Auto,
@@ -59,17 +59,17 @@ impl FromStr for From {
 
 fn suffix(value: &str) -> Result<OsString, &'static str> {
     if value.is_empty() || value.contains(std::path::is_separator) {
-        return Err("a suffix is not empty, and has no path separator");
+        return Err("a suffix must not be empty or contain a path separator");
     }
     Ok(value.into())
 }
 
-/// A fix of one file.
+/// The plan to fix one file.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
     source: FixSource,
     bom: BomPolicy,
-    /// Whether text that was encoded twice is decoded.
+    /// Whether text that was encoded twice is decoded once.
     has_mojibake: bool,
 }
 
@@ -104,8 +104,8 @@ impl FixArgs {
         self.dry_run
     }
 
-    /// Checks a file and fixes it. `report` is called for the errors that are left, and `show` with the diff if the run
-    /// is dry.
+    /// Checks a file and fixes it. `report` is called for the remaining errors. In a dry run `show` is called with the
+    /// diff.
     pub(super) fn run(
         &self,
         path: &Path,
@@ -140,7 +140,7 @@ impl FixArgs {
         Ok(summary)
     }
 
-    /// What to change in a file with these errors, or why it cannot be fixed.
+    /// Returns the plan to fix a file with these errors, or why it cannot be fixed.
     fn plan(&self, summary: &Summary, checks: &Checks, is_binary: bool) -> Result<Plan, String> {
         if checks.encoding != Encoding::Utf8.into() {
             return Err(format!("it should be {}, and --fix writes UTF-8", checks.encoding));
@@ -157,11 +157,11 @@ impl FixArgs {
             || [Rule::Bom, Rule::Editorconfig, Rule::Mojibake].iter().any(|rule| summary.has(rule.name()));
         match is_fixable {
             true => Ok(Plan { source, bom: checks.bom, has_mojibake }),
-            false => Err("no rule that was broken has a fix".to_owned()),
+            false => Err("none of the violated rules has a fix".to_owned()),
         }
     }
 
-    /// How to decode a file that is probably in this encoding.
+    /// Returns how to decode a file with this probable encoding.
     fn source(&self, guess: Guess) -> Result<FixSource, String> {
         let probable = match guess {
             Guess::Utf16 { has_bom: true, .. } => Some("utf-16"),
@@ -188,7 +188,7 @@ impl FixArgs {
                 return Err(format!("its encoding is a guess ({}), and --from is missing", guess.in_words()));
             }
         };
-        let charset = charset.ok_or("its end is missing")?;
+        let charset = charset.ok_or("its last character is incomplete")?;
         Ok(policy_of(charset).map_or(FixSource::Other(charset), FixSource::Utf8))
     }
 
@@ -202,8 +202,8 @@ impl FixArgs {
     }
 }
 
-/// The policy that decodes ill-formed sequences as this encoding, if there is one. Well-formed sequences stay as they
-/// are, because files in which both occur are common, and text in these encodings that is well-formed UTF-8 is not.
+/// Returns the policy that decodes ill-formed sequences as this encoding, if there is one. Well-formed sequences are
+/// kept, because files with both are common, while text in these encodings that is also well-formed UTF-8 is not.
 fn policy_of(charset: NamedEncoding) -> Option<ErrorPolicy> {
     if charset == Encoding::Windows1252.into() {
         Some(ErrorPolicy::Windows1252)
@@ -229,7 +229,7 @@ fn preview(path: &Path, plan: Plan, show: &mut dyn FnMut(Vec<u8>)) -> Result<(),
 }
 
 impl Plan {
-    /// Converts the content, in constant memory.
+    /// Converts the content in constant memory.
     fn apply(
         self,
         input: &mut dyn Read,
@@ -270,7 +270,8 @@ impl Plan {
             FixSource::Utf8(policy) => policy,
             FixSource::Other(_) => ErrorPolicy::Strict,
         };
-        // A BOM that only marks the encoding is removed. If the policy requires one, it was written before the text.
+        // A BOM that only indicates the encoding is removed. If the policy requires a BOM, it was written before the
+        // text.
         let bom = match self.bom {
             BomPolicy::Keep if !charset.has_bom() => BomPolicy::Keep,
             _ => BomPolicy::Strip,
@@ -297,8 +298,8 @@ impl Plan {
     }
 }
 
-/// The length of the complete lines. In a line that is longer than the buffer, up to the last ASCII character, which is
-/// not part of mojibake.
+/// Returns the length of the complete lines. In a line that is longer than the buffer, it is the end of the last ASCII
+/// character, which is not part of mojibake.
 fn complete_lines(text: &str) -> usize {
     let bytes = text.as_bytes();
     match memchr::memrchr(b'\n', bytes) {

@@ -1,4 +1,4 @@
-//! `utf8-codec check`: reports where files are ill-formed, and why.
+//! `utf8-codec check`: reports where and why files are ill-formed.
 
 mod config;
 mod detect;
@@ -52,9 +52,9 @@ use split::{FilePart, PART, Queue, Work, open_part};
 /// Lines and columns count from 1. A column is a character or an ill-formed sequence. The comment `utf8-codec: allow
 /// RULE` switches a rule off for its line.
 ///
-/// With --fix, files are rewritten that are UTF-16 or UTF-32 with a BOM, CESU-8 or Java's UTF-8, that have a BOM which
-/// they should not have or lack one, or that contain text which was encoded twice (--rule mojibake). The report contains
-/// the errors that are left. Other files are rewritten with --from.
+/// With --fix, these files are rewritten: UTF-16 or UTF-32 with a BOM, CESU-8 or Java's UTF-8; files with a BOM that is
+/// not allowed, or without a BOM that is required; and text that was encoded twice (--rule mojibake). The report
+/// contains the remaining errors. Other files are rewritten only with --from.
 ///
 /// Exit status 0: no errors, or all were fixed. 1: errors. 2: some files could not be read or written.
 #[derive(Debug, clap::Args)]
@@ -192,7 +192,7 @@ impl Args {
         })
     }
 
-    /// The inputs of `--fix`: each file once, and not stdin.
+    /// Returns the inputs of `--fix`: each file once, without stdin.
     fn fixable(&self, inputs: Vec<Input>) -> Result<Vec<Input>, &'static str> {
         if self.settings.encoding() != Encoding::Utf8.into() {
             return Err("--fix writes UTF-8, and --encoding is another encoding");
@@ -204,17 +204,17 @@ impl Args {
         Ok(inputs.into_iter().filter(|input| seen.insert(input.path.clone())).collect())
     }
 
-    /// Opens a file. `None` for stdin, and for a file that is fixed, which is opened several times.
+    /// Opens a file. Returns `None` for stdin, and for a file to fix, which is opened several times.
     fn open(&self, input: &Input) -> Option<io::Result<File>> {
         let is_opened = !is_standard(&input.path) && !self.fix.is_on();
         is_opened.then(|| File::open(&input.path))
     }
 
-    /// The parts of a file, or none if it is not split.
+    /// Returns the parts of a file, or none if it is not split.
     fn split(&self, input: &Input, settings: &Settings, mut file: File) -> (Vec<FilePart>, File) {
         let len = self.part.map_or(PART, |len| len.get() as u64);
         let is_large = file.metadata().is_ok_and(|file| file.is_file() && file.len() > 2 * len);
-        // In other encodings a border between characters cannot be recognized.
+        // In other encodings a character boundary cannot be found without the bytes before it.
         let is_utf_8 =
             || settings.of(&input.path).is_ok_and(|checks| checks.encoding == Encoding::Utf8.into());
         if !is_large || !is_utf_8() {
@@ -318,7 +318,7 @@ impl Receive<Event> for Receiver<'_> {
                     before.locate(&mut diagnostic);
                 }
                 self.reported += 1;
-                // Each part counts its own errors.
+                // Each part limits only its own errors, so the limit of the file is applied here.
                 let is_above = |max: NonZeroUsize| self.reported > max.get() as u64;
                 if self.reporter.max_errors.is_some_and(is_above) {
                     return Ok(());
@@ -354,7 +354,7 @@ impl Receive<Event> for Receiver<'_> {
                         self.reporter.out.flush()?;
                         complain(&format!("cannot fix {}: {reason}", path.display()));
                     }
-                    // A dry run has no report.
+                    // A dry run writes no report.
                     Fixed::Not(reason) if self.reporter.is_quiet => {
                         self.reporter.out.flush()?;
                         complain(&format!("{} is not fixed: {reason}", path.display()));

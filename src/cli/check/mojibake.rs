@@ -1,10 +1,10 @@
 //! Detects text that was encoded twice: UTF-8 that was decoded as windows-1252 or ISO 8859-1 and encoded as UTF-8
 //! again.
 //!
-//! Detection reverses the second encoding. Each run of non-ASCII characters is encoded as windows-1252; what is
-//! well-formed UTF-8 in the result is the original text. Correct text does not contain such sequences of three or four
+//! To detect it, the second encoding is reversed. Each run of non-ASCII characters is encoded as windows-1252.
+//! Well-formed UTF-8 in the result is the original text. Correct text does not contain such sequences of three or four
 //! bytes, or two sequences in a row. It may contain one sequence of two bytes: a capital letter before a quotation mark
-//! or a no-break space. In this case the adjacent letters decide.
+//! or a no-break space. In this case the adjacent letters are also examined.
 
 use core::ops::Range;
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ pub(super) fn find(text: &str, mut found: impl FnMut(usize, usize, String)) {
     }
 }
 
-/// The byte that this character was decoded from: in windows-1252, or in ISO 8859-1 for a control character.
+/// Returns the byte that this character was decoded from: in windows-1252, or in ISO 8859-1 for a control character.
 fn byte_of(character: char) -> Option<u8> {
     if let Ok(byte @ 0x80..) = u8::try_from(u32::from(character)) {
         return Some(byte);
@@ -41,7 +41,7 @@ static WINDOWS_1252: LazyLock<Vec<(char, u8)>> = LazyLock::new(|| {
 });
 
 fn in_run(text: &str, run: Range<usize>, found: &mut impl FnMut(usize, usize, String)) {
-    // Pairs of position and character. A character that has no byte ends a run.
+    // Pairs of position and character. A character without a byte ends a run.
     let characters: Vec<(usize, char)> =
         text[run.clone()].char_indices().map(|(at, c)| (run.start + at, c)).collect();
     for stretch in characters.chunk_by(|&(_, a), &(_, b)| byte_of(a).is_some() && byte_of(b).is_some()) {
@@ -67,7 +67,7 @@ fn in_run(text: &str, run: Range<usize>, found: &mut impl FnMut(usize, usize, St
     }
 }
 
-/// Whether `original` is plausible as the text in the range `place` before it was encoded a second time.
+/// Whether `original` is plausible as the original of the text in the range `place`.
 fn is_original(original: &str, text: &str, place: Range<usize>) -> bool {
     let mut characters = original.chars();
     let (Some(first), None) = (characters.next(), characters.next()) else { return true };
@@ -91,8 +91,8 @@ fn is_original(original: &str, text: &str, place: Range<usize>) -> bool {
     before.is_some_and(char::is_lowercase) || after.is_some_and(char::is_lowercase)
 }
 
-/// The text before it was encoded twice, or `None` if it was not. Repeats up to 3 times, for text that was encoded more
-/// often.
+/// Returns the text before it was encoded twice, or `None` if it was not. Repeats up to 3 times, for text that was
+/// encoded more than twice.
 pub(super) fn undo(text: &str) -> Option<String> {
     let mut fixed: Option<String> = None;
     for _ in 0..3 {
@@ -116,7 +116,7 @@ pub(super) fn undo(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Encodes text as UTF-8 that was decoded as windows-1252.
+    /// Decodes UTF-8 text as windows-1252 and encodes it as UTF-8 again.
     fn encoded_twice(text: &str) -> String {
         let mut out = String::new();
         Transcoder::new(Encoding::Windows1252, Encoding::Utf8)

@@ -1,4 +1,4 @@
-//! Receives the events of files and parts that are checked in parallel, in their order.
+//! Ordered delivery of the events of files and parts that are checked in parallel.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// The number of a file, and of a part in it.
 pub(super) type Place = (usize, usize);
 
-/// How many events of a part are buffered before its turn. Above it, the thread waits.
+/// The maximum number of buffered events of a part before its turn. Above it, its thread waits.
 const MAX_READY: usize = 256;
 
 /// Receives the events of all files in the order of the files.
@@ -15,7 +15,7 @@ pub(super) trait Receive<E>: Send {
     fn receive(&mut self, file: usize, event: E) -> io::Result<()>;
 }
 
-/// Orders the events: only the part whose turn it is may report.
+/// Orders the events: only the current part may report.
 pub(super) struct Turn<E, R> {
     state: Mutex<State<E, R>>,
     changed: Condvar,
@@ -27,7 +27,7 @@ struct State<E, R> {
     ready: BTreeMap<Place, (Vec<E>, Place)>,
     receiver: R,
     failed: Option<io::Error>,
-    /// Threads that wait. Without one, a wake-up would be a system call for nothing.
+    /// The number of waiting threads. If there is none, no wake-up is needed.
     waiting: usize,
 }
 
@@ -42,7 +42,7 @@ impl<E, R: Receive<E>> Turn<E, R> {
         self.lock().failed.is_some()
     }
 
-    /// A handle for the events of one part.
+    /// Creates a handle for the events of one part.
     pub(super) fn lane(&self, place: Place) -> Lane<'_, E, R> {
         Lane { turn: self, place, events: Vec::new() }
     }
@@ -69,7 +69,7 @@ impl<E, R: Receive<E>> State<E, R> {
     }
 }
 
-/// The events of one part. The part whose turn it is never waits.
+/// The events of one part. The current part never waits.
 pub(super) struct Lane<'t, E, R> {
     turn: &'t Turn<E, R>,
     place: Place,
@@ -146,6 +146,6 @@ mod tests {
         let expected = (0..48).map(|place| place / 4 * 3 + (place % 4).min(2));
         let expected: Vec<_> =
             expected.flat_map(|file| (0..count(file)).map(move |event| (file, event))).collect();
-        assert_eq!(turn.into_receiver().expect("it takes everything"), expected);
+        assert_eq!(turn.into_receiver().expect("no event fails"), expected);
     }
 }

@@ -26,7 +26,7 @@ pub(super) enum Format {
     Github,
 }
 
-/// The sums over all files.
+/// The totals over all files.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub(super) files: u64,
@@ -151,7 +151,7 @@ impl<W: Write> Reporter<W> {
                         name if name == "-" => String::new(),
                         name => format!(" {name} -o {name}"),
                     };
-                    writeln!(self.out, "  to mend it: utf8-codec convert {options}{file}")?;
+                    writeln!(self.out, "  to fix it: utf8-codec convert {options}{file}")?;
                 }
                 writeln!(self.out)
             }
@@ -167,7 +167,7 @@ impl<W: Write> Reporter<W> {
         }
     }
 
-    /// Writes a diff: exactly for a program, escaped for a terminal.
+    /// Writes a diff unchanged, or escaped for a terminal.
     pub(super) fn diff(&mut self, diff: &[u8], is_terminal: bool) -> io::Result<()> {
         if !is_terminal {
             return self.out.write_all(diff);
@@ -272,7 +272,7 @@ impl<W: Write> Reporter<W> {
     }
 }
 
-/// The line, and a second line with carets under the error.
+/// Returns the line, and a second line with carets under the error.
 fn excerpt(context: &Context) -> (String, String) {
     let (before, rest) = context.line.split_at(context.at.min(context.line.len()));
     let (covered, after) = rest.split_at(context.covered.min(rest.len()));
@@ -284,7 +284,7 @@ fn excerpt(context: &Context) -> (String, String) {
     (shown, format!("{:indent$}{}", "", "^".repeat(width)))
 }
 
-/// A row of a hex dump, `000010: 61 62 [C3] 28 ..`, with brackets around the error.
+/// Returns a row of a hex dump, `000010: 61 62 [C3] 28 ..`, with brackets around the error.
 fn hex_row(context: &Context, from: usize, len: usize) -> String {
     let (mut row, mut is_open) = (format!("{:06X}:", context.row_offset), false);
     for (at, byte) in context.row.iter().enumerate() {
@@ -307,7 +307,7 @@ pub(super) fn name_of(path: &Path) -> String {
     escape::bytes(path.as_os_str().as_encoded_bytes())
 }
 
-/// A file name quoted for a shell. A name that cannot be printed becomes a placeholder.
+/// Returns a file name quoted for a shell. A name that cannot be printed becomes a placeholder.
 fn shell_word(path: &Path) -> String {
     match path.to_str() {
         Some(name) if name.chars().any(escape::is_hidden) => "FILE".to_owned(),
@@ -378,7 +378,7 @@ fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
     object
 }
 
-/// The URI of a file. Everything except `/` and unreserved characters is percent-encoded.
+/// Returns the URI of a file. Everything except `/` and unreserved characters is percent-encoded.
 pub(super) fn uri(path: &Path) -> String {
     let mut uri = String::new();
     for &byte in path.as_os_str().as_encoded_bytes() {

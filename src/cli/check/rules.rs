@@ -1,4 +1,4 @@
-//! Rules for well-formed text. Each is enabled by its name.
+//! Rules for well-formed text. Each rule is enabled by its name.
 
 use clap::ValueEnum;
 
@@ -26,7 +26,7 @@ pub(super) enum Rule {
     Xml,
     /// Legacy controls and noncharacters (RFC 9839, Unicode Assignables)
     Assignable,
-    /// A BOM where the type of the file forbids it (.json, .sh), and none where it is required (.ps1)
+    /// A BOM that the type of the file forbids (.json, .sh), or a missing BOM that it requires (.ps1)
     Bom,
     /// The `charset` of .editorconfig: utf-8, utf-8-bom, utf-16le, utf-16be or latin1
     Editorconfig,

@@ -1,4 +1,4 @@
-//! Scans one input for ill-formed sequences and violations of rules, in constant memory.
+//! Scanner for one input: finds ill-formed sequences and violations of rules, in constant memory.
 
 use core::cell::Cell;
 use core::num::NonZeroUsize;
@@ -18,19 +18,19 @@ use super::scanned::Scanned;
 use super::split::FilePart;
 use super::words::{WordEvidence, describe, describe_in};
 
-/// The size of the buffer. Rules see whole lines unless a line is longer.
+/// The size of the buffer. Rules are applied to whole lines unless a line is longer.
 const BUFFER: usize = 256 * 1024;
 
-/// How many bytes are decoded and counted at a time if there are no rules.
+/// The number of bytes that are decoded and counted at a time if there are no rules.
 const BLOCK: usize = 16 * 1024;
 
-/// How many scanned bytes are kept for the context of an error.
+/// The number of scanned bytes that are kept for the context of an error.
 pub(super) const HISTORY: usize = 256;
 
-/// How many bytes of the line are shown before and after an error.
+/// The maximum number of bytes of the line that are shown before and after an error.
 const SHOWN: usize = 60;
 
-/// A NUL in this many bytes at the start makes a file binary, as in git.
+/// A file is binary if there is a NUL in this many bytes at its start, as in git.
 const BINARY_PREFIX: usize = 8000;
 
 /// The settings of a scan.
@@ -38,17 +38,17 @@ const BINARY_PREFIX: usize = 8000;
 pub(super) struct Checks {
     pub(super) encoding: NamedEncoding,
     pub(super) bom: BomPolicy,
-    /// The rule that an error about the BOM breaks.
+    /// The rule that is violated by an error about the BOM.
     pub(super) bom_rule: Rule,
     pub(super) rules: Vec<Rule>,
     pub(super) max_errors: Option<NonZeroUsize>,
     /// Whether reports contain the lines.
     pub(super) wants_context: bool,
-    /// Whether lines and characters of the whole input are counted, and not only those before an error.
+    /// Whether lines and characters of the whole input are counted, not only those before an error.
     pub(super) wants_counts: bool,
 }
 
-/// Scans an input. `report` is called for each error that is not above the limit, in the order of the input.
+/// Scans an input. `report` is called for each error up to the limit, in input order.
 pub(super) fn scan(
     input: &mut dyn Read,
     checks: &Checks,
@@ -102,7 +102,7 @@ pub(super) fn starts_binary(file: &mut File) -> io::Result<bool> {
 }
 
 thread_local! {
-    /// The buffer of the last scan, because a new one for each small file would cost more than its scan.
+    /// The buffer of the last scan. Allocating a new one for each small file would cost more than its scan.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -114,7 +114,7 @@ struct Scan<'s> {
     /// The offset of the first byte of the buffer.
     base: u64,
     filled: usize,
-    /// How many bytes of the buffer were scanned, or come before the part.
+    /// The number of bytes of the buffer that were scanned or are before the part.
     done: usize,
     locator: Locator,
     evidence: WordEvidence,
@@ -141,7 +141,7 @@ impl Scan<'_> {
             self.filled += more;
             is_at_end = more == 0;
         }
-        // Only if the file has become shorter since it was split.
+        // This only has an effect if the file has become shorter since it was split.
         self.done = self.done.min(self.filled);
         if self.part.start == 0 && self.is_binary(skip_binary) {
             self.summary.end = FileStatus::Binary;
@@ -153,7 +153,7 @@ impl Scan<'_> {
             let stop = self.part.end.map_or(self.filled, |end| (end - self.base) as usize);
             self.look_at(&mut decoder, limit.min(stop));
             if self.part.end == Some(self.base + self.done as u64) {
-                // The border of a part is between two characters.
+                // The boundary of a part is between two characters.
                 return Ok(());
             }
             if is_at_end {
@@ -167,7 +167,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Looks at the start of the file. Returns whether it is binary, and such files are skipped.
+    /// Examines the start of the file. Returns whether the file is skipped because it is binary.
     fn is_binary(&mut self, skip_binary: bool) -> bool {
         let start = &self.buffer[..self.filled];
         self.evidence.start(start);
@@ -175,7 +175,7 @@ impl Scan<'_> {
         skip_binary && is_binary && !self.evidence.is_wide_text()
     }
 
-    /// The decoder of the part. Checks the BOM if it is the first one.
+    /// Creates the decoder of the part. Checks the BOM if it is the first part.
     fn decoder(&mut self) -> Decoder {
         if self.part.start > 0 {
             return Decoder::Utf8(Utf8Decoder::new());
@@ -192,7 +192,7 @@ impl Scan<'_> {
         }
     }
 
-    /// The position after the last complete line, or after the last byte if the buffer contains no line end.
+    /// Returns the position after the last complete line, or after the last byte if the buffer contains no line break.
     fn end_of_lines(&self) -> usize {
         let bytes = &self.buffer[self.done..self.filled];
         match memchr::memrchr(b'\n', bytes) {
@@ -221,7 +221,7 @@ impl Scan<'_> {
         let (kind, bom) = match (self.checks.bom, own) {
             (BomPolicy::Require, None) => (ErrorKind::MissingBom, &[][..]),
             (BomPolicy::Reject, Some(bom)) => (ErrorKind::UnexpectedBom, bom),
-            // As UTF-8 the other BOMs are ill-formed. Other encodings decode them to other characters.
+            // In UTF-8 other BOMs are ill-formed. Other encodings decode them as other characters.
             (_, None) if encoding != Encoding::Utf8 && named.is_some() => {
                 (ErrorKind::UnexpectedBom, named.and_then(Encoding::bom).unwrap_or_default())
             }
@@ -241,12 +241,13 @@ impl Scan<'_> {
 
     /// Scans the buffer up to `limit`.
     fn look_at(&mut self, decoder: &mut Decoder, limit: usize) {
-        // Taken out of `self`, because the calls below borrow `self` and the buffer.
+        // Taken out of `self`, because the calls below borrow both `self` and the buffer.
         let buffer = core::mem::take(&mut self.buffer);
         let chunk = &buffer[self.done..limit];
         match decoder {
             Decoder::Utf8(decoder) => {
-                // In blocks, so that lines are counted while the text is in the nearest cache. Rules need whole lines.
+                // Processed in blocks, so that lines are counted while the text is in the L1 cache. Rules need whole
+                // lines.
                 let block = if self.checks.rules.is_empty() { BLOCK } else { chunk.len().max(1) };
                 for block in chunk.chunks(block) {
                     for piece in decoder.feed(block) {
@@ -300,7 +301,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Keeps the end of the current line for the context of an error.
+    /// Stores the end of the current line for the context of an error.
     fn remember(&mut self, text: &str) {
         if let Some(end) = memchr::memrchr(b'\n', text.as_bytes()) {
             self.converted.clear();
@@ -402,7 +403,7 @@ impl Scan<'_> {
         (self.report)(Diagnostic { problem, location, len, width, message, context });
     }
 
-    /// The position of an offset in the buffer.
+    /// Returns the position of an offset in the buffer.
     fn position(&self, offset: u64) -> usize {
         (offset.saturating_sub(self.base)).min(self.filled as u64) as usize
     }
@@ -426,7 +427,7 @@ impl Scan<'_> {
                 row_offset,
             };
         }
-        // The length is limited: a line may fill the buffer, and each error in it copies its context.
+        // The length is limited, because a line may fill the buffer, and each error in it copies its context.
         let window = at.saturating_sub(SHOWN)..buffer.len().min(at + SHOWN);
         let line = line_around(&buffer[window.clone()], at - window.start);
         let is_cut =
@@ -447,7 +448,7 @@ impl Scan<'_> {
     }
 }
 
-/// The part of a line that is in the buffer, without the line end.
+/// Returns the part of a line that is in the buffer, without the line break.
 fn line_around(buffer: &[u8], at: usize) -> core::ops::Range<usize> {
     let start = memchr::memrchr(b'\n', &buffer[..at]).map_or(0, |end| end + 1);
     let end = memchr::memchr(b'\n', &buffer[at..]).map_or(buffer.len(), |end| at + end);

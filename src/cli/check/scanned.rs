@@ -1,11 +1,11 @@
-//! The result of scanning a part of a file, and how the results of all parts become that of the file.
+//! The result of a scan of a part of a file, and the combination of these results.
 
 use utf8_codec::locate::Locator;
 
 use super::diagnostic::{Diagnostic, FileStatus, ILL_FORMED, Summary};
 use super::words::WordEvidence;
 
-/// The result of scanning a file, or a part of it.
+/// The result of a scan of a file or a part of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scanned {
     pub(super) summary: Summary,
@@ -18,8 +18,8 @@ pub(super) struct Scanned {
 }
 
 impl Scanned {
-    /// Changes the location of an error in the next part, which counts lines and columns from its start, to that in
-    /// the file.
+    /// Converts the location of an error in the next part, which counts lines and columns from its start, to the
+    /// location in the file.
     pub(super) fn locate(&self, diagnostic: &mut Diagnostic) {
         let (end, location) = (self.locator.location(), &mut diagnostic.location);
         if location.line == 0 {
@@ -46,7 +46,7 @@ impl Scanned {
         self.locator.join(&next.locator);
     }
 
-    /// The summary of the file.
+    /// Returns the summary of the file.
     pub(super) fn finish(self) -> Summary {
         let Self { mut summary, evidence, locator, first_line, is_utf_8 } = self;
         if !matches!(summary.end, FileStatus::Checked) {

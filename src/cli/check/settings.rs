@@ -14,25 +14,25 @@ use super::config::{Config, Configs, Options, directory_of};
 use super::rules::Rule;
 use super::scan::Checks;
 
-/// Windows PowerShell decodes scripts without a BOM by the ANSI code page of the machine.
+/// Windows PowerShell decodes scripts without a BOM with the ANSI code page of the machine.
 const BOM_REQUIRED: [&str; 3] = ["ps1", "psd1", "psm1"];
 
-/// RFC 8259 §8.1 forbids it in JSON. The kernel does not find `#!` after it.
+/// RFC 8259 §8.1 forbids a BOM in JSON. The kernel does not find `#!` after a BOM.
 const BOM_FORBIDDEN: [&str; 8] = ["bash", "fish", "geojson", "json", "ksh", "sh", "webmanifest", "zsh"];
 
-/// Options that decide what is an error.
+/// The options that determine what is an error.
 #[derive(Clone, Debug, clap::Args)]
 pub(super) struct SettingsArgs {
     /// The encoding that the files should have [default: utf-8]
     #[arg(long, value_name = "ENCODING")]
     encoding: Option<NamedEncoding>,
-    /// Whether files must start with a BOM, or must not [default: keep]
+    /// Whether files must or must not start with a BOM [default: keep]
     #[arg(long, value_name = "POLICY")]
     bom: Option<Bom>,
     /// Check an additional rule; can be repeated. Replaces the rules of utf8-codec.toml
     #[arg(long = "rule", value_name = "RULE")]
     rules: Vec<Rule>,
-    /// Read this file instead of the utf8-codec.toml in the directory of each file or above it
+    /// Read this file instead of the nearest utf8-codec.toml in the directory of each file or a parent directory
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Read no utf8-codec.toml
@@ -45,7 +45,7 @@ pub(super) struct SettingsArgs {
 pub(super) struct Settings {
     args: SettingsArgs,
     configs: Configs,
-    /// The settings that do not depend on the file.
+    /// The settings that are the same for all files.
     common: Checks,
 }
 
@@ -60,7 +60,7 @@ impl SettingsArgs {
             && let Some(rule) = self.rules.iter().find(|rule| !matches!(rule, Rule::Bom | Rule::Editorconfig))
         {
             return Err(format!(
-                "--rule {} looks at UTF-8 only, and --encoding is another encoding",
+                "--rule {} only supports UTF-8, and --encoding is another encoding",
                 rule.name()
             ));
         }
@@ -79,7 +79,7 @@ impl SettingsArgs {
 }
 
 impl Settings {
-    /// The settings of a file, or why its `.editorconfig` could not be read.
+    /// Returns the settings of a file, or why its `.editorconfig` could not be read.
     pub(super) fn of(&self, path: &Path) -> Result<Checks, String> {
         let Options { rules, encoding, bom } = self.configs.options_for(path);
         let mut checks = self.common.clone();
@@ -110,14 +110,14 @@ impl Settings {
         }
         (checks.bom, checks.encoding) = (policy, self.args.encoding.or(encoding).unwrap_or(expected));
         if checks.encoding.encoding() != Encoding::Utf8 {
-            // Rules look at UTF-8 only.
+            // Rules only support UTF-8.
             checks.rules.clear();
         }
         Ok(checks)
     }
 }
 
-/// What the rule `bom` requires of a file of this type.
+/// Returns the BOM policy that the rule `bom` requires for a file of this type.
 fn by_type(path: &Path) -> Option<BomPolicy> {
     let extension = path.extension()?.to_str()?.to_ascii_lowercase();
     if BOM_REQUIRED.contains(&&*extension) {
@@ -129,7 +129,8 @@ fn by_type(path: &Path) -> Option<BomPolicy> {
     }
 }
 
-/// The `charset` of `.editorconfig` for a file. An unknown value is ignored, as the EditorConfig specification requires.
+/// Returns the `charset` of `.editorconfig` for a file. An unknown value is ignored, as the EditorConfig specification
+/// requires.
 fn charset_of(path: &Path) -> Result<Option<EditorConfigCharset>, String> {
     let path = std::path::absolute(path).map_err(|error| error.to_string())?;
     let properties = ec4rs::properties_of(&path).map_err(|error| format!(".editorconfig: {error}"))?;
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_type_of_a_file_decides_about_its_bom() {
+    fn the_bom_policy_depends_on_the_type_of_a_file() {
         assert_eq!(by_type(Path::new("a/x.PS1")), Some(BomPolicy::Require));
         assert_eq!(by_type(Path::new("x.json")), Some(BomPolicy::Reject));
         assert_eq!(by_type(Path::new("x.sh")), Some(BomPolicy::Reject));

@@ -1,6 +1,6 @@
-//! Splits large files into parts, and distributes files and parts to threads.
+//! Splitting of large files into parts, and distribution of files and parts to threads.
 //!
-//! The parts of a file do not depend on the number of threads, so that the report does not either.
+//! The parts of a file do not depend on the number of threads, so the report does not either.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,24 +9,26 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::super::files::read;
 
-/// The default length of a part. A part starts with an open file and a few small reads, about 50 microseconds.
+/// The default length of a part. The overhead of a part is opening the file and a few small reads, about 50
+/// microseconds.
 pub(super) const PART: u64 = 32 << 20;
 
-/// How far after a multiple of the length of a part its border is searched.
+/// The length of the range after each multiple of the part length in which a boundary is searched.
 const WINDOW: usize = 64 * 1024;
 
 /// A part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FilePart {
-    /// Its number in the file.
+    /// The number of the part in the file.
     pub(super) number: usize,
     pub(super) start: u64,
-    /// The offset of the next part. `None` for the last part, which also contains what is appended to the file now.
+    /// The offset of the next part. `None` for the last part, which also contains bytes that are appended to the file
+    /// during the scan.
     pub(super) end: Option<u64>,
 }
 
 impl FilePart {
-    /// The only part of a file.
+    /// The only part of a file that is not split.
     pub(super) const WHOLE: Self = Self { number: 0, start: 0, end: None };
 
     pub(super) fn is_last(&self) -> bool {
@@ -34,7 +36,7 @@ impl FilePart {
     }
 }
 
-/// Splits a file into parts of about `len` bytes, at line ends if there are any. The position of the file changes.
+/// Splits a file into parts of about `len` bytes, at line breaks if possible. Changes the position of the file.
 pub(super) fn parts(file: &mut File, len: u64) -> io::Result<Vec<FilePart>> {
     let file_len = file.metadata()?.len();
     let mut parts = vec![FilePart::WHOLE];
@@ -61,15 +63,15 @@ pub(super) fn parts(file: &mut File, len: u64) -> io::Result<Vec<FilePart>> {
     Ok(parts)
 }
 
-/// A position at which a decoder is between two characters, whatever comes before: after a line end, after another
-/// ASCII character, which is not part of mojibake, or after a whole character.
+/// Returns a position at which a decoder is between two characters for any preceding bytes: after a line break, after
+/// another ASCII character, which is not part of mojibake, or after a whole character.
 fn border(bytes: &[u8]) -> Option<usize> {
     let after = |at: usize| at + 1;
     memchr::memchr(b'\n', bytes)
         .or_else(|| bytes.iter().position(u8::is_ascii))
         .map(after)
         .or_else(|| {
-            // A byte that is no continuation byte starts a character or an ill-formed sequence.
+            // A byte that is not a continuation byte starts a character or an ill-formed sequence.
             let first = bytes.iter().position(|byte| !(0x80..0xC0).contains(byte))?;
             let mut chunks = bytes[first..].utf8_chunks();
             let mut at = first;
@@ -85,7 +87,7 @@ fn border(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Opens a part for reading. The reader starts up to `history` bytes before the part and ends up to `history` bytes
-/// after it. Returns the offset of its first byte, too.
+/// after it. Also returns the offset of its first byte.
 pub(super) fn open_part(mut file: File, part: FilePart, history: u64) -> io::Result<(u64, io::Take<File>)> {
     let from = part.start.saturating_sub(history);
     file.seek(SeekFrom::Start(from))?;
@@ -93,7 +95,7 @@ pub(super) fn open_part(mut file: File, part: FilePart, history: u64) -> io::Res
     Ok((from, file.take(len)))
 }
 
-/// What a thread does next.
+/// The next work of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Work {
     /// Open this file, call [`Queue::opened`], and scan its first part.
@@ -102,7 +104,7 @@ pub(super) enum Work {
     Part(usize, FilePart),
 }
 
-/// Distributes the work in the order of the report, so that the thread whose turn it is to report never waits.
+/// Distributes the work in the order of the report, so that the thread with the current part never waits.
 #[derive(Debug)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -113,9 +115,9 @@ pub(super) struct Queue {
 struct State {
     next: usize,
     files: usize,
-    /// Files that may still be split.
+    /// The number of files that may still be split.
     opening: usize,
-    /// Threads that wait. Without one, a wake-up would be a system call for nothing.
+    /// The number of waiting threads. If there is none, no wake-up is needed.
     waiting: usize,
     parts: BTreeMap<(usize, usize), FilePart>,
 }
@@ -130,7 +132,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next work, or `None` at the end. Waits while a file that another thread opens may be split.
+    /// Returns the next work, or `None` at the end. Waits while a file that another thread opens may still be split.
     pub(super) fn next(&self) -> Option<Work> {
         let mut state = self.lock();
         loop {
@@ -151,7 +153,7 @@ impl Queue {
         }
     }
 
-    /// Adds the parts of a file after the first one, which may be none.
+    /// Adds the parts of a file after the first one. There may be none.
     pub(super) fn opened(&self, file: usize, parts: &[FilePart]) {
         let mut state = self.lock();
         state.opening -= 1;
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_are_the_file() {
+    fn the_parts_cover_the_file() {
         for line in ["0123456789\n", "no line end ", "ěščř", "日本語", "🦀"] {
             let content = line.repeat(1000);
             let parts = parts_of(content.as_bytes(), 1000);

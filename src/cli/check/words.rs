@@ -1,12 +1,12 @@
-//! Messages: the reason for an error, the probable encoding of the file, and the command that converts it.
+//! Texts of messages: the reason for an error, the probable encoding of the file, and the command that converts it.
 
 use core::fmt::Display;
 
 use utf8_codec::ErrorKind;
 use utf8_codec::transcode::Encoding;
 
-/// Describes the ill-formed sequence at the start of `bytes`, whose maximal subpart has `len` bytes. `bytes` continues
-/// after it if the input does.
+/// Describes the ill-formed sequence at the start of `bytes`, whose maximal subpart has `len` bytes. `bytes` also
+/// contains the input after it, if there is any.
 pub(super) fn describe(kind: ErrorKind, bytes: &[u8], len: usize) -> String {
     let [a, b, c, d] = core::array::from_fn(|at| bytes.get(at).copied().unwrap_or(0));
     let tail = |byte: u8| u32::from(byte & 0x3F);
@@ -38,7 +38,7 @@ pub(super) fn describe(kind: ErrorKind, bytes: &[u8], len: usize) -> String {
             format!("U+{value:X} is above U+10FFFF, the last code point")
         }
         ErrorKind::AboveMax => format!("{a:02X} starts a code point above U+10FFFF, the last one"),
-        ErrorKind::InvalidLead => format!("{a:02X} is no byte of UTF-8"),
+        ErrorKind::InvalidLead => format!("{a:02X} is never part of UTF-8"),
         ErrorKind::UnexpectedContinuation => format!("continuation byte {a:02X} without a first byte"),
         ErrorKind::MissingContinuation => {
             let next = bytes.get(len).copied().unwrap_or(0);
@@ -52,7 +52,7 @@ pub(super) fn describe(kind: ErrorKind, bytes: &[u8], len: usize) -> String {
             };
             let before: Vec<String> = bytes[..len].iter().map(|byte| format!("{byte:02X}")).collect();
             format!(
-                "the {position} byte after {} must be {low:02X}..{high:02X}, and is {next:02X}",
+                "the {position} byte after {} must be {low:02X}..{high:02X}, but is {next:02X}",
                 before.join(" ")
             )
         }
@@ -63,7 +63,8 @@ pub(super) fn describe(kind: ErrorKind, bytes: &[u8], len: usize) -> String {
     }
 }
 
-/// Describes the ill-formed sequence at the start of `bytes` in an encoding other than UTF-8, which reports call `name`.
+/// Describes the ill-formed sequence at the start of `bytes` in an encoding other than UTF-8. `name` is the name of the
+/// encoding in reports.
 pub(super) fn describe_in(
     encoding: Encoding,
     name: impl Display,
@@ -79,7 +80,7 @@ pub(super) fn describe_in(
         Encoding::Utf16Be | Encoding::Utf32Be => {
             sequence.iter().fold(0, |value, &byte| value << 8 | u32::from(byte))
         }
-        // Three bytes of CESU-8 and the like.
+        // Sequences of three bytes in CESU-8 and similar encodings.
         _ => sequence.iter().fold(0, |value, &byte| (value << 6 | u32::from(byte & 0x3F)) & 0xFFFF),
     };
     let is_wide =
@@ -94,7 +95,7 @@ pub(super) fn describe_in(
         ErrorKind::Surrogate if is_wide => format!("{value:04X} is a surrogate, half of a UTF-16 pair"),
         ErrorKind::AboveMax if is_wide => format!("{value:X} is above 10FFFF, the last code point"),
         ErrorKind::InvalidLead | ErrorKind::OutsideSubset => {
-            format!("{:02X} is no byte of {name}", bytes.first().copied().unwrap_or(0))
+            format!("{:02X} is never part of {name}", bytes.first().copied().unwrap_or(0))
         }
         _ if is_wide => format!("{value:04X} is ill-formed {name}: {kind}"),
         _ => describe(kind, bytes, len),
@@ -121,7 +122,7 @@ impl Guess {
                 format!("UTF-16{order} with{} a BOM", if has_bom { "" } else { "out" })
             }
             Self::Utf32 { is_little } => format!("UTF-32{} with a BOM", if is_little { "LE" } else { "BE" }),
-            Self::Cesu8 => "CESU-8: UTF-16 pairs, each half encoded by itself".to_owned(),
+            Self::Cesu8 => "CESU-8: UTF-16 pairs, each half encoded separately".to_owned(),
             Self::Java => "Java's modified UTF-8: C0 80 is its NUL".to_owned(),
             Self::Cut => "UTF-8 that was cut in the middle of a character".to_owned(),
             Self::Windows1252 => "windows-1252 text, or UTF-8 with some of it".to_owned(),
@@ -129,12 +130,12 @@ impl Guess {
         }
     }
 
-    /// Whether the encoding follows from a BOM or from sequences that no other encoding has, and is not a guess.
+    /// Whether the encoding is not a guess: it follows from a BOM or from sequences that no other encoding has.
     pub(super) fn is_certain(self) -> bool {
         matches!(self, Self::Utf16 { has_bom: true, .. } | Self::Utf32 { .. } | Self::Cesu8 | Self::Java)
     }
 
-    /// The options of `utf8-codec convert` that convert the file to UTF-8.
+    /// Returns the options of `utf8-codec convert` that convert the file to UTF-8.
     pub(super) fn conversion(self) -> Option<&'static str> {
         Some(match self {
             Self::Utf16 { has_bom: true, .. } => "--from utf-16",
@@ -150,7 +151,7 @@ impl Guess {
     }
 }
 
-/// Statistics about the errors of a file.
+/// Statistics of the errors of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WordEvidence {
     start: [u8; 4],
@@ -161,7 +162,7 @@ pub(super) struct WordEvidence {
     pairs: u64,
     java_nuls: u64,
     is_cut: bool,
-    /// Ill-formed bytes that are control characters in ISO 8859-1, and letters or signs in windows-1252.
+    /// The number of ill-formed bytes that are control characters in ISO 8859-1, but letters or signs in windows-1252.
     windows: u64,
 }
 
@@ -186,7 +187,7 @@ impl WordEvidence {
         self.windows += next.windows;
     }
 
-    /// Whether the file starts with a BOM of UTF-16 or UTF-32, or every other byte is NUL, as in UTF-16 of a Latin
+    /// Whether the file starts with a BOM of UTF-16 or UTF-32, or every other byte is NUL as in UTF-16 text of a Latin
     /// script.
     pub(super) fn is_wide_text(&self) -> bool {
         self.wide().is_some()
@@ -226,7 +227,7 @@ impl WordEvidence {
         if let Some(wide) = self.wide() {
             return Some(wide);
         }
-        // An encoded pair is six errors: each byte of ED A0 80 ED B0 80 is ill-formed.
+        // A surrogate pair causes six errors, because each byte of ED A0 80 ED B0 80 is ill-formed.
         Some(match self.errors {
             0 => return None,
             1 if self.is_cut => Guess::Cut,
@@ -259,17 +260,17 @@ mod tests {
                 ErrorKind::MissingContinuation,
                 b"\xE0a",
                 1,
-                "the second byte after E0 must be A0..BF, and is 61",
+                "the second byte after E0 must be A0..BF, but is 61",
             ),
             (
                 ErrorKind::MissingContinuation,
                 b"\xE2\x82a",
                 2,
-                "the third byte after E2 82 must be 80..BF, and is 61",
+                "the third byte after E2 82 must be 80..BF, but is 61",
             ),
             (ErrorKind::Surrogate, b"\xED\xA0\xBD", 1, "surrogate U+D83D: half of a UTF-16 pair"),
             (ErrorKind::AboveMax, b"\xF4\x90\x80\x80", 1, "U+110000 is above U+10FFFF, the last code point"),
-            (ErrorKind::InvalidLead, b"\xFF", 1, "FF is no byte of UTF-8"),
+            (ErrorKind::InvalidLead, b"\xFF", 1, "FF is never part of UTF-8"),
         ] {
             assert_eq!(describe(kind, bytes, len), words);
         }
@@ -307,7 +308,7 @@ mod tests {
                 4,
                 "D800 is a surrogate, half of a UTF-16 pair",
             ),
-            (Encoding::Latin1, ErrorKind::OutsideSubset, b"\xE9a", 1, "E9 is no byte of NAME"),
+            (Encoding::Latin1, ErrorKind::OutsideSubset, b"\xE9a", 1, "E9 is never part of NAME"),
             (
                 Encoding::Cesu8,
                 ErrorKind::UnpairedSurrogate,
