@@ -405,10 +405,7 @@ async fn main() -> Result<(), Box<dyn core::error::Error>> {
             client.write_all(format!("{command}\r\n").as_bytes()).await?;
             let lines = reply(&mut client).await?;
             assert_eq!(code(&lines), expected.as_bytes(), "{command}");
-            assert!(
-                lines.iter().all(|line| !line.ends_with(b"CHUNKING")),
-                "the filter could not check it"
-            );
+            assert!(lines.iter().all(|line| !line.ends_with(b"CHUNKING")), "the filter could not check it");
         }
         // Three bytes at a time, so that dots and characters are split at many positions.
         let wire = [&stuff(message.as_bytes(), &mut true)[..], b".\r\n"].concat();

@@ -150,7 +150,9 @@ async fn demonstrate() -> Result<(), Box<dyn Error>> {
 
     let answer = send(address, "/lie", b"").await;
     assert!(answer.is_err(), "the connection ends before the answer does");
-    println!("good text passed, a bad request was rejected, a bad response was cut off");
+    println!(
+        "well-formed text passed, an ill-formed request was rejected, an ill-formed response was truncated"
+    );
     Ok(())
 }
 

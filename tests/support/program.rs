@@ -73,7 +73,7 @@ pub fn run(command: &mut Command, stdin: &[u8]) -> Output {
     let stdin = stdin.to_vec();
     let writer = std::thread::spawn(move || pipe.write_all(&stdin));
     let output = child.wait_with_output().expect("the program ends");
-    // After an error the program does not read the rest of its input.
+    // After an error the program does not read the rest of its input, so the writer may fail.
     let _ = writer.join().expect("no panic");
     output
 }

@@ -128,7 +128,8 @@ impl Server {
                 log
             }
         };
-        let line = |line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?} is not a JSON object"));
+        let line =
+            |line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line:?} is not a JSON object"));
         (status, log.lines().map(line).collect())
     }
 
