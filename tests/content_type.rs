@@ -141,6 +141,10 @@ fn mail_allows_comments_folds_and_parameters_in_sections() {
     // A gap ends a parameter, and a parameter starts with its section 0.
     assert_eq!(mail("a/b; x*0=1; x*2=3").parameter("x"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*1=1").parameter("x"), None);
+    // No parameter has an empty name: a name that starts with `*` is an ordinary one.
+    let star = ContentType::parse_mail(b"a/b; *0=x; *1*=y; **=z; *=w").expect("tokens");
+    let names: Vec<_> = star.parameters().map(|(name, _)| name).collect();
+    assert_eq!(names, ["*0", "*1*", "**", "*"]);
     // A name outside the grammar of RFC 2231 is an ordinary name, and a `%` without two digits is itself.
     assert_eq!(mail("a/b; x*01=1").parameter("x*01"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*=a'b'%4%zz%41").parameter("x"), Some(&b"%4%zzA"[..]));

@@ -122,6 +122,18 @@ fn masked_payloads_are_checked_while_they_are_unmasked_in_any_pieces() {
     }
 }
 
+#[test]
+fn an_empty_payload_after_an_error_returns_the_error() {
+    let (mut text, mut mask) = (Utf8Validator::new(), Mask::new(*b"mask"));
+    let error = text.feed(b"\xFF").unwrap_err();
+    assert_eq!(text.feed(b""), Err(error));
+    assert_eq!(text.feed_masked(b"", &mut mask), Err(error));
+    assert_eq!(text.unmask(&mut [], &mut mask), Err(error));
+    #[cfg(feature = "bytes")]
+    assert_eq!(text.feed_buf(&b""[..]), Err(error));
+    assert_eq!(text.end_of_message(), Err(error));
+}
+
 #[cfg(feature = "bytes")]
 #[test]
 fn a_payload_in_segments_has_the_verdict_of_the_whole() {

@@ -16,9 +16,12 @@ struct Name<'h> {
 }
 
 impl<'h> Name<'h> {
-    /// Returns `None` for a name without a section and without a `*` at its end.
+    /// Returns `None` for a name without a section and without a `*` at its end, and for one that starts with `*`.
     fn of(name: &'h str) -> Option<Self> {
         let (rest, extended) = name.strip_suffix('*').map_or((name, false), |rest| (rest, true));
+        if rest.is_empty() || rest.starts_with('*') {
+            return None;
+        }
         if let Some((base, digits)) = rest.split_once('*') {
             // A number with leading zeros is not a section (RFC 2231 §7), so this is an ordinary name.
             let section =

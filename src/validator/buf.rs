@@ -24,6 +24,7 @@ impl Utf8Validator {
     ///
     /// Same as [`feed`](Self::feed).
     pub fn feed_buf(&mut self, mut payload: impl Buf) -> Result<(), Utf8Error> {
+        self.verdict()?;
         while payload.has_remaining() {
             let segment = payload.chunk();
             self.feed(segment)?;

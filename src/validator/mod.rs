@@ -78,10 +78,13 @@ impl Utf8Validator {
     /// Returns the first ill-formed sequence, with its offset in the message. Every further call returns the same error
     /// until [`end_of_message`](Self::end_of_message).
     pub fn feed(&mut self, bytes: &[u8]) -> Result<(), Utf8Error> {
-        match self.failed {
-            None => self.decoder.validate(bytes).inspect_err(|&error| self.failed = Some(error)),
-            Some(error) => Err(error),
-        }
+        self.verdict()?;
+        self.decoder.validate(bytes).inspect_err(|&error| self.failed = Some(error))
+    }
+
+    /// The error of the message so far. An empty payload after it has no block that would return it.
+    fn verdict(&self) -> Result<(), Utf8Error> {
+        self.failed.map_or(Ok(()), Err)
     }
 
     /// [`feed`](Self::feed) for a payload that stays masked, in a proxy that forwards frames.
@@ -90,6 +93,7 @@ impl Utf8Validator {
     ///
     /// Same as [`feed`](Self::feed).
     pub fn feed_masked(&mut self, bytes: &[u8], mask: &mut Mask) -> Result<(), Utf8Error> {
+        self.verdict()?;
         let mut block = [0; BLOCK];
         bytes.chunks(BLOCK).try_for_each(|masked| {
             let block = &mut block[..masked.len()];
@@ -105,7 +109,7 @@ impl Utf8Validator {
     ///
     /// Same as [`feed`](Self::feed). The mask is removed from all of `bytes`, even after an error.
     pub fn unmask(&mut self, bytes: &mut [u8], mask: &mut Mask) -> Result<(), Utf8Error> {
-        let mut verdict = Ok(());
+        let mut verdict = self.verdict();
         for block in bytes.chunks_mut(BLOCK) {
             mask.apply(block);
             verdict = verdict.and_then(|()| self.feed(block));
