@@ -1,17 +1,48 @@
-//! Any bytes in any chunks have the same text and errors as with std over the whole.
+//! `Utf8Decoder` and `TextDecoder` against the naive decoder and std.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use utf8_codec::{ErrorPolicy, TextDecoder};
+use utf8_codec::{ErrorPolicy, Piece, TextDecoder, Utf8Decoder, from_utf8, from_utf8_lossy};
+use utf8_codec_fuzz::support::oracle;
+use utf8_codec_fuzz::{Input, decode};
 
-fuzz_target!(|chunks: Vec<&[u8]>| {
-    let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    let mut text = String::new();
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::new(data) else { return };
+    let (expected_text, expected_errors) = oracle::decode(input.bytes);
+    let chunks = input.chunks();
+
+    let (mut decoder, mut text, mut errors) = (Utf8Decoder::new(), String::new(), Vec::new());
     for chunk in &chunks {
-        decoder.feed(chunk).for_each(|piece| text.push_str(piece.text().expect("repaired")));
+        for piece in decoder.feed(chunk) {
+            match piece {
+                Piece::Text(good) => text.push_str(good),
+                Piece::Seam(character) => text.push(character),
+                Piece::IllFormed(error) => errors.push((error.offset, error.kind, error.len)),
+            }
+        }
     }
-    decoder.finish().into_iter().for_each(|piece| text.push_str(piece.text().expect("repaired")));
-    let whole = chunks.concat();
-    assert_eq!(text, String::from_utf8_lossy(&whole));
-    assert_eq!(decoder.counters().total() == 0, std::str::from_utf8(&whole).is_ok());
+    assert_eq!(decoder.offset(), input.bytes.len() as u64);
+    errors.extend(decoder.finish().err().map(|error| (error.offset, error.kind, error.len)));
+    assert_eq!((&text, &errors), (&expected_text, &expected_errors));
+
+    // The vector code that only validates, with the same errors.
+    let (mut decoder, mut errors) = (Utf8Decoder::new(), Vec::new());
+    for chunk in &chunks {
+        let (start, mut rest) = (decoder.offset(), *chunk);
+        while let Err(error) = decoder.validate(rest) {
+            errors.push((error.offset, error.kind, error.len));
+            rest = &chunk[(decoder.offset() - start) as usize..];
+        }
+    }
+    errors.extend(decoder.finish().err().map(|error| (error.offset, error.kind, error.len)));
+    assert_eq!(errors, expected_errors);
+
+    let whole = core::str::from_utf8(input.bytes);
+    assert_eq!(
+        from_utf8(input.bytes).map_err(|error| error.offset),
+        whole.map_err(|error| error.valid_up_to() as u64)
+    );
+    let lossy = String::from_utf8_lossy(input.bytes);
+    assert_eq!(from_utf8_lossy(input.bytes), lossy);
+    assert_eq!(decode(TextDecoder::new().on_error(ErrorPolicy::Replace), &chunks).0, lossy);
 });

@@ -1,0 +1,46 @@
+//! `Utf8Body` for plain text, URL-encoded forms and `multipart/form-data`: the same data and errors for any frames.
+#![no_main]
+
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use libfuzzer_sys::fuzz_target;
+use utf8_codec::http::{BodyRules, Message, MissingCharset, Utf8Body, Utf8BodyError};
+use utf8_codec_fuzz::support::bodies::{EndHint, Script, drain};
+use utf8_codec_fuzz::{Input, decode_until_error};
+
+const TYPES: [&str; 5] = [
+    "text/plain; charset=utf-8",
+    "application/json",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=b",
+    "multipart/form-data; boundary=\"--=_b--\"",
+];
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::new(data) else { return };
+    let (chunks, decoder) = (input.chunks(), input.decoder());
+    let content_type = input.pick(5, &TYPES);
+    let rules = BodyRules::new().decoder(decoder).missing_charset(MissingCharset::Utf8);
+    let run = |chunks: &[&[u8]], end_hint| {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        let body = rules.apply(Message::Request, &mut headers, Script::of(chunks, end_hint));
+        let (data, trailers, error) = drain(body.expect("text"));
+        assert!(trailers.is_none());
+        (data, error)
+    };
+    let (whole, error) = run(&[input.bytes], EndHint::Nothing);
+    let (cut, other) = run(&chunks, input.pick(6, &EndHint::ALL));
+    assert_eq!((cut, show(&other)), (whole.clone(), show(&error)));
+
+    if content_type.starts_with("text") {
+        let (text, first) = decode_until_error(decoder, input.bytes);
+        let (data, _, error) = drain(Utf8Body::with_decoder(Script::of(&chunks, EndHint::Nothing), decoder));
+        let error = error.map(|error| error.utf8_error().expect("ill-formed"));
+        assert_eq!((data.as_slice(), error), (text.as_bytes(), first));
+        assert_eq!(whole, data);
+    }
+});
+
+fn show(error: &Option<Utf8BodyError>) -> String {
+    format!("{error:?}")
+}

@@ -1,0 +1,57 @@
+//! The functions of `boundary` against std.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use utf8_codec::boundary::{
+    Resync, Splitter, Truncator, ceil_boundary, floor_boundary, truncate, unfinished_len,
+};
+use utf8_codec_fuzz::Input;
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::new(data) else { return };
+    let (text, parts) = input.text();
+    let bytes = text.as_bytes();
+    let max = usize::from(u16::from_le_bytes([data[5], data[6]]));
+    for index in [0, 1, max % (bytes.len() + 2), bytes.len(), usize::MAX] {
+        let end = index.min(bytes.len());
+        let floor = (0..=end).rev().find(|&at| text.is_char_boundary(at)).expect("0 is one");
+        let ceil = (end..=bytes.len()).find(|&at| text.is_char_boundary(at)).expect("the end is one");
+        assert_eq!((floor_boundary(bytes, index), ceil_boundary(bytes, index)), (floor, ceil));
+        assert_eq!(unfinished_len(&bytes[..end]), end - floor);
+        assert_eq!(truncate(&text, index), &text[..floor]);
+        // Ill-formed bytes: any result near the index.
+        assert!(
+            floor_boundary(input.bytes, index) <= index
+                && ceil_boundary(input.bytes, index) <= input.bytes.len()
+        );
+    }
+    let unfinished = core::str::from_utf8(input.bytes).err().filter(|error| error.error_len().is_none());
+    if let Some(error) = unfinished {
+        assert_eq!(unfinished_len(input.bytes), input.bytes.len() - error.valid_up_to());
+    }
+
+    let mut truncator = Truncator::new(max);
+    assert_eq!(parts.iter().map(|part| truncator.feed(part)).collect::<String>(), truncate(&text, max));
+
+    let mut messages: Vec<String> = Vec::new();
+    if let Some(mut splitter) = Splitter::new(max) {
+        for part in parts.iter().flat_map(|part| splitter.feed(part).collect::<Vec<_>>()) {
+            if part.starts_message {
+                messages.push(String::new());
+            }
+            messages.last_mut().expect("started").push_str(part.text);
+        }
+        let mut rest = text.as_str();
+        for message in messages {
+            let expected = truncate(rest, max);
+            assert_eq!(message, expected);
+            rest = &rest[expected.len()..];
+        }
+        assert!(rest.is_empty());
+    }
+
+    let (mut resync, mut after) = (Resync::new(), Vec::new());
+    input.chunks().into_iter().for_each(|chunk| after.extend_from_slice(resync.feed(chunk).1));
+    assert_eq!(after, input.bytes[resync.skipped()..]);
+    assert!(input.bytes[..resync.skipped()].iter().all(|byte| byte & 0xC0 == 0x80));
+});

@@ -1,0 +1,57 @@
+//! `Utf8Codec`, lines, batches and their transcoding forms: the same items for chunks and for the whole.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use utf8_codec::codec::{LineEnding, Lines, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::transcode::Encoding;
+use utf8_codec::{Ascii, ErrorPolicy};
+use utf8_codec_fuzz::{Input, decode, items, support};
+
+const ENDINGS: [LineEnding; 5] =
+    [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any, LineEnding::Ascii(Ascii::NUL)];
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::new(data) else { return };
+    let (chunks, decoder) = (input.chunks(), input.decoder());
+
+    let (text, errors) = decode(decoder, &[input.bytes]);
+    let found = items(&mut Utf8Codec::with_decoder(decoder), &chunks);
+    assert_eq!(found.iter().filter(|item| item.is_err()).count(), errors.len());
+    assert_eq!(found.into_iter().flatten().map(String::from).collect::<String>(), text);
+
+    let (ending, max) = (input.pick(5, &ENDINGS), input.pick(6, &[0, 1, 7, 60, 1000, usize::MAX]));
+    let lines = Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(max);
+    let expected = items(&mut lines.clone(), &[input.bytes]);
+    assert_eq!(items(&mut lines.clone(), &chunks), expected);
+    let batched =
+        items(&mut lines.clone().into_batches(), &chunks).into_iter().flat_map(|batch| match batch {
+            Ok(batch) => texts(&batch).into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error)],
+        });
+    assert_eq!(
+        batched.collect::<Vec<_>>(),
+        expected.into_iter().map(|line| line.map(String::from)).collect::<Vec<_>>()
+    );
+
+    let encoding = input.pick(7, &Encoding::ALL);
+    let policies: Vec<ErrorPolicy> = support::policies().into();
+    let transcoded = || TranscodeCodec::new(encoding).on_error(input.pick(0, &policies));
+    let whole = items(&mut transcoded(), &[input.bytes]);
+    let cut = items(&mut transcoded(), &chunks);
+    for errors in [false, true] {
+        let of = |items: &[Result<_, String>]| joined(items, errors);
+        assert_eq!(of(&cut), of(&whole));
+    }
+    let lines = || transcoded().into_lines().ending(ending).max_length(max);
+    assert_eq!(items(&mut lines(), &chunks), items(&mut lines(), &[input.bytes]));
+});
+
+fn texts(batch: &Lines) -> Vec<String> {
+    batch.iter().map(|line| String::from(&line[..])).collect()
+}
+
+/// All texts or all errors.
+fn joined(items: &[Result<bytestring::ByteString, String>], errors: bool) -> Vec<String> {
+    let texts = items.iter().filter_map(|item| item.as_ref().ok().map(|text| &text[..]));
+    if errors { items.iter().cloned().filter_map(Result::err).collect() } else { vec![texts.collect()] }
+}

@@ -1,0 +1,71 @@
+//! `Detector`, `BomSniffer`, `FallbackDecoder` and `DesignationRecogniser`: the same results for chunks and the whole.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use utf8_codec::detect::{
+    BomSniffer, Designation, DesignationMatch, DesignationRecogniser, Detection, Detector, FallbackDecoder,
+    Legacy, Padding, Scope, Sniff, decode_or_legacy,
+};
+use utf8_codec_fuzz::Input;
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::new(data) else { return };
+    let chunks = input.chunks();
+    assert_eq!(detected(&chunks), detected(&[input.bytes]));
+    if let (Detection::NotUtf8 { first }, _) = detected(&[input.bytes]) {
+        let valid = core::str::from_utf8(input.bytes).map_or_else(|error| error.valid_up_to(), str::len);
+        assert_eq!(first.offset, valid as u64);
+    }
+
+    let legacy = input.pick(5, &[Legacy::Latin1, Legacy::Windows1252]);
+    for scope in [Scope::Sequence, Scope::Line, Scope::Frame] {
+        let new = FallbackDecoder::new(legacy, scope).limit(input.pick(6, &[1 << 16, 0, 1, 9, 100]));
+        let run = |chunks: &[&[u8]]| {
+            let (mut decoder, mut text) = (new.clone(), String::new());
+            chunks.iter().for_each(|chunk| decoder.feed(chunk, &mut text));
+            decoder.finish(&mut text);
+            text
+        };
+        assert_eq!(run(&chunks), run(&[input.bytes]));
+        // Without lines above the limit, the stream is decoded as a frame is.
+        if input.pick(6, &[1 << 16, 0, 1, 9, 100]) > input.bytes.len() && scope != Scope::Frame {
+            assert_eq!(run(&chunks), decode_or_legacy(input.bytes, legacy, scope));
+        }
+    }
+
+    for padding in [Padding::None, Padding::Ucs2, Padding::Ucs4] {
+        let run = |chunks: &[&[u8]]| {
+            let mut recogniser = DesignationRecogniser::padded(padding);
+            let found: Vec<_> =
+                chunks.iter().flat_map(|chunk| recogniser.feed(chunk).collect::<Vec<_>>()).collect();
+            assert_eq!(recogniser.offset(), input.bytes.len() as u64);
+            found
+        };
+        let found = run(&[input.bytes]);
+        assert_eq!(run(&chunks), found);
+        if padding == Padding::None {
+            assert_eq!(found.iter().map(|found| found.offset).collect::<Vec<_>>(), designations(input.bytes));
+            found.iter().for_each(|found| assert_eq!(found.end() - found.offset, length(found)));
+        }
+    }
+});
+
+fn length(found: &DesignationMatch) -> u64 {
+    if matches!(found.designation, Designation::Utf8Level(_)) { 4 } else { 3 }
+}
+
+/// The offsets of ISO 2022 designations of UTF-8 and of the return from it, one position at a time.
+fn designations(bytes: &[u8]) -> Vec<u64> {
+    let is_designation =
+        |rest: &[u8]| matches!(rest, [0x1B, b'%', b'G' | b'@', ..] | [0x1B, b'%', b'/', b'G'..=b'I', ..]);
+    (0..bytes.len()).filter(|&at| is_designation(&bytes[at..])).map(|at| at as u64).collect()
+}
+
+fn detected(chunks: &[&[u8]]) -> (Detection, Sniff) {
+    let (mut detector, mut sniffer) = (Detector::new(), BomSniffer::new());
+    for chunk in chunks {
+        detector.feed(chunk);
+        sniffer.feed(chunk);
+    }
+    (detector.finish(), sniffer.finish())
+}

@@ -1,0 +1,70 @@
+//! `Filter` and `LineFilter`: the same bytes are forwarded for any slices, and they are what the decoder returns.
+#![no_main]
+
+use bytes::Bytes;
+use libfuzzer_sys::fuzz_target;
+use utf8_codec::proxy::{Edit, Filter, LineFilter, RejectedLine, Verdict};
+use utf8_codec_fuzz::{Input, decode_until_error};
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::new(data) else { return };
+    let (chunks, decoder) = (input.chunks(), input.decoder());
+    let (text, error) = decode_until_error(decoder, input.bytes);
+
+    let (mut filter, mut forwarded, mut verdict) = (Filter::with_decoder(decoder), Vec::new(), Verdict::Pass);
+    for chunk in &chunks {
+        verdict = filter.feed(chunk, |edit| apply(edit, chunk, &mut forwarded));
+    }
+    if !matches!(verdict, Verdict::Reject(_)) {
+        verdict = filter.finish(|edit| apply(edit, &[], &mut forwarded));
+    }
+    assert_eq!(forwarded, text.as_bytes());
+    assert_eq!(
+        error.map(Verdict::Reject),
+        Some(verdict).filter(|verdict| matches!(verdict, Verdict::Reject(_)))
+    );
+
+    // The hook that replaces chunks.
+    let (mut filter, mut hooked) = (Filter::with_decoder(decoder), Vec::new());
+    for chunk in &chunks {
+        let mut body = Some(Bytes::copy_from_slice(chunk));
+        let _ = filter.filter(&mut body, false);
+        hooked.extend_from_slice(&body.expect("`None` ends a body"));
+    }
+    let mut body = None;
+    let _ = filter.filter(&mut body, true);
+    hooked.extend_from_slice(&body.unwrap_or_default());
+    assert_eq!(hooked, forwarded);
+
+    let lines = LineFilter::with_decoder(decoder).max_length(input.pick(5, &[0, 1, 7, 60, usize::MAX]));
+    let lines = if input.pick(6, &[false, true]) { lines.stop() } else { lines };
+    assert_eq!(by_lines(lines.clone(), &chunks), by_lines(lines, &[input.bytes]));
+});
+
+fn apply(edit: Edit<'_>, slice: &[u8], forwarded: &mut Vec<u8>) {
+    match edit {
+        Edit::Pass(range) => forwarded.extend_from_slice(&slice[range]),
+        Edit::Insert(bytes) => forwarded.extend_from_slice(bytes),
+        _ => {}
+    }
+}
+
+fn by_lines(mut filter: LineFilter, chunks: &[&[u8]]) -> (Vec<u8>, Vec<RejectedLine>) {
+    let (mut forwarded, mut rejected) = (Vec::new(), Vec::new());
+    for chunk in chunks.iter().copied().map(Some).chain([None]) {
+        let edit = |edit: Edit<'_>| match edit {
+            Edit::LineRejected(line) => rejected.push(line),
+            edit => apply(edit, chunk.unwrap_or_default(), &mut forwarded),
+        };
+        let result = match chunk {
+            Some(chunk) => filter.feed(chunk, edit),
+            None => filter.finish(edit),
+        };
+        assert!(core::str::from_utf8(&forwarded).is_ok(), "whole characters only");
+        if let Err(line) = result {
+            assert_eq!(rejected.last(), Some(&line));
+            break;
+        }
+    }
+    (forwarded, rejected)
+}

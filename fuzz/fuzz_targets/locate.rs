@@ -1,0 +1,57 @@
+//! `Locator` and `LineIndex` against counting one character at a time.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use utf8_codec::locate::{Column, LineIndex, Locator, Newlines};
+use utf8_codec_fuzz::Input;
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::new(data) else { return };
+    let newlines = input.pick(5, &[Newlines::Lf, Newlines::CrLf, Newlines::Cr, Newlines::Any]);
+    let (text, parts) = input.text();
+    let (mut locator, mut index, mut joined) =
+        (Locator::new().newlines(newlines), LineIndex::new(newlines), Locator::new().newlines(newlines));
+    for part in &parts {
+        locator.feed(part);
+        index.feed(part);
+        let mut alone = Locator::new().newlines(newlines);
+        alone.feed(part);
+        joined.join(&alone);
+    }
+    let mut whole = LineIndex::new(newlines);
+    whole.feed(&text);
+    assert_eq!(index, whole);
+    assert_eq!(locator.location(), joined.location());
+
+    let (mut line, mut start) = (0, 0);
+    let bytes = text.as_bytes();
+    for (at, character) in text.char_indices().chain([(text.len(), ' ')]) {
+        let here = index.location(at as u64).expect("in the text");
+        let before = &text[start..at];
+        let utf16: usize = before.chars().map(char::len_utf16).sum();
+        assert_eq!((here.offset, here.line), (at as u64, line));
+        assert_eq!((here.columns.bytes, here.columns.utf16), (before.len() as u64, utf16 as u64));
+        assert_eq!(here.columns.characters, before.chars().count() as u64);
+        if at == text.len() {
+            assert_eq!(here, locator.location());
+            break;
+        }
+        // A position inside a terminator of two bytes is after the end of the line's content.
+        let content = index.line(line).expect("a line");
+        if content.contains(&here.offset) {
+            assert_eq!(index.offset_of(line, Column::Utf16(here.columns.utf16)), Some(at as u64));
+            assert_eq!(index.offset_of(line, Column::Characters(here.columns.characters)), Some(at as u64));
+        }
+        let next = bytes.get(at + 1);
+        let ends = match newlines {
+            Newlines::Lf => character == '\n',
+            Newlines::Cr => character == '\r',
+            Newlines::CrLf => character == '\n' && at > 0 && bytes[at - 1] == b'\r',
+            Newlines::Any => character == '\n' || character == '\r' && next != Some(&b'\n'),
+        };
+        if ends {
+            (line, start) = (line + 1, at + 1);
+        }
+    }
+    assert_eq!(index.lines(), line + 1);
+});

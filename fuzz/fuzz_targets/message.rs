@@ -1,0 +1,30 @@
+//! `MessageValidator`: the same verdict for chunks and for the whole, within the limits.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use utf8_codec::mime::{MessageValidator, MimeLimits};
+use utf8_codec_fuzz::Input;
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::new(data) else { return };
+    let mut limits = MimeLimits::default();
+    limits.depth = input.pick(5, &[32, 0, 1, 3]);
+    limits.parts = input.pick(6, &[1000, 0, 1, 5]);
+    limits.header_bytes = input.pick(7, &[256 * 1024, 0, 20, 300]);
+    limits.errors = input.pick(0, &[16, 0, 1, 2]);
+    let validate = |chunks: &[&[u8]]| {
+        let validator = MessageValidator::new().limits(limits);
+        let mut validator = if input.pick(1, &[false, true]) { validator.lenient() } else { validator };
+        chunks.iter().for_each(|chunk| validator.feed(chunk));
+        assert_eq!(validator.offset(), input.bytes.len() as u64);
+        validator.finish()
+    };
+    let verdict = validate(&[input.bytes]);
+    assert_eq!(validate(&input.chunks()), verdict);
+    assert!(verdict.parts.len() <= limits.parts.max(1));
+    for part in &verdict.parts {
+        assert!(part.errors().len() <= limits.errors && part.warnings().len() <= limits.errors);
+        assert!(part.error_count() >= part.errors().len() as u64);
+        assert_eq!(part.is_ok(), part.error_count() == 0);
+    }
+});

@@ -1,0 +1,79 @@
+//! Operations that safe code can do and no caller should: buffers that are swapped, cut and overwritten between calls,
+//! decoders that are copied and go back, iterators that are dropped or forgotten. Text is still UTF-8.
+#![no_main]
+
+use bytes::BytesMut;
+use libfuzzer_sys::fuzz_target;
+use tokio_util::codec::Decoder;
+use utf8_codec::codec::{LineEnding, SseCodec, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
+use utf8_codec::transcode::Encoding;
+use utf8_codec_fuzz::Input;
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::new(data) else { return };
+    let mut decoder = input.decoder();
+    let ending = input.pick(5, &[LineEnding::LfOrCrLf, LineEnding::Any, LineEnding::CrLf]);
+    let lines =
+        Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(input.pick(6, &[0, 3, 40, 1 << 20]));
+    abuse(input, Utf8Codec::with_decoder(decoder), |text| valid(&text));
+    abuse(input, lines.clone(), |line| valid(&line));
+    abuse(input, lines.into_batches(), |batch| batch.iter().for_each(|line| valid(&line)));
+    abuse(input, SseCodec::with_decoder(decoder), |event| valid(&event.data));
+    abuse(input, TranscodeCodec::new(input.pick(7, &Encoding::ALL)), |text| valid(&text));
+
+    let mut snapshot = decoder;
+    for (step, chunk) in input.chunks().into_iter().enumerate() {
+        let operation = usize::from(data[step % 8]) + step;
+        match operation % 7 {
+            0 => snapshot = decoder,
+            1 => decoder = snapshot,
+            2 => decoder
+                .feed(chunk)
+                .take(operation / 7 % 3)
+                .for_each(|piece| valid(piece.text().unwrap_or(""))),
+            3 => {
+                let mut pieces = decoder.feed(chunk);
+                if let Some(piece) = pieces.next() {
+                    valid(piece.text().unwrap_or(""));
+                }
+                core::mem::forget(pieces);
+            }
+            4 => decoder.push(chunk).map_or_else(|failed| valid(&failed.text), |text| valid(&text)),
+            5 => {
+                decoder.finish().iter().for_each(|piece| valid(piece.text().unwrap_or("")));
+            }
+            _ => {
+                let mut text = String::from("é");
+                let _ = decoder.decode_into(chunk, &mut text);
+                valid(&text);
+            }
+        }
+    }
+});
+
+/// Decodes while the caller changes the buffer in every way between the calls.
+fn abuse<C: Decoder>(input: Input<'_>, mut codec: C, check: impl Fn(C::Item)) {
+    let mut buffer = BytesMut::new();
+    for (step, chunk) in input.chunks().into_iter().enumerate() {
+        let operation = chunk.first().map_or(0, |&byte| usize::from(byte)) + step;
+        let at = operation % (buffer.len() + 1);
+        match operation % 8 {
+            0 => buffer.clear(),
+            1 => drop(buffer.split_to(at)),
+            2 => buffer.truncate(at),
+            3 => buffer[at..].fill(chunk.first().copied().unwrap_or(0xC3)),
+            4 => buffer = BytesMut::from(chunk),
+            _ => buffer.extend_from_slice(chunk),
+        }
+        let decoded =
+            if operation % 5 == 0 { codec.decode_eof(&mut buffer) } else { codec.decode(&mut buffer) };
+        if let Ok(Some(item)) = decoded {
+            check(item);
+        }
+    }
+}
+
+/// The bytes are read again, because the compiler may assume that a `str` is UTF-8.
+fn valid(text: &str) {
+    assert!(core::str::from_utf8(core::hint::black_box(text.as_bytes())).is_ok());
+}

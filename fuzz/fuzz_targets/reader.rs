@@ -1,0 +1,60 @@
+//! `Utf8Reader`, `BoundedLines` and `Utf8Writer` over hostile readers and writers, against the decoder on the whole.
+#![no_main]
+
+use futures::executor::block_on;
+use libfuzzer_sys::fuzz_target;
+use std::io::{self, ErrorKind, Read, Write};
+use utf8_codec::Utf8Error;
+use utf8_codec::io::{Utf8Reader, Utf8Writer};
+use utf8_codec_fuzz::support::hostile::{HostileReader, HostileWriter, steps};
+use utf8_codec_fuzz::{Input, decode_until_error};
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::new(data) else { return };
+    let (chunks, decoder) = (input.chunks(), input.decoder());
+    let (text, error) = decode_until_error(decoder, input.bytes);
+    let at_most = input.pick(5, &[1, 2, 3, 7, 64, usize::MAX]);
+    let reader = || Utf8Reader::with_decoder(HostileReader::new(steps(&chunks)).at_most(at_most), decoder);
+    let found =
+        |result: io::Result<usize>| result.err().map(|error| Utf8Error::find(&error).expect("ill-formed"));
+
+    let (mut blocking, mut read) = (reader(), Vec::new());
+    let mut buffer = vec![0; input.pick(6, &[1, 2, 5, 100, 9000])];
+    let result = loop {
+        match retried(|| Read::read(&mut blocking, &mut buffer)) {
+            Ok(len @ 1..) => read.extend_from_slice(&buffer[..len]),
+            end => break end,
+        }
+    };
+    assert_eq!((read.as_slice(), found(result)), (text.as_bytes(), error));
+
+    read.clear();
+    let result = block_on(tokio::io::AsyncReadExt::read_to_end(&mut reader(), &mut read));
+    assert_eq!((read.as_slice(), found(result)), (text.as_bytes(), error));
+
+    read.clear();
+    let mut lent = reader().use_inner_buffer();
+    let result = block_on(tokio::io::AsyncReadExt::read_to_end(&mut lent, &mut read));
+    assert_eq!((read.as_slice(), found(result)), (text.as_bytes(), error));
+
+    let mut writer = Utf8Writer::with_decoder(HostileWriter::new(at_most), decoder);
+    let result = chunks.iter().try_for_each(|chunk| {
+        let mut rest = *chunk;
+        while !rest.is_empty() {
+            rest = &rest[retried(|| writer.write(rest))?..];
+        }
+        Ok(())
+    });
+    let result = result.and_then(|()| retried(|| writer.finish()));
+    assert_eq!((writer.get_ref().written.as_slice(), found(result.map(|()| 0))), (text.as_bytes(), error));
+});
+
+/// Repeats an operation that was interrupted or would block.
+fn retried<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match operation() {
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
+            result => return result,
+        }
+    }
+}

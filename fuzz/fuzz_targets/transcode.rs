@@ -1,0 +1,74 @@
+//! `Transcoder`: every pair of encodings, cut input and small buffers, against a naive decoder and encoder and
+//! encoding_rs.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use utf8_codec::transcode::{Encoding, Status, Transcoder};
+use utf8_codec::{ErrorKind, ErrorPolicy, Utf8Error};
+use utf8_codec_fuzz::Input;
+use utf8_codec_fuzz::support::encodings::{self, Open};
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::new(data) else { return };
+    let (from, to) = (input.pick(5, &Encoding::ALL), input.pick(6, &Encoding::ALL));
+    let chunks = input.chunks();
+    let strict = Transcoder::new(from, to);
+    let expected = naive(from, to, input.bytes);
+    assert_eq!(run(strict, &[input.bytes], 1 << 16), expected);
+    assert_eq!(run(strict, &chunks, input.pick(7, &[6, 7, 13, 64, 300, 9000])), expected);
+
+    let policy = strict.on_error(input.pick(0, &utf8_codec_fuzz::support::policies()));
+    assert_eq!(run(policy, &chunks, 17), run(policy, &[input.bytes], 1 << 16));
+    let sniffing = strict.sniff();
+    assert_eq!(run(sniffing, &chunks, 9), run(sniffing, &[input.bytes], 1 << 16));
+
+    let other = match from {
+        Encoding::Utf16Le => encoding_rs::UTF_16LE,
+        Encoding::Utf16Be => encoding_rs::UTF_16BE,
+        Encoding::Windows1252 => encoding_rs::WINDOWS_1252,
+        Encoding::Utf8 => encoding_rs::UTF_8,
+        _ => return,
+    };
+    let replaced = run(Transcoder::new(from, Encoding::Utf8).on_error(ErrorPolicy::Replace), &chunks, 64).0;
+    let (text, _) = other.decode_without_bom_handling(input.bytes);
+    // At the end of a stream, encoding_rs replaces a high surrogate and half a unit by one U+FFFD, as we do.
+    assert_eq!(String::from_utf8_lossy(&replaced), text);
+});
+
+type Errors = Vec<(u64, ErrorKind, u8)>;
+
+fn run(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (Vec<u8>, Errors) {
+    let (mut out, mut errors, mut buffer) = (Vec::new(), Vec::new(), vec![0; room]);
+    let mut note = |error: Utf8Error| errors.push((error.offset, error.kind, error.len));
+    for chunk in chunks.iter().copied().map(Some).chain([None]) {
+        let mut rest = chunk.unwrap_or_default();
+        loop {
+            let progress = match chunk {
+                Some(_) => transcoder.feed_into(rest, &mut buffer),
+                None => transcoder.finish_into(&mut buffer),
+            };
+            out.extend_from_slice(&buffer[..progress.written]);
+            rest = &rest[progress.read..];
+            match progress.status {
+                Status::InputEmpty => break,
+                Status::OutputFull => assert!(progress.written > 0, "no progress"),
+                Status::IllFormed(error) => note(error),
+            }
+        }
+        assert!(rest.is_empty());
+    }
+    (out, errors)
+}
+
+fn naive(from: Encoding, to: Encoding, bytes: &[u8]) -> (Vec<u8>, Errors) {
+    let (mut out, mut errors) = (Vec::new(), Vec::new());
+    for (at, len, found) in encodings::decode(from, Open::default(), to == Encoding::Wtf8, bytes) {
+        match found
+            .and_then(|value| encodings::encode(to, Open::default(), value).ok_or(ErrorKind::Unmappable))
+        {
+            Ok(bytes) => out.extend(bytes),
+            Err(kind) => errors.push((at, kind, len)),
+        }
+    }
+    (out, errors)
+}

@@ -1,0 +1,70 @@
+//! `TransferDecoder` and `BodyDecoder`: the same bytes, text, errors and offsets for chunks and for the whole.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use utf8_codec::mime::{BodyDecoder, BodyPiece, MimeError, TransferDecoder, TransferEncoding, TransferPiece};
+use utf8_codec_fuzz::Input;
+use utf8_codec_fuzz::support::oracle;
+
+const ENCODINGS: [TransferEncoding; 5] = [
+    TransferEncoding::SevenBit,
+    TransferEncoding::EightBit,
+    TransferEncoding::Binary,
+    TransferEncoding::QuotedPrintable,
+    TransferEncoding::Base64,
+];
+
+fuzz_target!(|data: &[u8]| {
+    let Some(input) = Input::new(data) else { return };
+    let (chunks, encoding) = (input.chunks(), input.pick(5, &ENCODINGS));
+    let (lenient, max) = (input.pick(6, &[false, true]), input.pick(7, &[998, 0, 5, 76]));
+    let transfer = TransferDecoder::new(encoding).max_line(max);
+    let transfer = if lenient { transfer.lenient() } else { transfer };
+    let body = BodyDecoder::new(encoding).max_line(max);
+    let body = if lenient { body.lenient() } else { body };
+
+    let (bytes, offsets, errors) = decoded(transfer.clone(), &[input.bytes]);
+    assert_eq!(decoded(transfer, &chunks), (bytes.clone(), offsets, errors));
+    let (text, errors) = texts(body.clone(), &[input.bytes]);
+    assert_eq!(texts(body.clone(), &chunks), (text.clone(), errors.clone()));
+    assert_eq!(text, oracle::decode(&bytes).0);
+
+    let (mut body, mut validated) = (body, Vec::new());
+    for chunk in &chunks {
+        body.validate(chunk, |error| validated.push(error));
+    }
+    body.finish(|piece| validated.extend(error_of(piece)));
+    assert_eq!(validated, errors);
+});
+
+fn decoded(mut decoder: TransferDecoder, chunks: &[&[u8]]) -> (Vec<u8>, Vec<u64>, Vec<String>) {
+    let (mut bytes, mut offsets, mut errors) = (Vec::new(), Vec::new(), Vec::new());
+    let mut keep = |piece: TransferPiece<'_>| match piece {
+        TransferPiece::Bytes(decoded) => {
+            assert_eq!(decoded.offset(), bytes.len() as u64);
+            bytes.extend_from_slice(decoded.bytes());
+            offsets.extend((0..decoded.bytes().len()).map(|index| decoded.encoded_offset(index)));
+        }
+        other => errors.push(format!("{other:?}")),
+    };
+    chunks.iter().for_each(|chunk| decoder.feed(chunk, &mut keep));
+    decoder.finish(&mut keep);
+    assert!(offsets.is_sorted());
+    (bytes, offsets, errors)
+}
+
+fn texts(mut decoder: BodyDecoder, chunks: &[&[u8]]) -> (String, Vec<MimeError>) {
+    let (mut text, mut errors) = (String::new(), Vec::new());
+    let mut keep = |piece: BodyPiece<'_>| match piece {
+        BodyPiece::Text(part) => text.push_str(part),
+        BodyPiece::Seam(character) => text.push(character),
+        other => errors.extend(error_of(other)),
+    };
+    chunks.iter().for_each(|chunk| decoder.feed(chunk, &mut keep));
+    decoder.finish(&mut keep);
+    (text, errors)
+}
+
+fn error_of(piece: BodyPiece<'_>) -> Option<MimeError> {
+    if let BodyPiece::Error(error) = piece { Some(error) } else { None }
+}

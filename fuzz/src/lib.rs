@@ -1,0 +1,114 @@
+//! What the targets share: settings and chunks from the input of the fuzzer, and loops that run a codec over chunks.
+//!
+//! The first 8 bytes of an input are settings, the rest is the stream. Seeds are therefore texts after 8 bytes, and a
+//! mutation of the text keeps the settings.
+
+#[path = "../../tests/support/mod.rs"]
+pub mod support;
+
+use bytes::BytesMut;
+use support::Rng;
+use tokio_util::codec::Decoder;
+use utf8_codec::{BomPolicy, Subset, TextDecoder, Utf8Error};
+
+/// The input of one run.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'i> {
+    settings: [u8; 8],
+    pub bytes: &'i [u8],
+}
+
+impl<'i> Input<'i> {
+    /// `None` if there are fewer than 8 bytes.
+    pub fn new(data: &'i [u8]) -> Option<Self> {
+        let (&settings, bytes) = data.split_first_chunk()?;
+        Some(Self { settings, bytes })
+    }
+
+    /// One of the choices. Settings 0 to 2 select the policies and 3 to 4 the chunks, so 5 to 7 are left for a target.
+    pub fn pick<T: Copy>(&self, setting: usize, choices: &[T]) -> T {
+        choices[usize::from(self.settings[setting]) % choices.len()]
+    }
+
+    /// A decoder with any combination of policies.
+    pub fn decoder(&self) -> TextDecoder {
+        const SUBSETS: [Option<Subset>; 6] = [
+            None,
+            None,
+            Some(Subset::ASCII),
+            Some(Subset::NO_CONTROLS),
+            Some(Subset::XML_CHARACTERS),
+            Some(Subset::UNICODE_ASSIGNABLES),
+        ];
+        let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
+        let decoder =
+            TextDecoder::new().on_error(self.pick(0, &support::policies())).bom(self.pick(1, &boms));
+        self.pick(2, &SUBSETS).map_or(decoder, |subset| decoder.subset(subset))
+    }
+
+    /// The stream in chunks, some of which may be empty.
+    pub fn chunks(&self) -> Vec<&'i [u8]> {
+        let longest = self.pick(3, &[1, 2, 3, 5, 9, 33, 65, 129, 1025, 5000]);
+        let mut rng = Rng::new(u64::from(self.settings[4]));
+        let (mut chunks, mut rest) = (Vec::new(), self.bytes);
+        while !rest.is_empty() {
+            let (chunk, after) = rest.split_at(rng.below(rest.len().min(longest) + 1));
+            chunks.push(chunk);
+            rest = after;
+        }
+        chunks
+    }
+
+    /// The bytes as text, with U+FFFD for each ill-formed sequence, and the same text in chunks of whole characters.
+    pub fn text(&self) -> (String, Vec<String>) {
+        let mut decoder = TextDecoder::new().on_error(utf8_codec::ErrorPolicy::Replace);
+        let mut parts: Vec<String> =
+            self.chunks().into_iter().map(|chunk| decoder.push(chunk).expect("repaired").into()).collect();
+        parts.extend(decoder.finish().map(|piece| piece.text().expect("repaired").into()));
+        (parts.concat(), parts)
+    }
+}
+
+/// The text of a stream under the policies of a decoder, and the errors that they do not repair. The reference for the
+/// adapters.
+pub fn decode(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>) {
+    let (mut text, mut errors) = (String::new(), Vec::new());
+    for chunk in chunks {
+        for piece in decoder.feed(chunk) {
+            piece.text().map_or_else(|error| errors.push(error), |good| text.push_str(good));
+        }
+    }
+    if let Some(piece) = decoder.finish() {
+        piece.text().map_or_else(|error| errors.push(error), |good| text.push_str(good));
+    }
+    (text, errors)
+}
+
+/// The text before the first error that the policies do not repair, and that error: what an adapter returns that ends at
+/// an error.
+pub fn decode_until_error(mut decoder: TextDecoder, bytes: &[u8]) -> (String, Option<Utf8Error>) {
+    let mut text = String::new();
+    let result = decoder.decode_into(bytes, &mut text);
+    let end =
+        result.and_then(|()| decoder.finish().map_or(Ok(()), |end| end.text().map(|end| text.push_str(end))));
+    (text, end.err())
+}
+
+/// All items of a codec. Errors are compared by `Debug`, which has offsets, kinds and lengths.
+pub fn items<C: Decoder<Error: core::fmt::Debug>>(
+    codec: &mut C,
+    chunks: &[&[u8]],
+) -> Vec<Result<C::Item, String>> {
+    let (mut items, mut buffer) = (Vec::new(), BytesMut::new());
+    for chunk in chunks {
+        buffer.extend_from_slice(chunk);
+        while let Some(item) = codec.decode(&mut buffer).transpose() {
+            items.push(item.map_err(|error| format!("{error:?}")));
+        }
+    }
+    while let Some(item) = codec.decode_eof(&mut buffer).transpose() {
+        items.push(item.map_err(|error| format!("{error:?}")));
+    }
+    assert!(buffer.is_empty(), "every byte was returned or reported");
+    items
+}
