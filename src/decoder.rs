@@ -90,7 +90,7 @@ impl Utf8Decoder {
     ///
     /// Returns the first ill-formed sequence. The decoder is positioned after it, and the bytes after it were not
     /// consumed. Continue with `&chunk[(decoder.offset() - offset_before) as usize..]`.
-    #[inline]
+    #[inline(always)]
     pub fn validate(&mut self, chunk: &[u8]) -> Result<(), Utf8Error> {
         match kernels::validate(&mut self.state, chunk) {
             Ok(()) => {
@@ -203,12 +203,27 @@ impl<'c> Pieces<'_, 'c> {
 impl<'c> Iterator for Pieces<'_, 'c> {
     type Item = Piece<'c>;
 
+    #[inline]
     fn next(&mut self) -> Option<Piece<'c>> {
+        if self.ill_formed.is_none() {
+            if self.rest.is_empty() {
+                return None;
+            }
+            if let Some(text) = kernels::short_ascii(&mut self.decoder.state, self.rest) {
+                self.decoder.offset = self.decoder.offset.wrapping_add(text.len() as u64);
+                self.rest = &[];
+                return Some(Piece::Text(text));
+            }
+        }
+        self.next_piece()
+    }
+}
+
+impl<'c> Pieces<'_, 'c> {
+    /// The next piece of a chunk that has bytes or an ill-formed sequence left.
+    fn next_piece(&mut self) -> Option<Piece<'c>> {
         if let Some(ill_formed) = self.ill_formed.take() {
             return Some(self.reject(usize::from(ill_formed.bytes.len()), ill_formed));
-        }
-        if self.rest.is_empty() {
-            return None;
         }
         let Some(start) = self.decoder.state.boundary() else {
             return match continue_sequence(self.decoder.state, self.rest) {
@@ -262,7 +277,7 @@ pub fn from_utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
     }
 }
 
-/// [`from_utf8`] for fewer than 4 bytes, and for ill-formed bytes.
+/// [`from_utf8`] for ill-formed bytes.
 #[inline(never)]
 fn text_or_error(bytes: &[u8]) -> Result<&str, Utf8Error> {
     let (text, end) = kernels::prefix(AtBoundary::START, bytes);

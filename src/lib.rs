@@ -28,6 +28,7 @@
 //! | input | module and main types | feature |
 //! |---|---|---|
 //! | chunks in memory | [`Utf8Decoder`]; [`TextDecoder`] with an [`ErrorPolicy`], a [`BomPolicy`] and a [`Subset`]; [`from_utf8`] | none, `no_std` |
+//! | many strings in one buffer (Arrow, protobuf) | [`validate_many`] | none, `no_std` |
 //! | a buffer to truncate or split, a stream joined in the middle | [`boundary`] | none, `no_std` |
 //! | offsets to convert to lines and columns | [`locate`] | none, `no_std`; `alloc` |
 //! | WebSocket or gRPC messages | [`validator`] | none, `no_std`; `bytes` |
@@ -133,6 +134,7 @@ pub mod io;
 #[allow(unsafe_code)]
 mod kernels;
 pub mod locate;
+mod many;
 #[cfg(feature = "mime")]
 #[cfg_attr(docsrs, doc(cfg(feature = "mime")))]
 pub mod mime;
@@ -163,6 +165,7 @@ pub use error::{ErrorKind, Utf8Error};
 #[cfg(utf8_codec_kernel = "choice")]
 #[doc(hidden)]
 pub use kernels::Kernel;
+pub use many::{ManyError, validate_many};
 pub use policy::{Ascii, BomPolicy, Counters, ErrorPolicy, ShortStr};
 pub use subset::Subset;
 #[cfg(feature = "alloc")]

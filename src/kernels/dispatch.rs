@@ -12,7 +12,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::arch;
-use super::functions::{CAPACITY, Class, Found, Functions, Index};
+use super::functions::{CAPACITY, Class, Found, Functions, Index, IsText};
 #[cfg(feature = "transcode")]
 use super::functions::{Conversions, Utf16};
 use super::state::ScanState;
@@ -55,6 +55,7 @@ impl Kernel {
     /// Sets the kernel in use for all threads.
     pub fn choose(self) {
         IN_USE.store(ptr::from_ref(self.0).cast_mut(), Ordering::Relaxed);
+        IS_TEXT.store(self.0.is_text as *mut (), Ordering::Relaxed);
     }
 
     #[cold]
@@ -77,8 +78,8 @@ impl Kernel {
         unsafe { (self.0.validate)(chunk, state) }
     }
 
-    /// [`IsText`](super::functions::IsText). Returns `false` for fewer than 4 bytes.
-    #[inline(always)]
+    /// [`IsText`] of this kernel. Returns `false` for fewer than 4 bytes.
+    #[cfg(test)]
     pub(super) fn is_text(self, bytes: &[u8]) -> bool {
         // SAFETY: this CPU supports every `Kernel`; the length is tested first.
         bytes.len() >= 4 && unsafe { (self.0.is_text)(bytes) }
@@ -135,6 +136,40 @@ impl fmt::Debug for Kernel {
 }
 
 static IN_USE: AtomicPtr<Functions> = AtomicPtr::new(ptr::null_mut());
+
+/// The [`IsText`] of the kernel in use. A text is often so short that to read the address of the kernel first, and to compare
+/// it, would count.
+static IS_TEXT: AtomicPtr<()> = AtomicPtr::new(choose_and_is_text as IsText as *mut ());
+
+/// [`IsText`] of the kernel in use.
+///
+/// # Safety
+///
+/// There are 4 bytes or more.
+#[inline(always)]
+pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
+    debug_assert!(bytes.len() >= 4);
+    if let Some(known) = arch::KNOWN
+        && FORCED.is_none()
+    {
+        // SAFETY: the CPU has the instructions that the program was compiled for; the length is the caller's promise.
+        return unsafe { (known.is_text)(bytes) };
+    }
+    let function = IS_TEXT.load(Ordering::Relaxed);
+    // SAFETY: only functions of this type are stored, so the pointer can be made one. The CPU has the instructions of every
+    // `Kernel`; the length is the caller's promise.
+    unsafe { core::mem::transmute::<*mut (), IsText>(function)(bytes) }
+}
+
+/// Chooses the best kernel, and calls its [`IsText`].
+///
+/// # Safety
+///
+/// There are 4 bytes or more.
+unsafe fn choose_and_is_text(bytes: &[u8]) -> bool {
+    // SAFETY: the CPU has the instructions of every `Kernel`; the length is the caller's promise.
+    unsafe { (Kernel::choose_best().0.is_text)(bytes) }
+}
 
 /// The name of the kernel that the build requires, if it requires one.
 pub(super) const FORCED: Option<&str> = if cfg!(utf8_codec_kernel = "portable") {

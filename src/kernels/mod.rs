@@ -13,6 +13,7 @@
 //! | `positions.rs` | the positions of a byte |
 //! | `base64.rs` | bytes from base64 |
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
+//! | `short.rs` | whether a few bytes are text, without a kernel |
 //!
 //! The kind of an ill-formed sequence is not determined here. [`encoding`](crate::encoding) does that from the bytes of
 //! the sequence, which are at most 4.
@@ -42,6 +43,7 @@ mod functions;
 pub(crate) mod latin;
 #[cfg(feature = "codec")]
 mod positions;
+mod short;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -56,4 +58,4 @@ pub use dispatch::Kernel;
 #[cfg(feature = "codec")]
 pub(crate) use positions::Positions;
 pub(crate) use state::{AtBoundary, ScanState};
-pub(crate) use validation::{TextEnd, prefix, text, validate};
+pub(crate) use validation::{TextEnd, prefix, short_ascii, text, validate};

@@ -58,6 +58,13 @@ impl Carry {
         Self(self.0 >> 8 | (byte as u32) << 24)
     }
 
+    /// After 1 to 3 bytes, the first one least significant.
+    #[inline]
+    pub(super) const fn after_few(self, bytes: u32, len: usize) -> Self {
+        let bits = 8 * len as u32;
+        Self(self.0 >> bits | bytes << (32 - bits))
+    }
+
     #[inline]
     pub(super) fn after(self, chunk: &[u8]) -> Self {
         match chunk.last_chunk() {
@@ -178,6 +185,9 @@ pub(crate) struct ScanState([u8; 8]);
 impl ScanState {
     /// The state between characters, without a prediction.
     pub(crate) const START: Self = Self::new(Carry::START, Prediction::NONE);
+
+    /// After a chunk that was ASCII. Which ASCII bytes it ended with makes no difference.
+    pub(super) const AFTER_ASCII: Self = Self::new(Carry::START, Prediction::ASCII);
 
     #[inline]
     pub(super) const fn new(carry: Carry, prediction: Prediction) -> Self {

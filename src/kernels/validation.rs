@@ -1,9 +1,10 @@
 //! Validation: where a stream becomes ill-formed.
 
 use super::arch;
-use super::dispatch::Kernel;
+use super::dispatch::{self, Kernel};
 use super::formula;
 use super::functions::Index;
+use super::short::{self, Few, SHORT};
 use super::state::{AtBoundary, Prediction, ScanState};
 
 /// The reason why the text of a chunk ends.
@@ -21,10 +22,13 @@ pub(crate) enum TextEnd<'c> {
 /// contains (`C0`, `C1`, `F5..=FF`), the index may be that of the byte after it. The carry is unchanged.
 ///
 /// An ill-formed last byte is reported by this call, not by the next one.
-#[inline]
+#[inline(always)]
 pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
     if cfg!(utf8_codec_unoptimized) {
         return arch::validate_by_std(chunk, state);
+    }
+    if short_ascii(state, chunk).is_some() {
+        return Ok(());
     }
     let [byte] = *chunk else { return validate_any(state, chunk) };
     // For a chunk of 1 byte the scalar formula is fastest. A call would cost more.
@@ -37,18 +41,48 @@ pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index>
     Ok(())
 }
 
-/// Returns the bytes as text if all of them are well-formed. Returns `None` also for fewer than 4 bytes: use [`prefix`]
-/// for those.
+/// Returns the bytes as text if all of them are well-formed.
 #[inline]
 pub(crate) fn text(bytes: &[u8]) -> Option<&str> {
     if cfg!(utf8_codec_unoptimized) {
         return core::str::from_utf8(bytes).ok();
     }
-    if !Kernel::in_use().is_text(bytes) {
+    let is_text = if is_short_ascii(bytes) {
+        true
+    } else if bytes.len() < 4 {
+        is_few_text(bytes)
+    } else {
+        // SAFETY: there are 4 bytes or more.
+        unsafe { dispatch::is_text(bytes) }
+    };
+    if !is_text {
         return None;
     }
-    // SAFETY: the kernel validated all bytes.
+    // SAFETY: all bytes were validated.
     Some(unsafe { core::str::from_utf8_unchecked(bytes) })
+}
+
+/// Whether bytes are ASCII, if there are few.
+#[inline(always)]
+fn is_short_ascii(bytes: &[u8]) -> bool {
+    bytes.len() <= SHORT && short::is_ascii(bytes)
+}
+
+/// Fewer than 4 bytes: where most are ASCII, a call of this is rare.
+#[inline(never)]
+fn is_few_text(bytes: &[u8]) -> bool {
+    Few::new(bytes).is_none_or(Few::is_text)
+}
+
+/// Takes a short chunk that is ASCII, if that is likely.
+#[inline(always)]
+pub(crate) fn short_ascii<'c>(state: &mut ScanState, chunk: &'c [u8]) -> Option<&'c str> {
+    if cfg!(utf8_codec_unoptimized) || !state.expects_ascii() || !is_short_ascii(chunk) {
+        return None;
+    }
+    *state = ScanState::AFTER_ASCII;
+    // SAFETY: ASCII is well-formed.
+    Some(unsafe { core::str::from_utf8_unchecked(chunk) })
 }
 
 /// Calls the kernel if the chunk is long enough for it.
@@ -67,6 +101,16 @@ fn validate_any(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
 pub(super) fn validate_few(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
     let [.., last] = *chunk else { return Ok(()) };
     let carry = state.carry();
+    if carry.pending_len() == 0
+        && let Some(few) = Few::new(chunk)
+        && few.is_text()
+    {
+        let end = carry.after_few(few.word(), chunk.len());
+        let before = state.prediction();
+        let before = if state.expects_ascii() { before.mispredicted() } else { before };
+        *state = ScanState::new(end, before.after_chunk(end));
+        return Ok(());
+    }
     if let Some(index) = formula::first_ill_formed(carry.word(), chunk) {
         return Err(Index::new(index));
     }

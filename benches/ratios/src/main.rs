@@ -11,6 +11,7 @@
 
 mod allocations;
 mod corpora;
+mod cpu;
 mod framed;
 mod measure;
 mod report;
@@ -20,6 +21,7 @@ mod rows_of_counts;
 mod rows_of_events;
 mod rows_of_lines;
 mod rows_of_mail;
+mod rows_of_short;
 mod rows_of_text;
 mod streaming;
 
@@ -50,8 +52,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let effort = Effort { rounds, turn: Duration::from_millis(1), clock: Clock::Thread };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let is_whole = only.is_none();
-    let mut bench = Bench { effort, only, rows: Vec::new(), runtime };
+    let mut bench = Bench { effort, only, rows: Vec::new(), short: String::new(), runtime };
     bench.run();
+    report::short(&bench.short, &out.join("performance/short.md"))?;
     if is_whole {
         fs::create_dir_all(&out)?;
         report::insert(&report::table(&bench.rows), &out.join("performance.md"))?;

@@ -40,6 +40,22 @@ pub fn insert(table: &str, page: &Path) -> std::io::Result<()> {
     fs::write(page, [&text[..start], table, &text[end..]].concat())
 }
 
+/// The page of short texts, if they were measured and the directory exists.
+pub fn short(tables: &str, page: &Path) -> std::io::Result<()> {
+    if tables.is_empty() || !page.parent().is_some_and(Path::is_dir) {
+        return Ok(());
+    }
+    let head = format!(
+        "# Short texts\n\n\
+        Nanoseconds of a call for texts of each length, and how many times as fast as the fastest peer it is (smoothutf8\n\
+        0.2.3, std, simdutf8 0.1.5). Ratios below 0.97 are bold. The texts follow each other in one buffer; where no letter\n\
+        fits any more the rest of a text is ASCII. The peers validate a whole text; `validate` and `feed` also keep the state\n\
+        of a stream. Written by `benches/ratios` on: {}.\n",
+        crate::cpu::model()
+    );
+    fs::write(page, head + tables)
+}
+
 pub fn csv(rows: &[Row]) -> String {
     let mut csv = String::from("scenario,input,gb_per_s,against,ratio,quartile1,quartile3,goal\n");
     for Row { scenario, input, against, ratio, goal, speed } in rows {

@@ -50,6 +50,8 @@ pub struct Bench {
     pub effort: Effort,
     pub only: Option<String>,
     pub rows: Vec<Row>,
+    /// The table of every short length, once it is measured.
+    pub short: String,
     pub runtime: Runtime,
 }
 
@@ -102,7 +104,7 @@ impl Bench {
         });
     }
 
-    fn add(&mut self, row: Row) {
+    pub(crate) fn add(&mut self, row: Row) {
         println!(
             "{:44} {:16} {:7.2} GB/s {:26} {:6.2} ({:.2}..{:.2}) goal {:.2} {}",
             row.scenario,
@@ -122,6 +124,7 @@ impl Bench {
         self.bulk();
         self.small();
         self.one_shot();
+        self.short();
         self.memory();
         self.error_position();
         self.avx2();

@@ -112,6 +112,7 @@ macro_rules! one_shot {
 
 one_shot!(OursOneShot, text => utf8_codec::from_utf8(text).is_ok());
 one_shot!(Std, text => core::str::from_utf8(text).is_ok());
+one_shot!(Smoothutf8, text => smoothutf8::verify(text));
 one_shot!(Simdutf8, text => simdutf8::basic::from_utf8(text).is_ok());
 one_shot!(Simdutf, text => simdutf::validate_utf8(text));
 one_shot!(EncodingRs, text => encoding_rs::Encoding::utf8_valid_up_to(text) == text.len());

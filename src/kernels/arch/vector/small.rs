@@ -41,7 +41,7 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
         *state = ScanState::new(end, before.prediction().after_chunk(end));
         return Ok(());
     }
-    if !(V::LEN + 3..=SMALL).contains(&len) {
+    if len > SMALL {
         // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
         return unsafe { V::validate_large(chunk, state) };
     }
@@ -54,9 +54,17 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
         before = ScanState::new(before.carry(), before.prediction().mispredicted());
     }
     let expects_four_bytes = before.prediction().expects_four_bytes() || before.carry().has_lead_of_four();
-    // SAFETY: the CPU has the instructions; the chunk is longer than a vector by 3 bytes or more.
-    if unsafe { marks_of_small::<V>(before, chunk, expects_four_bytes) }.is_marked() {
-        // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
+    let is_marked = if len < V::LEN + 3 {
+        // SAFETY: the CPU has the instructions; the chunk is longer than a vector and shorter than two.
+        let (x, y) = unsafe { (load_at::<V>(chunk, 0), V::load_rest(chunk, V::LEN)) };
+        let rest = none.or_marks(y, y.shifted(x)).first_mark_before(len - V::LEN);
+        rest.is_some() || none.or_marks(x, x.shifted_after(before.carry())).is_marked()
+    } else {
+        // SAFETY: the CPU has the instructions; the chunk is longer than a vector by 3 bytes or more.
+        unsafe { marks_of_small::<V>(before, chunk, expects_four_bytes) }.is_marked()
+    };
+    if is_marked {
+        // SAFETY: the CPU has the instructions; the chunk is longer than a vector. The marks are computed again there.
         return unsafe { V::validate_large(chunk, state) };
     }
     if end.ends_with_never_a_lead() {
@@ -67,8 +75,8 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
     Ok(())
 }
 
-/// [`IsText`](super::super::super::functions::IsText). In short texts an unfinished sequence needs no separate test,
-/// because the zeros after the end are not continuation bytes.
+/// [`IsText`](super::super::super::functions::IsText). Where a vector ends with the text nothing marks an unfinished sequence
+/// at the end, so that the last bytes are tested by themselves.
 ///
 /// # Safety
 ///
@@ -79,16 +87,27 @@ pub(in crate::kernels) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
     let len = bytes.len();
     // SAFETY: the CPU has the instructions.
     let zero = unsafe { V::zero() };
-    if len < V::LEN {
+    // SAFETY: there are 4 bytes or more.
+    let ends_whole = || unsafe { carry_at(bytes, len) }.pending_len() == 0;
+    if len <= V::LEN {
         // SAFETY: the CPU has the instructions; there are 4 bytes or more, and they fit in a vector.
         let x = unsafe { V::load_rest(bytes, 0) };
-        return x.is_ascii() || !zero.or_marks(x, x.shifted(zero)).is_marked();
+        let is_text = || !zero.or_marks(x, x.shifted(zero)).is_marked() && ends_whole();
+        return x.is_ascii() || is_text();
     }
-    if len < 2 * V::LEN {
-        // SAFETY: the CPU has the instructions; there are a vector and less than another.
+    if len <= 2 * V::LEN {
+        // SAFETY: the CPU has the instructions; there are more than a vector and not more than two.
         let (x, y) = unsafe { (V::load(bytes.as_ptr()), V::load_rest(bytes, V::LEN)) };
         let marks = || zero.or_marks(x, x.shifted(zero)).or_marks(y, y.shifted(x));
-        return x.or(y).is_ascii() || !marks().is_marked();
+        return x.or(y).is_ascii() || !marks().is_marked() && ends_whole();
+    }
+    if len <= 4 * V::LEN {
+        // SAFETY: the CPU has the instructions; there are more than two vectors and not more than four.
+        let [a, b, c, d] =
+            unsafe { [0, V::LEN, len - 2 * V::LEN, len - V::LEN].map(|at| load_at::<V>(bytes, at)) };
+        // SAFETY: as for the loads.
+        let marks = || unsafe { marks_of_small::<V>(ScanState::START, bytes, true) };
+        return a.or(b).or(c.or(d)).is_ascii() || !marks().is_marked() && ends_whole();
     }
     let mut state = ScanState::before_text(len);
     // SAFETY: the CPU has the instructions; there are 4 bytes or more.

@@ -1,0 +1,213 @@
+//! Short texts: every length from 0 to 300, and lengths that change from call to call.
+
+use std::fmt::Write as _;
+use std::hint::black_box;
+
+use utf8_codec::{Utf8Decoder, from_utf8, validate_many};
+
+use crate::corpora::Corpus;
+use crate::measure::{Contender, Effort, Race, Spread, race};
+use crate::rows::{Bench, Row, measured};
+use crate::streaming::{OneShot, OursOneShot, Simdutf8, Smoothutf8, Std};
+
+const PEERS: [&str; 3] = ["smoothutf8", "std", "simdutf8"];
+/// The contenders of this crate, and the scenario of each.
+const OURS: [(&str, &str); 3] = [
+    ("from_utf8", "one-shot, each length from 0 to 300"),
+    ("validate", "`validate`, each length from 0 to 300"),
+    ("feed", "`feed`, each length from 0 to 300"),
+];
+const CORPORA: [(Corpus, &str); 5] = [
+    (Corpus::AsciiJson, "ASCII"),
+    (Corpus::FrenchHtml, "Latin"),
+    (Corpus::Cyrillic, "Cyrillic"),
+    (Corpus::Cjk, "CJK"),
+    (Corpus::Emoji, "emoji"),
+];
+const LONGEST: usize = 300;
+/// Texts of one length: as many as a branch predictor remembers, so that a length is measured and not its surprises.
+const COUNT: usize = 16;
+
+/// The texts of a race, one after the other in one buffer: at any address, as the fields of a message are.
+struct Texts {
+    buffer: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Texts {
+    /// Texts of these lengths. Where no letter fits any more the rest is ASCII.
+    fn new(corpus: Corpus, lens: impl Iterator<Item = usize>) -> Self {
+        let letters = corpus.text(1 << 18);
+        let (mut letters, mut buffer, mut ends) =
+            (letters.chars().cycle().peekable(), Vec::new(), Vec::new());
+        for len in lens {
+            let end = buffer.len() + len;
+            while let Some(letter) = letters.next_if(|letter| buffer.len() + letter.len_utf8() <= end) {
+                buffer.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
+            }
+            buffer.resize(end, b'x');
+            ends.push(end);
+        }
+        Self { buffer, ends }
+    }
+
+    #[inline(always)]
+    fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        self.ends.iter().map(move |&end| &self.buffer[core::mem::replace(&mut start, end)..end])
+    }
+
+    fn race(&self, effort: Effort) -> Race {
+        fn count<V: OneShot>(texts: &Texts) -> u64 {
+            texts.iter().filter(|text| V::is_good(text)).count() as u64
+        }
+        let contenders = vec![
+            Contender::new("from_utf8", || count::<OursOneShot>(self)),
+            Contender::new("validate", {
+                let mut decoder = Utf8Decoder::new();
+                move || self.iter().filter(|text| decoder.validate(text).is_ok()).count() as u64
+            }),
+            Contender::new("feed", {
+                let mut decoder = Utf8Decoder::new();
+                move || {
+                    let mut good = 0;
+                    for text in self.iter() {
+                        for piece in decoder.feed(text) {
+                            black_box(piece);
+                        }
+                        good += 1;
+                    }
+                    good
+                }
+            }),
+            Contender::new("smoothutf8", || count::<Smoothutf8>(self)),
+            Contender::new("std", || count::<Std>(self)),
+            Contender::new("simdutf8", || count::<Simdutf8>(self)),
+        ];
+        race(contenders, effort)
+    }
+}
+
+impl Bench {
+    pub fn short(&mut self) {
+        self.mixed_lengths();
+        self.many();
+        if OURS.iter().any(|(_, scenario)| self.is_wanted(scenario)) {
+            self.each_length();
+        }
+    }
+
+    fn mixed_lengths(&mut self) {
+        let scenario = "one-shot, 0-64 B mixed";
+        if !self.is_wanted(scenario) {
+            return;
+        }
+        for (corpus, name) in CORPORA {
+            let mut state = 1_u32;
+            let lens = std::iter::repeat_with(|| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (state >> 16) as usize % 65
+            });
+            let texts = Texts::new(corpus, lens.take(20_000));
+            let race = texts.race(self.effort);
+            let of = measured(scenario, name, texts.buffer.len(), &race);
+            self.note(&of, "from_utf8", &PEERS, 1.0);
+        }
+    }
+
+    /// Many strings in one buffer, against a loop.
+    fn many(&mut self) {
+        let scenario = "many strings of 8-40 B in one buffer";
+        if !self.is_wanted(scenario) {
+            return;
+        }
+        for (corpus, name) in CORPORA {
+            let mut state = 1_u32;
+            let lens = std::iter::repeat_with(|| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                8 + (state >> 16) as usize % 33
+            });
+            let texts = &Texts::new(corpus, lens.take(4_000));
+            let offsets: Vec<i32> =
+                std::iter::once(0).chain(texts.ends.iter().map(|&end| end as i32)).collect();
+            let contenders = vec![
+                Contender::new("validate_many", move || {
+                    u64::from(validate_many(black_box(&texts.buffer), &offsets).is_ok())
+                }),
+                Contender::new("a loop over from_utf8", move || {
+                    u64::from(texts.iter().all(|text| from_utf8(text).is_ok()))
+                }),
+                Contender::new("a loop over std", move || {
+                    u64::from(texts.iter().all(|text| core::str::from_utf8(text).is_ok()))
+                }),
+                Contender::new("a loop over smoothutf8", move || {
+                    u64::from(texts.iter().all(smoothutf8::verify))
+                }),
+            ];
+            let race = race(contenders, self.effort);
+            let of = measured(scenario, name, texts.buffer.len(), &race);
+            self.note(&of, "validate_many", &["a loop over from_utf8"], 1.5);
+            self.note(&of, "validate_many", &["a loop over std", "a loop over smoothutf8"], 1.5);
+        }
+    }
+
+    /// One row for each text with the median of all lengths, and the table of all lengths.
+    fn each_length(&mut self) {
+        let effort = Effort { rounds: self.effort.rounds.min(7), ..self.effort };
+        let races: Vec<Vec<Race>> = CORPORA
+            .iter()
+            .map(|&(corpus, _)| {
+                let texts = |len| Texts::new(corpus, std::iter::repeat_n(len, COUNT));
+                (0..=LONGEST).map(|len| texts(len).race(effort)).collect()
+            })
+            .collect();
+        for (ours, scenario) in OURS {
+            for (races, (_, name)) in races.iter().zip(CORPORA) {
+                let ratios: Vec<f64> = races.iter().map(|race| ratio(race, ours)).collect();
+                let nanos: f64 = races.iter().map(|race| race.median_nanos(ours)).sum();
+                let slower = ratios.iter().filter(|&&ratio| ratio < 0.97).count();
+                self.add(Row {
+                    scenario,
+                    input: (*name).to_owned(),
+                    against: format!("best peer; slower at {slower} lengths"),
+                    ratio: Spread::of(ratios),
+                    goal: 1.0,
+                    speed: (0..=LONGEST).map(|len| len * COUNT).sum::<usize>() as f64 / nanos,
+                });
+            }
+        }
+        self.short = table(&races);
+    }
+}
+
+fn ratio(race: &Race, ours: &str) -> f64 {
+    race.ratio(ours, race.best(&PEERS)).median
+}
+
+/// Nanoseconds of a call and the ratio to the fastest peer, for each length, in Markdown.
+fn table(races: &[Vec<Race>]) -> String {
+    let mut table = String::new();
+    for (ours, _) in OURS {
+        let _ = writeln!(table, "\n## `{ours}`\n");
+        let heads: String = CORPORA.iter().map(|(_, name)| format!(" {name} | best peer |")).collect();
+        let _ = writeln!(table, "| bytes |{heads}\n|---:|{}", "---:|---|".repeat(CORPORA.len()));
+        for len in 0..=LONGEST {
+            let _ = write!(table, "| {len} |");
+            for races in races {
+                let race = &races[len];
+                let best = race.best(&PEERS);
+                let nanos = |name| race.median_nanos(name) / COUNT as f64;
+                let ratio = ratio(race, ours);
+                let mark = if ratio < 0.97 { "**" } else { "" };
+                let _ = write!(
+                    table,
+                    " {:.1} ns, {mark}{ratio:.2}{mark} | {best} {:.1} ns |",
+                    nanos(ours),
+                    nanos(best)
+                );
+            }
+            table.push('\n');
+        }
+    }
+    table
+}

@@ -1,0 +1,134 @@
+//! Many strings in one buffer.
+
+use core::error::Error;
+use core::fmt;
+
+use crate::decoder::from_utf8;
+use crate::error::Utf8Error;
+use crate::kernels;
+
+/// The number of strings that are validated together: enough that a call of the kernel costs little for each, few enough
+/// that an error is found soon and that the bytes are still in the first-level cache when the offsets are tested.
+const STRINGS: usize = 128;
+
+/// The first string that is not valid, found by [`validate_many`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ManyError {
+    /// A string is ill-formed.
+    IllFormed {
+        /// The string is `bytes[offsets[index]..offsets[index + 1]]`.
+        index: usize,
+        /// Its first error. The offset is that in the string.
+        error: Utf8Error,
+    },
+    /// `offsets[index]..offsets[index + 1]` is no range of the bytes: an offset is negative, beyond the end, or above the
+    /// one after it.
+    OutOfRange {
+        /// The index of the string.
+        index: usize,
+    },
+}
+
+impl ManyError {
+    /// The index of the string.
+    pub const fn index(&self) -> usize {
+        match *self {
+            Self::IllFormed { index, .. } | Self::OutOfRange { index } => index,
+        }
+    }
+
+    /// What is ill-formed in the string.
+    pub const fn utf8_error(&self) -> Option<&Utf8Error> {
+        match self {
+            Self::IllFormed { error, .. } => Some(error),
+            Self::OutOfRange { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for ManyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::IllFormed { index, error } => write!(f, "string {index}: {error}"),
+            Self::OutOfRange { index } => write!(f, "string {index}: its offsets are no range of the bytes"),
+        }
+    }
+}
+
+impl Error for ManyError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::IllFormed { error, .. } => Some(error),
+            Self::OutOfRange { .. } => None,
+        }
+    }
+}
+
+/// Validates the strings of one buffer: string `i` is `bytes[offsets[i]..offsets[i + 1]]`, as in the `Utf8` and `LargeUtf8`
+/// arrays of Arrow and in dictionaries of column formats. `n + 1` offsets are `n` strings; fewer than 2 are none.
+///
+/// The offsets are of any integer type: `i32`, `i64`, `u32`, `u64`, `usize`. The bytes before the first offset and after the
+/// last one are not read. The result is that of [`from_utf8`] for each string in order, but the strings are validated
+/// together, which is faster where they are short. Nothing is allocated.
+///
+/// # Errors
+///
+/// The first string that is ill-formed, also if only its limits are wrong, so that a character is split between it and the
+/// next one; or the first pair of offsets that is no range of the bytes.
+///
+/// ```
+/// use utf8_codec::{ErrorKind, ManyError, Utf8Error, validate_many};
+///
+/// let bytes = "naïvecafé".as_bytes();
+/// assert_eq!(validate_many(bytes, &[0_i32, 6, 11]), Ok(()));
+///
+/// // The offset 3 splits the ï.
+/// let error = Utf8Error::new(2, ErrorKind::Truncated, 1);
+/// assert_eq!(validate_many(bytes, &[0_u32, 3, 11]), Err(ManyError::IllFormed { index: 0, error }));
+/// assert_eq!(validate_many(bytes, &[0_u64, 6, 12]), Err(ManyError::OutOfRange { index: 1 }));
+/// ```
+pub fn validate_many<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> Result<(), ManyError> {
+    let mut start = 0;
+    while let Some(rest) = offsets.get(start..).filter(|rest| rest.len() > 1) {
+        let group = &rest[..rest.len().min(STRINGS + 1)];
+        if !are_good(bytes, group) {
+            first_error(bytes, group, start)?;
+        }
+        start += group.len() - 1;
+    }
+    Ok(())
+}
+
+/// An offset as an index; `usize::MAX`, which is no index of a slice, for one that is negative or too large.
+fn index<O: TryInto<usize>>(offset: O) -> usize {
+    offset.try_into().unwrap_or(usize::MAX)
+}
+
+/// Whether all strings are valid. They are if the bytes of all of them together are, and if each offset is between characters
+/// and not below the one before it.
+fn are_good<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> bool {
+    let [first, .., last] = *offsets else { return true };
+    let first = index(first);
+    let Some(text) = bytes.get(first..index(last)).and_then(kernels::text) else { return false };
+    let (mut before, mut are_good) = (0, true);
+    for &offset in offsets {
+        // An offset below the first one becomes one beyond the end.
+        let at = index(offset).wrapping_sub(first);
+        are_good &= before <= at && text.is_char_boundary(at);
+        before = at;
+    }
+    are_good
+}
+
+/// The first error, string by string.
+fn first_error<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O], start: usize) -> Result<(), ManyError> {
+    for (at, pair) in offsets.windows(2).enumerate() {
+        let index_of_string = start + at;
+        let string = bytes
+            .get(index(pair[0])..index(pair[1]))
+            .ok_or(ManyError::OutOfRange { index: index_of_string })?;
+        from_utf8(string).map_err(|error| ManyError::IllFormed { index: index_of_string, error })?;
+    }
+    Ok(())
+}
