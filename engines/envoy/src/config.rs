@@ -270,25 +270,25 @@ impl Document {
             rules = rules.missing_content_type(match missing {
                 Missing::Check => MissingContentType::Check,
                 Missing::Pass => MissingContentType::Pass,
-                Missing::Reject => MissingContentType::Refuse,
+                Missing::Reject => MissingContentType::Reject,
             });
         }
         if let Some(missing) = self.missing_charset {
             rules = rules.missing_charset(match missing {
                 Missing::Check => MissingCharset::Utf8,
                 Missing::Pass => MissingCharset::Pass,
-                Missing::Reject => MissingCharset::Refuse,
+                Missing::Reject => MissingCharset::Reject,
             });
         }
         if let Some(other) = self.other_charset {
             rules = rules.other_charset(match other {
                 Other::Pass => OtherCharset::Pass,
-                Other::Reject => OtherCharset::Refuse,
+                Other::Reject => OtherCharset::Reject,
             });
         }
         let uncheckable = |other| match other {
             Other::Pass => Uncheckable::Pass,
-            Other::Reject => Uncheckable::Refuse,
+            Other::Reject => Uncheckable::Reject,
         };
         if let Some(other) = self.content_codings {
             rules = rules.content_codings(uncheckable(other));

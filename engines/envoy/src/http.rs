@@ -3,7 +3,7 @@
 use core::cell::{Cell, OnceCell};
 use std::sync::Arc;
 
-use utf8_codec::http::{Message, Reason, Refusal};
+use utf8_codec::http::{Message, Reason, Rejection};
 
 use crate::abi::{
     Buffer, EnvoyPtr, ModulePtr, body_status, body_type, header_type, headers_status, log_level,
@@ -240,7 +240,7 @@ impl Filter {
     /// Responds with the problem document.
     fn reject(&self, stream: Stream, way: Way, reason: Reason) {
         self.refuse(stream, way, &reason);
-        let refusal = Refusal::new(way.message, reason);
+        let refusal = Rejection::new(way.message, reason);
         stream.respond(refusal.status().as_u16(), JSON, &refusal.problem_json(), REJECTED);
     }
 
