@@ -14,7 +14,7 @@ type Outcome = Vec<Result<String, (String, Vec<u8>)>>;
 
 fn facts(error: CodecError) -> (String, Vec<u8>) {
     let rejected = match &error {
-        CodecError::IllFormed { rejected, .. } => rejected.to_vec(),
+        CodecError::IllFormed { rejected, .. } => rejected.bytes.to_vec(),
         _ => Vec::new(),
     };
     (error.to_string(), rejected)

@@ -28,7 +28,7 @@ fn item(decoded: Result<ByteString, CodecError>) -> Item {
             offset: error.offset,
             kind: error.kind,
             len: error.len,
-            rejected: rejected.to_vec(),
+            rejected: rejected.bytes.to_vec(),
         },
         Err(CodecError::LineTooLong { line, .. }) => Item::TooLong { offset: line.offset },
         Err(error) => panic!("{error:?}"),

@@ -6,7 +6,7 @@ use std::io;
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
 use utf8_codec::codec::framing::FramingError;
-use utf8_codec::codec::{CodecError, FrameError};
+use utf8_codec::codec::{CodecError, FrameError, RejectedText};
 use utf8_codec::http::Utf8BodyError;
 use utf8_codec::mime::{BodyDecoder, TransferEncoding};
 use utf8_codec::stream::{SseStreamError, StreamError, Utf8StreamExt};
@@ -14,15 +14,19 @@ use utf8_codec::{ErrorKind, TextDecoder, Utf8Error};
 
 const ERROR: Utf8Error = Utf8Error::new(7, ErrorKind::Surrogate, 1);
 
+fn ill_formed_line(bytes: Bytes) -> CodecError {
+    CodecError::IllFormed { error: ERROR, rejected: Box::new(RejectedText { bytes, line: None }) }
+}
+
 #[test]
 fn every_error_is_invalid_data_with_the_utf8_error_inside() {
     let rejected = Bytes::from_static(b"\xED");
     let pushed = TextDecoder::new().at(7).push(b"\xED\xA0\x80").unwrap_err();
-    let ill_formed = CodecError::IllFormed { error: ERROR, rejected: rejected.clone(), line: None };
+    let ill_formed = ill_formed_line(rejected.clone());
     let errors: [io::Error; 7] = [
         ERROR.into(),
         pushed.into(),
-        CodecError::IllFormed { error: ERROR, rejected: rejected.clone(), line: None }.into(),
+        ill_formed_line(rejected.clone()).into(),
         FrameError::<io::Error>::IllFormed { frame: 3, error: ERROR, rejected }.into(),
         StreamError::<io::Error>::Utf8(ERROR).into(),
         SseStreamError::<io::Error>::Event(ill_formed).into(),
@@ -57,7 +61,7 @@ fn an_error_of_the_inner_side_stays_what_it_was() {
 #[test]
 fn one_method_returns_the_utf8_error() {
     let rejected = Bytes::new();
-    assert_eq!(CodecError::IllFormed { error: ERROR, rejected, line: None }.utf8_error(), Some(ERROR));
+    assert_eq!(ill_formed_line(rejected).utf8_error(), Some(ERROR));
     assert_eq!(CodecError::EmbeddedTerminator { at: 0 }.utf8_error(), None);
     assert_eq!(StreamError::<()>::Utf8(ERROR).utf8_error(), Some(ERROR));
     assert_eq!(StreamError::Inner(()).utf8_error(), None);

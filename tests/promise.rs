@@ -138,7 +138,7 @@ fn run(
         (Ok(more), Some(Item::Text(text))) if joins => text.push_str(&more),
         (Ok(text), _) => items.push(Item::Text(text.into())),
         (Err(CodecError::IllFormed { error, rejected, .. }), _) => {
-            items.push(Item::IllFormed(error, rejected.into()));
+            items.push(Item::IllFormed(error, rejected.bytes.into()));
         }
         (Err(CodecError::LineTooLong { line, .. }), _) => items.push(Item::TooLong(line.offset)),
         (Err(error), _) => panic!("{error:?}"),

@@ -33,8 +33,8 @@ async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Reported>
                 text.push_str(&part);
             }
             Err(CodecError::IllFormed { error, rejected, .. }) => {
-                assert_eq!(usize::from(error.len), rejected.len());
-                errors.push((error.offset, error.kind, rejected.to_vec()));
+                assert_eq!(usize::from(error.len), rejected.bytes.len());
+                errors.push((error.offset, error.kind, rejected.bytes.to_vec()));
             }
             Err(other) => panic!("{other}"),
         }

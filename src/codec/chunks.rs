@@ -108,7 +108,7 @@ impl Utf8Codec {
             Some(error) => {
                 // A BOM that the policy removed before the sequence is not part of `rejected`.
                 let before = taken.len().saturating_sub(usize::from(error.len));
-                Err(CodecError::IllFormed { error, rejected: taken.split_off(before).freeze(), line: None })
+                Err(CodecError::ill_formed(error, taken.split_off(before).freeze(), None))
             }
             None => Ok((!out.is_empty()).then(|| out.into())),
         }
@@ -143,7 +143,7 @@ impl Decoder for Utf8Codec {
         match end.text() {
             Ok("") => Ok(None),
             Ok(repaired) => Ok(Some(repaired.into())),
-            Err(error) => Err(CodecError::IllFormed { error, rejected, line: None }),
+            Err(error) => Err(CodecError::ill_formed(error, rejected, None)),
         }
     }
 }

@@ -1,11 +1,9 @@
 //! Line terminators, and the search for them.
 
-use std::io::BufRead;
-
 use bytes::{BufMut, BytesMut};
-use memchr::{memchr, memchr2, memrchr, memrchr2};
+use memchr::{memchr2, memrchr, memrchr2};
 
-use crate::kernels::count;
+use crate::kernels::{count, find_byte};
 use crate::policy::Ascii;
 
 /// The terminator of a line. The Unicode separators U+0085, U+2028 and U+2029 never end a line.
@@ -40,7 +38,7 @@ impl LineEnding {
             let rest = src.get(from..)?;
             let found = match self {
                 Self::Any => memchr2(b'\n', b'\r', rest),
-                _ => position(self.last_byte(), rest),
+                _ => find_byte(self.last_byte(), rest),
             };
             let at = from + found?;
             let after_cr = at > 0 && src[at - 1] == b'\r';
@@ -127,20 +125,7 @@ impl LineEnding {
     }
 }
 
-/// `memchr`, or the search of the standard library if this crate, and so `memchr`, is compiled without optimizations.
-#[inline]
-fn position(byte: u8, bytes: &[u8]) -> Option<usize> {
-    if !cfg!(utf8_codec_unoptimized) {
-        return memchr(byte, bytes);
-    }
-    let mut rest = bytes;
-    match rest.skip_until(byte) {
-        Ok(end) if end > 0 && bytes[end - 1] == byte => Some(end - 1),
-        _ => None,
-    }
-}
-
-/// `memchr` for a line that is encoded. Most lines are short and contain no terminator, and comparing a few overlapping
+/// [`find_byte`] for a line that is encoded. Most lines are short and contain no terminator, and comparing a few overlapping
 /// blocks is faster than a call. The number of blocks is the same for every length, so there is no branch to
 /// mispredict.
 #[inline]
@@ -151,13 +136,13 @@ fn find(byte: u8, line: &[u8]) -> Option<usize> {
         let block = line.get(at..).and_then(|rest| rest.first_chunk::<BLOCK>());
         block.is_none_or(|block| block.iter().fold(false, |any, &o| any | (o == byte)))
     };
-    if (BLOCK..=BLOCKS * BLOCK).contains(&line.len()) {
+    if !cfg!(utf8_codec_unoptimized) && (BLOCK..=BLOCKS * BLOCK).contains(&line.len()) {
         let last = line.len() - BLOCK;
         if !(0..BLOCKS).fold(false, |any, i| any | is_there(last.min(i * BLOCK))) {
             return None;
         }
     }
-    memchr(byte, line)
+    find_byte(byte, line)
 }
 
 #[cfg(test)]

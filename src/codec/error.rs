@@ -4,23 +4,22 @@ use core::fmt;
 use std::io;
 
 use bytes::Bytes;
+use bytestring::ByteString;
 
 use crate::error::{ByteCount, Utf8Error};
 
 /// An error of a codec. The codec has consumed the reported bytes, and the next call continues after them.
 ///
-/// Neither `Display` nor `Debug` shows payload bytes; they are in `rejected`.
+/// Neither `Display` nor `Debug` shows payload bytes; they are in [`RejectedText`].
 #[non_exhaustive]
 pub enum CodecError {
     /// Ill-formed text.
     IllFormed {
         /// The kind and the offset of the error. For a line, this is its first error.
         error: Utf8Error,
-        /// The bytes that were removed from the stream: the ill-formed sequence, or the whole line without its
-        /// terminator.
-        rejected: Bytes,
-        /// The line that was rejected, from a codec for lines.
-        line: Option<LineStart>,
+        /// What was removed from the stream. It is boxed to keep the results of the codecs small: they are moved several
+        /// times for each item, and without optimizations each move is a copy.
+        rejected: Box<RejectedText>,
     },
     /// A line with more bytes than the limit. It is reported once; its bytes are discarded.
     LineTooLong {
@@ -53,6 +52,19 @@ pub enum CodecError {
     Io(io::Error),
 }
 
+const _: () = assert!(size_of::<Result<Option<ByteString>, CodecError>>() <= 40);
+
+/// The text that a codec removed from the stream because it is ill-formed.
+///
+/// `Debug` shows the number of bytes and not the bytes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RejectedText {
+    /// The ill-formed sequence, or the whole line without its terminator.
+    pub bytes: Bytes,
+    /// The line that was rejected, from a codec for lines.
+    pub line: Option<LineStart>,
+}
+
 /// The start of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -63,7 +75,20 @@ pub struct LineStart {
     pub offset: u64,
 }
 
+impl fmt::Debug for RejectedText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RejectedText")
+            .field("bytes", &format_args!("{}", ByteCount(self.bytes.len())))
+            .field("line", &self.line)
+            .finish()
+    }
+}
+
 impl CodecError {
+    pub(super) fn ill_formed(error: Utf8Error, bytes: Bytes, line: Option<LineStart>) -> Self {
+        Self::IllFormed { error, rejected: Box::new(RejectedText { bytes, line }) }
+    }
+
     /// Returns the error in the text, for [`IllFormed`](Self::IllFormed).
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
@@ -76,7 +101,7 @@ impl CodecError {
     /// the first line.
     pub const fn line(&self) -> Option<LineStart> {
         match self {
-            Self::IllFormed { line, .. } => *line,
+            Self::IllFormed { rejected, .. } => rejected.line,
             Self::LineTooLong { line, .. } | Self::EventTooLong { event: line, .. } => Some(*line),
             _ => None,
         }
@@ -84,10 +109,8 @@ impl CodecError {
 
     /// Returns the column of the ill-formed sequence in its line, in bytes, counted from 1.
     pub const fn column(&self) -> Option<u64> {
-        match self {
-            Self::IllFormed { error, line: Some(line), .. } => {
-                Some(error.offset.wrapping_sub(line.offset).wrapping_add(1))
-            }
+        match (self.utf8_error(), self.line()) {
+            (Some(error), Some(line)) => Some(error.offset.wrapping_sub(line.offset).wrapping_add(1)),
             _ => None,
         }
     }
@@ -118,14 +141,12 @@ impl fmt::Display for CodecError {
 impl fmt::Debug for CodecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::IllFormed { error, rejected, line } => {
-                let rejected = ByteCount(rejected.len());
-                f.debug_struct("IllFormed")
-                    .field("error", error)
-                    .field("rejected", &format_args!("{rejected}"))
-                    .field("line", line)
-                    .finish()
-            }
+            Self::IllFormed { error, rejected } => f
+                .debug_struct("IllFormed")
+                .field("error", error)
+                .field("rejected", &format_args!("{}", ByteCount(rejected.bytes.len())))
+                .field("line", &rejected.line)
+                .finish(),
             Self::LineTooLong { line, limit } => {
                 f.debug_struct("LineTooLong").field("line", line).field("limit", limit).finish()
             }

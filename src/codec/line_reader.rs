@@ -79,9 +79,7 @@ impl LineReader {
         if src.is_empty() {
             let line = Some(self.line());
             return match self.text.finish().map(|end| end.text().map(drop)) {
-                Some(Err(error)) => {
-                    Err(CodecError::IllFormed { error, rejected: src.split().freeze(), line })
-                }
+                Some(Err(error)) => Err(CodecError::ill_formed(error, src.split().freeze(), line)),
                 _ => Ok(None),
             };
         }
@@ -213,7 +211,7 @@ impl LineReader {
             return Err(self.too_long(line));
         }
         decode_frame(&mut self.text, src.split_to(length + terminator).freeze(), terminator)
-            .map_err(|(error, rejected)| CodecError::IllFormed { error, rejected, line: Some(line) })
+            .map_err(|(error, rejected)| CodecError::ill_formed(error, rejected, Some(line)))
     }
 
     /// Called before `bytes`, which contain `count` lines, are removed from the buffer.

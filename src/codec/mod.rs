@@ -75,7 +75,7 @@ mod transcode_lines;
 pub use batches::{Lines, LinesIter, Utf8LineBatchesCodec};
 pub use chunks::Utf8Codec;
 pub use ending::LineEnding;
-pub use error::{CodecError, LineStart, Recoverable};
+pub use error::{CodecError, LineStart, Recoverable, RejectedText};
 pub use errors_as_items::ErrorsAsItems;
 pub use frames::{Fragment, FrameError, Utf8FragmentsCodec, Utf8FramesCodec};
 pub use lines::Utf8LinesCodec;

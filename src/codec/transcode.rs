@@ -122,7 +122,7 @@ impl TranscodeCodec {
         self.reading = reading;
         if let Err(error) = result {
             let rejected = taken.split_off(taken.len() - usize::from(error.len)).freeze();
-            let error = CodecError::IllFormed { error, rejected, line: None };
+            let error = CodecError::ill_formed(error, rejected, None);
             if text.is_empty() {
                 return Err(error);
             }
@@ -171,7 +171,7 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeCodec {
                     dst.truncate(start);
                     let at = error.offset as usize;
                     let rejected = Bytes::copy_from_slice(&text[at..at + usize::from(error.len)]);
-                    return Err(CodecError::IllFormed { error, rejected, line: None });
+                    return Err(CodecError::ill_formed(error, rejected, None));
                 }
             }
         }

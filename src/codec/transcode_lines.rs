@@ -194,9 +194,7 @@ impl TranscodeLinesCodec {
         let rejected = src.split_to(length + terminator).freeze();
         match result {
             Ok(()) => Ok(text.into()),
-            Err(error) => {
-                Err(CodecError::IllFormed { error, rejected: rejected.slice(..length), line: Some(line) })
-            }
+            Err(error) => Err(CodecError::ill_formed(error, rejected.slice(..length), Some(line))),
         }
     }
 
@@ -258,7 +256,7 @@ impl Decoder for TranscodeLinesCodec {
             let line = Some(self.line());
             return match self.codec.reading.finish(&mut String::new()) {
                 Ok(()) => Ok(None),
-                Err(error) => Err(CodecError::IllFormed { error, rejected: src.split().freeze(), line }),
+                Err(error) => Err(CodecError::ill_formed(error, src.split().freeze(), line)),
             };
         }
         // A CR at the end of the stream is treated as the first half of a CRLF.

@@ -56,6 +56,6 @@ mod validation;
 #[cfg(utf8_codec_kernel = "choice")]
 pub use dispatch::Kernel;
 #[cfg(feature = "codec")]
-pub(crate) use positions::Positions;
+pub(crate) use positions::{Positions, find_byte};
 pub(crate) use state::{AtBoundary, ScanState};
 pub(crate) use validation::{TextEnd, prefix, short_ascii, text, validate};

@@ -4,8 +4,19 @@
 //! For lines of fifty bytes that costs more than the comparison of the bytes. Here a block of 64 bytes is compared at
 //! once, and its 64 result bits are converted to positions almost without branches.
 
+use super::arch;
 use super::dispatch::Kernel;
 use super::functions::CAPACITY;
+
+/// Returns the first position of a byte: `memchr`, or a search that is always compiled with optimizations if this crate,
+/// and so the crate `memchr`, is compiled without.
+#[inline]
+pub(crate) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
+    if cfg!(utf8_codec_unoptimized) {
+        return arch::find_byte_by_std(byte, bytes);
+    }
+    memchr::memchr(byte, bytes)
+}
 
 /// An iterator over the positions of a byte. It borrows neither the slice nor the byte: pass the same ones to each call
 /// of [`next`](Self::next).

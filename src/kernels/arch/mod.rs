@@ -37,6 +37,8 @@ mod native {
     pub(in crate::kernels) const KNOWN: Option<&Functions> = Some(&super::portable::PORTABLE);
 }
 
+#[cfg(feature = "codec")]
+pub(super) use self::std::find_byte as find_byte_by_std;
 pub(super) use self::std::{STD, validate as validate_by_std};
 #[cfg(all(
     test,

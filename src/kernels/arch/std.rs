@@ -61,3 +61,23 @@ fn finish_sequence(state: ScanState, chunk: &[u8]) -> Result<usize, Index> {
     }
     Ok(chunk.len())
 }
+
+/// `memchr`. The C library's is the fastest that is always compiled with optimizations.
+#[cfg(all(feature = "codec", unix))]
+pub(in crate::kernels) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
+    let start = bytes.as_ptr();
+    // SAFETY:
+    // - The slice is readable for its whole length, and `memchr` reads no byte after it.
+    let found = unsafe { libc::memchr(start.cast(), byte.into(), bytes.len()) };
+    if found.is_null() { None } else { Some(found.addr() - start.addr()) }
+}
+
+/// `memchr`. Only the standard library's is compiled with optimizations.
+#[cfg(all(feature = "codec", not(unix)))]
+pub(in crate::kernels) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
+    let mut rest = bytes;
+    match std::io::BufRead::skip_until(&mut rest, byte) {
+        Ok(end) if end > 0 && bytes[end - 1] == byte => Some(end - 1),
+        _ => None,
+    }
+}
