@@ -161,6 +161,36 @@ fn long_texts_have_the_same_locations_for_every_cut() {
     }
 }
 
+/// [`Locator::feed_ascii`] where the text is ASCII, and [`Locator::feed`] elsewhere: the state is that of `feed` alone.
+#[test]
+fn ascii_that_is_fed_as_bytes_has_the_same_locations() {
+    let mut rng = Rng::new(19);
+    let mut texts: Vec<String> = SAMPLES.iter().map(|&text| text.into()).collect();
+    // Longer than the groups of bytes that are tested together.
+    texts.extend((0..4).map(|_| long_text(&mut rng, 300)));
+    texts.extend(["\n".repeat(3_000), format!("{}\r\nžluťoučký\n", "GET / HTTP/1.1\r\n".repeat(100))]);
+    for text in texts {
+        for newlines in ALL {
+            let start = Locator::new().newlines(newlines);
+            some_partitions(text.as_bytes(), 3, |chunks| {
+                let (mut by_text, mut by_bytes) = (start, start);
+                for chunk in as_text(&text, chunks) {
+                    by_text.feed(chunk);
+                    let mut rest = chunk;
+                    while !rest.is_empty() {
+                        let ascii = rest.bytes().take_while(u8::is_ascii).count();
+                        assert_eq!(by_bytes.feed_ascii(rest.as_bytes()), ascii);
+                        let other = rest[ascii..].bytes().take_while(|byte| !byte.is_ascii()).count();
+                        by_bytes.feed(&rest[ascii..ascii + other]);
+                        rest = &rest[ascii + other..];
+                    }
+                    assert_eq!(by_bytes, by_text, "{newlines:?} {chunk:?}");
+                }
+            });
+        }
+    }
+}
+
 #[test]
 fn a_position_inside_a_character_is_its_start() {
     let locator = Locator::new();

@@ -1,7 +1,8 @@
 //! Counts bytes in bulk: lines, characters, UTF-16 code units.
 
-use super::arch::count::{BLOCKS, LANES, count_if, sum};
+use super::arch::count::{BLOCKS, LANES, sum};
 use super::dispatch::Kernel;
+use super::functions::Range;
 
 /// Returns the number of occurrences of a byte.
 pub(crate) fn byte(bytes: &[u8], wanted: u8) -> usize {
@@ -28,28 +29,48 @@ pub(crate) fn pair(bytes: &[u8], first: u8, second: u8) -> usize {
     total + rest_before.iter().zip(rest_after).filter(is_pair).count()
 }
 
-/// Returns the number of sequences of 2 bytes or more in well-formed text: the number of their lead bytes.
+/// Returns the length of the ASCII at the start of the bytes, and the number of occurrences of `wanted` in it.
+pub(crate) fn ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
+    ascii_by(Kernel::in_use(), bytes, wanted)
+}
+
+fn ascii_by(kernel: Kernel, bytes: &[u8], wanted: u8) -> (usize, usize) {
+    let (len, total) = kernel.count_ascii(bytes, wanted);
+    // What follows is an incomplete group, or a group with a byte that is not ASCII.
+    let rest = &bytes[len..];
+    let more = rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
+    (len + more, total + kernel.count(&rest[..more], wanted))
+}
+
+/// The lead bytes of sequences of 2 bytes or more.
+#[cfg(feature = "transcode")]
+const LEADS: Range = Range::new(0xC0, 0xFF);
+
+/// The bytes that are not continuation bytes.
+const STARTS: Range = Range::new(0xC0, 0x7F);
+
+/// The lead bytes of 4-byte sequences.
+const LEADS_OF_FOUR: Range = Range::new(0xF0, 0xFF);
+
+/// Returns the number of sequences of 2 bytes or more in well-formed text.
 #[cfg(feature = "transcode")]
 pub(crate) fn sequences(text: &str) -> usize {
-    if text.is_ascii() {
-        return 0;
-    }
-    count_if(text.as_bytes(), |byte| byte >= 0xC0)
+    Kernel::in_use().count_range(text.as_bytes(), LEADS)
 }
 
-/// Returns the number of characters of well-formed text: the number of bytes that are not continuation bytes.
+/// Returns the number of characters of well-formed text.
 pub(crate) fn characters(text: &str) -> usize {
-    count_if(text.as_bytes(), |byte| byte as i8 >= -0x40)
+    Kernel::in_use().count_range(text.as_bytes(), STARTS)
 }
 
-/// Returns the number of characters of well-formed text that are a surrogate pair in UTF-16: the number of lead bytes
-/// of 4-byte sequences.
+/// Returns the number of characters of well-formed text that are a surrogate pair in UTF-16.
 pub(crate) fn supplementary(text: &str) -> usize {
-    count_if(text.as_bytes(), |byte| byte >= 0xF0)
+    Kernel::in_use().count_range(text.as_bytes(), LEADS_OF_FOUR)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::functions::ASCII_GROUP;
     use super::*;
 
     #[test]
@@ -76,6 +97,56 @@ mod tests {
                 assert_eq!(characters(&text), text.chars().count());
                 assert_eq!(characters(&text) + supplementary(&text), text.encode_utf16().count());
             }
+        }
+    }
+
+    #[test]
+    fn the_bytes_of_a_range_are_counted_by_every_kernel() {
+        // More than the lanes can count.
+        let all: Vec<u8> = (0..LANES * (BLOCKS + 1) + 7).map(|i| (i * 7 % 257) as u8).collect();
+        for (first, last) in [(0xC0, 0x7F), (0xC0, 0xFF), (0xF0, 0xFF), (0, 0xFF), (5, 5), (0xFF, 0)] {
+            let range = Range::new(first, last);
+            let is_in_range = |&&byte: &&u8| match first <= last {
+                true => (first..=last).contains(&byte),
+                false => byte >= first || byte <= last,
+            };
+            for bytes in (0..130).map(|len| &all[..len]).chain([&all[..]]) {
+                let expected = bytes.iter().filter(is_in_range).count();
+                for kernel in Kernel::available() {
+                    assert_eq!(kernel.count_range(bytes, range), expected, "{kernel:?}: {range:?}");
+                }
+            }
+        }
+    }
+
+    /// The length of the ASCII at the start, and the count of LF in it, with each non-ASCII byte at each position.
+    #[test]
+    fn ascii_is_counted_up_to_its_end() {
+        let most = 3 * ASCII_GROUP + 5;
+        let text: Vec<u8> = (0..most).map(|i| if i % 5 == 3 { b'\n' } else { (i % 128) as u8 }).collect();
+        for kernel in Kernel::available() {
+            for len in 0..=most {
+                let lines = |len: usize| text[..len].iter().filter(|&&byte| byte == b'\n').count();
+                assert_eq!(ascii_by(kernel, &text[..len], b'\n'), (len, lines(len)), "{kernel:?}: {len}");
+                if len < most {
+                    let mut other = text.clone();
+                    for byte in [0x80, 0xC3, 0xFF] {
+                        other[len] = byte;
+                        assert_eq!(ascii_by(kernel, &other, b'\n'), (len, lines(len)), "{kernel:?}: {len}");
+                        assert_eq!(
+                            ascii_by(kernel, &other[..=len], b'\n'),
+                            (len, lines(len)),
+                            "{kernel:?}: {len}"
+                        );
+                    }
+                }
+            }
+            // More than the lanes can count.
+            let mut long = vec![b'\n'; 3 * LANES * BLOCKS];
+            assert_eq!(ascii_by(kernel, &long, b'\n'), (long.len(), long.len()), "{kernel:?}");
+            let at = 2 * LANES * BLOCKS + 1;
+            long[at] = 0x80;
+            assert_eq!(ascii_by(kernel, &long, b'\n'), (at, at), "{kernel:?}");
         }
     }
 }

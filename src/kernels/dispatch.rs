@@ -12,7 +12,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::arch;
-use super::functions::{CAPACITY, Class, Found, Functions, Index, IsText};
+use super::functions::{CAPACITY, Class, Found, Functions, Index, IsText, Range};
 #[cfg(feature = "transcode")]
 use super::functions::{Conversions, Utf16};
 use super::state::ScanState;
@@ -89,6 +89,18 @@ impl Kernel {
     pub(super) fn count(self, bytes: &[u8], wanted: u8) -> usize {
         // SAFETY: this CPU supports every `Kernel`.
         unsafe { (self.0.count)(bytes, wanted) }
+    }
+
+    /// [`CountRange`](super::functions::CountRange).
+    pub(super) fn count_range(self, bytes: &[u8], range: Range) -> usize {
+        // SAFETY: the CPU has the instructions of every `Kernel`.
+        unsafe { (self.0.count_range)(bytes, range) }
+    }
+
+    /// [`CountAscii`](super::functions::CountAscii).
+    pub(super) fn count_ascii(self, bytes: &[u8], wanted: u8) -> (usize, usize) {
+        // SAFETY: the CPU has the instructions of every `Kernel`.
+        unsafe { (self.0.count_ascii)(bytes, wanted) }
     }
 
     /// [`DecodeBase64`](super::functions::DecodeBase64). Returns 0 if the kernel has no vector code for it.

@@ -13,6 +13,8 @@ pub(super) struct Functions {
     pub(super) validate: Validate,
     pub(super) is_text: IsText,
     pub(super) count: Count,
+    pub(super) count_range: CountRange,
+    pub(super) count_ascii: CountAscii,
     /// `None` if the kernel has only the portable loop.
     #[cfg(feature = "mime")]
     pub(super) decode_base64: Option<DecodeBase64>,
@@ -78,6 +80,50 @@ pub(super) type IsText = unsafe fn(&[u8]) -> bool;
 ///
 /// [`Functions::is_supported`] returned true.
 pub(super) type Count = unsafe fn(bytes: &[u8], wanted: u8) -> usize;
+
+/// A range of byte values. It may wrap: `00` follows `FF`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Range {
+    first: u8,
+    /// The last value minus the first one.
+    width: u8,
+}
+
+impl Range {
+    pub(super) const fn new(first: u8, last: u8) -> Self {
+        Self { first, width: last.wrapping_sub(first) }
+    }
+
+    #[inline(always)]
+    pub(super) const fn has(self, byte: u8) -> bool {
+        byte.wrapping_sub(self.first) <= self.width
+    }
+
+    /// Returns the first value, and the last value minus the first one.
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    pub(super) const fn first_and_width(self) -> [i8; 2] {
+        [self.first.cast_signed(), self.width.cast_signed()]
+    }
+}
+
+/// Returns the number of bytes in a range.
+///
+/// # Safety
+///
+/// [`Functions::is_supported`] returned true.
+pub(super) type CountRange = unsafe fn(bytes: &[u8], range: Range) -> usize;
+
+/// The number of bytes that are tested for ASCII at once.
+pub(super) const ASCII_GROUP: usize = 256;
+
+/// Counts the occurrences of a byte in groups of [`ASCII_GROUP`] bytes, up to the first group with a byte that is not ASCII.
+/// A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the number of
+/// occurrences.
+///
+/// # Safety
+///
+/// [`Functions::is_supported`] returned true.
+pub(super) type CountAscii = unsafe fn(bytes: &[u8], wanted: u8) -> (usize, usize);
 
 /// Decodes groups of 4 base64 symbols to 3 bytes each. Stops at or shortly before a group with another byte, and at the
 /// end of the symbols or the output. Returns the number of groups decoded. Output after them may be overwritten.

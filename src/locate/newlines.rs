@@ -26,12 +26,29 @@ impl Newlines {
     /// line ends.
     pub(super) fn count(self, after_cr: bool, bytes: &[u8]) -> (usize, usize) {
         let ends = self.count_ends(after_cr, bytes);
-        let start = match ends {
+        (ends, self.start_of_rest(after_cr, bytes, ends))
+    }
+
+    /// Like [`count`](Self::count), for the ASCII at the start of the bytes. Returns the length of the ASCII, the number of
+    /// lines that end in it, and the position after the last terminator.
+    pub(super) fn count_ascii(self, after_cr: bool, bytes: &[u8]) -> (usize, usize, usize) {
+        let terminator = if self == Self::Cr { b'\r' } else { b'\n' };
+        let (len, found) = count::ascii(bytes, terminator);
+        let text = &bytes[..len];
+        let ends = match self {
+            Self::Lf | Self::Cr => found,
+            Self::CrLf | Self::Any => self.count_ends(after_cr, text),
+        };
+        (len, ends, self.start_of_rest(after_cr, text, ends))
+    }
+
+    /// Returns the position after the last of `ends` terminators.
+    fn start_of_rest(self, after_cr: bool, bytes: &[u8], ends: usize) -> usize {
+        match ends {
             // The LF of a CR LF whose CR was already counted as the terminator.
             0 => usize::from(self == Self::Any && after_cr && bytes.first() == Some(&b'\n')),
             _ => self.last_end(after_cr, bytes),
-        };
-        (ends, start)
+        }
     }
 
     fn count_ends(self, after_cr: bool, bytes: &[u8]) -> usize {

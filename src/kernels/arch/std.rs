@@ -13,6 +13,8 @@ pub(in crate::kernels) static STD: Functions = Functions {
     validate,
     is_text: |bytes| str::from_utf8(bytes).is_ok(),
     count: super::portable::count::count,
+    count_range: super::portable::count::count_range,
+    count_ascii: super::portable::count::count_ascii,
     #[cfg(feature = "mime")]
     decode_base64: None,
     #[cfg(feature = "codec")]

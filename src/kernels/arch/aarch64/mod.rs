@@ -16,6 +16,8 @@ static NEON: Functions = Functions {
     validate: neon::validate,
     is_text: neon::is_text,
     count: super::portable::count::count,
+    count_range: super::portable::count::count_range,
+    count_ascii: super::portable::count::count_ascii,
     #[cfg(feature = "mime")]
     decode_base64: None,
     #[cfg(feature = "codec")]

@@ -3,9 +3,21 @@
 //! The loops are written so that the compiler vectorizes them, with vectors as wide as the calling function allows. The
 //! counts are in 64 lanes of 8 bits, which are summed up before one of them can overflow.
 
+use crate::kernels::functions::{ASCII_GROUP, Range};
+
 /// A safe [`Count`](crate::kernels::functions::Count).
 pub(in crate::kernels) fn count(bytes: &[u8], wanted: u8) -> usize {
     count_if(bytes, |byte| byte == wanted)
+}
+
+/// A safe [`CountRange`](crate::kernels::functions::CountRange).
+pub(in crate::kernels) fn count_range(bytes: &[u8], range: Range) -> usize {
+    count_if(bytes, |byte| range.has(byte))
+}
+
+/// A safe [`CountAscii`](crate::kernels::functions::CountAscii).
+pub(in crate::kernels) fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
+    count_ascii_by_lanes(bytes, wanted)
 }
 
 /// The number of lanes: one vector of AVX-512, or four 128-bit vectors.
@@ -29,6 +41,33 @@ pub(in crate::kernels) fn count_if(bytes: &[u8], is: impl Fn(u8) -> bool) -> usi
         total += sum(&lanes);
     }
     total + rest.iter().filter(|&&byte| is(byte)).count()
+}
+
+/// [`count_ascii`], inlined into the function of a kernel and vectorized for its instructions.
+#[inline(always)]
+pub(in crate::kernels) fn count_ascii_by_lanes(bytes: &[u8], wanted: u8) -> (usize, usize) {
+    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let (mut len, mut total) = (0, 0);
+    for groups in groups.chunks(BLOCKS * LANES / ASCII_GROUP) {
+        let (mut lanes, before) = ([0_u8; LANES], len);
+        for group in groups {
+            if group.iter().fold(0, |any, &byte| any | byte) >= 0x80 {
+                break;
+            }
+            let (blocks, _) = group.as_chunks::<LANES>();
+            for block in blocks {
+                for (lane, &byte) in lanes.iter_mut().zip(block) {
+                    *lane = lane.wrapping_add(u8::from(byte == wanted));
+                }
+            }
+            len += ASCII_GROUP;
+        }
+        total += sum(&lanes);
+        if len - before < groups.len() * ASCII_GROUP {
+            break;
+        }
+    }
+    (len, total)
 }
 
 #[inline(always)]

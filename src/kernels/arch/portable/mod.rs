@@ -19,6 +19,8 @@ pub(in crate::kernels) static PORTABLE: Functions = Functions {
     validate: validation::validate,
     is_text: validation::is_text,
     count: count::count,
+    count_range: count::count_range,
+    count_ascii: count::count_ascii,
     #[cfg(feature = "mime")]
     decode_base64: None,
     #[cfg(feature = "codec")]

@@ -47,7 +47,9 @@ static AVX512: Functions = Functions {
     is_supported: || has!("avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"),
     validate: avx512::validate,
     is_text: avx512::is_text,
-    count: avx512::count,
+    count: avx512::count::count,
+    count_range: avx512::count::count_range,
+    count_ascii: avx512::count::count_ascii,
     #[cfg(feature = "mime")]
     decode_base64: Some(avx512::base64::decode_groups),
     #[cfg(feature = "codec")]
@@ -84,7 +86,9 @@ static AVX2: Functions = Functions {
     is_supported: || has!("avx2" "bmi1" "popcnt"),
     validate: avx2::validate,
     is_text: avx2::is_text,
-    count: avx2::count,
+    count: avx2::count::count,
+    count_range: avx2::count::count_range,
+    count_ascii: avx2::count::count_ascii,
     #[cfg(feature = "mime")]
     decode_base64: Some(avx2::base64::decode_groups),
     #[cfg(feature = "codec")]

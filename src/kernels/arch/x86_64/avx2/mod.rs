@@ -9,6 +9,7 @@
 #[cfg(feature = "mime")]
 pub(super) mod base64;
 pub(super) mod classes;
+pub(super) mod count;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
 #[cfg(feature = "transcode")]
@@ -16,7 +17,6 @@ pub(super) mod utf16;
 
 use core::arch::x86_64::*;
 
-use crate::kernels::arch::portable::count::count_if;
 use crate::kernels::arch::vector::{self, Vector};
 use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, ScanState};
@@ -45,16 +45,6 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::is_text::<Ymm>(bytes) }
-}
-
-/// [`Count`](crate::kernels::functions::Count).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
-#[target_feature(enable = "avx2")]
-pub(super) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
-    count_if(bytes, |byte| byte == wanted)
 }
 
 /// [`vector::validate_large`], out of line.

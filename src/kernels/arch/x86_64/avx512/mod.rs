@@ -5,6 +5,7 @@
 #[cfg(feature = "mime")]
 pub(super) mod base64;
 pub(super) mod classes;
+pub(super) mod count;
 #[cfg(feature = "transcode")]
 pub(super) mod latin;
 #[cfg(feature = "codec")]
@@ -45,24 +46,6 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the caller guarantees the length.
     unsafe { vector::is_text::<Zmm>(bytes) }
-}
-
-/// [`Count`](crate::kernels::functions::Count).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
-pub(super) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
-    let all = _mm512_set1_epi8(wanted.cast_signed());
-    let (vectors, rest) = bytes.as_chunks::<64>();
-    let mut total = 0;
-    for vector in vectors {
-        // SAFETY: an array of 64 bytes is read.
-        let x = unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) };
-        total += _mm512_cmpeq_epi8_mask(x, all).count_ones() as usize;
-    }
-    total + rest.iter().filter(|&&byte| byte == wanted).count()
 }
 
 /// [`vector::validate_large`], out of line.

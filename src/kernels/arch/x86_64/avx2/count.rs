@@ -1,0 +1,34 @@
+//! Counts bytes with AVX2: the portable loops, vectorized by the compiler.
+
+use crate::kernels::arch::portable::count::{count_ascii_by_lanes, count_if};
+use crate::kernels::functions::Range;
+
+/// [`Count`](crate::kernels::functions::Count).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx2")]
+pub(in crate::kernels) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
+    count_if(bytes, |byte| byte == wanted)
+}
+
+/// [`CountRange`](crate::kernels::functions::CountRange).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx2")]
+pub(in crate::kernels) unsafe fn count_range(bytes: &[u8], range: Range) -> usize {
+    count_if(bytes, |byte| range.has(byte))
+}
+
+/// [`CountAscii`](crate::kernels::functions::CountAscii).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx2")]
+pub(in crate::kernels) unsafe fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
+    count_ascii_by_lanes(bytes, wanted)
+}

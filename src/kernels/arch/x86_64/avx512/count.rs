@@ -1,0 +1,92 @@
+//! Counts bytes with AVX-512. A comparison returns a mask with one bit for each byte.
+
+use core::arch::x86_64::*;
+
+use super::Zmm;
+use crate::kernels::arch::vector::Vector;
+use crate::kernels::functions::{ASCII_GROUP, Range};
+
+/// The number of bytes in a vector.
+const WIDTH: usize = 64;
+
+/// How far ahead memory is prefetched into the nearest cache.
+const AHEAD: usize = 1024;
+
+/// [`Count`](crate::kernels::functions::Count).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+pub(in crate::kernels) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
+    let all = _mm512_set1_epi8(wanted.cast_signed());
+    count_by(bytes, |x| _mm512_cmpeq_epi8_mask(x, all))
+}
+
+/// [`CountRange`](crate::kernels::functions::CountRange).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+pub(in crate::kernels) unsafe fn count_range(bytes: &[u8], range: Range) -> usize {
+    let [first, width] = range.first_and_width().map(|byte| _mm512_set1_epi8(byte));
+    count_by(bytes, |x| _mm512_cmple_epu8_mask(_mm512_sub_epi8(x, first), width))
+}
+
+/// Counts the bits that `bits` returns for each vector.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+fn count_by(bytes: &[u8], bits: impl Fn(__m512i) -> u64) -> usize {
+    let (vectors, rest) = bytes.as_chunks::<WIDTH>();
+    let mut total = 0;
+    for vector in vectors {
+        // SAFETY: an array of 64 bytes is read.
+        let x = unsafe { _mm512_loadu_si512(vector.as_ptr().cast()) };
+        total += bits(x).count_ones() as usize;
+    }
+    let live = (1 << rest.len()) - 1;
+    // SAFETY: masked bytes are not read.
+    let x = unsafe { _mm512_maskz_loadu_epi8(live, rest.as_ptr().cast()) };
+    total + (bits(x) & live).count_ones() as usize
+}
+
+/// [`CountAscii`](crate::kernels::functions::CountAscii).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,popcnt")]
+pub(in crate::kernels) unsafe fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
+    let all = _mm512_set1_epi8(wanted.cast_signed());
+    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let (mut len, mut total) = (0, 0);
+    for group in groups {
+        let start = group.as_ptr();
+        for vector in 0..ASCII_GROUP / WIDTH {
+            Zmm::prefetch(start.wrapping_add(AHEAD + vector * WIDTH));
+        }
+        // SAFETY: a group is four vectors.
+        let (a, b, c, d) = unsafe {
+            (
+                _mm512_loadu_si512(start.cast()),
+                _mm512_loadu_si512(start.add(WIDTH).cast()),
+                _mm512_loadu_si512(start.add(2 * WIDTH).cast()),
+                _mm512_loadu_si512(start.add(3 * WIDTH).cast()),
+            )
+        };
+        // a | b | c | d
+        let any = _mm512_ternarylogic_epi32::<0xFE>(_mm512_or_si512(a, b), c, d);
+        if _mm512_movepi8_mask(any) != 0 {
+            break;
+        }
+        // Not in a closure: the compiler would call it.
+        let low = _mm512_cmpeq_epi8_mask(a, all).count_ones() + _mm512_cmpeq_epi8_mask(b, all).count_ones();
+        let high = _mm512_cmpeq_epi8_mask(c, all).count_ones() + _mm512_cmpeq_epi8_mask(d, all).count_ones();
+        total += (low + high) as usize;
+        len += ASCII_GROUP;
+    }
+    (len, total)
+}
+
+const _: () = assert!(ASCII_GROUP == 4 * WIDTH);
