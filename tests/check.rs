@@ -95,6 +95,40 @@ fn errors_in_a_long_input_have_the_right_locations() {
     }
 }
 
+/// Without rules and statistics ASCII is validated and counted in one pass. The errors have the same locations as with them.
+#[test]
+fn errors_in_and_after_ascii_have_the_same_locations_with_statistics() {
+    let mut seed = 1_u32;
+    let mut next = move |below: usize| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 8) as usize % below
+    };
+    let words = [&b"plain text and nothing else "[..], b"\n", b"\r\n", "žluť ".as_bytes(), "🦀".as_bytes()];
+    let ill_formed = [&b"\xFF"[..], b"\xC3", b"\xE2\x82", b"\xF0\x9F\xA6", b"\xED\xA0\x80"];
+    let mut input = Vec::new();
+    // More than the buffer.
+    while input.len() < 600_000 {
+        let word = match next(400) {
+            0 => ill_formed[next(ill_formed.len())],
+            1..4 => words[next(words.len())],
+            _ => words[next(20) / 19],
+        };
+        input.extend_from_slice(word);
+    }
+    input.extend_from_slice(b"\xF0\x9F");
+    let directory = Directory::new();
+    directory.write("file", &input);
+    let errors = |args: &[&str]| {
+        let output = check(&directory, &[&["--format", "short", "file"], args].concat());
+        stdout(&output).lines().filter(|line| line.starts_with("file:")).map(String::from).collect::<Vec<_>>()
+    };
+    let expected = errors(&["--stats"]);
+    assert!(expected.len() > 50, "{}", expected.len());
+    for part in ["1000000", "20000", "4099"] {
+        assert_eq!(errors(&["--part", part]), expected, "parts of {part}");
+    }
+}
+
 /// The parts of a split file give the report of the whole file, in every format, for any number of threads.
 #[test]
 fn the_report_does_not_depend_on_the_parts_of_a_file() {

@@ -21,7 +21,7 @@ use super::words::{WordEvidence, describe, describe_in};
 /// The size of the buffer. Rules are applied to whole lines unless a line is longer.
 const BUFFER: usize = 256 * 1024;
 
-/// The number of bytes that are decoded and counted at a time if there are no rules.
+/// The number of bytes that are decoded and counted at a time if they are not ASCII and there are no rules.
 const BLOCK: usize = 16 * 1024;
 
 /// The number of scanned bytes that are kept for the context of an error.
@@ -78,6 +78,7 @@ pub(super) fn scan_part(
         base: from,
         filled: 0,
         done: (part.start - from) as usize,
+        not_decoded: 0,
         locator: Locator::new(),
         evidence: WordEvidence::default(),
         summary: Summary::default(),
@@ -116,6 +117,8 @@ struct Scan<'s> {
     filled: usize,
     /// The number of bytes of the buffer that were scanned or are before the part.
     done: usize,
+    /// The number of bytes of the part that were counted by the locator and not fed to the decoder.
+    not_decoded: u64,
     locator: Locator,
     evidence: WordEvidence,
     summary: Summary,
@@ -246,10 +249,18 @@ impl Scan<'_> {
         let chunk = &buffer[self.done..limit];
         match decoder {
             Decoder::Utf8(decoder) => {
-                // Processed in blocks, so that lines are counted while the text is in the L1 cache. Rules need whole
-                // lines.
-                let block = if self.checks.rules.is_empty() { BLOCK } else { chunk.len().max(1) };
-                for block in chunk.chunks(block) {
+                let has_rules = !self.checks.rules.is_empty();
+                let mut rest = chunk;
+                while !rest.is_empty() {
+                    if !has_rules && !self.checks.wants_counts && decoder.pending().is_empty() {
+                        // Validates the ASCII and counts its lines in one pass.
+                        let ascii = self.locator.feed_ascii(rest);
+                        self.not_decoded += ascii as u64;
+                        rest = &rest[ascii..];
+                    }
+                    // Processed in blocks, so that lines are counted while the text is in the L1 cache. Rules need whole lines.
+                    let block = if has_rules { rest.len() } else { rest.len().min(BLOCK) };
+                    let (block, after) = rest.split_at(block);
                     for piece in decoder.feed(block) {
                         match piece {
                             Piece::Text(text) => self.text(text, &buffer),
@@ -257,6 +268,7 @@ impl Scan<'_> {
                             Piece::IllFormed(error) => self.error(error, &buffer),
                         }
                     }
+                    rest = after;
                 }
             }
             Decoder::Other(transcoder) => self.transcode(transcoder, Some(chunk), &buffer),
@@ -359,8 +371,9 @@ impl Scan<'_> {
     }
 
     fn error(&mut self, error: Utf8Error, buffer: &[u8]) {
-        tracing::debug!(offset = error.offset, kind = %error.kind, len = error.len, "ill-formed");
-        let error = Utf8Error::new(self.part.start + error.offset, error.kind, error.len);
+        let offset = self.part.start + self.not_decoded + error.offset;
+        let error = Utf8Error::new(offset, error.kind, error.len);
+        tracing::debug!(offset, kind = %error.kind, len = error.len, "ill-formed");
         let at = self.position(error.offset).min(buffer.len());
         let following = &buffer[at..self.filled.max(at)];
         self.evidence.error(error.kind, &following[..following.len().min(8)]);
