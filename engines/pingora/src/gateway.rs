@@ -1,0 +1,267 @@
+//! The hooks of Pingora.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::HeaderName;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use log::warn;
+use pingora::http::{RequestHeader, ResponseHeader};
+use pingora::prelude::{Error, ErrorType, HttpPeer, Result};
+use pingora::proxy::{FailToProxy, ProxyHttp, Session};
+use utf8_codec::http::{Message, Reason, Rejection};
+use utf8_codec_envoy::config::Settings;
+use utf8_codec_envoy::plan::{self, Check, MessagePlan};
+
+use crate::body::{Body, Checked};
+
+/// How long the rest of a rejected request is read, so that its sender reads the response before the connection ends.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// A gateway to one server.
+#[derive(Debug)]
+pub(crate) struct Gateway {
+    settings: Settings,
+    upstream: SocketAddr,
+    buffer_limit: usize,
+}
+
+/// The state of one exchange.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    request: Body,
+    response: Body,
+    rejection: Option<Rejection>,
+}
+
+impl Gateway {
+    pub(crate) const fn new(settings: Settings, upstream: SocketAddr, buffer_limit: usize) -> Self {
+        Self { settings, upstream, buffer_limit }
+    }
+
+    fn decide(&self, message: Message, head: Head<'_>) -> Result<MessagePlan, Reason> {
+        let path = head.path.map(|path| (&b":path"[..], path));
+        let values = head.fields.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
+        let fields: Vec<_> = path.into_iter().chain(values).collect();
+        plan::decide(&self.settings, message, fields.iter().copied(), head.has_body, head.is_tunnel)
+    }
+
+    fn body(&self, check: Check) -> Body {
+        Body::new(check, self.settings.is_buffered().then_some(self.buffer_limit))
+    }
+
+    /// Logs what a chunk had, without its bytes.
+    fn log(message: Message, checked: &Checked) {
+        if checked.repaired > 0 {
+            warn!("utf8: {message:?}: repaired {} sequences", checked.repaired);
+        }
+        for (what, reason) in [("reported", &checked.reported), ("rejected", &checked.rejected)] {
+            if let Some(reason) = reason {
+                let (offset, len) = reason.offset_and_len().unwrap_or_default();
+                warn!("utf8: {message:?}: {what} kind={} offset={offset} len={len}", reason.kind());
+            }
+        }
+    }
+
+    /// Ends the exchange with this reason.
+    fn reject<T>(ctx: &mut Exchange, message: Message, reason: Reason) -> Result<T> {
+        let rejection = Rejection::new(message, reason);
+        let status = rejection.status().as_u16();
+        ctx.rejection = Some(rejection);
+        Error::e_explain(ErrorType::HTTPStatus(status), "the text is ill-formed")
+    }
+}
+
+/// The start of a message.
+struct Head<'h> {
+    path: Option<&'h [u8]>,
+    fields: &'h http::HeaderMap,
+    has_body: bool,
+    is_tunnel: bool,
+}
+
+impl<'h> Head<'h> {
+    fn of_request(request: &'h RequestHeader, has_body: bool) -> Self {
+        let is_tunnel = request.method == http::Method::CONNECT || request.headers.contains_key("upgrade");
+        Self { path: Some(request.raw_path()), fields: &request.headers, has_body, is_tunnel }
+    }
+
+    fn of_response(response: &'h ResponseHeader, is_head: bool) -> Self {
+        let status = response.status.as_u16();
+        let has_body = !is_head && status >= 200 && status != 204 && status != 304;
+        Self { path: None, fields: &response.headers, has_body, is_tunnel: status == 101 }
+    }
+}
+
+#[async_trait]
+impl ProxyHttp for Gateway {
+    type CTX = Exchange;
+
+    fn new_ctx(&self) -> Exchange {
+        let pass = || Body::new(Check::pass(), None);
+        Exchange { request: pass(), response: pass(), rejection: None }
+    }
+
+    async fn upstream_peer(&self, _: &mut Session, _: &mut Exchange) -> Result<Box<HttpPeer>> {
+        let mut peer = HttpPeer::new(self.upstream, false, String::new());
+        peer.options.connection_timeout = Some(Duration::from_secs(5));
+        Ok(Box::new(peer))
+    }
+
+    /// Rejects a request by its header fields, before there is a connection for it.
+    async fn request_filter(&self, session: &mut Session, ctx: &mut Exchange) -> Result<bool> {
+        let has_body = !session.is_body_empty();
+        match self.decide(Message::Request, Head::of_request(session.req_header(), has_body)) {
+            Ok(_) => Ok(false),
+            Err(reason) if self.settings.only_reports() => {
+                Self::log(Message::Request, &Checked { reported: Some(reason), ..Checked::default() });
+                Ok(false)
+            }
+            Err(reason) => {
+                Self::log(
+                    Message::Request,
+                    &Checked { rejected: Some(reason.clone()), ..Checked::default() },
+                );
+                Self::reject(ctx, Message::Request, reason)
+            }
+        }
+    }
+
+    /// Starts the check of the request body: for each attempt, because Pingora sends a body again when it tries again.
+    async fn upstream_request_filter(
+        &self,
+        session: &mut Session,
+        request: &mut RequestHeader,
+        ctx: &mut Exchange,
+    ) -> Result<()> {
+        let has_body = !session.is_body_empty();
+        let plan = self.decide(Message::Request, Head::of_request(session.req_header(), has_body));
+        // What is wrong with the fields was rejected or reported before.
+        let Ok(plan) = plan else { return Ok(()) };
+        ctx.request = self.body(plan.check);
+        for name in &plan.untrue {
+            request.remove_header(name.as_str());
+        }
+        if has_body && !request.headers.contains_key(CONTENT_LENGTH) {
+            request.insert_header(TRANSFER_ENCODING, "chunked")?;
+        }
+        Ok(())
+    }
+
+    async fn request_body_filter(
+        &self,
+        _: &mut Session,
+        body: &mut Option<Bytes>,
+        end: bool,
+        ctx: &mut Exchange,
+    ) -> Result<()> {
+        let checked = ctx.request.feed(body.take().unwrap_or_default(), end);
+        Self::log(Message::Request, &checked);
+        if let Some(reason) = checked.rejected {
+            return Self::reject(ctx, Message::Request, reason);
+        }
+        // `None` means the end of the body here, not that a chunk is held.
+        *body = if end && checked.data.is_empty() { None } else { Some(checked.data) };
+        Ok(())
+    }
+
+    async fn response_filter(
+        &self,
+        session: &mut Session,
+        response: &mut ResponseHeader,
+        ctx: &mut Exchange,
+    ) -> Result<()> {
+        let is_head = session.req_header().method == http::Method::HEAD;
+        let head = Head::of_response(response, is_head);
+        let has_body = head.has_body;
+        let plan = match self.decide(Message::Response, head) {
+            Ok(plan) => plan,
+            Err(reason) if self.settings.only_reports() => {
+                Self::log(Message::Response, &Checked { reported: Some(reason), ..Checked::default() });
+                return Ok(());
+            }
+            Err(reason) => {
+                Self::log(
+                    Message::Response,
+                    &Checked { rejected: Some(reason.clone()), ..Checked::default() },
+                );
+                return Self::reject(ctx, Message::Response, reason);
+            }
+        };
+        ctx.response = self.body(plan.check);
+        for name in &plan.untrue {
+            response.remove_header(&HeaderName::from_bytes(name.as_bytes()).unwrap_or(CONTENT_LENGTH));
+        }
+        let is_http_1 = session.req_header().version == http::Version::HTTP_11;
+        if has_body && is_http_1 && !plan.untrue.is_empty() && !response.headers.contains_key(CONTENT_LENGTH)
+        {
+            response.insert_header(TRANSFER_ENCODING, "chunked")?;
+        }
+        Ok(())
+    }
+
+    fn response_body_filter(
+        &self,
+        _: &mut Session,
+        body: &mut Option<Bytes>,
+        end: bool,
+        ctx: &mut Exchange,
+    ) -> Result<Option<Duration>> {
+        // The text before an error was forwarded with the last call.
+        if let Some(rejection) = &ctx.rejection {
+            let status = rejection.status().as_u16();
+            return Error::e_explain(ErrorType::HTTPStatus(status), "the text is ill-formed");
+        }
+        let checked = ctx.response.feed(body.take().unwrap_or_default(), end);
+        Self::log(Message::Response, &checked);
+        if let Some(reason) = checked.rejected {
+            let rejected = Self::reject(ctx, Message::Response, reason);
+            // A last chunk that is forwarded would end the response properly.
+            if end || checked.data.is_empty() {
+                return rejected;
+            }
+        }
+        *body = (!checked.data.is_empty()).then_some(checked.data);
+        Ok(None)
+    }
+
+    async fn fail_to_proxy(&self, session: &mut Session, error: &Error, ctx: &mut Exchange) -> FailToProxy {
+        let Some(rejection) = ctx.rejection.take() else {
+            let error_code = match error.etype() {
+                ErrorType::HTTPStatus(status) => *status,
+                ErrorType::WriteError | ErrorType::ReadError | ErrorType::ConnectionClosed
+                    if *error.esource() == pingora::ErrorSource::Downstream =>
+                {
+                    0
+                }
+                _ if *error.esource() == pingora::ErrorSource::Downstream => 400,
+                _ => 502,
+            };
+            if error_code > 0
+                && let Err(error) = session.respond_error(error_code).await
+            {
+                warn!("the response was not sent: {error}");
+            }
+            return FailToProxy { error_code, can_reuse_downstream: false };
+        };
+        if let Err(error) = respond(session, &rejection).await {
+            warn!("the problem document was not sent: {error}");
+        }
+        FailToProxy { error_code: rejection.status().as_u16(), can_reuse_downstream: false }
+    }
+}
+
+/// Sends the problem document, unless a response has begun, and reads the rest of the request for a while.
+async fn respond(session: &mut Session, rejection: &Rejection) -> Result<()> {
+    let document = Bytes::from(rejection.problem_json());
+    let mut response = ResponseHeader::build(rejection.status(), Some(2))?;
+    response.insert_header("content-type", "application/problem+json")?;
+    response.insert_header(CONTENT_LENGTH, document.len().to_string())?;
+    session.as_downstream_mut().write_error_response(response, document).await?;
+    if rejection.message == Message::Request {
+        let _ = tokio::time::timeout(LINGER, session.as_downstream_mut().drain_request_body()).await;
+    }
+    Ok(())
+}
