@@ -1,0 +1,393 @@
+"""Rows of the HTTP filter: requests and responses, HTTP/1.1 and HTTP/2."""
+
+import itertools
+import json
+import socket
+import subprocess
+
+from . import envoy as e
+from .http1 import Reader, Upstream, answer, chunked, chunked_answer, exchange
+from .log import Verdicts
+from .samples import ERRORS, GOOD, partitions, random_cuts, random_text
+from .tcp import connect, parallel
+
+numbers = itertools.count(1)
+TEXT = "text/plain; charset=utf-8"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Http:
+    """One Envoy with a listener for each configuration, and an upstream over HTTP/1.1 and HTTP/2."""
+
+    def __init__(self, program, module, folder):
+        self.folder = folder
+        self.upstream = Upstream()
+        log = f"{folder}/http-access.json"
+        self.verdicts = Verdicts(log)
+        certificate = e.certificate(folder)
+        hop = free_port()
+        clusters = [
+            e.http_cluster("upstream", self.upstream.port),
+            e.http_cluster("over-http2", hop, http2=True),
+        ]
+        buffered = {"mode": "buffered"}
+        routes = [
+            route("/open", {"direction": "response"}),
+            route("/repaired", {"struct": {"on_error": "replace"}}),
+        ]
+        plain_hop = e.http_listener("hop", None, "upstream")
+        plain_hop["address"] = e.address(hop)
+        listeners = [
+            plain_hop,
+            e.http_listener("streaming", {}, "upstream", log=log, routes=routes),
+            e.http_listener("buffered", {"struct": buffered}, "upstream", log=log),
+            e.http_listener("buffered-small", buffered, "upstream", per_connection_buffer_limit_bytes=8192),
+            e.http_listener("replace", {"on_error": "replace"}, "upstream"),
+            e.http_listener("replace-buffered", {**buffered, "on_error": "replace"}, "upstream"),
+            e.http_listener("report", {"action": "report", "headers": "both"}, "upstream", log=log),
+            e.http_listener("tls", {}, "upstream", certificate=certificate),
+            e.http_listener("http2", {}, "over-http2"),
+            e.http_listener("http2-buffered", buffered, "over-http2"),
+            e.http_listener("strict-types", {"content_types": ["image/*"], "missing_content_type": "reject"}, "upstream"),
+            e.http_listener("all-fields", {"headers": "both", "trailers": "both"}, "upstream"),
+            e.http_listener("charset", {"missing_charset": "reject", "form_data": True, "direction": "request"}, "upstream"),
+        ]
+        self.envoy = e.Envoy(program, module, e.bootstrap(listeners, clusters), folder, workers=4, name="http")
+
+    def __enter__(self):
+        self.envoy.__enter__()
+        self.ports = self.envoy.ports()
+        return self
+
+    def __exit__(self, *_):
+        self.envoy.stop()
+
+    def post(self, listener, pieces, trailers=None, length=None, fields="", content_type=TEXT, path="/", pause=0.0, to=None):
+        """Posts a body. With `length` it has a `Content-Length`, otherwise it is chunked. Returns the number of the
+        request and the response."""
+        number = next(numbers)
+        if to is not None:
+            self.upstream.answers[str(number)] = to
+        head = f"POST {path} HTTP/1.1\r\nhost: test\r\nx-number: {number}\r\nconnection: close\r\n{fields}"
+        if content_type:
+            head += f"content-type: {content_type}\r\n"
+        head += "transfer-encoding: chunked\r\n\r\n" if length is None else f"content-length: {length}\r\n\r\n"
+        body = pieces if length is not None else chunked(pieces, trailers or b"")
+        response = exchange(self.ports[listener], [head.encode("latin-1"), *body], pause)
+        return number, response
+
+    def curl(self, listener, body, *arguments, scheme="http", to=None):
+        """Posts a body with curl. Returns the number, the status, the response and the exit code."""
+        number = next(numbers)
+        if to is not None:
+            self.upstream.answers[str(number)] = to
+        version = "--http2" if scheme == "https" else "--http2-prior-knowledge"
+        command = ["curl", "-sk", "--max-time", "20", version, "-H", f"x-number: {number}", "-H", f"content-type: {TEXT}"]
+        command += ["-w", "\n%{http_code} %{http_version}", "--data-binary", "@-", *arguments]
+        command += [f"{scheme}://localhost:{self.ports[listener]}/"]
+        done = subprocess.run(command, input=body, capture_output=True, timeout=30)
+        text, _, line = done.stdout.rpartition(b"\n")
+        status, version = line.split()
+        # There is no version if the stream was reset before its first byte.
+        assert version == b"2" or done.returncode != 0, version
+        return number, int(status), text, done.returncode
+
+
+def route(prefix, settings):
+    return {
+        "match": {"prefix": prefix},
+        "route": {"cluster": "upstream"},
+        "typed_per_filter_config": {"utf8": e.route_settings(settings)},
+    }
+
+
+def problem(response, status=400):
+    """The kind, offset and length of a problem document."""
+    assert response is not None and response.complete, response
+    assert response.status == status, (response.start, response.body)
+    assert response.header("content-type") == "application/problem+json"
+    document = json.loads(response.body)
+    assert document["status"] == status and document["type"] == "about:blank"
+    return document["kind"], document.get("offset"), document.get("len")
+
+
+def good_requests(http):
+    cases = [(text.encode(), pieces, length) for text in GOOD for pieces in partitions(text.encode(), 12) for length in (0, 1)]
+
+    def one(text, pieces, has_length):
+        length = len(text) if has_length else None
+        number, response = http.post("streaming", pieces, length=length, pause=0.003)
+        assert response.status == 200 and response.body == text, (pieces, response)
+        request = http.upstream.take(number)
+        assert request.complete and request.body == text
+        assert (request.header("content-length") == str(len(text))) == bool(has_length)
+
+    parallel(one, cases)
+    return f"{len(cases)} requests and their responses, chunked and with Content-Length"
+
+
+def bad_requests(http):
+    cases = [
+        (*error, pieces, length, listener)
+        for error in ERRORS
+        for pieces in partitions(error[0], 6)
+        for length in (0, 1)
+        for listener in ("streaming", "buffered")
+    ]
+
+    def one(text, kind, offset, length, pieces, has_length, listener):
+        _, response = http.post(listener, pieces, length=len(text) if has_length else None, pause=0.003)
+        assert problem(response) == (kind, offset, length), (pieces, response.body)
+        return kind, offset, length
+
+    expected = sorted(parallel(one, cases))
+    seen = sorted((entry["kind"], int(entry["offset"]), int(entry["len"])) for entry in http.verdicts.take(len(cases)))
+    assert seen == expected
+    return f"{len(cases)} requests answered 400 with kind, offset and length; the same in the access log"
+
+
+def upstream_never_hears(http):
+    for error in ERRORS:
+        before = set(http.upstream.requests)
+        number, response = http.post("buffered", [b"x" * 5000, error[0]])
+        kind, offset, length = problem(response)
+        assert (kind, offset, length) == (error[1], error[2] + 5000, error[3])
+        assert set(http.upstream.requests) == before, number
+    http.verdicts.take(len(ERRORS))
+    _, response = http.post("buffered-small", [b"x" * 4096] * 20)
+    assert response.status == 413, response.start
+    number, response = http.post("buffered-small", [b"x" * 4096])
+    assert response.status == 200 and http.upstream.take(number).body == b"x" * 4096
+    return "no bad request reaches the upstream; 413 above the limit"
+
+
+def trailers(http):
+    good = "x-note: naïve\r\n".encode()
+    for listener in ("streaming", "buffered"):
+        number, response = http.post(listener, ["naï".encode()[:3], "ï".encode()[1:]], trailers=good)
+        assert response.status == 200, response.start
+        request = http.upstream.take(number)
+        assert request.body == "naï".encode() and request.trailers == [("x-note", "na\u00c3\u00afve")], request
+        number, response = http.post(listener, [b"text"], trailers=b"x-note: na\xefve\r\n")
+        assert problem(response) == ("MissingContinuation", 2, 1)
+        assert json.loads(response.body)["detail"].startswith("trailer x-note")
+        number, response = http.post(listener, [b"tex\xe7\xbd"], trailers=good)
+        assert problem(response) == ("Truncated", 3, 2)
+    http.verdicts.take(4)
+    for listener in ("replace", "replace-buffered"):
+        number, response = http.post(listener, [b"tex\xe7\xbd"], trailers=good)
+        request = http.upstream.take(number)
+        assert request.body == "tex\ufffd".encode() and request.trailers, (listener, request)
+    number, response = http.post("all-fields", [b"ok"], to=chunked_answer([b"good"], b"x-note: na\xefve\r\n"))
+    assert response.body == b"good" and not response.complete, response
+    return "good ones arrive, ill-formed ones are rejected, a repair comes before them"
+
+
+def requests_over_http2(http):
+    cases = [(*error, listener) for error in ERRORS for listener in ("streaming", "buffered", "http2")]
+
+    def one(text, kind, offset, length, listener):
+        _, status, body, _ = http.curl(listener, text)
+        document = json.loads(body)
+        assert (status, document["kind"], document["offset"], document["len"]) == (400, kind, offset, length)
+
+    parallel(one, cases, workers=12)
+    http.verdicts.take(2 * len(ERRORS))
+    good = random_text(300_000, 5)
+    for listener, scheme in (("streaming", "http"), ("http2", "http"), ("http2-buffered", "http"), ("tls", "https")):
+        number, status, body, code = http.curl(listener, good, scheme=scheme)
+        assert (status, code) == (200, 0) and body == good, (listener, status, code, len(body))
+    number, status, body, _ = http.curl("tls", b"caf\xff", scheme="https")
+    assert status == 400 and json.loads(body)["offset"] == 3
+    return f"{len(cases)} requests answered 400, also to an upstream over HTTP/2; 300 KB pass, also behind TLS"
+
+
+def responses(http):
+    cases = [(*error, pieces) for error in ERRORS for pieces in partitions(error[0], 5)]
+
+    def one(text, kind, offset, length, pieces):
+        # More text follows, so that the error is not in the last chunk; a truncated character is at the end.
+        tail = [] if kind == "Truncated" else [b" more", b" text"]
+        _, response = http.post("streaming", [b"ok"], to=chunked_answer([*pieces, *tail]))
+        assert response.status == 200 and not response.complete, (pieces, response)
+        assert text[:offset].startswith(response.body), (pieces, response)
+        # The end of a body that ends inside a character is an empty one, after the text.
+        assert response.body == text[:offset], (pieces, response)
+        _, response = http.post("buffered", [b"ok"], to=chunked_answer([*pieces, *tail]))
+        assert problem(response, 502) == (kind, offset, length), (pieces, response.body)
+
+    parallel(one, cases, workers=24)
+    entries = http.verdicts.take(2 * len(cases))
+    assert {entry["direction"] for entry in entries} == {"response"}
+    _, response = http.post("streaming", [b"ok"], to=[answer(b"abc\xff")])
+    assert response is None or not response.complete, response
+    http.verdicts.take(1)
+    return f"{2 * len(cases)} responses: cut off after the good text, or 502"
+
+
+def responses_over_http2(http):
+    for error in ERRORS:
+        text, kind, offset, length = error
+        tail = [] if kind == "Truncated" else [b" more"]
+        for listener in ("http2", "streaming"):
+            _, status, body, code = http.curl(listener, b"ok", to=chunked_answer([text, *tail]))
+            assert status in (0, 200) and code != 0 and text[:offset].startswith(body), (listener, status, code, body)
+        _, status, body, code = http.curl("http2-buffered", b"ok", to=chunked_answer([text, *tail]))
+        document = json.loads(body)
+        assert (status, document["kind"], document["offset"], document["len"]) == (502, kind, offset, length)
+    http.verdicts.take(len(ERRORS))
+    return f"{3 * len(ERRORS)} responses: a reset stream, or 502"
+
+
+def repairs(http):
+    def one(index, listener):
+        data = random_text(20_000, index, error_every=100)
+        expected = data.decode("utf-8", "replace").encode()
+        pieces = random_cuts(data, 3_000, index)
+        fields = 'etag: "x"\r\ncontent-md5: x\r\n'
+        answered = [answer(data, fields=fields)]
+        length = len(data) if index % 2 else None
+        number, response = http.post(listener, pieces, length=length, fields=fields, to=answered)
+        request = http.upstream.take(number)
+        assert request.complete and request.body == expected, (index, len(request.body), len(expected))
+        assert response.complete and response.body == expected, (index, len(response.body), len(expected))
+        for message in (request, response):
+            names = [name for name, _ in message.headers]
+            assert "etag" not in names and "content-md5" not in names, names
+
+    cases = [(index, listener) for index in range(75) for listener in ("replace", "replace-buffered")]
+    parallel(one, cases, workers=24)
+    return "150 requests and responses in random cuts, equal to Python's; digests and lengths removed"
+
+
+def many_connections(http):
+    def one(index):
+        data = random_text(20_000, index)
+        listener = ("streaming", "buffered")[index % 2]
+        number, response = http.post(listener, random_cuts(data, 1_500, index))
+        assert response.complete and response.body == data and http.upstream.take(number).body == data
+
+    parallel(one, [(index,) for index in range(300)], workers=60)
+    return "300 connections on 4 workers"
+
+
+def rules(http):
+    def status(listener, content_type, body=b"\xff", fields="", length=None):
+        ok = [answer(b"ok")]
+        _, response = http.post(listener, [body], content_type=content_type, fields=fields, length=length, to=ok)
+        return response.status, json.loads(response.body)["kind"] if response.status >= 400 else None
+
+    assert status("streaming", "text/plain; charset=latin1") == (415, "UnsupportedCharset")
+    assert status("streaming", "text/plain; charset=utf-8; charset=latin1") == (400, "ConflictingCharset")
+    assert status("streaming", TEXT, fields="content-encoding: gzip\r\n") == (415, "ContentCoding")
+    assert status("streaming", TEXT, fields="content-range: bytes 1-2/3\r\n") == (400, "ContentRange")
+    assert status("streaming", "text") == (400, "ContentType")
+    assert status("streaming", None) == (400, "InvalidLead")
+    assert status("streaming", "image/png") == (200, None)
+    assert status("strict-types", "image/png") == (400, "InvalidLead")
+    assert status("strict-types", TEXT) == (200, None)
+    assert status("strict-types", None) == (415, "MissingContentType")
+    assert status("charset", "text/plain", b"ok") == (415, "MissingCharset")
+    assert status("charset", "application/json", b"1") == (200, None)
+    assert status("streaming", "application/x-www-form-urlencoded", b"a=%C3%A9&b=%C3") == (400, "Truncated")
+    assert status("streaming", "application/x-www-form-urlencoded", b"a=%C3%A9&b=%C3%A9") == (200, None)
+    form = b'--x\r\ncontent-disposition: form-data; name="a"\r\n\r\nna\xefve\r\n--x--\r\n'
+    assert status("charset", "multipart/form-data; boundary=x", form) == (400, "MissingContinuation")
+    assert status("charset", "multipart/form-data; boundary=x", form.replace(b"\xef", "ï".encode())) == (200, None)
+    http.verdicts.take(7)
+    return "415 and 400 for what cannot be checked; forms after decoding"
+
+
+def header_fields(http):
+    number, response = http.post("streaming", [b"ok"], fields="x-name: na\u00efve\r\n")
+    assert problem(response) == ("MissingContinuation", 2, 1)
+    assert json.loads(response.body)["detail"].startswith("field x-name")
+    http.verdicts.take(1)
+    latin = [answer(b"ok", fields="x-name: na\u00efve\r\n")]
+    _, response = http.post("streaming", [b"ok"], to=latin)
+    assert response.status == 200
+    _, response = http.post("all-fields", [b"ok"], to=latin)
+    assert problem(response, 502) == ("MissingContinuation", 2, 1)
+    return "of requests; of responses if set"
+
+
+def routes(http):
+    number, response = http.post("streaming", [b"caf\xff"], path="/open", to=[answer(b"ok")])
+    assert response.status == 200 and http.upstream.take(number).body == b"caf\xff"
+    number, response = http.post("streaming", [b"caf\xff"], path="/repaired")
+    assert response.status == 200 and http.upstream.take(number).body == "caf\ufffd".encode()
+    entries = http.verdicts.take(1)
+    assert entries[0]["verdict"] == "repaired"
+    return "the settings of a route replace those of the filter"
+
+
+def without_a_body(http):
+    for method, path in (("GET", "/"), ("HEAD", "/"), ("DELETE", "/")):
+        number = next(numbers)
+        head = f"{method} {path} HTTP/1.1\r\nhost: test\r\nx-number: {number}\r\nconnection: close\r\n\r\n"
+        for listener in ("streaming", "buffered", "strict-types"):
+            response = exchange(http.ports[listener], [head.encode()], has_body=method != "HEAD")
+            assert response.status == 200, (method, listener, response)
+    number, response = http.post("buffered", [b"ok"], to=[b"HTTP/1.1 204 No Content\r\n\r\n"])
+    assert response.status == 204
+    return "GET, HEAD, DELETE and 204"
+
+
+def upgrades(http):
+    with connect(http.ports["streaming"]) as connection:
+        head = "GET / HTTP/1.1\r\nhost: test\r\nx-number: 0\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
+        connection.sendall(head.encode())
+        reader = Reader(connection)
+        response = reader.message(is_response=True, has_body=False)
+        assert response.status == 101, response
+        connection.sendall(b"\x82\xff\xfe")
+        assert reader.exactly(3) == b"\x82\xff\xfe"
+    return "the bytes after an upgrade pass"
+
+
+def only_reports(http):
+    for error in ERRORS:
+        number, response = http.post("report", [error[0]])
+        assert response.complete and response.body == error[0] == http.upstream.take(number).body
+    entries = http.verdicts.take(len(ERRORS))
+    assert {entry["verdict"] for entry in entries} == {"reported"}
+    return f"{len(ERRORS)} requests and responses pass unchanged and are reported"
+
+
+def counters(http):
+    stat = lambda name: http.envoy.stat(f"dynamicmodulescustom.utf8_http_{name}")
+    assert stat("rejected") > 200 and stat("reported") == 2 * len(ERRORS) and stat("repaired") > 1000
+    assert stat("errors_overlong") > 0 and stat("errors_other") > 5 and stat("panics") == 0
+    log = http.envoy.log.read_text(errors="replace")
+    assert "rejected request: ill-formed UTF-8 at byte" in log and "rejected response" in log
+    assert "caf" not in log and "12345" not in log, "the log has bytes of the payload"
+    return f"{stat('rejected')} rejected, {stat('repaired')} repaired; the log has no payload"
+
+
+CORE = [
+    ("HTTP/1.1: good requests, chunked and not", good_requests),
+    ("HTTP/1.1: every error class in a request", bad_requests),
+    ("HTTP/1.1: responses, streaming and buffered", responses),
+    ("HTTP: trailers", trailers),
+    ("HTTP/2: requests", requests_over_http2),
+]
+
+ROWS = [
+    *CORE,
+    ("HTTP/2: responses", responses_over_http2),
+    ("HTTP: buffered, and its limit", upstream_never_hears),
+    ("HTTP: repaired in random cuts", repairs),
+    ("HTTP: random cuts on 4 workers", many_connections),
+    ("HTTP: content rules", rules),
+    ("HTTP: header fields", header_fields),
+    ("HTTP: settings of a route", routes),
+    ("HTTP: messages without a body", without_a_body),
+    ("HTTP: upgrades", upgrades),
+    ("HTTP: report only", only_reports),
+    ("HTTP: counters and log", counters),
+]
