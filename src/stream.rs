@@ -77,7 +77,7 @@ pin_project! {
     /// use utf8_codec::stream::Utf8StreamExt;
     ///
     /// # futures::executor::block_on(async {
-    /// "naïve 🦀", split inside both of its longer characters.
+    /// // "naïve 🦀", split inside both of its longer characters.
     /// let chunks = [&b"na\xC3"[..], b"\xAFve \xF0\x9F", b"\xA6\x80"];
     /// let body = stream::iter(chunks).map(Ok::<_, std::io::Error>);
     ///

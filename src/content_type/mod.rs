@@ -57,7 +57,7 @@ use rfc2231::Parameter;
 /// assert_eq!(json.suffix(), Some("json"));
 /// assert_eq!(json.charset(), Charset::Utf8);
 ///
-/// Some libraries use the first parameter, others the last.
+/// // Some libraries use the first parameter, others the last.
 /// let two = ContentType::parse(b"text/plain; charset=utf-8; charset=latin1")?;
 /// assert_eq!(two.charset(), Charset::Conflicting);
 /// # Ok::<(), utf8_codec::content_type::ContentTypeError>(())

@@ -20,7 +20,7 @@ use crate::error::ErrorKind;
 /// let counters = HttpCounters::new();
 /// let body = Utf8Body::new(Full::<Bytes>::from(&b"caf\xC3"[..])).counters(&counters);
 /// assert!(body.collect().await.is_err());
-/// In the code that exports metrics:
+/// // In the code that exports metrics:
 /// let now = counters.snapshot();
 /// assert_eq!((now.bodies, now.bytes, now.repaired), (1, 4, 0));
 /// assert_eq!(now.rejected(ErrorKind::Truncated), 1);

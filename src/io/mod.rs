@@ -13,7 +13,7 @@
 //! use utf8_codec::io::{Utf8Reader, Utf8Writer};
 //! use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
 //!
-//! A `BufReader` is not needed, because the reader has a buffer.
+//! // A `BufReader` is not needed, because the reader has a buffer.
 //! let pipe = &b"one\ntw\xFF\n"[..];
 //! let mut lines = Utf8Reader::new(pipe).bounded_lines(64 * 1024);
 //! assert_eq!(lines.next().transpose()?.as_deref(), Some("one"));

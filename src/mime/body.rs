@@ -24,7 +24,7 @@ use crate::error::Utf8Error;
 ///     BodyPiece::Error(error) => errors.push(error),
 ///     _ => {}
 /// };
-/// "na", "ï" across a line break, "ve", and an unpaired surrogate.
+/// // "na", "ï" across a line break, "ve", and an unpaired surrogate.
 /// for chunk in [&b"bmHD\r"[..], b"\nr3", b"Zl7aCA\r\n"] {
 ///     body.feed(chunk, &mut keep);
 /// }

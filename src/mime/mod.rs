@@ -22,7 +22,7 @@
 //! let verdict = validator.finish();
 //! let (part, error) = verdict.first_error().expect("half a character");
 //! assert_eq!((part.path.to_string().as_str(), error.kind.layer()), ("1", MimeLayer::Text));
-//! The offset on the wire, and the offset in the decoded text.
+//! // The offset on the wire, and the offset in the decoded text.
 //! assert_eq!((error.offset, error.decoded_offset), (101, Some(9)));
 //! assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 101 (9 decoded, MissingContinuation, 1 byte)");
 //! ```

@@ -13,7 +13,7 @@
 //! let mut transcoder =
 //!     Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).bom(BomPolicy::Strip).on_error(ErrorPolicy::Replace);
 //! let mut text = String::new();
-//! A BOM, "né" split inside a code unit, and an unpaired surrogate.
+//! // A BOM, "né" split inside a code unit, and an unpaired surrogate.
 //! for chunk in [&b"\xFF\xFEn\0\xE9"[..], b"\0\x3D\xD8!\0"] {
 //!     transcoder.feed(chunk, &mut text)?;
 //! }

@@ -32,7 +32,7 @@ use crate::subset::Subset;
 ///
 /// let mut transcoder = Transcoder::new(Encoding::Cesu8, Encoding::Utf16Be);
 /// let mut out = Vec::new();
-/// A surrogate pair in six bytes, split inside its second half.
+/// // A surrogate pair in six bytes, split inside its second half.
 /// transcoder.feed(b"a\xED\xA0\xBD\xED", &mut out)?;
 /// transcoder.feed(b"\xB2\xA9", &mut out)?;
 /// transcoder.finish(&mut out)?;

@@ -8,7 +8,7 @@
 //!
 //! # fn main() -> Result<(), utf8_codec::Utf8Error> {
 //! let mut text = Utf8Validator::new();
-//! Two frames of a WebSocket message, each with its own mask. A character is split between them.
+//! // Two frames of a WebSocket message, each with its own mask. A character is split between them.
 //! let mut first = *b"caf\xC3";
 //! Mask::new([1, 2, 3, 4]).apply(&mut first); // as it came from the network
 //! text.unmask(&mut first, &mut Mask::new([1, 2, 3, 4]))?;
