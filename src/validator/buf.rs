@@ -27,6 +27,10 @@ impl Utf8Validator {
         self.verdict()?;
         while payload.has_remaining() {
             let segment = payload.chunk();
+            if segment.is_empty() {
+                // The buffer breaks its contract. Without this the loop would not end.
+                break;
+            }
             self.feed(segment)?;
             payload.advance(segment.len());
         }

@@ -1,0 +1,695 @@
+//! Safe code never gets a `str` that is not UTF-8, whatever callers and inner types do.
+//!
+//! Each test is an attack: an implementation of a trait that breaks its contract, a panic in the middle of a call, an
+//! iterator that is forgotten, or state that is restored in another stream. An attack may get errors and wrong text. It may
+//! not get ill-formed text, undefined behavior (`.ci/run miri` runs this file) or an endless loop.
+//!
+//! Other attacks are elsewhere: buffers that are swapped between calls of a codec (`promise.rs`), and `tracing` subscribers
+//! that panic (`panicking_subscriber.rs`).
+#![cfg(all(
+    feature = "codec",
+    feature = "futures-io",
+    feature = "http",
+    feature = "io",
+    feature = "proxy",
+    feature = "stream"
+))]
+#![allow(missing_docs)]
+
+use core::cell::Cell;
+use core::convert::Infallible;
+use core::panic::AssertUnwindSafe;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+use std::io::{self, BufRead, Read, Write};
+use std::panic::catch_unwind;
+use std::sync::Arc;
+use std::task::Wake;
+
+use bytes::{Buf, Bytes, BytesMut};
+use futures::Stream;
+use http_body::{Body, Frame, SizeHint};
+use tokio::io::ReadBuf;
+use tokio_util::codec::{Decoder, Encoder};
+use utf8_codec::codec::{ErrorsAsItems, Fragment, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
+use utf8_codec::http::Utf8Body;
+use utf8_codec::io::{Utf8Reader, Utf8Writer};
+use utf8_codec::proxy::{Edit, Filter, LineFilter};
+use utf8_codec::stream::{SseStream, Utf8Stream};
+use utf8_codec::validator::Utf8Validator;
+use utf8_codec::{ErrorPolicy, Piece, Subset, TextDecoder, TextPiece, Utf8Decoder};
+
+/// Asserts what holds for every `str`. The bytes are tested, because the compiler may assume it of a `str`.
+#[track_caller]
+fn assert_text(text: &str) {
+    let bytes = core::hint::black_box(text.as_bytes());
+    assert!(core::str::from_utf8(bytes).is_ok(), "ill-formed text: {bytes:02X?}");
+}
+
+/// A generator of pseudorandom numbers.
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % limit
+    }
+
+    /// Parts of characters, whole ones, ill-formed bytes and ends of lines, in any order.
+    fn bytes(&mut self) -> Vec<u8> {
+        const PARTS: [&[u8]; 16] = [
+            b"a",
+            b"plain ASCII text",
+            b"\n",
+            b"\r\n",
+            b"\xC3",
+            b"\xA9",
+            "\u{E9}".as_bytes(),
+            b"\xE2",
+            b"\x82\xAC",
+            "\u{20AC}".as_bytes(),
+            b"\xF0\x9F",
+            b"\x92\xA9",
+            "\u{1F4A9}".as_bytes(),
+            b"\xFF",
+            b"\xED\xA0\x80",
+            b"data: \n\n",
+        ];
+        (0..self.below(6)).flat_map(|_| PARTS[self.below(PARTS.len())].to_vec()).collect()
+    }
+}
+
+/// How often an attack is tried.
+const ROUNDS: u64 = if cfg!(miri) { 6 } else { 2000 };
+
+fn each_round(mut attack: impl FnMut(&mut Rng)) {
+    (0..ROUNDS).for_each(|seed| attack(&mut Rng(seed)));
+}
+
+fn decoders() -> [TextDecoder; 4] {
+    let new = TextDecoder::new();
+    [new, new.on_error(ErrorPolicy::Replace), new.on_error(ErrorPolicy::Escape), new.subset(Subset::ASCII)]
+}
+
+fn any_decoder(rng: &mut Rng) -> TextDecoder {
+    decoders()[rng.below(4)]
+}
+
+/// Runs an operation that may panic, without the message of the panic.
+fn may_panic<T>(operation: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(operation)).ok()
+}
+
+/// Panics without a message, at some of the calls.
+struct Panics {
+    calls: Cell<usize>,
+    at: usize,
+}
+
+impl Panics {
+    fn at(call: usize) -> Self {
+        Self { calls: Cell::new(0), at: call }
+    }
+
+    fn call(&self) {
+        self.calls.set(self.calls.get() + 1);
+        if self.calls.get() == self.at {
+            std::panic::resume_unwind(Box::new("an attack"));
+        }
+    }
+}
+
+#[test]
+#[allow(clippy::forget_non_drop, reason = "they may get a destructor")]
+fn iterators_are_forgotten() {
+    each_round(|rng| {
+        let (mut decoder, mut text) = (Utf8Decoder::new(), any_decoder(rng));
+        for _ in 0..4 {
+            let chunk = rng.bytes();
+            let mut pieces = decoder.feed(&chunk);
+            for _ in 0..rng.below(3) {
+                if let Some(Piece::Text(text)) = pieces.next() {
+                    assert_text(text);
+                }
+            }
+            core::mem::forget(pieces);
+            let mut pieces = text.feed(&chunk);
+            for _ in 0..rng.below(3) {
+                if let Some(text) = pieces.next() {
+                    text.text().into_iter().for_each(assert_text);
+                }
+            }
+            core::mem::forget(pieces);
+            core::mem::forget(text.feed_ranges(&chunk).next());
+        }
+    });
+}
+
+#[test]
+fn snapshots_are_restored_in_other_streams() {
+    each_round(|rng| {
+        let (mut decoder, mut snapshot) = (any_decoder(rng), any_decoder(rng));
+        let (mut strict, mut saved) = (Utf8Decoder::new(), Utf8Decoder::new());
+        let mut validator = Utf8Validator::new();
+        let mut appended = String::new();
+        for _ in 0..6 {
+            let chunk = rng.bytes();
+            match rng.below(4) {
+                0 => core::mem::swap(&mut decoder, &mut snapshot),
+                1 => snapshot = decoder,
+                2 => core::mem::swap(&mut strict, &mut saved),
+                _ => decoder = decoder.at(u64::MAX - rng.below(3) as u64),
+            }
+            for piece in decoder.feed(&chunk) {
+                piece.text().into_iter().for_each(assert_text);
+            }
+            for piece in strict.feed(&chunk) {
+                if let Piece::Text(text) = piece {
+                    assert_text(text);
+                }
+            }
+            let _ = snapshot.decode_into(&chunk, &mut appended);
+            assert_text(&appended);
+            snapshot.push(&chunk).iter().for_each(|text| assert_text(text));
+            let _ = validator.feed(&chunk);
+            if let Some(TextPiece::Repaired(text, _)) = decoder.finish() {
+                assert_text(&text);
+            }
+        }
+    });
+}
+
+/// A reader that breaks its contract: it fills less or more than it says, changes its buffer between calls, ignores
+/// `consume`, is pending after it filled some, and fails or panics.
+struct LyingReader {
+    rng: Rng,
+    buffer: Vec<u8>,
+}
+
+impl LyingReader {
+    fn new(rng: &mut Rng) -> Self {
+        Self { rng: Rng(rng.below(usize::MAX) as u64), buffer: Vec::new() }
+    }
+
+    /// Fills some of the buffer. Returns any length.
+    fn fill(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.rng.bytes();
+        let len = bytes.len().min(buf.len());
+        buf[..len].copy_from_slice(&bytes[..len]);
+        match self.rng.below(12) {
+            0 => Ok(buf.len() + 1 + self.rng.below(100)),
+            1 => Ok(usize::MAX),
+            2 => Ok(len / 2),
+            3 => Ok(buf.len().min(len + 3)),
+            4 => Err(io::ErrorKind::WouldBlock.into()),
+            5 => Err(io::ErrorKind::Interrupted.into()),
+            6 => std::panic::resume_unwind(Box::new("an attack")),
+            _ => Ok(len),
+        }
+    }
+
+    fn other_buffer(&mut self) -> io::Result<&[u8]> {
+        match self.rng.below(8) {
+            0 => return Err(io::ErrorKind::WouldBlock.into()),
+            1 => std::panic::resume_unwind(Box::new("an attack")),
+            2 => {}
+            _ => self.buffer = self.rng.bytes(),
+        }
+        Ok(&self.buffer)
+    }
+}
+
+impl Read for LyingReader {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.fill(buf)
+    }
+}
+
+impl BufRead for LyingReader {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.other_buffer()
+    }
+
+    fn consume(&mut self, _: usize) {}
+}
+
+impl futures::io::AsyncRead for LyingReader {
+    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
+        let read = self.fill(buf);
+        if self.rng.below(4) == 0 { Poll::Pending } else { Poll::Ready(read) }
+    }
+}
+
+impl tokio::io::AsyncRead for LyingReader {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.rng.below(4) == 0 {
+            // Another buffer takes the place of the reader's, with as many bytes or more.
+            let memory: &'static mut [u8] = Vec::leak(vec![0xFF; 9000 * self.rng.below(2) + 10]);
+            *buf = ReadBuf::new(memory);
+            buf.set_filled(self.rng.below(buf.initialized().len() + 1));
+            return Poll::Ready(Ok(()));
+        }
+        let read = self.fill(buf.initialize_unfilled());
+        let room = buf.remaining();
+        buf.advance(read?.min(room));
+        if self.rng.below(4) == 0 { Poll::Pending } else { Poll::Ready(Ok(())) }
+    }
+}
+
+impl tokio::io::AsyncBufRead for LyingReader {
+    fn poll_fill_buf(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
+        Poll::Ready(self.get_mut().other_buffer())
+    }
+
+    fn consume(self: Pin<&mut Self>, _: usize) {}
+}
+
+#[test]
+fn a_reader_lies_about_what_it_read() {
+    each_round(|rng| {
+        let mut reader = Utf8Reader::with_decoder(LyingReader::new(rng), any_decoder(rng));
+        let mut line = String::new();
+        for _ in 0..8 {
+            may_panic(|| match rng.below(5) {
+                0 => drop(reader.read(&mut [0; 3])),
+                1 => reader.consume(rng.below(20)),
+                2 => drop(reader.read_line(&mut line)),
+                _ => {
+                    if let Ok(Some(text)) = reader.read_str_chunk() {
+                        assert_text(text);
+                    }
+                }
+            });
+            assert_text(&line);
+        }
+        let mut lines = reader.bounded_lines(4);
+        for _ in 0..4 {
+            may_panic(|| lines.next().into_iter().flatten().for_each(|line| assert_text(&line)));
+            assert_text(lines.partial());
+        }
+    });
+}
+
+#[test]
+fn a_buffered_reader_returns_other_bytes_at_each_call() {
+    each_round(|rng| {
+        let reader = Utf8Reader::with_decoder(LyingReader::new(rng), any_decoder(rng)).use_inner_buffer();
+        let mut lines = reader.bounded_lines(6);
+        for _ in 0..8 {
+            may_panic(|| lines.next().into_iter().flatten().for_each(|line| assert_text(&line)));
+            assert_text(lines.partial());
+        }
+    });
+}
+
+#[test]
+fn an_async_reader_lies_about_what_it_read() {
+    let mut cx = Context::from_waker(Waker::noop());
+    each_round(|rng| {
+        let mut reader = Utf8Reader::with_decoder(LyingReader::new(rng), any_decoder(rng));
+        let mut memory = [0; 16];
+        for _ in 0..8 {
+            may_panic(|| match rng.below(3) {
+                0 => {
+                    let mut buf = ReadBuf::new(&mut memory);
+                    let _ = tokio::io::AsyncRead::poll_read(Pin::new(&mut reader), &mut cx, &mut buf);
+                }
+                1 => drop(futures::io::AsyncRead::poll_read(Pin::new(&mut reader), &mut cx, &mut memory)),
+                _ => {
+                    if let Poll::Ready(Ok(bytes)) =
+                        tokio::io::AsyncBufRead::poll_fill_buf(Pin::new(&mut reader), &mut cx)
+                    {
+                        assert!(core::str::from_utf8(bytes).is_ok() || bytes.len() < 4, "{bytes:02X?}");
+                        let len = bytes.len();
+                        tokio::io::AsyncBufRead::consume(Pin::new(&mut reader), rng.below(len + 2));
+                    }
+                }
+            });
+            if let Some(Ok(Some(text))) = may_panic(|| reader.read_str_chunk()) {
+                assert_text(text);
+            }
+        }
+    });
+}
+
+/// A writer that accepts more than it was passed, or panics, and keeps what it was passed.
+struct LyingWriter {
+    rng: Rng,
+    passed: Vec<Vec<u8>>,
+}
+
+impl Write for LyingWriter {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.passed.push(buf.to_vec());
+        match self.rng.below(5) {
+            0 => Ok(buf.len() + 1 + self.rng.below(9)),
+            1 => Ok(usize::MAX),
+            2 => std::panic::resume_unwind(Box::new("an attack")),
+            3 => Ok(self.rng.below(buf.len() + 1)),
+            _ => Ok(buf.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_writer_lies_about_what_it_wrote() {
+    each_round(|rng| {
+        let inner = LyingWriter { rng: Rng(rng.below(1000) as u64), passed: Vec::new() };
+        let mut writer = Utf8Writer::with_decoder(inner, any_decoder(rng));
+        for _ in 0..6 {
+            let bytes = rng.bytes();
+            may_panic(|| writer.write(&bytes));
+            may_panic(|| writer.flush());
+        }
+        may_panic(|| writer.finish());
+        // A write never begins or ends with an ill-formed sequence: at most with a part of a character.
+        for passed in &writer.get_ref().passed {
+            let inside = passed.iter().skip(3).take(passed.len().saturating_sub(6));
+            assert!(
+                inside.filter(|&&byte| byte >= 0xF5 || byte & 0xFE == 0xC0).count() == 0,
+                "{passed:02X?}"
+            );
+        }
+    });
+}
+
+/// A buffer whose functions contradict each other.
+struct LyingBuf {
+    rng: Cell<u64>,
+    calls: usize,
+    bytes: Vec<u8>,
+}
+
+impl LyingBuf {
+    fn new(rng: &mut Rng) -> Self {
+        Self { rng: Cell::new(rng.below(1000) as u64), calls: 0, bytes: rng.bytes() }
+    }
+
+    fn pick(&self, limit: usize) -> usize {
+        let mut rng = Rng(self.rng.get());
+        let picked = rng.below(limit);
+        self.rng.set(rng.0);
+        picked
+    }
+}
+
+impl Buf for LyingBuf {
+    fn remaining(&self) -> usize {
+        // It ends at some time, because a buffer that never does is an endless stream.
+        if self.calls > 20 { 0 } else { [0, 1, self.bytes.len(), 1000][self.pick(4)] }
+    }
+
+    fn chunk(&self) -> &[u8] {
+        &self.bytes[self.pick(self.bytes.len() + 1)..]
+    }
+
+    fn advance(&mut self, _: usize) {
+        self.calls += 1;
+        if self.calls > 20 {
+            self.bytes.clear();
+        }
+    }
+}
+
+/// A buffer that says that it has bytes and has none.
+struct EmptyBuf;
+
+impl Buf for EmptyBuf {
+    fn remaining(&self) -> usize {
+        1
+    }
+
+    fn chunk(&self) -> &[u8] {
+        &[]
+    }
+
+    fn advance(&mut self, _: usize) {}
+}
+
+#[test]
+fn a_buffer_contradicts_itself() {
+    let mut validator = Utf8Validator::new();
+    assert_eq!(validator.feed_buf(EmptyBuf), Ok(()), "the call ends");
+    each_round(|rng| {
+        let mut validator = Utf8Validator::new();
+        let _ = may_panic(|| validator.feed_buf(LyingBuf::new(rng)));
+        assert!(validator.pending().len() < 4);
+    });
+}
+
+/// A body that has frames after its end, hints that are wrong, and data that contradicts itself.
+struct LyingBody(Rng);
+
+impl Body for LyingBody {
+    type Data = LyingBuf;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<LyingBuf>, Infallible>>> {
+        let rng = &mut self.0;
+        match rng.below(8) {
+            0 => Poll::Ready(None),
+            1 => Poll::Pending,
+            2 => Poll::Ready(Some(Ok(Frame::trailers(http::HeaderMap::new())))),
+            _ => Poll::Ready(Some(Ok(Frame::data(LyingBuf::new(rng))))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.0 & 4 != 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        if self.0.0 & 8 != 0 { SizeHint::with_exact(self.0.0 >> 60) } else { SizeHint::with_exact(u64::MAX) }
+    }
+}
+
+#[test]
+fn a_body_contradicts_itself() {
+    let mut cx = Context::from_waker(Waker::noop());
+    each_round(|rng| {
+        let inner = LyingBody(Rng(rng.below(usize::MAX) as u64));
+        let mut body = Utf8Body::with_decoder(inner, any_decoder(rng));
+        for _ in 0..12 {
+            let polled = may_panic(|| Pin::new(&mut body).poll_frame(&mut cx));
+            if let Some(Poll::Ready(Some(Ok(frame)))) = polled
+                && let Ok(data) = frame.into_data()
+            {
+                assert!(core::str::from_utf8(&data).is_ok(), "{data:02X?}");
+            }
+            let _ = may_panic(|| (body.is_end_stream(), body.size_hint()));
+        }
+    });
+}
+
+/// A stream that goes on after its end, and panics.
+struct LyingStream(Rng);
+
+impl Stream for LyingStream {
+    type Item = Result<Bytes, io::Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let rng = &mut self.0;
+        cx.waker().wake_by_ref();
+        match rng.below(8) {
+            0 => Poll::Ready(None),
+            1 => Poll::Pending,
+            2 => Poll::Ready(Some(Err(io::ErrorKind::Other.into()))),
+            3 => std::panic::resume_unwind(Box::new("an attack")),
+            _ => Poll::Ready(Some(Ok(rng.bytes().into()))),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (usize::MAX, Some(0))
+    }
+}
+
+/// A waker that panics.
+struct PanickingWaker;
+
+impl Wake for PanickingWaker {
+    fn wake(self: Arc<Self>) {
+        std::panic::resume_unwind(Box::new("an attack"));
+    }
+}
+
+#[test]
+fn a_stream_goes_on_after_its_end_and_panics_and_so_do_wakers() {
+    let panicking = Waker::from(Arc::new(PanickingWaker));
+    each_round(|rng| {
+        let inner = LyingStream(Rng(rng.below(usize::MAX) as u64));
+        let mut texts = Utf8Stream::with_decoder(inner, any_decoder(rng));
+        let mut events = SseStream::new(LyingStream(Rng(rng.below(usize::MAX) as u64)));
+        for _ in 0..12 {
+            let waker = if rng.below(3) == 0 { &panicking } else { Waker::noop() };
+            let mut cx = Context::from_waker(waker);
+            if let Some(Poll::Ready(Some(Ok(text)))) = may_panic(|| Pin::new(&mut texts).poll_next(&mut cx)) {
+                assert_text(&text);
+            }
+            if let Some(Poll::Ready(Some(Ok(event)))) = may_panic(|| Pin::new(&mut events).poll_next(&mut cx))
+            {
+                assert_text(&event.data);
+                assert_text(&event.event);
+                event.id.iter().for_each(|id| assert_text(id));
+            }
+            let _ = texts.size_hint();
+        }
+        let mut collected = Box::pin(texts.collect_string());
+        for _ in 0..4 {
+            let mut cx = Context::from_waker(Waker::noop());
+            let polled = may_panic(|| collected.as_mut().poll(&mut cx));
+            match polled {
+                Some(Poll::Ready(Ok(text))) => return assert_text(&text),
+                Some(Poll::Ready(Err(_))) => return,
+                _ => {}
+            }
+        }
+    });
+}
+
+/// A codec that returns frames of other buffers, fails and panics, at any time.
+struct LyingCodec(Rng);
+
+impl Decoder for LyingCodec {
+    type Item = Fragment<Bytes>;
+    type Error = io::Error;
+
+    fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Fragment<Bytes>>> {
+        let rng = &mut self.0;
+        let frame = match rng.below(6) {
+            0 => return Ok(None),
+            1 => return Err(io::ErrorKind::Other.into()),
+            2 => std::panic::resume_unwind(Box::new("an attack")),
+            3 => src.split_to(rng.below(src.len() + 1)).freeze(),
+            4 => {
+                src.fill(0xFF);
+                rng.bytes().into()
+            }
+            _ => rng.bytes().into(),
+        };
+        Ok(Some(if rng.below(2) == 0 { Fragment::More(frame) } else { Fragment::Last(frame) }))
+    }
+}
+
+/// The same for whole frames.
+struct LyingFrames(LyingCodec);
+
+impl Decoder for LyingFrames {
+    type Item = Bytes;
+    type Error = io::Error;
+
+    fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Bytes>> {
+        Ok(self.0.decode(src)?.map(|fragment| fragment.into_parts().0))
+    }
+}
+
+#[test]
+fn an_inner_codec_fails_and_panics_and_changes_the_buffer() {
+    each_round(|rng| {
+        let inner = || LyingCodec(Rng(7 + ROUNDS));
+        let mut whole = Utf8FramesCodec::with_decoder(LyingFrames(inner()), any_decoder(rng));
+        let mut fragments = Utf8FramesCodec::with_decoder(inner(), any_decoder(rng)).over_fragments();
+        whole.get_mut().0.0.0 = rng.below(usize::MAX) as u64;
+        fragments.get_mut().0.0 = rng.below(usize::MAX) as u64;
+        let mut buffer = BytesMut::new();
+        for _ in 0..12 {
+            buffer.extend_from_slice(&rng.bytes());
+            if let Some(Ok(Some(text))) = may_panic(|| whole.decode(&mut buffer)) {
+                assert_text(&text);
+            }
+            if let Some(Ok(Some(text))) = may_panic(|| fragments.decode(&mut buffer)) {
+                assert_text(&text.into_parts().0);
+            }
+        }
+    });
+}
+
+#[test]
+fn the_buffer_of_a_codec_is_swapped_between_calls() {
+    fn attack<C: Decoder>(rng: &mut Rng, mut codec: C, texts: impl Fn(C::Item)) {
+        let mut buffers = [BytesMut::new(), BytesMut::new()];
+        for _ in 0..8 {
+            let buffer = &mut buffers[rng.below(2)];
+            buffer.extend_from_slice(&rng.bytes());
+            if rng.below(3) == 0 {
+                let len = rng.below(buffer.len() + 1);
+                buffer.truncate(len);
+            }
+            let decoded = if rng.below(4) == 0 { codec.decode_eof(buffer) } else { codec.decode(buffer) };
+            if let Ok(Some(item)) = decoded {
+                texts(item);
+            }
+        }
+    }
+
+    each_round(|rng| {
+        let decoder = any_decoder(rng);
+        attack(rng, Utf8Codec::with_decoder(decoder), |text| assert_text(&text));
+        let lines = Utf8LinesCodec::with_decoder(decoder).max_length(20);
+        attack(rng, lines, |line| assert_text(&line));
+        attack(rng, lines.into_batches(), |lines| lines.iter().for_each(assert_text));
+        attack(rng, ErrorsAsItems::new(lines), |line| line.iter().for_each(|line| assert_text(line)));
+        attack(rng, SseCodec::with_decoder(decoder), |event| {
+            assert_text(&event.data);
+            assert_text(&event.event);
+        });
+    });
+}
+
+/// Text that is another one at each call.
+struct LyingText([String; 2], Cell<usize>);
+
+impl AsRef<str> for LyingText {
+    fn as_ref(&self) -> &str {
+        self.1.set(1 - self.1.get());
+        &self.0[self.1.get()]
+    }
+}
+
+#[test]
+fn a_text_that_is_encoded_is_another_one_at_each_call() {
+    each_round(|rng| {
+        let mut text = || String::from_utf8_lossy(&rng.bytes()).into_owned();
+        let mut text = || LyingText([text(), text()], Cell::new(0));
+        let mut buffer = BytesMut::new();
+        let _ = Utf8Codec::new().encode(text(), &mut buffer);
+        let _ = Utf8LinesCodec::new().encode(text(), &mut buffer);
+        let _ = Utf8LinesCodec::new().into_batches().encode(text(), &mut buffer);
+        assert!(core::str::from_utf8(&buffer).is_ok(), "{buffer:02X?}");
+    });
+}
+
+#[test]
+fn callbacks_panic_at_each_call() {
+    each_round(|rng| {
+        let panics = Panics::at(1 + rng.below(4));
+        let (mut filter, mut lines) = (Filter::with_decoder(any_decoder(rng)), LineFilter::new());
+        for _ in 0..6 {
+            let slice = rng.bytes();
+            // Each range is in the slice, also after a panic.
+            let edit = |edit: Edit<'_>| {
+                match edit {
+                    Edit::Pass(range) => assert!(slice.get(range).is_some()),
+                    Edit::Insert(bytes) => assert!(!bytes.is_empty()),
+                    _ => {}
+                }
+                panics.call();
+            };
+            let passed = may_panic(|| filter.feed(&slice, edit));
+            assert!(passed.is_some() || panics.calls.get() == panics.at, "no other panic");
+            let passed = may_panic(|| lines.feed(&slice, edit));
+            assert!(passed.is_some() || panics.calls.get() == panics.at, "no other panic");
+        }
+    });
+}
