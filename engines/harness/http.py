@@ -38,8 +38,12 @@ class Http:
         buffered = {"mode": "buffered"}
         routes = [
             route("/open", {"direction": "response"}),
-            route("/repaired", {"struct": {"on_error": "replace"}}),
+            route("/repaired", {"on_error": "replace"}),
         ]
+        # Envoy 1.38 passes a Struct of a route as it is serialized, not as JSON.
+        self.has_struct_routes = "1.38." not in str(program)
+        if self.has_struct_routes:
+            routes.append(route("/struct", {"struct": {"on_error": "replace"}}))
         plain_hop = e.http_listener("hop", None, "upstream")
         plain_hop["address"] = e.address(hop)
         listeners = [
@@ -319,11 +323,14 @@ def header_fields(http):
 def routes(http):
     number, response = http.post("streaming", [b"caf\xff"], path="/open", to=[answer(b"ok")])
     assert response.status == 200 and http.upstream.take(number).body == b"caf\xff"
-    number, response = http.post("streaming", [b"caf\xff"], path="/repaired")
-    assert response.status == 200 and http.upstream.take(number).body == "caf\ufffd".encode()
-    entries = http.verdicts.take(1)
-    assert entries[0]["verdict"] == "repaired"
-    return "the settings of a route replace those of the filter"
+    paths = ["/repaired", "/struct"] if http.has_struct_routes else ["/repaired"]
+    for path in paths:
+        number, response = http.post("streaming", [b"caf\xff"], path=path)
+        assert response.status == 200 and http.upstream.take(number).body == "caf\ufffd".encode()
+    entries = http.verdicts.take(len(paths))
+    assert {entry["verdict"] for entry in entries} == {"repaired"}
+    lacks = "" if http.has_struct_routes else "; as a StringValue only, this Envoy does not decode a Struct of a route"
+    return f"they replace those of the filter{lacks}"
 
 
 def without_a_body(http):
@@ -375,6 +382,7 @@ CORE = [
     ("HTTP/1.1: responses, streaming and buffered", responses),
     ("HTTP: trailers", trailers),
     ("HTTP/2: requests", requests_over_http2),
+    ("HTTP: settings of a route", routes),
 ]
 
 ROWS = [
@@ -385,7 +393,6 @@ ROWS = [
     ("HTTP: random cuts on 4 workers", many_connections),
     ("HTTP: content rules", rules),
     ("HTTP: header fields", header_fields),
-    ("HTTP: settings of a route", routes),
     ("HTTP: messages without a body", without_a_body),
     ("HTTP: upgrades", upgrades),
     ("HTTP: report only", only_reports),

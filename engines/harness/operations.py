@@ -99,7 +99,7 @@ def reload(operations):
         assert post(port, b"caf\xff").status == 400
         write({"on_error": "wrong"}, "2")
         wait(lambda: envoy.stat("listener_manager.lds.update_rejected") == 1)
-        assert "unknown variant `wrong`" in envoy.log.read_text()
+        wait(lambda: "unknown variant `wrong`" in envoy.log.read_text())
         assert post(port, b"caf\xff").status == 400, "the old configuration is not kept"
         write({"on_error": "replace"}, "3")
         wait(lambda: post(port, b"caf\xff").status == 200)
