@@ -1,7 +1,8 @@
-//! No allocation for a chunk, once the buffers have grown: a counting allocator, and one test for each adapter.
+//! An adapter does not allocate for a chunk once its buffers have grown. A counting allocator checks this for each
+//! adapter.
 //!
-//! The streams are well-formed and cut inside characters, so that every adapter holds and joins bytes. Where a test has
-//! ill-formed bytes, its name says so.
+//! The streams are well-formed. They are split inside characters, so that every adapter holds and joins bytes. If a
+//! test has ill-formed bytes, its name says so.
 #![cfg(all(
     feature = "codec",
     feature = "futures-io",
@@ -49,11 +50,12 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: every call is forwarded to `System`, which upholds the contract. `realloc` is `alloc` and `dealloc` here.
+// SAFETY: every call is forwarded to `System`, which upholds the contract. The default `realloc` calls `alloc` and
+// `dealloc`.
 #[allow(unsafe_code)]
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // The count of a thread that ends is gone.
+        // While a thread ends, its counter has already been dropped.
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
         // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
@@ -71,20 +73,20 @@ static ALLOCATOR: Counting = Counting;
 const WARM_UP: usize = 50;
 const ROUNDS: usize = 500;
 
-/// Asserts that a round does not allocate, after rounds in which buffers grow.
+/// Asserts that a round does not allocate after some rounds in which the buffers grow.
 #[track_caller]
 fn assert_steady(name: &str, round: impl FnMut()) {
     assert_eq!(allocations(round), 0, "{name}: allocations in {ROUNDS} rounds");
 }
 
-/// Asserts that a round needs at most so many allocations, on average. For items that are copies.
+/// Asserts that a round makes at most this many allocations on average. Used for items that are copies.
 #[track_caller]
 fn assert_at_most(each_round: usize, name: &str, round: impl FnMut()) {
     let count = allocations(round);
     assert!(count <= each_round * ROUNDS, "{name}: {count} allocations in {ROUNDS} rounds");
 }
 
-/// The allocations of [`ROUNDS`] rounds, after some in which buffers grow.
+/// Returns the number of allocations of [`ROUNDS`] rounds, after some in which the buffers grow.
 fn allocations(mut round: impl FnMut()) -> usize {
     (0..WARM_UP).for_each(|_| round());
     let before = ALLOCATIONS.get();
@@ -92,16 +94,16 @@ fn allocations(mut round: impl FnMut()) -> usize {
     ALLOCATIONS.get() - before
 }
 
-/// Text of which every cut of [`CHUNK`] bytes is at another position of a character.
+/// Text for which each chunk of [`CHUNK`] bytes ends at another position in a character.
 const TEXT: &str = "na\u{EF}ve \u{20AC} \u{1F980} plain text\n";
-/// A number that the length of [`TEXT`] and of its frames is no multiple of.
+/// The length of a chunk. Neither the length of [`TEXT`] nor that of its frames is a multiple of it.
 const CHUNK: usize = 17;
 
-/// One period of a stream that repeats, in chunks: the cuts are at all positions of the unit.
+/// Returns one period of a stream that repeats `unit`. The chunks end at all positions of the unit.
 fn chunks_of(unit: &[u8]) -> Vec<Bytes> {
-    // Longer than the unit, if that is long.
+    // For a long unit, chunks are longer than the unit.
     let size = if unit.len() < 100 { CHUNK } else { unit.len() + 1 };
-    // The first slice of `Bytes` allocates their counter.
+    // The first slice of a `Bytes` allocates its reference count.
     let stream = Bytes::from(unit.repeat(size.min(100)));
     (0..stream.len()).step_by(size).map(|at| stream.slice(at..stream.len().min(at + size))).collect()
 }
@@ -112,7 +114,7 @@ fn text_chunks() -> Vec<Bytes> {
 
 static ALL_BUT_NUL: Subset = Subset::new(&[1..=0x10_FFFF]);
 
-/// A decoder for each policy.
+/// Returns a decoder for each policy.
 fn decoders() -> Vec<TextDecoder> {
     let policies = [
         ErrorPolicy::Strict,
@@ -133,7 +135,7 @@ fn decoders() -> Vec<TextDecoder> {
 struct Repeat {
     chunks: Vec<Bytes>,
     next: usize,
-    /// What a reader has not read of the chunk before.
+    /// The part of the previous chunk that has not been read.
     rest: Bytes,
 }
 
@@ -201,7 +203,7 @@ impl Body for Repeat {
     }
 }
 
-/// Polls for the next item of a stream. A stream that has spent its budget is polled again.
+/// Polls for the next item of a stream. Polls again if the stream has exhausted its budget.
 fn next<S: Stream>(stream: &mut Pin<&mut S>) -> S::Item {
     let mut cx = Context::from_waker(Waker::noop());
     loop {
@@ -297,7 +299,7 @@ fn transcoder_with_each_pair_of_encodings() {
     let mut source = vec![0; 1 << 12];
     let mut target = vec![0; 1 << 14];
     for from in Encoding::ALL {
-        // What every encoding holds.
+        // Characters that every encoding contains.
         let text = "caf\u{E9} cr\u{E8}me ".repeat(8);
         let encoded = Transcoder::new(Encoding::Utf8, from).feed_into(text.as_bytes(), &mut source);
         let encoded = &source[..encoded.written];
@@ -350,7 +352,7 @@ fn frames_and_framing_codecs() {
     let framed = |before: &str, after: &str| [before, payload, after].concat().into_bytes();
     let length = payload.len();
     let binary = [&(length as u32).to_be_bytes()[..], payload.as_bytes()].concat();
-    // The codec of tokio-util reserves room while the frame is in use: a new buffer every 8 KiB.
+    // The codec of tokio-util reserves space while the frame is in use, which allocates a buffer every 8 KiB.
     let codec = Utf8FramesCodec::new(LengthDelimitedCodec::new());
     let mut frames = pin!(FramedRead::new(Repeat::of(&binary), codec));
     assert_at_most(1, "LengthDelimitedCodec", || {
@@ -389,7 +391,7 @@ fn server_sent_events() {
 #[test]
 fn server_sent_events_in_a_stream() {
     let mut events = pin!(SseStream::new(Repeat::of(EVENT)));
-    // The buffer is as long as the chunks, and an event keeps it while the next chunks arrive.
+    // The buffer is as long as a chunk, and an event still refers to it when the next chunks arrive.
     assert_at_most(2, "SseStream", || {
         black_box(next(&mut events).expect("well-formed"));
     });
@@ -398,7 +400,7 @@ fn server_sent_events_in_a_stream() {
 #[test]
 fn transcoding_codec() {
     let utf16: Vec<u8> = TEXT.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    // The text is made here. It is a `String` that becomes a `ByteString`.
+    // The conversion allocates a `String`, which becomes a `ByteString`.
     let mut texts = pin!(FramedRead::new(Repeat::of(&utf16), TranscodeCodec::new(Encoding::Utf16Le)));
     assert_at_most(3, "TranscodeCodec", || {
         black_box(next(&mut texts).expect("well-formed"));
@@ -425,7 +427,7 @@ fn stream() {
 fn http_body() {
     let long = TEXT.repeat(100);
     for decoder in decoders() {
-        // Chunks that are not joined with the pieces before and after.
+        // The chunks are too long to be joined with the pieces before and after.
         let mut body = pin!(Utf8Body::with_decoder(Repeat::of(long.as_bytes()), decoder));
         let mut cx = Context::from_waker(Waker::noop());
         assert_steady(&format!("{decoder:?}"), || match body.as_mut().poll_frame(&mut cx) {

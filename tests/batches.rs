@@ -1,4 +1,4 @@
-//! Lines in batches: the same lines and errors as `Utf8LinesCodec`, for every partition.
+//! `Utf8LineBatchesCodec` returns the same lines and errors as `Utf8LinesCodec` for every partition.
 #![allow(missing_docs)]
 
 mod support;
@@ -20,7 +20,7 @@ fn facts(error: CodecError) -> (String, Vec<u8>) {
     (error.to_string(), rejected)
 }
 
-fn one_by_one(mut codec: Utf8LinesCodec, chunks: &[&[u8]]) -> Outcome {
+fn by_lines_codec(mut codec: Utf8LinesCodec, chunks: &[&[u8]]) -> Outcome {
     let (mut buffer, mut out) = (BytesMut::new(), Vec::new());
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
@@ -87,7 +87,7 @@ fn batches_have_the_lines_and_errors_of_the_lines_codec_for_every_partition() {
             for ending in ENDINGS {
                 let codec = Utf8LinesCodec::with_decoder(text).ending(ending).max_length(3);
                 every_partition(&input, |chunks| {
-                    let expected = one_by_one(codec, chunks);
+                    let expected = by_lines_codec(codec, chunks);
                     assert_eq!(
                         in_batches(codec.into_batches(), chunks).0,
                         expected,
@@ -120,7 +120,7 @@ fn long_buffers_with_few_ill_formed_lines_return_few_batches() {
             input.extend_from_slice(terminator);
         }
         let codec = Utf8LinesCodec::new().ending(ending).max_length(64);
-        let expected = one_by_one(codec, &[&input]);
+        let expected = by_lines_codec(codec, &[&input]);
         let (got, batches) = in_batches(codec.into_batches(), &[&input]);
         assert_eq!(got, expected);
         assert_eq!((expected.len(), batches), (2_000, 3), "{ending:?}");
@@ -142,7 +142,7 @@ fn a_batch_is_one_slice_of_the_read_buffer() {
 }
 
 #[test]
-fn a_repair_that_contains_a_terminator_does_not_end_a_line() {
+fn a_replacement_that_contains_a_terminator_does_not_end_a_line() {
     let text = TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('\n'));
     let codec = Utf8LinesCodec::with_decoder(text);
     let (got, _) = in_batches(codec.into_batches(), &[b"a\xFFb\nc\n"]);
@@ -150,11 +150,11 @@ fn a_repair_that_contains_a_terminator_does_not_end_a_line() {
 }
 
 #[test]
-fn texts_between_ascii_delimiters_are_lines_too() {
+fn ascii_delimiters_end_lines() {
     let codec = Utf8LinesCodec::new().ending(LineEnding::Ascii(Ascii::RECORD_SEPARATOR));
     let bytes = b"\x1E{\"a\":1}\n\x1E{\"b\":\"\xC3\xA9\"}\n";
-    assert_eq!(one_by_one(codec, &[bytes]), in_batches(codec.into_batches(), &[bytes]).0);
-    let texts: Vec<_> = one_by_one(codec, &[bytes]).into_iter().map(Result::unwrap).collect();
+    assert_eq!(by_lines_codec(codec, &[bytes]), in_batches(codec.into_batches(), &[bytes]).0);
+    let texts: Vec<_> = by_lines_codec(codec, &[bytes]).into_iter().map(Result::unwrap).collect();
     assert_eq!(texts, ["", "{\"a\":1}\n", "{\"b\":\"\u{E9}\"}\n"]);
 
     let mut codec = Utf8LinesCodec::new().ending(LineEnding::Ascii(Ascii::NUL)).into_batches();
@@ -182,7 +182,7 @@ fn ill_formed_lines_in_a_large_buffer_take_linear_time() {
         for ending in [LineEnding::LfOrCrLf, LineEnding::CrLf] {
             let codec = Utf8LinesCodec::new().ending(ending).max_length(16);
             let (out, _) = in_batches(codec.into_batches(), &[&input]);
-            assert_eq!(out, one_by_one(codec, &[&input]));
+            assert_eq!(out, by_lines_codec(codec, &[&input]));
         }
     }
 }

@@ -175,14 +175,14 @@ fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outco
     assert_eq!(by_lines(of_inner().bounded_lines(1000)), expected, "{chunks:02X?}");
 }
 
-/// The text before the first error, and that error.
+/// Returns the text before the first error, and that error.
 fn strict(input: &[u8]) -> Outcome {
     let error = oracle::decode(input).1.first().map(|&(offset, kind, len)| Utf8Error::new(offset, kind, len));
     let good = error.map_or(input.len(), |error| error.offset as usize);
     (whole(&input[..good]).to_owned(), error)
 }
 
-/// The text that the decoder returns for the whole input, up to the first error that it does not repair.
+/// Returns the text that the decoder returns for the whole input, up to the first error that it does not repair.
 fn decoded(input: &[u8], mut decoder: TextDecoder) -> Outcome {
     let mut text = String::new();
     let mut pieces: Vec<_> = decoder.feed(input).collect();
@@ -304,7 +304,7 @@ fn adapters_for_readers_work_on_a_utf8_reader() {
 }
 
 #[test]
-fn a_read_without_room_reads_nothing() {
+fn a_read_into_an_empty_buffer_reads_nothing() {
     let mut reader = Utf8Reader::new(&b"a"[..]);
     assert_eq!(reader.read(&mut []).unwrap(), 0);
     assert_eq!(reader.read(&mut [0; 4]).unwrap(), 1);
@@ -326,15 +326,15 @@ fn the_rest_of_a_character_is_not_returned_as_text() {
     assert_eq!(lines.next().unwrap().unwrap(), "1");
 }
 
-/// A reader that returns a length above that of the buffer, then data.
-struct Liar {
-    lies: usize,
+/// A reader that returns a length greater than that of the buffer, then data.
+struct InvalidLength {
+    too_long: usize,
 }
 
-impl Read for Liar {
+impl Read for InvalidLength {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if self.lies > 0 {
-            self.lies -= 1;
+        if self.too_long > 0 {
+            self.too_long -= 1;
             return Ok(buf.len() + 1);
         }
         buf[..2].copy_from_slice(b"ok");
@@ -343,8 +343,8 @@ impl Read for Liar {
 }
 
 #[test]
-fn a_reader_that_returns_a_length_above_that_of_the_buffer_is_an_error() {
-    let mut reader = Utf8Reader::new(Liar { lies: 2 });
+fn a_length_greater_than_that_of_the_buffer_is_an_error() {
+    let mut reader = Utf8Reader::new(InvalidLength { too_long: 2 });
     assert_eq!(reader.fill_buf().unwrap_err().kind(), ErrorKind::Other);
     assert_eq!(reader.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::Other);
     assert_eq!(reader.read_str_chunk().unwrap(), Some("ok"));
@@ -369,7 +369,7 @@ impl BufRead for Changing {
 }
 
 #[test]
-fn a_buffer_that_changes_between_two_calls_makes_no_ill_formed_line() {
+fn a_buffer_that_changes_between_two_calls_never_returns_an_ill_formed_line() {
     for start in 0..5 {
         let lines = Utf8Reader::new(Changing(start)).use_inner_buffer().bounded_lines(20);
         for line in lines.take(20).flatten() {
@@ -381,7 +381,7 @@ fn a_buffer_that_changes_between_two_calls_makes_no_ill_formed_line() {
 /// Lines, and the numbers of lines that are too long.
 type Lines = Vec<Result<String, u64>>;
 
-/// What `bounded_lines` returns.
+/// Returns the lines of `bounded_lines`.
 fn bounded(input: &[u8], max: usize, chunks: &[&[u8]]) -> Lines {
     let inner = || HostileReader::new(steps(chunks));
     let own = collect(Utf8Reader::new(inner()).bounded_lines(max), max);
@@ -530,7 +530,7 @@ fn write_all_and_flush_forward_whole_characters_and_finish_reports_a_truncated_o
     assert!(writer.finish().is_ok());
 }
 
-/// A writer that accepts nothing, or more than it was given.
+/// A writer that returns 0, or more than the length of the buffer.
 struct BadWriter(usize);
 
 impl Write for BadWriter {
@@ -544,7 +544,7 @@ impl Write for BadWriter {
 }
 
 #[test]
-fn a_writer_that_accepts_nothing_or_too_much_does_not_hang_or_panic() {
+fn a_writer_that_returns_an_invalid_length_does_not_hang_or_panic() {
     let mut writer = Utf8Writer::new(BadWriter(0));
     assert_eq!(writer.write_all("\u{20AC}".as_bytes()).unwrap_err().kind(), ErrorKind::WriteZero);
     let mut writer =
@@ -558,7 +558,7 @@ fn a_writer_that_accepts_nothing_or_too_much_does_not_hang_or_panic() {
 }
 
 #[test]
-fn the_reader_of_the_inner_buffer_is_a_read_too() {
+fn a_reader_of_the_inner_buffer_implements_read() {
     let mut reader: Utf8Reader<_, InnerBuffer> = Utf8Reader::new(CRAB.as_bytes()).use_inner_buffer();
     let mut text = String::new();
     reader.read_to_string(&mut text).unwrap();

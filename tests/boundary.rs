@@ -1,4 +1,4 @@
-//! Boundaries: those of std in well-formed text, and at most 3 bytes away in other bytes.
+//! In well-formed text the boundaries are those of `str`. In other bytes a boundary is at most 3 bytes away.
 #![allow(missing_docs)]
 
 mod support;
@@ -42,7 +42,7 @@ fn in_ill_formed_bytes_a_boundary_is_at_most_three_bytes_away() {
 }
 
 #[test]
-fn the_unfinished_end_of_any_bytes_is_what_a_decoder_keeps_pending() {
+fn the_unfinished_end_of_any_bytes_equals_the_pending_bytes_of_a_decoder() {
     let mut rng = Rng::new(77);
     for round in 0..20_000 {
         let bytes = rng.dirty_text(1 + round % 20);
@@ -81,7 +81,7 @@ fn messages(text: &str, max: usize) -> Vec<String> {
 }
 
 #[test]
-fn messages_are_as_long_as_they_can_be_for_every_partition() {
+fn messages_have_the_maximum_length_for_every_partition() {
     let mut rng = Rng::new(512);
     for round in 0..300 {
         let text = random_text(&mut rng, 1 + round % 30);
@@ -115,7 +115,7 @@ fn messages_are_as_long_as_they_can_be_for_every_partition() {
 }
 
 #[test]
-fn a_message_that_has_ended_is_not_continued() {
+fn an_ended_message_is_not_continued() {
     let mut splitter = Splitter::new(10).unwrap();
     assert!(splitter.feed("one").all(|part| part.starts_message));
     assert!(splitter.feed("more").all(|part| !part.starts_message));

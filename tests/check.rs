@@ -44,7 +44,7 @@ fn an_error_has_a_line_and_a_column_in_three_units() {
     assert_eq!(check_stdin(&["--quiet"], b"good"), (Some(0), String::new()));
 }
 
-/// Errors at the borders of the buffer, between characters of every length, with lines longer than the buffer.
+/// The errors are at the ends of the buffer, between characters of every length. Some lines are longer than the buffer.
 #[test]
 fn errors_in_a_long_input_have_the_right_locations() {
     for line in ["plain text, and more of it\n", "žluťoučký kůň €🦀\n", "一二三四五六七"] {
@@ -95,7 +95,8 @@ fn errors_in_a_long_input_have_the_right_locations() {
     }
 }
 
-/// Without rules and statistics ASCII is validated and counted in one pass. The errors have the same locations as with them.
+/// Without rules and statistics, ASCII is validated and counted in one pass. The locations of errors must be the same as
+/// with statistics.
 #[test]
 fn errors_in_and_after_ascii_have_the_same_locations_with_statistics() {
     let mut seed = 1_u32;
@@ -106,7 +107,7 @@ fn errors_in_and_after_ascii_have_the_same_locations_with_statistics() {
     let words = [&b"plain text and nothing else "[..], b"\n", b"\r\n", "žluť ".as_bytes(), "🦀".as_bytes()];
     let ill_formed = [&b"\xFF"[..], b"\xC3", b"\xE2\x82", b"\xF0\x9F\xA6", b"\xED\xA0\x80"];
     let mut input = Vec::new();
-    // More than the buffer.
+    // The input is larger than the buffer.
     while input.len() < 600_000 {
         let word = match next(400) {
             0 => ill_formed[next(ill_formed.len())],
@@ -129,7 +130,7 @@ fn errors_in_and_after_ascii_have_the_same_locations_with_statistics() {
     }
 }
 
-/// The parts of a split file give the report of the whole file, in every format, for any number of threads.
+/// A file is split into parts. The report is the same in every format for any number of threads.
 #[test]
 fn the_report_does_not_depend_on_the_parts_of_a_file() {
     let lines = "plain\nžluťoučký kůň €🦀\nCafÃ© and \u{202E}text\n";
@@ -145,7 +146,7 @@ fn the_report_does_not_depend_on_the_parts_of_a_file() {
             let at = input.len() / 10 * tenth;
             input.splice(at..at, planted.iter().copied());
         }
-        // Errors on both sides of the borders, and the end inside a character.
+        // Errors on both sides of the boundaries of the parts, and an end inside a character.
         for at in [20_000, 40_000] {
             input[at - 3..at + 3].fill(0x80);
         }
@@ -168,14 +169,14 @@ fn the_report_does_not_depend_on_the_parts_of_a_file() {
                 assert!(split == whole, "{format}, parts of {part}");
                 assert!(report(part, "2", "bidi") == split, "{format}, parts of {part}, 2 threads");
             }
-            // This rule sees long lines in pieces. The report is the same for any number of threads.
+            // This rule receives long lines in pieces. The report is the same for any number of threads.
             assert!(report("20000", "2", "mojibake") == report("20000", "1", "mojibake"), "{format}");
         }
     }
 }
 
 #[test]
-fn the_human_report_shows_the_location_the_bytes_and_the_repair_command() {
+fn the_human_report_shows_the_location_the_bytes_and_a_command_that_fixes_the_file() {
     let directory = Directory::new();
     directory.write("menu.txt", b"tea\ncaf\xE9 \x93noir\x94\n");
     let output = check(&directory, &["menu.txt"]);
@@ -197,7 +198,7 @@ menu.txt is probably windows-1252 text, or UTF-8 with some of it
 1 file checked: 3 errors in 1 file
 ";
     assert!(report.ends_with(end), "{report}");
-    // The suggested command repairs the file.
+    // The suggested command fixes the file.
     let mend = "\"$0\" convert --on-error windows-1252 menu.txt -o menu.txt";
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", mend, support::program::PROGRAM]).current_dir(directory.root());
@@ -246,7 +247,7 @@ fn ignored_hidden_and_binary_files_in_directories_are_skipped() {
     assert_eq!(files(&[".", "--hidden"]), ["./.hidden", "./a/c.rs", "./b.txt"]);
     assert_eq!(files(&[".", "--no-ignore", "--jobs", "2"]), ["./a/c.rs", "./b.txt", "./target/out"]);
     assert_eq!(files(&[".", "--type", "rust"]), ["./a/c.rs"]);
-    // A file that is named is read even if it is ignored, hidden or binary.
+    // A file on the command line is read even if it is ignored, hidden or binary.
     assert_eq!(files(&["target/out", "image"]), ["target/out", "image", "image"]);
     let summary = stdout(&check(&directory, &["."]));
     assert!(summary.ends_with("3 files checked: 2 errors in 2 files, 1 binary file skipped\n"), "{summary}");
@@ -340,7 +341,7 @@ fn control_characters_are_escaped_on_the_terminal() {
     }
     let short = stdout(&check(&directory, &["--format", "short", "."]));
     assert_eq!(short, "./n<U+001B>[31m<U+202E>x<U+000A>y\\xFF:1:13: FF is never part of UTF-8\n");
-    // Messages on stderr, too.
+    // Control characters are escaped in messages on stderr as well.
     let absent = check(&directory, &["absent\u{1B}[31m\u{202E}"]);
     assert_eq!(
         stderr(&absent),
@@ -390,16 +391,16 @@ fn github_and_sarif_contain_the_location() {
 }
 
 #[test]
-fn a_comment_switches_a_rule_off_for_its_line() {
+fn a_comment_disables_a_rule_for_its_line() {
     let text = "a\u{202E} // utf8-codec: allow bidi\nb\u{202E}\nc\u{202E}\0 # utf8-codec: allow nul\n";
     let (_, report) = check_stdin(&["--format", "short", "--rule", "bidi", "--rule", "nul"], text.as_bytes());
     let positions: Vec<_> = report.lines().map(|line| line.split(": ").next().unwrap_or_default()).collect();
     assert_eq!(positions, ["-:2:2", "-:3:2"]);
 }
 
-/// Issues that users of editorconfig-checker reported: statistics decided whether a file is UTF-8.
+/// Files of issues that users of editorconfig-checker reported. It guessed the encoding of a file by statistics.
 #[test]
-fn the_result_does_not_depend_on_statistics() {
+fn the_encoding_is_not_guessed_by_statistics() {
     for (input, status) in [
         // Issue 597: ISO 8859-1 was accepted as UTF-8.
         (&b"some\xA0text"[..], 1),

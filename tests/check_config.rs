@@ -12,7 +12,7 @@ fn check(directory: &Directory, args: &[&str]) -> Output {
     run(program(&["check", "--format", "short"]).args(args).current_dir(directory.root()), b"")
 }
 
-/// The errors of a check, one in each line.
+/// Returns the errors of a check, one in each line.
 fn errors(directory: &Directory, args: &[&str]) -> Vec<String> {
     let output = check(directory, args);
     assert_eq!(stderr(&output), "");
@@ -20,7 +20,7 @@ fn errors(directory: &Directory, args: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_type_of_a_file_decides_whether_it_has_a_bom() {
+fn the_bom_rule_depends_on_the_type_of_a_file() {
     let directory = Directory::new();
     for name in ["a.ps1", "b.json", "c.sh", "d.txt"] {
         directory.write(name, "plain\n");
@@ -113,7 +113,7 @@ fn a_configuration_file_is_found_upwards_and_applies_by_glob() {
     ];
     let files = ["a.rs", "b.txt", "deep/er/c.txt", "deep/keep.txt", "deep/wide/e", "wide/d", "x.ps1"];
     assert_eq!(errors(&directory, &files), expected);
-    // From another directory.
+    // The program runs in another directory.
     let mut command = program(&["check", "--format", "short", "../b.txt"]);
     let output = run(command.current_dir(directory.path("deep")), b"");
     assert_eq!(stdout(&output), "../b.txt:1:2: NUL\n");
@@ -123,7 +123,7 @@ fn a_configuration_file_is_found_upwards_and_applies_by_glob() {
     assert_eq!(errors(&directory, &["--no-config", "a.rs", "b.txt"]), [""; 0]);
     directory.write("other.toml", "[[files]]\nglob = 'a.*'\nrules = ['nul']\n");
     assert_eq!(errors(&directory, &["--config", "other.toml", "a.rs", "b.txt"]), ["a.rs:1:2: NUL"]);
-    // The nearest one is the only one.
+    // Only the nearest configuration file applies.
     directory.write("deep/utf8-codec.toml", "");
     assert_eq!(errors(&directory, &["deep/keep.txt"]), [""; 0]);
 }
@@ -158,7 +158,7 @@ fn an_invalid_configuration_file_is_an_error() {
 /// latin1` if the file has an error.
 type Issue = (u32, &'static str, &'static str, &'static [u8], Option<&'static str>);
 
-/// Issues of editorconfig-checker, whose statistics were wrong.
+/// Issues of editorconfig-checker, which guessed the wrong encoding.
 const ISSUES: [Issue; 5] = [
     (597, "root = true\n\n[*]\ncharset = utf-8\n", "test.txt", b"some\xA0text", Some("some\u{A0}text")),
     (627, "root = true\n\n[*]\ncharset = utf-8\n", "test-ansi.txt", b"\x1B[32mHello World\x1B[0m\n", None),
@@ -181,7 +181,7 @@ const ISSUES: [Issue; 5] = [
 ];
 
 #[test]
-fn files_of_issues_about_statistics_are_judged_by_decoding() {
+fn files_whose_encoding_was_guessed_wrongly_are_checked_by_decoding() {
     for (issue, config, name, content, fixed) in ISSUES {
         let directory = Directory::new();
         directory.write(".editorconfig", config);

@@ -19,7 +19,7 @@ use support::server::{Server, facts, read_all, read_line, read_to_reset};
 // proxy
 
 #[test]
-fn a_character_cut_by_a_pause_is_returned_whole() {
+fn a_character_split_by_a_pause_is_returned_whole() {
     let proxy = Server::start(&["proxy"]);
     let mut client = proxy.connect();
     client.write_all(b"\x68\xC3").unwrap();
@@ -33,7 +33,7 @@ fn strict_delivers_the_well_formed_prefix_then_closes_and_reports_once() {
     let proxy = Server::start(&["proxy"]);
     let mut client = proxy.connect();
     client.write_all(b"good\nhalf\xFFlost\n").unwrap();
-    // The line is not complete and the connection is still open, so the server does not answer `half`.
+    // The line is not complete and the connection is still open, so the server does not respond to `half`.
     assert_eq!(read_to_reset(&mut client), "line 1: 4 characters: good\n");
     let reports = proxy.reports();
     assert_eq!(reports.len(), 1, "{reports:?}");
@@ -43,7 +43,7 @@ fn strict_delivers_the_well_formed_prefix_then_closes_and_reports_once() {
 }
 
 #[test]
-fn every_policy_repairs_as_documented() {
+fn every_policy_has_the_documented_result() {
     for (policy, text) in [
         ("replace", "a\u{FFFD}b\u{FFFD}c"),
         ("substitute", "a?b??c"),
@@ -62,7 +62,7 @@ fn every_policy_repairs_as_documented() {
 }
 
 #[test]
-fn log_and_reply_do_not_depend_on_where_the_input_is_cut() {
+fn log_and_reply_are_the_same_for_every_partition() {
     let all = ["--log-rate", "100000"];
     let strict = Server::start(&[&["proxy", "--linger", "0.05"], &all[..]].concat());
     let untouched = Server::start(&[&["proxy", "--direction", "responses"], &all[..]].concat());
@@ -74,7 +74,7 @@ fn log_and_reply_do_not_depend_on_where_the_input_is_cut() {
         (b"ok\nend\xE2\x82", "ill-formed UTF-8 at byte 6 (Truncated, 2 bytes)"),
     ] {
         every_partition(input, |chunks| {
-            // All cuts of 8 bytes on three servers take a minute. One in seven of them is enough.
+            // All partitions of 8 bytes on three servers take a minute. One in seven is tested.
             if (rounds % 7 == 0) | (chunks.len() == input.len()) {
                 let answered = format!("line 1: 2 characters: ok\nline 2: {reply}\n");
                 assert_eq!(server.ask(chunks), answered, "{chunks:02X?}");
@@ -121,7 +121,7 @@ fn an_end_inside_a_character_is_reported_by_proxy_and_server() {
 }
 
 #[test]
-fn responses_are_filtered_too_and_half_close_is_forwarded() {
+fn responses_are_filtered_and_half_close_is_forwarded() {
     let upstream = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = upstream.local_addr().unwrap().to_string();
     let proxy = Server::start(&["proxy", "--upstream", &address]);
@@ -148,7 +148,7 @@ fn a_bom_is_kept_by_default() {
 }
 
 #[test]
-fn an_unreachable_upstream_ends_its_connections_and_not_the_proxy() {
+fn an_unreachable_upstream_does_not_end_the_proxy() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let proxy = Server::start(&["proxy", "--upstream", &address]);
     assert_eq!(read_to_reset(&mut proxy.connect()), "");
@@ -168,7 +168,7 @@ fn a_reset_inside_a_character_does_not_end_the_proxy() {
     for _ in 0..20 {
         let mut client = proxy.connect();
         client.write_all(b"line\n\xC3").unwrap();
-        // The answer is unread, so closing the socket resets the connection.
+        // The reply is unread, so closing the socket resets the connection.
         sleep(Duration::from_millis(10));
     }
     assert_eq!(proxy.ask(&[b"alive\n"]), "line 1: 5 characters: alive\n");
@@ -269,7 +269,7 @@ fn logs_never_contain_payload() {
 // serve
 
 #[test]
-fn an_ill_formed_line_is_answered_and_so_is_the_next_one() {
+fn an_ill_formed_line_and_the_line_after_it_each_have_a_reply() {
     let server = Server::start(&["serve"]);
     let answer = server.ask(&[b"b\xFFd \xFE\r\ngr\xC3", b"\xBCn\n\n", b"\xC0\xAF\nlast"]);
     let expected = "line 1: ill-formed UTF-8 at byte 1 (InvalidLead, 1 byte)\n\
@@ -288,7 +288,7 @@ fn an_ill_formed_line_is_answered_and_so_is_the_next_one() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_answered_once() {
+fn a_line_that_is_too_long_has_one_reply() {
     let server = Server::start(&["serve", "--max-line", "8"]);
     let answer = server.ask(&[b"12345678\n", &[b'x'; 50_000], &[b'x'; 50_000], b"\nshort\r\r\n"]);
     let expected =
@@ -297,7 +297,7 @@ fn a_line_that_is_too_long_is_answered_once() {
 }
 
 #[test]
-fn a_client_that_reads_late_receives_all_answers() {
+fn a_client_that_reads_late_receives_all_replies() {
     const LINES: usize = 100_000;
     for command in ["serve", "proxy"] {
         let server = Server::start(&[command]);

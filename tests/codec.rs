@@ -1,4 +1,4 @@
-//! The tokio-util codecs, over buffers, mocks and `Framed`.
+//! The codecs of tokio-util, with buffers, scripted transports and `Framed`.
 #![cfg(feature = "codec")]
 #![allow(missing_docs)]
 
@@ -53,7 +53,7 @@ fn run<C: Decoder<Item = ByteString, Error = CodecError>>(mut codec: C, chunks: 
     items
 }
 
-/// Joins adjacent texts: where a text ends depends on the cuts, the whole text does not.
+/// Joins adjacent texts, because the end of each item depends on the partition.
 fn joined(items: Vec<Item>) -> Vec<Item> {
     let mut out: Vec<Item> = Vec::new();
     for item in items {
@@ -65,7 +65,7 @@ fn joined(items: Vec<Item>) -> Vec<Item> {
     out
 }
 
-/// The items that `Utf8Codec` must return, by the oracle.
+/// The items that `Utf8Codec` must return, as computed by the oracle.
 fn expected_chunks(input: &[u8]) -> Vec<Item> {
     let mut items = Vec::new();
     let mut at = 0;
@@ -146,7 +146,7 @@ fn a_truncated_character_after_well_formed_text_is_never_returned_as_text() {
 }
 
 #[test]
-fn rejected_bytes_do_not_include_the_bom_before_them() {
+fn rejected_bytes_do_not_include_a_preceding_bom() {
     for bom in [BomPolicy::Strip, BomPolicy::Require] {
         some_partitions(b"\xEF\xBB\xBF\xED\xA0", 20, |chunks| {
             let items = run(Utf8Codec::with_decoder(TextDecoder::new().bom(bom)), chunks);
@@ -159,7 +159,7 @@ fn rejected_bytes_do_not_include_the_bom_before_them() {
 }
 
 #[test]
-fn offsets_wrap_after_the_last_one() {
+fn offsets_wrap_after_the_maximum() {
     let input = b"\xC3\xA9\n\xFFb\nlonger\n\xE2\x82";
     for back in 0..=input.len() as u64 {
         let text = TextDecoder::new().at(u64::MAX - back);
@@ -229,7 +229,7 @@ fn lines_are_the_same_for_every_partition() {
 }
 
 #[test]
-fn a_repaired_line_is_the_repair_of_the_line() {
+fn a_line_is_repaired_independently_of_other_lines() {
     let codec = || Utf8LinesCodec::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     let input = b"a\xFFb\nc\xE2\x82\nd\xF0\x9F";
     let expected = ["a\u{FFFD}b", "c\u{FFFD}", "d\u{FFFD}"].map(|line| Item::Text(line.to_owned()));
@@ -325,7 +325,7 @@ fn decoding_continues_when_a_stream_resumes_after_its_end() {
 
 #[test]
 fn items_are_well_formed_even_if_the_caller_swaps_the_buffer() {
-    // Bytes that an earlier call validated must not make other bytes pass as text.
+    // The codec must not return bytes as text because an earlier call validated other bytes.
     let mut codec = Utf8Codec::new();
     assert!(codec.decode(&mut BytesMut::from(&b"\xE2\x82"[..])).unwrap().is_none());
     let mut other = BytesMut::from(&b"\xFF\xFF\xAC"[..]);
@@ -450,7 +450,7 @@ fn the_encoder_finds_a_terminator_at_every_position_of_a_line_of_every_length() 
 }
 
 #[test]
-fn a_line_of_nothing_but_terminators_is_not_encoded() {
+fn a_line_of_terminators_only_is_not_encoded() {
     for ending in every_ending() {
         for len in 1..=300 {
             for byte in ["\n", "\r"] {
@@ -476,7 +476,7 @@ fn a_line_of_nothing_but_terminators_is_not_encoded() {
 
 #[test]
 fn errors_of_lines_have_the_start_of_the_line_and_the_column() {
-    // Each line: its bytes and its expected error.
+    // Each line, and its expected error.
     let lines: [(&[u8], Option<Option<u64>>); 6] = [
         (b"good", None),
         (b"b\xFFd", Some(Some(2))),
@@ -531,7 +531,7 @@ fn errors_of_lines_have_the_start_of_the_line_and_the_column() {
     );
 }
 
-/// Maps each error of a codec with `of`.
+/// Decodes the bytes and returns `of` of each error.
 fn errors<C: Decoder<Error = CodecError>, T>(
     mut codec: C,
     chunks: &[&[u8]],
@@ -560,7 +560,7 @@ async fn framed_writes_lines_and_into_parts_returns_undecoded_bytes() {
 }
 
 #[test]
-fn errors_do_not_show_payload() {
+fn errors_do_not_contain_payload() {
     let mut buffer = BytesMut::from(&b"secret\xFF\n"[..]);
     let error = Utf8LinesCodec::new().decode(&mut buffer).unwrap_err();
     for shown in [error.to_string(), format!("{error:?}")] {

@@ -1,4 +1,4 @@
-//! `TextDecoder::decode_into` and `decode_to_string`: the text that `feed` returns.
+//! `TextDecoder::decode_into` and `decode_to_string` return the same text as `feed`.
 #![cfg(feature = "alloc")]
 #![allow(missing_docs)]
 
@@ -11,8 +11,8 @@ use utf8_codec::{
     BomPolicy, Counters, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Error, from_utf8_lossy,
 };
 
-/// The text, the errors that the policy did not repair, and the counters, by `decode_into`. After each error it is
-/// called with the rest of the chunk.
+/// Returns the text, the errors that the policy did not repair, and the counters, by `decode_into`. After each error it
+/// is called with the rest of the chunk.
 fn collected(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, Counters) {
     let (mut text, mut errors) = (String::new(), Vec::new());
     for chunk in chunks {
@@ -32,7 +32,7 @@ fn collected(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Err
     (text, errors, decoder.counters())
 }
 
-/// The same by `feed`.
+/// Same as `collected`, but by `feed`.
 fn fed(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, Counters) {
     let (mut text, mut errors) = (String::new(), Vec::new());
     let mut note = |piece: TextPiece<'_>| match piece.text() {
@@ -45,7 +45,7 @@ fn fed(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>, C
 }
 
 #[test]
-fn decode_into_appends_what_feed_returns() {
+fn decode_into_appends_the_same_text_as_feed() {
     let mut rng = Rng::new(12);
     let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
     for round in 0..300 {
@@ -80,7 +80,7 @@ fn decode_into_appends_what_feed_returns() {
 }
 
 #[test]
-fn decode_into_appends_what_feed_returns_for_every_short_sequence_after_an_error() {
+fn decode_into_appends_the_same_text_as_feed_for_every_short_sequence_after_an_error() {
     const BYTES: [u8; 18] = [
         0x00, 0x41, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC1, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF3, 0xF4,
         0xF5,
@@ -115,7 +115,7 @@ fn decode_to_string_returns_the_text_of_a_stream() {
                     let decoder = TextDecoder::new().on_error(policy).bom(bom);
                     let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
                     let (text, errors, counters) = fed(decoder, &[&input]);
-                    // Earlier use of the decoder must not change the result.
+                    // Earlier use of a decoder must not change the result.
                     let mut used = decoder;
                     used.feed(b"x\xE2").for_each(drop);
                     for decoder in [decoder, used] {

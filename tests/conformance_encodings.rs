@@ -20,7 +20,7 @@ fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Erro
 }
 
 /// Calls `check` with the chunks of the case, and with other partitions of the same bytes.
-fn every_cut(case: &Case, mut check: impl FnMut(&[&[u8]])) {
+fn every_partition(case: &Case, mut check: impl FnMut(&[&[u8]])) {
     check(&case.slices());
     let whole = case.chunks.concat();
     match whole.len() {
@@ -47,13 +47,13 @@ fn ok(case: &Case) -> bool {
     case.expect()["ok"].as_bool().unwrap_or_else(|| panic!("{}: no verdict", case.id))
 }
 
-/// Checks the verdict, and the output if there is one. `lenient` is used if the source of the case lets surrogates
-/// pass.
+/// Checks the verdict, and the output if there is one. `lenient` is used if the suite of the case permits
+/// surrogates.
 fn fatal(case: &Case, strict: Transcoder, lenient: Transcoder) {
     let wtf_8 = case.expect_hex("text_wtf8_hex");
     let expected = wtf_8.clone().or_else(|| case.expect_hex("text_hex"));
     let transcoder = if wtf_8.is_some() { lenient } else { strict };
-    every_cut(case, |chunks| match convert(transcoder, chunks) {
+    every_partition(case, |chunks| match convert(transcoder, chunks) {
         Ok(out) => {
             assert!(ok(case), "{}: accepted {chunks:02X?}", case.id);
             if let Some(expected) = &expected {
@@ -79,7 +79,7 @@ fn cesu_8() {
         let wtf_8 = case.expect_hex("text_wtf8_hex");
         let transcoder = if wtf_8.is_some() { lenient } else { strict }.on_error(ErrorPolicy::Replace);
         let expected = wtf_8.or_else(|| case.expect_hex("text_hex"));
-        every_cut(case, |chunks| assert_eq!(convert(transcoder, chunks).ok(), expected, "{}", case.id));
+        every_partition(case, |chunks| assert_eq!(convert(transcoder, chunks).ok(), expected, "{}", case.id));
     });
 }
 
@@ -88,7 +88,7 @@ fn modified_utf_8() {
     let strict = Transcoder::new(Encoding::ModifiedUtf8, Encoding::Utf8);
     each("mutf-8", "fatal", |case| {
         fatal(case, strict, strict);
-        // The text can be encoded again.
+        // Encoding the text returns the input.
         let text = case.expect_hex("text_hex").expect("well-formed");
         let back = convert(Transcoder::new(Encoding::Utf8, Encoding::ModifiedUtf8), &[&text]);
         assert_eq!(back, Ok(case.chunks.concat()), "{}", case.id);
@@ -101,7 +101,7 @@ fn rfc_2279() {
         let expected: Option<Vec<u8>> = case.expect()["code_points"].as_array().map(|values| {
             values.iter().flat_map(|value| (value.as_u64().expect("a number") as u32).to_be_bytes()).collect()
         });
-        every_cut(case, |chunks| {
+        every_partition(case, |chunks| {
             let converted = convert(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be), chunks);
             assert_eq!(converted.is_ok(), ok(case), "{}", case.id);
             match (converted, &expected) {
@@ -138,16 +138,16 @@ fn wtf_8() {
     });
     // The strings are concatenated.
     each("wtf-8", "concat", |case| {
-        every_cut(case, |chunks| {
+        every_partition(case, |chunks| {
             assert_eq!(convert(same, chunks).ok(), case.expect_hex("bytes_hex"), "{}", case.id);
         });
     });
-    // One string, in which a surrogate pair is ill-formed.
+    // In a single WTF-8 string, a surrogate pair is ill-formed.
     let one = same.switches(Switches::STRICT.reject_pairs());
     each("wtf-8", "fatal", |case| fatal(case, one, one));
     each("wtf-8", "replace", |case| {
         let lossy = Transcoder::new(Encoding::Wtf8, Encoding::Utf8).on_error(ErrorPolicy::Replace);
-        every_cut(case, |chunks| {
+        every_partition(case, |chunks| {
             assert_eq!(convert(lossy, chunks).ok(), case.expect_hex("text_hex"), "{}", case.id);
         });
     });
@@ -158,7 +158,7 @@ fn utf_8b() {
     each("utf-8", "utf8b", |case| {
         let expected = case.expect_hex("text_wtf8_hex").or_else(|| case.expect_hex("text_hex"));
         let bytes = case.chunks.concat();
-        every_cut(case, |chunks| {
+        every_partition(case, |chunks| {
             let escaped =
                 convert(Transcoder::new(Encoding::Utf8b, Encoding::Wtf8), chunks).expect("any bytes");
             if let Some(expected) = &expected {
@@ -199,7 +199,7 @@ fn utf_16_with_unpaired_surrogates_replaced() {
         outs.retain(|out| !out.is_empty());
         outs.iter().for_each(|out| text.extend(out));
         assert_eq!(Some(text), case.expect_hex("text_hex"), "{}", case.id);
-        // The other sources encode the whole string at once, as one chunk.
+        // The other suites encode the whole string as one chunk.
         let streamed = case.json["source"].as_str().is_some_and(|source| source.contains("/streams/"));
         if let (true, Some(expected)) = (streamed, case.expect()["out_chunks_hex"].as_array()) {
             let expected: Vec<_> = expected.iter().map(|out| unhex(out.as_str().expect("hex"))).collect();

@@ -85,7 +85,7 @@ fn a_value_outside_the_grammar_is_an_error_at_its_position() {
         (b"text/plain; charset=\"a\0\"", 22),
         (b"text/plain; charset=\"a\\\0\"", 23),
         (b"text/plain; charset=utf-8(comment)", 25),
-        // A field has no line ends (RFC 9110 section 5.5), and a token no braces (section 5.6.2).
+        // A field value contains no line break (RFC 9110 section 5.5), and a token contains no braces (section 5.6.2).
         (b"\r\ntext/plain", 0),
         (b"text/plain\r\n", 10),
         (b"text/plain;\r\n charset=utf-8", 11),
@@ -105,7 +105,7 @@ fn a_value_outside_the_grammar_is_an_error_at_its_position() {
 }
 
 #[test]
-fn mail_allows_comments_folds_and_parameters_in_sections() {
+fn mail_allows_comments_folded_lines_and_parameter_sections() {
     let mail = |value: &'static str| ContentType::parse_mail(value.as_bytes()).expect(value);
     for value in [
         "text/plain; charset=utf-8",
@@ -127,7 +127,7 @@ fn mail_allows_comments_folds_and_parameters_in_sections() {
         mail("text/plain; charset*0=utf; charset*1=-8; charset*1=-16").charset(),
         Charset::Conflicting
     );
-    // A later section in percent-encoding may be empty (RFC 2231 section 7); no other value may.
+    // Only a later percent-encoded section may be empty (RFC 2231 section 7).
     assert_eq!(mail("a/b; x*0*=''1; x*1*=; x*2*=2").parameter("x"), Some(&b"12"[..]));
     assert_eq!(mail("a/b; x*0*=''1; x*1*=").parameter("x"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*0=1; x*1*= (empty) ; x*2=2").parameter("x"), Some(&b"12"[..]));
@@ -138,14 +138,14 @@ fn mail_allows_comments_folds_and_parameters_in_sections() {
     }
     // Some mail programs write braces in boundaries, as RFC 2045 section 5.1 allows.
     assert_eq!(mail("a/b; boundary={1}").parameter("boundary"), Some(&b"{1}"[..]));
-    // A gap ends a parameter, and a parameter starts with its section 0.
+    // A parameter starts with section 0 and ends before the first missing section.
     assert_eq!(mail("a/b; x*0=1; x*2=3").parameter("x"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*1=1").parameter("x"), None);
     // No parameter has an empty name: a name that starts with `*` is an ordinary one.
     let star = ContentType::parse_mail(b"a/b; *0=x; *1*=y; **=z; *=w").expect("tokens");
     let names: Vec<_> = star.parameters().map(|(name, _)| name).collect();
     assert_eq!(names, ["*0", "*1*", "**", "*"]);
-    // A name outside the grammar of RFC 2231 is an ordinary name, and a `%` without two digits is itself.
+    // A name outside the grammar of RFC 2231 is an ordinary name. A `%` without two hexadecimal digits is kept.
     assert_eq!(mail("a/b; x*01=1").parameter("x*01"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*=a'b'%4%zz%41").parameter("x"), Some(&b"%4%zzA"[..]));
     assert_eq!(mail("a/b; boundary=----=_Part/1:2").parameter("boundary"), Some(&b"----=_Part/1:2"[..]));

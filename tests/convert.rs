@@ -32,7 +32,7 @@ fn every_pair_of_encodings_is_converted_from_stdin_to_stdout() {
 }
 
 #[test]
-fn a_long_stream_is_converted_as_by_the_library() {
+fn a_long_stream_has_the_same_result_as_with_the_library() {
     let mut rng = Rng::new(64);
     let text: String =
         (0..400_000).filter_map(|_| char::from_u32(rng.next() as u32 >> 11 >> rng.below(14))).collect();
@@ -79,7 +79,7 @@ fn ill_formed_input_is_status_1_with_the_well_formed_prefix_and_the_offset() {
     let output = run(program(&[]).args(["convert", "--from", "utf-16le"]), b"a\0b");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
     assert_eq!(stderr(&output), "utf8-codec: -: ill-formed UTF-16LE at byte 2 (Truncated, 1 byte)\n");
-    // The message names the encoding that the BOM names, not that of `--from`.
+    // The message names the encoding of the BOM, not that of `--from`.
     let output = run(program(&[]).args(["convert", "--sniff", "--bom", "strip"]), b"\xFE\xFF\0a\xDC\0");
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(1), &b"a"[..]));
     assert_eq!(
@@ -160,7 +160,7 @@ fn utf_16_and_utf_32_have_a_bom_as_in_iconv() {
         let output = run(program(&["convert"]).args(args), input);
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), expected), "{args:?}");
     }
-    // Offsets are those of the input. The BOM may be cut.
+    // Offsets count bytes of the input. The BOM may be split between two reads.
     let mut child = program(&["convert", "-f", "utf-16"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -183,7 +183,7 @@ fn utf_16_and_utf_32_have_a_bom_as_in_iconv() {
 }
 
 #[test]
-fn ascii_is_an_encoding() {
+fn ascii_is_a_source_and_a_target_encoding() {
     for (args, input, expected) in [
         (&["-f", "ascii"][..], &b"abc"[..], &b"abc"[..]),
         (&["-f", "us-ascii", "-t", "utf-16be"], b"a", b"\0a"),
@@ -206,7 +206,7 @@ fn ascii_is_an_encoding() {
 }
 
 #[test]
-fn discard_skips_what_cannot_be_converted_as_iconv_does() {
+fn discard_skips_the_same_input_as_iconv() {
     let output = run(&mut program(&["convert", "-c", "-t", "latin1"]), "a\u{20AC}é".as_bytes());
     assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(0), &b"a\xE9"[..]));
     let output = run(&mut program(&["convert", "-c"]), b"a\xFFb");

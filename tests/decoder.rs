@@ -1,4 +1,4 @@
-//! `Utf8Decoder`: the same text, errors and offsets for every partition of the input.
+//! `Utf8Decoder` returns the same text, errors and offsets for every partition of the input.
 #![allow(missing_docs)]
 
 mod support;
@@ -52,7 +52,7 @@ fn by_validate(chunks: &[&[u8]]) -> Vec<(u64, ErrorKind, u8)> {
     errors
 }
 
-/// Takes one piece of each iterator, then drops the iterator.
+/// Reads one piece of each iterator, then drops the iterator.
 fn by_early_drops(chunks: &[&[u8]]) -> Outcome {
     let (mut decoder, mut text, mut errors) = (Utf8Decoder::new(), String::new(), Vec::new());
     for chunk in chunks {

@@ -1,4 +1,4 @@
-//! `Detector`, `BomSniffer`, `DesignationRecognizer` and `FallbackDecoder`, for every way of cutting.
+//! `Detector`, `BomSniffer`, `DesignationRecognizer` and `FallbackDecoder`, for every partition.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
 #![allow(missing_docs)]
 
@@ -35,7 +35,7 @@ fn every_verdict_is_the_same_for_every_partition() {
         (b"a\0b\0c\0", looks_like(Encoding::Utf16Le, 3, 3)),
         (b"\0a\0b\0c", looks_like(Encoding::Utf16Be, 3, 3)),
         (b"\0a\x26\x3A\0b\0c\0", looks_like(Encoding::Utf16Be, 4, 3)),
-        // Too few code units, or characters that no text contains.
+        // There are too few code units, or characters that do not occur in text.
         (b"a\0b\0", Detection::Ascii),
         (b"a\0b\0c\0\0\0", Detection::Ascii),
         (b"\xFF\xFEa\0", Detection::Utf16(Encoding::Utf16Le)),
@@ -58,7 +58,7 @@ fn every_verdict_is_the_same_for_every_partition() {
 fn the_first_error_is_that_of_the_oracle() {
     let mut rng = Rng::new(1252);
     for round in 0..2_000 {
-        // No first byte that may start a BOM other than that of UTF-8.
+        // The first byte must not be the start of the BOM of another encoding.
         let input = [b"x", &rng.dirty_text(1 + round % 7)[..]].concat();
         let first = oracle::decode(&input).1.first().copied();
         every_partition(&input, |chunks| match (detect(chunks), first) {
@@ -90,7 +90,7 @@ fn coincidence_is_the_probability_of_a_false_detection() {
 }
 
 #[test]
-fn a_bom_is_found_for_every_cut_and_decided_at_the_earliest_byte() {
+fn a_bom_is_detected_at_the_earliest_byte_for_every_partition() {
     for (input, verdicts) in [
         // The result after each byte.
         (&b"\xEF\xBB\xBFa"[..], [None, None, Some(Encoding::Utf8), Some(Encoding::Utf8)]),
@@ -132,7 +132,7 @@ fn padded(padding: Padding, sequence: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn designations_are_found_for_every_cut_and_every_padding() {
+fn designations_are_found_for_every_partition_and_every_padding() {
     for padding in [Padding::None, Padding::Ucs2, Padding::Ucs4] {
         for (sequence, designation) in [
             (&b"\x1B\x25\x2F\x47"[..], Designation::Utf8Level(1)),
@@ -141,7 +141,7 @@ fn designations_are_found_for_every_cut_and_every_padding() {
             (b"\x1B\x25\x47", Designation::Utf8),
             (b"\x1B\x25\x40", Designation::Return),
         ] {
-            // A sequence interrupted by another escape, and one that is not a designation.
+            // A sequence that is interrupted by another ESC, and a sequence that is not a designation.
             let before = padded(padding, b"a\x1B\x25\x1B");
             let found = padded(padding, sequence);
             let input = [&before[..], &found, &padded(padding, b"\x1B\x25\x2F\x4A\x1B\x26\x47")].concat();
@@ -228,7 +228,7 @@ fn the_fallback_decides_by_sequence_by_line_or_by_frame() {
 }
 
 #[test]
-fn a_line_without_an_end_is_decided_at_the_limit_for_every_cut() {
+fn a_line_without_an_end_is_decided_at_the_limit_for_every_partition() {
     for (input, text) in [
         (&b"caf\xC3\xA9\xE9\n\xE9"[..], "caféé\né"),
         (b"c\xE9f\xC3\xA9\nabc", "céfÃ©\nabc"),
@@ -246,7 +246,7 @@ fn a_line_without_an_end_is_decided_at_the_limit_for_every_cut() {
     }
 }
 
-/// A stretch of `characters` characters of `text`, which ends with a newline and is repeated.
+/// Returns `characters` characters. They are those of `text` from a random position, repeated, and a newline.
 fn stretch(rng: &mut Rng, text: &str, characters: usize) -> String {
     let start = rng.below(text.chars().count());
     let mut out: String = text.chars().cycle().skip(start).take(characters - 1).collect();
@@ -286,7 +286,7 @@ fn utf_16_without_a_bom_has_the_documented_recognition_rate() {
     }
 }
 
-/// The number of samples that look like UTF-16, and the number of all samples.
+/// Returns the number of samples that look like UTF-16, and the number of all samples.
 fn look_like_utf_16(samples: impl Iterator<Item = Vec<u8>>) -> (usize, usize) {
     let found = samples.map(|sample| matches!(detect(&[&sample]), Detection::LooksLikeUtf16 { .. }));
     found.fold((0, 0), |(wrong, all), is_wrong| (wrong + usize::from(is_wrong), all + 1))

@@ -1,5 +1,5 @@
-//! Compares the transcoder with the installed ones of Python, Java, Perl and Node, each in one process with a seeded
-//! corpus.
+//! Compares the transcoder with the converters of Python, Java, Perl and Node, if they are installed. Each runs in one
+//! process with a seeded corpus.
 //!
 //! Known differences are listed with the sentence of the standard that decides them.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
@@ -84,17 +84,17 @@ fn ask(command: &mut Command, lines: &[String]) -> Option<Vec<Option<Vec<u8>>>> 
     Some(answers)
 }
 
-/// A conversion, and its name in the program.
-struct Way {
+/// A conversion, and its name in the other program.
+struct Conversion {
     operation: &'static str,
     transcoder: Transcoder,
 }
 
-fn way(operation: &'static str, from: Encoding, to: Encoding) -> Way {
-    Way { operation, transcoder: Transcoder::new(from, to) }
+fn conversion(operation: &'static str, from: Encoding, to: Encoding) -> Conversion {
+    Conversion { operation, transcoder: Transcoder::new(from, to) }
 }
 
-impl Way {
+impl Conversion {
     fn with(self, change: impl FnOnce(Transcoder) -> Transcoder) -> Self {
         Self { transcoder: change(self.transcoder), ..self }
     }
@@ -108,29 +108,40 @@ fn replace(transcoder: Transcoder) -> Transcoder {
     transcoder.on_error(ErrorPolicy::Replace)
 }
 
-/// Compares every conversion on its corpus. For an input that only one side rejects, `named` returns whether that is a
-/// known difference; it is passed our error, if ours is the side that rejects.
-fn compare(command: &mut Command, ways: &[Way], named: impl Fn(&Way, &[u8], Option<Utf8Error>) -> bool) {
-    let corpora: Vec<_> = (2..).zip(ways).map(|(seed, way)| corpus(way.transcoder.from(), seed)).collect();
-    let lines: Vec<String> = ways
+/// Compares every conversion on its corpus. For an input that only one side rejects, `is_known` returns whether this is
+/// a known difference. Its argument is the error of the transcoder, or `None` if only the other program rejects.
+fn compare(
+    command: &mut Command,
+    conversions: &[Conversion],
+    is_known: impl Fn(&Conversion, &[u8], Option<Utf8Error>) -> bool,
+) {
+    let corpora: Vec<_> =
+        (2..).zip(conversions).map(|(seed, conversion)| corpus(conversion.transcoder.from(), seed)).collect();
+    let lines: Vec<String> = conversions
         .iter()
         .zip(&corpora)
-        .flat_map(|(way, corpus)| corpus.iter().map(|input| format!("{} {}", way.operation, hex(input))))
+        .flat_map(|(conversion, corpus)| {
+            corpus.iter().map(|input| format!("{} {}", conversion.operation, hex(input)))
+        })
         .collect();
     let Some(answers) = ask(command, &lines) else { return };
-    let cases =
-        ways.iter().zip(&corpora).flat_map(|(way, corpus)| corpus.iter().map(move |input| (way, input)));
+    let cases = conversions
+        .iter()
+        .zip(&corpora)
+        .flat_map(|(conversion, corpus)| corpus.iter().map(move |input| (conversion, input)));
     let (mut same, mut different) = (0, 0);
-    for ((way, input), theirs) in cases.zip(answers) {
-        match (convert(way.transcoder, input), theirs) {
+    for ((conversion, input), theirs) in cases.zip(answers) {
+        match (convert(conversion.transcoder, input), theirs) {
             (Ok(ours), Some(theirs)) => {
-                assert_eq!(hex(&ours), hex(&theirs), "{} of {}", way.operation, hex(input));
+                assert_eq!(hex(&ours), hex(&theirs), "{} of {}", conversion.operation, hex(input));
                 same += 1;
             }
             (Err(_), None) => same += 1,
-            (Err(error), Some(_)) if named(way, input, Some(error)) => different += 1,
-            (Ok(_), None) if named(way, input, None) => different += 1,
-            (ours, theirs) => panic!("{} of {}: {ours:02X?} and {theirs:02X?}", way.operation, hex(input)),
+            (Err(error), Some(_)) if is_known(conversion, input, Some(error)) => different += 1,
+            (Ok(_), None) if is_known(conversion, input, None) => different += 1,
+            (ours, theirs) => {
+                panic!("{} of {}: {ours:02X?} and {theirs:02X?}", conversion.operation, hex(input))
+            }
         }
     }
     eprintln!("{same} the same, {different} different by name");
@@ -139,7 +150,7 @@ fn compare(command: &mut Command, ways: &[Way], named: impl Fn(&Way, &[u8], Opti
 
 const PYTHON: &str = r#"
 import sys
-ways = {
+conversions = {
     "escape": (("utf-8", "surrogateescape"), ("utf-8", "surrogatepass")),
     "unescape": (("utf-8", "surrogatepass"), ("utf-8", "surrogateescape")),
     "pass": (("utf-8", "surrogatepass"), ("utf-32-be", "surrogatepass")),
@@ -155,8 +166,8 @@ ways = {
     "to-latin-1": (("utf-8", "strict"), ("latin-1", "strict")),
 }
 for line in sys.stdin:
-    way, _, data = line.strip().partition(" ")
-    (source, source_errors), (target, target_errors) = ways[way]
+    conversion, _, data = line.strip().partition(" ")
+    (source, source_errors), (target, target_errors) = conversions[conversion]
     try:
         print(bytes.fromhex(data).decode(source, source_errors).encode(target, target_errors).hex())
     except UnicodeError:
@@ -165,24 +176,24 @@ for line in sys.stdin:
 
 #[test]
 fn python() {
-    let ways = [
-        way("escape", Encoding::Utf8b, Encoding::Wtf8),
-        // A Python string does not join surrogate pairs, nor does UCS-4 with surrogates.
-        way("unescape", Encoding::Utf8Ucs4, Encoding::Utf8b).with(surrogates),
-        way("pass", Encoding::Utf8Ucs4, Encoding::Utf32Be).with(surrogates),
-        way("utf-8", Encoding::Utf8, Encoding::Utf16Le),
-        way("utf-8-replace", Encoding::Utf8, Encoding::Utf16Be).with(replace),
-        way("utf-16-le", Encoding::Utf16Le, Encoding::Utf8),
-        way("utf-16-be", Encoding::Utf16Be, Encoding::Utf8),
-        way("utf-16-le-pass", Encoding::Utf16Le, Encoding::Wtf8).with(surrogates),
-        way("utf-16-be-pass", Encoding::Utf16Be, Encoding::Wtf8).with(surrogates),
-        way("utf-32-le", Encoding::Utf32Le, Encoding::Utf8),
-        way("utf-32-be", Encoding::Utf32Be, Encoding::Utf16Le),
-        way("latin-1", Encoding::Latin1, Encoding::Utf8),
-        way("to-latin-1", Encoding::Utf8, Encoding::Latin1),
+    let conversions = [
+        conversion("escape", Encoding::Utf8b, Encoding::Wtf8),
+        // Python strings and UCS-4 with surrogates do not join surrogate pairs.
+        conversion("unescape", Encoding::Utf8Ucs4, Encoding::Utf8b).with(surrogates),
+        conversion("pass", Encoding::Utf8Ucs4, Encoding::Utf32Be).with(surrogates),
+        conversion("utf-8", Encoding::Utf8, Encoding::Utf16Le),
+        conversion("utf-8-replace", Encoding::Utf8, Encoding::Utf16Be).with(replace),
+        conversion("utf-16-le", Encoding::Utf16Le, Encoding::Utf8),
+        conversion("utf-16-be", Encoding::Utf16Be, Encoding::Utf8),
+        conversion("utf-16-le-pass", Encoding::Utf16Le, Encoding::Wtf8).with(surrogates),
+        conversion("utf-16-be-pass", Encoding::Utf16Be, Encoding::Wtf8).with(surrogates),
+        conversion("utf-32-le", Encoding::Utf32Le, Encoding::Utf8),
+        conversion("utf-32-be", Encoding::Utf32Be, Encoding::Utf16Le),
+        conversion("latin-1", Encoding::Latin1, Encoding::Utf8),
+        conversion("to-latin-1", Encoding::Utf8, Encoding::Latin1),
     ];
     // There are no known differences.
-    compare(Command::new("python3").args(["-c", PYTHON]), &ways, |_, _, _| false);
+    compare(Command::new("python3").args(["-c", PYTHON]), &conversions, |_, _, _| false);
 }
 
 const JAVA: &str = r#"
@@ -208,8 +219,8 @@ public class Peer {
         out.flush();
     }
 
-    static byte[] convert(String way, byte[] bytes) throws IOException {
-        switch (way) {
+    static byte[] convert(String conversion, byte[] bytes) throws IOException {
+        switch (conversion) {
             case "cesu-8": return encode("UTF-16BE", decode("CESU-8", bytes));
             case "to-cesu-8": return encode("CESU-8", decode("UTF-8", bytes));
             case "utf-16": return encode("UTF-8", decode("UTF-16LE", bytes));
@@ -226,7 +237,7 @@ public class Peer {
                 new DataOutputStream(framed).writeUTF(decode("UTF-8", bytes));
                 return Arrays.copyOfRange(framed.toByteArray(), 2, framed.size());
             }
-            default: throw new IllegalArgumentException(way);
+            default: throw new IllegalArgumentException(conversion);
         }
     }
 
@@ -256,27 +267,30 @@ fn java() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let source = folder.join("Peer.java");
     std::fs::write(&source, JAVA).expect("a file");
-    let ways = [
-        way("cesu-8", Encoding::Cesu8, Encoding::Utf16Be),
-        way("to-cesu-8", Encoding::Utf8, Encoding::Cesu8),
-        way("utf-16", Encoding::Utf16Le, Encoding::Utf8),
-        way("windows-1252", Encoding::Windows1252, Encoding::Utf8),
-        way("read-utf", Encoding::ModifiedUtf8, Encoding::Utf16Be),
-        way("write-utf", Encoding::Utf8, Encoding::ModifiedUtf8),
+    let conversions = [
+        conversion("cesu-8", Encoding::Cesu8, Encoding::Utf16Be),
+        conversion("to-cesu-8", Encoding::Utf8, Encoding::Cesu8),
+        conversion("utf-16", Encoding::Utf16Le, Encoding::Utf8),
+        conversion("windows-1252", Encoding::Windows1252, Encoding::Utf8),
+        conversion("read-utf", Encoding::ModifiedUtf8, Encoding::Utf16Be),
+        conversion("write-utf", Encoding::Utf8, Encoding::ModifiedUtf8),
     ];
-    compare(Command::new("java").arg(&source), &ways, |way, input, error| match (way.operation, error) {
-        // `DataInput.readUTF` accepts `00`, overlong forms and unpaired surrogates. RFC 2279 §2: "only one valid way to
-        // encode a given UCS-4 character". Unicode C10: ill-formed code unit sequences are an error. Java's own
-        // `writeUTF` writes neither `00` nor overlong forms. With `Switches`, `00` and surrogates are accepted here too.
-        ("read-utf", Some(error)) => match error.kind {
-            ErrorKind::Overlong | ErrorKind::UnpairedSurrogate => true,
-            ErrorKind::InvalidLead => input[error.offset as usize] == 0,
-            ErrorKind::Truncated => input[error.offset as usize..].starts_with(b"\xED"),
+    compare(Command::new("java").arg(&source), &conversions, |conversion, input, error| {
+        match (conversion.operation, error) {
+            // `DataInput.readUTF` accepts `00`, overlong forms and unpaired surrogates. RFC 2279 §2: "only one valid
+            // way to encode a given UCS-4 character". Unicode C10: ill-formed code unit sequences are an error. Java's
+            // own `writeUTF` writes neither `00` nor overlong forms. With `Switches`, `00` and surrogates are accepted
+            // here too.
+            ("read-utf", Some(error)) => match error.kind {
+                ErrorKind::Overlong | ErrorKind::UnpairedSurrogate => true,
+                ErrorKind::InvalidLead => input[error.offset as usize] == 0,
+                ErrorKind::Truncated => input[error.offset as usize..].starts_with(b"\xED"),
+                _ => false,
+            },
+            // The index of the WHATWG Encoding Standard has C1 controls where the table of Microsoft and Java has gaps.
+            ("windows-1252", None) => input.iter().any(|it| matches!(it, 0x81 | 0x8D | 0x8F | 0x90 | 0x9D)),
             _ => false,
-        },
-        // The index of the WHATWG Encoding Standard has C1 controls where the table of Microsoft and Java has gaps.
-        ("windows-1252", None) => input.iter().any(|it| matches!(it, 0x81 | 0x8D | 0x8F | 0x90 | 0x9D)),
-        _ => false,
+        }
     });
     std::fs::remove_dir_all(&folder).expect("its own folder");
 }
@@ -287,9 +301,9 @@ use warnings;
 no warnings qw(surrogate nonchar non_unicode portable);
 while (my $line = <STDIN>) {
     chomp $line;
-    my ($way, $hex) = split / /, $line, 2;
+    my ($conversion, $hex) = split / /, $line, 2;
     my $bytes = pack("H*", $hex // "");
-    if ($way eq "decode") {
+    if ($conversion eq "decode") {
         print utf8::decode($bytes) ? join("", map { sprintf "%08x", ord } split //, $bytes) : "!", "\n";
     } else {
         my $text = join "", map { chr } unpack "N*", $bytes;
@@ -313,7 +327,7 @@ fn perl_with_31_bits() {
             let at = rng.below(bytes.len());
             bytes[at] = rng.next() as u8;
         }
-        // Perl extends UTF-8 with longer forms after FE and FF. Annex R.2 does not use these bytes.
+        // Perl has longer sequences that start with FE and FF. Annex R.2 does not use these bytes.
         if !bytes.iter().any(|byte| *byte >= 0xFE) {
             cases.push((decode, format!("decode {}", hex(&bytes)), bytes));
         }
@@ -328,15 +342,15 @@ fn perl_with_31_bits() {
 
 const NODE: &str = r#"
 const lines = require("node:fs").readFileSync(0, "latin1").trimEnd().split("\n");
-const ways = {
+const conversions = {
     "utf-8": ["utf-8", true], "utf-8-replace": ["utf-8", false],
     "utf-16le": ["utf-16le", true], "utf-16le-replace": ["utf-16le", false],
     "utf-16be": ["utf-16be", true], "utf-16be-replace": ["utf-16be", false],
 };
 const answers = lines.map((line) => {
-    const [way, hex] = line.split(" ");
+    const [conversion, hex] = line.split(" ");
     const bytes = Buffer.from(hex ?? "", "hex");
-    const [label, fatal] = ways[way];
+    const [label, fatal] = conversions[conversion];
     try {
         return Buffer.from(new TextDecoder(label, { fatal, ignoreBOM: true }).decode(bytes), "utf-8").toString("hex");
     } catch (error) {
@@ -348,13 +362,13 @@ process.stdout.write(answers.join("\n") + "\n");
 
 #[test]
 fn node() {
-    let ways = [
-        way("utf-8", Encoding::Utf8, Encoding::Utf8),
-        way("utf-8-replace", Encoding::Utf8, Encoding::Utf8).with(replace),
-        way("utf-16le", Encoding::Utf16Le, Encoding::Utf8),
-        way("utf-16le-replace", Encoding::Utf16Le, Encoding::Utf8).with(replace),
-        way("utf-16be", Encoding::Utf16Be, Encoding::Utf8),
-        way("utf-16be-replace", Encoding::Utf16Be, Encoding::Utf8).with(replace),
+    let conversions = [
+        conversion("utf-8", Encoding::Utf8, Encoding::Utf8),
+        conversion("utf-8-replace", Encoding::Utf8, Encoding::Utf8).with(replace),
+        conversion("utf-16le", Encoding::Utf16Le, Encoding::Utf8),
+        conversion("utf-16le-replace", Encoding::Utf16Le, Encoding::Utf8).with(replace),
+        conversion("utf-16be", Encoding::Utf16Be, Encoding::Utf8),
+        conversion("utf-16be-replace", Encoding::Utf16Be, Encoding::Utf8).with(replace),
     ];
-    compare(Command::new("node").args(["-e", NODE]), &ways, |_, _, _| false);
+    compare(Command::new("node").args(["-e", NODE]), &conversions, |_, _, _| false);
 }

@@ -1,4 +1,4 @@
-//! The layer drains the rest of a rejected body, and bounds the memory of a held one.
+//! The layer drains the rest of a rejected body, and limits the memory of a held body.
 #![cfg(feature = "tower")]
 #![allow(missing_docs)]
 
@@ -26,11 +26,11 @@ thread_local! {
 }
 
 fn count(bytes: isize) {
-    // The count of a thread that ends is gone.
+    // While a thread ends, its counter has already been dropped.
     let _ = ALLOCATED.try_with(|allocated| allocated.set(allocated.get() + bytes));
 }
 
-/// Bytes that this thread has allocated and not freed.
+/// Returns the number of bytes that this thread has allocated and not freed.
 fn allocated() -> isize {
     ALLOCATED.get()
 }
@@ -40,13 +40,13 @@ fn allocated() -> isize {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size() as isize);
-        // SAFETY: the caller upholds the contract of this method, which is the same.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
         count(-(layout.size() as isize));
-        // SAFETY: the caller upholds the contract of this method, which is the same.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(ptr, layout) }
     }
 }
@@ -73,7 +73,7 @@ impl Body for Shared {
     }
 }
 
-/// Returns how many frames of a rejected body were not read, and whether the response closes the connection.
+/// Returns the number of unread frames of a rejected body, and whether the response closes the connection.
 async fn drained(
     layer: &ValidateUtf8RequestLayer,
     request: http::request::Builder,
@@ -99,7 +99,7 @@ async fn the_rest_of_a_rejected_body_is_drained_up_to_a_bound() {
             let layer = layer.clone().drain(drain).drain_timer(two_seconds);
             assert_eq!(drained(&layer, post(&json), body()).await, expected, "drain {drain}");
         }
-        // This body is pending before each frame. Without a timer the rest is not awaited.
+        // This body is pending before each frame. Without a timer the layer does not wait for the rest.
         assert_eq!(drained(&layer, post(&json), body()).await, (3, true));
         let timed = layer.clone().drain_timer(two_seconds);
         let http2 = post(&json).version(http::Version::HTTP_2);
@@ -119,7 +119,7 @@ async fn the_rest_of_a_rejected_body_is_drained_up_to_a_bound() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_stops_sending_delays_no_response_beyond_the_timer() {
+async fn a_client_that_stops_sending_delays_a_response_no_longer_than_the_timer() {
     let start = tokio::time::Instant::now();
     let json = [("content-type", "application/json")];
     let stalling = || Script::of(&[b"\xFF", b"abc"], EndHint::Size).that_stalls(1_000);
@@ -134,11 +134,11 @@ async fn a_client_that_stops_sending_delays_no_response_beyond_the_timer() {
         for fields in [json, latin1] {
             assert_eq!(drained(&layer, post(&fields), stalling()).await, (0, true));
             waited += Duration::from_secs(2);
-            // The clock of tokio has a resolution of a millisecond.
+            // The timers of tokio have a resolution of 1 ms.
             assert_eq!(start.elapsed().as_secs(), waited.as_secs());
         }
     }
-    // A client that sends a byte from time to time.
+    // The client sends a byte from time to time.
     let dripping = futures::stream::unfold((), |()| async {
         tokio::time::sleep(Duration::from_millis(300)).await;
         Some((Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(b"\xFF"))), ()))

@@ -17,7 +17,7 @@ fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Erro
     Ok(out)
 }
 
-/// Asserts that `a` in `from` is converted to `b` in `to`, and back, for every way of cutting.
+/// Asserts that `a` in `from` is converted to `b` in `to`, and back, for every partition.
 fn both_ways(from: Encoding, a: &[u8], to: Encoding, b: &[u8]) {
     every_partition(a, |chunks| assert_eq!(convert(Transcoder::new(from, to), chunks).as_deref(), Ok(b)));
     every_partition(b, |chunks| assert_eq!(convert(Transcoder::new(to, from), chunks).as_deref(), Ok(a)));
@@ -41,7 +41,7 @@ const TABLE_3: [(u32, &[u8]); 13] = [
 ];
 
 #[test]
-fn annex_r_table_3_all_thirteen_rows_both_ways() {
+fn annex_r_table_3_in_both_directions() {
     for (value, bytes) in TABLE_3 {
         both_ways(Encoding::Utf32Be, &value.to_be_bytes(), Encoding::Utf8Ucs4, bytes);
         both_ways(Encoding::Utf32Le, &value.to_le_bytes(), Encoding::Utf8Ucs4, bytes);
@@ -66,14 +66,15 @@ const TABLE_2: [(u32, &[u8]); 12] = [
 ];
 
 #[test]
-fn annex_r_table_2_both_ways() {
+fn annex_r_table_2_in_both_directions() {
     for (value, bytes) in TABLE_2 {
         both_ways(Encoding::Utf32Be, &value.to_be_bytes(), Encoding::Utf8Ucs4, bytes);
     }
     assert!(TABLE_2.iter().all(|row| TABLE_3.contains(row)));
 }
 
-/// Annex R, Table 1, and the table of RFC 2279: the fixed bits of a lead, its free bits, and the maximum value.
+/// Annex R, Table 1, and the table of RFC 2279: the fixed bits of a lead byte, the number of its free bits, and the
+/// maximum value.
 const TABLE_1: [(u8, u32, u32); 6] = [
     (0b0000_0000, 7, 0x0000_007F),
     (0b1100_0000, 5, 0x0000_07FF),
@@ -99,7 +100,7 @@ fn annex_r_table_1_defines_the_first_and_the_last_value_of_each_length() {
         }
         first = last.wrapping_add(1);
     }
-    // 80..=BF are continuing bytes, FE and FF are not used.
+    // `80..=BF` are continuation bytes; `FE` and `FF` are not used.
     for byte in (0x80..=0xBF).chain(0xFE..=0xFF) {
         let kind = if byte < 0xC0 { ErrorKind::UnexpectedContinuation } else { ErrorKind::InvalidLead };
         let rejected = convert(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be), &[&[byte]]);
@@ -187,7 +188,7 @@ fn annex_r_note_3_has_two_switches() {
         );
         let rejected = |len| Err(Utf8Error::new(0, ErrorKind::Surrogate, len));
         every_partition(&bytes, |chunks| {
-            // As in UTF-8, the second byte is rejected.
+            // The second byte is rejected, as in UTF-8.
             assert_eq!(convert(from, chunks), rejected(1));
             let open = from.switches(Switches::STRICT.allow_surrogates());
             assert_eq!(convert(open, chunks).as_deref(), Ok(&value.to_be_bytes()[..]));

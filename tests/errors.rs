@@ -1,4 +1,4 @@
-//! Every error of the crate converts into an `io::Error`, out of which the `Utf8Error` can be had again.
+//! Every error of the crate converts into an `io::Error`, from which the `Utf8Error` can be read again.
 
 use core::error::Error;
 use std::io;
@@ -40,7 +40,7 @@ fn every_error_is_invalid_data_with_the_utf8_error_inside() {
 }
 
 #[test]
-fn an_error_of_the_inner_side_stays_what_it_was() {
+fn an_error_of_the_inner_type_is_unchanged() {
     let reset = || io::Error::from(io::ErrorKind::ConnectionReset);
     let errors: [io::Error; 6] = [
         CodecError::Io(reset()).into(),
@@ -90,7 +90,7 @@ fn a_utf8_body_error_is_found_below_the_errors_that_wrap_it() {
 }
 
 #[test]
-fn chunks_that_are_no_results_are_text_too() {
+fn chunks_can_be_bytes_instead_of_results() {
     let chunks = stream::iter([Bytes::from_static(b"na\xC3"), Bytes::from_static(b"\xAFve")]);
     assert_eq!(chunks.utf8().collect_string().now_or_never(), Some(Ok("naïve".to_owned())));
     let chunks = stream::iter([vec![b'a', 0xC3], vec![0xA9]]);

@@ -1,4 +1,4 @@
-//! `proxy` under faults: no descriptors, a full disk, servers that come and go, peers that are slow or hostile.
+//! `proxy` under faults: no free descriptors, a full disk, servers that stop and restart, slow and hostile peers.
 #![cfg(all(feature = "cli", target_os = "linux"))]
 #![allow(missing_docs)]
 
@@ -19,19 +19,19 @@ use support::server::{Server, read_line, read_to_reset};
 
 /// Sets the soft limit of open files of a running server.
 fn limit_descriptors(server: &Server, soft: u64) {
-    // It has inherited the hard limit.
+    // The program has inherited the hard limit of this process.
     let limits = Rlimit { current: Some(soft), maximum: getrlimit(Resource::Nofile).maximum };
     prlimit(Pid::from_raw(server.id() as i32), Resource::Nofile, limits).unwrap();
 }
 
-/// The lowest descriptor that is not open: with this limit, none can be opened.
+/// Returns the lowest descriptor that is not open. With this value as the limit, no descriptor can be opened.
 fn lowest_free_descriptor(server: &Server) -> u64 {
     let is_free = |n: &u64| fs::symlink_metadata(format!("/proc/{}/fd/{n}", server.id())).is_err();
     (0..).find(is_free).unwrap()
 }
 
 #[test]
-fn without_free_descriptors_open_connections_go_on_and_further_ones_wait() {
+fn without_free_descriptors_open_connections_continue_and_new_ones_wait() {
     let proxy = Server::start(&["proxy"]);
     let mut held = [(); 10].map(|()| proxy.connect());
     for client in &mut held {
@@ -51,7 +51,7 @@ fn without_free_descriptors_open_connections_go_on_and_further_ones_wait() {
     let early = waiting[0].read(&mut [0]).unwrap_err();
     assert_eq!(early.kind(), ErrorKind::WouldBlock, "there is no descriptor for it");
     waiting[0].set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    // The connections that end make room for the others.
+    // The closed connections free descriptors for the waiting ones.
     drop(held);
     for client in &mut waiting {
         assert_eq!(read_line(client), "line 1: 5 characters: later\n");
@@ -65,7 +65,7 @@ fn without_free_descriptors_open_connections_go_on_and_further_ones_wait() {
 }
 
 #[test]
-fn a_log_on_a_full_disk_stops_neither_traffic_nor_the_end() {
+fn a_log_on_a_full_disk_blocks_neither_traffic_nor_shutdown() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let mut proxy =
         Server::start_with_stderr(&["proxy", "--on-error", "skip", "--log-rate", "1000000"], full);
@@ -76,7 +76,8 @@ fn a_log_on_a_full_disk_stops_neither_traffic_nor_the_end() {
     assert_eq!(proxy.wait_for_exit().code(), Some(0));
 }
 
-/// An echo server that accepts for some milliseconds, resets its connections, is gone for some milliseconds, and so on.
+/// Starts an echo server that repeatedly accepts connections for some milliseconds, resets them, and closes its
+/// listener for some milliseconds.
 fn flapping(address: SocketAddr, stop: Arc<AtomicBool>) -> thread::JoinHandle<()> {
     thread::spawn(move || {
         while !stop.load(Ordering::Relaxed) {
@@ -88,7 +89,7 @@ fn flapping(address: SocketAddr, stop: Arc<AtomicBool>) -> thread::JoinHandle<()
             let mut peers: Vec<TcpStream> = Vec::new();
             for _ in 0..30 {
                 while let Ok((peer, _)) = listener.accept() {
-                    // It is reset when it is dropped, whatever was sent.
+                    // Dropping the socket then resets the connection.
                     peer.set_linger(Some(Duration::ZERO)).unwrap();
                     peer.set_nonblocking(true).unwrap();
                     peers.push(peer.into());
@@ -113,7 +114,7 @@ fn flapping(address: SocketAddr, stop: Arc<AtomicBool>) -> thread::JoinHandle<()
 }
 
 #[test]
-fn a_client_of_a_flapping_server_sees_all_of_the_answer_or_a_reset() {
+fn a_client_of_a_flapping_server_receives_the_whole_reply_or_a_reset() {
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let stop = Arc::<AtomicBool>::default();
     let server = flapping(address, Arc::clone(&stop));
@@ -124,7 +125,7 @@ fn a_client_of_a_flapping_server_sees_all_of_the_answer_or_a_reset() {
         let mut client = proxy.connect();
         let written = client.write_all(text.as_bytes()).and_then(|()| client.shutdown(Shutdown::Write));
         let mut answer = Vec::new();
-        // The system reports a reset once: to the write or to the read.
+        // The system reports a reset only once, either to the write or to the read.
         match written.and(client.read_to_end(&mut answer)) {
             Ok(_) => {
                 assert!(answer == text.as_bytes(), "{} bytes and a normal end", answer.len());
@@ -143,7 +144,7 @@ fn a_client_of_a_flapping_server_sees_all_of_the_answer_or_a_reset() {
     assert!(complete > 0 && reset > 0, "{complete} complete, {reset} reset");
 }
 
-/// Resident memory in KiB.
+/// Returns the resident memory in KiB.
 fn resident(server: &Server) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -167,13 +168,13 @@ fn memory_does_not_grow_with_the_number_of_connections() {
             }
         }
     };
-    // Connections of one round may not have ended when the next one begins. With more at a time than later, the heap has its
-    // size.
+    // Connections of one round may still be open when the next round begins. These rounds open more at a time than the
+    // later ones, so the heap has its maximum size.
     (0..10).for_each(|_| round(100));
     let warm = resident(&proxy);
     (0..40).for_each(|_| round(50));
     let grown = resident(&proxy).saturating_sub(warm);
-    // An eighth of a KiB of each of 2,000 connections would be as much.
+    // 256 KiB is 1/8 KiB for each of 2,000 connections.
     assert!(grown < 256, "{grown} KiB more than the {warm} KiB after 1,000 connections");
 }
 
@@ -183,7 +184,7 @@ fn a_connection_below_the_minimum_rate_is_reset() {
     let mut fast = proxy.connect();
     let mut slow = proxy.connect();
     slow.write_all(b"slow\n").unwrap();
-    // The rate is measured over ten seconds.
+    // The rate is measured over 10 seconds.
     for n in 1..=24 {
         fast.write_all(&[b'x'; 1000]).unwrap();
         fast.write_all(b"\n").unwrap();
@@ -199,10 +200,10 @@ fn a_connection_below_the_minimum_rate_is_reset() {
 }
 
 #[test]
-fn dense_errors_of_one_client_do_not_hold_up_the_echo_of_another() {
+fn many_errors_of_one_client_do_not_delay_the_echo_of_another() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    // The first byte says what a connection is for: an echo, or a flood that is read and dropped.
+    // The first byte selects an echo, or a flood that is read and dropped.
     thread::spawn(move || {
         for peer in listener.incoming() {
             let mut peer = peer.unwrap();
@@ -246,7 +247,8 @@ fn dense_errors_of_one_client_do_not_hold_up_the_echo_of_another() {
     }
     stop.store(true, Ordering::Relaxed);
     assert!(floods.into_iter().all(|flood| flood.join().unwrap()), "the flood ended before the echoes");
-    // What four connections move in some turns of the relay. Without a bound, their socket buffers would be emptied first.
+    // The limit is what four connections transfer in a few polls of the relay. Without a budget per poll, the relay
+    // would empty their socket buffers first.
     passed.sort_unstable();
     let median = passed[passed.len() / 2];
     assert!(median < 16 << 20, "{median} bytes of errors during an echo");

@@ -1,4 +1,4 @@
-//! `Filter`: the same edits for every way of cutting, and the result of its body hook.
+//! `Filter` makes the same edits for every partition. Also tests its body hook.
 #![cfg(feature = "proxy")]
 #![allow(missing_docs)]
 
@@ -13,7 +13,7 @@ use support::{Rng, every_partition, oracle, policies, some_partitions};
 use utf8_codec::proxy::{Edit, Filter, Verdict};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, Utf8Error};
 
-/// Everything that was forwarded, the errors, and the last verdict.
+/// The forwarded bytes, the errors, and the last verdict.
 type Filtered = (Vec<u8>, Vec<Utf8Error>, Verdict);
 
 /// Filters by applying the edits of each slice.
@@ -36,7 +36,7 @@ fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
             edit => panic!("{edit:?}"),
         });
         assert!(core::str::from_utf8(&forwarded).is_ok(), "whole characters only");
-        // The BOM may be stripped before it.
+        // A stripped BOM may precede the slice.
         if verdict == Verdict::Pass && start > 3 {
             let now = filter.pending().len();
             assert_eq!(forwarded.len() - before, held + chunk.len() - now, "nothing vanishes");
@@ -102,7 +102,7 @@ fn a_filter_forwards_and_reports_the_same_for_every_partition() {
     }
 }
 
-/// The result of `TextDecoder` for the same chunks.
+/// Returns the result of `TextDecoder` for the same chunks.
 fn decoded(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (Vec<u8>, Option<Utf8Error>) {
     let mut text = Vec::new();
     for chunk in chunks {
@@ -122,7 +122,7 @@ fn decoded(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (Vec<u8>, Option<Utf8E
 }
 
 #[test]
-fn under_every_policy_a_filter_forwards_what_a_decoder_decodes() {
+fn a_filter_forwards_the_text_of_a_decoder_under_every_policy() {
     let mut rng = Rng::new(16);
     let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
     for round in 0..60 {
@@ -160,7 +160,7 @@ fn edits(filter: &mut Filter, slice: &[u8]) -> Vec<String> {
 }
 
 #[test]
-fn a_slice_after_a_cut_character_passes_without_a_copy() {
+fn a_slice_after_a_split_character_passes_without_a_copy() {
     let mut filter = Filter::new();
     assert_eq!(edits(&mut filter, b"sch\xC3"), ["Pass(0..3)"]);
     assert_eq!(edits(&mut filter, b"\xB6n \xF0"), ["Insert([195])", "Pass(0..3)"]);
@@ -232,7 +232,7 @@ fn edits_and_a_chunk_that_passes_do_not_allocate() {
 
 #[test]
 fn a_hook_never_sets_none_before_the_end() {
-    // With `None`, pingora made a complete request `na` of these chunks.
+    // With `None`, pingora forwarded these chunks as a complete request with the body `na`.
     let mut filter = Filter::new();
     let mut sent = Vec::new();
     let hook = |filter: &mut Filter, chunk: Option<&'static [u8]>, end| {

@@ -25,10 +25,10 @@ const FIXED: &[(&[u8], &[&str], &str)] = &[
     (b"caf\xE9 \x93noir\x94\n", &["--from", "auto"], "café “noir”\n"),
     (b"caf\xE9 noir\n", &["--from", "auto"], "café noir\n"),
     (b"caf\xE9 \x85\n", &["--from", "latin1"], "café \u{85}\n"),
-    // UTF-8 with some windows-1252.
+    // UTF-8 that contains some windows-1252.
     ("café \u{20AC} ".as_bytes(), &["--from", "windows-1252"], "café € "),
     (b"caf\xC3\xA9 caf\xE9\n", &["--from", "windows-1252"], "café café\n"),
-    // The last byte is not a truncated sequence if the encoding is named.
+    // With `--from`, the last byte is converted and not reported as a truncated sequence.
     (b"caf\xE9", &["--from", "windows-1252"], "café"),
     (b"\xFF\xFEh\0i\0\xE9\0", &[], "hié"),
     (b"\xFE\xFF\0h\0i\xD8\x3E\xDD\x80", &[], "hi🦀"),
@@ -65,7 +65,7 @@ fn each_kind_of_error_is_fixed() {
 }
 
 #[test]
-fn a_guess_is_not_a_fix() {
+fn a_guessed_encoding_is_not_used_for_a_fix() {
     for (content, args, reason) in [
         (&b"caf\xE9 \x93noir\x94"[..], &[][..], "--from is missing"),
         (b"\0h\0i\0 \0\xE9\0\xE8\0a", &[], "--from is missing"),
@@ -95,7 +95,7 @@ fn a_guess_is_not_a_fix() {
 }
 
 #[test]
-fn errors_that_are_left_are_reported_where_they_are_now() {
+fn remaining_errors_are_reported_at_their_new_locations() {
     let directory = Directory::new();
     directory.write("file", b"caf\xE9 \xE2\x80\xAE\n");
     let output = fix(&directory, &["--from", "windows-1252", "--rule", "bidi", "--format", "short", "file"]);
@@ -211,7 +211,7 @@ fn a_dry_run_prints_a_diff_that_patch_and_git_apply() {
     }
 }
 
-/// Lines longer than the buffer, and sequences that are cut by it.
+/// The files contain lines longer than the buffer and sequences across its end.
 #[test]
 fn long_files_are_fixed() {
     let directory = Directory::new();
@@ -274,7 +274,7 @@ const REPORTED: [(&str, &str, &str); 6] = [
 ];
 
 #[test]
-fn reported_files_that_were_encoded_twice_are_mended() {
+fn reported_files_that_were_encoded_twice_are_fixed() {
     for (name, shown, original) in REPORTED {
         let twice = encoded_twice(original);
         assert!(twice.contains(shown), "{twice}");

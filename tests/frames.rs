@@ -23,7 +23,7 @@ fn length_delimited(payloads: &[&[u8]]) -> BytesMut {
     out
 }
 
-/// All items of a codec for bytes that arrive one at a time, and for the end of the stream.
+/// Decodes bytes that arrive one at a time, up to the end of the stream. Returns all items.
 fn decode_all<C: Decoder>(codec: &mut C, bytes: &[u8]) -> Vec<Result<C::Item, C::Error>> {
     let (mut buffer, mut out) = (BytesMut::new(), Vec::new());
     for byte in bytes {
@@ -113,7 +113,7 @@ fn errors_of_the_byte_codec_are_returned_unchanged() {
 }
 
 #[test]
-fn errors_show_no_payload() {
+fn errors_do_not_contain_payload() {
     let bytes = length_delimited(&[b"secret\xFF"]);
     let error =
         decode_all(&mut Utf8FramesCodec::new(LengthDelimitedCodec::new()), &bytes).remove(0).unwrap_err();
@@ -133,7 +133,7 @@ fn decoding_reverses_encoding() {
     assert_eq!(got, ["gr\u{FC}n", "blau", "rot"]);
 }
 
-/// A byte codec for fragments: the length, with the high bit set for the last fragment, and the payload.
+/// A byte codec for fragments: a length byte, whose high bit is set for the last fragment, and the payload.
 #[derive(Debug, Default)]
 struct Fragments;
 

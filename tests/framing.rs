@@ -1,5 +1,5 @@
-//! The codecs for frames with a length in front, and for JSON text sequences: whatever the cuts, with limits, and text
-//! over them.
+//! The codecs for length-prefixed frames and for JSON text sequences: the same frames for every partition, their
+//! limits, and text codecs over them.
 #![allow(missing_docs)]
 
 mod support;
@@ -42,7 +42,7 @@ where
     items
 }
 
-/// Checks a stream for whole input and many cuts. An item starts with `!` if it is an error.
+/// Checks a stream as one chunk and in many partitions. An item that starts with `!` is an error.
 fn check<C>(codec: impl Fn() -> C, stream: &[u8], expected: &[&str])
 where
     C: Decoder<Item = Bytes, Error = FramingError>,
@@ -140,7 +140,7 @@ fn content_length() {
         check(codec, stream.as_bytes(), &["!invalid frame header at byte 6"]);
     }
     check(codec, b"{\"jsonrpc\"\r\n", &["!invalid frame header at byte 0"]);
-    // A header without an end is an error at the same length, whatever the cuts.
+    // A header without an end is an error at the same length for every partition.
     let error = "!the header of the frame at byte 0 is longer than 4096 bytes";
     let long = [b"A: ".to_vec(), vec![b'b'; 4090], b"\r\n\r\n".to_vec()].concat();
     let chunks: Vec<_> = long.chunks(100).collect();
@@ -149,7 +149,7 @@ fn content_length() {
     }
     let fields = b"A: b\r\n".repeat(1000);
     assert_eq!(decode(codec(), &[&fields]), [Err(error[1..].to_owned())]);
-    // As soon as it is too long, also in the middle of a field.
+    // The error is returned as soon as the header is too long, even inside a field.
     let mut buffer = BytesMut::from(&fields[..4092]);
     buffer.extend_from_slice(b"A: bc");
     let error_at_once = codec().decode(&mut buffer).unwrap_err();
@@ -175,7 +175,7 @@ fn json_sequences() {
     check(codec, b"", &[]);
 }
 
-/// What the encoder writes is read again, as text and whatever the cuts.
+/// Asserts that the decoder returns the frames that the encoder wrote, also as text and for every partition.
 fn round_trip<C>(codec: impl Fn() -> C, shortest: usize)
 where
     C: Decoder<Item = Bytes, Error = FramingError> + Encoder<Bytes, Error = FramingError>,
@@ -206,7 +206,7 @@ where
 }
 
 #[test]
-fn what_the_encoders_write_is_read_again() {
+fn decoding_reverses_encoding() {
     round_trip(NetstringCodec::new, 0);
     round_trip(OctetCountingCodec::new, 1);
     round_trip(|| OctetCountingCodec::new().or_lines(), 1);
@@ -215,7 +215,7 @@ fn what_the_encoders_write_is_read_again() {
 }
 
 #[test]
-fn what_no_reader_accepts_is_not_written() {
+fn a_frame_that_no_reader_accepts_is_not_written() {
     let mut out = BytesMut::new();
     let error = OctetCountingCodec::new().encode(Bytes::new(), &mut out).unwrap_err();
     assert!(matches!(error, FramingError::InvalidPayload { at: 0 }), "{error:?}");
@@ -240,7 +240,7 @@ fn an_ill_formed_frame_and_a_long_one_do_not_end_the_stream() {
     assert_eq!(io::Error::from(error).kind(), io::ErrorKind::InvalidData);
 }
 
-/// The first call with the byte that no valid stream has there returns the error.
+/// The call that receives the first invalid byte returns the error.
 #[test]
 fn an_invalid_header_is_reported_at_once() {
     fn fails<C: Decoder<Item: Debug>>(mut codec: C, good: &[u8], bad: u8) {
@@ -259,7 +259,7 @@ fn an_invalid_header_is_reported_at_once() {
     fails(JsonSequenceCodec::new(), b"", b'[');
 }
 
-/// A peer that announces a long frame makes the codec reserve nothing.
+/// The announced length of a frame does not cause an allocation.
 #[test]
 fn memory_grows_with_the_bytes_that_arrive() {
     let mut buffer = BytesMut::from("8388608:");

@@ -1,4 +1,4 @@
-//! `from_utf8`: the result of the standard library, with the kind and the offset of the error.
+//! `from_utf8` returns the same result as the standard library, with the kind and the offset of the error.
 #![allow(missing_docs)]
 
 mod support;
@@ -7,7 +7,7 @@ use support::{Rng, oracle};
 use utf8_codec::from_utf8;
 
 #[test]
-fn it_agrees_with_the_standard_library_and_the_oracle_at_every_length() {
+fn from_utf8_agrees_with_the_standard_library_and_the_oracle_at_every_length() {
     let mut rng = Rng::new(3);
     for len in 0..=300 {
         for _ in 0..40 {

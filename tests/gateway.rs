@@ -104,7 +104,7 @@ async fn every_published_case_has_the_expected_verdict_as_a_chunked_body() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn http_2_gives_the_same_verdicts() {
+async fn http_2_has_the_same_verdicts() {
     let gateway = gateway();
     let mut rng = Rng::new(9113);
     let bodies: Vec<Vec<Vec<u8>>> = (0..300)
@@ -117,7 +117,7 @@ async fn http_2_gives_the_same_verdicts() {
 }
 
 #[test]
-fn pipelined_requests_are_answered_in_order() {
+fn pipelined_requests_have_responses_in_order() {
     let gateway = gateway();
     let mut stream = gateway.connect();
     let mut requests = Vec::new();
@@ -126,7 +126,7 @@ fn pipelined_requests_are_answered_in_order() {
         requests.extend_from_slice(head.as_bytes());
         requests.extend_from_slice(text.as_bytes());
     }
-    // A character that `Content-Length` cuts: the bytes of the next request do not complete it.
+    // `Content-Length` ends inside a character. The bytes of the next request do not complete it.
     requests.extend_from_slice(b"POST /text HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nab\xE2\x82");
     requests.extend_from_slice(b"POST /text HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\nz");
     stream.write_all(&requests).expect("the server reads");

@@ -140,10 +140,10 @@ fn trailers_come_after_a_clean_end_only() {
 }
 
 #[test]
-fn a_body_checks_its_trailers_if_that_is_set() {
+fn a_body_checks_its_trailers_if_configured() {
     let mut fields = trailers(&[("x-good", "1")]);
     fields.insert("x-bad", http::HeaderValue::from_bytes(b"ab\xFF").unwrap());
-    // The reader of a body of known size may stop before the trailers.
+    // A reader of a body with a known size may stop before the trailers.
     for end_hint in [EndHint::Nothing, EndHint::EndStream] {
         let body = || Utf8Body::new(Script::of(&[b"text"], end_hint).with_trailers(fields.clone()));
         let (data, got, error) = drain(body());
@@ -157,7 +157,7 @@ fn a_body_checks_its_trailers_if_that_is_set() {
 }
 
 #[test]
-fn size_hints_of_a_repaired_body_are_true_for_every_subset() {
+fn size_hints_of_a_repaired_body_are_correct_for_every_subset() {
     let ascii = TextDecoder::new().subset(Subset::ASCII);
     for policy in [ErrorPolicy::ReplaceWith('?'), ErrorPolicy::ReplaceWith('\u{1F980}'), ErrorPolicy::Replace]
     {
@@ -190,7 +190,7 @@ fn an_empty_body_has_no_required_bom() {
 }
 
 #[test]
-fn neither_the_error_nor_the_body_shows_bytes() {
+fn neither_the_error_nor_the_body_contains_payload() {
     let body = Utf8Body::new(Script::of(&[b"secret\xFF"], EndHint::Nothing));
     let (_, _, error) = drain(body);
     let error = error.expect("an error");
@@ -252,7 +252,7 @@ async fn serve_one(bytes: &'static [u8], version: http::Version) -> (Result<Byte
 }
 
 #[tokio::test]
-async fn hyper_does_not_send_a_cut_character_under_content_length() {
+async fn hyper_does_not_send_part_of_a_character_under_content_length() {
     for bytes in [&b"ab\xE2\x82"[..], b"\xE2\x82", b"ab\xFF", b"\xC3"] {
         let (got, served) = serve_one(bytes, http::Version::HTTP_11).await;
         assert!(got.is_err(), "the client gets an error: {got:?}");

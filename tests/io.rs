@@ -30,7 +30,7 @@ fn whole(bytes: &[u8]) -> &str {
 /// The output of a reader: the text, and the error that ends it. A timeout does not end it.
 type Outcome = (String, Option<Utf8Error>);
 
-/// Checks that every read returns whole characters, if every read has room for one.
+/// Checks that every read returns whole characters if every buffer has space for one.
 fn check_read(rooms: &[usize], read: &[u8]) {
     if rooms.iter().all(|&room| room >= 4) {
         whole(read);
@@ -185,14 +185,14 @@ fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outco
     assert_eq!(by_both(short, seed), *expected, "{seed} {chunks:02X?}");
 }
 
-/// The text before the first error, and that error.
+/// Returns the text before the first error, and that error.
 fn strict(input: &[u8]) -> Outcome {
     let error = oracle::decode(input).1.first().map(|&(offset, kind, len)| Utf8Error::new(offset, kind, len));
     let good = error.map_or(input.len(), |error| error.offset as usize);
     (whole(&input[..good]).to_owned(), error)
 }
 
-/// The text that the decoder returns for the whole input.
+/// Returns the text that the decoder returns for the whole input.
 fn repaired(input: &[u8], mut decoder: TextDecoder) -> Outcome {
     let mut text = String::new();
     for piece in decoder.feed(input) {
@@ -389,7 +389,7 @@ fn a_poll_of_a_reader_is_bounded_when_all_input_is_skipped() {
 }
 
 #[test]
-fn a_read_without_room_reads_nothing() {
+fn a_read_into_an_empty_buffer_reads_nothing() {
     use tokio::io::AsyncReadExt;
     block_on(async {
         let mut reader = Utf8Reader::new(HostileReader::new(steps(&[b"a"])));
@@ -398,19 +398,19 @@ fn a_read_without_room_reads_nothing() {
     });
 }
 
-/// A reader that returns a length above that of the buffer.
-struct Liar;
+/// A reader that returns a length greater than that of the buffer.
+struct InvalidLength;
 
-impl futures::io::AsyncRead for Liar {
+impl futures::io::AsyncRead for InvalidLength {
     fn poll_read(self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
         Poll::Ready(Ok(buf.len() + 1))
     }
 }
 
 #[test]
-fn a_reader_that_returns_a_length_above_that_of_the_buffer_is_an_error() {
+fn a_length_greater_than_that_of_the_buffer_is_an_error() {
     use futures::io::AsyncReadExt;
-    let error = block_on(Utf8Reader::new(Liar).read(&mut [0; 8])).unwrap_err();
+    let error = block_on(Utf8Reader::new(InvalidLength).read(&mut [0; 8])).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::Other);
 }
 

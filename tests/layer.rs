@@ -1,4 +1,4 @@
-//! The layer for requests: which bodies it checks, which it rejects, and which header fields it corrects.
+//! The layer for requests: the bodies that it checks and rejects, and the header fields that it changes.
 #![cfg(feature = "tower")]
 #![allow(missing_docs)]
 
@@ -20,7 +20,7 @@ use utf8_codec::tower::{CheckedBody, ValidateUtf8RequestLayer};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 
 #[tokio::test]
-async fn text_is_checked_by_its_media_type_and_nothing_else_is() {
+async fn only_media_types_of_text_are_checked() {
     let layer = ValidateUtf8RequestLayer::new();
     for text in [
         "application/json",
@@ -63,7 +63,7 @@ async fn text_is_checked_by_its_media_type_and_nothing_else_is() {
 }
 
 #[tokio::test]
-async fn a_body_without_a_type_is_handled_by_its_setting() {
+async fn a_body_without_a_type_is_handled_as_configured() {
     let layer = |missing| {
         ValidateUtf8RequestLayer::new().rules(BodyRules::new().missing_content_type(missing)).drain(0)
     };
@@ -90,7 +90,7 @@ async fn a_body_without_a_type_is_handled_by_its_setting() {
 }
 
 #[tokio::test]
-async fn a_request_that_cannot_be_checked_is_rejected_unless_a_rule_lets_it_pass() {
+async fn a_request_that_cannot_be_checked_is_rejected_unless_a_rule_permits_it() {
     const CODING: u16 = 415;
     const RANGE: u16 = 400;
     let json = ("content-type", "application/json");
@@ -136,7 +136,7 @@ async fn a_request_that_cannot_be_checked_is_rejected_unless_a_rule_lets_it_pass
 }
 
 #[tokio::test]
-async fn a_content_type_that_cannot_be_read_is_rejected_unless_a_rule_lets_it_pass() {
+async fn an_invalid_content_type_is_rejected_unless_a_rule_permits_it() {
     let passing = BodyRules::new().malformed_content_type(Uncheckable::Pass);
     for (rules, status) in [(BodyRules::new(), 400), (passing, 200)] {
         let layer = ValidateUtf8RequestLayer::new().rules(rules);
@@ -258,7 +258,7 @@ async fn another_charset_is_transcoded_and_the_content_type_changed() {
         let seen = send(&layer, &[("content-type", "text/plain; charset=klingon")], b"a").await;
         assert_eq!(seen.status, StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
-    // The same number of bytes, but different ones.
+    // The length is the same, but the bytes are different.
     let sums = [("content-digest", "sha-256=:AAAA:")]
         .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
     for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
@@ -287,7 +287,7 @@ async fn another_charset_is_transcoded_and_the_content_type_changed() {
         hints.push((body.size_hint(), 0));
     }
     assert!(hints.iter().all(|(hint, after)| hint.upper().is_none_or(|upper| *after <= upper)), "{hints:?}");
-    // A character of 2 bytes, cut at every position, and a long text, which is returned in several frames.
+    // A character of 2 bytes, split at every position, and a long text, which is returned in several frames.
     let long = "日本語".repeat(20_000);
     let (bytes, ..) = (b"\x93\xFA\x96\x7B\x8C\xEA".repeat(20_000), ());
     for cut in [0, 1, 4_001, bytes.len() - 1] {
@@ -350,7 +350,7 @@ async fn a_handler_can_convert_the_error_to_a_rejection() {
 }
 
 #[tokio::test]
-async fn header_values_paths_and_queries_are_checked_if_that_is_set() {
+async fn header_values_paths_and_queries_are_checked_if_configured() {
     let request = |uri: &str, value: &[u8]| {
         let request = Request::get(uri).header("x-name", http::HeaderValue::from_bytes(value).unwrap());
         request.body(Full::<Bytes>::default()).unwrap()

@@ -41,7 +41,7 @@ fn text_response() -> http::response::Builder {
 }
 
 #[tokio::test]
-async fn an_ill_formed_response_is_cut_off_or_replaced() {
+async fn an_ill_formed_response_is_aborted_or_replaced() {
     let (parts, text) =
         answer(&ValidateUtf8ResponseLayer::new(), Method::GET, text_response(), b"ab\xE2\x82").await;
     assert_eq!(parts.status, StatusCode::OK);
@@ -67,7 +67,7 @@ async fn an_ill_formed_response_is_cut_off_or_replaced() {
 }
 
 #[tokio::test]
-async fn a_repair_removes_the_fields_that_it_invalidates() {
+async fn repairing_a_body_removes_the_fields_that_become_invalid() {
     let repairing = |policy| {
         let rules = BodyRules::new().decoder(TextDecoder::new().on_error(policy));
         ValidateUtf8ResponseLayer::new().rules(rules)
@@ -93,7 +93,7 @@ async fn a_repair_removes_the_fields_that_it_invalidates() {
     let (parts, _) = answer(&repairing(ErrorPolicy::Replace), Method::GET, weak, b"ab\xFF").await;
     assert!(parts.headers.contains_key("etag"), "a weak tag allows other bytes");
 
-    // Whether a held body was changed is known: an unchanged one keeps its fields.
+    // A held body is decoded before the response starts, so an unchanged body keeps its fields.
     let holding = repairing(ErrorPolicy::Replace).hold(100);
     let (parts, _) = answer(&holding, Method::GET, text_response(), b"good").await;
     assert_eq!(parts.headers.len(), 6);

@@ -1,4 +1,4 @@
-//! `LineFilter`: the same lines for every way of cutting, compared with a split of the whole input.
+//! `LineFilter` passes the same lines for every partition. They are compared with a split of the whole input.
 #![cfg(feature = "proxy")]
 #![allow(missing_docs)]
 
@@ -52,7 +52,7 @@ fn lines(input: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     })
 }
 
-/// A line without its terminator.
+/// Returns a line without its terminator.
 fn content(line: &[u8]) -> &[u8] {
     match line.strip_suffix(b"\n") {
         Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
@@ -60,7 +60,7 @@ fn content(line: &[u8]) -> &[u8] {
     }
 }
 
-/// The expected result of a strict filter for the whole input.
+/// Returns the expected result of a strict filter for the whole input.
 fn expected(input: &[u8], max_length: usize, stops: bool) -> Filtered {
     let mut all = Filtered::default();
     for (number, (start, line)) in (1..).zip(lines(input)) {
@@ -130,7 +130,7 @@ fn a_strict_line_filter_passes_the_well_formed_lines_for_every_partition() {
 }
 
 #[test]
-fn a_line_filter_that_repairs_passes_what_a_decoder_decodes_if_no_line_is_too_long() {
+fn a_repairing_line_filter_passes_the_text_of_a_decoder_if_no_line_is_too_long() {
     let mut rng = Rng::new(5424);
     for round in 0..40 {
         let mut input = dirty_lines(&mut rng, 60 + 20 * round);
@@ -160,7 +160,7 @@ fn a_line_filter_that_repairs_passes_what_a_decoder_decodes_if_no_line_is_too_lo
 }
 
 #[test]
-fn a_repaired_line_that_is_too_long_is_rejected_for_every_cut() {
+fn a_repaired_line_that_is_too_long_is_rejected_for_every_partition() {
     let mut rng = Rng::new(7);
     let decoder = TextDecoder::new().on_error(ErrorPolicy::Escape);
     for round in 0..40 {

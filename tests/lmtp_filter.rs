@@ -44,7 +44,7 @@ async fn smtplib_receives_the_part_with_the_error_and_well_formed_messages_arriv
     assert!(inbox.iter().all(|message| *message == good), "what arrives is what was sent");
 }
 
-/// The text, whether there was a bare CR or LF, and whether the final dot was found.
+/// Returns the text, whether there was a bare CR or LF, and whether the final dot was found.
 fn unstuff(chunks: &[&[u8]]) -> (Vec<u8>, bool, bool) {
     let (mut dots, mut text) = (Dots::default(), Vec::new());
     for (i, chunk) in chunks.iter().enumerate() {
@@ -57,7 +57,7 @@ fn unstuff(chunks: &[&[u8]]) -> (Vec<u8>, bool, bool) {
 }
 
 #[test]
-fn dot_stuffing_is_removed_however_the_text_is_cut() {
+fn dot_stuffing_is_removed_for_every_partition() {
     for (wire, text) in [
         (&b".\r\n"[..], &b""[..]),
         (b"a\r\n.\r\n", b"a\r\n"),

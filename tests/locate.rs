@@ -1,4 +1,4 @@
-//! Lines and columns: compared with a loop over the characters, for every way of cutting.
+//! Lines and columns are compared with those of a loop over the characters, for every partition.
 #![allow(missing_docs)]
 
 mod support;
@@ -11,7 +11,8 @@ const ALL: [Newlines; 4] = [Newlines::Lf, Newlines::CrLf, Newlines::Cr, Newlines
 /// Offset, line, and column in bytes, characters and UTF-16 units.
 type Position = (u64, u64, [u64; 3]);
 
-/// The location of each character and of the end, and the offsets of the ends of the lines, before their terminators.
+/// Returns the location of each character and of the end, and the offsets of the ends of the lines, before their
+/// terminators.
 fn by_hand(text: &str, newlines: Newlines) -> (Vec<Position>, Vec<u64>) {
     let (mut positions, mut ends, mut line, mut columns) = (Vec::new(), Vec::new(), 0, [0; 3]);
     for (at, character) in text.char_indices() {
@@ -51,7 +52,7 @@ fn units(columns: [u64; 3]) -> [Column; 3] {
     [Column::Bytes(columns[0]), Column::Characters(columns[1]), Column::Utf16(columns[2])]
 }
 
-/// Text chunks: a cut inside a character is moved to its start.
+/// Returns chunks of whole characters. A boundary inside a character is moved to its start.
 fn as_text<'t>(text: &'t str, chunks: &[&[u8]]) -> Vec<&'t str> {
     let (mut texts, mut from, mut at) = (Vec::new(), 0, 0);
     for chunk in chunks {
@@ -127,7 +128,7 @@ fn every_partition_of_short_texts_has_the_same_locations() {
 
 fn long_text(rng: &mut Rng, characters: usize) -> String {
     const ALPHABET: [char; 9] = ['a', ' ', '\n', '\r', 'é', '€', '🦀', '\u{7FF}', '\u{10FFFF}'];
-    // Mostly characters of one kind, as in real text.
+    // As in real text, most characters are of one kind.
     let often = ALPHABET[rng.below(ALPHABET.len())];
     let mut pick = || if rng.below(4) == 0 { ALPHABET[rng.below(ALPHABET.len())] } else { often };
     let mut text = String::new();
@@ -142,7 +143,7 @@ fn long_text(rng: &mut Rng, characters: usize) -> String {
 }
 
 #[test]
-fn long_texts_have_the_same_locations_for_every_cut() {
+fn long_texts_have_the_same_locations_for_every_partition() {
     let mut rng = Rng::new(18);
     for round in 0..8 {
         let text = long_text(&mut rng, 10 + 3 * round);

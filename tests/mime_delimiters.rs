@@ -1,4 +1,4 @@
-//! Delimiters and headers that mail readers parse differently are errors in the structure, and no others are.
+//! A delimiter or header is an error in the structure if and only if mail readers parse it differently.
 //!
 //! One test for each rule. `tests/mail_readers` compares the readers on generated messages.
 #![allow(missing_docs)]
@@ -12,7 +12,7 @@ fn validate(message: &str) -> MessageVerdict {
     validate_bytes(message.as_bytes())
 }
 
-/// Returns the verdict on a message. Asserts that it does not depend on how the message is cut.
+/// Returns the verdict on a message. Asserts that it is the same for every partition.
 fn validate_bytes(message: &[u8]) -> MessageVerdict {
     let validate = |chunks: &[&[u8]]| {
         let mut validator = MessageValidator::new();
@@ -24,7 +24,7 @@ fn validate_bytes(message: &[u8]) -> MessageVerdict {
     whole
 }
 
-/// The paths of the text parts.
+/// Returns the paths of the text parts.
 fn leaves(verdict: &MessageVerdict) -> Vec<String> {
     let leaves = verdict.parts.iter().filter(|part| part.is_text());
     leaves.map(|part| part.path.to_string()).collect()
@@ -41,16 +41,16 @@ fn structure(verdict: &MessageVerdict) -> Vec<(String, &'static str, u64)> {
         .collect()
 }
 
-/// A multipart with this boundary around this body, with LF for line breaks.
+/// Returns a multipart message with this boundary and body. Its line breaks are LF.
 fn multipart(boundary: &str, body: &str) -> String {
     format!("Content-Type: multipart/mixed; boundary=\"{boundary}\"\n\n{body}")
 }
 
 #[test]
-fn the_delimiter_of_an_outer_multipart_counts_at_any_level() {
+fn the_delimiter_of_an_outer_multipart_is_recognized_at_any_level() {
     let inner = multipart("a", "--a\n\none\n--a--\nepilogue\n\n\u{0}");
     let message = multipart("a--", &format!("--a--\n{inner}\n--a--\n\n@\n--a----\n"));
-    // The second `--a--` starts a part of the outer multipart and ends nothing.
+    // The second `--a--` starts a part of the outer multipart. It ends no multipart.
     let bytes: Vec<_> = message.bytes().map(|byte| if byte == b'@' { 0xFF } else { byte }).collect();
     let verdict = validate_bytes(&bytes);
     let at = message.find('@').unwrap() as u64;
@@ -87,7 +87,7 @@ fn only_spaces_and_tabs_may_follow_a_delimiter_on_its_line() {
         let at = start.len() as u64;
         assert_eq!(structure(&verdict), [("0".to_owned(), "AmbiguousDelimiter", at)], "{after:?}");
     }
-    // Longer than the limit for lines.
+    // The line is longer than the limit.
     let verdict = validate(&format!("{start}--b{}\n\ntwo\n--b--\n", " ".repeat(1_000)));
     assert_eq!(leaves(&verdict), ["1"]);
     assert_eq!(structure(&verdict)[0].1, "AmbiguousDelimiter");
@@ -107,7 +107,7 @@ fn a_boundary_outside_of_its_delimiter_is_ambiguous() {
             );
         }
     }
-    // A boundary after one more hyphen.
+    // The boundary follows three hyphens.
     let start = multipart("--x", "----x\n\n");
     let verdict = validate(&format!("{start}-----x\n----x--\n"));
     assert_eq!(structure(&verdict), [("0".to_owned(), "AmbiguousDelimiter", start.len() as u64 + 1)]);
@@ -221,7 +221,7 @@ fn fields_that_only_some_readers_can_parse_are_ambiguous() {
             structure(&validate(&format!("{header}\n\n"))).into_iter().map(|(_, kind, _)| kind).collect();
         assert_eq!(kinds, Vec::from_iter(expected), "{header}");
     }
-    // A message that is the whole body of another one, which is itself attached.
+    // The message is the whole body of another message, which is itself attached.
     let inner = "Content-Type: message/rfc822\n\nSubject: x\n\ntext\n";
     assert_eq!(structure(&validate(inner)), []);
     assert_eq!(

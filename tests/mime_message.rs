@@ -14,7 +14,7 @@ fn validate_chunks(validator: &MessageValidator, chunks: &[&[u8]]) -> MessageVer
     validator.finish()
 }
 
-/// Returns the verdict on a message. Asserts that it does not depend on how the message is cut.
+/// Returns the verdict on a message. Asserts that it is the same for every partition.
 fn validate_with(validator: &MessageValidator, message: &[u8]) -> MessageVerdict {
     let whole = validate_chunks(validator, &[message]);
     some_partitions(message, 30, |chunks| {
@@ -28,7 +28,7 @@ fn validate(message: impl AsRef<[u8]>) -> MessageVerdict {
     validate_with(&MessageValidator::new(), message.as_ref())
 }
 
-/// A line `path type kind@offset kind@offset` for each notable part.
+/// Returns a line `path type kind@offset kind@offset` for each notable part.
 fn summary(verdict: &MessageVerdict) -> String {
     let part = |part: &PartVerdict| {
         let mut line = format!("{} {}", part.path, part.content_type);
@@ -198,7 +198,7 @@ fn headers_that_readers_parse_differently_are_errors() {
 }
 
 #[test]
-fn boundaries_that_are_missing_are_reported() {
+fn missing_boundaries_are_reported() {
     let open = "Content-Type: multipart/mixed; boundary=a\n\n";
     let inner = "--a\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\ntext\n";
     let message = format!("{open}text");
@@ -243,7 +243,7 @@ fn the_last_line_is_checked_even_if_it_ends_several_headers() {
 }
 
 #[test]
-fn headers_are_checked_too() {
+fn headers_are_checked() {
     let validate = |field: &str| summary(&validate(format!("{field}\n\nx")));
     assert_eq!(validate("Subject: caf\u{e9}, =?utf-8?q?caf=C3=A9_?= =?UTF-8*fr?B?w6k=?="), "1 text/plain");
     assert_eq!(validate("Subject: =?iso-8859-1?q?caf=E9?= =?utf-8?x?=FF?= =?utf-8?q?=FF"), "1 text/plain");
@@ -289,7 +289,7 @@ fn limits_are_enforced_and_reported() {
     let verdict = validate_with(&with(|limits| limits.header_bytes = 100), large.as_bytes());
     assert_eq!(summary(&verdict), "1 text/plain HeaderTooLarge@100");
     assert_eq!(verdict.parts[0].bytes, large.len() as u64 - 100);
-    // The line break after the unread rest of the header belongs to the delimiter, however the message is cut.
+    // The line break after the unread rest of the header belongs to the delimiter, for every partition.
     let large = format!("Content-Type: multipart/mixed; boundary=b\n\n--b\nA: {}\n--b--\n", "x".repeat(44));
     let verdict = validate_with(&with(|limits| limits.header_bytes = 43), large.as_bytes());
     assert_eq!((summary(&verdict).as_str(), verdict.parts[1].bytes), ("1 text/plain HeaderTooLarge@90", 4));
@@ -321,7 +321,7 @@ fn a_validator_can_be_fed_again_after_its_end() {
 }
 
 #[test]
-fn the_verdict_on_any_bytes_is_the_same_however_they_are_cut() {
+fn the_verdict_on_any_bytes_is_the_same_for_every_partition() {
     const PARTS: &[&str] = &[
         "Content-Type: multipart/mixed; boundary=b\n",
         "Content-Type: text/plain; charset=utf-8\n",
@@ -383,7 +383,7 @@ fn the_messages_of_the_published_suite_have_the_expected_verdicts() {
         let verdict = validate(&message);
         assert_eq!(validate_chunks(&MessageValidator::new(), &case.slices()), verdict, "{}", case.id);
         let chess: Vec<_> = verdict.parts.iter().filter_map(|part| part.characters).collect();
-        // Messages that test parsers: malformed syntax is reported, and all text is still checked.
+        // In messages of parser tests, malformed syntax is reported and all text is still checked.
         if case.id.contains("thirdparty/003") {
             assert!(verdict.is_ok(), "{}", summary(&verdict));
             assert_eq!(chess, [34, 16, 16, 16, 16]);

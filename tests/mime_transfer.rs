@@ -45,7 +45,7 @@ fn decode(encoding: TransferEncoding, lenient: bool, chunks: &[&[u8]]) -> Decode
     out
 }
 
-/// The errors of a body, the same for every partition.
+/// Returns the errors of a body. Asserts that they are the same for every partition.
 fn errors(encoding: TransferEncoding, lenient: bool, body: &[u8]) -> Vec<(u64, TransferErrorKind, u8)> {
     let whole = decode(encoding, lenient, &[body]);
     let check = |chunks: &[&[u8]]| assert_eq!(decode(encoding, lenient, chunks), whole, "{chunks:02X?}");
@@ -61,7 +61,8 @@ fn bytes(encoding: TransferEncoding, body: &[u8]) -> Vec<u8> {
     decode(encoding, false, &[body]).bytes
 }
 
-/// The naive oracle for base64 without padding errors: collects the symbols with their offsets, then joins their bits.
+/// The naive oracle for base64 without padding errors: collects the symbols with their offsets, then joins
+/// their bits.
 fn naive_base64(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
     let alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let (mut bytes, mut offsets, mut bits, mut count, mut last) = (Vec::new(), Vec::new(), 0_u32, 0, 0);
@@ -115,7 +116,7 @@ fn has_bare_lf(body: &[u8]) -> bool {
     body.iter().enumerate().any(|(i, &byte)| byte == b'\n' && (i == 0 || body[i - 1] != b'\r'))
 }
 
-/// base64 with line breaks of every kind at every position.
+/// Inserts line breaks of every kind at random positions of base64.
 fn fold(rng: &mut Rng, encoded: &str) -> Vec<u8> {
     let width = 1 + rng.below(80);
     let mut body = Vec::new();
@@ -200,7 +201,7 @@ fn input_that_strict_crates_reject_is_an_error() {
             Ok(bytes) => assert_eq!((ours.bytes, ours.errors), (bytes, vec![]), "{body:02X?}"),
             // RFC 2045 advises readers to accept lower case.
             Err(quoted_printable::QuotedPrintableError::LowercaseHexOctet) => {}
-            // Files have bare LF, and a soft break may end the body.
+            // Line breaks in files may be bare LF, and a soft break may end the body.
             Err(_) if has_bare_lf(&body) || body.trim_ascii_end().ends_with(b"=") => {}
             Err(error) => {
                 rejected += 1;
@@ -294,7 +295,7 @@ fn errors_of_base64() {
 }
 
 #[test]
-fn errors_of_the_identity_encodings() {
+fn errors_of_7bit_8bit_and_binary() {
     use TransferErrorKind::{LineTooLong, Nul};
     let body = b"caf\xC3\xA9\0\r\n";
     assert_eq!(
@@ -345,7 +346,7 @@ fn decode_text(encoding: TransferEncoding, chunks: &[&[u8]]) -> Text {
 fn text_errors_have_offsets_on_the_wire_and_in_the_text() {
     let mut rng = Rng::new(2049);
     for round in 0..300 {
-        // Some bodies are long enough for several blocks.
+        // Some bodies are longer than one block.
         let text = rng.dirty_text(if round % 50 == 0 { 20_000 } else { 1 + round });
         let (good, expected) = oracle::decode(&text);
         for (encoding, body) in [
@@ -379,14 +380,14 @@ fn text_errors_have_offsets_on_the_wire_and_in_the_text() {
 
 #[test]
 fn a_character_across_a_line_break_is_decoded_as_one() {
-    // "né" in base64 with the break inside the character, and in quoted-printable with a soft one.
+    // "né" in base64 with a line break inside the character, and in quoted-printable with a soft line break.
     some_partitions(b"bsO\r\np\r\n", 50, |chunks| {
         assert_eq!(decode_text(Base64, chunks), ("né".into(), vec![]))
     });
     some_partitions(b"n=C3=\r\n=A9", 50, |chunks| {
         assert_eq!(decode_text(QuotedPrintable, chunks), ("né".into(), vec![]));
     });
-    // A hard line break truncates it.
+    // A hard line break truncates the character.
     some_partitions(b"n=C3\r\n=A9", 50, |chunks| {
         let (text, errors) = decode_text(QuotedPrintable, chunks);
         assert_eq!(text, "n\r\n");

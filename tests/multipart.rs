@@ -1,4 +1,4 @@
-//! `multipart/form-data`: text fields are checked, files pass, boundaries are split anywhere.
+//! `multipart/form-data`: text fields are checked and files are not, for every partition.
 #![cfg(feature = "http")]
 #![allow(missing_docs)]
 
@@ -53,7 +53,7 @@ fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Op
     (out, None)
 }
 
-/// [`check`], with the same result for every partition.
+/// Same as [`check`], and asserts that the result is the same for every partition.
 fn check_all(form: &[u8], rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
     let whole = check(&[form], EndHint::Nothing, rules);
     let mut end_hints = EndHint::ALL.into_iter().cycle();
@@ -73,7 +73,7 @@ fn passes(form: &[u8], rules: &BodyRules) {
     assert!(out == form, "a well-formed form is unchanged");
 }
 
-/// The offset of `needle` in `form`.
+/// Returns the offset of `needle` in `form`.
 fn find(form: &[u8], needle: &[u8]) -> u64 {
     form.windows(needle.len()).position(|window| window == needle).expect("it is there") as u64
 }
@@ -117,7 +117,7 @@ fn text_fields_are_checked_and_files_pass() {
 }
 
 #[test]
-fn the_charset_of_a_field_decides() {
+fn a_field_is_checked_if_its_charset_is_utf8() {
     let latin1: &[u8] = b"caf\xE9!";
     let field = |fields| form(&[("; name=\"x\"", fields, latin1)]);
     let pass = BodyRules::new().other_charset(OtherCharset::Pass);
@@ -140,7 +140,7 @@ fn the_charset_of_a_field_decides() {
         let form = charset(utf8);
         let (_, error) = check_all(&form, &pass);
         let at = error.and_then(|error| error.utf8_error()).map(|error| error.offset);
-        // An empty label is not that of UTF-8.
+        // An empty label is not a label of UTF-8.
         assert_eq!(at, (!utf8.is_empty()).then(|| find(&form, b"\xE9!")));
     }
     let (_, error) = check_all(&charset(b"iso-8859-1"), &BodyRules::new());
@@ -148,7 +148,7 @@ fn the_charset_of_a_field_decides() {
 }
 
 #[test]
-fn names_are_checked_too() {
+fn names_are_checked() {
     let form = form(&[("; name=\"a\"; filename=\"\u{E9}\"", "", b"\xFF")]);
     passes(&form, &BodyRules::new());
     let bad: Vec<u8> = form.iter().copied().filter(|byte| *byte != 0xA9).collect();
@@ -158,7 +158,7 @@ fn names_are_checked_too() {
 }
 
 #[test]
-fn a_repair_stays_inside_its_field() {
+fn a_replacement_does_not_cross_the_end_of_its_field() {
     let rules = BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     let file = ("; name=f; filename=x", "", &b"\xFF\xE2\x82"[..]);
     let bad = form(&[("; name=a", "", b"a\xFFb\xE2\x82"), file, ("; name=b", "", b"\xC3")]);
@@ -244,7 +244,7 @@ fn a_form_ends_with_its_last_frame() {
 }
 
 #[test]
-fn the_bytes_around_the_parts_are_checked_too() {
+fn the_bytes_around_the_parts_are_checked() {
     let good = form(&[("; name=f; filename=x", "", b"\xFF")]);
     // A boundary in the middle of a line is not a delimiter, but some readers find a field after it.
     let hidden = [b"x--", BOUNDARY, b"\r\nContent-Disposition: form-data; name=a\r\n\r\n\xFF\r\n"].concat();
@@ -277,7 +277,7 @@ fn the_bom_policy_applies_to_each_field() {
 }
 
 #[test]
-fn random_forms_cut_at_random_agree() {
+fn random_forms_have_the_same_result_for_random_partitions() {
     let mut rng = Rng::new(7578);
     for _ in 0..30 {
         let contents: Vec<_> = (0..1 + rng.below(4)).map(|_| rng.below(60)).collect();

@@ -31,7 +31,8 @@ fn an_unread_stderr_blocks_neither_traffic_nor_signals() {
     }
 }
 
-/// An upstream server that reads one connection to its end. Returns the bytes, and whether the connection was reset.
+/// Starts an upstream server that reads one connection to its end. It returns the bytes, and whether the connection was
+/// reset.
 fn ledger() -> (String, thread::JoinHandle<(String, bool)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -46,7 +47,7 @@ fn ledger() -> (String, thread::JoinHandle<(String, bool)>) {
 }
 
 #[test]
-fn the_server_sees_a_rejected_stream_as_a_reset() {
+fn a_rejected_stream_resets_the_connection_to_the_server() {
     for (flags, read, reset) in [
         (&[][..], "ls\nrm /home", true),
         (&["--on-rejection", "close"], "ls\nrm /home", false),
@@ -106,7 +107,7 @@ fn an_ill_formed_line_drops_only_the_line() {
     let proxy = Server::start(&["proxy", "--framing", "lines", "--max-line", "30", "--answer", answer]);
     let mut client = proxy.connect();
     client.write_all(b"one\ntw\xFFo\n").unwrap();
-    // The answer may arrive before the responses of the server.
+    // The error reply may arrive before the responses of the server.
     let mut lines = [read_line(&mut client), read_line(&mut client)];
     lines.sort();
     assert_eq!(lines, ["line 1: 3 characters: one\n", "{\"error\":\"line 2, byte 6: InvalidLead\"}\n"]);
@@ -176,7 +177,7 @@ fn the_log_is_limited_per_address_and_counts_suppressed_lines() {
     }
     proxy.signal("TERM");
     let (_, log) = proxy.wait();
-    // Ten seconds at one line per second. 30 connections would log 3,060 lines.
+    // The test runs for 10 seconds at one line per second. Without the limit, 30 connections would log 3,060 lines.
     let lines = log.iter().filter(|line| line.get("connection").is_some()).count();
     assert!((10..40).contains(&lines), "{lines}");
     let held_back: u64 = log.iter().filter_map(|line| line["lines"].as_u64()).sum();
@@ -244,7 +245,7 @@ fn sighup_does_not_end_the_program_and_the_service_manager_is_notified() {
 fn serve_closes_an_idle_connection_and_not_one_that_sends_slowly() {
     let server = Server::start(&["serve", "--idle-timeout", "1"]);
     let mut client = server.connect();
-    // In total longer than the timeout, but no pause is as long.
+    // The total time exceeds the timeout, but no pause does.
     for _ in 0..8 {
         client.write_all(b"x").unwrap();
         sleep(Duration::from_millis(250));

@@ -1,4 +1,4 @@
-//! The output file of `convert --output`: replaced atomically, with the owner and the mode of the old file.
+//! `convert --output` replaces the output file atomically. The owner and the mode of the old file are kept.
 #![cfg(all(feature = "cli", unix))]
 #![allow(missing_docs)]
 
@@ -40,12 +40,13 @@ fn is_rejected(directory: &Directory, output: &Path, why: &str) {
     assert_eq!(directory.names(), before);
 }
 
-/// Starts a conversion that waits for more input. Its temporary file exists.
+/// Starts a conversion that waits for more input. When this returns, its temporary file exists.
 fn started(directory: &Directory, command: &mut Command) -> (Child, std::process::ChildStdin) {
     let before = directory.names().len();
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
     let mut stdin = child.stdin.take().expect("a pipe");
-    // More than the capacity of a pipe: when this write returns, the program has read input and created the file.
+    // This is more than the capacity of a pipe. When the write returns, the program has read input and created the
+    // file.
     stdin.write_all(&vec![b'a'; 1 << 20]).expect("it reads");
     assert_eq!(directory.names().len(), before + 1);
     (child, stdin)
@@ -131,7 +132,7 @@ fn an_owner_that_cannot_be_kept_is_an_error() {
     set_mode(directory.root(), 0o777);
     set_mode(&file, 0o666);
     chown(&file, Some(12_345), Some(65_534)).expect("root may");
-    // This user may not be allowed to search the directory of the program.
+    // The other user may have no access to the directory of the program.
     let copy = std::env::temp_dir().join(format!("utf8-codec-program-{}", std::process::id()));
     fs::copy(PROGRAM, &copy).expect("a copy");
     set_mode(&copy, 0o755);
@@ -193,7 +194,7 @@ fn a_pipe_or_a_device_is_written_to_directly() {
     assert!(!fs::metadata("/dev/null").expect("a device").is_file());
 }
 
-/// Stdout is a file that contains text, opened with and without append.
+/// Stdout is a file with content, opened with and without `O_APPEND`.
 #[test]
 fn a_path_to_stdout_writes_to_the_open_file() {
     for output in ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"] {
@@ -270,7 +271,7 @@ fn a_signal_that_was_ignored_at_the_start_stays_ignored() {
     assert_eq!(directory.names(), ["out"]);
 }
 
-/// First the content is flushed, then the directory.
+/// The content is flushed before the directory.
 #[cfg(target_os = "linux")]
 #[test]
 fn file_and_directory_are_flushed_to_the_disk() {

@@ -1,5 +1,5 @@
-//! Other code may panic or break its contract during a call. Even then no `String` or `str` may contain unchecked
-//! bytes.
+//! Code of the caller may panic or violate its contract during a call. Even then no `String` or `str` may contain
+//! unchecked bytes.
 //!
 //! A `tracing` subscriber runs at every event. The caller may catch its panic and still use the output.
 #![cfg(feature = "tracing")]
@@ -13,7 +13,7 @@ use std::sync::Once;
 use tracing::span;
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
-/// Panics at one event, or at every one.
+/// A subscriber that panics at one event, or at every event from one on.
 struct Panics {
     /// The number of events before the first panic.
     first: usize,
@@ -49,8 +49,8 @@ impl tracing::Subscriber for Panics {
     fn exit(&self, _: &span::Id) {}
 }
 
-/// Runs `case` under subscribers that panic at one event, or at every event from one on, for the first event, the
-/// second, and so on until none panics. `case` makes one attempt, which may panic, for each call of its argument.
+/// Runs `case` under subscribers that panic at event n, or at every event from n on, for n = 0, 1, 2, until none of
+/// them panics. `case` calls its argument for each attempt, which may panic.
 fn at_every_event(mut case: impl FnMut(&mut dyn FnMut(&mut dyn FnMut()) -> bool)) {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -60,8 +60,8 @@ fn at_every_event(mut case: impl FnMut(&mut dyn FnMut(&mut dyn FnMut()) -> bool)
                 hook(info);
             }
         }));
-        // `tracing` caches which events no subscriber wants. Without a global one, an event that another thread meets
-        // first between two subscribers would be off for all threads.
+        // `tracing` caches which events are enabled. Without a global subscriber, an event that another thread reaches
+        // first, between two subscribers, would be disabled for all threads.
         let never = Panics { first: usize::MAX, once: true, events: AtomicUsize::new(0) };
         tracing::subscriber::set_global_default(never).expect("the only global subscriber");
     });
@@ -87,13 +87,13 @@ fn at_every_event(mut case: impl FnMut(&mut dyn FnMut(&mut dyn FnMut()) -> bool)
     }
 }
 
-/// Checks the bytes of the text again: the type `str` proves nothing here.
+/// Checks the bytes of the text again, because the type `str` is no proof in these tests.
 fn assert_is_text(text: &str) {
     assert!(core::str::from_utf8(text.as_bytes()).is_ok(), "{:02X?}", text.as_bytes());
 }
 
 /// Errors of every kind, far apart and close together, with enough text between them for a kernel to process in bulk.
-fn soiled() -> Vec<u8> {
+fn dirty() -> Vec<u8> {
     let mut bytes = Vec::new();
     for bad in [&b"\xFF"[..], b"\xE2\x82", b"\xC0\x80", b"\xED\xA0\x80", b"\x80\x80\xF5"] {
         bytes.extend_from_slice(
@@ -118,11 +118,11 @@ fn decoders() -> impl Iterator<Item = TextDecoder> {
 #[test]
 #[cfg(feature = "alloc")]
 fn decode_into_leaves_valid_utf8() {
-    let input = soiled();
+    let input = dirty();
     for decoder in decoders() {
         at_every_event(|attempt| {
             let (mut decoder, mut text) = (decoder, String::from("before "));
-            // One more attempt than there are errors.
+            // There are more attempts than errors.
             for _ in 0..32 {
                 let from = decoder.offset() as usize;
                 let mut done = false;
@@ -141,7 +141,7 @@ fn decode_into_leaves_valid_utf8() {
 
 #[test]
 fn borrowed_text_is_valid_utf8() {
-    let input = soiled();
+    let input = dirty();
     for decoder in decoders() {
         at_every_event(|attempt| {
             let mut decoder = decoder;
@@ -169,7 +169,7 @@ mod transcoder {
     fn input(encoding: Encoding) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut to = Transcoder::new(Encoding::Utf8, encoding).on_error(ErrorPolicy::Escape);
-        to.feed(&soiled(), &mut bytes).expect("repaired");
+        to.feed(&dirty(), &mut bytes).expect("repaired");
         let unpaired: &[u8] = match encoding {
             Encoding::Utf16Le => b"\x01\xD8",
             Encoding::Utf16Be => b"\xD8\x01",
@@ -181,7 +181,7 @@ mod transcoder {
         bytes
     }
 
-    /// Returns the output, if no subscriber panics more than once: every attempt that panicked is repeated.
+    /// Repeats each attempt that panicked. Returns the output if no subscriber panics more than once.
     fn transcode<O: Output + Default + Clone + PartialEq + Debug>(
         mut transcoder: Transcoder,
         input: &[u8],
@@ -190,7 +190,7 @@ mod transcoder {
     ) -> O {
         let mut out = O::default();
         let mut ended = false;
-        // Bounded, because nothing is consumed under a subscriber that always panics.
+        // The loop is bounded, because nothing is consumed if every attempt panics.
         for _ in 0..40 {
             let (from, before, mut result) = (transcoder.offset() as usize, out.clone(), Ok(()));
             let returned = attempt(&mut || {
@@ -211,10 +211,10 @@ mod transcoder {
     }
 
     #[test]
-    fn a_panic_leaves_a_transcoder_and_its_output_as_they_were() {
+    fn a_panic_changes_neither_a_transcoder_nor_its_output() {
         for from in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Cesu8]
         {
-            let input = if from == Encoding::Utf8 { soiled() } else { input(from) };
+            let input = if from == Encoding::Utf8 { dirty() } else { input(from) };
             for policy in POLICIES {
                 let transcoder =
                     Transcoder::new(from, Encoding::Utf8).on_error(policy).bom(BomPolicy::Require);
@@ -269,7 +269,7 @@ mod codecs {
             let mut buffer = BytesMut::new();
             for chunk in input.chunks(50).map(Some).chain([None]) {
                 buffer.extend_from_slice(chunk.unwrap_or_default());
-                // Bounded, because nothing is consumed under a subscriber that always panics.
+                // The loop is bounded, because nothing is consumed if every attempt panics.
                 for _ in 0..40 {
                     let mut decoded = None;
                     attempt(&mut || {
@@ -290,7 +290,7 @@ mod codecs {
 
     #[test]
     fn items_of_codecs_are_valid_utf8() {
-        let input = soiled();
+        let input = dirty();
         let mut framed = BytesMut::new();
         for chunk in input.chunks(40) {
             framed.extend_from_slice(&(chunk.len() as u32).to_be_bytes());
@@ -315,7 +315,7 @@ mod codecs {
 
         for policy in POLICIES {
             for encoding in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Be] {
-                every_item(&soiled(), || TranscodeCodec::new(encoding).on_error(policy));
+                every_item(&dirty(), || TranscodeCodec::new(encoding).on_error(policy));
             }
         }
     }
@@ -327,7 +327,7 @@ fn items_of_a_stream_are_valid_utf8() {
     use futures::{StreamExt, executor::block_on, stream};
     use utf8_codec::stream::Utf8StreamExt;
 
-    let input = soiled();
+    let input = dirty();
     for decoder in decoders() {
         at_every_event(|attempt| {
             let chunks = stream::iter(input.chunks(50).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())));
@@ -353,7 +353,7 @@ fn text_borrowed_from_a_reader_is_valid_utf8() {
     use tokio::io::{AsyncBufReadExt, BufReader};
     use utf8_codec::io::Utf8Reader;
 
-    let input = soiled();
+    let input = dirty();
     for decoder in decoders() {
         at_every_event(|attempt| {
             let mut reader = Utf8Reader::with_decoder(BufReader::with_capacity(50, &input[..]), decoder);
@@ -412,7 +412,7 @@ mod body {
 
     #[test]
     fn data_of_a_body_is_valid_utf8() {
-        let input = soiled();
+        let input = dirty();
         for decoder in decoders() {
             at_every_event(|attempt| {
                 every_frame(input.chunks(50).map(Bytes::copy_from_slice), decoder, attempt);
@@ -421,12 +421,12 @@ mod body {
     }
 
     /// A buffer that returns different bytes from each call of `chunk`.
-    struct Lies {
+    struct Changing {
         looks: Cell<usize>,
         left: usize,
     }
 
-    impl Buf for Lies {
+    impl Buf for Changing {
         fn remaining(&self) -> usize {
             self.left
         }
@@ -446,7 +446,7 @@ mod body {
     fn data_of_a_body_with_changing_buffers_is_valid_utf8() {
         for looks in 0..4 {
             for decoder in decoders() {
-                let frames = (0..4).map(|i| Lies { looks: Cell::new(looks + i), left: 4 });
+                let frames = (0..4).map(|i| Changing { looks: Cell::new(looks + i), left: 4 });
                 every_frame(frames, decoder, &mut |attempt| {
                     attempt();
                     true

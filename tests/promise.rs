@@ -1,4 +1,4 @@
-//! Text, errors and offsets do not depend on how the input is cut. Tested for every combination of error policies, BOM
+//! Text, errors and offsets are the same for every partition. Tested for every combination of error policies, BOM
 //! policies, subsets, codecs, line endings and limits, for streams that continue after their end, and for buffers that
 //! the caller changed.
 #![cfg(feature = "codec")]
@@ -24,7 +24,7 @@ const ENDINGS: [LineEnding; 6] = [
     LineEnding::Ascii(Ascii::RECORD_SEPARATOR),
 ];
 
-/// A new decoder for every combination of the policies.
+/// Returns a decoder for every combination of the policies.
 fn every_decoder() -> Vec<TextDecoder> {
     let policies = [
         ErrorPolicy::Strict,
@@ -62,8 +62,8 @@ fn input(rng: &mut Rng, len: usize) -> Vec<u8> {
     input
 }
 
-/// Cuts the input into random chunks, some of them empty.
-fn cut<'i>(rng: &mut Rng, mut input: &'i [u8]) -> Vec<&'i [u8]> {
+/// Splits the input into random chunks, some of them empty.
+fn split<'i>(rng: &mut Rng, mut input: &'i [u8]) -> Vec<&'i [u8]> {
     let longest = [1, 3, 9, 40][rng.below(4)];
     let mut chunks = Vec::new();
     while !input.is_empty() {
@@ -74,7 +74,7 @@ fn cut<'i>(rng: &mut Rng, mut input: &'i [u8]) -> Vec<&'i [u8]> {
     chunks
 }
 
-/// Decodes a stream that ends after each of `parts`: text, unrepaired errors, repaired ones, counters.
+/// The text, the errors that were not repaired, the repaired errors, and the counters.
 type Outcome = (String, Vec<Utf8Error>, Vec<Utf8Error>, Counters);
 
 fn decode(mut decoder: TextDecoder, parts: &[Vec<&[u8]>], drops_early: bool) -> Outcome {
@@ -108,13 +108,13 @@ fn decode(mut decoder: TextDecoder, parts: &[Vec<&[u8]>], drops_early: bool) -> 
 }
 
 #[test]
-fn text_and_errors_are_the_same_for_every_policy_bom_subset_and_cut() {
+fn text_and_errors_are_the_same_for_every_policy_bom_subset_and_partition() {
     let mut rng = Rng::new(3629);
     for round in 0..200 {
         let (first, second) = (input(&mut rng, 24), input(&mut rng, 10));
         for decoder in every_decoder() {
             let expected = decode(decoder, &[vec![&first], vec![&second]], false);
-            let parts = [cut(&mut rng, &first), cut(&mut rng, &second)];
+            let parts = [split(&mut rng, &first), split(&mut rng, &second)];
             assert_eq!(decode(decoder, &parts, round % 2 == 0), expected, "{decoder:?} {parts:02X?}");
         }
     }
@@ -159,13 +159,13 @@ fn run(
 }
 
 #[test]
-fn codecs_agree_with_the_decoder_for_every_cut() {
+fn codecs_agree_with_the_decoder_for_every_partition() {
     let mut rng = Rng::new(2279);
     for _ in 0..100 {
         let (first, second) = (input(&mut rng, 30), input(&mut rng, 12));
         let whole = [vec![&first[..]], vec![&second]];
         for decoder in every_decoder() {
-            let parts = [cut(&mut rng, &first), cut(&mut rng, &second)];
+            let parts = [split(&mut rng, &first), split(&mut rng, &second)];
             let (mut codec, mut other) = (Utf8Codec::with_decoder(decoder), Utf8Codec::with_decoder(decoder));
             let expected = run(&mut codec, &whole, true);
             assert_eq!(run(&mut other, &parts, true), expected, "{decoder:?} {parts:02X?}");
@@ -192,14 +192,14 @@ fn codecs_agree_with_the_decoder_for_every_cut() {
 }
 
 #[test]
-fn lines_are_the_same_for_every_policy_ending_limit_and_cut() {
+fn lines_are_the_same_for_every_policy_ending_limit_and_partition() {
     let mut rng = Rng::new(5322);
     for round in 0..50 {
         let (first, second) = (input(&mut rng, 30), input(&mut rng, 12));
         let limit = [0, 1, 3, 8, NO_LIMIT][round % 5];
         for decoder in every_decoder() {
             for ending in ENDINGS {
-                let parts = [cut(&mut rng, &first), cut(&mut rng, &second)];
+                let parts = [split(&mut rng, &first), split(&mut rng, &second)];
                 let codec = Utf8LinesCodec::with_decoder(decoder).ending(ending).max_length(limit);
                 let (mut codec, mut other) = (codec, codec);
                 let expected = run(&mut codec, &[vec![&first], vec![&second]], false);
@@ -211,7 +211,7 @@ fn lines_are_the_same_for_every_policy_ending_limit_and_cut() {
     }
 }
 
-/// Uses a codec in ways that `Decoder` allows and no caller should: its output must still be valid UTF-8.
+/// Uses a codec as the `Decoder` trait permits but no caller should. Its output must still be valid UTF-8.
 fn abuse<C: Decoder>(rng: &mut Rng, mut codec: C, text: impl Fn(C::Item) -> ByteString) {
     let mut buffer = BytesMut::new();
     for _ in 0..12 {
@@ -234,7 +234,7 @@ fn abuse<C: Decoder>(rng: &mut Rng, mut codec: C, text: impl Fn(C::Item) -> Byte
 }
 
 #[test]
-fn the_output_is_valid_utf8_whatever_a_caller_does_to_the_buffer_and_the_decoder() {
+fn the_output_is_valid_utf8_if_a_caller_changes_the_buffer_or_the_decoder() {
     let mut rng = Rng::new(36);
     for _ in 0..100 {
         for mut decoder in every_decoder() {

@@ -1,4 +1,5 @@
-//! `TextDecoder::push` and `feed_ranges` agree with `feed` for every partition, and `push` borrows wherever it can.
+//! `TextDecoder::push` and `feed_ranges` agree with `feed` for every partition, and `push` borrows where
+//! possible.
 #![cfg(feature = "alloc")]
 #![allow(missing_docs)]
 
@@ -15,7 +16,7 @@ use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, PushError, Subset, TextDecod
 
 const BOMS: [BomPolicy; 4] = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
 
-/// Text, errors that the policy does not repair, and the decoder at the end.
+/// The text, the errors that the policy does not repair, and the decoder at the end.
 type Outcome = (String, Vec<Utf8Error>, TextDecoder);
 
 /// Every error policy and BOM policy, with and without a subset.
@@ -53,7 +54,7 @@ fn by_feed(mut decoder: TextDecoder, chunks: &[&[u8]]) -> Outcome {
     finish(decoder, text, errors)
 }
 
-/// Whether the text of a chunk is one part of the chunk.
+/// Whether the text of a chunk is one contiguous part of the chunk.
 fn can_be_borrowed(mut decoder: TextDecoder, chunk: &[u8]) -> bool {
     let pieces: Vec<_> = decoder.feed(chunk).collect();
     matches!(pieces[..], [] | [TextPiece::Text(_)])
@@ -85,7 +86,7 @@ fn by_push(mut decoder: TextDecoder, chunks: &[&[u8]]) -> Outcome {
     finish(decoder, text, errors)
 }
 
-/// Takes the text out of the chunk by its range, and checks that the ranges are in order.
+/// Reads the text from the chunk by its ranges, and checks that the ranges are in order.
 fn by_ranges(mut decoder: TextDecoder, chunks: &[&[u8]]) -> Outcome {
     let (mut text, mut errors) = (String::new(), Vec::new());
     let input = chunks.concat();
@@ -100,7 +101,7 @@ fn by_ranges(mut decoder: TextDecoder, chunks: &[&[u8]]) -> Outcome {
             match piece {
                 TextPiece::Text(good) => assert_eq!(good.as_bytes(), &chunk[start..end]),
                 TextPiece::Seam(_) => assert!((1..4).contains(&end) && start == 0, "{start}..{end}"),
-                // A missing BOM has no bytes; the bytes before the range may be pending.
+                // The error for a missing BOM has no bytes; the bytes before the range may be pending.
                 TextPiece::IllFormed(error) if error.len == 0 => assert_eq!((start, end), (0, 0)),
                 TextPiece::Repaired(_, error) | TextPiece::IllFormed(error) => {
                     assert_eq!((at + end) as u64, error.offset + u64::from(error.len), "{error}");
@@ -131,7 +132,7 @@ fn check(decoder: TextDecoder, chunks: &[&[u8]], expected: &Outcome) {
 }
 
 #[test]
-fn every_partition_gives_the_text_and_the_errors_of_feed_under_every_policy() {
+fn every_partition_has_the_text_and_the_errors_of_feed_under_every_policy() {
     let mut rng = Rng::new(17);
     for round in 0..40 {
         let mut input = rng.dirty_text(1 + round % 8);
@@ -150,7 +151,7 @@ fn every_partition_gives_the_text_and_the_errors_of_feed_under_every_policy() {
 }
 
 #[test]
-fn random_cuts_give_the_text_and_the_errors_of_feed_under_every_policy() {
+fn random_partitions_have_the_text_and_the_errors_of_feed_under_every_policy() {
     let mut rng = Rng::new(18);
     for round in 0..20 {
         let input = rng.dirty_text(20 + 9 * round);
@@ -188,7 +189,7 @@ fn long_text_in_a_subset_is_borrowed_whole() {
 }
 
 #[test]
-fn an_error_holds_the_good_text_and_shows_none_of_it() {
+fn an_error_contains_the_text_before_it_and_displays_none_of_it() {
     let mut decoder = TextDecoder::new();
     assert_eq!(decoder.push(b"secret gr\xC3").unwrap(), "secret gr");
     let failed = decoder.push(b"\xBCn\xFFrest").unwrap_err();
@@ -212,7 +213,7 @@ fn an_error_holds_the_good_text_and_shows_none_of_it() {
 }
 
 #[test]
-fn an_error_that_the_first_byte_reveals_takes_no_byte_of_the_chunk() {
+fn an_error_found_at_the_first_byte_consumes_no_byte_of_the_chunk() {
     let mut decoder = TextDecoder::new();
     assert_eq!(decoder.push(b"\xE2\x82").unwrap(), "");
     let failed = decoder.push(b"abc").unwrap_err();
@@ -236,12 +237,12 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller upholds the contract of this method, which is the same.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller upholds the contract of this method, which is the same.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(memory, layout) }
     }
 }
@@ -256,7 +257,7 @@ fn allocations(work: impl FnOnce()) -> u64 {
 }
 
 #[test]
-fn borrowed_text_and_ranges_allocate_nothing() {
+fn borrowed_text_and_ranges_do_not_allocate() {
     let chunk =
         b"\xEF\xBB\xBFna\xC3\xAFve text that is longer than a register, and an unfinished character \xE2\x82";
     let mut decoder = TextDecoder::new().bom(BomPolicy::Strip);

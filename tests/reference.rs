@@ -11,7 +11,7 @@ use support::server::{Server, get};
 
 const REFERENCE: &str = include_str!("../docs/operating.md");
 
-/// The rows of the table below this heading, as cells. The header and the line below it are not among them.
+/// Returns the cells of the table below this heading, without the header row and the line below it.
 fn table(heading: &str) -> Vec<Vec<String>> {
     let (_, section) = REFERENCE.split_once(&format!("\n{heading}\n")).expect(heading);
     let lines = section.lines().skip_while(|line| !line.starts_with('|'));
@@ -23,12 +23,12 @@ fn table(heading: &str) -> Vec<Vec<String>> {
     rows.map(cells).collect()
 }
 
-/// The texts between backquotes.
+/// Returns the texts between backquotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// The flags of a subcommand, each with its default.
+/// Returns the flags of a subcommand, each with its default.
 fn flags(subcommand: &str) -> BTreeMap<String, Option<String>> {
     let help = stdout(&run(&mut program(&[subcommand, "--help"]), b""));
     let (_, options) = help.split_once("\nOptions:\n").expect("a list of options");
@@ -67,19 +67,19 @@ fn every_flag_has_a_row_with_its_default() {
     for (flag, default) in &flags {
         let of_flag = |row: &&Vec<String>| quoted(&row[0]).any(|name| name.split(' ').next() == Some(flag));
         let row = rows.iter().find(of_flag).unwrap();
-        // A row of several flags has their defaults in order.
+        // A row with several flags has their defaults in the same order.
         let at = quoted(&row[0]).position(|name| name.split(' ').next() == Some(flag)).unwrap();
         let documented = row[1].split(", ").nth(at).unwrap_or_default().trim_matches('`');
         match default {
-            // What follows a comma explains it.
+            // The text after a comma is an explanation.
             Some(default) => assert_eq!(Some(documented), default.split(',').next(), "{flag}"),
-            // Without a value that the program prints, the row says in words what happens.
+            // If the program prints no default, the row describes it in words.
             None => {
                 assert!(!documented.is_empty() && documented.parse::<f64>().is_err(), "{flag}: {documented}")
             }
         }
     }
-    // `serve` has no flag of its own.
+    // Every flag of `serve` is also a flag of `proxy`.
     let serve: BTreeSet<_> = self::flags("serve").into_keys().collect();
     let missing: Vec<_> = serve.iter().filter(|flag| !documented.contains(*flag)).collect();
     assert!(missing.is_empty(), "{missing:?}");
@@ -89,7 +89,7 @@ fn every_flag_has_a_row_with_its_default() {
 fn every_metric_has_a_row_with_its_labels() {
     let admin = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let proxy = Server::start(&["proxy", "--admin", &admin, "--linger", "0.5"]);
-    // A metric with several labels appears with its first sample.
+    // A metric with labels is printed from its first sample on.
     proxy.ask_and_be_reset(&[b"\xFF"]);
     let (_, text) = get(&admin, "/metrics");
     let mut metrics = BTreeMap::new();
@@ -97,7 +97,7 @@ fn every_metric_has_a_row_with_its_labels() {
         let (name, kind) = line.split_once(' ').unwrap();
         let suffix = if kind == "counter" { "_total" } else { "" };
         let name = format!("{name}{suffix}");
-        // A metric without samples has no labels yet.
+        // A metric without samples has no labels.
         let sample = text.lines().find_map(|line| line.strip_prefix(&name)?.strip_prefix('{'));
         let labels = sample.map(|sample| {
             let labels = sample.split('}').next().unwrap().split(',');

@@ -60,7 +60,7 @@ async fn every_rejection_has_a_problem_document() {
     }
 }
 
-/// A handler that checks by hand and returns the response of a `Rejection`.
+/// A handler that checks the body itself and returns the response of a `Rejection`.
 async fn by_hand(request: Request<Body>) -> Result<String, Response<ProblemBody>> {
     let (mut parts, body) = request.into_parts();
     let body = BodyRules::new()
@@ -123,7 +123,7 @@ fn engine(
     let plan = rules.decide(&content)?;
     let mut filter = BodyFilter::new(&plan, rules);
     let mut passed = Vec::new();
-    // All chunks are fed before the first output is taken: the filter queues it.
+    // All chunks are fed before the first output is read, so the filter queues its output.
     chunks.iter().for_each(|chunk| filter.feed(Bytes::from_static(chunk)));
     filter.finish();
     while let Some(data) = filter.next() {
@@ -137,7 +137,7 @@ fn engine(
 }
 
 #[test]
-fn an_engine_without_a_body_type_decides_and_filters() {
+fn an_engine_without_a_body_type_can_filter() {
     let rules = BodyRules::new().form_data(true);
     let form = b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\ncaf\xC3\xA9\r\n--x--\r\n";
     for (content_type, kind, chunks) in [

@@ -107,7 +107,7 @@ async fn half_close_is_kept_in_each_direction() {
 }
 
 #[tokio::test]
-async fn answers_to_the_well_formed_text_arrive_before_a_rejected_connection_closes() {
+async fn replies_to_the_well_formed_text_arrive_before_a_rejected_connection_closes() {
     let upstream = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let relay = Relay::new().on_rejection(OnRejection::Close);
     let (mut client, mut server, reports, relayed) = accept_and_relay(relay, &upstream).await;
@@ -153,7 +153,7 @@ async fn a_slow_reader_receives_all_well_formed_bytes_before_the_rejection() {
 }
 
 #[tokio::test]
-async fn an_end_inside_a_character_is_reported_and_its_repair_is_written_before_the_half_close() {
+async fn an_end_inside_a_character_is_reported_and_replaced_before_the_half_close() {
     let cut = (Direction::Requests, Utf8Error::new(3, ErrorKind::Truncated, 2));
     let replace = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
     for (relay, expected) in [(Relay::new(), "end"), (replace, "end\u{FFFD}")] {
@@ -184,7 +184,7 @@ async fn the_direction_that_is_not_filtered_is_forwarded_unchanged() {
 
 #[tokio::test]
 async fn a_peer_that_does_not_read_is_not_read_from() {
-    // Under the worst repair, the output is four times the input.
+    // With this policy, the output may be four times as long as the input.
     let relay = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Escape));
     let (mut client, mut server, _, relayed) = piped(relay, 1024);
     let mut sent = 0;
@@ -258,7 +258,7 @@ async fn a_rejection_resets_the_connection() {
     assert_eq!(read_some(&mut server, 8).await, b"rm /home");
     let early = timeout(Duration::from_millis(900), server.read_u8()).await;
     assert!(early.is_err(), "no end is passed on: {early:?}");
-    // The server's answers to the text before the error still arrive.
+    // The replies of the server to the text before the error still arrive.
     server.write_all(b"answer").await.unwrap();
     assert_eq!(read_some(&mut client, 6).await, b"answer");
     let outcome = relayed.await.unwrap();
@@ -291,7 +291,7 @@ async fn every_end_except_an_orderly_one_is_a_reset() {
     assert!(outcome.reset);
 }
 
-/// A peer that has reset the connection, which the first write finds out. It sent some bytes before.
+/// A peer that sent some bytes and reset the connection. The first write fails.
 struct ResetPeer {
     sent: &'static [u8],
     written: bool,
@@ -329,10 +329,10 @@ impl AsyncWrite for ResetPeer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reset_that_a_write_finds_is_not_forwarded_as_a_normal_end() {
+async fn a_reset_that_a_write_detects_is_not_forwarded_as_a_normal_end() {
     use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
 
-    // After `BrokenPipe` the end is a normal one: the peer had sent it before it reset the connection.
+    // `BrokenPipe` follows a normal end: the peer had ended its direction before it reset the connection.
     for (fails, ends) in [(ConnectionReset, false), (BrokenPipe, true)] {
         let (mut client, mut near) = duplex(64);
         client.write_all(b"request").await.unwrap();

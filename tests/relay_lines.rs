@@ -1,4 +1,4 @@
-//! `Relay` for protocols of lines.
+//! `Relay` for line-based protocols.
 #![cfg(feature = "relay")]
 #![allow(missing_docs)]
 
@@ -32,7 +32,7 @@ async fn held_lines_are_delivered_whole_or_not_at_all() {
     assert!(!relayed.await.unwrap().reset);
 }
 
-/// An observer that answers every rejected line.
+/// An observer that replies to every rejected line.
 #[derive(Clone, Default)]
 struct Answering(Arc<Mutex<Vec<String>>>);
 
@@ -48,7 +48,7 @@ impl Observer for Answering {
 }
 
 #[tokio::test]
-async fn an_ill_formed_line_is_answered_between_two_lines_and_the_session_continues() {
+async fn the_reply_to_an_ill_formed_line_is_written_between_two_lines_and_the_session_continues() {
     for only_requests in [false, true] {
         let mut relay = Relay::new().lines(LineFilter::new().max_length(20));
         if only_requests {
@@ -59,7 +59,7 @@ async fn an_ill_formed_line_is_answered_between_two_lines_and_the_session_contin
         let observer = answering.clone();
         let relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
 
-        // The server has sent half a line, so the answer is held until the line is complete.
+        // The server has sent half a line, so the reply is held until the line is complete.
         server.write_all(b"half a ").await.unwrap();
         client.write_all(b"good\nb\xFFd\n").await.unwrap();
         assert_eq!(read_some(&mut server, 5).await, b"good\n");
@@ -71,7 +71,7 @@ async fn an_ill_formed_line_is_answered_between_two_lines_and_the_session_contin
             3
         );
 
-        // No line is being sent, so the answer is written at once.
+        // No line is incomplete, so the reply is written at once.
         client.write_all(&[b'x'; 30]).await.unwrap();
         client.write_all(b"\nstill here\n").await.unwrap();
         assert_eq!(read_some(&mut server, 11).await, b"still here\n");
@@ -87,7 +87,7 @@ async fn an_ill_formed_line_is_answered_between_two_lines_and_the_session_contin
 }
 
 #[tokio::test]
-async fn a_peer_that_does_not_read_its_answers_is_not_read_from() {
+async fn a_peer_that_does_not_read_its_replies_is_not_read_from() {
     let ((mut client, mut near), (mut far, _server)) = (duplex(1024), duplex(1024));
     let relay = Relay::new().lines(LineFilter::new());
     let answering = Answering::default();
@@ -97,6 +97,6 @@ async fn a_peer_that_does_not_read_its_answers_is_not_read_from() {
     while let Ok(written) = timeout(Duration::from_millis(100), client.write(&b"\xFF\n".repeat(500))).await {
         sent += written.unwrap();
     }
-    // About 30 bytes of answer for each 2 bytes sent.
-    assert!(sent < 40_000, "{sent} bytes were taken");
+    // The reply to each 2 bytes has about 30 bytes.
+    assert!(sent < 40_000, "{sent} bytes were read");
 }

@@ -1,4 +1,4 @@
-//! The time limits of `Relay`, and its turns with other tasks.
+//! The time limits of `Relay`, and its fairness to other tasks.
 #![cfg(feature = "relay")]
 #![allow(missing_docs)]
 
@@ -30,7 +30,7 @@ async fn only_a_connection_without_traffic_is_idle() {
     let ended = start.elapsed();
     assert!((Duration::from_secs(55)..Duration::from_secs(56)).contains(&ended), "{ended:?}");
 
-    // A connection whose peers do not read is idle, too.
+    // A connection whose peers do not read is also idle.
     let (mut client, _server, _, relayed) = piped(relay, 64);
     let start = Instant::now();
     client.write_all(&[b'x'; 100]).await.unwrap();
@@ -101,7 +101,7 @@ impl AsyncWrite for AlwaysReady {
     }
 }
 
-/// Two peers that are always ready, and how much was read from each.
+/// Returns two peers that are always ready, and the number of bytes read from each.
 fn always_ready(byte: u8) -> ([AlwaysReady; 2], [Arc<Mutex<u64>>; 2]) {
     let moved = [(); 2].map(|()| Arc::default());
     (moved.clone().map(|moved| AlwaysReady { moved, byte }), moved)
@@ -156,7 +156,7 @@ async fn a_connection_that_is_too_slow_or_too_long_ends() {
     let relay = Relay::new().min_rate(10);
     let (mut client, mut server, _, relayed) = piped(relay, 64);
     let start = Instant::now();
-    // 10 bytes per second, read and written, are twice the minimum. Then one byte per second.
+    // First 10 bytes per second are read and written, which is twice the minimum. Then 1 byte per second.
     let peers = tokio::spawn(async move {
         for round in 0_u32.. {
             sleep(Duration::from_secs(1)).await;

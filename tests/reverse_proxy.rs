@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use support::example_server::{Answer, Server, read_answer};
 
-/// The bodies of the complete requests, and the heads of all.
+/// The bodies of the complete requests, and the heads of all requests.
 #[derive(Clone, Default)]
 struct Received(Arc<Mutex<(Vec<Vec<u8>>, usize)>>);
 

@@ -1,5 +1,5 @@
-//! Server-sent events: the cases of the Web Platform Tests, a naive implementation of the standard, limits, cuts, and
-//! what a server writes.
+//! Server-sent events: the cases of the Web Platform Tests, a naive implementation of the standard, limits, partitions,
+//! and the encoder.
 #![allow(missing_docs)]
 
 mod support;
@@ -40,7 +40,7 @@ fn datas(bytes: &[u8]) -> Vec<String> {
     events(bytes).into_iter().map(|event| event.data.to_string()).collect()
 }
 
-/// The algorithm of the standard, step by step, on the whole stream. Returns the events, the last event ID and the
+/// Runs the algorithm of the standard on the whole stream. Returns the events, the last event ID and the
 /// reconnection time.
 fn oracle(bytes: &[u8]) -> (Vec<Event>, Option<String>, Option<Duration>) {
     let text = String::from_utf8_lossy(bytes);
@@ -98,7 +98,7 @@ fn oracle(bytes: &[u8]) -> (Vec<Event>, Option<String>, Option<Duration>) {
     (events, last_event_id, retry)
 }
 
-/// Checks a cut stream against the oracle.
+/// Checks a stream in chunks against the oracle.
 fn check(chunks: &[&[u8]]) {
     let bytes = chunks.concat();
     let (expected, id, retry) = oracle(&bytes);
@@ -109,7 +109,7 @@ fn check(chunks: &[&[u8]]) {
     assert_eq!(codec.offset(), bytes.len() as u64);
 }
 
-/// Parts of streams. A random sequence of them has every kind of line, and many accidents.
+/// Parts of streams. Random sequences of them contain every kind of line, and many edge cases.
 const PARTS: &[&[u8]] = &[
     b"data",
     b"data: ",
@@ -187,7 +187,7 @@ fn the_cases_of_the_web_platform_tests() {
     assert_eq!(kinds, ["test", "message"]);
     // field-event-empty
     assert_eq!(events(b"event: \ndata:data\n\n")[0].event, "message");
-    // data-before-final-empty-line: the ID of an event that was cut off is not the last event ID.
+    // data-before-final-empty-line: the ID of an unfinished event is not the last event ID.
     assert_eq!(events(b"retry:1000\ndata:test1\n\nid:test\ndata:test2")[0].id, None);
     // field-id-3: an ID persists, changes and resets.
     let ids = |bytes| events(bytes).into_iter().map(|event| event.id).collect::<Vec<_>>();
@@ -211,7 +211,7 @@ fn the_cases_of_the_web_platform_tests() {
 }
 
 #[test]
-fn every_cut_gives_the_same_events() {
+fn every_partition_has_the_same_events() {
     let samples: &[&[u8]] = &[
         b"data\r\n\r\ndata",
         b"\xEF\xBB\xBFdata\r\r\n",
@@ -242,7 +242,7 @@ fn a_cr_ends_an_event_without_the_next_byte() {
 }
 
 #[test]
-fn an_id_counts_when_its_event_ends() {
+fn an_id_is_kept_when_its_event_ends() {
     let (mut codec, mut buffer) = (SseCodec::new(), BytesMut::from("id: 1\ndata: a\n"));
     assert!(codec.decode(&mut buffer).unwrap().is_none());
     assert_eq!(codec.last_event_id(), None);
@@ -273,7 +273,7 @@ fn an_id_counts_when_its_event_ends() {
 }
 
 #[test]
-fn limits_discard_one_event_whatever_the_cuts() {
+fn limits_discard_one_event_for_every_partition() {
     let stream = b"data: 1\n\nid: 7\ndata: 12345\ndata: 6\nevent: e\n\ndata: 2\n\nevent: 1234567\ndata\n\n\
         data: a line that is too long\ndata: 3\nid: 8\n\n: a comment that is too long\ndata: 4\n\ndata: 12345\n\n\
         event: 12\ndata: 1234\n\ndata: 56\n\ndata: 12\ndata: 345\n\ndata: 123\ndata: 456\n\nevent: 12\ndata: 12345\n\n";
@@ -304,7 +304,7 @@ fn limits_discard_one_event_whatever_the_cuts() {
 }
 
 #[test]
-fn a_comment_of_any_length_is_no_error() {
+fn a_comment_of_any_length_is_not_an_error() {
     let mut stream = b"data: a\n:".to_vec();
     stream.resize(3 << 20, b' ');
     stream.extend_from_slice(b"\ndata: b\n\n");
@@ -348,12 +348,12 @@ fn the_data_of_one_line_is_a_slice_of_the_buffer() {
     let text = buffer[7..].as_ptr();
     let event = SseCodec::new().decode(&mut buffer).unwrap().unwrap();
     assert_eq!(event.data.as_ptr(), text);
-    // The ID is kept, so it must not keep the memory of the buffer.
+    // The codec keeps the ID, which must not keep the memory of the buffer.
     assert!(!memory.contains(&event.id.unwrap().as_ptr()));
 }
 
 #[test]
-fn what_the_encoder_writes_is_read_again() {
+fn decoding_reverses_encoding() {
     let mut rng = Rng::new(5);
     let text = |rng: &mut Rng| {
         let parts = ["", "a", " ", ":", "data", "\u{E9}", "\u{2028}", "\u{FEFF}", "\0", "event: x"];
@@ -381,7 +381,7 @@ fn what_the_encoder_writes_is_read_again() {
                 _ => {}
             }
             codec.encode(&event, &mut bytes).unwrap();
-            // The reader receives LF for every terminator, the last ID, and a time that came before the event.
+            // The reader returns LF for every terminator, the last ID, and a reconnection time that preceded the event.
             event.data = lines.join("\n").into();
             id = event.id.or(id);
             event.id = id.clone();
@@ -446,7 +446,7 @@ mod stream {
 
     use super::*;
 
-    /// The chunks as `Bytes` with one reference, and with two.
+    /// Returns the chunks as `Bytes` with one reference, and with two.
     fn chunks(chunks: &[&[u8]], shared: bool) -> (Vec<Bytes>, Vec<Bytes>) {
         let chunks: Vec<_> = chunks.iter().map(|chunk| Bytes::copy_from_slice(chunk)).collect();
         let other = if shared { chunks.clone() } else { Vec::new() };
@@ -454,7 +454,7 @@ mod stream {
     }
 
     #[test]
-    fn a_stream_returns_what_the_codec_returns() {
+    fn a_stream_returns_the_items_of_the_codec() {
         let mut rng = Rng::new(18);
         for round in 0..200 {
             let bytes = random_stream(&mut rng, 30);

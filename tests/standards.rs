@@ -6,7 +6,7 @@ mod support;
 use support::some_partitions;
 use utf8_codec::{ErrorKind, Piece, Utf8Decoder};
 
-/// Decodes strictly, for several partitions. Returns the text, or the first error.
+/// Decodes strictly for several partitions. Returns the text, or the first error.
 fn decode(input: &[u8]) -> Result<String, (u64, ErrorKind, u8)> {
     let mut first = None;
     some_partitions(input, 8, |chunks| {
@@ -51,7 +51,7 @@ fn the_first_and_last_character_of_every_row_of_the_grammar() {
 
 #[test]
 fn the_attacks_of_rfc_2279_section_6_and_rfc_3629_section_10() {
-    // An overlong NUL, and "/../" with an overlong slash or dot, which a filter that compares bytes does not match.
+    // An overlong NUL, and "/../" with an overlong slash or dot, which a filter that compares bytes would not find.
     for (attack, error) in [
         (&b"\xC0\x80"[..], (0, ErrorKind::Overlong, 1)),
         (b"\x2F\xC0\xAE\x2E\x2F", (1, ErrorKind::Overlong, 1)),
@@ -103,7 +103,7 @@ fn every_pair_of_bytes_is_accepted_or_rejected_according_to_the_grammar() {
 }
 
 #[test]
-fn every_character_is_decoded_across_every_cut() {
+fn every_character_is_decoded_across_every_boundary() {
     for character in '\0'..=char::MAX {
         let mut bytes = [0; 4];
         let bytes = character.encode_utf8(&mut bytes).as_bytes();

@@ -20,7 +20,7 @@ use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, 
 
 const CRAB: &[u8] = "na\u{EF}ve \u{1F980}!".as_bytes();
 
-/// The text of a stream and the error that ended it. No item may follow.
+/// Returns the text of a stream and the error that ended it. Asserts that no item follows.
 fn outcome(mut text: Utf8Stream<HostileStream>) -> (String, Option<StreamError<io::Error>>) {
     futures::executor::block_on(async {
         let (mut good, mut error) = (String::new(), None);
@@ -167,7 +167,7 @@ fn decoding_continues_after_an_inner_error_at_every_position() {
 }
 
 #[test]
-fn a_connection_that_breaks_inside_a_character_is_one_error_not_two() {
+fn a_connection_that_fails_inside_a_character_is_one_error() {
     let inner = [Step::Chunk(b"caf\xC3".to_vec()), Step::Fail(io::ErrorKind::ConnectionReset)];
     let (text, error) = outcome(HostileStream::new(inner).utf8());
     assert_eq!(text, "caf");
@@ -255,7 +255,7 @@ const SHIFT: u32 = if cfg!(debug_assertions) { 6 } else { 0 };
 
 #[test]
 fn a_gibibyte_is_returned_without_a_copy() {
-    // The same MiB many times.
+    // The same MiB is returned many times.
     let mebibyte = Bytes::from("0123456789abcd\u{E9}".repeat(65_536).into_bytes());
     let count = 1024 >> SHIFT;
     let bytes = stream::iter(core::iter::repeat_n(mebibyte.clone(), count)).map(Ok::<_, Infallible>);
@@ -286,7 +286,7 @@ fn a_huge_chunk_with_many_errors_takes_linear_time() {
     assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
 }
 
-/// Bodies as HTTP libraries return them: boxed, `Send`, with the library's error type.
+/// The bodies have the types of HTTP libraries: boxed, `Send`, with the error type of the library.
 #[test]
 fn bodies_of_http_libraries_are_streams_of_text() {
     type BoxError = Box<dyn core::error::Error + Send + Sync>;

@@ -12,7 +12,7 @@ static CYRILLIC: Subset = Subset::new(&[0x20..=0x7E, 0x400..=0x4FF, 0x1F4A9..=0x
 
 type Errors = Vec<(u64, ErrorKind, u8)>;
 
-/// The text, the errors and the rejected bytes of a strict decoder, and the text of a repairing one.
+/// Returns the text, the errors and the rejected bytes of a strict decoder, and the text of a repairing decoder.
 fn decode(subset: Subset, chunks: &[&[u8]]) -> (String, Errors, Vec<Vec<u8>>, String) {
     let (mut text, mut errors, mut rejected) = (String::new(), Vec::new(), Vec::new());
     let mut decoder = TextDecoder::new().subset(subset);
@@ -42,7 +42,7 @@ fn repaired(subset: Subset, chunks: &[&[u8]]) -> String {
     let mut decoder = TextDecoder::new().subset(subset).on_error(ErrorPolicy::Replace);
     let mut out = String::new();
     for chunk in chunks {
-        // Every iterator is dropped after one piece: the decoder must be positioned after the returned text.
+        // Every iterator is dropped after one piece. The decoder must then be positioned after the returned text.
         let mut rest = *chunk;
         while !rest.is_empty() {
             let before = decoder.offset();
@@ -103,7 +103,7 @@ fn every_partition_agrees_with_the_oracle() {
 }
 
 #[test]
-fn long_samples_agree_too() {
+fn long_samples_agree_with_the_oracle() {
     let mut rng = Rng::new(10647);
     for round in 0..60 {
         let input = rng.dirty_text(20 + round);
@@ -139,7 +139,7 @@ fn the_presets_contain_the_documented_characters() {
 }
 
 #[test]
-fn the_presets_of_protocols_contain_what_their_specifications_say() {
+fn the_presets_of_protocols_match_their_specifications() {
     for code_point in 0..=0x11_0000_u32 {
         let scalar = char::from_u32(code_point).is_some();
         let noncharacter = code_point & 0xFFFE == 0xFFFE || (0xFDD0..=0xFDEF).contains(&code_point);
@@ -151,7 +151,7 @@ fn the_presets_of_protocols_contain_what_their_specifications_say() {
         };
         // RFC 9839, 4.2: %x9 / %xA / %xD / %x20-D7FF / %xE000-FFFD / %x10000-10FFFF
         is(Subset::XML_CHARACTERS, scalar && (white || !c0) && !matches!(code_point, 0xFFFE | 0xFFFF));
-        // RFC 9839, 4.3: without controls but these three, surrogates and noncharacters.
+        // RFC 9839, 4.3: no surrogates, no noncharacters, and no controls except these three.
         is(Subset::UNICODE_ASSIGNABLES, scalar && (white || !c0) && !del_or_c1 && !noncharacter);
         // MQTT 5.0, 1.5.4: MUST NOT, and SHOULD NOT.
         is(Subset::MQTT_5, scalar && code_point != 0);
@@ -171,7 +171,7 @@ fn the_presets_of_protocols_contain_what_their_specifications_say() {
     }
 }
 
-/// Many ranges, in no order, which overlap and adjoin.
+/// Many unordered ranges, some of which overlap or adjoin.
 static SCATTERED: [RangeInclusive<u32>; 70] = {
     let mut ranges = [const { 0..=0 }; 70];
     let mut i = 0;
@@ -203,12 +203,12 @@ fn every_character_outside_is_found_in_long_text_by_every_preset() {
         Subset::all_of(&[Subset::NO_CONTROLS, Subset::NO_BIDI_CONTROLS, Subset::NO_NONCHARACTERS]),
     ];
     presets.extend([Subset::new(&[]), CYRILLIC, Subset::new(&SCATTERED)]);
-    // Ranges that only together have all characters of a lead.
+    // Only together do these ranges contain all characters of a lead byte.
     presets.push(Subset::new(&[0x20..=0x7E, 0xA5..=0xBF, 0x80..=0xA4, 0x9000..=0x10_FFFF, 0x100..=0x8FFF]));
     let filler = 90;
     for subset in presets {
         let fill = 'a';
-        // All near a limit of any range, and all that are frequent.
+        // Tests all characters near a limit of a range, and all frequent ones.
         let near = |character: &char| {
             *character < '\u{3000}' || !(0x30..0xFD0).contains(&(*character as u32 & 0xFFF))
         };
@@ -281,7 +281,7 @@ fn the_terminator_of_a_line_need_not_be_in_the_subset() {
     assert_eq!(codec.decode(&mut buffer).expect("inside").as_deref(), Some(""));
 
     let mut codec = Utf8LinesCodec::with_decoder(strict.on_error(ErrorPolicy::Replace));
-    // The terminator breaks off the sequence, and the subset does not apply to it.
+    // The terminator ends the unfinished sequence. The subset does not apply to the terminator.
     let mut buffer = BytesMut::from(&b"\xC3\xA9\n\xC3\n"[..]);
     assert_eq!(codec.decode(&mut buffer).expect("repaired").as_deref(), Some("\u{FFFD}"));
     assert_eq!(codec.decode(&mut buffer).expect("repaired").as_deref(), Some("\u{FFFD}"));

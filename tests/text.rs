@@ -8,7 +8,7 @@ use utf8_codec::{
     Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder, TextPiece, Utf8Decoder, Utf8Error,
 };
 
-/// The text, and the errors that the policy did not repair.
+/// Returns the text, and the errors that the policy did not repair.
 fn run(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>) {
     let (mut text, mut errors) = (String::new(), Vec::new());
     let mut note = |piece: TextPiece<'_>| match piece.text() {
@@ -57,7 +57,7 @@ fn windows_1252_matches_the_whatwg_table() {
     ];
     for byte in 0x80..=0xFF_u8 {
         let expected = if byte < 0xA0 { INDEX[usize::from(byte) - 0x80] } else { u32::from(byte) };
-        // Bytes that may start a sequence are truncated by the end of the input.
+        // A byte that may start a sequence is truncated by the end of the input.
         let (text, _) = run(TextDecoder::new().on_error(ErrorPolicy::Windows1252), &[&[byte]]);
         assert_eq!(text.chars().map(u32::from).collect::<Vec<_>>(), [expected], "{byte:02X}");
         let (text, _) = run(TextDecoder::new().on_error(ErrorPolicy::Latin1), &[&[byte]]);
@@ -163,7 +163,7 @@ fn no_text_is_lost_when_the_iterator_is_dropped_early() {
 }
 
 #[test]
-fn the_bytes_of_an_error_are_returned_even_across_a_seam() {
+fn the_bytes_of_an_error_are_returned_across_chunks() {
     let mut decoder = TextDecoder::new();
     decoder.feed(b"a\xF0\x9F").for_each(drop);
     let mut pieces = decoder.feed(b"\x92!");
@@ -175,7 +175,7 @@ fn the_bytes_of_an_error_are_returned_even_across_a_seam() {
 }
 
 #[test]
-fn offsets_wrap_after_the_last_one() {
+fn offsets_wrap_after_the_maximum() {
     let input = b"a\x00\xC3\xA9b\xFF\xE2\x82";
     for back in 0..=input.len() as u64 {
         let at = u64::MAX - back;
@@ -203,7 +203,7 @@ const BOMS: [BomPolicy; 4] = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Requ
 
 #[test]
 fn an_offset_that_wraps_to_0_is_not_the_start_of_the_stream() {
-    // If the offset alone decided, the bytes at the offsets 0, 1 and 2 would be a BOM.
+    // A decoder that only checks the offset would find a BOM at the offsets 0, 1 and 2.
     for before in ["x", "é", "€", "💩", "plain text"] {
         let input = [before.as_bytes(), b"\xEF\xBB\xBFa"].concat();
         let text = format!("{before}\u{FEFF}a");
@@ -272,7 +272,7 @@ fn decoders_with_different_pending_bytes_are_not_equal() {
     let beginnings: [&[u8]; 9] =
         [b"", b"\xC3", b"\xC4", b"\xE2", b"\xE2\x82", b"\xE2\x83", b"\xF0", b"\xF0\x9F", b"\xF0\x9F\x92"];
     let decoded = |bytes: &[u8]| {
-        // The same number of bytes each time, so that only the pending ones differ.
+        // The number of bytes is the same, so that only the pending bytes differ.
         let mut decoder = TextDecoder::new();
         decoder.feed(&b"abc"[..3 - bytes.len()]).for_each(drop);
         decoder.feed(bytes).for_each(drop);
@@ -297,7 +297,7 @@ fn decoders_with_different_pending_bytes_are_not_equal() {
 }
 
 #[test]
-fn no_repair_exceeds_the_length_limits_of_its_policy() {
+fn no_output_exceeds_the_length_limit_of_its_policy() {
     let mut policies = policies().to_vec();
     policies.extend(['é', '€', '💩'].map(ErrorPolicy::ReplaceWith));
     for policy in policies {
@@ -322,7 +322,7 @@ fn no_repair_exceeds_the_length_limits_of_its_policy() {
             check(sequence.repeat(16).as_bytes());
         }
         check(&b"\xF0\x90\x80".repeat(20));
-        // Some input reaches the limit.
+        // Some input reaches the limit, so the limit is exact.
         assert_eq!(policy.max_output_len(64).map(|most| most as f64), Some(longest * 64.0), "{policy:?}");
         let least = policy.min_output_len(64) as f64;
         assert!(

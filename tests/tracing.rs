@@ -1,4 +1,4 @@
-//! Events: one for each ill-formed sequence, none with payload.
+//! There is one event for each ill-formed sequence, and no event contains payload.
 #![cfg(all(feature = "tracing", feature = "codec"))]
 #![allow(missing_docs)]
 
@@ -23,7 +23,7 @@ impl io::Write for Log {
     }
 }
 
-/// Everything that is logged at `level` and above.
+/// Returns the log of `run` at `level` and above.
 fn log_of(level: tracing_subscriber::filter::LevelFilter, run: impl FnOnce()) -> String {
     let log = Log::default();
     let writer = log.clone();
@@ -64,7 +64,7 @@ fn an_ill_formed_sequence_is_one_debug_event_with_offset_kind_and_length() {
 }
 
 #[test]
-fn no_event_shows_payload() {
+fn no_event_contains_payload() {
     let level = tracing_subscriber::filter::LevelFilter::TRACE;
     let log = log_of(level, || {
         drain(Utf8Codec::new(), INPUT);

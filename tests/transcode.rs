@@ -1,4 +1,4 @@
-//! `Transcoder`: every pair of encodings, for every way of cutting input and output.
+//! `Transcoder`: every pair of encodings, for every partition of the input and every output buffer size.
 #![cfg(all(feature = "transcode", feature = "alloc"))]
 #![allow(missing_docs)]
 
@@ -15,7 +15,7 @@ fn facts(error: Utf8Error) -> (u64, ErrorKind, u8) {
     (error.offset, error.kind, error.len)
 }
 
-/// The output and the errors of a strict transcoder that continues after each error.
+/// Returns the output and the errors of a strict transcoder that continues after each error.
 fn by_feed(mut transcoder: Transcoder, chunks: &[&[u8]]) -> (Vec<u8>, Errors) {
     let (mut out, mut errors) = (Vec::new(), Vec::new());
     for chunk in chunks {
@@ -38,7 +38,7 @@ fn by_feed(mut transcoder: Transcoder, chunks: &[&[u8]]) -> (Vec<u8>, Errors) {
     (out, errors)
 }
 
-/// The same, into a buffer of `room` bytes.
+/// Same as [`by_feed`], but with an output buffer of `room` bytes.
 fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (Vec<u8>, Errors) {
     let (mut out, mut errors, mut buffer) = (Vec::new(), Vec::new(), vec![0xEE; room]);
     for chunk in chunks {
@@ -67,7 +67,7 @@ fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (V
     (out, errors)
 }
 
-/// The output and the errors of the naive decoder and encoder.
+/// Returns the output and the errors of the naive decoder and encoder.
 fn oracle(from: Encoding, to: Encoding, open: Open, input: &[u8]) -> (Vec<u8>, Errors) {
     let (mut out, mut errors) = (Vec::new(), Vec::new());
     for (at, len, found) in encodings::decode(from, open, to == Encoding::Wtf8, input) {
@@ -145,12 +145,12 @@ fn every_partition_of_every_pair_of_encodings_agrees_with_the_oracle() {
 }
 
 #[test]
-fn long_samples_and_every_room_agree_with_the_oracle() {
+fn long_samples_and_every_buffer_size_agree_with_the_oracle() {
     let mut rng = Rng::new(5);
     for from in Encoding::ALL {
         for to in Encoding::ALL {
             let mut input = dirty(&mut rng, from, 90);
-            // Runs for the fast path, after and before other bytes.
+            // Runs of characters for the fast path, between other bytes.
             for value in
                 "plain ASCII, longer than any block; Ещё немного кириллицы, 漢字 and 💩💩💩💩💩💩💩💩".chars()
             {
@@ -171,7 +171,7 @@ fn long_samples_and_every_room_agree_with_the_oracle() {
 }
 
 #[test]
-fn every_code_point_round_trips_through_every_encoding_that_has_it() {
+fn every_code_point_round_trips_through_every_encoding_that_contains_it() {
     let all: Vec<u8> =
         (0..=0x10_FFFF).filter_map(char::from_u32).map(u32::from).flat_map(u32::to_be_bytes).collect();
     for encoding in Encoding::ALL {
@@ -222,7 +222,7 @@ fn every_code_point_round_trips_through_every_encoding_that_has_it() {
 }
 
 #[test]
-fn code_points_up_to_31_bits_round_trip_in_encodings_that_have_them() {
+fn code_points_up_to_31_bits_round_trip_in_encodings_that_contain_them() {
     let mut rng = Rng::new(31);
     let mut values =
         vec![0x10_FFFF_u32, 0x11_0000, 0x1F_FFFF, 0x20_0000, 0x3FF_FFFF, 0x400_0000, 0x7FFF_FFFF];
@@ -246,7 +246,7 @@ fn repaired(transcoder: Transcoder, chunks: &[&[u8]]) -> Vec<u8> {
 
 #[test]
 fn each_policy_repairs_ill_formed_input_and_unmappable_characters() {
-    // U+00E9, an ill-formed byte, and U+20AC, which Latin-1 does not have.
+    // U+00E9, an ill-formed byte, and U+20AC, which Latin-1 does not contain.
     let input = b"\xC3\xA9\xFF\xE2\x82\xAC.";
     for (policy, expected) in [
         (ErrorPolicy::Replace, &b"\xE9??."[..]),
@@ -254,7 +254,7 @@ fn each_policy_repairs_ill_formed_input_and_unmappable_characters() {
         (ErrorPolicy::Substitute(utf8_codec::Ascii::QUESTION_MARK), b"\xE9????."),
         (ErrorPolicy::Escape, b"\xE9\\xff\\xe2\\x82\\xac."),
         (ErrorPolicy::Latin1, b"\xE9\xFF\xE2\x82\xAC."),
-        // The repair U+201A, which is byte 82 in windows-1252, is not in Latin-1 either.
+        // The replacement U+201A, which is byte 82 in windows-1252, is not in Latin-1 either.
         (ErrorPolicy::Windows1252, b"\xE9\xFF\xE2?\xAC."),
         (ErrorPolicy::Skip, b"\xE9."),
     ] {
@@ -360,7 +360,7 @@ fn an_adopted_subset_rejects_code_points_of_every_encoding() {
 }
 
 #[test]
-fn an_adopted_subset_gives_the_same_text_and_errors_in_long_input_for_every_cut() {
+fn an_adopted_subset_has_the_same_text_and_errors_in_long_input_for_every_partition() {
     let subset = Subset::all_of(&[Subset::NO_CONTROLS, Subset::NO_BIDI_CONTROLS]);
     let mut rng = Rng::new(6);
     for from in Encoding::ALL {
@@ -403,7 +403,7 @@ fn an_adopted_subset_gives_the_same_text_and_errors_in_long_input_for_every_cut(
     }
 }
 
-/// Text as it is, in every encoding that has it, long enough for every fast path.
+/// Converts well-formed text in every encoding that contains it. The text is long enough for every fast path.
 #[test]
 fn long_text_round_trips_through_every_pair_of_encodings() {
     let words =
@@ -431,7 +431,7 @@ fn long_text_round_trips_through_every_pair_of_encodings() {
 }
 
 #[test]
-fn surrogate_pairs_in_wtf_8_are_joined_for_every_cut_unless_they_are_rejected() {
+fn surrogate_pairs_in_wtf_8_are_joined_for_every_partition_unless_they_are_rejected() {
     let pair = b"\xED\xA0\xBD\xED\xB2\xA9";
     every_partition(pair, |chunks| {
         let joined = Transcoder::new(Encoding::Wtf8, Encoding::Wtf8);

@@ -18,7 +18,7 @@ use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy};
 
 type Reported = (u64, ErrorKind, Vec<u8>);
 
-/// Reads a socket with these chunks. Returns the text and the errors.
+/// Reads these chunks from a socket. Returns the text and the errors.
 async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Reported>) {
     let mut socket = Builder::new();
     for chunk in chunks {
@@ -43,7 +43,7 @@ async fn read(codec: TranscodeCodec, chunks: &[&[u8]]) -> (String, Vec<Reported>
 }
 
 #[tokio::test]
-async fn every_encoding_is_read_the_same_for_every_cut() {
+async fn every_encoding_is_read_the_same_for_every_partition() {
     for encoding in Encoding::ALL {
         let bytes: Vec<u8> =
             "aé💩".chars().filter_map(|it| encode(encoding, Open::default(), it.into())).flatten().collect();
@@ -118,7 +118,7 @@ fn unfinished_sequences_stay_in_the_buffer() {
 }
 
 #[test]
-fn text_is_written_in_the_encoding_or_not_at_all() {
+fn text_is_written_whole_or_not_at_all() {
     for encoding in Encoding::ALL {
         let (mut codec, mut dst) = (TranscodeCodec::new(encoding), BytesMut::from(&b"before"[..]));
         codec.encode("aé", &mut dst).expect("Latin-1");
@@ -135,7 +135,7 @@ fn text_is_written_in_the_encoding_or_not_at_all() {
 
 #[cfg(feature = "stream")]
 #[tokio::test]
-async fn it_works_under_utf8_stream() {
+async fn utf8_stream_reads_the_output_of_a_transcode_codec() {
     use futures::TryStreamExt;
     use utf8_codec::stream::Utf8Stream;
 
@@ -148,7 +148,7 @@ async fn it_works_under_utf8_stream() {
 
 #[cfg(feature = "io")]
 #[tokio::test]
-async fn it_works_under_utf8_reader() {
+async fn utf8_reader_reads_the_output_of_a_transcode_codec() {
     use std::io;
 
     use bytestring::ByteString;
@@ -183,7 +183,7 @@ async fn it_works_under_utf8_reader() {
     }
 }
 
-/// Every item of a codec for lines, an error by its message.
+/// Returns all items of a codec for lines. An error is represented by its message.
 fn lines(mut codec: TranscodeLinesCodec, chunks: &[&[u8]]) -> Vec<Result<String, String>> {
     let (mut buffer, mut items) = (BytesMut::new(), Vec::new());
     for chunk in chunks {

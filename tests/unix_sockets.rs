@@ -22,7 +22,7 @@ fn connect(path: &Path) -> UnixStream {
     client
 }
 
-/// The response to these bytes and a half-close, and whether its end is a normal one.
+/// Sends these bytes and half-closes. Returns the response, and whether it ended normally.
 fn ask(path: &Path, bytes: &[u8]) -> (String, bool) {
     let mut client = connect(path);
     client.write_all(bytes).unwrap();
@@ -36,7 +36,7 @@ fn address(path: &Path) -> String {
     format!("unix:{}", path.display())
 }
 
-/// A line server that serves one connection, whose lines are answered with `got LINE`.
+/// Starts a line server for one connection, which replies to each line with `got LINE`.
 fn upstream(path: &Path) -> thread::JoinHandle<()> {
     let listener = UnixListener::bind(path).unwrap();
     thread::spawn(move || {
@@ -124,7 +124,7 @@ fn a_file_that_replaced_the_socket_is_not_removed() {
     assert!(path.exists(), "it belongs to another process");
 }
 
-/// The error message of a start that fails.
+/// Returns the error message of a start that fails.
 fn error(args: &[&str]) -> String {
     let output = run(&mut program(args), b"");
     assert_eq!(output.status.code(), Some(2), "{args:?}");
@@ -132,7 +132,7 @@ fn error(args: &[&str]) -> String {
 }
 
 #[test]
-fn a_path_that_is_in_use_is_not_taken_over() {
+fn a_path_that_is_in_use_is_not_replaced() {
     let directory = Directory::new();
     let (socket, file) = (directory.path("socket"), directory.write("file", "content"));
     let _listener = UnixListener::bind(&socket).unwrap();

@@ -1,4 +1,4 @@
-//! `application/x-www-form-urlencoded` bodies: checked after percent-decoding, wherever they are cut.
+//! `application/x-www-form-urlencoded` bodies: checked after percent-decoding, for every partition.
 #![cfg(feature = "http")]
 #![allow(missing_docs)]
 
@@ -29,7 +29,8 @@ fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Op
     (data, error.map(|error| (error.offset, error.kind, error.len)))
 }
 
-/// A naive percent-decoder, independent of the crate: the decoded bytes, and where the encoding of each ends.
+/// A naive percent-decoder, independent of the crate. Returns the decoded bytes, and the offset after the
+/// encoding of each.
 fn decoded(sent: &[u8]) -> (Vec<u8>, Vec<usize>) {
     let (mut bytes, mut ends, mut at) = (Vec::new(), vec![0], 0);
     while at < sent.len() {
@@ -138,14 +139,14 @@ fn bytes_and_errors_of_a_form_are_the_same_for_every_partition() {
             });
         }
     }
-    // Longer than a block, with long runs without an escape.
+    // The forms are longer than a block and have long runs without an escape.
     for round in 0..6 {
         let mut sent = dirty_form(&mut rng, 400);
         sent.extend(b"run".repeat(200 * round));
         sent.extend("%E2%82%AC\u{E9}".repeat(150).into_bytes());
         sent.extend(dirty_form(&mut rng, 100));
         let good: Vec<u8> = {
-            // Without the ill-formed bytes, so that the check reaches the end of the form.
+            // The ill-formed bytes are removed, so that the check reaches the end of the form.
             let (bytes, ends) = decoded(&sent);
             let bad: Vec<_> = oracle::decode(&bytes).1;
             let is_bad = |at: usize| {
@@ -175,7 +176,7 @@ fn bytes_and_errors_of_a_form_are_the_same_for_every_partition() {
 }
 
 #[test]
-fn a_repair_is_percent_encoded() {
+fn a_replacement_is_percent_encoded() {
     let ampersand = rules(TextDecoder::new().on_error(ErrorPolicy::ReplaceWith('&')));
     let (data, _) = check(&[b"a=%FF\xFF&b"], EndHint::Nothing, &ampersand);
     assert_eq!(data.escape_ascii().to_string(), "a=%26%26&b", "no new field");
@@ -197,7 +198,7 @@ fn a_form_has_no_bom_and_one_charset() {
     }
     #[cfg(feature = "encoding_rs")]
     {
-        // The escapes would remain in the other charset.
+        // Transcoding would leave the percent-encoded bytes in the other charset.
         let transcoding = BodyRules::new().other_charset(utf8_codec::http::OtherCharset::Transcode);
         let mut headers = HeaderMap::new();
         let latin1 = HeaderValue::from_static("application/x-www-form-urlencoded; charset=latin1");
@@ -230,7 +231,7 @@ fn a_form_without_escapes_is_not_copied() {
 }
 
 #[test]
-fn the_error_of_a_form_shows_no_bytes() {
+fn the_error_of_a_form_contains_no_payload() {
     let (_, _, error) = drain(form(&[b"secret=%FF"], EndHint::Nothing, &BodyRules::new()));
     let Some(error @ Utf8BodyError::IllFormed(_)) = error else { panic!() };
     assert_eq!(error.to_string(), "ill-formed UTF-8 at byte 7 (InvalidLead, 1 byte)");

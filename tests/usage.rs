@@ -1,4 +1,4 @@
-//! Behavior that all commands share: exit status, messages about the command line, logs.
+//! Behavior of all commands: exit statuses, error messages about the command line, logs.
 #![cfg(feature = "cli")]
 #![allow(missing_docs)]
 
@@ -17,7 +17,7 @@ fn fails(args: &[&str], what: &str) {
 }
 
 #[test]
-fn a_misspelled_name_gets_a_suggestion() {
+fn the_error_for_a_misspelled_name_has_a_suggestion() {
     fails(&["chekc"], "unrecognized subcommand 'chekc'; a similar subcommand exists: 'check'");
     fails(&["convert", "--form", "utf-8"], "a similar argument exists: '--from'");
     fails(&["detect", "--format", "jsom"], "a similar value exists: 'json'");
@@ -58,7 +58,7 @@ fn a_command_logs_on_request() {
 }
 
 #[test]
-fn the_error_for_an_unknown_encoding_names_the_list() {
+fn the_error_for_an_unknown_encoding_names_the_command_that_lists_them() {
     for option in ["--from", "--to"] {
         fails(
             &["convert", option, "utf-7"],
@@ -95,7 +95,7 @@ fn a_closed_pipe_ends_the_program_without_a_message() {
     }
 }
 
-/// Other write errors than a closed pipe are reported.
+/// All write errors except a closed pipe are reported.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {

@@ -1,5 +1,5 @@
-//! Eleven problems that users reported on GitHub. Each test reproduces the failure with the usual tool and shows that this
-//! crate handles the case.
+//! Eleven problems that users reported on GitHub. Each test reproduces the failure with the usual tool and shows that
+//! this crate handles the case.
 #![allow(missing_docs)]
 
 mod support;
@@ -23,8 +23,8 @@ use utf8_codec::stream::{SseStream, Utf8StreamExt};
 use utf8_codec::validator::Utf8Validator;
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
-/// jeremychone/rust-genai#104 and #181, 0xPlaygrounds/rig#809, librefang#3448, nuphus#41 and others: a model's answer
-/// arrives in chunks of 8 KiB, one of which ends inside a character.
+/// jeremychone/rust-genai#104 and #181, 0xPlaygrounds/rig#809, librefang#3448, nuphus#41 and others: the response of a
+/// model arrives in chunks of 8 KiB, one of which ends inside a character.
 #[tokio::test]
 async fn row_1_a_chunk_of_a_model_stream_ends_inside_a_character() {
     let answer = format!("{}\u{201C}quoted\u{201D}", "x".repeat(8191));

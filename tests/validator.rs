@@ -1,4 +1,4 @@
-//! `Utf8Validator`: a message is rejected at its first ill-formed byte, however it is cut into frames.
+//! `Utf8Validator` rejects a message at its first ill-formed byte, for every partition into frames.
 #![allow(missing_docs)]
 
 mod support;
@@ -8,7 +8,7 @@ use support::{Rng, every_partition, oracle};
 use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec::{ErrorKind, Utf8Error};
 
-/// The number of bytes fed when the error was reported; 0 if the verdict came at the end of the message.
+/// The number of bytes fed when the error was reported, or 0 if the verdict was returned at the end of the message.
 type Verdict = (u64, Result<(), Utf8Error>);
 
 fn judge<'c>(chops: impl Iterator<Item = &'c [u8]>) -> Verdict {
@@ -91,7 +91,7 @@ fn a_message_that_ends_inside_a_character_is_truncated_and_the_next_one_is_not()
     assert_eq!(Utf8Validator::CLOSE_CODE, 1007);
 }
 
-/// The masking of RFC 6455 §5.3.
+/// Masks a payload as in RFC 6455 section 5.3.
 fn masked(bytes: &[u8], key: [u8; 4]) -> Vec<u8> {
     bytes.iter().enumerate().map(|(i, byte)| byte ^ key[i % 4]).collect()
 }
@@ -136,7 +136,7 @@ fn an_empty_payload_after_an_error_returns_the_error() {
 
 #[cfg(feature = "bytes")]
 #[test]
-fn a_payload_in_segments_has_the_verdict_of_the_whole() {
+fn a_payload_in_segments_has_the_verdict_of_the_whole_payload() {
     use bytes::{Buf, Bytes};
     let segments = Bytes::from_static(b"gr\xC3").chain(Bytes::new()).chain(&b"\xBC\xC3\x9Fe \xED"[..]);
     let length = segments.remaining() as u64;

@@ -16,7 +16,7 @@ pub(crate) enum TextEnd<'c> {
     IllFormed(&'c [u8]),
 }
 
-/// Validates the next chunk of a stream. `Ok` means that the state is now that after the chunk.
+/// Validates the next chunk of a stream. After `Ok`, `state` is the state at the end of the chunk.
 ///
 /// `Err(index)` means that `chunk[index]` makes the stream ill-formed. If that byte is one that well-formed text never
 /// contains (`C0`, `C1`, `F5..=FF`), the index may be that of the byte after it. The carry is unchanged.

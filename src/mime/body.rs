@@ -77,7 +77,7 @@ impl BodyDecoder {
         self
     }
 
-    /// Starts another body in the same encoding, `offset` bytes into the stream, after the end of a body.
+    /// Starts the next body, in the same encoding. It begins at byte `offset` of the stream.
     pub(super) fn restart(&mut self, offset: u64) {
         self.transfer.restart(offset);
         self.text = Text::default();

@@ -391,7 +391,7 @@ impl MultipartSplitter {
         self.held.extend_from_slice(taken);
     }
 
-    /// Converts the first `len` held bytes, which include the line break, to content.
+    /// Returns the first `len` held bytes, which include the line break, as content: they are not part of a delimiter.
     fn release(&mut self, len: usize) -> Option<MultipartEvent<'static>> {
         self.released.extend(self.held.drain(..len));
         self.held_break = 0;

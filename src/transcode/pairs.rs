@@ -159,8 +159,9 @@ pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &
     }
 }
 
-/// Copies bytes and converts those that differ, up to a byte that is never well-formed there, and up to an unfinished
-/// pair. The result may be ill-formed. Returns the number of bytes read and the number of bytes written.
+/// Copies bytes and converts those that differ. Stops at the first byte that is always ill-formed at its position, and
+/// at an unfinished pair. The result may be ill-formed. Returns the number of bytes read and the number of bytes
+/// written.
 fn join_bytes<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let class = match (MODIFIED, LENIENT) {
         (false, _) => &PAIRS,

@@ -1,4 +1,4 @@
-//! Takes the code blocks marked `rust,ignore` out of the pages. Each becomes a module named after its heading.
+//! Extracts the code blocks marked `rust,ignore` from the pages. Each becomes a module named after its heading.
 
 use std::path::Path;
 use std::{env, fs};

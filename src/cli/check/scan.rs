@@ -156,7 +156,7 @@ impl Scan<'_> {
             let stop = self.part.end.map_or(self.filled, |end| (end - self.base) as usize);
             self.look_at(&mut decoder, limit.min(stop));
             if self.part.end == Some(self.base + self.done as u64) {
-                // The boundary of a part is between two characters.
+                // Parts are split between two characters, so no sequence is unfinished here.
                 return Ok(());
             }
             if is_at_end {

@@ -1,4 +1,4 @@
-"""Reads messages, one a line in hexadecimal, and writes the leaves that Python's `email` finds in each, as JSON."""
+"""Reads messages in hexadecimal, one per line, and writes the leaves that Python's `email` finds in each, as JSON."""
 
 import email, json, sys
 
@@ -9,7 +9,7 @@ def leaves(part):
             yield from leaves(child)
     else:
         encoding = str(part.get("Content-Transfer-Encoding", ""))
-        # The body as it stands in the message.
+        # Without this field, `get_payload` returns the body in the transfer encoding.
         del part["Content-Transfer-Encoding"]
         yield [part.get_content_type(), part.get_content_charset(""), encoding, part.get_payload(decode=True).hex()]
 
@@ -19,6 +19,6 @@ for line in sys.stdin:
     try:
         found.extend(leaves(email.message_from_bytes(bytes.fromhex(line))))
     except Exception as exception:
-        # `email` promises none, and has some.
+        # `email` documents no exceptions, but raises some.
         error = repr(exception)
     print(json.dumps({"leaves": found, "error": error}))

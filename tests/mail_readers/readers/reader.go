@@ -1,4 +1,5 @@
-// Reads messages, one a line in hexadecimal, and writes the leaves that net/mail and mime/multipart find in each, as JSON.
+// Reads messages in hexadecimal, one per line, and writes the leaves that net/mail and mime/multipart find in each, as
+// JSON.
 package main
 
 import (

@@ -1,8 +1,9 @@
-//! What readers of mail understand differently is an error in the structure: generated messages, shown to
-//! `MessageValidator` and to Python's `email`, Go's `mime/multipart`, mail-parser and mailparse.
+//! Compares the parts that `MessageValidator` finds in generated messages with those of other mail parsers: Python's
+//! `email`, Go's `mime/multipart`, mail-parser and mailparse. A message that they parse differently must have an error
+//! in its structure.
 //!
-//! `cargo run --release [MESSAGES [SEED]]`. It fails if a reader sees other parts than `MessageValidator` in a message in
-//! whose structure that finds no error, and if that finds one in a message as mailers write them.
+//! `cargo run --release [MESSAGES [SEED]]`. Fails if a parser finds other parts than `MessageValidator` in a message
+//! without an error in its structure, or if `MessageValidator` finds such an error in a plain message.
 
 mod messages;
 mod readers;
@@ -13,9 +14,9 @@ use fastrand::Rng;
 use messages::message;
 use readers::{Leaf, READERS, Seen, ours};
 
-/// One message of so many is as mailers write them.
+/// One in this many messages is plain: a message as mail programs write it.
 const PLAIN: u64 = 4;
-/// Differences that are printed, for each reader.
+/// The number of differences that are printed for each reader.
 const SHOWN: usize = 3;
 
 fn main() -> ExitCode {
@@ -47,14 +48,14 @@ fn main() -> ExitCode {
                     different += 1;
                     if different <= SHOWN {
                         println!("{name} differs: \"{}\"", message.escape_ascii());
-                        println!("  here {}\n  there {}", show(&ours.seen), show(theirs));
+                        println!("  MessageValidator: {}\n  {name}: {}", show(&ours.seen), show(theirs));
                     }
                 }
             }
         }
         println!(
-            "{name}: of {} messages without an error {same} are seen as here, {stopped} up to an error of the reader, \
-             {different} differently",
+            "{name}: of {} messages without an error {same} have the same parts, {stopped} up to an error of the reader, \
+             {different} have other parts",
             same + stopped + different
         );
         failures += different;
@@ -64,7 +65,7 @@ fn main() -> ExitCode {
 
 enum Comparison {
     Same,
-    /// The reader returned an error, and saw the same up to there.
+    /// The reader returned an error. The parts before it are the same.
     Stopped,
     Different,
 }

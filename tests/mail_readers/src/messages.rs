@@ -1,13 +1,13 @@
-//! Messages that are nearly right: trees of parts, and then a few changes where readers are known to differ.
+//! Generates messages: trees of parts, with a few changes of kinds that readers are known to parse differently.
 
 use fastrand::Rng;
 
-/// Boundaries, some of them the start of another.
+/// Boundaries. Some are a prefix of another.
 const BOUNDARIES: [&str; 8] = ["b", "bb", "b--", "=_x", "x y", "b.1", "outer", "----=_Part_1"];
 /// Boundaries that need no quotes.
 const TOKENS: [&str; 4] = ["b", "bb", "b.1", "outer"];
 
-/// A message in pieces, so that a change falls between lines or inside of one.
+/// Writes a message as pieces of lines, so that a change can be made between lines or inside a line.
 struct Writer<'r> {
     rng: &'r mut Rng,
     line_break: &'static str,
@@ -17,7 +17,7 @@ struct Writer<'r> {
     in_message: bool,
 }
 
-/// A message; `plain` ones are what a mailer writes, the others are changed in one to four places.
+/// Returns a message. A `plain` message is one that a mail program may write; the others have one to four changes.
 pub fn message(rng: &mut Rng, plain: bool) -> Vec<u8> {
     let line_break = if rng.bool() { "\r\n" } else { "\n" };
     let mut writer =
@@ -48,7 +48,7 @@ impl Writer<'_> {
         }
         match self.rng.u8(0..10) {
             0..5 if depth < 4 => self.multipart(depth, plain),
-            // A message that is all of another one is not plain.
+            // No mail program writes a message whose whole body is another message.
             5 if depth > 0 && depth < 4 && !(plain && self.in_message) => {
                 let outer = core::mem::replace(&mut self.in_message, true);
                 let kind = self.pick(&["message/rfc822", "Message/RFC822", "message/rfc822; x=y"]);
@@ -130,7 +130,7 @@ impl Writer<'_> {
 
     fn multipart(&mut self, depth: usize, plain: bool) {
         let boundary = if plain {
-            // Boundaries of mailers do not start like each other.
+            // In a plain message no boundary is a prefix of another.
             ["outer", "=_x", "x y", "----=_Part_1", "b.1"][depth]
         } else {
             self.pick(&BOUNDARIES)
@@ -173,7 +173,7 @@ impl Writer<'_> {
             }
             self.entity(depth + 1, plain);
             if plain {
-                // So that no header runs into a delimiter.
+                // Each header must end before the delimiter.
                 self.line("");
             }
         }
@@ -185,7 +185,7 @@ impl Writer<'_> {
     }
 }
 
-/// One change in one place.
+/// Makes one change.
 fn change(rng: &mut Rng, pieces: &mut Vec<String>, boundaries: &[&str]) {
     const FRAGMENTS: &[&str] = &[
         "\n",
@@ -237,7 +237,7 @@ fn change(rng: &mut Rng, pieces: &mut Vec<String>, boundaries: &[&str]) {
             let (one, other) = (rng.usize(0..pieces.len()), rng.usize(0..pieces.len()));
             pieces.swap(one, other);
         }
-        // The other line break in one place.
+        // Replaces a line break.
         _ => {
             let positions: Vec<_> =
                 (0..pieces.len()).filter(|&i| matches!(&pieces[i][..], "\n" | "\r\n")).collect();

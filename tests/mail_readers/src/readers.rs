@@ -1,4 +1,4 @@
-//! The readers that messages are shown to, and what each of them finds.
+//! The readers, and the parts that each of them finds in a message.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,19 +10,20 @@ use serde_json::Value;
 use utf8_codec::content_type::is_utf8_label;
 use utf8_codec::mime::{MessageValidator, MimeErrorKind, MimeLimits, PartKind, TransferErrorKind};
 
-/// What is in a message by one reader: its leaves in their order, and why it stopped before the end, if it did.
+/// The result of a reader: the leaves in order, and the error if it did not read the whole message.
 #[derive(Debug, Default)]
 pub struct Seen {
     pub leaves: Vec<Leaf>,
     pub error: Option<String>,
 }
 
-/// A part that holds no others: what its header says, and its body as it stands in the message.
+/// A part without subparts: values of its header, and its body in the transfer encoding.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Leaf {
-    /// In lower case.
+    /// The media type in lower case.
     pub content_type: String,
-    /// In lower case, and `utf-8` for every label of that; empty where none is declared, or where the part is not text.
+    /// The charset in lower case, and `utf-8` for every label of UTF-8. Empty if none is declared or the part is not
+    /// text.
     pub charset: String,
     /// `base64`, `quoted-printable` or empty.
     pub encoding: &'static str,
@@ -30,10 +31,10 @@ pub struct Leaf {
 }
 
 impl Leaf {
-    /// Readers differ in whose the line breaks at the end of a part are, and agree on what it shows.
+    /// Removes the line breaks at the end of the body. Readers differ in whether they are part of it.
     fn new(content_type: &str, charset: &str, encoding: &str, body: &[u8]) -> Self {
         let end = body.len() - body.iter().rev().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-        // Some keep a comment as a part of the type.
+        // Some readers do not remove a comment from the type.
         let content_type = content_type.split([' ', '(']).next().unwrap_or_default().to_ascii_lowercase();
         let charset = if !content_type.starts_with("text/") {
             String::new()
@@ -42,7 +43,7 @@ impl Leaf {
         } else {
             charset.to_ascii_lowercase()
         };
-        // A reader that minds white space shows the encoded text, which is ASCII.
+        // A reader that does not trim white space would not decode the body, and show its encoded form, which is ASCII.
         let encoding = encoding.trim_matches([' ', '\t', '\r', '\n']);
         let encoding =
             ["base64", "quoted-printable"].into_iter().find(|known| encoding.eq_ignore_ascii_case(known));
@@ -50,7 +51,7 @@ impl Leaf {
     }
 }
 
-/// A reader of many messages; `None` where it is not installed.
+/// Reads messages. Returns `None` if the reader is not installed.
 pub type Reader = fn(&[Vec<u8>]) -> Option<Vec<Seen>>;
 
 pub const READERS: [(&str, Reader); 5] = [
@@ -61,10 +62,10 @@ pub const READERS: [(&str, Reader); 5] = [
     ("mailparse", |messages| Some(messages.iter().map(|message| mailparse(message)).collect())),
 ];
 
-/// What is in a message by this crate.
+/// The result of this crate.
 pub struct Ours {
     pub seen: Seen,
-    /// Whether its structure has an error, or a part a transfer encoding that is not known.
+    /// Whether the structure has an error, or a part has an unknown transfer encoding.
     pub is_malformed: bool,
 }
 
@@ -107,7 +108,8 @@ fn go(messages: &[Vec<u8>]) -> Option<Vec<Seen>> {
     Some(child(Command::new("go").arg("run").arg(folder.join("reader.go")), messages))
 }
 
-/// A reader that is another program: a message for each line in hexadecimal, a line of JSON for each message.
+/// Runs a reader that is another program. Each input line is a message in hexadecimal, each output line its parts in
+/// JSON.
 fn child(command: &mut Command, messages: &[Vec<u8>]) -> Vec<Seen> {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a program that starts");
@@ -148,7 +150,7 @@ fn mail_parser(message: &[u8]) -> Seen {
     fn leaves(message: &Message<'_>, id: u32, seen: &mut Vec<Leaf>) {
         let part = &message.parts[id as usize];
         match &part.body {
-            // What it cannot read it may make a part of itself.
+            // A multipart that the parser cannot read may contain itself as a child.
             PartType::Multipart(children) => {
                 children.iter().filter(|&&child| child > id).for_each(|&child| leaves(message, child, seen));
             }
@@ -214,7 +216,7 @@ fn mailparse(message: &[u8]) -> Seen {
         if !part.subparts.is_empty() {
             part.subparts.iter().try_for_each(|child| leaves(child, seen))
         } else if matches!(&part.ctype.mimetype[..], "message/rfc822" | "message/global") {
-            // The crate takes it for a leaf: a program that shows it parses it.
+            // mailparse returns an attached message as a leaf. A mail program would parse it.
             leaves(&mailparse::parse_mail(body)?, seen)
         } else {
             let charset = part.ctype.params.get("charset").map(String::as_str).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The code of `docs/recipes.md` and `docs/migrating.md` that needs other crates. `build.rs` takes it out of the pages;
-//! here it is compiled and run.
+//! The code of `docs/recipes.md` and `docs/migrating.md` that needs other crates. `build.rs` extracts it from the
+//! pages; this crate compiles and runs it.
 
 include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
@@ -14,7 +14,7 @@ mod tests {
     use tokio::net::TcpListener;
     use utf8_codec::ErrorKind;
 
-    /// Serves one response in chunks that are cut inside a character.
+    /// Serves one response in chunks that are split inside a character.
     async fn serve(listener: TcpListener, chunks: &[&[u8]]) -> std::io::Result<()> {
         let (mut socket, _) = listener.accept().await?;
         socket.set_nodelay(true)?;
@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn reqwest_shows_whole_characters_and_the_text_before_an_error() {
+    async fn a_reqwest_stream_returns_whole_characters_and_the_text_before_an_error() {
         assert_eq!(fetch(&[b"gr\xC3", b"\xBCn ", b"\xF0\x9F", b"\xA6\x80"]).await, ("grün 🦀".into(), None));
         assert_eq!(fetch(&[b"gr\xC3", b"\xBCn\xFF"]).await, ("grün".into(), Some(5)));
     }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_decoder_for_webassembly_keeps_characters_whole() {
+    fn the_decoder_for_webassembly_returns_whole_characters() {
         let mut decoder = super::webassembly::Decoder::new();
         let mut text = String::new();
         for chunk in [&b"gr\xC3"[..], b"\xBCn \xE2"] {
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(super::utf8_zero::pulled(&*chunks.concat()), expected);
     }
 
-    /// The recipe for COPY takes any stream of `Bytes`; that of tokio-postgres is one.
+    /// The recipe for COPY accepts any stream of `Bytes`. `CopyOutStream` of tokio-postgres is one.
     #[test]
     fn copy_of_tokio_postgres_is_a_stream_of_chunks() {
         fn takes<

@@ -29,7 +29,7 @@ static SIMD128: Functions = Functions {
     conversions: None,
 };
 
-/// Compares the lanes of the vectors with the statement of their formula.
+/// Compares each lane of the vector code with the scalar form of the formula.
 #[cfg(test)]
 pub(in crate::kernels) fn check_lanes<I: Iterator<Item = (u8, u8)>>(pairs: fn() -> I) {
     // SAFETY: the target has `simd128`.

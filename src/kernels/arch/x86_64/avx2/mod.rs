@@ -101,7 +101,7 @@ const OVERLONG_2: u8 = 1 << 5;
 /// `F5..=FF` before `80..=8F`, and `F0 80..=8F`. No lead byte has both errors, so they share a bit.
 const TOO_LARGE_1000: u8 = 1 << 6;
 const OVERLONG_4: u8 = 1 << 6;
-/// Two continuation bytes. Bit 7 is also the bit that is set if they are due.
+/// Two continuation bytes in a row. Bit 7, because the mask of the positions that require them has bit 7 set.
 const TWO_CONTS: u8 = 1 << 7;
 
 #[rustfmt::skip]

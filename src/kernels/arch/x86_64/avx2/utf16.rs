@@ -274,7 +274,7 @@ fn pair(shuffles: &'static Shuffles, low: u8, high: u8) -> __m256i {
 /// - 32 bytes can be read.
 #[target_feature(enable = "avx2")]
 unsafe fn load(from: *const u8) -> __m256i {
-    // SAFETY: the caller guarantees the bytes.
+    // SAFETY: the caller guarantees that 32 bytes can be read.
     unsafe { _mm256_loadu_si256(from.cast()) }
 }
 
