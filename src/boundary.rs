@@ -91,13 +91,13 @@ pub fn truncate(text: &str, max: usize) -> &str {
     split(text, max).0
 }
 
-/// [`truncate`], and the rest of the text.
+/// Same as [`truncate`], and also returns the rest of the text.
 fn split(text: &str, max: usize) -> (&str, &str) {
-    // The index is between characters. A fallback costs what a panic would, and needs no code for it.
+    // The index is always a character boundary. The fallback is not used; unlike indexing, it needs no panic code.
     text.split_at_checked(floor_boundary(text.as_bytes(), max)).unwrap_or((text, ""))
 }
 
-/// [`truncate`] for text in chunks.
+/// Truncates text that arrives in chunks, as [`truncate`] does for a single string.
 ///
 /// ```
 /// use utf8_codec::boundary::Truncator;

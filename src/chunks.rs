@@ -15,12 +15,12 @@ use crate::text::{TextDecoder, TextPiece};
 pub(crate) struct TextChunks {
     decoder: TextDecoder,
     rest: Bytes,
-    /// The room for the next copies. `None` before the first one.
+    /// The buffer for the next copies. `None` before the first one.
     copies: Option<BytesMut>,
 }
 
-/// The number of bytes that copies share. They are a few bytes each: a seam has at most 4, a repair at most 32. If all of them
-/// were dropped when the room is used up, it is used again.
+/// The number of bytes that copies share. They are a few bytes each: a seam has at most 4, a repair at most 32. If all
+/// of them were dropped when the buffer is full, it is used again.
 const ROOM: usize = 64;
 
 impl TextChunks {
@@ -127,7 +127,7 @@ impl Iterator for TextChunks {
     }
 }
 
-/// A copy of a seam or of a repair.
+/// Returns a copy of a seam or of a replacement.
 fn copy(room: &mut Option<BytesMut>, piece: TextPiece<'_>) -> Result<ByteString, Utf8Error> {
     let text = piece.text()?;
     if text.is_empty() {
@@ -147,7 +147,7 @@ fn copy(room: &mut Option<BytesMut>, piece: TextPiece<'_>) -> Result<ByteString,
 /// - `bytes` must be well-formed UTF-8.
 #[allow(unsafe_code)]
 pub(crate) unsafe fn text_of(bytes: Bytes) -> ByteString {
-    // Without optimizations the same function has just validated the bytes.
+    // At `opt-level = 0` the caller has just validated the bytes with the same function, so the test is omitted.
     debug_assert!(cfg!(utf8_codec_unoptimized) || core::str::from_utf8(&bytes).is_ok());
     // SAFETY: the caller guarantees well-formed UTF-8.
     unsafe { ByteString::from_bytes_unchecked(bytes) }

@@ -185,7 +185,7 @@ impl<'c> Pieces<'_, 'c> {
         self.take_up_to(self.rest.get(taken..).unwrap_or_default(), taken, state);
     }
 
-    /// The same where the rest of the chunk is known.
+    /// Same as [`take`](Self::take), for a caller that already has the rest of the chunk.
     fn take_up_to(&mut self, rest: &'c [u8], taken: usize, state: ScanState) {
         self.rest = rest;
         self.decoder.offset = self.decoder.offset.wrapping_add(taken as u64);

@@ -81,7 +81,7 @@ impl Utf8LineBatchesCodec {
     /// is ill-formed, too long, or subject to a policy.
     ///
     /// The search uses a window that doubles as long as everything in it is well-formed. A call therefore reads at most
-    /// a few times as many bytes as it returns, whatever follows them.
+    /// a few times as many bytes as it returns, regardless of the bytes after them.
     fn good_lines(&mut self, src: &[u8]) -> usize {
         if !self.reader.text.is_past_start() {
             return 0;

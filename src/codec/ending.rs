@@ -75,7 +75,7 @@ impl LineEnding {
         }
     }
 
-    /// Returns the last byte of the terminators, except of a CR under [`LineEnding::Any`].
+    /// Returns the last byte of every terminator, except of a CR under [`LineEnding::Any`].
     pub(super) const fn last_byte(self) -> u8 {
         match self {
             Self::Ascii(byte) => byte.get(),
@@ -125,9 +125,9 @@ impl LineEnding {
     }
 }
 
-/// [`find_byte`] for a line that is encoded. Most lines are short and contain no terminator, and comparing a few overlapping
-/// blocks is faster than a call. The number of blocks is the same for every length, so there is no branch to
-/// mispredict.
+/// [`find_byte`] for a line that is encoded. Most lines are short and contain no terminator, and comparing a few
+/// overlapping blocks is faster than a call. The number of blocks is the same for every length, so there is no branch
+/// to mispredict.
 #[inline]
 fn find(byte: u8, line: &[u8]) -> Option<usize> {
     const BLOCK: usize = 16;

@@ -109,7 +109,8 @@ impl TranscodeLinesCodec {
         self.codec.counters()
     }
 
-    /// Returns the code units of the stream. Returns `None` until enough bytes have been read to detect a BOM.
+    /// Returns the size and the byte order of the code units. Returns `None` until enough bytes have been read to
+    /// detect a BOM.
     fn units(&self, src: &[u8], last: bool) -> Option<Units> {
         let mut encoding = self.codec.reading.from();
         if self.codec.sniffs && self.offset() == 0 {
@@ -180,7 +181,7 @@ impl TranscodeLinesCodec {
         let is_unfinished = !reading.pending().is_empty();
         let ended = feed(&mut reading, &src[length..length + terminator], &mut end);
         if is_unfinished && terminator > 0 {
-            // The sequence before the terminator is unfinished. Of `end`, only its replacement or error belongs to the
+            // The sequence before the terminator is unfinished. `end` starts with its replacement, which is part of the
             // line.
             result = result.and(ended);
             let repair = end.len().saturating_sub(terminator / units.width);

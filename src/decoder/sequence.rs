@@ -94,7 +94,7 @@ pub(super) fn ill_formed_at(state: ScanState, chunk: &[u8], index: usize) -> (us
     ((index + usize::from(ill_formed.bytes.len())).saturating_sub(joined.begun), ill_formed)
 }
 
-/// The result of an unfinished sequence and the next chunk.
+/// The result of completing an unfinished sequence with the next chunk.
 pub(super) enum Continued {
     /// The sequence is complete after `taken` bytes of the chunk.
     Whole { taken: usize, character: char },

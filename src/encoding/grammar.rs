@@ -230,8 +230,8 @@ fn value(sequence: &[u8]) -> u32 {
     }
 }
 
-/// The kinds by their number, in as many entries as a power of two: a number modulo that is a number below it, and needs no
-/// bounds check.
+/// The kinds by number. The length is a power of two, so an index modulo the length
+/// needs no bounds check.
 const KINDS: [ErrorKind; 16] = {
     let mut kinds = [ErrorKind::InvalidLead; 16];
     let mut i = 0;

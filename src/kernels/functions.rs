@@ -53,7 +53,7 @@ impl fmt::Debug for Index {
 
 /// Validates the next chunk of a stream.
 ///
-/// `Ok` means that the state is now that after the chunk. `Err(index)` means that `chunk[index]` makes the stream
+/// After `Ok`, the state is that at the end of the chunk. `Err(index)` means that `chunk[index]` makes the stream
 /// ill-formed; the carry is unchanged. If that byte is one that well-formed text never contains (`C0`, `C1`,
 /// `F5..=FF`), the index may be that of the byte after it.
 ///
@@ -116,8 +116,8 @@ pub(super) type CountRange = unsafe fn(bytes: &[u8], range: Range) -> usize;
 /// The number of bytes that are tested for ASCII at once.
 pub(super) const ASCII_GROUP: usize = 256;
 
-/// Counts the occurrences of a byte in groups of [`ASCII_GROUP`] bytes, up to the first group with a byte that is not ASCII.
-/// A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the number of
+/// Counts the occurrences of a byte in groups of [`ASCII_GROUP`] bytes, up to the first group with a byte that is not
+/// ASCII. A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the number of
 /// occurrences.
 ///
 /// # Safety

@@ -78,7 +78,7 @@ fn is_original(original: &str, text: &str, place: Range<usize>) -> bool {
     if !matches!(first, '\u{A0}'..='\u{17F}') {
         return false;
     }
-    // The second character of the range, after a capital letter.
+    // If the text is correct, this character follows a capital letter.
     let sign = text[place.clone()].chars().nth(1).unwrap_or_default();
     if !matches!(
         sign,

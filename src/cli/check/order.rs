@@ -23,7 +23,7 @@ pub(super) struct Turn<E, R> {
 
 struct State<E, R> {
     next: Place,
-    /// The events of parts that ended before their turn, and the place after each.
+    /// The events of parts that ended before their turn, and the position after each.
     ready: BTreeMap<Place, (Vec<E>, Place)>,
     receiver: R,
     failed: Option<io::Error>,

@@ -143,7 +143,7 @@ fn two_characters_in_ascii_are_validated_at_every_distance() {
     for kernel in Kernel::available() {
         let ascii = text(1024, ALPHABETS[0]);
         let mut placed = Placed::new(&ascii, 0);
-        // Every index in a group of 256 bytes, whatever the alignment.
+        // Every index in a group of 256 bytes, for every alignment.
         for at in (512..768).step_by(if cfg!(debug_assertions) { 7 } else { 1 }) {
             for first in [&b"\xC3\xA9"[..], b"\xF0\x9F\x92\xA9"] {
                 for distance in 0..130 {

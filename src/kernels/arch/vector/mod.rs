@@ -31,7 +31,7 @@ pub(in crate::kernels) trait Vector: Copy {
     const LEN: usize;
     /// The number of vectors that the main loop reads at a time. It is even.
     const GROUP: usize;
-    /// The number of vectors of dense text in a turn of the loop, a divisor of `GROUP`: where registers are few, fewer are
+    /// The number of vectors of dense text in a turn of the loop, a divisor of `GROUP`. Fewer are
     /// faster.
     const STEP: usize = Self::GROUP;
 

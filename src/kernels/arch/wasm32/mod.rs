@@ -4,10 +4,10 @@ mod simd128;
 
 use crate::kernels::functions::Functions;
 
-/// The best first.
+/// Ordered from best to worst.
 pub(in crate::kernels) static KERNELS: [&Functions; 1] = [&SIMD128];
 
-/// An engine rejects a module with instructions that it does not have, so that there is no detection.
+/// An engine rejects a module with instructions that it does not have, so no detection is needed.
 pub(in crate::kernels) const KNOWN: Option<&Functions> = Some(&SIMD128);
 
 static SIMD128: Functions = Functions {

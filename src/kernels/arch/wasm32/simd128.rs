@@ -1,17 +1,21 @@
 //! `simd128`: vectors of 16 bytes, with a lookup in 16 entries.
 //!
-//! The [formula](crate::kernels::formula), with its table split into what one lookup can do and what needs none:
+//! This is the [formula](crate::kernels::formula). A lookup has only 16 entries, so the table is replaced by two
+//! lookups and two comparisons:
 //!
-//! - `E0` and `ED` allow some continuations only. `x - 20` has bit 6 and not bit 7 for `80..=9F`, and bit 7 and not bit 6 for
-//!   `A0..=BF`. A lookup by `p1 - E0` returns the bit that is wrong after the lead, and 0 for all other leads.
-//! - `F0` and `F4..=FF` are the same with `x - 10`, whose bits say `80..=8F` or `90..=BF`, and a lookup by `p1 - F0`.
-//! - `C0` and `C1` allow none. No other byte has as low an `s1` as they have, as a signed number. So the minimum of `s1` over
-//!   many vectors says whether there was one.
-//! - In text without sequences of 4 bytes `F0..=FF` allow none. The maximum of `s1`, unsigned, says whether there was one.
+//! - `E0` and `ED` allow only some continuation bytes. In `x - 20`, bit 6 is set and bit 7 is not for `80..=9F`, and
+//!   bit 7 is set and bit 6 is not for `A0..=BF`. A lookup by `p1 - E0` returns the bit that must not be set after the
+//!   lead byte, and 0 for all other lead bytes.
+//! - For `F0` and `F4..=FF` the bits 6 and 7 of `x - 10` distinguish `80..=8F` and `90..=BF`, and the lookup is by
+//!   `p1 - F0`.
+//! - `C0` and `C1` allow no continuation byte. As a signed number, their `s1` is lower than that of any other byte.
+//!   They are therefore found by the minimum of `s1` over many vectors.
+//! - In text without sequences of 4 bytes, `F0..=FF` allow no continuation byte. They are found by the unsigned maximum
+//!   of `s1`.
 //!
-//! On x86-64 an engine compiles a lookup to two instructions and the rest to one each: with four loads 25 for 16 bytes, or 18
-//! for text without sequences of 4 bytes. The tables of AVX2 would take no more, but two shifts of bytes, which engines
-//! compile to several instructions each.
+//! On x86-64 an engine compiles a lookup to two instructions and each other operation to one. With four loads these are
+//! 25 instructions for 16 bytes, or 18 for text without sequences of 4 bytes. The tables of the AVX2 kernel would need
+//! the same number and two shifts of bytes, each of which engines compile to several instructions.
 
 use core::arch::wasm32::*;
 
@@ -46,7 +50,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     unsafe { vector::is_text::<Lanes>(bytes) }
 }
 
-/// [`FindAll`](crate::kernels::functions::FindAll), and safe.
+/// A safe [`FindAll`](crate::kernels::functions::FindAll).
 #[cfg(feature = "codec")]
 pub(super) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     let all = u8x16_splat(byte);
@@ -84,7 +88,7 @@ unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
     unsafe { vector::find::<Lanes>(chunk, at, end) }
 }
 
-/// Compares every lane of the vectors with the statement of their formula.
+/// Compares every lane of the vector code with the scalar form of its formula.
 ///
 /// # Safety
 ///
@@ -95,33 +99,35 @@ pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
     unsafe { lanes::check::<Lanes>(pairs, lanes::by_due_bytes) }
 }
 
-/// The bit of `x - 20` that is wrong after a lead of 3, by the low 4 bits of the lead.
+/// The bit of `x - 20` that must not be set after the lead byte of a 3-byte sequence, by the low 4 bits of the lead
+/// byte.
 const WRONG_AFTER_3: v128 = {
     let (below_a0, from_a0) = (1 << 6, 1 << 7);
     u8x16(below_a0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, from_a0, 0, 0)
 };
 
-/// The bits of `x - 10` that are wrong after a lead of 4, by the low 4 bits of the lead: both after a byte that is no lead.
+/// The bits of `x - 10` that must not be set after a byte from `F0` on, by the low 4 bits of that byte. After a byte
+/// that is not a lead byte, neither may be set.
 const WRONG_AFTER_4: v128 = {
     let (below_90, from_90, any) = (1 << 6, 1 << 7, 3 << 6);
     u8x16(below_90, 0, 0, 0, from_90, any, any, any, any, any, any, any, any, any, any, any)
 };
 
-/// A vector of bytes, or marks. What only marks need is constant in a vector of bytes, and the compiler removes it.
+/// A vector of bytes, or marks. In a vector of bytes the fields for marks are constant, and the compiler removes them.
 #[derive(Clone, Copy)]
 struct Lanes {
-    /// The bytes. In marks, bit 7 of each byte counts.
+    /// The bytes. In marks, bit 7 of a byte is a mark.
     bytes: v128,
-    /// Marks in which any bit counts.
+    /// A byte that is not 0 is a mark.
     wrong: v128,
-    /// The minimum of `s1`, signed: up to [`LOWEST_MARK`](Self::LOWEST_MARK) it is a mark.
+    /// The signed minimum of `s1`. A value up to [`LOWEST_MARK`](Self::LOWEST_MARK) is a mark.
     lowest: v128,
-    /// The maximum of `s1`, unsigned: from [`HIGHEST_MARK`](Self::HIGHEST_MARK) on it is a mark.
+    /// The unsigned maximum of `s1`. A value from [`HIGHEST_MARK`](Self::HIGHEST_MARK) on is a mark.
     highest: v128,
 }
 
 impl Lanes {
-    /// `s1` of `C1`. That of `C0` is the byte below it, and no other is lower.
+    /// `s1` of `C1`. Only that of `C0` is lower.
     const LOWEST_MARK: i8 = 0x81_u8.cast_signed();
     /// `s1` of `F0`.
     const HIGHEST_MARK: u8 = 0xB0;
@@ -132,7 +138,7 @@ impl Lanes {
         Self { bytes, wrong: zero, lowest: zero, highest: zero }
     }
 
-    /// Bytes that are not 0 where there is a mark.
+    /// Returns bytes that are not 0 at the position of each mark.
     #[inline(always)]
     fn marks(self) -> v128 {
         let due = v128_and(self.bytes, u8x16_splat(0x80));
@@ -162,7 +168,8 @@ impl Vector for Lanes {
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self {
         let (all, len) = (chunk.len(), chunk.len() - at);
         if all >= Self::LEN {
-            // SAFETY: the last 16 bytes of the chunk are read, and 16 bytes of the table from `16 - len` on, which is 0 to 16.
+            // SAFETY: the last 16 bytes of the chunk are read, and 16 bytes of the table from `16 - len` on, which is 0
+            // to 16.
             return unsafe {
                 let order = v128_load(LAST_TO_FRONT.as_ptr().add(Self::LEN - len).cast());
                 let last = v128_load(chunk.as_ptr().add(all - Self::LEN).cast());
