@@ -220,7 +220,7 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 }
 
 impl<'c> Pieces<'_, 'c> {
-    /// The next piece of a chunk that has bytes or an ill-formed sequence left.
+    /// Returns the next piece. The chunk has bytes or an ill-formed sequence left.
     fn next_piece(&mut self) -> Option<Piece<'c>> {
         if let Some(ill_formed) = self.ill_formed.take() {
             return Some(self.reject(usize::from(ill_formed.bytes.len()), ill_formed));

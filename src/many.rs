@@ -7,11 +7,11 @@ use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
 use crate::kernels;
 
-/// The number of strings that are validated together: enough that a call of the kernel costs little for each, few enough
-/// that an error is found soon and that the bytes are still in the first-level cache when the offsets are tested.
+/// The number of strings that are validated together. More strings share the cost of a kernel call. With fewer strings
+/// an error is found earlier, and the bytes are still in the L1 cache when the offsets are tested.
 const STRINGS: usize = 128;
 
-/// The first string that is not valid, found by [`validate_many`].
+/// The error of [`validate_many`]: the first invalid string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ManyError {
@@ -19,11 +19,11 @@ pub enum ManyError {
     IllFormed {
         /// The string is `bytes[offsets[index]..offsets[index + 1]]`.
         index: usize,
-        /// Its first error. The offset is that in the string.
+        /// The first error of the string. Its offset counts from the start of the string.
         error: Utf8Error,
     },
-    /// `offsets[index]..offsets[index + 1]` is no range of the bytes: an offset is negative, beyond the end, or above the
-    /// one after it.
+    /// `offsets[index]..offsets[index + 1]` is not a range of the bytes: an offset is negative, after the end, or
+    /// greater than the next one.
     OutOfRange {
         /// The index of the string.
         index: usize,
@@ -31,14 +31,14 @@ pub enum ManyError {
 }
 
 impl ManyError {
-    /// The index of the string.
+    /// Returns the index of the string.
     pub const fn index(&self) -> usize {
         match *self {
             Self::IllFormed { index, .. } | Self::OutOfRange { index } => index,
         }
     }
 
-    /// What is ill-formed in the string.
+    /// Returns the error in the string. Returns `None` if the offsets are invalid.
     pub const fn utf8_error(&self) -> Option<&Utf8Error> {
         match self {
             Self::IllFormed { error, .. } => Some(error),
@@ -65,17 +65,18 @@ impl Error for ManyError {
     }
 }
 
-/// Validates the strings of one buffer: string `i` is `bytes[offsets[i]..offsets[i + 1]]`, as in the `Utf8` and `LargeUtf8`
-/// arrays of Arrow and in dictionaries of column formats. `n + 1` offsets are `n` strings; fewer than 2 are none.
+/// Validates strings that are stored in one buffer. String `i` is `bytes[offsets[i]..offsets[i + 1]]`, as in the `Utf8`
+/// and `LargeUtf8` arrays of Arrow and in dictionaries of column formats. `n + 1` offsets define `n` strings; 0 or 1
+/// offsets define none.
 ///
-/// The offsets are of any integer type: `i32`, `i64`, `u32`, `u64`, `usize`. The bytes before the first offset and after the
-/// last one are not read. The result is that of [`from_utf8`] for each string in order, but the strings are validated
-/// together, which is faster where they are short. Nothing is allocated.
+/// The offsets can be `i32`, `i64`, `u32`, `u64` or `usize`. The bytes before the first offset and after the last one
+/// are not read. The result is the same as that of [`from_utf8`] for each string in order. The strings are validated
+/// together, which is faster for short strings. Nothing is allocated.
 ///
 /// # Errors
 ///
-/// The first string that is ill-formed, also if only its limits are wrong, so that a character is split between it and the
-/// next one; or the first pair of offsets that is no range of the bytes.
+/// Returns the first ill-formed string, or the first pair of offsets that is not a range of the bytes. A string is also
+/// ill-formed if an offset splits a character.
 ///
 /// ```
 /// use utf8_codec::{ErrorKind, ManyError, Utf8Error, validate_many};
@@ -100,20 +101,20 @@ pub fn validate_many<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> R
     Ok(())
 }
 
-/// An offset as an index; `usize::MAX`, which is no index of a slice, for one that is negative or too large.
+/// Converts an offset to an index. A negative or too large offset becomes `usize::MAX`, which is never a valid index.
 fn index<O: TryInto<usize>>(offset: O) -> usize {
     offset.try_into().unwrap_or(usize::MAX)
 }
 
-/// Whether all strings are valid. They are if the bytes of all of them together are, and if each offset is between characters
-/// and not below the one before it.
+/// Whether all strings are valid. This is so if their bytes together are well-formed, each offset is between
+/// characters, and no offset is less than the one before it.
 fn are_good<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> bool {
     let [first, .., last] = *offsets else { return true };
     let first = index(first);
     let Some(text) = bytes.get(first..index(last)).and_then(kernels::text) else { return false };
     let (mut before, mut are_good) = (0, true);
     for &offset in offsets {
-        // An offset below the first one becomes one beyond the end.
+        // An offset less than the first one wraps to an index after the end.
         let at = index(offset).wrapping_sub(first);
         are_good &= before <= at && text.is_char_boundary(at);
         before = at;
@@ -121,7 +122,7 @@ fn are_good<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> bool {
     are_good
 }
 
-/// The first error, string by string.
+/// Returns the first error, by validating one string at a time.
 fn first_error<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O], start: usize) -> Result<(), ManyError> {
     for (at, pair) in offsets.windows(2).enumerate() {
         let index_of_string = start + at;

@@ -1,4 +1,4 @@
-//! `validate_many`: the result of `from_utf8` for each string in order.
+//! `validate_many` has the same result as `from_utf8` for each string in order.
 #![allow(missing_docs)]
 
 mod support;
@@ -8,7 +8,7 @@ use core::error::Error as _;
 use support::Rng;
 use utf8_codec::{ErrorKind, ManyError, Utf8Error, from_utf8, validate_many};
 
-/// The loop that `validate_many` stands for.
+/// The loop that `validate_many` replaces.
 fn by_loop(bytes: &[u8], offsets: &[i64]) -> Result<(), ManyError> {
     for (index, pair) in offsets.windows(2).enumerate() {
         let range = usize::try_from(pair[0]).ok().zip(usize::try_from(pair[1]).ok());
@@ -20,7 +20,7 @@ fn by_loop(bytes: &[u8], offsets: &[i64]) -> Result<(), ManyError> {
     Ok(())
 }
 
-/// The variants have fields that may increase in number only by a new variant, so that they can be made here.
+/// Creates the expected error.
 fn ill_formed(index: usize, error: Utf8Error) -> ManyError {
     ManyError::IllFormed { index, error }
 }
@@ -34,7 +34,7 @@ fn check(bytes: &[u8], offsets: &[i64]) {
 }
 
 #[test]
-fn two_strings_cut_at_every_position_of_every_kind_of_sequence() {
+fn two_strings_split_at_every_position_of_every_kind_of_sequence() {
     let mut checked = 0;
     for text in [
         &b"aZ\xC3\xA9\xE4\xB8\xAD\xF0\x9F\x92\xA9!"[..],
@@ -70,7 +70,7 @@ fn random_strings_with_and_without_errors_and_offsets_that_split_characters() {
         let mut offsets: Vec<i64> = (0..rng.below(400)).map(|_| rng.below(bytes.len() + 1) as i64).collect();
         offsets.sort_unstable();
         if round % 4 < 2 {
-            // Offsets between characters, as far as there are any.
+            // Offsets between characters, if there are any.
             let lossy = String::from_utf8_lossy(&bytes);
             if lossy.len() == bytes.len() {
                 offsets.retain(|&offset| lossy.is_char_boundary(offset as usize));
@@ -101,7 +101,8 @@ fn one_error_at_every_index_of_strings_that_are_validated_in_several_groups() {
         bytes[index * string.len() + 3] = 0xFF;
         let error = Utf8Error::new(3, ErrorKind::InvalidLead, 1);
         assert_eq!(validate_many(&bytes, &offsets), Err(ill_formed(index, error)));
-        // The limits of a string are one byte too low, inside the last character of the string before it or of ASCII.
+        // The offsets are one byte too low. They are inside the last character of the previous string, or next to
+        // ASCII.
         let mut moved = offsets.clone();
         moved[index] = moved[index].saturating_add(1);
         let error = Utf8Error::new(0, ErrorKind::UnexpectedContinuation, 1);
@@ -132,7 +133,7 @@ fn bytes_that_belong_to_no_string_are_not_read() {
 }
 
 #[test]
-fn offsets_that_are_no_ranges_are_an_error_of_their_own() {
+fn invalid_offsets_are_out_of_range_errors() {
     let bytes = b"abcd";
     for (offsets, index) in [
         (&[0_i64, 5][..], 0),

@@ -1,4 +1,5 @@
-//! `Utf8Body` for plain text, URL-encoded forms and `multipart/form-data`: the same data and errors for any frames.
+//! `Utf8Body` for plain text, URL-encoded forms and `multipart/form-data`: the same data and errors
+//! for every partition into frames.
 #![no_main]
 
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};

@@ -1,4 +1,4 @@
-//! The functions of `boundary` against std.
+//! Compares the functions of `boundary` with std.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
         assert_eq!((floor_boundary(bytes, index), ceil_boundary(bytes, index)), (floor, ceil));
         assert_eq!(unfinished_len(&bytes[..end]), end - floor);
         assert_eq!(truncate(&text, index), &text[..floor]);
-        // Ill-formed bytes: any result near the index.
+        // In ill-formed bytes any result near the index is correct.
         assert!(
             floor_boundary(input.bytes, index) <= index
                 && ceil_boundary(input.bytes, index) <= input.bytes.len()

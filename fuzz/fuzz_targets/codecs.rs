@@ -1,4 +1,4 @@
-//! `Utf8Codec`, lines, batches and their transcoding forms: the same items for chunks and for the whole.
+//! `Utf8Codec`, lines, batches and their transcoding forms: the same items for every partition.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -50,7 +50,7 @@ fn texts(batch: &Lines) -> Vec<String> {
     batch.iter().map(|line| String::from(&line[..])).collect()
 }
 
-/// All texts or all errors.
+/// Returns all texts, or all errors.
 fn joined(items: &[Result<bytestring::ByteString, String>], errors: bool) -> Vec<String> {
     let texts = items.iter().filter_map(|item| item.as_ref().ok().map(|text| &text[..]));
     if errors { items.iter().cloned().filter_map(Result::err).collect() } else { vec![texts.collect()] }

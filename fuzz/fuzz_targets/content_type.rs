@@ -1,4 +1,5 @@
-//! `ContentType`: what is parsed is printed and parsed to the same value, and an error is at a byte of the value.
+//! `ContentType`: a parsed value is printed and parsed again to the same value. The position of an error is in the
+//! value.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! `Utf8Decoder` and `TextDecoder` against the naive decoder and std.
+//! Compares `Utf8Decoder` and `TextDecoder` with the naive decoder and std.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -25,7 +25,7 @@ fuzz_target!(|data: &[u8]| {
     errors.extend(decoder.finish().err().map(|error| (error.offset, error.kind, error.len)));
     assert_eq!((&text, &errors), (&expected_text, &expected_errors));
 
-    // The vector code that only validates, with the same errors.
+    // Validation without pieces returns the same errors.
     let (mut decoder, mut errors) = (Utf8Decoder::new(), Vec::new());
     for chunk in &chunks {
         let (start, mut rest) = (decoder.offset(), *chunk);

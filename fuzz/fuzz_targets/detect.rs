@@ -1,4 +1,5 @@
-//! `Detector`, `BomSniffer`, `FallbackDecoder` and `DesignationRecogniser`: the same results for chunks and the whole.
+//! `Detector`, `BomSniffer`, `FallbackDecoder` and `DesignationRecogniser`: the same results
+//! for every partition.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -27,7 +28,7 @@ fuzz_target!(|data: &[u8]| {
             text
         };
         assert_eq!(run(&chunks), run(&[input.bytes]));
-        // Without lines above the limit, the stream is decoded as a frame is.
+        // If no line is longer than the limit, the stream has the same text as a frame.
         if input.pick(6, &[1 << 16, 0, 1, 9, 100]) > input.bytes.len() && scope != Scope::Frame {
             assert_eq!(run(&chunks), decode_or_legacy(input.bytes, legacy, scope));
         }
@@ -54,7 +55,7 @@ fn length(found: &DesignationMatch) -> u64 {
     if matches!(found.designation, Designation::Utf8Level(_)) { 4 } else { 3 }
 }
 
-/// The offsets of ISO 2022 designations of UTF-8 and of the return from it, one position at a time.
+/// Returns the offsets of ISO 2022 designations of UTF-8 and of the return from it, by testing each position.
 fn designations(bytes: &[u8]) -> Vec<u64> {
     let is_designation =
         |rest: &[u8]| matches!(rest, [0x1B, b'%', b'G' | b'@', ..] | [0x1B, b'%', b'/', b'G'..=b'I', ..]);

@@ -1,4 +1,4 @@
-//! `Filter` and `LineFilter`: the same bytes are forwarded for any slices, and they are what the decoder returns.
+//! `Filter` and `LineFilter` forward the text of the decoder, for every partition into slices.
 #![no_main]
 
 use bytes::Bytes;
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
         Some(verdict).filter(|verdict| matches!(verdict, Verdict::Reject(_)))
     );
 
-    // The hook that replaces chunks.
+    // Tests the hook that replaces chunks.
     let (mut filter, mut hooked) = (Filter::with_decoder(decoder), Vec::new());
     for chunk in &chunks {
         let mut body = Some(Bytes::copy_from_slice(chunk));

@@ -1,4 +1,4 @@
-//! The framing codecs: the same frames for chunks and for the whole, and what is encoded is decoded again.
+//! The framing codecs return the same frames for every partition, and decoding reverses encoding.
 #![no_main]
 
 use bytes::{Bytes, BytesMut};

@@ -1,4 +1,4 @@
-//! The tower layers: whatever fields and frames a request has, a handler reads checked text or is not called.
+//! The tower layers: for any fields and frames of a request, the handler reads checked text or is not called.
 #![no_main]
 
 use bytes::Bytes;
@@ -43,7 +43,7 @@ fuzz_target!(|data: &[u8]| {
             ValidateUtf8ResponseLayer::new().layer(layer.check_query().check_headers().layer(handler));
         let request = Request::from_parts(parts.clone(), Script::of(chunks, input.pick(6, &EndHint::ALL)));
         let (mut head, body) = block_on(service.oneshot(request)).expect("infallible").into_parts();
-        // Set if not all of a rejected body has arrived.
+        // The header is set if the rejected body has not arrived completely.
         head.headers.remove(http::header::CONNECTION);
         let data: Bytes = block_on(body.collect()).map(|data| data.to_bytes()).unwrap_or_default();
         (head.status, head.headers, data)

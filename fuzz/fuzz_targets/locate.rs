@@ -1,4 +1,4 @@
-//! `Locator` and `LineIndex` against counting one character at a time.
+//! Compares `Locator` and `LineIndex` with a count of one character at a time.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

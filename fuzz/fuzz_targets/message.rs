@@ -1,4 +1,4 @@
-//! `MessageValidator`: the same verdict for chunks and for the whole, within the limits.
+//! `MessageValidator`: the same verdict for every partition, within the limits.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Operations that safe code can do and no caller should: buffers that are swapped, cut and overwritten between calls,
-//! decoders that are copied and go back, iterators that are dropped or forgotten. Text is still UTF-8.
+//! Misuse that is possible in safe code: buffers that are swapped, truncated and overwritten between calls,
+//! decoders that are copied and restored, iterators that are dropped or leaked. Text must still be UTF-8.
 #![no_main]
 
 use bytes::BytesMut;
@@ -51,7 +51,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// Decodes while the caller changes the buffer in every way between the calls.
+/// Decodes while the caller changes the buffer between the calls.
 fn abuse<C: Decoder>(input: Input<'_>, mut codec: C, check: impl Fn(C::Item)) {
     let mut buffer = BytesMut::new();
     for (step, chunk) in input.chunks().into_iter().enumerate() {
@@ -73,7 +73,7 @@ fn abuse<C: Decoder>(input: Input<'_>, mut codec: C, check: impl Fn(C::Item)) {
     }
 }
 
-/// The bytes are read again, because the compiler may assume that a `str` is UTF-8.
+/// Checks the bytes through a `black_box`, because the compiler may assume that a `str` is UTF-8.
 fn valid(text: &str) {
     assert!(core::str::from_utf8(core::hint::black_box(text.as_bytes())).is_ok());
 }

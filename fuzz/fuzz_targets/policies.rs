@@ -1,4 +1,4 @@
-//! Every way to decode text, under every policy: the same text, errors and counters for chunks and for the whole.
+//! Every way to decode text, under every policy: the same text, errors and counters for every partition.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

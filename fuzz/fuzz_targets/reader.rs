@@ -1,4 +1,5 @@
-//! `Utf8Reader`, `BoundedLines` and `Utf8Writer` over hostile readers and writers, against the decoder on the whole.
+//! `Utf8Reader`, `BoundedLines` and `Utf8Writer` over hostile readers and writers, compared
+//! with the decoder for the whole input.
 #![no_main]
 
 use futures::executor::block_on;

@@ -1,4 +1,5 @@
-//! `SseCodec` and `SseStream`: the same events for chunks and for the whole; an event that is written is read again.
+//! `SseCodec` and `SseStream`: the same events for every partition, and decoding reverses
+//! encoding.
 #![no_main]
 
 use bytes::Bytes;

@@ -1,4 +1,4 @@
-//! `Utf8Stream` over a hostile stream, against the decoder on the whole.
+//! Compares `Utf8Stream` over a hostile stream with the decoder for the whole input.
 #![no_main]
 
 use futures::StreamExt;
@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data) else { return };
     let (chunks, decoder) = (input.chunks(), input.decoder());
     let (expected, first) = decode_until_error(decoder, input.bytes);
-    // An error of the inner stream, after which it continues.
+    // The inner stream returns an error and continues after it.
     let mut steps = steps(&chunks);
     let fails_at = input.pick(5, &[usize::MAX, 0, 1, 2, 5]);
     let fails = chunks.iter().skip(fails_at).any(|chunk| !chunk.is_empty());

@@ -1,4 +1,4 @@
-//! `Subset`: the decoder rejects the characters that the ranges exclude, one at a time, and no other.
+//! `Subset`: the decoder rejects exactly the characters outside the ranges.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! `Transcoder`: every pair of encodings, cut input and small buffers, against a naive decoder and encoder and
-//! encoding_rs.
+//! `Transcoder`: every pair of encodings, input in chunks and small buffers, compared with a naive decoder and encoder
+//! and with encoding_rs.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -31,7 +31,8 @@ fuzz_target!(|data: &[u8]| {
     };
     let replaced = run(Transcoder::new(from, Encoding::Utf8).on_error(ErrorPolicy::Replace), &chunks, 64).0;
     let (text, _) = other.decode_without_bom_handling(input.bytes);
-    // At the end of a stream, encoding_rs replaces a high surrogate and half a unit by one U+FFFD, as we do.
+    // At the end of a stream, encoding_rs replaces a high surrogate and half a unit by one U+FFFD, as this
+    // crate does.
     assert_eq!(String::from_utf8_lossy(&replaced), text);
 });
 

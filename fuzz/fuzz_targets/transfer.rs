@@ -1,4 +1,4 @@
-//! `TransferDecoder` and `BodyDecoder`: the same bytes, text, errors and offsets for chunks and for the whole.
+//! `TransferDecoder` and `BodyDecoder`: the same bytes, text, errors and offsets for every partition.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! `Utf8Validator`: payloads in frames, masked or not, in one buffer or several, against std.
+//! `Utf8Validator`: payloads in frames, masked or not, in one buffer or several, compared with std.
 #![no_main]
 
 use bytes::{Buf, Bytes};

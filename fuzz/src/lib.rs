@@ -1,6 +1,7 @@
-//! What the targets share: settings and chunks from the input of the fuzzer, and loops that run a codec over chunks.
+//! Code that the targets share: settings and chunks from the input of the fuzzer, and loops that run a codec over
+//! chunks.
 //!
-//! The first 8 bytes of an input are settings, the rest is the stream. Seeds are therefore texts after 8 bytes, and a
+//! The first 8 bytes of an input are settings, the rest is the stream. A seed is therefore 8 bytes and a text, and a
 //! mutation of the text keeps the settings.
 
 #[path = "../../tests/support/mod.rs"]
@@ -19,18 +20,19 @@ pub struct Input<'i> {
 }
 
 impl<'i> Input<'i> {
-    /// `None` if there are fewer than 8 bytes.
+    /// Returns `None` if there are fewer than 8 bytes.
     pub fn new(data: &'i [u8]) -> Option<Self> {
         let (&settings, bytes) = data.split_first_chunk()?;
         Some(Self { settings, bytes })
     }
 
-    /// One of the choices. Settings 0 to 2 select the policies and 3 to 4 the chunks, so 5 to 7 are left for a target.
+    /// Selects one of the choices. Settings 0 to 2 select the policies and 3 to 4 the chunks, and 5 to 7 are for the
+    /// target.
     pub fn pick<T: Copy>(&self, setting: usize, choices: &[T]) -> T {
         choices[usize::from(self.settings[setting]) % choices.len()]
     }
 
-    /// A decoder with any combination of policies.
+    /// Returns a decoder with any combination of policies.
     pub fn decoder(&self) -> TextDecoder {
         const SUBSETS: [Option<Subset>; 6] = [
             None,
@@ -46,7 +48,7 @@ impl<'i> Input<'i> {
         self.pick(2, &SUBSETS).map_or(decoder, |subset| decoder.subset(subset))
     }
 
-    /// The stream in chunks, some of which may be empty.
+    /// Returns the stream in chunks, some of which may be empty.
     pub fn chunks(&self) -> Vec<&'i [u8]> {
         let longest = self.pick(3, &[1, 2, 3, 5, 9, 33, 65, 129, 1025, 5000]);
         let mut rng = Rng::new(u64::from(self.settings[4]));
@@ -59,7 +61,8 @@ impl<'i> Input<'i> {
         chunks
     }
 
-    /// The bytes as text, with U+FFFD for each ill-formed sequence, and the same text in chunks of whole characters.
+    /// Returns the bytes as text, with U+FFFD for each ill-formed sequence, and the same text in chunks of whole
+    /// characters.
     pub fn text(&self) -> (String, Vec<String>) {
         let mut decoder = TextDecoder::new().on_error(utf8_codec::ErrorPolicy::Replace);
         let mut parts: Vec<String> =
@@ -69,8 +72,8 @@ impl<'i> Input<'i> {
     }
 }
 
-/// The text of a stream under the policies of a decoder, and the errors that they do not repair. The reference for the
-/// adapters.
+/// Returns the text of a stream under the policies of a decoder, and the errors that they do not repair. This is the
+/// reference for the adapters.
 pub fn decode(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Error>) {
     let (mut text, mut errors) = (String::new(), Vec::new());
     for chunk in chunks {
@@ -84,8 +87,8 @@ pub fn decode(mut decoder: TextDecoder, chunks: &[&[u8]]) -> (String, Vec<Utf8Er
     (text, errors)
 }
 
-/// The text before the first error that the policies do not repair, and that error: what an adapter returns that ends at
-/// an error.
+/// Returns the text before the first error that the policies do not repair, and that error. This is the reference for
+/// adapters that end at an error.
 pub fn decode_until_error(mut decoder: TextDecoder, bytes: &[u8]) -> (String, Option<Utf8Error>) {
     let mut text = String::new();
     let result = decoder.decode_into(bytes, &mut text);
@@ -94,7 +97,7 @@ pub fn decode_until_error(mut decoder: TextDecoder, bytes: &[u8]) -> (String, Op
     (text, end.err())
 }
 
-/// All items of a codec. Errors are compared by `Debug`, which has offsets, kinds and lengths.
+/// Returns all items of a codec. Errors are compared by `Debug`, which has offsets, kinds and lengths.
 pub fn items<C: Decoder<Error: core::fmt::Debug>>(
     codec: &mut C,
     chunks: &[&[u8]],

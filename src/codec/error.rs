@@ -17,8 +17,8 @@ pub enum CodecError {
     IllFormed {
         /// The kind and the offset of the error. For a line, this is its first error.
         error: Utf8Error,
-        /// What was removed from the stream. It is boxed to keep the results of the codecs small: they are moved several
-        /// times for each item, and without optimizations each move is a copy.
+        /// The text that was removed from the stream. It is boxed to keep the results of the codecs small: they are
+        /// moved several times for each item, and without optimizations each move is a copy.
         rejected: Box<RejectedText>,
     },
     /// A line with more bytes than the limit. It is reported once; its bytes are discarded.
@@ -56,7 +56,7 @@ const _: () = assert!(size_of::<Result<Option<ByteString>, CodecError>>() <= 40)
 
 /// The text that a codec removed from the stream because it is ill-formed.
 ///
-/// `Debug` shows the number of bytes and not the bytes.
+/// `Debug` shows the number of bytes, not the bytes.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RejectedText {
     /// The ill-formed sequence, or the whole line without its terminator.

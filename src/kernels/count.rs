@@ -36,7 +36,7 @@ pub(crate) fn ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
 
 fn ascii_by(kernel: Kernel, bytes: &[u8], wanted: u8) -> (usize, usize) {
     let (len, total) = kernel.count_ascii(bytes, wanted);
-    // What follows is an incomplete group, or a group with a byte that is not ASCII.
+    // The rest starts with an incomplete group, or with a group that contains a byte that is not ASCII.
     let rest = &bytes[len..];
     let more = rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
     (len + more, total + kernel.count(&rest[..more], wanted))
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn the_bytes_of_a_range_are_counted_by_every_kernel() {
-        // More than the lanes can count.
+        // More bytes than the lanes can count.
         let all: Vec<u8> = (0..LANES * (BLOCKS + 1) + 7).map(|i| (i * 7 % 257) as u8).collect();
         for (first, last) in [(0xC0, 0x7F), (0xC0, 0xFF), (0xF0, 0xFF), (0, 0xFF), (5, 5), (0xFF, 0)] {
             let range = Range::new(first, last);
@@ -119,7 +119,8 @@ mod tests {
         }
     }
 
-    /// The length of the ASCII at the start, and the count of LF in it, with each non-ASCII byte at each position.
+    /// Checks the length of the ASCII at the start and the number of LF in it, with each non-ASCII byte at each
+    /// position.
     #[test]
     fn ascii_is_counted_up_to_its_end() {
         let most = 3 * ASCII_GROUP + 5;
@@ -141,7 +142,7 @@ mod tests {
                     }
                 }
             }
-            // More than the lanes can count.
+            // More bytes than the lanes can count.
             let mut long = vec![b'\n'; 3 * LANES * BLOCKS];
             assert_eq!(ascii_by(kernel, &long, b'\n'), (long.len(), long.len()), "{kernel:?}");
             let at = 2 * LANES * BLOCKS + 1;

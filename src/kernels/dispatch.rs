@@ -2,10 +2,10 @@
 //! (`build.rs`), the kernel is the validation of the standard library. Some functions then call it directly, because no
 //! call is inlined.
 //!
-//! `RUSTFLAGS='--cfg utf8_codec_kernel="portable"'` (or `"avx2"`, `"avx512"`, `"neon"`, `"simd128"`, `"std"`) selects that
-//! kernel if the CPU supports it, and the portable one otherwise. The whole test suite can run on each kernel this way.
-//! With `--cfg utf8_codec_kernel="choice"` a program selects the kernel at run time, for benchmarks. Neither is part of the
-//! stable interface.
+//! `RUSTFLAGS='--cfg utf8_codec_kernel="portable"'` (or `"avx2"`, `"avx512"`, `"neon"`, `"simd128"`, `"std"`) selects
+//! that kernel if the CPU supports it, and the portable one otherwise. The whole test suite can run on each kernel this
+//! way. With `--cfg utf8_codec_kernel="choice"` a program selects the kernel at run time, for benchmarks. Neither is
+//! part of the stable interface.
 
 use core::fmt;
 use core::ptr;
@@ -93,13 +93,13 @@ impl Kernel {
 
     /// [`CountRange`](super::functions::CountRange).
     pub(super) fn count_range(self, bytes: &[u8], range: Range) -> usize {
-        // SAFETY: the CPU has the instructions of every `Kernel`.
+        // SAFETY: this CPU supports every `Kernel`.
         unsafe { (self.0.count_range)(bytes, range) }
     }
 
     /// [`CountAscii`](super::functions::CountAscii).
     pub(super) fn count_ascii(self, bytes: &[u8], wanted: u8) -> (usize, usize) {
-        // SAFETY: the CPU has the instructions of every `Kernel`.
+        // SAFETY: this CPU supports every `Kernel`.
         unsafe { (self.0.count_ascii)(bytes, wanted) }
     }
 
@@ -149,8 +149,8 @@ impl fmt::Debug for Kernel {
 
 static IN_USE: AtomicPtr<Functions> = AtomicPtr::new(ptr::null_mut());
 
-/// The [`IsText`] of the kernel in use. A text is often so short that to read the address of the kernel first, and to compare
-/// it, would count.
+/// The [`IsText`] of the kernel in use. It is stored separately, because for short texts the cost of reading the
+/// address of the kernel first would be noticeable.
 static IS_TEXT: AtomicPtr<()> = AtomicPtr::new(choose_and_is_text as IsText as *mut ());
 
 /// [`IsText`] of the kernel in use.
@@ -164,22 +164,22 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     if let Some(known) = arch::KNOWN
         && FORCED.is_none()
     {
-        // SAFETY: the CPU has the instructions that the program was compiled for; the length is the caller's promise.
+        // SAFETY: the CPU has the instructions that the program was compiled for; the caller guarantees the length.
         return unsafe { (known.is_text)(bytes) };
     }
     let function = IS_TEXT.load(Ordering::Relaxed);
-    // SAFETY: only functions of this type are stored, so the pointer can be made one. The CPU has the instructions of every
-    // `Kernel`; the length is the caller's promise.
+    // SAFETY: only functions of this type are stored, so the pointer can be converted to one. The CPU has the
+    // instructions of every `Kernel`; the caller guarantees the length.
     unsafe { core::mem::transmute::<*mut (), IsText>(function)(bytes) }
 }
 
-/// Chooses the best kernel, and calls its [`IsText`].
+/// Selects the best kernel and calls its [`IsText`].
 ///
 /// # Safety
 ///
 /// There are 4 bytes or more.
 unsafe fn choose_and_is_text(bytes: &[u8]) -> bool {
-    // SAFETY: the CPU has the instructions of every `Kernel`; the length is the caller's promise.
+    // SAFETY: the CPU has the instructions of every `Kernel`; the caller guarantees the length.
     unsafe { (Kernel::choose_best().0.is_text)(bytes) }
 }
 

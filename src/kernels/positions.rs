@@ -8,8 +8,8 @@ use super::arch;
 use super::dispatch::Kernel;
 use super::functions::CAPACITY;
 
-/// Returns the first position of a byte: `memchr`, or a search that is always compiled with optimizations if this crate,
-/// and so the crate `memchr`, is compiled without.
+/// Returns the first position of a byte: `memchr`, or a search that is always compiled with optimizations if this
+/// crate, and so the crate `memchr`, is compiled without optimizations.
 #[inline]
 pub(crate) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
     if cfg!(utf8_codec_unoptimized) {

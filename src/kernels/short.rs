@@ -1,32 +1,33 @@
-//! Texts so short that a call of a kernel would cost more than the work. No detection, no vectors; inlined into the caller.
+//! Validation of short texts, for which a kernel call would cost more than the validation. The code uses no vectors and
+//! is inlined into the caller.
 
 /// Bit 7 of each byte.
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The longest text that [`is_ascii`] takes.
+/// The maximum length for [`is_ascii`].
 pub(super) const SHORT: usize = 32;
 
-/// Whether at most [`SHORT`] bytes are ASCII. There is no branch by the number of bytes from 4 to 16, and none from there
-/// on, because it would be mispredicted where texts differ in length.
+/// Whether at most [`SHORT`] bytes are ASCII. Lengths from 4 to 16 have no branch on the length, and neither have
+/// longer ones, because such a branch would be mispredicted for texts of different lengths.
 #[inline(always)]
 pub(super) fn is_ascii(bytes: &[u8]) -> bool {
     let len = bytes.len();
     debug_assert!(len <= SHORT);
     if len > 16 {
-        // SAFETY: each word ends at the end of the bytes or before it; together they cover up to 32 bytes.
+        // SAFETY: no word ends after the end of the bytes. Together they cover up to 32 bytes.
         let any =
             [0, 8, len - 16, len - 8].into_iter().fold(0, |any, at| any | unsafe { long_at(bytes, at) });
         return any & HIGH == 0;
     }
     if len >= 4 {
-        // 0, 4 or 8: for 4, 8 and 16 bytes and more the four words cover all bytes, and overlap.
+        // This is 0, 4 or 8. The four words may overlap and cover all bytes.
         let inner = len >> 3 << 2;
         let words = [0, inner, len - 4 - inner, len - 4];
-        // SAFETY: `inner <= len - 4`, so each of the words ends at the end of the bytes or before it.
+        // SAFETY: `inner <= len - 4`, so no word ends after the end of the bytes.
         let any = words.into_iter().fold(0, |any, at| any | unsafe { word_at(bytes, at) });
         return any & HIGH as u32 == 0;
     }
-    // For 1, 2 and 3 bytes: the first one, the last one, and what is between them.
+    // The first, the middle and the last of 1 to 3 bytes.
     len == 0 || (bytes[0] | bytes[len / 2] | bytes[len - 1]).is_ascii()
 }
 
@@ -36,7 +37,7 @@ pub(super) fn is_ascii(bytes: &[u8]) -> bool {
 #[inline(always)]
 unsafe fn long_at(bytes: &[u8], at: usize) -> u64 {
     debug_assert!(at + 8 <= bytes.len());
-    // SAFETY: the caller's promise; the read needs no alignment.
+    // SAFETY: the caller guarantees the range; the read needs no alignment.
     u64::from_le(unsafe { bytes.as_ptr().add(at).cast::<u64>().read_unaligned() })
 }
 
@@ -46,16 +47,16 @@ unsafe fn long_at(bytes: &[u8], at: usize) -> u64 {
 #[inline(always)]
 unsafe fn word_at(bytes: &[u8], at: usize) -> u32 {
     debug_assert!(at + 4 <= bytes.len());
-    // SAFETY: the caller's promise; the read needs no alignment.
+    // SAFETY: the caller guarantees the range; the read needs no alignment.
     u32::from_le(unsafe { bytes.as_ptr().add(at).cast::<u32>().read_unaligned() })
 }
 
-/// 1 to 3 bytes as a word, the first one least significant; zeros follow.
+/// 1 to 3 bytes as a word, followed by zeros. The first byte is the least significant.
 #[derive(Clone, Copy)]
 pub(super) struct Few(u32);
 
 impl Few {
-    /// `None` for any other number of bytes.
+    /// Returns `None` for any other number of bytes.
     #[inline(always)]
     pub(super) const fn new(bytes: &[u8]) -> Option<Self> {
         Some(Self(match *bytes {
@@ -71,8 +72,8 @@ impl Few {
         self.0
     }
 
-    /// Whether the bytes are well-formed from the first to the last: character by character in one register. A step depends
-    /// on the one before it only by a shift.
+    /// Whether the bytes are well-formed and the last sequence is complete. The characters are tested one by one in a
+    /// register. A step depends on the previous one only by a shift.
     #[inline(always)]
     pub(super) const fn is_text(self) -> bool {
         let Self(mut word) = self;
@@ -84,15 +85,15 @@ impl Few {
                 word >>= 8;
                 continue;
             }
-            // A sequence that the bytes end in is followed by zeros, which are no continuations.
+            // An unfinished sequence is followed by zeros, which are not continuation bytes.
             if word & 0xC0E0 == 0x80C0 {
-                // C0 and C1 encode ASCII.
+                // C0 and C1 would encode ASCII.
                 if word & 0x1E == 0 {
                     return false;
                 }
                 word >>= 16;
             } else if word & 0xC0_C0F0 == 0x80_80E0 {
-                // Bits 11 to 15 of the code point: 0 is that of a shorter sequence, 1B that of surrogates.
+                // Bits 11 to 15 of the code point. They are 0 for an overlong sequence and 1B for a surrogate.
                 let high = (word & 0x0F) << 1 | word >> 13 & 1;
                 return high != 0 && high != 0x1B;
             } else {
@@ -128,7 +129,7 @@ mod tests {
     fn all_texts_of_3_bytes_and_less() {
         for bytes in 0_u32..1 << 24 {
             let [a, b, c, _] = bytes.to_le_bytes();
-            // Without optimization: each lead and each limit of a continuation.
+            // Without optimizations only every lead byte and the limits of continuation bytes are tested.
             if cfg!(debug_assertions) && !matches!(b, 0x00 | 0x41 | 0x7F..=0xC2 | 0xE0) {
                 continue;
             }
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_number_of_bytes_is_taken() {
+    fn other_numbers_of_bytes_are_rejected() {
         assert!(Few::new(b"abcd").is_none());
         assert!(Few::new(&[]).is_none());
     }

@@ -58,7 +58,7 @@ impl Carry {
         Self(self.0 >> 8 | (byte as u32) << 24)
     }
 
-    /// After 1 to 3 bytes, the first one least significant.
+    /// Returns the carry after 1 to 3 bytes. The first one is the least significant.
     #[inline]
     pub(super) const fn after_few(self, bytes: u32, len: usize) -> Self {
         let bits = 8 * len as u32;
@@ -186,7 +186,7 @@ impl ScanState {
     /// The state between characters, without a prediction.
     pub(crate) const START: Self = Self::new(Carry::START, Prediction::NONE);
 
-    /// After a chunk that was ASCII. Which ASCII bytes it ended with makes no difference.
+    /// The state after an ASCII chunk. The values of its last bytes make no difference.
     pub(super) const AFTER_ASCII: Self = Self::new(Carry::START, Prediction::ASCII);
 
     #[inline]

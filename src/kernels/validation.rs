@@ -62,19 +62,19 @@ pub(crate) fn text(bytes: &[u8]) -> Option<&str> {
     Some(unsafe { core::str::from_utf8_unchecked(bytes) })
 }
 
-/// Whether bytes are ASCII, if there are few.
+/// Whether there are at most [`SHORT`] bytes and all of them are ASCII.
 #[inline(always)]
 fn is_short_ascii(bytes: &[u8]) -> bool {
     bytes.len() <= SHORT && short::is_ascii(bytes)
 }
 
-/// Fewer than 4 bytes: where most are ASCII, a call of this is rare.
+/// Validates fewer than 4 bytes. Not inlined, because ASCII has been tested before and other text is less frequent.
 #[inline(never)]
 fn is_few_text(bytes: &[u8]) -> bool {
     Few::new(bytes).is_none_or(Few::is_text)
 }
 
-/// Takes a short chunk that is ASCII, if that is likely.
+/// Returns a short chunk as text if ASCII is likely and all of it is ASCII.
 #[inline(always)]
 pub(crate) fn short_ascii<'c>(state: &mut ScanState, chunk: &'c [u8]) -> Option<&'c str> {
     if cfg!(utf8_codec_unoptimized) || !state.expects_ascii() || !is_short_ascii(chunk) {

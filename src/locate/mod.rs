@@ -42,8 +42,8 @@
 //! # Cost
 //!
 //! Lines are counted at memory speed (60 GB/s in the L1 cache, on a machine with AVX2, compiled without it). Columns
-//! are counted only after the last terminator of a chunk. [`Locator::feed_ascii`] counts ASCII before it is validated, so
-//! that it is read once.
+//! are counted only after the last terminator of a chunk. [`Locator::feed_ascii`] counts ASCII before it is validated,
+//! so that it is read once.
 
 #[cfg(feature = "alloc")]
 mod index;
@@ -226,8 +226,8 @@ impl Locator {
         self.advance(text.as_bytes(), ends, Columns::of(&text[start..]));
     }
 
-    /// Counts the ASCII at the start of a chunk, and returns its length. Validates and counts the ASCII in one pass, so the
-    /// chunk need not be validated before. The locator must be between two characters.
+    /// Counts the ASCII at the start of a chunk and returns its length. ASCII is validated and counted in one pass, so
+    /// the chunk need not be validated. The locator must be between two characters.
     ///
     /// ```
     /// use utf8_codec::locate::Locator;

@@ -29,8 +29,8 @@ impl Newlines {
         (ends, self.start_of_rest(after_cr, bytes, ends))
     }
 
-    /// Like [`count`](Self::count), for the ASCII at the start of the bytes. Returns the length of the ASCII, the number of
-    /// lines that end in it, and the position after the last terminator.
+    /// Same as [`count`](Self::count), but only for the ASCII at the start of the bytes. Returns the length of the
+    /// ASCII, the number of lines that end in it, and the position after the last terminator.
     pub(super) fn count_ascii(self, after_cr: bool, bytes: &[u8]) -> (usize, usize, usize) {
         let terminator = if self == Self::Cr { b'\r' } else { b'\n' };
         let (len, found) = count::ascii(bytes, terminator);

@@ -1,7 +1,7 @@
 //! Validation of messages for applications that do the framing themselves: WebSocket, gRPC, MQTT.
 //!
-//! [`Utf8Validator`] validates one message after the other as its bytes arrive, without a buffer. [`Mask`] is the mask of a
-//! WebSocket frame, so that a payload can be validated while it is masked, or while the mask is removed.
+//! [`Utf8Validator`] validates one message after the other as its bytes arrive, without a buffer. [`Mask`] is the mask
+//! of a WebSocket frame, so that a payload can be validated while it is masked, or while the mask is removed.
 //!
 //! ```
 //! use utf8_codec::validator::{Mask, Utf8Validator};
@@ -82,7 +82,7 @@ impl Utf8Validator {
         self.decoder.validate(bytes).inspect_err(|&error| self.failed = Some(error))
     }
 
-    /// The error of the message so far. An empty payload after it has no block that would return it.
+    /// Returns the error of the message so far, if there is one. An empty payload has no block that would return it.
     fn verdict(&self) -> Result<(), Utf8Error> {
         self.failed.map_or(Ok(()), Err)
     }

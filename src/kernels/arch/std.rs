@@ -64,7 +64,7 @@ fn finish_sequence(state: ScanState, chunk: &[u8]) -> Result<usize, Index> {
     Ok(chunk.len())
 }
 
-/// `memchr`. The C library's is the fastest that is always compiled with optimizations.
+/// `memchr` of the C library, the fastest implementation that is always compiled with optimizations.
 #[cfg(all(feature = "codec", unix))]
 pub(in crate::kernels) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
     let start = bytes.as_ptr();
@@ -74,7 +74,7 @@ pub(in crate::kernels) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
     if found.is_null() { None } else { Some(found.addr() - start.addr()) }
 }
 
-/// `memchr`. Only the standard library's is compiled with optimizations.
+/// `memchr` of the standard library, the only implementation here that is always compiled with optimizations.
 #[cfg(all(feature = "codec", not(unix)))]
 pub(in crate::kernels) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
     let mut rest = bytes;

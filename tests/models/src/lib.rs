@@ -1,5 +1,5 @@
-//! Random sequences of operations on an adapter, compared after each operation with a trivial model: all bytes so far,
-//! decoded by std.
+//! Runs random sequences of operations on an adapter. After each operation the result is compared with a trivial model:
+//! all bytes so far, decoded by std.
 //!
 //! An adapter implements [`Adapter`]; [`Machine`] runs it under `proptest-state-machine`, which reduces a failing
 //! sequence to a short one.
@@ -19,25 +19,25 @@ use utf8_codec::{Ascii, ErrorPolicy};
 pub enum Operation {
     /// The peer sends bytes, and they are decoded.
     Feed(Vec<u8>),
-    /// The same, with an iterator that is dropped after each piece.
+    /// Same as `Feed`, but the iterator is dropped after each piece.
     FeedPieces(Vec<u8>),
-    /// The peer sends bytes, and the caller does not decode yet, as if its task was cancelled.
+    /// The peer sends bytes, and the caller does not decode them yet, as if its task was cancelled.
     Hold(Vec<u8>),
     /// The stream ends. Adapters that can be used again start another stream.
     Finish,
     /// The caller copies the adapter.
     Snapshot,
-    /// The caller goes back to the copy.
+    /// The caller restores the copy.
     Restore,
     /// The inner reader, writer, stream or body fails once.
     Fail,
-    /// The caller decodes what is there.
+    /// The caller decodes the bytes that have arrived.
     Poll,
     /// The caller moves the pending bytes to another buffer.
     Swap,
 }
 
-/// What has been returned: text, and offset and length of each error.
+/// The output so far: text, and the offset and length of each error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     pub text: String,
@@ -50,7 +50,7 @@ pub struct Model {
     pub policy: ErrorPolicy,
     pub streams: Streams,
     pub snapshot: Streams,
-    /// The stream has ended and cannot be resumed.
+    /// Whether the stream has ended and cannot be resumed.
     pub is_closed: bool,
 }
 
@@ -60,12 +60,12 @@ pub struct Streams {
     pub ended: Vec<Vec<u8>>,
     /// The bytes of the current stream that were decoded.
     pub current: Vec<u8>,
-    /// Bytes after them.
+    /// The bytes that were not decoded yet.
     pub held: Vec<u8>,
 }
 
 impl Model {
-    /// The text and the errors of all streams, and the bytes of an unfinished character.
+    /// Returns the text and the errors of all streams, and the bytes of an unfinished character.
     pub fn outcome(&self) -> (Outcome, Vec<u8>) {
         let (mut outcome, mut offset) = (Outcome::default(), 0);
         for stream in &self.streams.ended {
@@ -76,7 +76,7 @@ impl Model {
         (outcome, pending)
     }
 
-    /// For adapters that end at an error: the outcome without what comes after the first one.
+    /// Returns the outcome up to the first error, for adapters that end at an error.
     pub fn outcome_until_error(&self) -> Outcome {
         let (mut outcome, _) = self.outcome();
         if self.policy == ErrorPolicy::Strict && !outcome.errors.is_empty() {
@@ -112,7 +112,7 @@ impl Model {
     }
 }
 
-/// The replacement of one ill-formed sequence.
+/// Returns the replacement of one ill-formed sequence.
 pub fn repair(policy: ErrorPolicy, bytes: &[u8]) -> String {
     match policy {
         ErrorPolicy::Replace => "\u{FFFD}".into(),
@@ -160,16 +160,16 @@ fn some_bytes() -> impl Strategy<Value = Vec<u8>> {
     vec(select(&PARTS[..]), 0..5).prop_map(|parts| parts.concat())
 }
 
-/// An adapter with everything that it has returned.
+/// An adapter and its output so far.
 pub trait Adapter: Sized + Debug + 'static {
-    /// The operations that it has.
+    /// The operations that the adapter supports.
     const OPERATIONS: &'static [Operation];
     /// Whether the end of the stream is final.
     const CLOSES: bool = false;
 
     fn new(policy: ErrorPolicy) -> Self;
     fn apply(&mut self, operation: &Operation);
-    /// Compares what has been returned with the model.
+    /// Compares the output so far with the model.
     fn check(&self, model: &Model);
 }
 
@@ -251,7 +251,7 @@ impl<A: Adapter> StateMachineTest for Machine<A> {
     }
 }
 
-/// `PROPTEST_CASES` sequences, 256 by default.
+/// Returns the configuration: `PROPTEST_CASES` sequences, 256 by default.
 pub fn config() -> Config {
     Config { failure_persistence: None, ..Config::default() }
 }

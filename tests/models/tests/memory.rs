@@ -96,7 +96,7 @@ impl Adapter for Text {
     }
 }
 
-/// `Utf8Decoder`, under every policy of the model: the policy is applied by the test.
+/// `Utf8Decoder`, under every policy of the model. The test applies the policy.
 #[derive(Debug)]
 struct Bytes(Copied<Utf8Decoder>, ErrorPolicy);
 
@@ -192,7 +192,7 @@ impl<C: Decoder<Error = CodecError>> Framed<C> {
     }
 }
 
-/// Text and rejected sequences. Repaired ones are not reported by a codec, only counted.
+/// Text and rejected sequences. A codec only counts repaired sequences and does not report them.
 type Codec = Framed<Utf8Codec>;
 
 impl Adapter for Codec {
@@ -231,7 +231,7 @@ impl Adapter for Codec {
     }
 }
 
-/// The lines that the model expects, each decoded alone: the text, or the offset of the first error.
+/// Returns the lines that the model expects, each decoded separately: the text, or the offset of the first error.
 fn expected_lines(model: &Model) -> Vec<Result<String, u64>> {
     let (mut lines, mut offset) = (Vec::new(), 0);
     let streams =
@@ -306,7 +306,7 @@ impl Adapter for Batches {
     }
 }
 
-/// `Filter`: after a rejection everything is rejected with the same error.
+/// `Filter`. After a rejection every slice is rejected with the same error.
 #[derive(Debug)]
 struct Filtered(Copied<Filter>);
 

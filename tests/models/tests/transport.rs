@@ -1,4 +1,4 @@
-//! The stream, the reader, the writer and the HTTP body, over inner transports that are pending, fail and end.
+//! The stream, the reader, the writer and the HTTP body, with inner transports that are pending, fail and end.
 
 use core::cell::RefCell;
 use core::pin::Pin;
@@ -24,7 +24,7 @@ models! {
     utf8_writer: Written,
 }
 
-/// What the peer has sent, shared with the test. Empty means that the transport is not ready.
+/// The bytes that the peer has sent, shared with the test. If it is empty, the transport is not ready.
 #[derive(Clone, Debug, Default)]
 struct Transport(Rc<RefCell<VecDeque<Event>>>);
 
@@ -79,7 +79,7 @@ impl Read for Transport {
             Poll::Pending => Err(ErrorKind::WouldBlock.into()),
             Poll::Ready(None) => Ok(0),
             Poll::Ready(Some(Err(error))) => Err(error),
-            // A read of 0 bytes would be the end.
+            // A read of 0 bytes would mean the end.
             Poll::Ready(Some(Ok(bytes))) if bytes.is_empty() => Err(ErrorKind::Interrupted.into()),
             Poll::Ready(Some(Ok(mut bytes))) => {
                 let head = bytes.split_to(bytes.len().min(buf.len()).min(3));
@@ -93,13 +93,13 @@ impl Read for Transport {
     }
 }
 
-/// An adapter, its transport, and what it has returned.
+/// An adapter, its transport, and its output so far.
 #[derive(Debug)]
 struct Over<A> {
     adapter: A,
     transport: Transport,
     outcome: Outcome,
-    /// Sent and received failures.
+    /// The numbers of failures sent and received.
     failures: (usize, usize),
     /// Whether nothing was sent since the last failure.
     has_failed: bool,
@@ -164,7 +164,7 @@ impl<A> Over<A> {
     }
 
     fn check(&self, model: &Model, hides_truncation: bool) {
-        // What waits in the transport has not been decoded.
+        // The bytes in the transport have not been decoded.
         if self.transport.0.borrow().iter().any(|event| matches!(event, Event::Bytes(_))) && !self.has_ended {
             return;
         }

@@ -64,7 +64,7 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
         unsafe { marks_of_small::<V>(before, chunk, expects_four_bytes) }.is_marked()
     };
     if is_marked {
-        // SAFETY: the CPU has the instructions; the chunk is longer than a vector. The marks are computed again there.
+        // The marks are computed again there. SAFETY: the CPU has the instructions; the chunk is longer than a vector.
         return unsafe { V::validate_large(chunk, state) };
     }
     if end.ends_with_never_a_lead() {
@@ -75,8 +75,8 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
     Ok(())
 }
 
-/// [`IsText`](super::super::super::functions::IsText). Where a vector ends with the text nothing marks an unfinished sequence
-/// at the end, so that the last bytes are tested by themselves.
+/// [`IsText`](super::super::super::functions::IsText). If a vector ends with the text, an unfinished sequence
+/// at the end has no mark, so the last bytes are tested separately.
 ///
 /// # Safety
 ///
@@ -96,16 +96,16 @@ pub(in crate::kernels) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
         return x.is_ascii() || is_text();
     }
     if len <= 2 * V::LEN {
-        // SAFETY: the CPU has the instructions; there are more than a vector and not more than two.
+        // SAFETY: the CPU has the instructions; there are more bytes than a vector and at most two vectors.
         let (x, y) = unsafe { (V::load(bytes.as_ptr()), V::load_rest(bytes, V::LEN)) };
         let marks = || zero.or_marks(x, x.shifted(zero)).or_marks(y, y.shifted(x));
         return x.or(y).is_ascii() || !marks().is_marked() && ends_whole();
     }
     if len <= 4 * V::LEN {
-        // SAFETY: the CPU has the instructions; there are more than two vectors and not more than four.
+        // SAFETY: the CPU has the instructions; there are more than two vectors and at most four.
         let [a, b, c, d] =
             unsafe { [0, V::LEN, len - 2 * V::LEN, len - V::LEN].map(|at| load_at::<V>(bytes, at)) };
-        // SAFETY: as for the loads.
+        // SAFETY: same as for the loads.
         let marks = || unsafe { marks_of_small::<V>(ScanState::START, bytes, true) };
         return a.or(b).or(c.or(d)).is_ascii() || !marks().is_marked() && ends_whole();
     }

@@ -9,7 +9,7 @@ use crate::kernels::functions::{ASCII_GROUP, Range};
 /// The number of bytes in a vector.
 const WIDTH: usize = 64;
 
-/// How far ahead memory is prefetched into the nearest cache.
+/// The distance in bytes at which memory is prefetched into the L1 cache.
 const AHEAD: usize = 1024;
 
 /// [`Count`](crate::kernels::functions::Count).
@@ -80,7 +80,7 @@ pub(in crate::kernels) unsafe fn count_ascii(bytes: &[u8], wanted: u8) -> (usize
         if _mm512_movepi8_mask(any) != 0 {
             break;
         }
-        // Not in a closure: the compiler would call it.
+        // Written without a closure, which the compiler would not inline.
         let low = _mm512_cmpeq_epi8_mask(a, all).count_ones() + _mm512_cmpeq_epi8_mask(b, all).count_ones();
         let high = _mm512_cmpeq_epi8_mask(c, all).count_ones() + _mm512_cmpeq_epi8_mask(d, all).count_ones();
         total += (low + high) as usize;
