@@ -20,7 +20,7 @@ fn convert(transcoder: Transcoder, chunks: &[&[u8]]) -> Result<Vec<u8>, Utf8Erro
 }
 
 /// Calls `check` with the chunks of the case, and with other partitions of the same bytes.
-fn every_partition(case: &Case, mut check: impl FnMut(&[&[u8]])) {
+fn check_partitions(case: &Case, mut check: impl FnMut(&[&[u8]])) {
     check(&case.slices());
     let whole = case.chunks.concat();
     match whole.len() {
@@ -53,7 +53,7 @@ fn fatal(case: &Case, strict: Transcoder, lenient: Transcoder) {
     let wtf_8 = case.expect_hex("text_wtf8_hex");
     let expected = wtf_8.clone().or_else(|| case.expect_hex("text_hex"));
     let transcoder = if wtf_8.is_some() { lenient } else { strict };
-    every_partition(case, |chunks| match convert(transcoder, chunks) {
+    check_partitions(case, |chunks| match convert(transcoder, chunks) {
         Ok(out) => {
             assert!(ok(case), "{}: accepted {chunks:02X?}", case.id);
             if let Some(expected) = &expected {
@@ -79,7 +79,7 @@ fn cesu_8() {
         let wtf_8 = case.expect_hex("text_wtf8_hex");
         let transcoder = if wtf_8.is_some() { lenient } else { strict }.on_error(ErrorPolicy::Replace);
         let expected = wtf_8.or_else(|| case.expect_hex("text_hex"));
-        every_partition(case, |chunks| assert_eq!(convert(transcoder, chunks).ok(), expected, "{}", case.id));
+        check_partitions(case, |chunks| assert_eq!(convert(transcoder, chunks).ok(), expected, "{}", case.id));
     });
 }
 
@@ -101,7 +101,7 @@ fn rfc_2279() {
         let expected: Option<Vec<u8>> = case.expect()["code_points"].as_array().map(|values| {
             values.iter().flat_map(|value| (value.as_u64().expect("a number") as u32).to_be_bytes()).collect()
         });
-        every_partition(case, |chunks| {
+        check_partitions(case, |chunks| {
             let converted = convert(Transcoder::new(Encoding::Utf8Ucs4, Encoding::Utf32Be), chunks);
             assert_eq!(converted.is_ok(), ok(case), "{}", case.id);
             match (converted, &expected) {
@@ -138,7 +138,7 @@ fn wtf_8() {
     });
     // The strings are concatenated.
     each("wtf-8", "concat", |case| {
-        every_partition(case, |chunks| {
+        check_partitions(case, |chunks| {
             assert_eq!(convert(same, chunks).ok(), case.expect_hex("bytes_hex"), "{}", case.id);
         });
     });
@@ -147,7 +147,7 @@ fn wtf_8() {
     each("wtf-8", "fatal", |case| fatal(case, one, one));
     each("wtf-8", "replace", |case| {
         let lossy = Transcoder::new(Encoding::Wtf8, Encoding::Utf8).on_error(ErrorPolicy::Replace);
-        every_partition(case, |chunks| {
+        check_partitions(case, |chunks| {
             assert_eq!(convert(lossy, chunks).ok(), case.expect_hex("text_hex"), "{}", case.id);
         });
     });
@@ -158,7 +158,7 @@ fn utf_8b() {
     each("utf-8", "utf8b", |case| {
         let expected = case.expect_hex("text_wtf8_hex").or_else(|| case.expect_hex("text_hex"));
         let bytes = case.chunks.concat();
-        every_partition(case, |chunks| {
+        check_partitions(case, |chunks| {
             let escaped =
                 convert(Transcoder::new(Encoding::Utf8b, Encoding::Wtf8), chunks).expect("any bytes");
             if let Some(expected) = &expected {

@@ -69,7 +69,7 @@ pub(crate) fn rows() -> Vec<Row> {
         for (name, text, limit) in variants {
             let codec = Utf8LinesCodec::with_decoder(text).ending(ending).max_length(limit);
             let name = format!("{ending:?}, {name}");
-            let inputs = LINES_OF_ALL_SORTS;
+            let inputs = LINES_OF_ALL_KINDS;
             rows.push(Row::new(format!("Utf8LinesCodec, {name}"), inputs, move |bytes, chunk| {
                 drive(codec, bytes, chunk, drop);
             }));
@@ -93,7 +93,7 @@ pub(crate) fn rows() -> Vec<Row> {
         }));
         rows.push(Row::new(
             format!("Utf8FramesCodec over delimiters, {name}"),
-            LINES_OF_ALL_SORTS,
+            LINES_OF_ALL_KINDS,
             move |bytes, chunk| {
                 let codec = AnyDelimiterCodec::new_with_max_length(b"\n".to_vec(), b"\n".to_vec(), 1 << 20);
                 drive(Utf8FramesCodec::with_decoder(codec, text), bytes, chunk, drop);

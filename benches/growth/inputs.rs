@@ -115,7 +115,7 @@ pub(crate) const TEXT: [Input; 7] =
     [ASCII, CRABS, FF, THREE_BYTE_LEADS, FOUR_BYTE_LEADS, BOMS, GOOD_AND_BAD_LINES];
 
 /// Lines, well-formed and ill-formed.
-pub(crate) const LINES_OF_ALL_SORTS: [Input; 9] = [
+pub(crate) const LINES_OF_ALL_KINDS: [Input; 9] = [
     ASCII,
     LF,
     CR,

@@ -93,7 +93,7 @@ pub(crate) fn rows() -> Vec<Row> {
         .whole_only(),
     ];
     for scope in [Scope::Line, Scope::Frame, Scope::Sequence] {
-        let inputs = LINES_OF_ALL_SORTS;
+        let inputs = LINES_OF_ALL_KINDS;
         rows.push(Row::new(format!("FallbackDecoder, {scope:?}"), inputs, move |bytes, chunk| {
             let (mut decoder, mut text) = (FallbackDecoder::new(Legacy::Windows1252, scope), String::new());
             bytes.chunks(chunk).for_each(|chunk| decoder.feed(chunk, &mut text));
