@@ -79,7 +79,9 @@ fn cesu_8() {
         let wtf_8 = case.expect_hex("text_wtf8_hex");
         let transcoder = if wtf_8.is_some() { lenient } else { strict }.on_error(ErrorPolicy::Replace);
         let expected = wtf_8.or_else(|| case.expect_hex("text_hex"));
-        check_partitions(case, |chunks| assert_eq!(convert(transcoder, chunks).ok(), expected, "{}", case.id));
+        check_partitions(case, |chunks| {
+            assert_eq!(convert(transcoder, chunks).ok(), expected, "{}", case.id)
+        });
     });
 }
 
