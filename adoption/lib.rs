@@ -1,1 +1,1 @@
-//! Nothing: a manifest needs a target. See `README.md`.
+//! Empty, because a manifest needs a target. See `README.md`.

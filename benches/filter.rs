@@ -1,7 +1,7 @@
-//! `proxy::Filter` against a plain `TextDecoder` over the same slices: ratios of times, medians of interleaved rounds of one
-//! run.
+//! Compares `proxy::Filter` with a plain `TextDecoder` for the same slices. The results are ratios of times: medians of
+//! interleaved rounds of one run.
 //!
-//! `feed`: edits only. `copied`: both write the text into a buffer, as an engine that sends it does. `hook`: the filter
+//! `feed`: edits only. `copied`: both copy the text to a buffer, like an engine that sends it. `hook`: the filter
 //! replaces a `Bytes`.
 #![allow(missing_docs)]
 
@@ -104,7 +104,7 @@ fn time(work: impl FnOnce() -> usize) -> Duration {
     start.elapsed()
 }
 
-/// The median ratio of two times that are measured one after the other in each round.
+/// Returns the median ratio of two times that are measured one after the other in each round.
 fn ratio(ours: impl Fn() -> usize, theirs: impl Fn() -> usize) -> f64 {
     let mut ratios: Vec<f64> =
         (0..ROUNDS).map(|_| time(&ours).as_secs_f64() / time(&theirs).as_secs_f64()).collect();

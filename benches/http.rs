@@ -1,4 +1,4 @@
-//! `Utf8Body` against the body without it, and against the wrapper with which `tower_http` limits bodies.
+//! Compares `Utf8Body` with the unwrapped body, and with the wrapper that limits bodies in `tower_http`.
 //!
 //! `cargo bench --features http --bench http`
 #![allow(missing_docs)]
@@ -58,7 +58,7 @@ fn bodies(criterion: &mut Criterion) {
     ];
     for (name, text) in texts {
         let text = Bytes::from(text).slice(..1 << 20);
-        // Ends with a whole character.
+        // The text ends with a whole character.
         let text = text.slice(..text.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len()));
         let mut group = criterion.benchmark_group(format!("http/{name}"));
         group.throughput(Throughput::Bytes(text.len() as u64));
@@ -86,7 +86,7 @@ fn bodies(criterion: &mut Criterion) {
     }
 }
 
-/// Percent-encoded forms against the same bytes as plain text.
+/// Compares percent-encoded forms with the same bytes as plain text.
 fn forms(criterion: &mut Criterion) {
     let texts = [
         ("ascii", "name=Jane+Doe&comment=a+sentence+of+some+length%2C+with+a+comma&ok=1&".repeat(14_000)),

@@ -2,9 +2,9 @@
 //! responds with the length of the body, another parses it and responds with the number of its items.
 //!
 //! `cargo bench --features tower --bench http_load` measures the servers alternately, so that other load on the machine
-//! affects all of them, and prints the median of each and the cost of a layer. `-- SECONDS CONNECTIONS` sets the length
-//! of a turn and the number of clients; by default 1 and 16. On Linux it also prints the processor time of a request
-//! and its client, which does not depend on other programs.
+//! affects all of them, and prints the median of each and the cost of a layer. `-- SECONDS CONNECTIONS` sets the
+//! duration of a turn and the number of clients; by default 1 and 16. On Linux it also prints the processor time of a
+//! request and its client, which does not depend on other programs.
 //!
 //! Two handlers without a layer check the whole body, one with this crate and one with the standard library. They show
 //! the cost of the check alone.
@@ -93,7 +93,7 @@ fn main() {
     });
 }
 
-/// Seconds of processor time of all threads of this program; NaN if the system does not report it.
+/// Returns the processor time of all threads of this program in seconds, or NaN if the system does not report it.
 fn processor_time() -> f64 {
     let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return f64::NAN };
     let nanoseconds = tasks.filter_map(|task| {

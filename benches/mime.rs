@@ -1,4 +1,5 @@
-//! Streaming transfer decoding and validation, against whole-slice decoding and std. Throughput is in encoded bytes.
+//! Compares streaming transfer decoding and validation with whole-slice decoding and std. Throughput is in encoded
+//! bytes.
 #![allow(missing_docs)]
 
 use core::hint::black_box;

@@ -1,4 +1,5 @@
-//! A stream of chunks as text, against `eventsource-stream`: well-formed, and with one ill-formed byte at its start.
+//! Compares the decoding of a stream with `eventsource-stream`, for well-formed text and with one ill-formed byte at
+//! its start.
 //!
 //! After the ill-formed byte, `eventsource-stream` buffers everything until the end and scans all of it for every
 //! chunk, which is quadratic, as the two sizes show. This crate replaces one character.
@@ -21,7 +22,7 @@ const CHUNK: usize = 1024;
 
 const EVENT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"na\u{EF}ve \u{1F980}\"}}]}\n\n";
 
-/// About `size` bytes of events, in chunks. If `bad` is set, a comment with an ill-formed byte is first.
+/// Returns about `size` bytes of events in chunks. If `bad` is set, a comment with an ill-formed byte precedes them.
 fn response(size: usize, bad: bool) -> Vec<Bytes> {
     let mut bytes = if bad { b": \xFF\n".to_vec() } else { b": !\n".to_vec() };
     bytes.extend_from_slice(EVENT.repeat(size / EVENT.len()).as_bytes());

@@ -1,4 +1,4 @@
-//! UTF-8 to UTF-16 and back against encoding_rs, in 64 KiB chunks: one process, contenders interleaved by text.
+//! Compares UTF-8 to UTF-16 and back with encoding_rs, in 64 KiB chunks. Both run alternately in one process.
 #![allow(missing_docs)]
 
 use core::hint::black_box;
@@ -20,7 +20,7 @@ const TEXTS: [(&str, &str); 5] = [
     ("emoji", "😀😃😄😁😆😅🤣😂🙂🙃😉😊😇🥰😍🤩😘😗☺😚😙🥲😋😛😜🤪😝🤑🤗🤭🫢🫣"),
 ];
 
-/// A chunk of whole characters.
+/// Returns a chunk of whole characters.
 fn chunk(text: &str) -> String {
     let mut chunk = String::new();
     while chunk.len() + text.len() <= CHUNK {

@@ -1,11 +1,11 @@
-//! Safe code never gets a `str` that is not UTF-8, whatever callers and inner types do.
+//! Safe code never receives a `str` that is not UTF-8, even if callers and inner types violate their contracts.
 //!
-//! Each test is an attack: an implementation of a trait that breaks its contract, a panic in the middle of a call, an
-//! iterator that is forgotten, or state that is restored in another stream. An attack may get errors and wrong text. It may
-//! not get ill-formed text, undefined behavior (`.ci/run miri` runs this file) or an endless loop.
+//! Each test is an attack: an implementation of a trait that violates its contract, a panic during a call, an iterator
+//! that is leaked, or state that is restored in another stream. An attack may cause errors and wrong text. It must not
+//! cause ill-formed text, undefined behavior (`.ci/run miri` runs this file) or an endless loop.
 //!
-//! Other attacks are elsewhere: buffers that are swapped between calls of a codec (`promise.rs`), and `tracing` subscribers
-//! that panic (`panicking_subscriber.rs`).
+//! Other attacks are elsewhere: buffers that are swapped between calls of a codec (`promise.rs`), and `tracing`
+//! subscribers that panic (`panicking_subscriber.rs`).
 #![cfg(all(
     feature = "codec",
     feature = "futures-io",
@@ -39,7 +39,7 @@ use utf8_codec::stream::{SseStream, Utf8Stream};
 use utf8_codec::validator::Utf8Validator;
 use utf8_codec::{ErrorPolicy, Piece, Subset, TextDecoder, TextPiece, Utf8Decoder};
 
-/// Asserts what holds for every `str`. The bytes are tested, because the compiler may assume it of a `str`.
+/// Asserts that a `str` is well-formed. The bytes are tested, because the compiler may assume this of a `str`.
 #[track_caller]
 fn assert_text(text: &str) {
     let bytes = core::hint::black_box(text.as_bytes());
@@ -55,7 +55,7 @@ impl Rng {
         (self.0 >> 33) as usize % limit
     }
 
-    /// Parts of characters, whole ones, ill-formed bytes and ends of lines, in any order.
+    /// Returns parts of characters, whole characters, ill-formed bytes and line breaks in random order.
     fn bytes(&mut self) -> Vec<u8> {
         const PARTS: [&[u8]; 16] = [
             b"a",
@@ -79,7 +79,7 @@ impl Rng {
     }
 }
 
-/// How often an attack is tried.
+/// The number of attempts of an attack.
 const ROUNDS: u64 = if cfg!(miri) { 6 } else { 2000 };
 
 fn each_round(mut attack: impl FnMut(&mut Rng)) {
@@ -100,7 +100,7 @@ fn may_panic<T>(operation: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(operation)).ok()
 }
 
-/// Panics without a message, at some of the calls.
+/// Panics without a message at some of the calls.
 struct Panics {
     calls: Cell<usize>,
     at: usize,
@@ -179,8 +179,8 @@ fn snapshots_are_restored_in_other_streams() {
     });
 }
 
-/// A reader that breaks its contract: it fills less or more than it says, changes its buffer between calls, ignores
-/// `consume`, is pending after it filled some, and fails or panics.
+/// A reader that violates its contract: it returns wrong lengths, changes its buffer between calls, ignores
+/// `consume`, is pending after it has read bytes, and fails or panics.
 struct LyingReader {
     rng: Rng,
     buffer: Vec<u8>,
@@ -191,7 +191,7 @@ impl LyingReader {
         Self { rng: Rng(rng.below(usize::MAX) as u64), buffer: Vec::new() }
     }
 
-    /// Fills some of the buffer. Returns any length.
+    /// Fills a part of the buffer. Returns any length.
     fn fill(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let bytes = self.rng.bytes();
         let len = bytes.len().min(buf.len());
@@ -247,7 +247,7 @@ impl tokio::io::AsyncRead for LyingReader {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.rng.below(4) == 0 {
-            // Another buffer takes the place of the reader's, with as many bytes or more.
+            // The reader replaces the buffer by another one with at least as many bytes.
             let memory: &'static mut [u8] = Vec::leak(vec![0xFF; 9000 * self.rng.below(2) + 10]);
             *buf = ReadBuf::new(memory);
             buf.set_filled(self.rng.below(buf.initialized().len() + 1));
@@ -336,7 +336,7 @@ fn an_async_reader_lies_about_what_it_read() {
     });
 }
 
-/// A writer that accepts more than it was passed, or panics, and keeps what it was passed.
+/// A writer that returns lengths greater than that of its buffer, or panics. It records the bytes that it was passed.
 struct LyingWriter {
     rng: Rng,
     passed: Vec<Vec<u8>>,
@@ -370,7 +370,7 @@ fn a_writer_lies_about_what_it_wrote() {
             may_panic(|| writer.flush());
         }
         may_panic(|| writer.finish());
-        // A write never begins or ends with an ill-formed sequence: at most with a part of a character.
+        // A write may start or end with a part of a character, but not with an ill-formed sequence.
         for passed in &writer.get_ref().passed {
             let inside = passed.iter().skip(3).take(passed.len().saturating_sub(6));
             assert!(
@@ -403,7 +403,7 @@ impl LyingBuf {
 
 impl Buf for LyingBuf {
     fn remaining(&self) -> usize {
-        // It ends at some time, because a buffer that never does is an endless stream.
+        // The buffer ends eventually, because otherwise it would be an endless stream.
         if self.calls > 20 { 0 } else { [0, 1, self.bytes.len(), 1000][self.pick(4)] }
     }
 
@@ -419,7 +419,7 @@ impl Buf for LyingBuf {
     }
 }
 
-/// A buffer that says that it has bytes and has none.
+/// A buffer whose `has_remaining` is true although `chunk` is empty.
 struct EmptyBuf;
 
 impl Buf for EmptyBuf {
@@ -445,7 +445,7 @@ fn a_buffer_contradicts_itself() {
     });
 }
 
-/// A body that has frames after its end, hints that are wrong, and data that contradicts itself.
+/// A body with frames after its end, wrong hints, and inconsistent data.
 struct LyingBody(Rng);
 
 impl Body for LyingBody {
@@ -492,7 +492,7 @@ fn a_body_contradicts_itself() {
     });
 }
 
-/// A stream that goes on after its end, and panics.
+/// A stream that continues after its end, and panics.
 struct LyingStream(Rng);
 
 impl Stream for LyingStream {
@@ -558,7 +558,7 @@ fn a_stream_goes_on_after_its_end_and_panics_and_so_do_wakers() {
     });
 }
 
-/// A codec that returns frames of other buffers, fails and panics, at any time.
+/// A codec that randomly returns frames of other buffers, fails and panics.
 struct LyingCodec(Rng);
 
 impl Decoder for LyingCodec {
@@ -582,7 +582,7 @@ impl Decoder for LyingCodec {
     }
 }
 
-/// The same for whole frames.
+/// Same as the codec for fragments, but for whole frames.
 struct LyingFrames(LyingCodec);
 
 impl Decoder for LyingFrames {
@@ -647,7 +647,7 @@ fn the_buffer_of_a_codec_is_swapped_between_calls() {
     });
 }
 
-/// Text that is another one at each call.
+/// An `AsRef<str>` that returns a different text at each call.
 struct LyingText([String; 2], Cell<usize>);
 
 impl AsRef<str> for LyingText {
@@ -677,7 +677,7 @@ fn callbacks_panic_at_each_call() {
         let (mut filter, mut lines) = (Filter::with_decoder(any_decoder(rng)), LineFilter::new());
         for _ in 0..6 {
             let slice = rng.bytes();
-            // Each range is in the slice, also after a panic.
+            // Each range is inside the slice, even after a panic.
             let edit = |edit: Edit<'_>| {
                 match edit {
                     Edit::Pass(range) => assert!(slice.get(range).is_some()),

@@ -3,7 +3,7 @@ use std::io::{ErrorKind, Read, Result};
 
 use encoding_rs_io::DecodeReaderBytes;
 
-/// A reader that has these parts, and nothing between two of them.
+/// A reader that returns these parts and would block between them.
 struct Live(VecDeque<&'static [u8]>);
 
 impl Read for Live {
@@ -18,7 +18,7 @@ impl Read for Live {
     }
 }
 
-/// What each read gives; `None` where it would block.
+/// Returns the result of each read, or `None` if it would block.
 fn reads(parts: &[&'static [u8]]) -> Vec<Option<Vec<u8>>> {
     let mut reader = DecodeReaderBytes::new(Live(parts.iter().copied().collect()));
     let mut reads = Vec::new();
@@ -36,12 +36,12 @@ fn reads(parts: &[&'static [u8]]) -> Vec<Option<Vec<u8>>> {
 }
 
 #[test]
-fn a_byte_that_starts_no_bom_is_given_at_once() {
+fn a_byte_that_does_not_start_a_bom_is_returned_at_once() {
     assert_eq!(reads(&[b"y", b"", b"es"]), [Some(b"y".to_vec()), None, Some(b"es".to_vec())]);
 }
 
 #[test]
-fn a_bom_is_found_though_a_read_fails_inside_it() {
+fn a_bom_is_found_after_a_read_error_inside_it() {
     assert_eq!(reads(&[b"\xFF", b"", b"\xFE", b"a", b"\0"]), [None, Some(b"a".to_vec())]);
     assert_eq!(reads(&[b"\xEF\xBB", b"", b"\xBF", b"a\xFF"]), [None, Some("a\u{FFFD}".into())]);
 }

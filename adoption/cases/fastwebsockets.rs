@@ -1,7 +1,7 @@
 use fastwebsockets::{FragmentCollector, Role, WebSocket, WebSocketError};
 use tokio::io::AsyncWriteExt;
 
-/// The first message of a server that sends these frames.
+/// Returns the first message of a server that sends these frames.
 async fn message(frames: &[&[u8]]) -> Result<Vec<u8>, WebSocketError> {
     let (mut server, client) = tokio::io::duplex(1024);
     server.write_all(&frames.concat()).await.unwrap();
@@ -17,7 +17,7 @@ async fn a_message_that_ends_inside_a_character_is_rejected() {
 }
 
 #[tokio::test]
-async fn so_is_one_whose_last_frame_is_empty() {
+async fn a_message_with_an_empty_last_frame_that_ends_inside_a_character_is_rejected() {
     let cut = message(&[b"\x01\x02a\xC3", b"\x80\x00"]).await;
     assert!(matches!(cut, Err(WebSocketError::InvalidUTF8)), "{cut:?}");
 }

@@ -3,7 +3,7 @@ use std::sync::{Arc, Mutex};
 use lol_html::html_content::ContentType;
 use lol_html::{RewriteStrSettings, element, rewrite_str, streaming};
 
-/// Which of these chunks a sink takes.
+/// Returns whether the sink accepts each of these chunks.
 fn taken(chunks: &'static [&'static [u8]]) -> Vec<bool> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let write = Arc::clone(&seen);
@@ -23,7 +23,7 @@ fn taken(chunks: &'static [&'static [u8]]) -> Vec<bool> {
 }
 
 #[test]
-fn the_chunk_that_breaks_a_character_is_rejected() {
+fn the_chunk_that_makes_a_character_ill_formed_is_rejected() {
     assert_eq!(taken(&[b"\xED", b"\x9F", b"\xBF"]), [true; 3]);
     assert_eq!(taken(&[b"\xED", b"\xA0"]), [true, false], "half of a surrogate pair");
     assert_eq!(taken(&[b"\xF4", b"\x90"]), [true, false], "above U+10FFFF");

@@ -6,7 +6,7 @@ use quick_xml::reader::Reader;
 
 const XML: &[u8] = b"<a>text</a><b>caf\xE9</b>";
 
-/// How many events come before the error, and the error.
+/// Returns the number of events before the error, and the error.
 fn read(capacity: usize) -> (usize, String) {
     let input = DecodingReader::new(BufReader::with_capacity(capacity, XML));
     let mut reader = Reader::from_reader(input);
@@ -23,7 +23,7 @@ fn read(capacity: usize) -> (usize, String) {
 }
 
 #[test]
-fn the_events_before_a_bad_byte_come_however_the_reads_were_cut() {
+fn the_events_before_an_ill_formed_byte_are_the_same_for_every_buffer_size() {
     for capacity in [1, 7, 8192] {
         assert_eq!(read(capacity).0, 4, "<a>, text, </a> and <b>, with reads of {capacity} bytes");
     }

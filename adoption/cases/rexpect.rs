@@ -13,13 +13,13 @@ fn text_is_read_as_utf_8() {
 }
 
 #[test]
-fn what_is_ill_formed_is_replaced() {
+fn ill_formed_bytes_are_replaced() {
     let (_, all) = reader(b"a\xFFb\xE2\x82").read_until(&ReadUntil::EOF).unwrap();
     assert_eq!(all, "a\u{FFFD}b\u{FFFD}");
 }
 
 #[test]
-fn a_number_of_bytes_is_not_cut_inside_a_character() {
+fn a_number_of_bytes_does_not_end_inside_a_character() {
     let (_, bytes) = reader("aé".as_bytes()).read_until(&ReadUntil::NBytes(2)).unwrap();
     assert_eq!(bytes, "a");
 }

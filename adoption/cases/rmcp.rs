@@ -15,14 +15,14 @@ fn id(message: Request) -> Value {
 }
 
 #[test]
-fn a_request_after_an_ignored_notification_comes_at_once() {
+fn a_request_after_an_ignored_notification_is_returned_at_once() {
     let mut codec = JsonRpcMessageCodec::<Request>::new();
     let mut buffer = BytesMut::from(format!("{IGNORED}{PING}\n").as_str());
     assert_eq!(codec.decode(&mut buffer).unwrap().map(id), Some(1.into()));
 }
 
 #[test]
-fn a_line_without_an_end_is_an_error_before_memory_is_gone() {
+fn a_line_without_an_end_is_an_error_in_bounded_memory() {
     let mut codec = JsonRpcMessageCodec::<Request>::new();
     let mut buffer = BytesMut::zeroed(17 * 1024 * 1024);
     assert!(codec.decode(&mut buffer).is_err());

@@ -1,7 +1,7 @@
 use futures::io::Cursor;
 use soketto::connection::{Builder, Error, Mode};
 
-/// The first message of a peer that sends these frames.
+/// Returns the first message of a peer that sends these frames.
 async fn message(frames: &[&[u8]]) -> Result<Vec<u8>, Error> {
     let socket = Cursor::new(frames.concat());
     let (_, mut receiver) = Builder::new(socket, Mode::Client).finish();
@@ -24,7 +24,7 @@ async fn ill_formed_text_is_rejected_with_its_offset() {
 }
 
 #[tokio::test]
-async fn a_bad_frame_is_rejected_before_the_next_one_has_come() {
+async fn an_ill_formed_frame_is_rejected_before_the_next_frame_arrives() {
     let error = message(&[b"\x01\x02a\xC0"]).await.unwrap_err();
     assert!(matches!(error, Error::Utf8(_)), "{error:?}");
 }

@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Result, Write};
 use tungstenite::protocol::Role;
 use tungstenite::{Error, WebSocket};
 
-/// A peer that sends these bytes, one part for each read, and then keeps the connection open.
+/// A peer that sends these parts, one for each read, and then keeps the connection open.
 struct Peer(VecDeque<Vec<u8>>);
 
 impl Read for Peer {
@@ -37,13 +37,13 @@ fn assert_ill_formed(error: Error, offset: &str) {
 }
 
 #[test]
-fn a_bad_byte_is_rejected_before_the_rest_of_its_frame_has_come() {
-    // Autobahn 6.4.3: F4 90 80 80 would be U+110000. 12 of 20 bytes come.
+fn an_ill_formed_byte_is_rejected_before_the_rest_of_its_frame_arrives() {
+    // Autobahn 6.4.3: F4 90 80 80 would be U+110000. Only 12 of 20 bytes arrive.
     assert_ill_formed(error(Role::Client, &[b"\x81\x14", "κόσμε".as_bytes(), b"\xF4\x90"]), "byte 10");
 }
 
 #[test]
-fn so_is_one_in_a_masked_frame_that_continues_a_message() {
+fn an_ill_formed_byte_in_a_masked_continuation_frame_is_rejected() {
     let mask = |bytes: &[u8]| -> Vec<u8> {
         bytes.iter().zip(b"mask".iter().cycle()).map(|(byte, mask)| byte ^ mask).collect()
     };

@@ -20,12 +20,12 @@ fn first_read(parts: &[&'static [u8]]) -> Result<Vec<u8>> {
 }
 
 #[test]
-fn text_that_has_come_is_given_at_once() {
+fn text_that_has_arrived_is_returned_at_once() {
     assert_eq!(first_read(&[b"hi"]).unwrap(), b"hi");
 }
 
 #[test]
-fn only_an_unfinished_character_is_held_back() {
+fn only_an_unfinished_character_is_held() {
     assert_eq!(first_read(&[b"caf\xC3"]).unwrap(), b"caf");
     assert_eq!(first_read(&[b"\xC3", b"\xA9!"]).unwrap(), "é!".as_bytes());
     assert_eq!(first_read(&[b"a\xFFb"]).unwrap(), b"a?b");

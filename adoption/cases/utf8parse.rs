@@ -20,7 +20,7 @@ fn parse(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn the_byte_that_breaks_a_sequence_is_read_again() {
+fn the_byte_that_interrupts_a_sequence_is_parsed_again() {
     assert_eq!(parse(b"\xC2\x41\x42"), "\u{FFFD}AB");
     assert_eq!(parse(b"\xE2\x82\xC3\xA9"), "\u{FFFD}é");
 }

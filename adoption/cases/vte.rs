@@ -26,7 +26,7 @@ fn read(chunks: &[&[u8]]) -> Screen {
 }
 
 #[test]
-fn a_c1_control_is_executed_however_it_was_cut() {
+fn a_c1_control_is_executed_for_every_partition() {
     let whole = read(&["a\u{85}b".as_bytes()]);
     assert_eq!(whole.0, [Action::Print('a'), Action::Execute(0x85), Action::Print('b')]);
     assert_eq!(read(&[b"a\xC2", b"\x85b"]), whole);

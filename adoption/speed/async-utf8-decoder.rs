@@ -1,4 +1,4 @@
-//! A reader that has 4 KiB at a time.
+//! A reader that returns 4 KiB at a time.
 
 mod utf8_codec_texts;
 

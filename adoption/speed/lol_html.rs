@@ -1,4 +1,4 @@
-//! An element whose text comes from a server, in chunks of 1460 bytes.
+//! An element whose text arrives from a server in chunks of 1460 bytes.
 
 mod utf8_codec_texts;
 

@@ -1,4 +1,4 @@
-//! A page that comes in chunks of 4 KiB.
+//! A page that arrives in chunks of 4 KiB.
 
 mod utf8_codec_texts;
 

@@ -7,7 +7,7 @@ const WORDS: [(&str, &[&str]); 2] = [
     ("mixed", &["слово", "и", "данные", "文字化け", "しない", "naïve", "café", "the", "of", "🦀", "한국어"]),
 ];
 
-/// The text and the number of rounds. Without arguments the names of the texts are printed.
+/// Returns the text and the number of rounds. Without arguments it prints the names of the texts.
 pub fn from_arguments() -> Option<(Vec<u8>, usize)> {
     let Some(name) = std::env::args().nth(1) else {
         WORDS.iter().for_each(|(name, _)| println!("{name}"));
@@ -29,8 +29,8 @@ pub fn from_arguments() -> Option<(Vec<u8>, usize)> {
     Some((text.into_bytes(), rounds))
 }
 
-/// The text as WebSocket text messages of about 64 KiB in frames of 4 KiB, unmasked, and how many messages there are.
-/// Frames are cut anywhere, messages between lines.
+/// Returns the text as unmasked WebSocket text messages of about 64 KiB in frames of 4 KiB, and their number.
+/// Frames may end inside a character. Messages end between lines.
 #[allow(dead_code)]
 pub fn frames(text: &[u8]) -> (Vec<u8>, usize) {
     let mut frames = Vec::new();

@@ -1,4 +1,4 @@
-//! A terminal that goes byte by byte.
+//! A terminal that parses byte by byte.
 
 mod utf8_codec_texts;
 

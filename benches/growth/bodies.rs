@@ -67,7 +67,7 @@ pub(crate) fn rows() -> Vec<Row> {
                 while let Ok(filled) = reader.fill_buf().await
                     && !filled.is_empty()
                 {
-                    // Consumes a part of the text, so that the rest is returned again.
+                    // Only a part of the text is consumed, so the rest is returned again.
                     let taken = filled.len().min(16);
                     reader.consume(taken);
                 }
@@ -80,7 +80,7 @@ pub(crate) fn rows() -> Vec<Row> {
             for max in [0, 100, usize::MAX] {
                 let own = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text);
                 own.bounded_lines(max).for_each(sink);
-                // The buffer of a slice is all of it.
+                // The buffer of a slice is the whole slice.
                 Utf8Reader::with_decoder(bytes, text).use_inner_buffer().bounded_lines(max).for_each(sink);
             }
             let mut reader = Utf8Reader::with_decoder(Chunked { bytes, chunk }, text);

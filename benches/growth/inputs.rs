@@ -1,6 +1,6 @@
-//! The inputs of an attacker.
+//! Inputs that an attacker could choose.
 
-/// Generates an input of at most the given length, and only a few bytes less.
+/// Generates an input of the given length or a few bytes less.
 #[derive(Clone, Copy)]
 pub(crate) struct Input {
     pub(crate) name: &'static str,

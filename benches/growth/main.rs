@@ -1,9 +1,10 @@
-//! Runs every consumer of a stream over the inputs of an attacker, at one size and at four times that size.
+//! Runs every consumer of a stream over hostile inputs, with one size and with four times that size.
 //!
-//! `.ci/growth` runs it under callgrind, which counts the instructions of each call of [`measured`]. It fails if four times
-//! the input needs five times the instructions. Without callgrind, `growth [FILTER] [--share=I/N]` runs every row once.
+//! `.ci/growth` runs it under callgrind, which counts the instructions of each call of [`measured`]. It fails if four
+//! times the input needs five times the instructions. Without callgrind, `growth [FILTER] [--share=I/N]` runs every row
+//! once.
 //!
-//! The name of a row has the consumer, the input, and how the input is cut.
+//! The name of a row contains the consumer, the input, and the length of the chunks.
 #![allow(missing_docs)]
 
 mod bodies;
@@ -14,10 +15,10 @@ mod text;
 
 use inputs::Input;
 
-/// Larger than every buffer and window of constant size in the crate. Otherwise the work for those would count as
-/// growth.
+/// The size of the input. It is larger than every buffer and window of constant size in the crate, because their cost
+/// would otherwise be counted as growth.
 const SIZE: usize = 16 * 1024;
-/// Smaller, because each byte costs as much as a chunk, and buffers are not filled.
+/// The size of input that is fed byte by byte. It is smaller, because each byte costs as much as a chunk.
 const SIZE_BY_BYTE: usize = 4 * 1024;
 const FACTOR: usize = 4;
 
@@ -43,7 +44,8 @@ impl Row {
         Self { name: name.into(), inputs, by_byte: true, consumer: Box::new(consumer) }
     }
 
-    /// For a consumer that needs the whole input, or that does much work for each chunk.
+    /// Excludes the row from input byte by byte: for a consumer that needs the whole input or does much work for each
+    /// chunk.
     fn whole_only(self) -> Self {
         Self { by_byte: false, ..self }
     }

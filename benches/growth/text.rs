@@ -14,10 +14,10 @@ use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder};
 use crate::inputs::*;
 use crate::{Row, sink};
 
-/// Every character but `a`: each `a` is one error in well-formed text.
+/// All characters except `a`, so that each `a` is one error in well-formed text.
 const NOT_A: Subset = Subset::new(&[0..=0x60, 0x62..=0x10_FFFF]);
 
-/// The policies that have separate code paths in the decoders.
+/// Returns the policies that have separate code paths in the decoders.
 pub(crate) fn policies() -> Vec<(&'static str, TextDecoder)> {
     let text = TextDecoder::new();
     let replace = text.on_error(ErrorPolicy::Replace);
@@ -134,7 +134,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// Continues after each error.
+/// Decodes with `push`, and continues after each error.
 fn push(name: &str, decoder: TextDecoder) -> Row {
     Row::new(format!("TextDecoder::push, {name}"), TEXT, move |bytes, chunk| {
         let mut decoder = decoder;
@@ -149,7 +149,7 @@ fn push(name: &str, decoder: TextDecoder) -> Row {
 
 const CONTENT_TYPES: [Input; 6] = [SEMICOLONS, PARAMETERS, CONTINUED_PARAMETERS, COMMENTS, QUOTES, SPACES];
 
-/// Transcodes into an output that grows, and into a short one.
+/// Transcodes to a growing output, and to a short output buffer.
 fn transcode(transcoder: Transcoder, bytes: &[u8], chunk: usize) {
     let (mut growing, mut out) = (transcoder, Vec::new());
     for mut chunk in bytes.chunks(chunk) {

@@ -1,5 +1,6 @@
-//! A program for Linux gets no start code of the C library: this one has its own entry point, and needs only `memcpy` and
-//! its relatives.
+//! On Linux the program is linked without the start code of the C library. It has its own entry point, and needs only
+//! `memcpy` and
+//! similar functions.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

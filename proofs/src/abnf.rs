@@ -1,12 +1,12 @@
-//! A reader of ABNF (RFC 5234), as far as grammars of bytes need it.
+//! A parser for the part of ABNF (RFC 5234) that grammars of bytes use.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-/// One alternative: a range for each byte.
+/// An alternative: a range for each byte.
 pub type Row = Vec<RangeInclusive<u8>>;
 
-/// All alternatives of a rule. The rules must not repeat without a bound.
+/// Returns all alternatives of a rule. The rules must not contain unbounded repetition.
 pub fn rows(text: &str, name: &str) -> Vec<Row> {
     let mut rules: HashMap<String, String> = HashMap::new();
     let mut current = String::new();

@@ -1,11 +1,11 @@
-//! Grammars, read from the rule text of the standards, as oracles.
+//! Oracles: grammars that are parsed from the rule text of the standards.
 
 pub mod abnf;
 pub mod rules;
 
 use abnf::Row;
 
-/// A grammar as a table of states: 0 is between characters.
+/// A grammar as a table of states. State 0 is between characters.
 pub struct Grammar {
     next: Vec<[Option<u8>; 256]>,
 }
@@ -15,7 +15,7 @@ pub struct Grammar {
 pub struct Found {
     pub offset: usize,
     pub len: usize,
-    /// The stream ended inside of the sequence.
+    /// Whether the stream ended inside the sequence.
     pub truncated: bool,
 }
 
@@ -23,7 +23,7 @@ impl Grammar {
     /// Compiles the rule `name` of the text, which describes one character.
     pub fn read(text: &str, name: &str) -> Self {
         let rows = abnf::rows(text, name);
-        // A state is the set of positions in rows that the bytes so far can have reached.
+        // A state is the set of positions in rows that the bytes so far may have reached.
         let mut states: Vec<Vec<(usize, usize)>> = vec![(0..rows.len()).map(|row| (row, 0)).collect()];
         let mut next: Vec<[Option<u8>; 256]> = Vec::new();
         while next.len() < states.len() {
@@ -39,7 +39,8 @@ impl Grammar {
                 }
                 let is_whole = |&(row, at): &(usize, usize)| at == Row::len(&rows[row]);
                 if after.iter().any(is_whole) {
-                    // No character starts another one, or the end of a character would be open.
+                    // No character may be a prefix of another one, because the end of a character would then be
+                    // ambiguous.
                     assert!(after.iter().all(is_whole), "{name} is ambiguous at byte {byte:02X}");
                     return Some(0);
                 }
@@ -53,7 +54,7 @@ impl Grammar {
         Self { next }
     }
 
-    /// The state after one more byte. `None` if no text continues so.
+    /// Returns the state after one more byte, or `None` if no text continues with it.
     pub fn step(&self, state: u8, byte: u8) -> Option<u8> {
         self.next[usize::from(state)][usize::from(byte)]
     }
@@ -62,7 +63,7 @@ impl Grammar {
         self.next.len()
     }
 
-    /// Every error of a whole stream. Decoding continues after each maximal subpart.
+    /// Finds every error of a whole stream. Decoding continues after each maximal subpart.
     pub fn errors(&self, bytes: &[u8], found: &mut Vec<Found>) {
         found.clear();
         let (mut state, mut start, mut at) = (0, 0, 0);

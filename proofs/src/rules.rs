@@ -13,7 +13,7 @@ pub const UTF_8: &str = "
 ";
 
 /// RFC 2279 section 2 and ISO/IEC 10646-1 Annex R: the table of bit patterns, each value in its shortest form (Annex R,
-/// Table 4). Without surrogates (Note 3).
+/// Table 4), without surrogates (Note 3).
 pub const RFC_2279: &str = "
    UTF8-char   = %x00-7F / %xC2-DF tail / UTF8-3 / UTF8-4 / UTF8-5 / UTF8-6
    UTF8-3      = %xE0 %xA0-BF tail / %xE1-EC 2tail / %xED %x80-9F tail / %xEE-EF 2tail
@@ -33,7 +33,7 @@ pub const CESU_8: &str = "
    tail        = %x80-BF
 ";
 
-/// Java's `DataInput`: as CESU-8, and U+0000 is `C0 80`.
+/// Java's `DataInput`: same as CESU-8, but U+0000 is `C0 80`.
 pub const MODIFIED_UTF_8: &str = "
    char        = %xC0.80 / %x01-7F / %xC2-DF tail / three / high low / lone
    three       = %xE0 %xA0-BF tail / %xE1-EC 2tail / %xED %x80-9F tail / %xEE-EF 2tail
@@ -43,8 +43,8 @@ pub const MODIFIED_UTF_8: &str = "
    tail        = %x80-BF
 ";
 
-/// The WTF-8 encoding, section 3.2, "generalized UTF-8": a surrogate may stand alone. A stream is a concatenation, in which
-/// two halves that meet become one character (section 3.3).
+/// The WTF-8 encoding, section 3.2, "generalized UTF-8": a surrogate may be unpaired. A stream is a concatenation, in
+/// which two consecutive halves become one character (section 3.3).
 pub const WTF_8: &str = "
    char        = %x00-7F / %xC2-DF tail / three / four
    three       = %xE0 %xA0-BF tail / %xE1-EF 2tail
@@ -52,7 +52,7 @@ pub const WTF_8: &str = "
    tail        = %x80-BF
 ";
 
-/// UTF-8B: bytes that are no UTF-8 stand for themselves.
+/// UTF-8B: each ill-formed byte is represented by a surrogate.
 pub const UTF_8B: &str = "
    char        = %x00-FF
 ";

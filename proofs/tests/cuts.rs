@@ -1,8 +1,9 @@
-//! Feeding `a` and then `b` is feeding `ab`: every string of classes of bytes up to a length, cut at every position.
+//! Feeding `a` and then `b` has the same result as feeding `ab`. Tests every string of classes of bytes up to a length,
+//! split at every position.
 //!
-//! A class holds the bytes that no rule of the grammar distinguishes; one of them stands for all. A string is a well-formed
-//! start of text and at most one more byte. That covers longer strings with more errors, because a decoder is between
-//! characters after an error, as it is at the start.
+//! A class contains bytes that no rule of the grammar distinguishes; one of them represents all. A string is a
+//! well-formed start of text and at most one more byte. This also covers longer strings with more errors, because a
+//! decoder is between characters after an error, as at the start.
 
 use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{Piece, Utf8Decoder, Utf8Error};
@@ -12,8 +13,8 @@ use utf8_codec_proofs::{Grammar, rules};
 const UTF_8_CLASSES: [u8; 14] =
     [b'a', 0x80, 0x90, 0xA0, 0xC0, 0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4, 0xF5, 0xFF];
 
-/// Calls `check` with every string up to `len` bytes that is a start of text, and with each of them and one more byte.
-/// Returns the number of strings.
+/// Calls `check` with every string of up to `len` bytes that is a start of text, and with each of them followed by one
+/// more byte. Returns the number of strings.
 fn every_string(grammar: &Grammar, classes: &[u8], len: usize, check: &mut impl FnMut(&[u8])) -> u64 {
     fn extend(
         grammar: &Grammar,
@@ -40,7 +41,7 @@ fn every_string(grammar: &Grammar, classes: &[u8], len: usize, check: &mut impl 
     extend(grammar, classes, len, &mut Vec::new(), 0, check)
 }
 
-/// What a decoder returned: the text, the first error, the offset and the pending bytes.
+/// The result of a decoder: the text, the first error, the offset and the pending bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Outcome {
     text: [u8; 16],
@@ -94,18 +95,18 @@ fn check_utf_8(len: usize) -> u64 {
 }
 
 #[test]
-fn every_cut_of_every_string_of_classes_gives_the_same_text_and_errors() {
+fn every_split_of_every_string_of_classes_has_the_same_text_and_errors() {
     assert_eq!(check_utf_8(10), 5_916_722);
 }
 
 #[test]
 #[ignore = "minutes"]
-fn every_cut_of_every_string_of_classes_up_to_12_bytes_gives_the_same_text_and_errors() {
+fn every_split_of_every_string_of_classes_up_to_12_bytes_has_the_same_text_and_errors() {
     assert_eq!(check_utf_8(12), 88_656_820);
 }
 
 #[test]
-fn every_cut_gives_the_same_in_the_other_encodings() {
+fn every_split_has_the_same_result_in_the_other_encodings() {
     let encodings: [(Encoding, &str, &str, &[u8], usize); 5] = [
         (
             Encoding::Utf8Ucs4,

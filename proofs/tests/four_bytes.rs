@@ -1,4 +1,5 @@
-//! Every error of every string of up to four bytes, by its offset, length and kind, against the rule text of RFC 3629.
+//! Compares the offset, length and kind of every error of every string of up to four bytes with the rule text of RFC
+//! 3629.
 
 use utf8_codec::{ErrorKind, Piece, Utf8Decoder, Utf8Error, from_utf8};
 use utf8_codec_proofs::{Found, Grammar, rules};
@@ -7,7 +8,7 @@ fn grammar() -> Grammar {
     Grammar::read(rules::UTF_8, "UTF8-char")
 }
 
-/// The kind that RFC 3629 section 3 and 4 give the sequence at `found`.
+/// Returns the kind of the error at `found` by RFC 3629 sections 3 and 4.
 fn kind(bytes: &[u8], found: Found) -> ErrorKind {
     let lead = bytes[found.offset];
     let second = bytes.get(found.offset + 1).copied();
@@ -89,13 +90,14 @@ fn every_error_of_every_string_of_four_bytes() {
     });
 }
 
-/// At every position relative to the edges of vectors, in ASCII and in text with characters of 2, 3 and 4 bytes.
+/// The errors are at every position relative to the edges of vectors, in ASCII and in text with characters of 2, 3 and
+/// 4 bytes.
 #[test]
 fn every_error_of_classes_of_four_bytes_at_every_position_of_a_vector() {
     let (grammar, mut expected) = (grammar(), Vec::new());
     let classes = [b'a', 0x80, 0x90, 0xBF, 0xC1, 0xC3, 0xE0, 0xE2, 0xED, 0xF0, 0xF2, 0xF4, 0xF5];
     let fills = ["abcdefgh", "é", "€", "𝄞"];
-    // Around one vector of each kernel, around a group of vectors, and around the end of a small chunk.
+    // Near the ends of one vector of each kernel, of a group of vectors, and of a small chunk.
     let edges = [16, 32, 64, 128, 256, 384, 512];
     for (i, fill) in fills.iter().enumerate() {
         for edge in edges {

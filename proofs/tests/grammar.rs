@@ -1,13 +1,13 @@
-//! The decoders accept and reject, byte by byte, what the rule text of their standard says.
+//! The decoders accept and reject the same bytes as the rule text of their standard.
 //!
-//! Every state that a decoder can be in is visited, up to the value of continuation bytes after the second byte, of which
-//! eight stand for all (no rule distinguishes them); in each state all 256 bytes are tried.
+//! Every state of a decoder is visited, and all 256 bytes are tested in it. For continuation bytes after the second
+//! byte, eight values represent all, because no rule distinguishes them.
 
 use utf8_codec::Utf8Decoder;
 use utf8_codec::transcode::{Encoding, Switches, Transcoder};
 use utf8_codec_proofs::{Grammar, rules};
 
-/// A decoder, byte by byte.
+/// A decoder that is fed byte by byte.
 trait Subject: Clone {
     /// Whether the byte is accepted.
     fn take(&mut self, byte: u8) -> bool;
@@ -38,7 +38,8 @@ impl Subject for From {
     }
 }
 
-/// A lone second half of a pair is reported as a whole, after its third byte: the rules have it, and nothing accepts it.
+/// Whether this is an unpaired second half. It is reported after its third byte: the rules contain it, but no decoder
+/// accepts it.
 fn is_lone_half(character: &[u8]) -> bool {
     matches!(character, [0xED, 0xB0..=0xBF, _])
 }

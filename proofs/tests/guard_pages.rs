@@ -1,4 +1,5 @@
-//! No byte outside of a slice is read: every length up to 1024 bytes, right before and right after a page that cannot be read.
+//! No byte outside a slice is read: every length up to 1024 bytes, directly before and directly after an unreadable
+//! page.
 #![cfg(unix)]
 
 use std::ptr;
@@ -10,7 +11,7 @@ use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Decoder, from_utf8};
 
 const LONGEST: usize = 1024;
 
-/// One page of memory between two that cannot be read.
+/// A page of memory between two unreadable pages.
 struct Guarded {
     start: *mut u8,
     page: usize,
@@ -18,7 +19,7 @@ struct Guarded {
 
 impl Guarded {
     fn new() -> Self {
-        // SAFETY: new pages are asked for, at no particular address; the outer two are then made inaccessible.
+        // SAFETY: new pages are allocated at any address; the outer two are then made inaccessible.
         unsafe {
             let page = libc::sysconf(libc::_SC_PAGESIZE) as usize;
             let all = libc::mmap(
@@ -37,10 +38,10 @@ impl Guarded {
         }
     }
 
-    /// The bytes at the start of the page, and at its end.
+    /// Calls `check` with the bytes at the start and at the end of the page.
     fn both(&mut self, bytes: &[u8], mut check: impl FnMut(&mut [u8])) {
         for at in [0, self.page - bytes.len()] {
-            // SAFETY: the range is inside of the page, which is only reached through `self`.
+            // SAFETY: the range is inside the page, which is only accessed through `self`.
             let placed = unsafe { std::slice::from_raw_parts_mut(self.start.add(at), bytes.len()) };
             placed.copy_from_slice(bytes);
             check(placed);
@@ -50,7 +51,7 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // SAFETY: these are the pages that `new` got.
+        // SAFETY: these are the pages that `new` allocated.
         unsafe { libc::munmap(self.start.sub(self.page).cast(), 3 * self.page) };
     }
 }

@@ -1,4 +1,4 @@
-//! Subsets and conversions of long texts, where the vector kernels work, against one code point at a time.
+//! Compares subsets and conversions of long texts, which use the vector kernels, with one code point at a time.
 
 use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{ErrorPolicy, Subset, TextDecoder, TextPiece};
@@ -35,7 +35,7 @@ const SCRIPTS: [(u32, u32); 8] = [
     (0x1_F300, 0x1_F64F),
 ];
 
-/// A text of stretches of one script or two, with a rare character now and then, or none.
+/// Returns a text of runs of one or two scripts, with a few rare characters or none.
 fn text(rng: &mut Rng, len: usize) -> String {
     let mut text = String::new();
     let one_in = [0, 5, 40, 600, 3000][rng.below(5)];
@@ -89,7 +89,7 @@ const SUBSETS: [Subset; 19] = [
 ];
 
 #[test]
-fn a_subset_of_long_texts_is_that_of_its_characters() {
+fn a_subset_of_long_texts_equals_that_of_their_characters() {
     let mut rng = Rng(0x1234_5678_9ABC_DEF1);
     for round in 0..6_000 {
         let len = [300, 900, 3000, 9000, 30_000][rng.below(5)];
@@ -120,7 +120,7 @@ fn a_subset_of_long_texts_is_that_of_its_characters() {
         for chunk in &chunks {
             replacing.decode_into(chunk, &mut output).expect("repaired");
         }
-        // A subset may leave out U+FFFD itself.
+        // A subset may exclude U+FFFD.
         if subset.contains('\u{FFFD}') {
             assert_eq!(output, kept, "round {round}, {subset:?}");
         }
@@ -162,7 +162,7 @@ fn encode(text: &str, encoding: Encoding) -> Vec<u8> {
 }
 
 #[test]
-fn long_texts_are_converted_as_their_characters_are() {
+fn long_texts_are_converted_like_their_characters() {
     let encodings = [
         Encoding::Utf8,
         Encoding::Utf16Le,
@@ -198,9 +198,10 @@ fn long_texts_are_converted_as_their_characters_are() {
     }
 }
 
-/// One error at any position of a long text: its offset, and that the text before and after it is not lost.
+/// Inserts one error at any position of a long text. Checks its offset, and that the text before and after it is not
+/// lost.
 #[test]
-fn an_error_in_a_long_text_is_found_where_it_is() {
+fn an_error_in_a_long_text_is_found_at_its_offset() {
     let mut rng = Rng(0x0123_4567_89AB_CDEF);
     let encodings = [
         (Encoding::Utf8, vec![0xFF]),

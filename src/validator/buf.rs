@@ -28,7 +28,7 @@ impl Utf8Validator {
         while payload.has_remaining() {
             let segment = payload.chunk();
             if segment.is_empty() {
-                // The buffer breaks its contract. Without this the loop would not end.
+                // The buffer violates its contract. Without this test the loop would not end.
                 break;
             }
             self.feed(segment)?;

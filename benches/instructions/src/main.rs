@@ -1,4 +1,5 @@
-//! `instructions NAME COUNT` runs a benchmark so many times. Under valgrind, which has no AVX-512, it uses the AVX2 kernel.
+//! `instructions NAME COUNT` runs a benchmark COUNT times. Under valgrind, which has no AVX-512, it uses the AVX2
+//! kernel.
 
 #[allow(dead_code)]
 #[path = "../../ratios/src/corpora.rs"]
@@ -17,12 +18,12 @@ fn stream(data: &[u8], chunk: usize) {
     }
 }
 
-/// simdutf8 on the input of the `-bulk` benchmarks. It is one chunk: no sequence is cut, and no wrapper is needed.
+/// Runs simdutf8 on the input of the `-bulk` benchmarks, which is one chunk, so no wrapper is needed.
 fn whole_with_simdutf8(data: &[u8]) {
     black_box(simdutf8::compat::from_utf8(data).is_ok());
 }
 
-/// Text in small chunks with policies that read all of it: the cost of a call.
+/// Measures the cost of a call: text in small chunks, with policies that examine every character.
 fn pieces(data: &[u8], chunk: usize) {
     let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
     for chunk in data.chunks(chunk) {
@@ -46,8 +47,8 @@ fn transcode(mut transcoder: Transcoder, data: &[u8], chunk: usize, out: &mut Ve
     black_box(transcoder.finish(out).is_ok());
 }
 
-/// UTF-16LE in which every hundredth code unit is an unpaired surrogate.
-fn soiled_utf_16(text: &str) -> Vec<u8> {
+/// Returns UTF-16LE in which every hundredth code unit is an unpaired surrogate.
+fn dirty_utf_16(text: &str) -> Vec<u8> {
     let units = text.encode_utf16().enumerate();
     units.flat_map(|(i, unit)| if i % 100 == 0 { [0, 0xD8] } else { unit.to_le_bytes() }).collect()
 }
@@ -131,7 +132,7 @@ fn main() {
             Box::new(move || append(&data, &mut out))
         }
         "utf-16-to-utf-8" => {
-            let data = soiled_utf_16(&Corpus::Cyrillic.text(1 << 15));
+            let data = dirty_utf_16(&Corpus::Cyrillic.text(1 << 15));
             let (transcoder, mut out) = (Transcoder::new(Encoding::Utf16Le, Encoding::Utf8), Vec::new());
             let transcoder = transcoder.on_error(ErrorPolicy::Replace);
             Box::new(move || transcode(transcoder, &data, 1 << 15, &mut out))

@@ -1,4 +1,4 @@
-//! The proxy beside others: throughput, CPU time, latency, memory. Rounds are interleaved, and medians are taken,
+//! Compares the proxy with others: throughput, CPU time, latency, memory. Rounds are interleaved and medians are used,
 //! because other work on the machine disturbs single rounds.
 
 use std::io::{Read, Write};
@@ -14,15 +14,15 @@ use crate::streams::burst;
 
 const NAMES: [&str; 5] = ["utf8-codec", "HAProxy", "nginx", "socat", "tokio"];
 
-/// How many of a burst connect at once.
+/// The number of simultaneous connects in a burst.
 const BURST: u32 = 500;
 
-/// What was measured of one proxy, a value for each round.
+/// The measurements of one proxy: a value for each round.
 #[derive(Debug, Default)]
 struct Measured {
-    /// GB/s of one connection.
+    /// The throughput of one connection in GB/s.
     single: Vec<f64>,
-    /// GB/s of 8 connections.
+    /// The throughput of 8 connections in GB/s.
     several: Vec<f64>,
     /// CPU seconds per GB, of one and of 8 connections.
     single_cpu: Vec<f64>,
@@ -41,8 +41,8 @@ fn start(run: &Run, name: &str, upstream: SocketAddr) -> Option<Proxy> {
     }
 }
 
-/// Counts the bytes of each connection, and answers with the number. A thread for each, without a runtime, so that
-/// most of the time is the proxy's.
+/// Starts a server that counts the bytes of each connection and responds with the number. It uses threads without a
+/// runtime, so that most of the time is that of the proxy.
 fn counting_server() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("an address");
@@ -54,7 +54,7 @@ fn counting_server() -> SocketAddr {
                 while let Ok(read @ 1..) = stream.read(&mut buffer) {
                     count += read as u64;
                 }
-                // A client that only tried the port is gone.
+                // A client that only tested the port has disconnected.
                 let _ = write!(stream, "{count:016}");
             });
         }
@@ -62,8 +62,8 @@ fn counting_server() -> SocketAddr {
     address
 }
 
-/// Sends text through a proxy, so many times in each of `connections` connections. Returns the time, and how many lost
-/// bytes.
+/// Sends text through a proxy, `times` times in each of `connections` connections. Returns the time, and the number of
+/// connections that lost bytes.
 fn send(text: &'static [u8], address: SocketAddr, connections: usize, times: usize) -> (Duration, Tally) {
     let start = Instant::now();
     let sender = move || {
@@ -91,7 +91,7 @@ fn send(text: &'static [u8], address: SocketAddr, connections: usize, times: usi
     (start.elapsed(), tally)
 }
 
-/// Measures all proxies and prints the table. Returns how much was lost through ours.
+/// Measures all proxies and prints the table. Returns the number of losses of our proxy.
 pub async fn table(run: &Run) -> u64 {
     let mut lost = 0;
     let mut measured: Vec<Measured> = NAMES.iter().map(|_| Measured::default()).collect();
@@ -134,7 +134,7 @@ pub async fn table(run: &Run) -> u64 {
     drop(proxies);
 
     let server = Server::start();
-    // A process for each connection of socat is another thing.
+    // socat is not measured, because it starts a process for each connection.
     let start = |name: &&str| if *name == "socat" { None } else { start(run, name, server.address) };
     let proxies: Vec<_> = NAMES.iter().map(start).collect();
     for round in 0..run.scaled(10, 4) {
@@ -162,7 +162,7 @@ pub async fn table(run: &Run) -> u64 {
     lost
 }
 
-/// What counts as lost: only what our proxy lost.
+/// Returns the losses that count: only those of our proxy.
 fn lost_by(name: &str, tally: Tally) -> u64 {
     if tally.lost > 0 {
         eprintln!("  {name}: {} of {} lost", tally.lost, tally.lost + tally.done);
@@ -170,12 +170,12 @@ fn lost_by(name: &str, tally: Tally) -> u64 {
     if name == NAMES[0] { tally.lost } else { 0 }
 }
 
-/// The text, for the threads that send it.
+/// Returns the text with a `'static` lifetime, for the threads that send it.
 fn leaked(run: &Run) -> &'static [u8] {
     Box::leak(run.text.all().to_vec().into_boxed_slice())
 }
 
-/// Echoes on 32 connections at the same time. Returns CPU microseconds for each.
+/// Sends echoes on 32 connections at the same time. Returns the CPU microseconds for each echo.
 async fn echoes(proxy: &Proxy, count: u32) -> (Tally, f64) {
     let (mut tally, streams) = hold(proxy.address, 32).await;
     let before = proxy.cpu();
@@ -207,7 +207,7 @@ fn print(measured: &[Measured]) {
         let cells: Vec<_> = measured.iter().map(cell).collect();
         println!("| {name} | {} |", cells.join(" | "));
     };
-    // A ratio of each round, then the median of the ratios.
+    // The result is the median of the ratios of each round.
     let relative = |name: &str, values: &dyn Fn(&Measured) -> &Vec<f64>| {
         let haproxy = values(&measured[1]).clone();
         row(name, 2, &|one| {

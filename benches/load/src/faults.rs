@@ -1,4 +1,4 @@
-//! What an operator's night brings: full disks, no descriptors, servers that are down.
+//! Operational faults: full disks, no free descriptors, servers that are down.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -14,14 +14,14 @@ use crate::process::Proxy;
 use crate::scenario::{Row, Run, Tally, many, millis};
 use crate::text::{Digest, Rng};
 
-/// Connections whose log is not read, then SIGTERM.
+/// Opens connections while the log is not read, then sends SIGTERM.
 async fn without_log(run: &Run, stderr: Stdio) -> (Tally, u32, String) {
     let server = Server::start();
     let flags = ["--on-error", "skip", "--log-rate", "100000000"];
     let mut proxy = Proxy::ours_with_stderr(&run.program, server.address, &flags, stderr);
     let (address, count) = (proxy.address, run.scaled(2_000, 300));
     let errors = [b"\xFF".repeat(200), b"through\n".to_vec()].concat();
-    // 100 lines of log for each.
+    // Each connection logs 100 lines.
     let (mut tally, _) = many(count, 32, |id| {
         let errors = errors.clone();
         async move {
@@ -55,7 +55,7 @@ pub async fn full_disk(run: &Run) -> Row {
     Row::new(format!("{count} connections with 100 log lines each, the log is on a full disk"), &tally, seen)
 }
 
-/// No free descriptor: the held connections go on, and the others wait until there are some again.
+/// Without free descriptors, the held connections continue and the others wait until descriptors are free again.
 pub async fn no_descriptors(run: &Run) -> Row {
     let server = Server::start();
     let proxy = run.proxy(server.address, &[]);
@@ -89,7 +89,7 @@ pub async fn no_descriptors(run: &Run) -> Row {
     )
 }
 
-/// What a client sees if there is no server: the reset, and how long it takes.
+/// Connects while there is no server. Returns the time until the reset.
 async fn without_server(address: SocketAddr) -> Result<Duration, String> {
     let start = Instant::now();
     let read = async { TcpStream::connect(address).await?.read_u8().await };
@@ -106,7 +106,7 @@ pub async fn dead_upstream(run: &Run) -> Row {
     let count = run.scaled(1_000, 200);
     let (mut tally, mut times) = many(count, 50, |_| without_server(address)).await;
     times.sort();
-    // The server comes back.
+    // The server is started again.
     let _server = Server::start_at(upstream).expect("its port");
     let (back, _) = many(50, 50, |id| async move {
         let mut stream = open(address, Behavior::Echo, id).await.map_err(|error| error.to_string())?;
@@ -122,7 +122,7 @@ pub async fn dead_upstream(run: &Run) -> Row {
     Row::new(format!("{count} connections while nothing listens"), &tally, seen)
 }
 
-/// A server whose listen queue is full: connects neither succeed nor fail.
+/// The listen queue of the server is full, so connects neither succeed nor fail.
 pub async fn hanging_upstream(run: &Run) -> Row {
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
@@ -140,7 +140,8 @@ pub async fn hanging_upstream(run: &Run) -> Row {
     Row::new("100 connections, the listen queue of the server is full, `--connect-timeout 0.5`", &tally, seen)
 }
 
-/// A server that comes and goes. A client gets all of its echo or a reset, and never a part and an orderly end.
+/// The server repeatedly stops and restarts. A client receives its whole echo or a reset, but never a part of the echo
+/// and a normal end.
 pub async fn flapping_upstream(run: &Run) -> Row {
     let upstream = free_address();
     let proxy = run.proxy(upstream, &[]);
@@ -175,7 +176,7 @@ pub async fn flapping_upstream(run: &Run) -> Row {
     Row::new(format!("{count} connections to a server that is up 60 ms and down 40 ms"), &tally, seen)
 }
 
-/// SIGTERM while streams are under way: all of them are completed.
+/// Sends SIGTERM while streams are open. All of them must be completed.
 pub async fn drain(run: &Run) -> Row {
     let server = Server::start();
     let mut proxy = run.proxy(server.address, &["--grace", "60"]);

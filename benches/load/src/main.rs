@@ -1,7 +1,7 @@
-//! Load and faults against `utf8-codec proxy`, with other proxies beside it. All of it is on loopback.
+//! Tests `utf8-codec proxy` under load and faults, and compares it with other proxies. All traffic is on loopback.
 //!
-//! `cargo run --release` in this directory takes about 13 minutes, 10 of them for flat memory; `-- --quick` less than 3.
-//! It prints two tables in Markdown, and fails if a byte or a connection was lost.
+//! `cargo run --release` in this directory takes about 13 minutes, 10 of them for flat memory; `-- --quick` less than
+//! 3. It prints two tables in Markdown, and fails if a byte or a connection was lost.
 
 mod compare;
 mod faults;
@@ -108,7 +108,7 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Runtime::new().expect("a runtime")
 }
 
-/// Runs everything and prints the tables. Returns how much was lost.
+/// Runs everything and prints the tables. Returns the number of losses.
 async fn all(run: &Run) -> u64 {
     let mut lost = 0;
     if run.wants("compare") {

@@ -1,4 +1,4 @@
-//! Memory: for each held connection, and over time.
+//! Memory for each held connection, and over time.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::scenario::{Row, Run, Tally, many};
 use crate::streams::burst;
 use crate::text::{Digest, Rng};
 
-/// How much memory may grow after the warm-up, in KiB.
+/// The maximum growth of memory after the warm-up, in KiB.
 const GROWTH: f64 = 1024.0;
 
-/// Connections that have sent one line and been answered.
+/// Opens connections that have sent one line and received the reply.
 pub async fn hold(address: SocketAddr, count: u32) -> (Tally, Vec<TcpStream>) {
     many(count, 200, |id| async move {
         let mut stream = open(address, Behavior::Echo, id).await.map_err(|error| error.to_string())?;
@@ -26,7 +26,7 @@ pub async fn hold(address: SocketAddr, count: u32) -> (Tally, Vec<TcpStream>) {
     .await
 }
 
-/// The memory of each of `count` held connections in KiB, and the connections.
+/// Returns the memory for each of `count` held connections in KiB, and the connections.
 pub async fn held_memory(proxy: &Proxy, count: u32) -> (Tally, f64, Vec<TcpStream>) {
     let before = proxy.memory();
     let (tally, streams) = hold(proxy.address, count).await;
@@ -50,7 +50,7 @@ pub async fn held(run: &Run) -> Row {
     )
 }
 
-/// All kinds of connections, over and over.
+/// Opens connections of all kinds repeatedly.
 pub async fn flat(run: &Run) -> Row {
     let server = Arc::new(Server::start());
     let proxy = run.proxy(server.address, &["--linger", "0.1"]);

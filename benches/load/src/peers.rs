@@ -13,29 +13,29 @@ use tokio::time::{sleep, timeout};
 
 use crate::text::{Digest, Rng};
 
-/// No exchange takes as long, however busy the machine is.
+/// The time limit of an exchange, which is long enough for a busy machine.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The first bytes of a connection, which tell the server what to do.
+/// The length of the header of a connection, which selects the behavior of the server.
 const HEADER: usize = 20;
 
-/// What the server does on a connection.
+/// The behavior of the server on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behavior {
     /// Sends back what it receives.
     Echo,
-    /// The same, in random cuts and with pauses.
+    /// Sends back what it receives, in random chunks and with pauses.
     CutEcho,
     /// Reads to the end and records what it received.
     Record,
-    /// The same, but it reads nothing in the first second.
+    /// Same as `Record`, but reads nothing in the first second.
     RecordLate,
-    /// Sends this many bytes of what it receives back, then resets the connection.
+    /// Sends back the first bytes that it receives, up to this number, then resets the connection.
     Reset(u64),
 }
 
 impl Behavior {
-    /// The header of connection `id`. It is not part of what is echoed or recorded.
+    /// Returns the header of connection `id`. It is neither echoed nor recorded.
     pub fn header(self, id: u32) -> String {
         let (name, argument) = match self {
             Self::Echo => ('e', 0),
@@ -61,7 +61,7 @@ impl Behavior {
     }
 }
 
-/// What a side of a connection received.
+/// The data that one side of a connection received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Received {
     /// Length and hash.
@@ -78,7 +78,7 @@ pub struct Server {
     task: JoinHandle<()>,
 }
 
-/// A listener with a queue that a burst fits into.
+/// Creates a listener whose queue is long enough for a burst.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
@@ -86,7 +86,7 @@ fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(4096)
 }
 
-/// An address of the loopback interface without a listener.
+/// Returns an address of the loopback interface without a listener.
 pub fn free_address() -> SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address")
@@ -110,7 +110,7 @@ impl Server {
                         Ok((stream, _)) => {
                             let records = Arc::clone(&recorded);
                             connections.spawn(async move {
-                                // The client reports what it misses.
+                                // The client reports missing data.
                                 let _ = serve(stream, &records).await;
                             });
                         }
@@ -126,7 +126,7 @@ impl Server {
         Ok(Self { address, records, task })
     }
 
-    /// What connection `id` received. Waits until it has ended.
+    /// Waits until connection `id` has ended. Returns the data that it received.
     pub async fn record(&self, id: u32) -> Option<Received> {
         let found = async {
             loop {
@@ -153,7 +153,7 @@ pub fn reset(stream: &TcpStream) {
 
 async fn serve(mut stream: TcpStream, records: &Mutex<HashMap<u32, Received>>) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    // A connection that breaks off, also because the server is dropped, is reset.
+    // Resets a connection that is aborted, also when the server is dropped.
     reset(&stream);
     let in_order = behave(&mut stream, records).await?;
     if in_order {
@@ -221,7 +221,7 @@ pub async fn receive(stream: &mut (impl AsyncRead + Unpin)) -> Received {
     Received { digest: digest.value(), reset }
 }
 
-/// Writes in random cuts of 1 byte to 16 KiB, with short pauses.
+/// Writes random chunks of 1 byte to 16 KiB, with short pauses.
 async fn write_cut(to: &mut (impl AsyncWrite + Unpin), bytes: &[u8], rng: &mut Rng) -> io::Result<()> {
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -236,7 +236,7 @@ async fn write_cut(to: &mut (impl AsyncWrite + Unpin), bytes: &[u8], rng: &mut R
     Ok(())
 }
 
-/// Connects, and sends the header.
+/// Connects and sends the header.
 pub async fn open(address: SocketAddr, behavior: Behavior, id: u32) -> io::Result<TcpStream> {
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
@@ -244,7 +244,7 @@ pub async fn open(address: SocketAddr, behavior: Behavior, id: u32) -> io::Resul
     Ok(stream)
 }
 
-/// Sends bytes in random cuts, ends the direction, and returns what came back.
+/// Sends bytes in random chunks, ends the direction, and returns the response.
 pub async fn exchange(
     address: SocketAddr,
     behavior: Behavior,
@@ -260,7 +260,8 @@ pub async fn exchange(
             write.shutdown().await
         };
         let (sent, mut received) = tokio::join!(send, receive(&mut read));
-        // The system reports a reset once, to a read or to a write. After a write, a read returns a normal end.
+        // The system reports a reset only once, to a read or to a write. After a write reported it, a read returns a
+        // normal end.
         received.reset |= sent.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionReset);
         io::Result::Ok(received)
     };
@@ -270,7 +271,7 @@ pub async fn exchange(
     }
 }
 
-/// Sends a line to an echo, and waits for it to come back.
+/// Sends a line to an echo server and waits for the echo.
 pub async fn ping(stream: &mut TcpStream) -> Result<(), String> {
     let ping = async {
         stream.write_all(b"ping\n").await?;

@@ -1,4 +1,4 @@
-//! The proxies as processes: started on loopback, measured by `/proc`, killed when they are dropped.
+//! Starts the proxies as processes on loopback, measures them through `/proc`, and kills them on drop.
 
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpStream};
@@ -11,7 +11,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, pr
 
 use crate::peers::free_address;
 
-/// The relay of tokio without a filter, which this program is itself if it is started with this argument.
+/// With this argument this program itself is a proxy: the relay of tokio without a filter.
 pub const COPY: &str = "copy";
 
 /// A running proxy.
@@ -23,7 +23,7 @@ pub struct Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        // The parent first: the master of nginx replaces a worker that ends.
+        // The parent is killed first, because the master of nginx replaces a worker that ends.
         for pid in self.pids() {
             let _ = kill_process(pid, Signal::KILL);
         }
@@ -32,7 +32,7 @@ impl Drop for Proxy {
 }
 
 impl Proxy {
-    /// `utf8-codec proxy`, without a log.
+    /// Starts `utf8-codec proxy` without a log.
     pub fn ours(program: &Path, upstream: SocketAddr, flags: &[&str]) -> Self {
         Self::ours_with_stderr(program, upstream, flags, Stdio::null())
     }
@@ -54,7 +54,7 @@ impl Proxy {
         Self { address: address.parse().expect("an address"), child }
     }
 
-    /// Another proxy, if it is installed.
+    /// Starts another proxy, if it is installed.
     pub fn other(name: &str, upstream: SocketAddr, directory: &Path) -> Option<Self> {
         let address = free_address();
         let mut command = match name {
@@ -91,7 +91,7 @@ impl Proxy {
             "socat" => {
                 let mut command = Command::new(find("socat")?);
                 let (host, port) = (address.ip(), address.port());
-                // After the end of one direction, it waits for the other one for half a second by default.
+                // By default, socat waits only half a second for the other direction after the end of one.
                 command.args(["-t", "60"]);
                 command.arg(format!("TCP-LISTEN:{port},bind={host},fork,reuseaddr,backlog=4096"));
                 command.arg(format!("TCP:{upstream}"));
@@ -121,7 +121,7 @@ impl Proxy {
         Pid::from_child(&self.child)
     }
 
-    /// The process and its descendants.
+    /// Returns the process and its descendants.
     fn pids(&self) -> Vec<Pid> {
         let mut pids = vec![self.pid()];
         let mut next = 0;
@@ -133,12 +133,12 @@ impl Proxy {
         pids
     }
 
-    /// The CPU time of all threads, user and system, and of the children that have ended.
+    /// Returns the user and system CPU time of all threads and of the children that have ended.
     pub fn cpu(&self) -> Duration {
         self.pids().into_iter().map(|pid| cpu(pid).unwrap_or_default()).sum()
     }
 
-    /// Resident memory in KiB, shared pages divided by their users.
+    /// Returns the proportional resident memory (PSS) in KiB.
     pub fn memory(&self) -> f64 {
         let of = |pid: Pid| {
             let path = format!("/proc/{}/smaps_rollup", pid.as_raw_nonzero());
@@ -149,7 +149,7 @@ impl Proxy {
         self.pids().into_iter().filter_map(of).sum()
     }
 
-    /// The lowest descriptor that is not open: with this limit, none can be opened.
+    /// Returns the lowest descriptor that is not open. With this value as the limit, no descriptor can be opened.
     pub fn lowest_free_descriptor(&self) -> u64 {
         let pid = self.pid().as_raw_nonzero();
         let is_free = |n: &u64| fs::symlink_metadata(format!("/proc/{pid}/fd/{n}")).is_err();
@@ -158,12 +158,12 @@ impl Proxy {
 
     /// Sets the soft limit of open files.
     pub fn limit_descriptors(&self, soft: u64) {
-        // It has inherited the hard limit.
+        // The process has inherited the hard limit of this process.
         let limits = Rlimit { current: Some(soft), maximum: getrlimit(Resource::Nofile).maximum };
         prlimit(Some(self.pid()), Resource::Nofile, limits).expect("its own process");
     }
 
-    /// Takes the unread stderr.
+    /// Returns the unread stderr.
     pub fn stderr(&mut self) -> Option<std::process::ChildStderr> {
         self.child.stderr.take()
     }
@@ -172,7 +172,7 @@ impl Proxy {
         kill_process(self.pid(), Signal::TERM).expect("its own process");
     }
 
-    /// Waits for the end.
+    /// Waits until the process ends.
     pub async fn wait(&mut self, timeout: Duration) -> Option<ExitStatus> {
         for _ in 0..timeout.as_millis() / 10 {
             if let Some(status) = self.child.try_wait().expect("a child") {
@@ -198,7 +198,7 @@ fn cpu(pid: Pid) -> Option<Duration> {
     Some(Duration::from_nanos(nanoseconds) + Duration::from_millis(hundredths * 10))
 }
 
-/// The path of an installed program.
+/// Returns the path of an installed program.
 pub fn find(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let directories = env::split_paths(&path).chain(["/usr/sbin".into()]);

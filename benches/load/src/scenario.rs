@@ -1,4 +1,4 @@
-//! What a scenario is, and the list of them.
+//! The type of a scenario, and the list of all scenarios.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -12,13 +12,13 @@ use crate::process::Proxy;
 use crate::text::Text;
 use crate::{faults, memory, streams};
 
-/// What all scenarios share.
+/// The parameters that all scenarios share.
 #[derive(Debug)]
 pub struct Run {
     pub program: PathBuf,
     pub directory: PathBuf,
     pub quick: bool,
-    /// How long memory is watched.
+    /// The time for which memory is measured.
     pub steady: Duration,
     pub only: Vec<String>,
     pub text: Text,
@@ -29,7 +29,7 @@ impl Run {
         self.only.is_empty() || self.only.iter().any(|only| only == name)
     }
 
-    /// `long`, or a part of it in the quick form.
+    /// Returns `long`, or `quick` in a quick run.
     pub fn scaled(&self, long: u32, quick: u32) -> u32 {
         if self.quick { quick } else { long }
     }
@@ -44,7 +44,7 @@ impl Run {
 pub struct Row {
     pub load: String,
     pub done: u64,
-    /// Connections that were lost, or that got or delivered other bytes than they should.
+    /// The number of connections that were lost, or that received or delivered wrong bytes.
     pub lost: u64,
     pub seen: String,
 }
@@ -55,7 +55,7 @@ impl Row {
     }
 }
 
-/// What became of the parts of a scenario.
+/// The results of the parts of a scenario.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     pub done: u64,
@@ -79,13 +79,13 @@ impl Tally {
         }
     }
 
-    /// Counts a statement that must be true.
+    /// Counts a condition that must be true.
     pub fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
         self.count(if holds { Ok(()) } else { Err(what()) });
     }
 }
 
-/// Runs `count` tasks, so many at a time.
+/// Runs `count` tasks, at most `at_a_time` of them at the same time.
 pub async fn many<T: Send + 'static, F>(
     count: u32,
     at_a_time: usize,
@@ -146,13 +146,13 @@ pub const ALL: &[Scenario] = scenarios! {
     memory::flat,
 };
 
-/// The value below which this share of the sorted values lies.
+/// Returns the percentile of the sorted values for this share.
 pub fn percentile(sorted: &[Duration], share: f64) -> Duration {
     let last = sorted.len().saturating_sub(1);
     sorted.get((last as f64 * share).round() as usize).copied().unwrap_or_default()
 }
 
-/// In milliseconds.
+/// Formats a time in milliseconds.
 pub fn millis(time: Duration) -> String {
     format!("{:.1} ms", time.as_secs_f64() * 1e3)
 }

@@ -1,5 +1,5 @@
-//! Loads of many connections. All that one side sends must reach the other, whatever the chunks, the delays and the
-//! kind of end.
+//! Loads of many connections. All bytes of one side must reach the other side, for all chunks, delays and
+//! kinds of end.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::peers::{self, Behavior, Received, Server, TIMEOUT, exchange, open, pi
 use crate::scenario::{Row, Run, Tally, many, millis, percentile};
 use crate::text::{Digest, Rng};
 
-/// An echo of `bytes`, which has to be `expected`.
+/// Sends `bytes` to an echo server. The echo must be `expected`.
 async fn echo(address: SocketAddr, id: u32, bytes: Vec<u8>, expected: (u64, u64)) -> Result<(), String> {
     let received = exchange(address, Behavior::CutEcho, id, &bytes).await?;
     let expected = Received { digest: expected, reset: false };
     if received == expected { Ok(()) } else { Err(format!("{received:?} came back, not {expected:?}")) }
 }
 
-/// Connections that start at the same time. Returns how long each waited for the answer to its first line.
+/// Opens connections at the same time. Returns the time that each waited for the reply to its first line.
 pub async fn burst(address: SocketAddr, count: u32) -> (Tally, Vec<Duration>) {
     let barrier = Arc::new(Barrier::new(count as usize));
     many(count, count as usize, |id| {
@@ -124,7 +124,7 @@ pub async fn repairs(run: &Run) -> Row {
     Row::new(load, &tally, "equal to `String::from_utf8_lossy`")
 }
 
-/// Streams that end in each way: whether each side sees the right bytes and the right end.
+/// Ends streams in each way, and checks that each side receives the correct bytes and the correct end.
 pub async fn ends(run: &Run) -> Row {
     let server = Arc::new(Server::start());
     let proxy = run.proxy(server.address, &["--linger", "0.2"]);
@@ -168,7 +168,7 @@ async fn client_reset(address: SocketAddr, id: u32, server: &Server, piece: &[u8
     let sent = async {
         let mut stream = open(address, Behavior::Record, id).await?;
         stream.write_all(piece).await?;
-        // The header is not recorded if the reset overtakes it.
+        // The header is not recorded if the reset arrives before it.
         sleep(Duration::from_millis(100)).await;
         peers::reset(&stream);
         std::io::Result::Ok(())
@@ -244,7 +244,7 @@ pub async fn late_readers(run: &Run) -> Row {
     )
 }
 
-/// How long an echo takes while other clients send nothing but errors.
+/// Measures the time of an echo while other clients send only errors.
 pub async fn neighbors(run: &Run) -> Row {
     let server = Server::start();
     let proxy = run.proxy(server.address, &["--on-error", "replace"]);

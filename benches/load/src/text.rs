@@ -1,4 +1,4 @@
-//! Random text, random cuts, and hashes of streams.
+//! Random text, random partitions, and hashes of streams.
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -19,13 +19,13 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// A number below `bound`, which must not be 0.
+    /// Returns a number below `bound`, which must not be 0.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 }
 
-/// A text of many scripts that streams are cut out of.
+/// A text in many scripts, of which streams are parts.
 #[derive(Debug)]
 pub struct Text(String);
 
@@ -58,18 +58,18 @@ impl Text {
         Self(text)
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn all(&self) -> &[u8] {
         self.0.as_bytes()
     }
 
-    /// Well-formed text of about `len` bytes, at most half of the whole.
+    /// Returns well-formed text of about `len` bytes, at most half of the whole text.
     pub fn piece(&self, rng: &mut Rng, len: usize) -> &str {
         let start = self.0.ceil_char_boundary(rng.below(Self::LEN / 2));
         &self.0[start..self.0.floor_char_boundary(start + len)]
     }
 
-    /// The same with ill-formed sequences in it: about one in each KiB, at least one.
+    /// Same as [`piece`](Self::piece), but with about one ill-formed sequence in each KiB, and at least one.
     pub fn dirty(&self, rng: &mut Rng, len: usize) -> Vec<u8> {
         const ILL_FORMED: [&[u8]; 5] = [b"\xFF", b"\xC3", b"\xED\xA0\x80", b"\xF0\x9F\x92", b"\xC0\xAF"];
         let mut bytes = self.piece(rng, len).as_bytes().to_vec();

@@ -11,23 +11,23 @@ static COUNT: AtomicU64 = AtomicU64::new(0);
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller upholds the contract of this method, which is the same.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller upholds the contract of this method, which is the same.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(memory, layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller upholds the contract of this method, which is the same.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.realloc(memory, layout, size) }
     }
 }
 
-/// Returns the result of `work`, and how many allocations it made.
+/// Returns the result of `work`, and the number of its allocations.
 pub fn during<T>(work: impl FnOnce() -> T) -> (T, u64) {
     let before = COUNT.load(Ordering::Relaxed);
     let value = work();

@@ -1,4 +1,4 @@
-//! Seeded text: the same bytes on every machine.
+//! Text generated from a seed, so that it is the same on every machine.
 
 /// A generator (splitmix64).
 struct Rng(u64);
@@ -75,7 +75,7 @@ impl Corpus {
         }
     }
 
-    /// Well-formed text of this length, or up to 3 bytes less.
+    /// Returns well-formed text of this length, or up to 3 bytes less.
     pub fn text(self, len: usize) -> String {
         let rng = &mut Rng(self as u64 + 1);
         let letters: Vec<char> = self.letters().chars().collect();
@@ -112,7 +112,7 @@ impl Corpus {
         text
     }
 
-    /// Strings of `lens` bytes, or up to 3 less.
+    /// Returns strings whose lengths are in `lens`, or up to 3 bytes less.
     pub fn strings(self, lens: core::ops::RangeInclusive<usize>, count: usize) -> Vec<String> {
         let rng = &mut Rng(77);
         let letters: Vec<char> = self.letters().chars().collect();
@@ -143,7 +143,7 @@ fn words(text: &mut String, rng: &mut Rng, letters: &[char], count: usize) {
     }
 }
 
-/// Text in which one byte of every `one_in` is replaced by one that makes it ill-formed.
+/// Returns text in which one of every `one_in` bytes is replaced by an ill-formed byte.
 pub fn soiled(text: &str, one_in: usize) -> Vec<u8> {
     let rng = &mut Rng(99);
     let mut bytes = text.as_bytes().to_vec();

@@ -36,7 +36,7 @@ fn with_simdutf8(text: &[u8]) -> Result<(), usize> {
     simdutf8::compat::from_utf8(text).map(drop).map_err(|error| error.valid_up_to())
 }
 
-/// The number of bytes in all frames, and the number of frames.
+/// Returns the number of bytes in all frames, and the number of frames.
 async fn frames<D: Decoder<Error: core::fmt::Debug>>(
     source: impl AsyncRead + Unpin,
     codec: D,
@@ -55,7 +55,7 @@ pub async fn text_ours(source: impl AsyncRead + Unpin) -> (u64, u64) {
     frames(source, Utf8Codec::new(), |text| text.len()).await
 }
 
-/// A codec without a check: the cost of the copy from the source.
+/// A codec that does not validate. It measures the cost of the copy from the source.
 struct Unseen;
 
 impl Decoder for Unseen {
@@ -94,7 +94,7 @@ pub async fn lines_ours(source: impl AsyncRead + Unpin) -> u64 {
     frames(source, Utf8LinesCodec::new(), |line| line.len()).await.0
 }
 
-/// All lines of the read buffer as one item.
+/// Reads all lines of the read buffer as one item.
 pub async fn lines_in_batches(source: impl AsyncRead + Unpin) -> u64 {
     let codec = Utf8LinesCodec::new().into_batches();
     frames(source, codec, |lines| lines.iter().map(|line| std::hint::black_box(line).len()).sum()).await.0
@@ -113,7 +113,7 @@ pub async fn lines_tokio(source: impl AsyncRead + Unpin) -> u64 {
     bytes
 }
 
-/// Hand-written code: memchr for the line, simdutf8 for the text, no allocation.
+/// Hand-written code with memchr for the line and simdutf8 for the text, without allocations.
 pub async fn lines_by_hand(mut source: impl AsyncRead + Unpin) -> u64 {
     let mut buffer = BytesMut::with_capacity(CAPACITY);
     let mut bytes = 0;
@@ -145,7 +145,7 @@ pub fn encoded<'a, E: Encoder<&'a str, Error: core::fmt::Debug>>(
     std::hint::black_box(&buffer[..]).len() as u64
 }
 
-/// Hand-written code around `LinesCodec` that checks each line for a line feed, which would make two lines of it.
+/// Hand-written code around `LinesCodec` that checks each line for a line feed.
 pub fn looked_at_and_encoded(lines: &[String], buffer: &mut BytesMut) -> u64 {
     let mut codec = LinesCodec::new();
     buffer.clear();
@@ -157,7 +157,7 @@ pub fn looked_at_and_encoded(lines: &[String], buffer: &mut BytesMut) -> u64 {
     std::hint::black_box(&buffer[..]).len() as u64
 }
 
-/// The limit: only the work that every encoder has to do.
+/// A limit: only the work that every encoder must do.
 pub fn appended(lines: &[String], buffer: &mut BytesMut) -> u64 {
     buffer.clear();
     for line in lines {

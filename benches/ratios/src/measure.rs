@@ -27,10 +27,10 @@ impl Clock {
     }
 }
 
-/// One way to do the work of a scenario.
+/// An implementation of the work of a scenario.
 pub struct Contender<'a> {
     pub name: &'static str,
-    /// Does the work once, and returns a count that is the same for all contenders.
+    /// Does the work once. Returns a count that must be the same for all contenders.
     run: Box<dyn FnMut() -> u64 + 'a>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// How long to measure.
+/// The duration of a measurement.
 #[derive(Clone, Copy)]
 pub struct Effort {
     pub rounds: usize,
@@ -107,18 +107,18 @@ impl Race {
         Spread::of(self.nanos[self.index(name)].clone()).median
     }
 
-    /// The speed of `ours` relative to `peer`, from the ratios of each round.
+    /// Returns the speed of `ours` relative to `peer`, from the ratios of each round.
     pub fn ratio(&self, ours: &str, peer: &str) -> Spread {
         let (ours, peer) = (self.index(ours), self.index(peer));
         Spread::of(self.nanos[ours].iter().zip(&self.nanos[peer]).map(|(ours, peer)| peer / ours).collect())
     }
 
-    /// How many times as fast as `nanos` a contender was.
+    /// Returns the speed of a contender relative to a run of `nanos` nanoseconds.
     pub fn speed(&self, ours: &str, nanos: f64) -> Spread {
         Spread::of(self.nanos[self.index(ours)].iter().map(|ours| nanos / ours).collect())
     }
 
-    /// The fastest of `peers`.
+    /// Returns the fastest of `peers`.
     pub fn best<'n>(&self, peers: &[&'n str]) -> &'n str {
         peers
             .iter()

@@ -10,7 +10,7 @@ use crate::corpora::Corpus;
 use crate::measure::{Effort, race};
 use crate::rows::{PEERS, Row, validators};
 
-/// One table of ratios, in Markdown.
+/// Returns the table of ratios in Markdown.
 pub fn table(rows: &[Row]) -> String {
     let mut table = String::from(
         "| scenario | input | GB/s | against | ratio | quartiles | goal | |\n|---|---|---:|---|---:|---|---:|---|\n",
@@ -30,7 +30,7 @@ pub fn table(rows: &[Row]) -> String {
     table
 }
 
-/// Replaces the text between the marks of a page by the table, if the page exists.
+/// Replaces the text between the markers of a page by the table, if the page exists.
 pub fn insert(table: &str, page: &Path) -> std::io::Result<()> {
     const MARKS: [&str; 2] = ["<!-- ratios -->\n", "<!-- end of ratios -->\n"];
     let Ok(text) = fs::read_to_string(page) else { return Ok(()) };

@@ -90,7 +90,8 @@ impl Bench {
         self.add(row);
     }
 
-    /// Adds a row: the throughput of `ours` relative to a goal in bytes per nanosecond. A goal of 0 is none.
+    /// Adds a row: the throughput of `ours` relative to a goal in bytes per nanosecond. A goal of 0 means that there is
+    /// no goal.
     pub(crate) fn note_speed(&mut self, of: &Measured<'_>, ours: &str, goal: f64) {
         let speed = of.bytes as f64 / of.race.median_nanos(ours);
         let per_goal = if goal > 0.0 { goal } else { 1.0 };
@@ -254,7 +255,7 @@ impl Bench {
         (strings.iter().map(String::len).sum(), race(contenders, self.effort))
     }
 
-    /// An input that is larger than any cache.
+    /// Measures an input that is larger than any cache.
     fn memory(&mut self) {
         let scenario = "512 MiB, 64 KiB chunks";
         if !self.is_wanted(scenario) {
@@ -370,7 +371,7 @@ impl Bench {
         }
     }
 
-    /// The portable kernel against the standard library.
+    /// Compares the portable kernel with the standard library.
     fn portable(&mut self) {
         for (scenario, chunk) in [("portable: 64 KiB chunks", 65536), ("portable: 64 B chunks", 64)] {
             if !self.is_wanted(scenario) {
@@ -492,7 +493,7 @@ impl Bench {
         let runtime = &self.runtime;
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).expect("a port");
         let address = listener.local_addr().expect("an address");
-        // A thread that sends the text over every connection.
+        // This thread sends the text over every connection.
         let listener = listener.into_std().expect("a listener");
         listener.set_nonblocking(false).expect("blocking");
         std::thread::spawn(move || {

@@ -12,7 +12,7 @@ use crate::rows::{Bench, measured};
 /// The size of the input in UTF-8.
 const LEN: usize = 64 * 1024;
 
-/// A function of simdutf: reads so many code units, and returns the number of code units written.
+/// A function of simdutf that reads code units and returns the number of code units written.
 type Simdutf = fn(&[u8], &mut [u8]) -> usize;
 
 /// Wraps a function of simdutf that reads `$from` and writes `$to`.
@@ -37,7 +37,7 @@ const TEXTS: &[Corpus] = &[
 ];
 const LATIN: &[Corpus] = &[Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::GermanHtml];
 
-/// Each conversion that simdutf has, too.
+/// The conversions that simdutf also has.
 #[rustfmt::skip]
 const CONVERSIONS: [(&str, Encoding, Encoding, Simdutf, &[Corpus]); 15] = {
     use Encoding::{Latin1, Utf8, Utf16Be, Utf16Le, Utf32Le};
@@ -68,14 +68,14 @@ fn convert(mut transcoder: Transcoder, input: &[u8], output: &mut [u8]) -> u64 {
     progress.written as u64
 }
 
-/// The text in an encoding that has all of its characters.
+/// Returns the text in an encoding that contains all of its characters.
 fn encoded(text: &str, to: Encoding) -> Vec<u8> {
     let mut out = Vec::new();
     Transcoder::new(Encoding::Utf8, to).feed(text.as_bytes(), &mut out).expect("every character exists");
     out
 }
 
-/// Text in which every third character is `other`.
+/// Returns text in which every third character is `other`.
 fn every_third(text: &str, other: char) -> String {
     let mixed: Vec<char> =
         text.chars().enumerate().map(|(i, c)| if i % 3 == 2 { other } else { c }).collect();
@@ -152,7 +152,7 @@ impl Bench {
                     }),
                 ];
                 let race = race(contenders, self.effort);
-                // ASCII is a copy for both.
+                // For ASCII both contenders only copy.
                 let goal = if corpus == Corpus::AsciiJson { 1.0 } else { 4.0 };
                 let of = measured(scenario, corpus.name(), input.len(), &race);
                 self.note(&of, "ours", &["encoding_rs"], goal);

@@ -1,4 +1,4 @@
-//! The goals of server-sent events, against the crates that read them.
+//! The goals of server-sent events, compared with other crates that read them.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -23,7 +23,7 @@ impl Bench {
         self.events_after_an_error();
     }
 
-    /// The tokens of a language model, and the documents of a server of data, as reads of 1 KiB and of 16 KiB.
+    /// Measures tokens of a language model and larger documents, in reads of 1 KiB and of 16 KiB.
     fn clean_events(&mut self) {
         for (scenario, lens, chunk, goal) in [
             ("server-sent events of 20-40 B, 1 KiB reads", 20..=40, 1024, 1.0),
@@ -50,8 +50,8 @@ impl Bench {
         }
     }
 
-    /// One ill-formed byte in a comment at the start. eventsource-stream returns no event, only an error at the end of the
-    /// response, in time that grows with the square of its length.
+    /// Measures a response with one ill-formed byte in a comment at the start. eventsource-stream returns no event,
+    /// only an error at the end of the response, in time that grows with the square of its length.
     fn events_after_an_error(&mut self) {
         let scenario = "server-sent events after 1 ill-formed byte";
         if !self.is_wanted(scenario) {
@@ -82,7 +82,7 @@ fn cut(response: &[u8], chunk: usize) -> Vec<Bytes> {
     response.chunks(chunk).map(Bytes::copy_from_slice).collect()
 }
 
-/// The response as a stream.
+/// Returns the response as a stream.
 fn chunks_of(chunks: &[Bytes]) -> impl Stream<Item = Result<Bytes, Infallible>> + Unpin + '_ {
     stream::iter(chunks.iter().cloned().map(Ok))
 }
@@ -98,7 +98,7 @@ fn contenders(chunks: &[Bytes]) -> Vec<Contender<'_>> {
     ]
 }
 
-/// The bytes of data in all events.
+/// Returns the number of data bytes in all events.
 fn total<E, X>(events: impl Stream<Item = Result<E, X>>, len: impl Fn(E) -> usize) -> u64 {
     block_on(
         events

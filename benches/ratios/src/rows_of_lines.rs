@@ -56,7 +56,7 @@ impl Bench {
         }
     }
 
-    /// Lines of 8 to 140 bytes into one buffer.
+    /// Measures encoding of lines of 8 to 140 bytes into one buffer.
     pub fn encoder(&mut self) {
         let scenario = "encoder, lines of 8-140 B";
         if !self.is_wanted(scenario) {

@@ -145,7 +145,7 @@ fn wrapped(symbols: &[u8], width: usize) -> Vec<u8> {
     lines.join(&b"\r\n"[..])
 }
 
-/// The text in lines of at most 76 bytes, as mail programs write it.
+/// Returns the text in lines of at most 76 bytes, as mail programs write it.
 fn lines(text: &str) -> Vec<u8> {
     let (mut out, mut column) = (Vec::new(), 0);
     for character in text.chars().filter(|character| !matches!(character, '\r' | '\n')) {

@@ -72,7 +72,7 @@ impl Bench {
                 let of = measured(scenario, corpus.name(), text.len(), &race);
                 self.note(&of, "ours", &["validation"], 0.5);
             }
-            // Characters that are in the subset, and whose first two bytes do not show it.
+            // The first two bytes of these characters do not determine that they are in the subset.
             let text = &Corpus::Cyrillic.text(LEN);
             let doubtful: &String = &text
                 .chars()

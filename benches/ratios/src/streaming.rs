@@ -2,7 +2,7 @@
 
 use utf8_codec::{Kernel, Utf8Decoder};
 
-/// Checks chunks, and returns for each whether the stream is well-formed so far.
+/// Checks chunks. Returns for each chunk whether the stream is well-formed so far.
 pub trait Streaming: Default {
     fn feed(&mut self, chunk: &[u8]) -> bool;
 }
@@ -31,7 +31,7 @@ impl Streaming for Ours {
     }
 }
 
-/// Does the work with the named kernel.
+/// Runs `work` with the kernel of this name.
 pub fn with_kernel(name: &str, work: impl FnOnce() -> u64) -> u64 {
     let best = Kernel::in_use();
     let wanted =
@@ -47,8 +47,8 @@ pub trait OneShot: Default {
     fn is_good(text: &[u8]) -> bool;
 }
 
-/// A hand-written wrapper around a validator of whole texts: it carries the unfinished sequence at the end of a chunk
-/// over to the next one.
+/// A hand-written wrapper around a validator of whole texts. It copies the unfinished sequence at the end of a chunk
+/// to the start of the next chunk.
 #[derive(Default)]
 pub struct Carried<V> {
     held: [u8; 4],
@@ -56,7 +56,7 @@ pub struct Carried<V> {
     validator: core::marker::PhantomData<V>,
 }
 
-/// The length of the sequence that a lead byte starts; 1 for any other byte.
+/// Returns the length of the sequence that a lead byte starts, or 1 for any other byte.
 const fn len_of(lead: u8) -> usize {
     match lead {
         0xC2..=0xDF => 2,
@@ -66,7 +66,7 @@ const fn len_of(lead: u8) -> usize {
     }
 }
 
-/// The length of an unfinished sequence at the end.
+/// Returns the length of an unfinished sequence at the end.
 fn unfinished(chunk: &[u8]) -> usize {
     (1..=chunk.len().min(3)).find(|&back| len_of(chunk[chunk.len() - back]) > back).unwrap_or(0)
 }
@@ -176,7 +176,7 @@ impl Streaming for Dfa {
     }
 }
 
-/// A limit: every byte is copied into a buffer of one chunk.
+/// A limit: copies every byte into a buffer of one chunk.
 pub fn copied(data: &[u8], copy: &mut [u8]) -> u64 {
     for chunk in data.chunks(copy.len()) {
         copy[..chunk.len()].copy_from_slice(chunk);
@@ -185,7 +185,7 @@ pub fn copied(data: &[u8], copy: &mut [u8]) -> u64 {
     data.len() as u64
 }
 
-/// A limit: every byte is read and not checked.
+/// A limit: reads every byte without checking it.
 #[cfg(target_arch = "x86_64")]
 pub fn read(data: &[u8], chunk: usize) -> u64 {
     #[target_feature(enable = "avx512f")]

@@ -1,4 +1,4 @@
-//! Validation with `simd128` beside simdutf8 and the standard library, in one process.
+//! Compares validation with `simd128` with simdutf8 and the standard library, in one process.
 //!
 //! ```sh
 //! cd benches/wasm
@@ -15,11 +15,11 @@ use std::process::ExitCode;
 use utf8_codec::validator::Utf8Validator;
 
 const ROUNDS: usize = 21;
-/// Nanoseconds of a turn.
+/// The duration of a turn in nanoseconds.
 const TURN: u64 = 2_000_000;
 const SIZES: [usize; 5] = [64, 256, 1460, 8 << 10, 64 << 10];
 
-/// A text of about this length: words of an alphabet with spaces between them, and markup if `html`.
+/// Returns a text of about this length: words of an alphabet with spaces between them, and markup if `html` is set.
 fn text(len: usize, alphabet: &str, html: bool) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
@@ -42,7 +42,7 @@ fn text(len: usize, alphabet: &str, html: bool) -> String {
     text
 }
 
-/// The text as chunks of this size, cut between characters so that whole-text validators can take part.
+/// Returns the text in chunks of this size. They end between characters, so that whole-text validators can be measured.
 fn chunks(text: &str, size: usize) -> Vec<&[u8]> {
     let mut rest = text;
     let mut chunks = Vec::new();
@@ -73,13 +73,13 @@ fn std(chunks: &[&[u8]]) -> bool {
     chunks.iter().all(|chunk| std::str::from_utf8(black_box(chunk)).is_ok())
 }
 
-/// The CPU time of this thread, in nanoseconds: other programs disturb it little.
+/// Returns the CPU time of this thread in nanoseconds. Other programs have little influence on it.
 fn now() -> u64 {
-    // SAFETY: the clock exists, and the import writes to memory of its own wrapper only.
+    // SAFETY: the clock exists, and the import only writes to memory of its wrapper.
     unsafe { wasi::clock_time_get(wasi::CLOCKID_THREAD_CPUTIME_ID, 1) }.expect("a clock")
 }
 
-/// Nanoseconds for one pass over the chunks.
+/// Returns the nanoseconds for one pass over the chunks.
 fn turn(contender: Contender, chunks: &[&[u8]]) -> f64 {
     let start = now();
     let mut passes = 0;

@@ -1,4 +1,4 @@
-//! What the module uses of the ABI of dynamic modules, declared by hand.
+//! Declarations of the part of the ABI of dynamic modules that this module uses.
 //!
 //! Each item is named after the one in [abi.h] without its prefix `envoy_dynamic_module_`, except for the callbacks,
 //! whose symbols Envoy exports under their full names. An enumeration of C is a `u32`.
@@ -10,7 +10,7 @@ use core::ffi::c_void;
 /// `ENVOY_DYNAMIC_MODULES_ABI_VERSION` of Envoy 1.40. Envoy logs a warning if its own is different.
 pub(crate) const VERSION: &core::ffi::CStr = c"v0.2.0";
 
-/// `type_network_filter_envoy_ptr`, `type_http_filter_envoy_ptr`, and those of their configurations.
+/// `type_network_filter_envoy_ptr`, `type_http_filter_envoy_ptr`, and the pointers of their configurations.
 pub(crate) type EnvoyPtr = *mut c_void;
 /// `type_*_module_ptr`: an object of this module.
 pub(crate) type ModulePtr = *const c_void;
@@ -47,7 +47,7 @@ impl Buffer {
         if self.ptr.is_null() || self.length == 0 {
             return &[];
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees the requirements.
         unsafe { core::slice::from_raw_parts(self.ptr, self.length) }
     }
 }
@@ -116,7 +116,7 @@ pub(crate) const LOCAL_RESET: u32 = 0;
 
 macro_rules! callbacks {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?;)*) => {
-        // `envoy_dynamic_module_callback_*`: Envoy exports them, and the loader binds them when it opens the module.
+        // `envoy_dynamic_module_callback_*`: exported by Envoy and bound when the module is loaded.
         unsafe extern "C" {
             $(
                 #[link_name = concat!("envoy_dynamic_module_callback_", stringify!($name))]

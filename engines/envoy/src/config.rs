@@ -40,7 +40,7 @@ pub struct Settings {
     response_rules: BodyRules,
 }
 
-/// Why a configuration is rejected: a sentence that names the key or the value.
+/// Why a configuration is rejected. The message contains the key or the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError(String);
 
@@ -52,7 +52,7 @@ impl fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
-/// The JSON document. An absent key has its default.
+/// The JSON document. A missing key has its default.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Document {
@@ -123,7 +123,7 @@ enum Mode {
     Buffered,
 }
 
-/// What happens to a body without a declaration.
+/// How a body without a declared type or charset is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Missing {
@@ -132,7 +132,7 @@ enum Missing {
     Reject,
 }
 
-/// What happens to a body that cannot be checked.
+/// How a body that cannot be checked is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Other {
@@ -141,15 +141,16 @@ enum Other {
 }
 
 impl Settings {
-    /// Reads the settings of a filter. An empty document has the defaults.
+    /// Parses the settings of a filter. An empty document results in the defaults.
     ///
     /// # Errors
     ///
-    /// Text that is not a JSON object, an unknown key or value, or a key of HTTP for the network filter.
+    /// Returns an error for text that is not a JSON object, for an unknown key or value, and for a key of the HTTP
+    /// filter in settings of the network filter.
     pub fn parse(json: &[u8], kind: FilterKind) -> Result<Self, ConfigError> {
         let document: Document = match json.trim_ascii() {
             [] => Document::default(),
-            // Of an array, serde would take the values in the order of the keys.
+            // serde would also accept an array of the values in the order of the keys.
             [b'[', ..] => return Err(ConfigError("the configuration is not a JSON object".into())),
             json => serde_json::from_slice(json).map_err(|error| ConfigError(error.to_string()))?,
         };
@@ -186,12 +187,12 @@ impl Settings {
         self.only_reports
     }
 
-    /// The policies for ill-formed text and the BOM.
+    /// Returns a decoder with the policies for ill-formed text and the BOM.
     pub const fn decoder(&self) -> TextDecoder {
         self.decoder
     }
 
-    /// The rules for bodies.
+    /// Returns the rules for bodies.
     pub const fn rules(&self, message: Message) -> &BodyRules {
         match message {
             Message::Request => &self.request_rules,
@@ -212,7 +213,7 @@ impl Sides {
 }
 
 impl Document {
-    /// A key that is for HTTP only.
+    /// Returns a key that only the HTTP filter has.
     fn http_key(&self) -> Option<&'static str> {
         [
             ("mode", self.mode.is_some()),
@@ -259,7 +260,7 @@ impl Document {
         })
     }
 
-    /// The rules with the settings that are in the document.
+    /// Returns the rules with the settings of the document.
     fn rules(&self, rules: BodyRules, decoder: TextDecoder, types: Option<&[TypePattern]>) -> BodyRules {
         let mut rules = rules.decoder(decoder).form_data(self.form_data.unwrap_or_default());
         if let Some(types) = types {

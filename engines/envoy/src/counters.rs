@@ -9,25 +9,25 @@ use crate::host::{Config, Connection, Stream, log};
 /// The counters of a filter. Envoy exports them as `dynamicmodulescustom.utf8_<filter>_<name>`.
 #[derive(Clone, Debug)]
 pub(crate) struct Counters {
-    /// Streams whose check has started: directions of connections, or bodies.
+    /// The number of streams whose check has started: directions of connections, or bodies.
     streams: usize,
-    /// Their bytes.
+    /// The number of bytes of these streams.
     bytes: usize,
-    /// Ill-formed sequences that were repaired.
+    /// The number of ill-formed sequences that were repaired.
     repaired: usize,
-    /// Streams or messages that were rejected.
+    /// The number of streams or messages that were rejected.
     rejected: usize,
-    /// Those that would have been rejected, under `"action": "report"`.
+    /// The number of streams or messages that would have been rejected without `"action": "report"`.
     reported: usize,
-    /// Hooks that panicked.
+    /// The number of hooks that panicked.
     panics: usize,
-    /// Those that were rejected or reported, by the kind of the error.
+    /// The number of rejected or reported streams, by the kind of the error.
     kinds: [usize; ErrorKind::ALL.len()],
-    /// Those that were rejected or reported for a reason other than ill-formed text.
+    /// The number of messages that were rejected or reported for a reason other than ill-formed text.
     other: usize,
 }
 
-/// What a counter, the metadata and the log are written to.
+/// The destination of counters, metadata and log lines.
 pub(crate) trait Host: Copy {
     fn count(self, counter: usize, value: u64);
     fn set_text(self, key: &str, value: &str);
@@ -105,7 +105,7 @@ impl Counters {
         host.count(self.panics, 1);
     }
 
-    /// Counts, marks and logs a stream that is rejected, or reported only.
+    /// Counts and logs a rejected or reported stream, and sets its metadata.
     pub(crate) fn refused(&self, host: impl Host, message: Message, reason: &Reason, only_reported: bool) {
         let (counter, verdict) =
             if only_reported { (self.reported, "reported") } else { (self.rejected, "rejected") };
@@ -126,7 +126,7 @@ impl Counters {
     }
 }
 
-/// `InvalidLead` as `invalid_lead`.
+/// Converts `InvalidLead` to `invalid_lead`.
 fn snake_case(name: &str) -> String {
     let mut snake = String::with_capacity(name.len() + 2);
     for (index, character) in name.char_indices() {

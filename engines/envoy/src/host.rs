@@ -1,8 +1,8 @@
-//! Envoy's side of a hook, as values with safe methods.
+//! Safe wrappers for the callbacks of Envoy.
 //!
-//! A [`Connection`], [`Stream`] or [`Config`] may only be made of the pointer that Envoy passes to a hook, and used until
-//! that hook returns. Under this condition every callback may be called: Envoy calls all hooks of a filter on one thread,
-//! copies what it is given, and returns buffers that are valid until they are changed.
+//! A [`Connection`], [`Stream`] or [`Config`] may only be created from the pointer that Envoy passes to a hook, and
+//! used until that hook returns. Under this condition every callback may be called: Envoy calls all hooks of a filter
+//! on one thread, copies its arguments, and returns buffers that are valid until they are changed.
 
 use core::panic::AssertUnwindSafe;
 use core::ptr;
@@ -13,16 +13,16 @@ use crate::abi::{self, Buffer, EnvoyPtr, Header};
 /// The namespace of the dynamic metadata.
 const NAMESPACE: &[u8] = b"utf8_codec";
 
-/// Calls `hook`, and `on_panic` if it panics. A panic must not reach Envoy: that would abort the process.
+/// Calls `hook`, and `on_panic` if it panics. A panic must not unwind into Envoy, because that would abort the process.
 pub(crate) fn guard<T>(hook: impl FnOnce() -> T, on_panic: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(hook)).unwrap_or_else(|payload| {
-        // Its destructor may panic too.
+        // The destructor of the panic payload may also panic.
         core::mem::forget(payload);
         on_panic()
     })
 }
 
-/// Logs a line, if the level is enabled. `line` is only called then.
+/// Logs a line if the level is enabled. Otherwise `line` is not called.
 pub(crate) fn log(level: u32, line: impl FnOnce() -> String) {
     // SAFETY: no pointer is passed.
     if unsafe { abi::log_enabled(level) } {
@@ -43,7 +43,7 @@ unsafe fn with_slices<T>(
     then: impl FnOnce(&[&[u8]]) -> T,
 ) -> T {
     const INLINE: usize = 16;
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees the requirements.
     let slice = |buffer: &Buffer| unsafe { buffer.bytes() };
     if count <= INLINE {
         let mut buffers = [Buffer::NULL; INLINE];
@@ -58,7 +58,7 @@ unsafe fn with_slices<T>(
     }
 }
 
-/// A configuration while it is made.
+/// A configuration that is being created.
 #[derive(Clone, Copy)]
 pub(crate) struct Config(EnvoyPtr);
 
@@ -88,7 +88,7 @@ impl Config {
     }
 }
 
-/// The buffer of a connection: what was read from the client, or what is to be written to it.
+/// The buffer of a connection: the bytes that were read from the client, or the bytes to write to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Read,
@@ -109,7 +109,7 @@ impl Connection {
 
     pub(crate) fn with_slices<T>(self, side: Side, then: impl FnOnce(&[&[u8]]) -> T) -> T {
         let Self(envoy) = self;
-        // SAFETY: see the page of the module. Envoy writes as many buffers as it said.
+        // SAFETY: see the page of the module. Envoy writes the number of buffers that it returned before.
         unsafe {
             match side {
                 Side::Read => with_slices(
@@ -164,7 +164,7 @@ impl Connection {
         }
     }
 
-    /// Passes data on to the next filter, apart from the buffer. `data` is not part of it.
+    /// Passes data to the next filter. `data` is not part of the buffer.
     pub(crate) fn inject(self, side: Side, data: &[u8], end: bool) {
         // SAFETY: see the page of the module.
         unsafe {
@@ -210,7 +210,7 @@ impl Stream {
         Self(envoy)
     }
 
-    /// The configuration of the route: a pointer that this module returned, or null.
+    /// Returns the configuration of the route: a pointer that this module returned, or null.
     pub(crate) fn route_config(self) -> abi::ModulePtr {
         // SAFETY: see the page of the module.
         unsafe { abi::get_most_specific_route_config(self.0) }
@@ -221,9 +221,9 @@ impl Stream {
         const INLINE: usize = 32;
         // SAFETY: see the page of the module.
         let count = unsafe { abi::http_get_headers_size(self.0, header_type) };
-        // SAFETY: the same. Envoy writes as many fields as it said.
+        // SAFETY: same as above. Envoy writes the number of fields that it returned before.
         let read = |fields: *mut Header| unsafe { abi::http_get_headers(self.0, header_type, fields) };
-        // SAFETY: the same. `then` cannot change the fields.
+        // SAFETY: same as above. `then` cannot change the fields.
         let field = |header: &Header| unsafe { (header.key.bytes(), header.value.bytes()) };
         if count <= INLINE {
             let mut headers = [Header::NULL; INLINE];
@@ -243,7 +243,7 @@ impl Stream {
 
     pub(crate) fn with_body<T>(self, body_type: u32, then: impl FnOnce(&[&[u8]]) -> T) -> T {
         let Self(envoy) = self;
-        // SAFETY: see the page of the module. Envoy writes as many buffers as it said.
+        // SAFETY: see the page of the module. Envoy writes the number of buffers that it returned before.
         unsafe {
             with_slices(
                 abi::http_get_body_chunks_size(envoy, body_type),

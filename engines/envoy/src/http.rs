@@ -23,22 +23,22 @@ struct Shared {
 
 /// The filter of a request and its response.
 ///
-/// A response that a hook sends passes the hooks of the same filter before the callback returns. So hooks share the
-/// filter, and a check is taken out of its cell while it is used.
+/// If a hook sends a response, Envoy calls other hooks of the same filter before the callback returns. The hooks
+/// therefore share the filter, and a check is removed from its cell while it is used.
 struct Filter {
     shared: Arc<Shared>,
     /// The settings of the filter or of the route.
     settings: OnceCell<Arc<Settings>>,
     request: Cell<Option<Check>>,
     response: Cell<Option<Check>>,
-    /// The bodies are those of a tunnel.
+    /// Whether the bodies are those of a tunnel.
     is_tunnel: Cell<bool>,
-    /// The request or the response was rejected, or a hook panicked. What arrives is dropped, and Envoy's own response
-    /// passes.
+    /// Whether the request or the response was rejected, or a hook panicked. Further data is dropped, and Envoy's own
+    /// response passes.
     is_over: Cell<bool>,
 }
 
-/// What differs between a request and a response.
+/// The differences between a request and a response.
 #[derive(Clone, Copy)]
 struct Way {
     message: Message,
@@ -65,7 +65,7 @@ const RESPONSE: Way = Way {
 };
 
 const JSON: &str = "application/problem+json";
-/// Details of a local response or reset, for Envoy's access log.
+/// The details of a local response or reset, for Envoy's access log.
 const REJECTED: &str = "utf8_codec_rejected";
 const PANICKED: &str = "utf8_codec_panicked";
 
@@ -88,14 +88,14 @@ impl Filter {
         }
     }
 
-    /// The settings of the route if it has some, else those of the filter.
+    /// Returns the settings of the route, or those of the filter if the route has none.
     fn settings(&self, stream: Stream) -> &Settings {
         self.settings.get_or_init(|| {
             let route = stream.route_config().cast::<Settings>();
             if route.is_null() {
                 return Arc::clone(&self.shared.settings);
             }
-            // SAFETY: `per_route_config_new` made it of an `Arc`, and Envoy holds the route during a hook.
+            // SAFETY: `per_route_config_new` created it from an `Arc`, and Envoy keeps the route during a hook.
             unsafe {
                 Arc::increment_strong_count(route);
                 Arc::from_raw(route)
@@ -166,7 +166,7 @@ impl Filter {
             }
             self.refuse(stream, way, &reason);
             if end {
-                // The end of this body would be a clean one.
+                // Otherwise the body would end normally.
                 stream.reset(REJECTED);
                 return body_status::STOP_NO_BUFFER;
             }
@@ -188,7 +188,7 @@ impl Filter {
         let mut verdict = Verdict::Pass;
         if let Some(mut check) = self.check(way).take() {
             let outcome = check.feed(&[], true);
-            // The body is over: only what was buffered can be changed.
+            // The body has ended, so only the buffered bytes can be changed.
             for part in [outcome.head.as_slice(), &outcome.tail] {
                 stream.append(way.buffered, part);
             }
@@ -216,7 +216,7 @@ impl Filter {
         trailers_status::STOP
     }
 
-    /// Whether the message is held until its end.
+    /// Whether the message is held until it is complete.
     fn is_held(&self, stream: Stream) -> bool {
         let settings = self.settings(stream);
         settings.is_buffered() && !settings.only_reports()
@@ -252,7 +252,8 @@ impl Filter {
     }
 }
 
-/// Changes a received body. Nothing can be removed from its end or inserted at its start, so what stays is copied.
+/// Changes a received body. Bytes cannot be removed from its end or inserted at its start, so the remaining bytes are
+/// copied.
 fn apply(stream: Stream, way: Way, slices: &[&[u8]], outcome: &Outcome) {
     let head = outcome.head.as_slice();
     if head.is_empty() && outcome.kept == outcome.len {
@@ -265,7 +266,7 @@ fn apply(stream: Stream, way: Way, slices: &[&[u8]], outcome: &Outcome) {
     stream.drain(way.received, outcome.len);
 }
 
-/// Makes settings of a configuration, or logs why it is rejected.
+/// Parses the settings of a configuration, or logs why it is rejected.
 ///
 /// # Safety
 ///
@@ -288,11 +289,11 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_config_new(
     config: Buffer,
 ) -> ModulePtr {
     let make = || {
-        // SAFETY: the buffer is the one of this hook.
+        // SAFETY: the buffer is that of this hook.
         let Some(settings) = (unsafe { settings(config, "an HTTP filter") }) else {
             return core::ptr::null();
         };
-        // SAFETY: the pointer is the one of this hook.
+        // SAFETY: the pointer is that of this hook.
         let Some(counters) = Counters::for_http(unsafe { Config::new(envoy) }) else {
             log(log_level::ERROR, || "utf8_codec: the counters cannot be defined".into());
             return core::ptr::null();
@@ -304,7 +305,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_config_new(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn envoy_dynamic_module_on_http_filter_config_destroy(config: ModulePtr) {
-    // SAFETY: `config_new` made it of an `Arc`, and Envoy destroys it once.
+    // SAFETY: `config_new` created it from an `Arc`, and Envoy destroys it once.
     guard(|| drop(unsafe { Arc::from_raw(config.cast::<Shared>()) }), || ());
 }
 
@@ -314,7 +315,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_per_route_config_new(
     config: Buffer,
 ) -> ModulePtr {
     let make = || {
-        // SAFETY: the buffer is the one of this hook.
+        // SAFETY: the buffer is that of this hook.
         let settings = unsafe { settings(config, "a route") };
         settings.map_or(core::ptr::null(), |settings| Arc::into_raw(settings).cast())
     };
@@ -323,7 +324,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_per_route_config_new(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn envoy_dynamic_module_on_http_filter_per_route_config_destroy(config: ModulePtr) {
-    // SAFETY: `per_route_config_new` made it of an `Arc`, and Envoy destroys it once.
+    // SAFETY: `per_route_config_new` created it from an `Arc`, and Envoy destroys it once.
     guard(|| drop(unsafe { Arc::from_raw(config.cast::<Settings>()) }), || ());
 }
 
@@ -334,7 +335,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_new(
 ) -> ModulePtr {
     let make = || {
         let config = config.cast::<Shared>();
-        // SAFETY: `config_new` made it of an `Arc`, and Envoy holds it while it makes filters of it.
+        // SAFETY: `config_new` created it from an `Arc`, and Envoy keeps it while it creates filters from it.
         let shared = unsafe {
             Arc::increment_strong_count(config);
             Arc::from_raw(config)
@@ -347,11 +348,11 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_new(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn envoy_dynamic_module_on_http_filter_destroy(module: ModulePtr) {
-    // SAFETY: `new` made it of a `Box`, and Envoy destroys it once.
+    // SAFETY: `new` created it from a `Box`, and Envoy destroys it once.
     guard(|| drop(unsafe { Box::from_raw(module.cast_mut().cast::<Filter>()) }), || ());
 }
 
-/// Calls a hook of a filter. After a panic the client gets 500, or a reset, and the hook returns `stop`.
+/// Calls a hook of a filter. After a panic the client receives 500 or a reset, and the hook returns `stop`.
 ///
 /// # Safety
 ///
@@ -362,7 +363,7 @@ unsafe fn hook(
     stop: u32,
     run: impl FnOnce(&Filter, Stream) -> u32,
 ) -> u32 {
-    // SAFETY: `new` returned `module`, and it is not yet destroyed.
+    // SAFETY: `new` returned `module`, which is not yet destroyed.
     let (stream, filter) = unsafe { (Stream::new(envoy), &*module.cast::<Filter>()) };
     let panicked = || {
         filter.panicked(stream);
@@ -405,11 +406,11 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_scheduled(
     _module: ModulePtr,
     _event: u64,
 ) {
-    // SAFETY: the pointer is the one of this hook.
+    // SAFETY: the pointer is that of this hook.
     guard(|| unsafe { Stream::new(envoy) }.reset(REJECTED), || ());
 }
 
-/// Hooks that Envoy requires and this module does not use.
+/// Hooks that Envoy requires but this module does not use.
 macro_rules! unused_hooks {
     ($($name:ident($($type:ty),*);)*) => {$(
         #[unsafe(no_mangle)]

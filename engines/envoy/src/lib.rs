@@ -1,8 +1,8 @@
-//! `utf8-codec` inside Envoy: a dynamic module with a network filter and an HTTP filter.
+//! A dynamic module for Envoy with a network filter and an HTTP filter, based on `utf8-codec`.
 //!
 //! - [`config`] reads the settings of a filter from JSON.
-//! - [`plan`] checks one direction of a connection or message, slice by slice, and returns what to change in the buffer.
-//!   Neither knows Envoy: other engines use them too, with `default-features = false`.
+//! - [`plan`] checks one direction of a connection or message, slice by slice, and returns the changes to the buffer.
+//!   Both are independent of Envoy. Other engines can use them with `default-features = false`.
 //! - The feature `module` (default) adds the hooks that Envoy calls, over [abi.h] of Envoy 1.40.
 //!
 //! [abi.h]: https://github.com/envoyproxy/envoy/blob/v1.40.0/source/extensions/dynamic_modules/abi/abi.h

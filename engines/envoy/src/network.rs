@@ -21,16 +21,16 @@ struct Shared {
 
 /// The filter of a connection.
 ///
-/// A callback may call another hook before it returns, such as `event` while the connection is closed. So hooks share
-/// the filter, and a check is taken out of its cell while it is used. Without a check the direction is over, or a hook of
-/// it is running or has panicked: what arrives is dropped.
+/// A callback may call another hook before it returns, such as `event` while the connection is closed. The hooks
+/// therefore share the filter, and a check is removed from its cell while it is used. If there is no check, the
+/// direction has ended, or one of its hooks is running or has panicked, and further data is dropped.
 struct Filter {
     shared: Arc<Shared>,
     read: Cell<Option<Check>>,
     write: Cell<Option<Check>>,
 }
 
-/// Details of a close, for Envoy's access log.
+/// The details of a close, for Envoy's access log.
 const REJECTED: &str = "utf8_codec_rejected";
 const PANICKED: &str = "utf8_codec_panicked";
 
@@ -55,7 +55,7 @@ impl Filter {
         }
     }
 
-    /// New data of one direction.
+    /// Processes new data of one direction.
     fn data(&self, connection: Connection, side: Side, len: usize, end: bool) -> u32 {
         let (state, message) = match side {
             Side::Read => (&self.read, Message::Request),
@@ -92,7 +92,7 @@ impl Filter {
         network_status::CONTINUE
     }
 
-    /// Ends the direction after its well-formed text. Its check is taken.
+    /// Ends the direction after its well-formed text. Its check has been removed from the cell.
     fn reject(&self, connection: Connection, side: Side, outcome: &Outcome) {
         let mut text = outcome.head.as_slice().to_vec();
         connection.with_slices(side, |slices| {
@@ -101,8 +101,8 @@ impl Filter {
         text.extend_from_slice(&outcome.tail);
         connection.drain(side, outcome.len);
         match side {
-            // The upstream reads to the end at its own pace. A close of the connection now would discard what it has not
-            // read yet; the proxy closes it when the upstream has closed its own.
+            // Closing the connection now would discard bytes that the upstream has not
+            // read yet. The proxy closes it after the upstream has closed its side.
             Side::Read => connection.inject(side, &text, true),
             Side::Write => {
                 self.read.set(None);
@@ -113,7 +113,7 @@ impl Filter {
     }
 }
 
-/// Changes the buffer. Nothing can be removed from its end, so what stays is copied if that is cut.
+/// Changes the buffer. Bytes cannot be removed from its end, so the remaining bytes are copied if it must be shortened.
 fn apply(connection: Connection, side: Side, slices: &[&[u8]], outcome: &Outcome) {
     let head = outcome.head.as_slice();
     if outcome.kept == outcome.len {
@@ -127,7 +127,7 @@ fn apply(connection: Connection, side: Side, slices: &[&[u8]], outcome: &Outcome
     connection.drain(side, outcome.len);
 }
 
-/// The first `len` bytes of slices.
+/// Returns the first `len` bytes of the slices.
 pub(crate) fn prefix<'s>(slices: &[&'s [u8]], len: usize) -> impl Iterator<Item = &'s [u8]> {
     slices.iter().scan(len, |left, slice| {
         let taken = slice.len().min(*left);
@@ -136,13 +136,13 @@ pub(crate) fn prefix<'s>(slices: &[&'s [u8]], len: usize) -> impl Iterator<Item 
     })
 }
 
-/// The filter that a hook is called for.
+/// Returns the filter of a hook.
 ///
 /// # Safety
 ///
 /// `filter` was returned by `network_filter_new` and not yet destroyed.
 unsafe fn filter<'f>(filter: ModulePtr) -> &'f Filter {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees the requirements.
     unsafe { &*filter.cast::<Filter>() }
 }
 
@@ -176,7 +176,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_config_new(
                 return core::ptr::null();
             }
         };
-        // SAFETY: the pointer is the one of this hook.
+        // SAFETY: the pointer is that of this hook.
         let Some(counters) = Counters::for_network(unsafe { Config::new(envoy) }) else {
             log(log_level::ERROR, || "utf8_codec: the counters cannot be defined".into());
             return core::ptr::null();
@@ -188,7 +188,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_config_new(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn envoy_dynamic_module_on_network_filter_config_destroy(config: ModulePtr) {
-    // SAFETY: `config_new` made it of an `Arc`, and Envoy destroys it once.
+    // SAFETY: `config_new` created it from an `Arc`, and Envoy destroys it once.
     guard(|| drop(unsafe { Arc::from_raw(config.cast::<Shared>()) }), || ());
 }
 
@@ -199,7 +199,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_new(
 ) -> ModulePtr {
     let make = || {
         let config = config.cast::<Shared>();
-        // SAFETY: `config_new` made it of an `Arc`, and Envoy holds it while it makes filters of it.
+        // SAFETY: `config_new` created it from an `Arc`, and Envoy keeps it while it creates filters from it.
         let shared = unsafe {
             Arc::increment_strong_count(config);
             Arc::from_raw(config)
@@ -258,6 +258,6 @@ const extern "C" fn envoy_dynamic_module_on_network_filter_event(
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn envoy_dynamic_module_on_network_filter_destroy(module: ModulePtr) {
-    // SAFETY: `new` made it of a `Box`, and Envoy destroys it once.
+    // SAFETY: `new` created it from a `Box`, and Envoy destroys it once.
     guard(|| drop(unsafe { Box::from_raw(module.cast_mut().cast::<Filter>()) }), || ());
 }

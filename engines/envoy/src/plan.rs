@@ -7,7 +7,7 @@
 //! let mut check = Check::text(TextDecoder::new(), false);
 //! let slices: [&[u8]; 2] = [b"na\xC3", b"\xAFve \xC3"];
 //! let outcome = check.feed(&slices, false);
-//! // All but the last byte is forwarded as it is. That byte is held until its character is complete.
+//! // All bytes except the last one are forwarded unchanged. That byte is held until its character is complete.
 //! assert_eq!((outcome.kept, outcome.tail.as_slice()), (7, &b""[..]));
 //! let outcome = check.feed(&[b"\xA9"], true);
 //! assert_eq!((outcome.head.as_slice(), outcome.kept), (&b"\xC3"[..], 1));
@@ -34,28 +34,28 @@ pub struct Check {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "the common check is not boxed")]
 enum Kind {
-    /// Not checked, or no longer.
+    /// Not checked, or not checked anymore.
     Pass,
     Text(Filter),
-    /// A form: text after decoding.
+    /// A form, whose text is checked after decoding.
     Form(Box<BodyFilter>),
 }
 
-/// What to do with the slices that were fed.
+/// The changes for the slices that were fed.
 ///
 /// The new content of the buffer is `head`, the first `kept` bytes of the slices, and `tail`.
 #[derive(Debug)]
 #[must_use = "a rejected stream must be ended"]
 pub struct Outcome {
-    /// Inserted before the bytes that are kept: the held part of a character.
+    /// Bytes inserted before the bytes that are kept: the held part of a character.
     pub head: Head,
-    /// The number of bytes that stay, from the start of the slices.
+    /// The number of bytes that are kept, from the start of the slices.
     pub kept: usize,
-    /// Inserted after them. Empty, and without an allocation, unless something was repaired.
+    /// Bytes inserted after the bytes that are kept. Empty, and without an allocation, unless something was repaired.
     pub tail: Vec<u8>,
     /// The length of all slices.
     pub len: usize,
-    /// Ill-formed sequences that were repaired in these slices.
+    /// The number of ill-formed sequences that were repaired in these slices.
     pub repaired: u64,
     /// The result for the stream so far.
     pub verdict: Verdict,
@@ -64,9 +64,9 @@ pub struct Outcome {
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Well-formed, or repaired.
+    /// The stream is well-formed or was repaired.
     Pass,
-    /// The first error of a stream that is only observed. Nothing was changed.
+    /// The first error of a stream that is only reported. Nothing was changed.
     Reported(Reason),
     /// The stream must end after the new content of the buffer.
     Rejected(Reason),
@@ -80,12 +80,12 @@ pub struct Head {
 }
 
 impl Head {
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    /// Appends bytes if there is room.
+    /// Appends bytes if they fit.
     fn push(&mut self, more: &[u8]) -> bool {
         let Some(room) = self.bytes[self.len..].get_mut(..more.len()) else { return false };
         room.copy_from_slice(more);
@@ -95,24 +95,24 @@ impl Head {
 }
 
 impl Outcome {
-    /// Whether the buffer stays as it is.
+    /// Whether the buffer is unchanged.
     pub fn is_unchanged(&self) -> bool {
         self.kept == self.len && self.head.len == 0 && self.tail.is_empty()
     }
 }
 
 impl Check {
-    /// A check of nothing.
+    /// Creates a check that accepts everything.
     pub const fn pass() -> Self {
         Self { kind: Kind::Pass, only_reports: false }
     }
 
-    /// The check of text in UTF-8. With `only_reports` nothing is changed, and the first error ends the check.
+    /// Creates a check of UTF-8 text. With `only_reports` nothing is changed, and the first error ends the check.
     pub const fn text(decoder: TextDecoder, only_reports: bool) -> Self {
         Self { kind: Kind::Text(Filter::with_decoder(decoder)), only_reports }
     }
 
-    /// The check of a body, by the plan that the rules made for it.
+    /// Creates the check of a body from its plan.
     pub fn body(plan: &BodyPlan, rules: &BodyRules, only_reports: bool) -> Self {
         match plan.kind() {
             BodyKind::Pass => Self::pass(),
@@ -121,14 +121,14 @@ impl Check {
         }
     }
 
-    /// Whether nothing is checked, or no longer.
+    /// Whether nothing is checked, or nothing is checked anymore.
     pub const fn is_passing(&self) -> bool {
         matches!(self.kind, Kind::Pass)
     }
 
-    /// Checks the next slices. With `end` the stream ends after them; it may also be ended by no slices and `end`.
+    /// Checks the next slices. With `end` the stream ends after them. There may be no slices then.
     ///
-    /// After [`Verdict::Rejected`] nothing is checked: the caller drops what follows.
+    /// After [`Verdict::Rejected`] nothing is checked, and the caller drops further data.
     pub fn feed(&mut self, slices: &[&[u8]], end: bool) -> Outcome {
         let len = slices.iter().map(|slice| slice.len()).sum();
         #[cfg(feature = "panic-on-marker")]
@@ -156,7 +156,7 @@ impl Check {
     }
 }
 
-/// The marker and the panic are for tests.
+/// Panics at a marker in the input, for tests.
 #[cfg(feature = "panic-on-marker")]
 fn panic_on_marker(slices: &[&[u8]]) {
     const MARKER: &[u8] = b"panic in a hook";
@@ -206,11 +206,11 @@ fn feed_form(filter: &mut BodyFilter, output: &mut Output<'_>, end: bool) -> (u6
     (repaired, result.err().and_then(|error| Reason::of_body(&error)))
 }
 
-/// The new content of a buffer, as its slices are checked.
+/// The new content of a buffer while its slices are checked.
 #[derive(Default)]
 struct Output<'s> {
     slices: &'s [&'s [u8]],
-    /// The position of the current slice in all of them.
+    /// The position of the current slice in the concatenation of all slices.
     start: usize,
     head: Head,
     kept: usize,
@@ -230,8 +230,8 @@ impl Output<'_> {
         }
     }
 
-    /// Keeps the bytes of a character that are at the end of the slices before, and moves those of an earlier call to
-    /// the head. Returns whether the buffer then has all of `bytes` without a copy.
+    /// Keeps the bytes of a character that are at the end of the previous slices, and moves those of an earlier call to
+    /// the head. Returns whether the buffer then contains all of `bytes` without a copy.
     fn keep_held(&mut self, index: usize, bytes: &[u8]) -> bool {
         let in_place = self.start.checked_sub(self.kept);
         let Some(earlier) = in_place.and_then(|len| bytes.len().checked_sub(len)) else { return false };
@@ -246,23 +246,23 @@ impl Output<'_> {
     }
 }
 
-/// The check of the body of an HTTP message, and the header fields that it makes wrong.
+/// The check of the body of an HTTP message, and the header fields that it invalidates.
 #[derive(Debug)]
 pub struct MessagePlan {
-    /// The check of its body.
+    /// The check of the body.
     pub check: Check,
     /// The names of the fields to remove.
     pub untrue: Vec<String>,
 }
 
-/// Decides what to do with an HTTP message, by its header fields. `has_body` is false if the message ends with them.
+/// Decides how an HTTP message is checked, from its header fields. `has_body` is false if the message ends with them.
 ///
 /// Each field is a name and a value; pseudo-fields start with `:`. The body of a tunnel is not checked: that of
 /// `CONNECT`, or after an `Upgrade`.
 ///
 /// # Errors
 ///
-/// The reason to reject the message.
+/// Returns the reason to reject the message.
 pub fn decide<'f, F>(
     settings: &Settings,
     message: Message,
@@ -317,7 +317,8 @@ pub fn is_tunnel<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> 
 ///
 /// # Errors
 ///
-/// The reason for the first one that is ill-formed, made by `reason`. An offset counts from the start of the value.
+/// Returns the reason for the first ill-formed value, created by `reason`. An offset counts from the start of the
+/// value.
 pub fn check_values<'f>(
     fields: impl Iterator<Item = (&'f [u8], &'f [u8])>,
     reason: impl Fn(HeaderName, utf8_codec::Utf8Error) -> Reason,
@@ -326,7 +327,7 @@ pub fn check_values<'f>(
         if let Err(error) = from_utf8(value) {
             return Err(match name {
                 b":path" => Reason::Path(error),
-                // Envoy has `:authority` for `Host`, and checks the other pseudo-fields itself.
+                // Envoy uses `:authority` for `Host`, and checks the other pseudo-fields itself.
                 _ => reason(HeaderName::from_bytes(name).unwrap_or(http::header::HOST), error),
             });
         }

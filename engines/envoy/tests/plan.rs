@@ -1,4 +1,5 @@
-//! The plan against an oracle: the new content of the buffer is the text, however the bytes come in slices and calls.
+//! Compares the plan with an oracle: the new content of the buffer is the text, for every partition into slices and
+//! calls.
 #![allow(missing_docs)]
 
 use utf8_codec::http::{Message, Reason};
@@ -6,7 +7,7 @@ use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 use utf8_codec_envoy::config::{FilterKind, Settings};
 use utf8_codec_envoy::plan::{Check, Verdict, check_values, decide, is_tunnel};
 
-/// What an engine forwards if it feeds these calls, each of several slices.
+/// Returns the bytes that an engine forwards if it feeds these calls, each with several slices.
 fn forward(check: &mut Check, calls: &[Vec<&[u8]>]) -> (Vec<u8>, Verdict) {
     let mut forwarded = Vec::new();
     for (index, slices) in calls.iter().enumerate() {
@@ -23,7 +24,7 @@ fn forward(check: &mut Check, calls: &[Vec<&[u8]>]) -> (Vec<u8>, Verdict) {
     (forwarded, Verdict::Pass)
 }
 
-/// Every way to cut the bytes, and for every cut whether it ends a slice or a call.
+/// Calls `check` with every partition of the bytes, in which each boundary ends either a slice or a call.
 fn partitions(bytes: &[u8]) -> impl Iterator<Item = Vec<Vec<&[u8]>>> {
     let cuts = bytes.len().saturating_sub(1) as u32;
     (0..3_usize.pow(cuts)).map(move |mut code| {
@@ -84,7 +85,7 @@ fn nothing_is_copied_while_nothing_changes_in_the_slices_of_a_call() {
             let outcome = Check::text(TextDecoder::new(), false).feed(&calls[0], true);
             assert!(outcome.is_unchanged() && outcome.tail.capacity() == 0, "{calls:?}");
         }
-        // Of calls that end inside characters, only those bytes move.
+        // If calls end inside characters, only the bytes of these characters are moved.
         for calls in partitions(sample) {
             let mut check = Check::text(TextDecoder::new(), false);
             for slices in calls {

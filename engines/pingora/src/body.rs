@@ -1,4 +1,4 @@
-//! The check of one body in the hooks of Pingora.
+//! Checks one body in the hooks of Pingora.
 
 use bytes::Bytes;
 use utf8_codec::http::Reason;
@@ -14,26 +14,26 @@ pub(crate) struct Body {
     has_ended: bool,
 }
 
-/// What became of a chunk.
+/// The result for a chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Checked {
     /// The bytes to forward.
     pub(crate) data: Bytes,
-    /// Ill-formed sequences that were repaired in it.
+    /// The number of ill-formed sequences that were repaired in the chunk.
     pub(crate) repaired: u64,
-    /// The first error of a body that is only observed.
+    /// The first error of a body that is only reported.
     pub(crate) reported: Option<Reason>,
-    /// Why the body must end after `data`.
+    /// The reason to end the body after `data`.
     pub(crate) rejected: Option<Reason>,
 }
 
 impl Body {
-    /// With a limit the body is held until it has been checked as a whole.
+    /// Creates the state. With a limit, the body is held until all of it has been checked.
     pub(crate) const fn new(check: Check, limit: Option<usize>) -> Self {
         Self { check, limit, held: Vec::new(), has_ended: false }
     }
 
-    /// Checks the next chunk. `end` may come with the last chunk or with an empty one; what follows it is ignored.
+    /// Checks the next chunk. `end` may be set for the last chunk or for an empty one. Later chunks are ignored.
     pub(crate) fn feed(&mut self, chunk: Bytes, end: bool) -> Checked {
         if self.has_ended {
             return Checked::default();

@@ -17,7 +17,7 @@ use utf8_codec_envoy::plan::{self, Check, MessagePlan};
 
 use crate::body::{Body, Checked};
 
-/// How long the rest of a rejected request is read, so that its sender reads the response before the connection ends.
+/// The time limit for draining the rest of a rejected request, so that its sender can read the response.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// A gateway to one server.
@@ -52,7 +52,7 @@ impl Gateway {
         Body::new(check, self.settings.is_buffered().then_some(self.buffer_limit))
     }
 
-    /// Logs what a chunk had, without its bytes.
+    /// Logs the errors of a chunk, without its bytes.
     fn log(message: Message, checked: &Checked) {
         if checked.repaired > 0 {
             warn!("utf8: {message:?}: repaired {} sequences", checked.repaired);
@@ -65,7 +65,7 @@ impl Gateway {
         }
     }
 
-    /// Ends the exchange with this reason.
+    /// Ends the exchange for this reason.
     fn reject<T>(ctx: &mut Exchange, message: Message, reason: Reason) -> Result<T> {
         let rejection = Rejection::new(message, reason);
         let status = rejection.status().as_u16();
@@ -74,7 +74,7 @@ impl Gateway {
     }
 }
 
-/// The start of a message.
+/// The head of a message.
 struct Head<'h> {
     path: Option<&'h [u8]>,
     fields: &'h http::HeaderMap,
@@ -110,7 +110,7 @@ impl ProxyHttp for Gateway {
         Ok(Box::new(peer))
     }
 
-    /// Rejects a request by its header fields, before there is a connection for it.
+    /// Rejects a request by its header fields, before a connection to the upstream is opened.
     async fn request_filter(&self, session: &mut Session, ctx: &mut Exchange) -> Result<bool> {
         let has_body = !session.is_body_empty();
         match self.decide(Message::Request, Head::of_request(session.req_header(), has_body)) {
@@ -129,7 +129,8 @@ impl ProxyHttp for Gateway {
         }
     }
 
-    /// Starts the check of the request body: for each attempt, because Pingora sends a body again when it tries again.
+    /// Starts the check of the request body. Called for each attempt, because Pingora sends the body again when it
+    /// retries.
     async fn upstream_request_filter(
         &self,
         session: &mut Session,
@@ -138,7 +139,7 @@ impl ProxyHttp for Gateway {
     ) -> Result<()> {
         let has_body = !session.is_body_empty();
         let plan = self.decide(Message::Request, Head::of_request(session.req_header(), has_body));
-        // What is wrong with the fields was rejected or reported before.
+        // Errors in the fields were already rejected or reported.
         let Ok(plan) = plan else { return Ok(()) };
         ctx.request = self.body(plan.check);
         for name in &plan.untrue {
@@ -162,7 +163,7 @@ impl ProxyHttp for Gateway {
         if let Some(reason) = checked.rejected {
             return Self::reject(ctx, Message::Request, reason);
         }
-        // `None` means the end of the body here, not that a chunk is held.
+        // Here `None` means the end of the body, not that a chunk is held.
         *body = if end && checked.data.is_empty() { None } else { Some(checked.data) };
         Ok(())
     }
@@ -209,7 +210,7 @@ impl ProxyHttp for Gateway {
         end: bool,
         ctx: &mut Exchange,
     ) -> Result<Option<Duration>> {
-        // The text before an error was forwarded with the last call.
+        // The text before an error was forwarded by the previous call.
         if let Some(rejection) = &ctx.rejection {
             let status = rejection.status().as_u16();
             return Error::e_explain(ErrorType::HTTPStatus(status), "the text is ill-formed");
@@ -218,7 +219,7 @@ impl ProxyHttp for Gateway {
         Self::log(Message::Response, &checked);
         if let Some(reason) = checked.rejected {
             let rejected = Self::reject(ctx, Message::Response, reason);
-            // A last chunk that is forwarded would end the response properly.
+            // Forwarding a last chunk would end the response normally.
             if end || checked.data.is_empty() {
                 return rejected;
             }

@@ -1,4 +1,4 @@
-//! The gateway as a program, between a client and a server of these tests. All traffic is on loopback.
+//! Runs the gateway as a program between a client and a server. All traffic is on loopback.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,7 +12,7 @@ use utf8_codec::validator::Utf8Validator;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A running gateway, ended when it is dropped.
+/// A running gateway. It is killed on drop.
 struct Gateway {
     process: Child,
     address: SocketAddr,
@@ -20,7 +20,7 @@ struct Gateway {
 
 impl Gateway {
     fn new(settings: &str, upstream: SocketAddr) -> Self {
-        // The port is free when the program starts, unless another one takes it in between.
+        // Another program could bind the port before the gateway does.
         let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap();
         let process = Command::new(env!("CARGO_BIN_EXE_utf8-codec-pingora"))
             .args(["--listen", &address.to_string(), "--upstream", &upstream.to_string()])
@@ -57,7 +57,7 @@ impl Gateway {
             thread::sleep(Duration::from_millis(3));
             let framed = [format!("{:x}\r\n", chunk.len()).as_bytes(), chunk, b"\r\n"].concat();
             if stream.write_all(&framed).is_err() {
-                // The gateway has responded and closed.
+                // The gateway has responded and closed the connection.
                 break;
             }
         }
@@ -73,12 +73,12 @@ impl Drop for Gateway {
     }
 }
 
-/// A message as it was received.
+/// A received message.
 #[derive(Debug)]
 struct Message {
     head: String,
     body: Vec<u8>,
-    /// Whether the body ended as its header says.
+    /// Whether the body ended as declared in its header.
     is_complete: bool,
 }
 
@@ -133,7 +133,7 @@ fn unchunk(mut rest: &[u8]) -> (Vec<u8>, bool) {
     (body, false)
 }
 
-/// A server that reports each request, and responds with the given bytes in pieces, pausing after each.
+/// Starts a server that reports each request, and responds with the given bytes in pieces, with a pause after each.
 fn server(response: &'static [&'static [u8]]) -> (SocketAddr, Receiver<Message>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
@@ -162,13 +162,13 @@ fn server(response: &'static [&'static [u8]]) -> (SocketAddr, Receiver<Message>)
 
 const OK: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"];
 
-/// The error of a text, by the validator of the crate.
+/// Returns the error of a text, as found by the validator of the crate.
 fn error(text: &[u8]) -> Option<Utf8Error> {
     let mut validator = Utf8Validator::new();
     validator.feed(text).and_then(|()| validator.end_of_message()).err()
 }
 
-/// Every class of error, after good text of every number of bytes in a character.
+/// Returns texts with every class of error, after well-formed characters of every length.
 const ILL_FORMED: [&[u8]; 12] = [
     b"na\x80",
     b"na\xC0\xAF",
@@ -215,7 +215,7 @@ fn every_class_of_error_is_rejected_with_its_offset_however_it_is_cut() {
             assert!(response.text().ends_with(&position), "{text:02X?}: {}", response.text());
         }
     }
-    // No request came to its end.
+    // No request was complete.
     while let Ok(request) = received.try_recv() {
         assert!(!request.is_complete, "{request:?}");
     }
@@ -231,7 +231,7 @@ fn a_request_that_is_sent_again_is_checked_from_its_start() {
         first.set_read_timeout(Some(PATIENCE)).unwrap();
         assert_eq!(Message::read(&mut first).text(), "naïve");
         first.write_all(keep).unwrap();
-        // The connection is used again, and ends without a response.
+        // The connection is reused, and ends without a response.
         assert_eq!(Message::read(&mut first).text(), "naïve");
         drop(first);
         let (mut second, _) = listener.accept().unwrap();

@@ -1,4 +1,4 @@
-//! Every function of floor 1, linked without a panic.
+//! Links every function of floor 1 without panic code.
 //!
 //! The panic handler calls a function that does not exist. The linker drops the handler if nothing can call it; if
 //! something can, it fails with `undefined symbol: a_function_of_this_program_can_panic`. To find the function:
@@ -36,7 +36,7 @@ fn panic(_: &PanicInfo<'_>) -> ! {
 /// The entry point. The program is linked and never run.
 #[unsafe(no_mangle)]
 extern "C" fn _start() -> ! {
-    // What the compiler can know of neither, and so cannot use to remove a test.
+    // `black_box` hides the values from the compiler, so that it cannot remove a test of them.
     let mut memory = black_box([0_u8; 4096]);
     let (len, index) = black_box((0_usize, 0_usize));
     let offset = black_box(0_u64);
@@ -53,7 +53,7 @@ extern "C" fn _start() -> ! {
     loop {}
 }
 
-/// Each of these is a function of its own in the program, so that `objdump` names it.
+/// Not inlined, so that `objdump` shows its name.
 #[inline(never)]
 fn decoder(mut decoder: Utf8Decoder, first: &[u8], second: &[u8]) {
     for chunk in [first, second] {
@@ -113,7 +113,7 @@ fn texts(text: &str, max: usize) {
     splitter.end_message();
 }
 
-/// The compiled `core` names it in its tables for unwinding, which does not happen here.
+/// The compiled `core` refers to it in its unwind tables. There is no unwinding here.
 #[cfg(target_os = "linux")]
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}
