@@ -100,6 +100,9 @@ impl Detection {
     }
 }
 
+/// The number of bytes that are decoded and counted at a time.
+const PART: usize = 16 * 1024;
+
 fn power(base: f64, exponent: u64) -> f64 {
     let mut result = 1.0;
     for _ in 0..exponent {
@@ -229,8 +232,17 @@ impl Detector {
     }
 
     fn count(&mut self, chunk: &[u8]) {
-        // Each part is counted while it is in the L1 cache.
-        for part in chunk.chunks(8 * 1024) {
+        let mut rest = chunk;
+        while !rest.is_empty() {
+            if self.decoder.pending().is_empty() {
+                // ASCII has nothing to count or to decode.
+                let ascii = count::ascii_len(rest);
+                self.decoder.seek(self.decoder.offset().wrapping_add(ascii as u64));
+                rest = &rest[ascii..];
+            }
+            // Each part is counted while it is in the L1 cache.
+            let (part, after) = rest.split_at(rest.len().min(PART));
+            rest = after;
             for piece in self.decoder.feed(part) {
                 match piece {
                     Piece::Text(text) => self.sequences += count::sequences(text) as u64,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
-use crate::kernels::{self, AtBoundary};
+use crate::kernels::{self, AtBoundary, TextEnd};
 use crate::policy::ErrorPolicy;
 use crate::text::TextDecoder;
 use crate::transcode::{Encoding, Transcoder};
@@ -128,6 +128,7 @@ pub struct FallbackDecoder {
 
 /// The encoding of the rest of a line above the limit.
 #[derive(Clone, Copy, Debug)]
+#[allow(clippy::large_enum_variant, reason = "there is one for each stream")]
 enum Decided {
     Utf8(TextDecoder),
     Legacy,
@@ -167,7 +168,7 @@ impl FallbackDecoder {
                 out.push_str(&text[..lines]);
                 rest = &rest[lines..];
             }
-            let len = rest.iter().position(|&byte| byte == b'\n');
+            let len = kernels::first_position(rest, b'\n');
             self.push(&rest[..len.unwrap_or(rest.len())], out);
             let Some(len) = len else { return };
             self.finish(out);
@@ -217,14 +218,13 @@ impl FallbackDecoder {
 
     /// Decides the encoding of a line that has reached the limit.
     fn decide(&mut self, out: &mut String) {
-        let mut text = TextDecoder::new();
-        let well_formed = text.feed(&self.line).all(|piece| piece.text().is_ok());
-        if well_formed {
-            let mut text = TextDecoder::new().on_error(self.legacy.policy());
-            for piece in text.feed(&self.line) {
-                out.push_str(piece.text().unwrap_or_default());
-            }
-            self.decided = Some(Decided::Utf8(text));
+        if let (text, TextEnd::Unfinished(_)) = kernels::prefix(AtBoundary::START, &self.line) {
+            out.push_str(text);
+            let mut decoder = TextDecoder::new().on_error(self.legacy.policy());
+            // The bytes of an unfinished character.
+            let unfinished = decoder.feed(&self.line[text.len()..]).next();
+            debug_assert_eq!(unfinished, None);
+            self.decided = Some(Decided::Utf8(decoder));
         } else {
             self.legacy.append(&self.line, out);
             self.decided = Some(Decided::Legacy);

@@ -1,9 +1,13 @@
 //! Detection of UTF-16 without a BOM.
 
 use crate::encoding::Encoding;
+use crate::kernels::count;
 
 /// The number of bytes at the start of a stream that are examined as UTF-16.
 pub(super) const PREFIX: u64 = 4 * 1024;
+
+/// The least number of characters that are evidence for UTF-16.
+const LEAST_EVIDENCE: u32 = 3;
 
 /// Statistics of the first bytes of a stream as UTF-16 in both byte orders.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +54,11 @@ impl Prefix {
         let left = usize::try_from(PREFIX - self.taken).unwrap_or(usize::MAX);
         let chunk = &chunk[..chunk.len().min(left)];
         self.taken += chunk.len() as u64;
+        if self.is_full() && self.is_short_of_evidence(chunk) {
+            // The units need not be counted: no text results.
+            (self.little.impossible, self.big.impossible) = (true, true);
+            return;
+        }
         let mut rest = chunk;
         if let (Some(first), Some((&second, after))) = (self.half, chunk.split_first()) {
             self.half = None;
@@ -63,6 +72,14 @@ impl Prefix {
         if let [half] = *half {
             self.half = Some(half);
         }
+    }
+
+    /// Whether there is too little evidence even if each byte of the chunk that can be part of evidence is.
+    fn is_short_of_evidence(&self, chunk: &[u8]) -> bool {
+        // Each character that `Units::evidence` counts has one of these bytes: 00, 01 or 02, or the FF of U+FF0C.
+        let most = count::range(chunk, 0xFF, 0x02) + usize::from(self.half.is_some());
+        let before = self.little.evidence.max(self.big.evidence);
+        most < LEAST_EVIDENCE.saturating_sub(before) as usize
     }
 
     #[inline(always)]
@@ -104,7 +121,7 @@ impl Units {
     /// Whether the conditions in the documentation of `Detection::LooksLikeUtf16` are met.
     const fn are_text(&self, is_utf_8: bool) -> bool {
         !self.impossible
-            && self.evidence >= 3
+            && self.evidence >= LEAST_EVIDENCE
             && self.unusual * 16 <= self.count
             && self.printable_pairs * 2 <= self.count
             && (!is_utf_8 || self.below_2000 * 4 >= self.count * 3)
@@ -185,6 +202,38 @@ const fn is_unusual(unit: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A prefix that is completed by a chunk without evidence has the result of one that is examined unit by unit.
+    #[test]
+    fn a_prefix_with_little_evidence_has_the_same_result_for_every_cut() {
+        let candidates = [0x00, 0x01, 0x02, 0x0C, 0xFF, 0x30];
+        let others = [b"plain text\n".as_slice(), "žluťoučký".as_bytes(), &[0x03, 0x0B, 0x0D, 0x30, 0xFF]];
+        for other in others {
+            for count in 0..12 {
+                for step in [1, 2, 7, 301] {
+                    let mut bytes: Vec<u8> =
+                        other.iter().copied().cycle().take(PREFIX as usize + 10).collect();
+                    for i in 0..count {
+                        bytes[(i * step + 9) % PREFIX as usize] = candidates[(i + count * step) % 6];
+                    }
+                    let result = |cuts: &[usize]| {
+                        let (mut prefix, mut from) = (Prefix::EMPTY, 0);
+                        for &cut in cuts.iter().chain([&bytes.len()]) {
+                            prefix.feed(&bytes[from..cut]);
+                            from = cut;
+                        }
+                        assert!(prefix.is_full());
+                        [prefix.evidence(false), prefix.evidence(true)]
+                    };
+                    let one_by_one: Vec<_> = (1..bytes.len()).collect();
+                    let expected = result(&one_by_one);
+                    for cuts in [&[][..], &[1], &[9], &[10, 11], &[4095], &[2048, 4000], &[4096]] {
+                        assert_eq!(result(cuts), expected, "{other:?} {count} {step} {cuts:?}");
+                    }
+                }
+            }
+        }
+    }
 
     #[test]
     fn the_table_agrees_with_the_definition_for_every_unit() {

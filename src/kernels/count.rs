@@ -29,6 +29,12 @@ pub(crate) fn pair(bytes: &[u8], first: u8, second: u8) -> usize {
     total + rest_before.iter().zip(rest_after).filter(is_pair).count()
 }
 
+/// Returns the number of bytes from `first` to `last`. The range wraps if `last` is less than `first`.
+#[cfg(feature = "transcode")]
+pub(crate) fn range(bytes: &[u8], first: u8, last: u8) -> usize {
+    Kernel::in_use().count_range(bytes, Range::new(first, last))
+}
+
 /// Returns the length of the ASCII at the start of the bytes, and the number of occurrences of `wanted` in it.
 pub(crate) fn ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
     ascii_by(Kernel::in_use(), bytes, wanted)
@@ -40,6 +46,12 @@ fn ascii_by(kernel: Kernel, bytes: &[u8], wanted: u8) -> (usize, usize) {
     let rest = &bytes[len..];
     let more = rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
     (len + more, total + kernel.count(&rest[..more], wanted))
+}
+
+/// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
+#[cfg(feature = "transcode")]
+pub(crate) fn ascii_len(bytes: &[u8]) -> usize {
+    Kernel::in_use().ascii_len(bytes)
 }
 
 /// The lead bytes of sequences of 2 bytes or more.
@@ -141,6 +153,15 @@ mod tests {
                         );
                     }
                 }
+            }
+            #[cfg(feature = "transcode")]
+            for len in 0..=3 * 512 {
+                let mut other = vec![b'a'; 4 * 512];
+                other[len] = 0x80;
+                let ascii = kernel.ascii_len(&other);
+                assert!(ascii <= len && len - ascii < 512, "{kernel:?}: {len}");
+                let ascii = kernel.ascii_len(&other[..len]);
+                assert!(ascii <= len && len - ascii < 512, "{kernel:?}: {len}");
             }
             // More bytes than the lanes can count.
             let mut long = vec![b'\n'; 3 * LANES * BLOCKS];

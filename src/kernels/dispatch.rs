@@ -103,6 +103,13 @@ impl Kernel {
         unsafe { (self.0.count_ascii)(bytes, wanted) }
     }
 
+    /// [`AsciiLen`](super::functions::AsciiLen).
+    #[cfg(feature = "transcode")]
+    pub(super) fn ascii_len(self, bytes: &[u8]) -> usize {
+        // SAFETY: the CPU has the instructions of every `Kernel`.
+        unsafe { (self.0.ascii_len)(bytes) }
+    }
+
     /// [`DecodeBase64`](super::functions::DecodeBase64). Returns 0 if the kernel has no vector code for it.
     #[cfg(feature = "mime")]
     #[inline]

@@ -15,6 +15,8 @@ pub(super) struct Functions {
     pub(super) count: Count,
     pub(super) count_range: CountRange,
     pub(super) count_ascii: CountAscii,
+    #[cfg(feature = "transcode")]
+    pub(super) ascii_len: AsciiLen,
     /// `None` if the kernel has only the portable loop.
     #[cfg(feature = "mime")]
     pub(super) decode_base64: Option<DecodeBase64>,
@@ -113,6 +115,14 @@ impl Range {
 /// [`Functions::is_supported`] returned true.
 pub(super) type CountRange = unsafe fn(bytes: &[u8], range: Range) -> usize;
 
+/// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
+///
+/// # Safety
+///
+/// [`Functions::is_supported`] returned true.
+#[cfg(feature = "transcode")]
+pub(super) type AsciiLen = unsafe fn(bytes: &[u8]) -> usize;
+
 /// The number of bytes that are tested for ASCII at once.
 pub(super) const ASCII_GROUP: usize = 256;
 
@@ -164,10 +174,12 @@ pub(crate) struct Class {
     words: [u64; 4],
     /// The second bytes of sequences of 3 and 4 bytes.
     seconds_of_long: u64,
+    /// The third bytes of sequences of 3 bytes. Kernels do not compare them.
+    thirds: u64,
 }
 
 impl Class {
-    pub(crate) const EMPTY: Self = Self { words: [0; 4], seconds_of_long: 0 };
+    pub(crate) const EMPTY: Self = Self { words: [0; 4], seconds_of_long: 0, thirds: 0 };
 
     /// Adds the ASCII and lead bytes of a range; other bytes are ignored.
     pub(crate) const fn with(mut self, first: u8, last: u8) -> Self {
@@ -192,6 +204,11 @@ impl Class {
         self
     }
 
+    /// Adds third bytes of sequences of 3 bytes, a bit for each.
+    pub(crate) const fn with_thirds(self, thirds: u64) -> Self {
+        Self { thirds: self.thirds | thirds, ..self }
+    }
+
     /// Adds all second bytes.
     #[cfg(feature = "transcode")]
     pub(crate) const fn with_all_seconds(self) -> Self {
@@ -205,13 +222,17 @@ impl Class {
         Self {
             words: [a | e, b | f, c | g, d | h],
             seconds_of_long: self.seconds_of_long | other.seconds_of_long,
+            thirds: self.thirds | other.thirds,
         }
     }
 
-    /// Whether the class matches the first byte of `bytes`.
+    /// Whether the class matches the first character of text.
     #[inline]
-    pub(crate) fn begins(&self, bytes: &[u8]) -> bool {
-        match *bytes {
+    pub(crate) fn begins(&self, text: &[u8]) -> bool {
+        match *text {
+            [first @ 0xE0..=0xEF, second, third, ..] => {
+                self.has(first) && self.has_second(first, second) && self.thirds >> (third & 63) & 1 != 0
+            }
             [first @ 0x80..=0xFF, second, ..] => self.has(first) && self.has_second(first, second),
             [first, ..] => self.has(first),
             [] => false,

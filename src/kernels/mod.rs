@@ -53,6 +53,8 @@ pub(crate) mod utf16;
 pub(crate) mod utf32;
 mod validation;
 
+#[cfg(all(feature = "alloc", feature = "transcode"))]
+pub(crate) use arch::first_position;
 #[cfg(utf8_codec_kernel = "choice")]
 pub use dispatch::Kernel;
 #[cfg(feature = "codec")]

@@ -15,6 +15,8 @@ pub(in crate::kernels) static STD: Functions = Functions {
     count: super::portable::count::count,
     count_range: super::portable::count::count_range,
     count_ascii: super::portable::count::count_ascii,
+    #[cfg(feature = "transcode")]
+    ascii_len: super::portable::count::ascii_len,
     #[cfg(feature = "mime")]
     decode_base64: None,
     #[cfg(feature = "codec")]

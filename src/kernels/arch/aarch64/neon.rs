@@ -36,6 +36,18 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     unsafe { vector::is_text::<Neon>(bytes) }
 }
 
+/// [`AsciiLen`](crate::kernels::functions::AsciiLen).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[cfg(feature = "transcode")]
+#[target_feature(enable = "neon")]
+pub(super) unsafe fn ascii_len(bytes: &[u8]) -> usize {
+    // SAFETY: the features are enabled here.
+    unsafe { vector::ascii_len::<Neon>(bytes) }
+}
+
 /// [`vector::validate_large`], out of line.
 ///
 /// # Safety

@@ -20,6 +20,19 @@ pub(in crate::kernels) fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize
     count_ascii_by_lanes(bytes, wanted)
 }
 
+/// A safe [`AsciiLen`](crate::kernels::functions::AsciiLen).
+#[cfg(feature = "transcode")]
+pub(in crate::kernels) fn ascii_len(bytes: &[u8]) -> usize {
+    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    groups.iter().take_while(|group| is_ascii(group)).count() * ASCII_GROUP
+}
+
+/// Whether a group is ASCII. Written without a branch, so that it is vectorized.
+#[inline(always)]
+fn is_ascii(group: &[u8; ASCII_GROUP]) -> bool {
+    group.iter().fold(0, |any, &byte| any | byte) < 0x80
+}
+
 /// The number of lanes: one vector of AVX-512, or four 128-bit vectors.
 pub(in crate::kernels) const LANES: usize = 64;
 
@@ -51,7 +64,7 @@ pub(in crate::kernels) fn count_ascii_by_lanes(bytes: &[u8], wanted: u8) -> (usi
     for groups in groups.chunks(BLOCKS * LANES / ASCII_GROUP) {
         let (mut lanes, before) = ([0_u8; LANES], len);
         for group in groups {
-            if group.iter().fold(0, |any, &byte| any | byte) >= 0x80 {
+            if !is_ascii(group) {
                 break;
             }
             let (blocks, _) = group.as_chunks::<LANES>();

@@ -4,7 +4,7 @@ pub(super) mod classes;
 pub(in crate::kernels) mod count;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod latin;
-pub(super) mod positions;
+pub(in crate::kernels) mod positions;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
 #[cfg(feature = "transcode")]
@@ -21,6 +21,8 @@ pub(in crate::kernels) static PORTABLE: Functions = Functions {
     count: count::count,
     count_range: count::count_range,
     count_ascii: count::count_ascii,
+    #[cfg(feature = "transcode")]
+    ascii_len: count::ascii_len,
     #[cfg(feature = "mime")]
     decode_base64: None,
     #[cfg(feature = "codec")]

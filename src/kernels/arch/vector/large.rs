@@ -175,6 +175,23 @@ unsafe fn first_ill_formed<V: Vector>(
     }
 }
 
+/// [`AsciiLen`](super::super::super::functions::AsciiLen).
+///
+/// # Safety
+///
+/// The CPU has the instructions of `V`.
+#[cfg(feature = "transcode")]
+#[inline(always)]
+pub(in crate::kernels) unsafe fn ascii_len<V: Vector>(bytes: &[u8]) -> usize {
+    let (group, mut at) = (V::GROUP * V::LEN, 0);
+    // SAFETY: the CPU has the instructions; there is a group at `at`.
+    while bytes.len() - at >= group && unsafe { is_ascii::<V>(bytes, at, V::GROUP) } {
+        V::prefetch(bytes.as_ptr().wrapping_add(at + AHEAD));
+        at += group;
+    }
+    at
+}
+
 /// Whether `vectors` vectors at index `at` are ASCII.
 ///
 /// # Safety

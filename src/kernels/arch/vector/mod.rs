@@ -11,6 +11,8 @@ mod large;
 mod short;
 mod small;
 
+#[cfg(feature = "transcode")]
+pub(super) use large::ascii_len;
 pub(super) use large::{find, validate_large};
 #[cfg(any(
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),

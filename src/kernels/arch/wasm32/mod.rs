@@ -18,6 +18,8 @@ static SIMD128: Functions = Functions {
     count: super::portable::count::count,
     count_range: super::portable::count::count_range,
     count_ascii: super::portable::count::count_ascii,
+    #[cfg(feature = "transcode")]
+    ascii_len: simd128::ascii_len,
     #[cfg(feature = "mime")]
     decode_base64: None,
     #[cfg(feature = "codec")]

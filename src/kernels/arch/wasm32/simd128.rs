@@ -65,6 +65,13 @@ pub(super) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) 
     find_all_with(bytes, positions, equal_bits, write_positions)
 }
 
+/// A safe [`AsciiLen`](crate::kernels::functions::AsciiLen).
+#[cfg(feature = "transcode")]
+pub(super) fn ascii_len(bytes: &[u8]) -> usize {
+    // SAFETY: the target has `simd128`.
+    unsafe { vector::ascii_len::<Lanes>(bytes) }
+}
+
 /// [`vector::validate_large`], out of line.
 ///
 /// # Safety

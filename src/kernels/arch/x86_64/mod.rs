@@ -50,6 +50,8 @@ static AVX512: Functions = Functions {
     count: avx512::count::count,
     count_range: avx512::count::count_range,
     count_ascii: avx512::count::count_ascii,
+    #[cfg(feature = "transcode")]
+    ascii_len: avx512::count::ascii_len,
     #[cfg(feature = "mime")]
     decode_base64: Some(avx512::base64::decode_groups),
     #[cfg(feature = "codec")]
@@ -89,6 +91,8 @@ static AVX2: Functions = Functions {
     count: avx2::count::count,
     count_range: avx2::count::count_range,
     count_ascii: avx2::count::count_ascii,
+    #[cfg(feature = "transcode")]
+    ascii_len: avx2::count::ascii_len,
     #[cfg(feature = "mime")]
     decode_base64: Some(avx2::base64::decode_groups),
     #[cfg(feature = "codec")]

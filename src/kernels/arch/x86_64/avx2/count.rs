@@ -1,6 +1,10 @@
 //! Counts bytes with AVX2: the portable loops, vectorized by the compiler.
 
+#[cfg(feature = "transcode")]
+use super::Ymm;
 use crate::kernels::arch::portable::count::{count_ascii_by_lanes, count_if};
+#[cfg(feature = "transcode")]
+use crate::kernels::arch::vector;
 use crate::kernels::functions::Range;
 
 /// [`Count`](crate::kernels::functions::Count).
@@ -31,4 +35,16 @@ pub(in crate::kernels) unsafe fn count_range(bytes: &[u8], range: Range) -> usiz
 #[target_feature(enable = "avx2")]
 pub(in crate::kernels) unsafe fn count_ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
     count_ascii_by_lanes(bytes, wanted)
+}
+
+/// [`AsciiLen`](crate::kernels::functions::AsciiLen).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[cfg(feature = "transcode")]
+#[target_feature(enable = "avx2,bmi1")]
+pub(in crate::kernels) unsafe fn ascii_len(bytes: &[u8]) -> usize {
+    // SAFETY: the features are enabled here.
+    unsafe { vector::ascii_len::<Ymm>(bytes) }
 }

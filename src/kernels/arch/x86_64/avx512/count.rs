@@ -90,3 +90,15 @@ pub(in crate::kernels) unsafe fn count_ascii(bytes: &[u8], wanted: u8) -> (usize
 }
 
 const _: () = assert!(ASCII_GROUP == 4 * WIDTH);
+
+/// [`AsciiLen`](crate::kernels::functions::AsciiLen).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[cfg(feature = "transcode")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2")]
+pub(in crate::kernels) unsafe fn ascii_len(bytes: &[u8]) -> usize {
+    // SAFETY: the features are enabled here.
+    unsafe { crate::kernels::arch::vector::ascii_len::<Zmm>(bytes) }
+}
