@@ -186,7 +186,9 @@ impl Subset {
         let mut outside = None;
         classes::each(text.as_bytes(), &self.doubtful, |at| {
             let rest = text.get(at..).unwrap_or_default();
-            outside = rest.chars().next().filter(|&it| self.rejects(it, rest)).map(|it| (at, it));
+            if self.doubtful.begins(rest.as_bytes()) {
+                outside = rest.chars().next().filter(|&it| self.rejects(it, rest)).map(|it| (at, it));
+            }
             outside.is_none()
         });
         outside
@@ -197,9 +199,16 @@ impl Subset {
 /// constants.
 const MANY_RANGES: usize = 64;
 
-/// Returns the first two bytes of the characters that may be outside the ranges.
+/// For more ranges than this, or if more pairs of first bytes than [`MANY_PAIRS`] are doubtful, the third bytes are not
+/// computed.
+const MANY_RANGES_OF_THIRDS: usize = 24;
+
+/// See [`MANY_RANGES_OF_THIRDS`].
+const MANY_PAIRS: usize = 8;
+
+/// Returns the first bytes of the characters that may be outside the ranges.
 const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
-    let mut class = Class::EMPTY;
+    let (mut class, mut thirds, mut pairs) = (Class::EMPTY, 0, 0);
     let mut byte = 0;
     while byte < 0x80 {
         if !has_all(ranges, byte as u32, byte as u32) {
@@ -229,12 +238,32 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
                 || !has_values(ranges, first, first + (1 << (bits - 6)) - 1, least, most)
             {
                 class = class.with_seconds(lead, 0x80 + second, 0x80 + second);
+                if bits == 12 {
+                    thirds |= if pairs < MANY_PAIRS { doubtful_thirds(ranges, first) } else { u64::MAX };
+                    pairs += 1;
+                }
             }
             second += 1;
         }
         lead += 1;
     }
-    class
+    class.with_thirds(thirds)
+}
+
+/// Returns the third bytes of the characters outside the ranges, of the 64 characters from `first`, a bit for each.
+const fn doubtful_thirds(ranges: &[RangeInclusive<u32>], first: u32) -> u64 {
+    if ranges.len() > MANY_RANGES_OF_THIRDS {
+        return u64::MAX;
+    }
+    let (mut thirds, mut third) = (0, 0);
+    while third < 64 {
+        let character = first + third;
+        if !has_values(ranges, character, character, 0x800, 0xFFFF) {
+            thirds |= 1 << third;
+        }
+        third += 1;
+    }
+    thirds
 }
 
 /// Whether the values from `first` to `last` are in the ranges. Values that text cannot have are ignored: those outside

@@ -5,10 +5,14 @@
 
 use core::arch::x86_64::*;
 
+use super::Zmm;
+use crate::kernels::arch::vector::Vector;
 use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
 
 /// The maximum number of bytes that one call searches.
 const STRETCH: usize = 4096;
+/// The distance of prefetches into the L1 cache.
+const AHEAD: usize = 1024;
 /// The number of bytes that are tested together. Most groups have no byte of a class.
 const GROUP: usize = 4 * BLOCK;
 
@@ -24,57 +28,63 @@ pub(in crate::kernels) unsafe fn find_class(
     positions: &mut [u16; CAPACITY],
 ) -> Found {
     let [below_40, below_80, seconds, leads, seconds_of_long] = class.words();
+    const LEADS_OF_TWO: u64 = 0xFFFF_FFFF;
+    // A bit for the high 2 bits of a byte, and for lead bytes one of two: of 2-byte sequences, and of longer ones.
     let table = _mm512_or_si512(
         _mm512_or_si512(_mm512_maskz_set1_epi8(below_40, 1), _mm512_maskz_set1_epi8(below_80, 2)),
-        _mm512_maskz_set1_epi8(leads, 8),
+        _mm512_or_si512(
+            _mm512_maskz_set1_epi8(leads & LEADS_OF_TWO, 4),
+            _mm512_maskz_set1_epi8(leads & !LEADS_OF_TWO, 8),
+        ),
     );
-    // Bit 7 for the second bytes of 2-byte sequences, bit 6 for those of longer sequences.
+    // The bits of the lead bytes that a second byte may follow. The bits of ASCII are set for every byte.
     let seconds = _mm512_or_si512(
-        _mm512_maskz_set1_epi8(seconds, -0x80),
-        _mm512_maskz_set1_epi8(seconds_of_long, 0x40),
+        _mm512_or_si512(_mm512_maskz_set1_epi8(seconds, 4), _mm512_maskz_set1_epi8(seconds_of_long, 8)),
+        _mm512_set1_epi8(3),
     );
-    let seconds_of = |x: __m512i, next: __m512i| {
-        let flags = _mm512_permutexvar_epi8(next, seconds);
-        let is_long = _mm512_cmpge_epu8_mask(x, _mm512_set1_epi8(0xE0_u8 as i8));
-        // Moves bit 6 to bit 7 for longer sequences.
-        _mm512_movepi8_mask(_mm512_mask_add_epi8(flags, is_long, flags, flags))
-    };
-    // The bit for the high 2 bits, which are the low 2 bits of the index: 1, 2, 4, 8.
-    let selector = _mm512_set1_epi32(0x0804_0201);
+    // Indexed by the high 2 bits, which are the low 2 bits of the index.
+    let selector = _mm512_set1_epi32(0x0C00_0201);
     let marks = |x: __m512i| {
         (_mm512_permutexvar_epi8(x, table), _mm512_permutexvar_epi8(_mm512_srli_epi16::<6>(x), selector))
     };
-    let (mut count, mut start) = (0, 0);
+    let (mut count, mut start, mut has_leads) = (0, 0, false);
     let end = bytes.len().min(STRETCH);
     while start < end {
         if bytes.len() - start >= GROUP {
-            let mut any = _mm512_setzero_si512();
-            for block in 0..GROUP / BLOCK {
-                // SAFETY: a group follows.
-                let x = unsafe { _mm512_loadu_si512(bytes.as_ptr().add(start + block * BLOCK).cast()) };
-                let (flags, group) = marks(x);
-                // any | (flags & group)
-                any = _mm512_ternarylogic_epi32::<0xF8>(any, flags, group);
-            }
-            if _mm512_test_epi8_mask(any, any) == 0 {
-                start += GROUP;
-                continue;
-            }
-            // The group may only have lead bytes without a second byte of the class, as in text of one script. Test the
-            // bytes after them too.
-            if bytes.len() - start > GROUP {
-                let mut any = 0;
+            // In text of one script each group may have lead bytes of the class: then the second bytes are tested at once.
+            if !has_leads {
+                let mut any = _mm512_setzero_si512();
                 for block in 0..GROUP / BLOCK {
+                    let from = bytes.as_ptr().wrapping_add(start + block * BLOCK);
+                    Zmm::prefetch(from.wrapping_add(AHEAD));
+                    // SAFETY: a group follows.
+                    let x = unsafe { _mm512_loadu_si512(from.cast()) };
+                    let (flags, group) = marks(x);
+                    // any | (flags & group)
+                    any = _mm512_ternarylogic_epi32::<0xF8>(any, flags, group);
+                }
+                if _mm512_test_epi8_mask(any, any) == 0 {
+                    start += GROUP;
+                    continue;
+                }
+            }
+            if bytes.len() - start > GROUP {
+                let mut any = _mm512_setzero_si512();
+                for block in 0..GROUP / BLOCK {
+                    let from = bytes.as_ptr().wrapping_add(start + block * BLOCK);
+                    Zmm::prefetch(from.wrapping_add(AHEAD));
                     // SAFETY: a group and another byte follow.
                     let (x, next) = unsafe {
-                        let from = bytes.as_ptr().add(start + block * BLOCK);
-                        (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(1).cast()))
+                        (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.wrapping_add(1).cast()))
                     };
                     let (flags, group) = marks(x);
-                    let others = seconds_of(x, next) | !_mm512_movepi8_mask(x);
-                    any |= _mm512_mask_test_epi8_mask(others, flags, group);
+                    let both = _mm512_and_si512(flags, group);
+                    // any | (both & seconds)
+                    any =
+                        _mm512_ternarylogic_epi32::<0xF8>(any, both, _mm512_permutexvar_epi8(next, seconds));
                 }
-                if any == 0 {
+                if _mm512_test_epi8_mask(any, any) == 0 {
+                    has_leads = true;
                     start += GROUP;
                     continue;
                 }
@@ -99,7 +109,9 @@ pub(in crate::kernels) unsafe fn find_class(
                 let next = unsafe {
                     _mm512_maskz_loadu_epi8(has_next, bytes.as_ptr().add(start).wrapping_add(1).cast())
                 };
-                let is_second = seconds_of(x, next) & _mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
+                let both = _mm512_and_si512(flags, group);
+                let is_second = _mm512_test_epi8_mask(both, _mm512_permutexvar_epi8(next, seconds))
+                    & _mm512_cmplt_epi8_mask(next, _mm512_set1_epi8(-0x40));
                 bits &= !leads | is_second | !has_next;
             }
             count += write(bits, start as u16, room);
