@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails if two files of `src/` import each other in a loop, or if an import points up from one floor to the next.
+"""Fails if imports between files of `src/` form a cycle, or if a file imports from a higher floor.
 
 An import is a path in a `use` or in the code, followed through re-exports to the file that defines the name. `mod`
 declarations, re-exports (`pub use`) and `#[cfg(test)]` modules do not count. `.ci/imports.py --list` prints every import.
@@ -11,7 +11,7 @@ from pathlib import Path
 
 SRC = Path(__file__).resolve().parent.parent / "src"
 
-# CONTRIBUTING.md, "The house": a file may import its own floor and those below it.
+# CONTRIBUTING.md, "Four floors": a file may import from its own floor and from those below it.
 FLOORS = {
     1: ["error", "encoding", "kernels", "scan", "decoder", "boundary", "many", "validator", "trace"],
     2: ["policy", "subset", "text", "transcode", "detect", "locate"],
@@ -50,7 +50,7 @@ def with_inline_modules_flat(text):
 
 
 def leaves(tree, prefix=()):
-    """The paths that a `use` tree stands for, each with the name that it gets."""
+    """Returns the paths of a `use` tree, each with the name that it imports."""
     tree = tree.strip()
     if "{" in tree:
         head, body = tree[: tree.index("{")], tree[tree.index("{") + 1 : tree.rindex("}")]
@@ -115,7 +115,7 @@ def absolute(module, path):
 
 
 def definition(modules, module, path, seen=()):
-    """The module that defines what the path names, or None if it is another crate's."""
+    """Returns the module that defines the item of the path, or None if it is in another crate."""
     parts = absolute(module, path)
     if parts is None:
         if module.parts + path[:1] in modules:

@@ -1,7 +1,7 @@
-"""Opens the admin page of a proxy in headless Chromium, and compares what it shows with what happened.
+"""Opens the admin page of a proxy in headless Chromium, and compares its content with the events.
 
-The browser reaches the page through a small HTTP proxy, which lets things happen between two requests of the page: if
-the page shows them, it updates itself.
+The browser opens the page through a small HTTP proxy, which causes events between two requests of the page. If
+the page shows them, it updates itself correctly.
 """
 
 import atexit
@@ -46,7 +46,7 @@ def talk(payload):
 
 
 def open_connection():
-    """A connection that stays open, so that the proxy drains."""
+    """Opens a connection and keeps it open, so that the proxy drains."""
     client = socket.create_connection((host, int(port)), timeout=20)
     client.sendall(b"open\n")
     client.recv(100)
@@ -71,7 +71,7 @@ class Between(http.server.BaseHTTPRequestHandler):
             response = connection.getresponse()
             body = response.read()
         except OSError:
-            # The proxy has ended, and the browser sees that the connection is closed.
+            # The proxy has ended, so the connection of the browser is closed.
             self.close_connection = True
             return
         self.send_response(response.status)
@@ -92,7 +92,7 @@ chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 
 
 def page():
-    """The document after some seconds of the browser's time, as HTML."""
+    """Returns the document as HTML after some seconds of virtual time."""
     global requests_of_metrics
     requests_of_metrics = 0
     with tempfile.TemporaryDirectory() as profile:
@@ -143,7 +143,7 @@ assert numbers['utf8_codec_ill_formed_total{direction="requests",kind="Surrogate
 assert (row[3:]) == ["requests", "14", "Surrogate", "1"], row
 assert "secret" not in html
 
-# The page after the end of the proxy, which it reaches while it is open.
+# The page when the proxy ends while the page is open.
 events.clear()
 events[2] = lambda: (opened[0].close(), proxy.wait(20))
 assert proxy.poll() is None

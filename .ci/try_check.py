@@ -1,7 +1,7 @@
-"""Tries the installed program as people use it: `try_check.py PROGRAM SCHEMA PREK`.
+"""Tests the installed program in typical use: `try_check.py PROGRAM SCHEMA PREK`.
 
 SARIF is validated against the schema of the standard, the completions and manual pages are loaded, the pre-commit hooks
-run in a repository, and the progress bar is drawn on a terminal and only there.
+run in a repository, and the progress bar is drawn only on a terminal.
 """
 
 import json
@@ -54,7 +54,7 @@ def try_shell(directory):
 
 
 def try_hooks(directory):
-    """The hooks of this repository, at its last commit, in a repository that has a bad file and a good one."""
+    """The hooks of this repository, at its last commit, in a repository with an ill-formed and a well-formed file."""
     commit = run(["git", "rev-parse", "HEAD"], root).strip()
     hooks = "".join(f"    - id: {hook}\n" for hook in ("utf8-codec", "utf8-codec-mojibake"))
     Path(directory, ".pre-commit-config.yaml").write_text(f"repos:\n- repo: {root}\n  rev: {commit}\n  hooks:\n{hooks}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the example servers with the clients that their users have: curl, logger of util-linux, vscode-jsonrpc under
+"""Runs the example servers with real clients: curl, logger of util-linux, vscode-jsonrpc under
 Node and paho-mqtt. The step `clients` of .ci/run builds the examples and installs the clients.
 
     .ci/try_clients.py EXAMPLES NODE_MODULES PYTHON

@@ -1,4 +1,4 @@
-"""Runs the README's proxy command and talks to it as its reader would: a character cut by a pause comes back whole."""
+"""Runs the proxy command of the README and sends it a character split by a pause, which must be returned whole."""
 
 import atexit
 import json
@@ -11,7 +11,7 @@ import time
 
 def start(*flags):
     proxy = subprocess.Popen([*sys.argv[1:], *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    # Whatever fails below, nothing is left listening.
+    # The server is always stopped, even if a check fails.
     atexit.register(proxy.kill)
     first = proxy.stdout.readline()
     assert first.startswith("listening on "), first

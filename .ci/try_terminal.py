@@ -1,6 +1,6 @@
-"""Runs README's commands under a pseudo-terminal, as a person does: `try_terminal.py PROGRAM...`.
+"""Runs the commands of the README on a pseudoterminal: `try_terminal.py PROGRAM...`.
 
-A test has pipes, and a program that asks whether it talks to a terminal behaves differently there.
+Other tests use pipes, and a program may behave differently if it detects a terminal.
 """
 
 import os
@@ -19,7 +19,7 @@ ERROR = "ill-formed UTF-8 at byte 5 (InvalidLead, 1 byte)"
 
 
 class Terminal:
-    """A command in the foreground of a pseudo-terminal of its own."""
+    """A command in the foreground of its own pseudoterminal."""
 
     def __init__(self, command, **environment):
         environment = {**os.environ, "TERM": "xterm-256color", **environment}
@@ -33,7 +33,7 @@ class Terminal:
                 os._exit(127)
 
     def read(self, deadline):
-        """Adds to `shown` what the command writes. Returns False when it has closed the terminal."""
+        """Appends the output of the command to `shown`. Returns False when the command has closed the terminal."""
         ready, _, _ = select.select([self.master], [], [], max(0.0, deadline - time.monotonic()))
         assert ready, ("the command neither wrote nor ended in time", self.shown.decode())
         try:
@@ -44,7 +44,7 @@ class Terminal:
         return bool(chunk)
 
     def line(self, start, seconds):
-        """The first line that starts with `start`, and all lines before it."""
+        """Returns the first line that starts with `start`, and all lines before it."""
         deadline = time.monotonic() + seconds
         while True:
             lines = self.shown.decode().splitlines(keepends=True)
@@ -89,11 +89,11 @@ def talk(address, request):
 
 
 def run(command, **environment):
-    """Starts a server, talks to it, ends it with Ctrl-C. Returns what its terminal showed after its address."""
+    """Starts a server, sends it a request, ends it with Ctrl-C. Returns its terminal output after the address."""
     terminal = Terminal([*shlex.split(command), "--listen", "127.0.0.1:0"], **environment)
     try:
         first, before = terminal.line("listening on ", seconds=600)
-        # Only cargo may write anything before.
+        # Only cargo may write output before that line.
         assert not before or command.startswith("cargo"), (command, before)
         assert "panicked" not in "".join(before), (command, before)
         host, port = first.split()[-1].rsplit(":", 1)

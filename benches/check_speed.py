@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Measures `utf8-codec check` against other programs, in one run, and checks what it reports.
+"""Compares the speed of `utf8-codec check` with other programs in one run, and checks its report.
 
     cargo build --release --features cli
     benches/check_speed.py [--size MIB] [--files N] [--rounds N] [--dir DIR] [--docs]
 
-The contenders take turns. The number is the median of the ratios of each round: time of the other program, divided by
-our time. For one file it is the CPU time on one core, so that other programs disturb little. For a tree it is the
+The contenders run alternately. The result is the median of the ratios of each round: time of the other program, divided by
+our time. For one file it is the CPU time on one core, so that other programs have little influence. For a tree it is the
 elapsed time. Programs that are not installed are left out (apt-get install moreutils ripgrep file).
 
-The files are in the page cache: the size must be far below the free memory. `--docs` puts the table into
+The files are in the page cache: the size must be far below the free memory. `--docs` writes the table to
 docs/checking.md.
 """
 
@@ -39,7 +39,7 @@ PYTHON = (
 
 
 def contenders(program, file):
-    """The commands for one file, and whether each stops at the first error."""
+    """Returns the commands for one file, and whether each stops at the first error."""
     commands = {
         "cat FILE > /dev/null": ["cat", file],
         OURS: [program, "check", "--jobs", "1", file],
@@ -67,7 +67,7 @@ def run(command, one_core):
 
 
 def measure(commands, rounds, one_core, slow_rounds):
-    """The times of each command, by round. Slow commands run in fewer rounds."""
+    """Returns the times of each command by round. Slow commands run in fewer rounds."""
     times = {name: [] for name in commands}
     for number in range(rounds):
         for name, command in commands.items():
@@ -79,7 +79,7 @@ def measure(commands, rounds, one_core, slow_rounds):
 
 
 def rows(label, times, amount, unit):
-    """The lines of the table."""
+    """Returns the lines of the table."""
     ours = times[OURS]
     for name, own in times.items():
         ratio = statistics.median(other / mine for other, mine in zip(own, ours))
@@ -101,7 +101,7 @@ def write(path, line, size):
 
 
 def plant(path, line):
-    """Puts three ill-formed bytes into the file. Returns where they are: offset, line, columns in characters, bytes
+    """Writes three ill-formed bytes to the file. Returns their locations: offset, line, columns in characters, bytes
     and UTF-16 units."""
     size, expected = os.path.getsize(path), []
     with open(path, "r+b") as file:

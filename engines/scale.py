@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Turns the measurements of engines/measure into nodes, cores and memory, and writes the tables of docs/scale.md.
+"""Computes nodes, cores and memory from the measurements of engines/measure, and writes the tables of docs/scale.md.
 
 usage: engines/scale.py            writes the tables
        engines/scale.py --check    fails if the page has other tables
@@ -21,23 +21,23 @@ NETWORK = 25e9
 CPU_USE = 0.6
 MEMORY_USE = 0.7
 NETWORK_USE = 0.7
-# Nodes are spread over three zones, and two of them carry everything.
+# Nodes are in three zones, and any two of them must carry the whole load.
 SPARE = 3 / 2
 LEAST_NODES = 3
-# What the kernel keeps for the two idle sockets of a connection.
+# Memory of the kernel for the two idle sockets of a connection.
 KERNEL_BYTES = 8 << 10
-# Bits a second of one connection: a chat or a device that reports.
+# Bits per second of one connection, such as a chat or a sensor.
 BITS = 10_000
 TEXT = "mixed"
 
 
 def cost(measured, case, text=TEXT):
-    """Seconds of CPU for each byte: the median."""
+    """Returns the median of the seconds of CPU for each byte."""
     return measured["cpu_seconds_per_gigabyte"][case][text][1] / 1e9
 
 
 def need(measured, case, bits, connections):
-    """Cores, bytes and nodes, and what decides how many nodes there are."""
+    """Returns cores, bytes and nodes, and the resource that determines the number of nodes."""
     cores = bits / 8 * cost(measured, case)
     memory = connections * (measured["bytes_per_connection"][case] + KERNEL_BYTES)
     nodes = {

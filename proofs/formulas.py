@@ -16,8 +16,8 @@ from rust import Source
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "src" / "kernels"
 
-# The grammar of RFC 3629 section 4 as a machine: what may follow. `NEVER` is after C0, C1 or F5..=FF, which the formula
-# marks one byte later; `BAD` is after a byte that no text has at this position.
+# The grammar of RFC 3629 section 4 as a state machine. `NEVER` is the state after C0, C1 or F5..=FF, which the formula
+# marks one byte later; `BAD` is the state after a byte that text cannot contain at this position.
 BOUNDARY, TAIL_1, TAIL_2, TAIL_3, AFTER_E0, AFTER_ED, AFTER_F0, AFTER_F4, NEVER, BAD = range(10)
 
 
@@ -37,7 +37,7 @@ def choose(otherwise, *cases):
 
 
 def step(before, x):
-    """The state after one more byte."""
+    """Returns the state after one more byte."""
 
     def tail(first, last, then):
         return If(within(x, first, last), state(then), state(BAD))
@@ -149,7 +149,7 @@ def prove_one_byte(report):
 
 
 def prove_lanes(report, kernel):
-    """One lane, with any bytes in the others: the formulas have no flow between lanes but the one of `shifted`."""
+    """Proves one lane, with any bytes in the others: data flows between the lanes of a formula only in `shifted`."""
     n = kernel.length
     p3, p2, p1, x = ([BitVec(f"{name}{i}", 8) for i in range(n)] for name in ("p3_", "p2_", "p1_", "x_"))
     before = BitVec("before", 4)
@@ -165,7 +165,7 @@ def prove_lanes(report, kernel):
 
 
 def prove_movement(report, kernel):
-    """`shifted` and `load_rest` move bytes and nothing else."""
+    """Proves that `shifted` and `load_rest` only move bytes."""
     n = kernel.length
     x, before = [BitVec(f"x{i}", 8) for i in range(n)], [BitVec(f"b{i}", 8) for i in range(n)]
     moved = kernel.vector("shifted", before, this=x)
@@ -185,7 +185,7 @@ def prove_movement(report, kernel):
 
 
 def prove_vector(report, kernel):
-    """A whole vector after any well-formed stream, with a symbolic carry."""
+    """Proves a whole vector after any well-formed stream, with a symbolic carry."""
     length = kernel.length
     history = [BitVec(f"h{i}", 8) for i in range(4)]
     x = [BitVec(f"x{i}", 8) for i in range(length)]
@@ -203,7 +203,7 @@ def prove_vector(report, kernel):
         for i in range(length):
             after = step(current, x[i])
             if in_bmp:
-                # No lead of 4 before: as long as there is none the marks are those of the grammar; the byte after one is marked.
+                # If no 4-byte lead precedes, the marks are those of the grammar up to the first such lead. The byte after it is marked.
                 lead_before = UGE(history[-1], BitVecVal(0xF0, 8)) if i == 0 else UGE(x[i - 1], BitVecVal(0xF0, 8))
                 claims.append(Implies(so_far, marks[i] == Or(after == BAD, lead_before)))
             else:

@@ -16,7 +16,7 @@ def byte(value):
 
 
 class Int:
-    """An integer of a Rust type. `value` is a Python integer where it is known, else a bit vector."""
+    """An integer of a Rust type. `value` is a Python integer if it is known, otherwise a bit vector."""
 
     def __init__(self, value, kind):
         if is_bv(value):
@@ -29,7 +29,7 @@ class Int:
         return self.value if is_bv(self.value) else BitVecVal(self.value, WIDTHS[self.kind])
 
     def number(self):
-        """The value, where it is known."""
+        """Returns the value if it is known."""
         assert not is_bv(self.value), "a length or an index is symbolic"
         signed = self.kind.startswith("i") and self.value >> (WIDTHS[self.kind] - 1)
         return self.value - (1 << WIDTHS[self.kind]) if signed else self.value
@@ -44,7 +44,7 @@ class Int:
 
 
 class Pointer:
-    """A position in an array of bytes. No byte outside of the array is read, or the proof ends here."""
+    """A position in an array of bytes. A read outside the array fails the proof."""
 
     def __init__(self, memory, at=0, size=1):
         self.memory, self.at, self.size = memory, at, size
@@ -57,7 +57,7 @@ class Pointer:
 
 
 class Array(list):
-    """An array of integers: of bytes, or of wider elements of one kind."""
+    """An array of integers of the same width."""
 
     def __init__(self, elements, kind="u8"):
         super().__init__(elements)
@@ -73,7 +73,7 @@ class Array(list):
 
 
 def join(lanes):
-    """Bytes to one number, the first byte lowest."""
+    """Joins bytes to one number. The first byte is the least significant."""
     return Concat(*reversed(lanes)) if len(lanes) > 1 else lanes[0]
 
 
@@ -106,7 +106,7 @@ def signed_saturating_add(a, b):
 
 
 def look_up(table, index, otherwise=None):
-    """`table[index]`; the table has as many entries as the index has values, or there is an `otherwise`."""
+    """Returns `table[index]`. The table has an entry for each value of the index, or there is an `otherwise`."""
     found = otherwise if otherwise is not None else table[-1]
     for number in range(len(table) if otherwise is not None else len(table) - 1):
         found = If(index == number, table[number], found)
@@ -345,7 +345,7 @@ class Machine:
 
     def on_field(self, names, value, field):
         value = self.evaluate(value, names)
-        # The only field is that of a type around one value.
+        # The only field of a newtype.
         assert field == "0", field
         return value
 
@@ -364,7 +364,7 @@ class Machine:
         value = self.evaluate(value, names)
         if isinstance(value, Int):
             return Int(~value.value if operator == "!" else -value.value, value.kind)
-        # A literal: its type is known where it is used.
+        # The type of a literal is determined by its use.
         return ~value if operator == "!" else -value
 
     def on_binary(self, names, operator, left, right):
@@ -419,7 +419,7 @@ class Machine:
         _, name, constants = function
         arguments = [self.evaluate(argument, names) for argument in arguments]
         if name in ("Self", "Aligned"):
-            # Arrays are values: what is made of one does not change it.
+            # Arrays are values, so a copy does not change the original.
             return Array(arguments[0], arguments[0].kind) if isinstance(arguments[0], Array) else arguments[0]
         if name in names:
             return names[name](*arguments)
@@ -480,7 +480,7 @@ class Slice:
 
 
 class Scope(dict):
-    """The names of a block. Names of the blocks around it are seen and can be assigned."""
+    """The names of a block. Names of enclosing blocks are visible and can be assigned."""
 
     def __init__(self, outer):
         super().__init__()
@@ -507,7 +507,7 @@ class Scope(dict):
 
 
 def literal(instruction, argument):
-    """A literal gets the type of the parameter."""
+    """Gives a literal the type of the parameter."""
     if isinstance(argument, int) and not isinstance(argument, bool):
         kind = "u64" if instruction in ("_bzhi_u64", "vcreate_u8") else "i32" if "32" in instruction.split("_")[-1] else "u8"
         return Int(argument, kind)

@@ -1,6 +1,6 @@
 """Reads functions of the Rust sources and computes them over symbolic values.
 
-The subset of Rust is the one that the vector kernels use: `let` with patterns, `unsafe` blocks, calls, tuples, arrays,
+It supports the subset of Rust that the vector kernels use: `let` with patterns, `unsafe` blocks, calls, tuples, arrays,
 and integer operators. Anything else is an error, so that a change of the source is never skipped.
 """
 
@@ -26,19 +26,19 @@ class Source:
         self.text = path.read_text().split("#[cfg(test)]\nmod tests")[0]
 
     def constant(self, name):
-        """The value of a `const` or a `static`."""
+        """Returns the value of a `const` or a `static`."""
         match = re.search(rf"\b(?:const|static) {name}\b[^=]*= ", self.text)
         assert match, f"{self.path} has no constant {name}"
         return Tokens(self.text, match.end()).expression()
 
     def element_kind(self, name):
-        """The type of the elements of a constant array."""
+        """Returns the type of the elements of a constant array."""
         declared = re.search(rf"\b(?:const|static) {name}: ([^=]*)=", self.text).group(1)
         found = re.search(r"\[([iu][0-9]+);", declared)
         return found.group(1) if found else "u8"
 
     def function(self, name):
-        """The function of that name: its patterns and its body. There must be exactly one."""
+        """Returns the patterns and the body of the function with that name. There must be exactly one."""
         starts = [match.start() for match in re.finditer(rf"\bfn {name}\b", self.text)]
         assert len(starts) == 1, f"{self.path} has {len(starts)} functions {name}"
         tokens = Tokens(self.text, starts[0])

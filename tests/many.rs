@@ -101,8 +101,8 @@ fn one_error_at_every_index_of_strings_that_are_validated_in_several_groups() {
         bytes[index * string.len() + 3] = 0xFF;
         let error = Utf8Error::new(3, ErrorKind::InvalidLead, 1);
         assert_eq!(validate_many(&bytes, &offsets), Err(ill_formed(index, error)));
-        // The offsets are one byte too low. They are inside the last character of the previous string, or next to
-        // ASCII.
+        // The offset is one byte too high, inside the first character of the string. If the index is 0, this character
+        // is an error, otherwise the end of the previous string is.
         let mut moved = offsets.clone();
         moved[index] = moved[index].saturating_add(1);
         let error = Utf8Error::new(0, ErrorKind::UnexpectedContinuation, 1);

@@ -165,7 +165,7 @@ mod transcoder {
 
     use super::*;
 
-    /// The same text in another encoding, with some unpaired surrogates.
+    /// Returns the same text in another encoding, with some unpaired surrogates.
     fn input(encoding: Encoding) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut to = Transcoder::new(Encoding::Utf8, encoding).on_error(ErrorPolicy::Escape);

@@ -1,15 +1,15 @@
-"""Scripted edits of Rust sources: they name a place by a few words of it, and hold only the lines that replace it.
+"""Scripted edits of Rust sources. An edit finds its position by a few words and contains only the new lines.
 
-An edit is a table of a row file (`rows/*.toml`). It has a `file`, at most one `inside` (an item that contains the
-place), one of the keys below, and `with`, the new lines. The words must be found exactly once.
+An edit is a table in a row file (`rows/*.toml`). It has a `file`, at most one `inside` (an item that contains the
+position), one of the keys below, and `with`, the new lines. The words must be found exactly once.
 
     delete = true               the whole file
     item = "fn name"            an item with its attributes and doc comments
-    body = "fn name"            what is between the braces of an item
+    body = "fn name"            the code between the braces of an item
     lines = ["first", "last"]   from the line that has the first words to the next one that has the last
     line = "words"              one line
-    after, before = "words"     nothing: `with` comes after or before that line
-    text = "words"              these words, wherever they are (`all = true`: each time)
+    after, before = "words"     nothing; `with` is inserted after or before that line
+    text = "words"              these words (`all = true`: every occurrence)
 """
 
 import re
@@ -19,7 +19,7 @@ PREFIX = r"^[ \t]*(?:pub(?:\([^)]*\))?[ \t]+)?(?:(?:default|async|const|unsafe)[
 
 
 class EditError(Exception):
-    """The place that an edit names is not there, or there is more than one."""
+    """The position of an edit was not found, or is ambiguous."""
 
 
 def code_only(source: str) -> str:
@@ -46,13 +46,13 @@ def line_start(source: str, at: int) -> int:
 
 
 def line_end(source: str, at: int) -> int:
-    """After the line break that ends the line of `at`."""
+    """Returns the position after the line break that ends the line of `at`."""
     end = source.find("\n", at)
     return len(source) if end < 0 else end + 1
 
 
 def item_end(code: str, at: int) -> tuple[int, int | None]:
-    """Where the item that starts at `at` ends, and where its opening brace is if it has one."""
+    """Returns the end of the item that starts at `at`, and the position of its opening brace if it has one."""
     depth, opening = 0, None
     for index in range(at, len(code)):
         character = code[index]
@@ -70,7 +70,7 @@ def item_end(code: str, at: int) -> tuple[int, int | None]:
 
 
 def with_attributes(source: str, start: int) -> int:
-    """Up over the attributes and doc comments of an item."""
+    """Returns the start of the attributes and doc comments of an item."""
     while start > 0:
         above = line_start(source, start - 1)
         if not re.match(r"[ \t]*(#\[|///|//)", source[above:start]):
@@ -96,7 +96,7 @@ def find_words(source: str, words: str, start: int, end: int) -> int:
 
 
 def apply(source: str, edit: dict) -> str:
-    """The source after one edit."""
+    """Returns the source after one edit."""
     code = code_only(source)
     start, end = 0, len(source)
     if "inside" in edit:
@@ -118,7 +118,7 @@ def apply(source: str, edit: dict) -> str:
     elif "lines" in edit:
         first = line_start(source, find_words(source, edit["lines"][0], start, end))
         words = edit["lines"][1]
-        # Indented words are the start of a line.
+        # Indented words must be at the start of a line.
         last = re.compile(("^" if words[0].isspace() else "") + re.escape(words), re.MULTILINE).search(
             source, first, end
         )

@@ -14,13 +14,13 @@ from .workspace import CASE, SIDES, SPEED, WORK, Row, cargo, changed_lines
 
 RUNS = 7
 BENCH_RUNS = 3
-# Seconds of user time. To make the text takes a hundredth of it, and is subtracted.
+# Seconds of user time. Generating the text takes a hundredth of it, which is subtracted.
 LONG_ENOUGH = 0.15
 
 
 @dataclass
 class Result:
-    """What was seen of a row."""
+    """The results of a row."""
 
     row: Row
     version: str
@@ -35,7 +35,7 @@ class Result:
 
 
 def outcomes(output: str) -> dict[str, str]:
-    """The tests of a run of `cargo test`, by binary and name: `ok`, `FAILED` or `ignored`."""
+    """Returns the tests of a run of `cargo test` by binary and name: `ok`, `FAILED` or `ignored`."""
     found, binary = {}, ""
     for line in output.splitlines():
         if running := re.match(r"\s*(?:Running|Doc-tests) (\S+(?: \S+\.rs)?)", line):
@@ -64,14 +64,14 @@ def run_tests(row: Row, side: str, arguments: list[str], jobs: int | None) -> tu
 
 
 def check(row: Row, jobs: int | None) -> str:
-    """Why the edited crate does not compile; empty if it does."""
+    """Returns why the edited crate does not compile, or an empty string if it does."""
     features = feature_arguments(row, [])
     done = cargo("check", "--offline", "--lib", *features, cwd=row.folder("after"), jobs=jobs)
     return f"{row.name} does not compile:\n{done.stderr[-2000:]}" if done.returncode else ""
 
 
 def selections(row: Row) -> list[list[str]]:
-    """The arguments of a row, one selection of a test binary for each run."""
+    """Returns the arguments of a row: one selection of a test binary for each run."""
     single, common, index = [], [], 0
     while index < len(row.tests):
         argument = row.tests[index]
@@ -87,7 +87,7 @@ def selections(row: Row) -> list[list[str]]:
 
 
 def own_tests(row: Row, side: str, jobs: int | None, problems: list[str]) -> dict[str, str]:
-    """Their tests."""
+    """Runs the tests of the crate."""
     every = {}
     for selection in selections(row):
         found, trouble = run_tests(row, side, selection, jobs)
@@ -98,7 +98,7 @@ def own_tests(row: Row, side: str, jobs: int | None, problems: list[str]) -> dic
 
 
 def compare(row: Row, jobs: int | None, result: Result) -> None:
-    """Their tests on both sides, and our test on both sides."""
+    """Runs the tests of the crate and our test, before and after the edit."""
     passed = {}
     for side in SIDES:
         found = own_tests(row, side, jobs, result.problems)
@@ -125,14 +125,14 @@ def compare(row: Row, jobs: int | None, result: Result) -> None:
 
 
 def processor_time(program: Path, arguments: list[str]) -> float:
-    """User time of one run."""
+    """Returns the user time of one run."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     subprocess.run([program, *arguments], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 def build(row: Row, side: str, kind: str, name: str, features: list[str], jobs: int | None) -> Path:
-    """Builds a program of a package optimized: where it is."""
+    """Builds a program of a package with optimizations. Returns its path."""
     arguments = ["build", "--offline", "--release", "--message-format=json", f"--{kind}", name]
     arguments += feature_arguments(row, features)
     done = cargo(*arguments, cwd=row.folder(side), jobs=jobs)
@@ -140,14 +140,14 @@ def build(row: Row, side: str, kind: str, name: str, features: list[str], jobs: 
         raise RuntimeError(f"{side}: {name} does not build: {done.stderr[-2000:]}")
     messages = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     built = next(m["executable"] for m in messages if m.get("executable") and m["target"]["name"] == name)
-    # Examples of one name have one place, whichever package they are of.
+    # Examples with the same name have the same path, even in different packages.
     program = WORK / "programs" / f"{row.name}.{name}.{side}"
     program.parent.mkdir(exist_ok=True)
     return Path(shutil.copy(built, program))
 
 
 def workload(row: Row, jobs: int | None) -> list[str]:
-    """How many times faster our workload runs after the edit: the least user time of interleaved runs."""
+    """Returns the speedup of our workload by the edit, from the minimum user times of interleaved runs."""
     programs = {side: build(row, side, "example", SPEED, [], jobs) for side in SIDES}
     texts = subprocess.run([programs["after"]], text=True, capture_output=True, check=True).stdout.split()
     ratios = []
@@ -164,7 +164,7 @@ def workload(row: Row, jobs: int | None) -> list[str]:
 
 
 def calibrate(program: Path, text: str) -> int:
-    """How many rounds take long enough."""
+    """Returns the number of rounds that takes long enough."""
     rounds = 1
     while processor_time(program, [text, str(rounds)]) < LONG_ENOUGH:
         rounds *= 2
@@ -172,7 +172,7 @@ def calibrate(program: Path, text: str) -> int:
 
 
 def their_bench(row: Row, jobs: int | None) -> list[str]:
-    """The same for their own bench, by criterion's medians."""
+    """Returns the speedup of the benchmark of the crate, from criterion's medians."""
     programs = {side: build(row, side, "bench", row.bench, ["criterion"], jobs) for side in SIDES}
     least: dict[str, dict[str, float]] = {side: {} for side in SIDES}
     arguments = "--bench --noplot --warm-up-time 0.5 --measurement-time 2 --sample-size 10".split()

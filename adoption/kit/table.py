@@ -38,7 +38,7 @@ def markdown(results: list[Result]) -> str:
 
 
 def write(results: list[Result]) -> None:
-    """Puts the table into the README."""
+    """Writes the table to the README."""
     readme = ADOPTION / "README.md"
     text = readme.read_text()
     head, rest = text.split(START)
@@ -47,7 +47,7 @@ def write(results: list[Result]) -> None:
 
 
 def facts(results: list[Result]) -> str:
-    """What the numbers were made on."""
+    """Returns the environment of the measurements."""
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=REPOSITORY, text=True, capture_output=True
     ).stdout.strip()

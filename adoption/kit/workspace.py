@@ -33,7 +33,7 @@ resolver = "2"
 debug = false
 incremental = false
 
-# What is only used is not tested here, and the kernels crawl without.
+# Dependencies are not tested here, and the kernels are very slow without optimizations.
 [profile.dev.package."*"]
 opt-level = 1
 """
@@ -41,7 +41,7 @@ opt-level = 1
 
 @dataclass
 class Row:
-    """A crate and what becomes of it: a file of `rows/`."""
+    """A crate and its edits: a file in `rows/`."""
 
     name: str
     crate: str
@@ -91,7 +91,7 @@ def rows(names: list[str]) -> list[Row]:
 
 
 def cargo(*arguments: str, cwd: Path, jobs: int | None = None, timeout: int = 1800) -> subprocess.CompletedProcess:
-    """Runs cargo: one target folder for everything, lints of other people's code off."""
+    """Runs cargo with one target folder for everything. Lints are disabled, because the code is not ours."""
     environment = os.environ | {
         "CARGO_TARGET_DIR": str(WORK / "build"),
         "RUSTFLAGS": "--cap-lints=allow",
@@ -113,7 +113,7 @@ def checked(done: subprocess.CompletedProcess, what: str) -> str:
 
 
 def fetch() -> dict[str, tuple[str, Path]]:
-    """Has cargo fetch the released crates, checksums compared: name to version and folder."""
+    """Fetches the released crates with cargo, which compares checksums. Returns the version and folder of each name."""
     output = checked(cargo("metadata", "--locked", "--format-version", "1", cwd=ADOPTION), "cargo metadata")
     metadata = json.loads(output)
     root = next(p for p in metadata["packages"] if p["name"] == "adoption")
@@ -126,12 +126,12 @@ def fetch() -> dict[str, tuple[str, Path]]:
 
 
 def tables(manifest: str) -> list[str]:
-    """The tables of a manifest that cargo has written, each with its header."""
+    """Returns the tables of a manifest that cargo has written, each with its header."""
     return [t for t in re.split(r"(?m)^(?=\[)", manifest) if t.strip()]
 
 
 def trim(manifest: str, row: Row) -> str:
-    """The manifest without benches, examples, lints and the dev-dependencies that the tests of the row do not need."""
+    """Returns the manifest without benches, examples, lints and the dev-dependencies that the tests of the row do not need."""
     tests = {row.tests[i + 1] for i, argument in enumerate(row.tests) if argument == "--test"}
     kept = []
     for table in tables(manifest):
@@ -151,7 +151,7 @@ def trim(manifest: str, row: Row) -> str:
 
 
 def lay_out(row: Row, side: str, released: Path) -> None:
-    """Writes a package into a workspace: as released, trimmed, with our test; and edited where it is `after`."""
+    """Writes a package to a workspace: as released but trimmed, with our test, and edited if the workspace is `after`."""
     folder = row.folder(side)
     if folder.exists():
         shutil.rmtree(folder)
@@ -184,7 +184,7 @@ def lay_out(row: Row, side: str, released: Path) -> None:
 
 
 def lock():
-    """Keeps a second run out until this one ends."""
+    """Prevents a second run until this one ends."""
     WORK.mkdir(exist_ok=True)
     file = (WORK / "lock").open("w")
     fcntl.flock(file, fcntl.LOCK_EX)
@@ -192,7 +192,7 @@ def lock():
 
 
 def prepare(every: list[Row]) -> dict[str, str]:
-    """Lays out both workspaces: the version of each crate."""
+    """Creates both workspaces. Returns the version of each crate."""
     released = fetch()
     for side in SIDES:
         (WORK / side).mkdir(parents=True, exist_ok=True)
@@ -208,7 +208,7 @@ def prepare(every: list[Row]) -> dict[str, str]:
 
 
 def changed_lines(row: Row) -> tuple[int, int]:
-    """Lines of theirs that went, and lines of ours that came, in their sources."""
+    """Returns the number of lines removed from and added to the sources of the crate."""
     folders = [str(row.folder(side) / "src") for side in SIDES]
     diff = subprocess.run(
         ["git", "diff", "--no-index", "--numstat", "--ignore-blank-lines", *folders], text=True, capture_output=True
@@ -218,6 +218,6 @@ def changed_lines(row: Row) -> tuple[int, int]:
 
 
 def download() -> None:
-    """Has cargo fetch what both workspaces need, so that the rest needs no network."""
+    """Fetches the dependencies of both workspaces with cargo, so that the other steps need no network."""
     for side in SIDES:
         checked(cargo("fetch", cwd=WORK / side), "cargo fetch")

@@ -109,7 +109,7 @@ impl<B> Utf8Body<B> {
     ///
     /// # Errors
     ///
-    /// Returns [`MultipartError::Boundary`] if it is not in the grammar of RFC 2046 §5.1.1.
+    /// Returns [`MultipartError::Boundary`] if the grammar of RFC 2046 §5.1.1 does not allow the boundary.
     pub fn form_data(inner: B, boundary: &[u8], rules: &BodyRules) -> Result<Self, MultipartError> {
         Ok(Self::with_filter(inner, BodyFilter::form_data(boundary, rules)?))
     }

@@ -50,7 +50,8 @@ pub struct Undecodable {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MultipartError {
-    /// The `boundary` parameter is missing, conflicts with another one, or is not in the grammar of RFC 2046 §5.1.1.
+    /// The `boundary` parameter is missing, conflicts with another one, or is not allowed by the grammar of RFC 2046
+    /// §5.1.1.
     Boundary,
     /// Bytes that the grammar does not allow, after a delimiter or in the header fields of a part.
     Malformed {

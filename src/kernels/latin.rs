@@ -13,7 +13,7 @@ pub(crate) fn decode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (u
 
 fn decode_by<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let (read, written) = match kernel.conversions() {
-        // SAFETY: the CPU has the instructions of every `Kernel`.
+        // SAFETY: this CPU supports every `Kernel`.
         Some(conversions) => unsafe { (conversions.decode_latin[usize::from(WINDOWS)])(input, output) },
         None => (0, 0),
     };
@@ -37,7 +37,7 @@ fn encode_by<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8
     };
     let (mut read, mut written) = (0, 0);
     loop {
-        // SAFETY: the CPU has the instructions of every `Kernel`.
+        // SAFETY: this CPU supports every `Kernel`.
         let (by_vectors, bytes) =
             unsafe { (conversions.encode_latin)(&input[read..], &mut output[written..]) };
         read += by_vectors;

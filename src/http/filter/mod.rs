@@ -101,7 +101,7 @@ impl BodyFilter {
     ///
     /// # Errors
     ///
-    /// Returns [`MultipartError::Boundary`] if it is not in the grammar of RFC 2046 §5.1.1.
+    /// Returns [`MultipartError::Boundary`] if the grammar of RFC 2046 §5.1.1 does not allow the boundary.
     pub fn form_data(boundary: &[u8], rules: &BodyRules) -> Result<Self, MultipartError> {
         let boundary = Boundary::new(boundary).ok_or(MultipartError::Boundary)?;
         Ok(Self::of_form(&boundary, rules))

@@ -1,4 +1,4 @@
-//! Compares the lanes of the vectors, as computed by the CPU, with the statements of the formulas, for all 2^32
+//! Compares the results of the vector code in every lane with a scalar definition of the formulas, for all 2^32
 //! quadruples of a byte and the three before it. Most of them do not occur in text.
 
 use crate::encoding::{State, Step, UTF_8};
@@ -37,17 +37,17 @@ fn is_forbidden(lead: u8, x: u8) -> bool {
 }
 
 /// Whether `x` after `p1` is wrong by a formula. `due` is whether a continuation byte must follow a lead byte 2 or 3
-/// bytes before `x`. All statements are equal if the bytes before `x` are well-formed.
+/// bytes before `x`. All definitions agree if the bytes before `x` are well-formed.
 pub(in crate::kernels) type Statement = fn(due: bool, p1: u8, x: u8) -> bool;
 
-/// The statement of the [formula](crate::kernels::formula): whether a continuation byte is due, and whether the
+/// The definition of the [formula](crate::kernels::formula): whether a continuation byte must follow, and whether the
 /// second byte is allowed.
 pub(in crate::kernels) fn by_due_bytes(due: bool, p1: u8, x: u8) -> bool {
     (due || p1 >= 0xC0) != is_continuation(x) || p1 >= 0xC0 && is_forbidden(p1, x)
 }
 
-/// The statement of Keiser and Lemire's algorithm: a pair is wrong by itself, or it is two continuation bytes,
-/// which are correct if and only if one is due.
+/// The definition of Keiser and Lemire's algorithm: a pair is wrong by itself, or it is two continuation bytes,
+/// which are correct if and only if a longer sequence requires them.
 pub(in crate::kernels) fn by_pairs(due: bool, p1: u8, x: u8) -> bool {
     let is_wrong = match p1 {
         0x00..=0x7F => is_continuation(x),
@@ -57,7 +57,7 @@ pub(in crate::kernels) fn by_pairs(due: bool, p1: u8, x: u8) -> bool {
     is_wrong || (is_continuation(p1) && is_continuation(x)) != due
 }
 
-/// Compares the lanes of both formulas with the statement, for all `(p3, p2)` in `pairs`, all `p1` and all `x`.
+/// Compares the lanes of both formulas with the definition, for all `(p3, p2)` in `pairs`, all `p1` and all `x`.
 ///
 /// # Safety
 ///
@@ -66,7 +66,8 @@ pub(in crate::kernels) fn by_pairs(due: bool, p1: u8, x: u8) -> bool {
 pub(in crate::kernels) unsafe fn check<V: Vector>(pairs: impl Iterator<Item = (u8, u8)>, states: Statement) {
     let rows: Vec<[Row; 2]> =
         (0..=0xFF).map(|p1| [false, true].map(|due| row(|x| states(due, p1, x)))).collect();
-    // Sources for two types of vectors: one byte repeated, and consecutive byte values from any start (00 follows FF).
+    // Two kinds of vectors are loaded from these arrays: one byte repeated, and consecutive byte values (00 follows
+    // FF).
     let bytes: Vec<u8> = (0..512 + 64).map(|i| i as u8).collect();
     let same: Vec<[u8; 64]> = (0..=0xFF).map(|byte| [byte; 64]).collect();
     // SAFETY: the caller guarantees the features; the longest vector has 64 bytes.

@@ -31,7 +31,7 @@ static NEON: Functions = Functions {
     conversions: None,
 };
 
-/// Compares the lanes of the vector code with the scalar statement of its formula.
+/// Compares the lanes of the vector code with the scalar definition of its formula.
 #[cfg(test)]
 pub(in crate::kernels) fn check_lanes<I: Iterator<Item = (u8, u8)>>(pairs: fn() -> I) {
     // SAFETY: the target has NEON.

@@ -75,7 +75,7 @@ unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
     unsafe { vector::find::<Neon>(chunk, at, end) }
 }
 
-/// Compares every lane of the vector code with the scalar statement of its formula.
+/// Compares every lane of the vector code with the scalar definition of its formula.
 ///
 /// # Safety
 ///

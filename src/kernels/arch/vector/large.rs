@@ -124,8 +124,7 @@ unsafe fn first_ill_formed<V: Vector>(
                 let halves = [0, half].map(|skip| unsafe { is_ascii::<V>(chunk, at + skip, V::GROUP / 2) });
                 // SAFETY: `4 <= at + half <= len`.
                 let middle = unsafe { carry_at(chunk, at + half) };
-                // If a sequence is unfinished after the first half, the bytes after it are not well-formed by
-                // themselves.
+                // The first half is only validated by itself if no sequence continues in the second half.
                 let is_first_apart = halves[1] & middle.is_ascii();
                 if halves[0] | is_first_apart {
                     // The half is selected without a branch, because the branch would be mispredicted.

@@ -31,7 +31,7 @@ static SIMD128: Functions = Functions {
     conversions: None,
 };
 
-/// Compares each lane of the vector code with the scalar form of the formula.
+/// Compares each lane of the vector code with the scalar definition of its formula.
 #[cfg(test)]
 pub(in crate::kernels) fn check_lanes<I: Iterator<Item = (u8, u8)>>(pairs: fn() -> I) {
     // SAFETY: the target has `simd128`.

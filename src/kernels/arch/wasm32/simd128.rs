@@ -95,7 +95,7 @@ unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
     unsafe { vector::find::<Lanes>(chunk, at, end) }
 }
 
-/// Compares every lane of the vector code with the scalar form of its formula.
+/// Compares every lane of the vector code with the scalar definition of its formula.
 ///
 /// # Safety
 ///

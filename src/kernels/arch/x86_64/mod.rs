@@ -107,7 +107,7 @@ static AVX2: Functions = Functions {
     conversions: None,
 };
 
-/// Compares the lanes of every vector type of this CPU with the scalar statement of its formula.
+/// Compares the lanes of every vector type of this CPU with the scalar definition of its formula.
 #[cfg(test)]
 pub(in crate::kernels) fn check_lanes<I: Iterator<Item = (u8, u8)>>(pairs: fn() -> I) {
     if (AVX512.is_supported)() {
