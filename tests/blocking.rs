@@ -1,45 +1,17 @@
-//! `Utf8Reader` and `Utf8Writer` with the traits of std: whole characters after every call, and nothing is lost when a
+//! `Utf8Reader` with the traits of std: whole characters after every call, and nothing is lost when a
 //! call is interrupted, would block or fails.
 #![cfg(feature = "std")]
 #![allow(missing_docs)]
 
 mod support;
 
-use std::io::{self, BufRead, Cursor, ErrorKind, Read, Write};
+use std::io::{self, BufRead, Cursor, ErrorKind, Read};
 
-use support::hostile::{HostileReader, HostileWriter, Step, steps};
-use support::{Rng, every_partition, oracle, policies, some_partitions};
-use utf8_codec::io::{BoundedLines, InnerBuffer, LineTooLong, OwnBuffer, Utf8Reader, Utf8Writer};
-use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder, Utf8Error};
-
-const CRAB: &str = "na\u{EF}ve \u{1F980}!";
-
-fn utf8_error(error: &io::Error) -> Utf8Error {
-    assert_eq!(error.kind(), ErrorKind::InvalidData);
-    *error.get_ref().expect("an inner error").downcast_ref().expect("a Utf8Error")
-}
-
-fn whole(bytes: &[u8]) -> &str {
-    str::from_utf8(bytes).expect("well-formed after every call")
-}
-
-/// Whether a call can be repeated after the error.
-fn is_temporary(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut)
-}
-
-/// Repeats a call for as long as its errors are temporary.
-fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    loop {
-        match call() {
-            Err(error) if is_temporary(&error) => {}
-            result => return result,
-        }
-    }
-}
-
-/// The output of a reader: the text, and the error that ends it.
-type Outcome = (String, Option<Utf8Error>);
+use support::hostile::{HostileReader, Step, again, is_temporary, steps};
+use support::outcomes::{CRAB, Outcome, outcomes_under, strict_outcomes, utf8_error, whole};
+use support::{Rng, every_partition, policies};
+use utf8_codec::io::{BoundedLines, InnerBuffer, LineTooLong, OwnBuffer, Utf8Reader};
+use utf8_codec::{BomPolicy, TextDecoder, Utf8Error};
 
 fn by_read(mut reader: impl Read, rooms: &[usize]) -> Outcome {
     let (mut out, mut buffer) = (Vec::new(), [0; 64]);
@@ -175,57 +147,16 @@ fn every_way(chunks: &[&[u8]], decoder: TextDecoder, seed: u64, expected: &Outco
     assert_eq!(by_lines(of_inner().bounded_lines(1000)), expected, "{chunks:02X?}");
 }
 
-/// Returns the text before the first error, and that error.
-fn strict(input: &[u8]) -> Outcome {
-    let error = oracle::decode(input).1.first().map(|&(offset, kind, len)| Utf8Error::new(offset, kind, len));
-    let good = error.map_or(input.len(), |error| error.offset as usize);
-    (whole(&input[..good]).to_owned(), error)
-}
-
-/// Returns the text that the decoder returns for the whole input, up to the first error that it does not repair.
-fn decoded(input: &[u8], mut decoder: TextDecoder) -> Outcome {
-    let mut text = String::new();
-    let mut pieces: Vec<_> = decoder.feed(input).collect();
-    pieces.extend(decoder.finish());
-    for piece in pieces {
-        match piece.text() {
-            Ok(good) => text.push_str(good),
-            Err(error) => return (text, Some(error)),
-        }
-    }
-    (text, None)
-}
-
 #[test]
 fn a_reader_returns_the_same_for_every_partition_and_every_way_of_reading() {
-    let mut rng = Rng::new(1);
-    for round in 0..100 {
-        let input = rng.dirty_text(1 + round % 7);
-        let expected = strict(&input);
-        every_partition(&input, |chunks| every_way(chunks, TextDecoder::new(), round as u64, &expected));
-    }
-    for round in 0..40 {
-        let input = rng.dirty_text(8 + round);
-        let expected = strict(&input);
-        some_partitions(&input, 3, |chunks| every_way(chunks, TextDecoder::new(), round as u64, &expected));
-    }
+    strict_outcomes(100, 40, |chunks, seed, expected| every_way(chunks, TextDecoder::new(), seed, expected));
 }
 
 #[test]
 fn a_reader_applies_every_policy_for_every_partition_and_every_way_of_reading() {
-    let mut rng = Rng::new(2);
     for policy in policies() {
         for bom in [BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
-            let decoder = TextDecoder::new().on_error(policy).bom(bom);
-            for round in 0..12 {
-                let mut input = rng.dirty_text(1 + round % 6);
-                if round % 2 == 0 {
-                    input.splice(0..0, *b"\xEF\xBB\xBF").for_each(drop);
-                    input.truncate(7);
-                }
-                let expected = decoded(&input, decoder);
-                every_partition(&input, |chunks| every_way(chunks, decoder, round as u64, &expected));
-            }
+            outcomes_under(TextDecoder::new().on_error(policy).bom(bom), 12, every_way);
         }
     }
 }
@@ -442,119 +373,6 @@ fn a_line_without_an_end_is_discarded_in_constant_memory() {
     assert!(lines.next().is_none());
     assert!(lines.get_ref().decoder().offset() > 50 << 20);
     let _: Utf8Reader<_, OwnBuffer> = lines.into_inner();
-}
-
-/// Writes the chunks and ends the text. Returns the inner writer, and the error.
-fn by_write(
-    inner: HostileWriter,
-    decoder: TextDecoder,
-    chunks: &[&[u8]],
-) -> (HostileWriter, Option<Utf8Error>) {
-    let mut writer = Utf8Writer::with_decoder(inner, decoder);
-    for chunk in chunks {
-        let mut rest = *chunk;
-        while !rest.is_empty() {
-            match again(|| writer.write(rest)) {
-                Ok(taken) => rest = &rest[taken..],
-                Err(error) => {
-                    let error = utf8_error(&error);
-                    let repeated = writer.write(b"more").unwrap_err();
-                    assert_eq!(utf8_error(&repeated), error, "an error is returned again");
-                    again(|| writer.finish()).expect("the error was reported");
-                    return (writer.into_inner(), Some(error));
-                }
-            }
-            assert!(writer.decoder().pending().len() <= 3);
-        }
-    }
-    let error = again(|| writer.finish()).err();
-    assert!(writer.finish().is_ok(), "reported once");
-    assert_eq!(writer.write(b"more").unwrap_err().kind(), ErrorKind::BrokenPipe);
-    (writer.into_inner(), error.as_ref().map(utf8_error))
-}
-
-fn check_writer(chunks: &[&[u8]], decoder: TextDecoder, expected: &Outcome) {
-    for at_most in [1, 2, 3, usize::MAX] {
-        let (inner, error) = by_write(HostileWriter::new(at_most), decoder, chunks);
-        assert_eq!((whole(&inner.written), error), (&*expected.0, expected.1), "{at_most} {chunks:02X?}");
-        assert_eq!(inner.flushes, 1);
-        if at_most == usize::MAX {
-            let mut rest = &inner.written[..];
-            for write in inner.writes {
-                whole(&rest[..write]);
-                rest = &rest[write..];
-            }
-        }
-    }
-}
-
-#[test]
-fn a_writer_forwards_the_same_for_every_partition_and_every_short_write() {
-    let mut rng = Rng::new(3);
-    for round in 0..150 {
-        let input = rng.dirty_text(1 + round % 7);
-        let expected = strict(&input);
-        every_partition(&input, |chunks| check_writer(chunks, TextDecoder::new(), &expected));
-    }
-    for policy in policies() {
-        let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
-        for round in 0..20 {
-            let input = rng.dirty_text(1 + round % 7);
-            let expected = decoded(&input, decoder);
-            every_partition(&input, |chunks| check_writer(chunks, decoder, &expected));
-        }
-    }
-}
-
-#[test]
-fn writing_continues_after_an_inner_error_at_every_operation() {
-    let chunks: Vec<_> = CRAB.as_bytes().chunks(2).collect();
-    for at_most in [1, 3] {
-        for operation in 0..16 {
-            let inner = HostileWriter::new(at_most).fails_at(operation);
-            let (inner, error) = by_write(inner, TextDecoder::new(), &chunks);
-            assert_eq!((whole(&inner.written), error), (CRAB, None), "{operation}");
-        }
-    }
-}
-
-#[test]
-fn write_all_and_flush_forward_whole_characters_and_finish_reports_a_truncated_one() {
-    let mut writer = Utf8Writer::new(Vec::new());
-    writer.write_all(b"ab\xE2\x82").unwrap();
-    writer.flush().unwrap();
-    assert_eq!(writer.get_ref(), b"ab");
-    assert_eq!(writer.decoder().pending(), b"\xE2\x82");
-    let error = utf8_error(&writer.finish().unwrap_err());
-    assert_eq!((error.offset, error.kind, error.len), (2, utf8_codec::ErrorKind::Truncated, 2));
-    assert!(writer.finish().is_ok());
-}
-
-/// A writer that returns 0, or more than the length of the buffer.
-struct BadWriter(usize);
-
-impl Write for BadWriter {
-    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-        Ok(self.0)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[test]
-fn a_writer_that_returns_an_invalid_length_does_not_hang_or_panic() {
-    let mut writer = Utf8Writer::new(BadWriter(0));
-    assert_eq!(writer.write_all("\u{20AC}".as_bytes()).unwrap_err().kind(), ErrorKind::WriteZero);
-    let mut writer =
-        Utf8Writer::with_decoder(BadWriter(0), TextDecoder::new().on_error(ErrorPolicy::Replace));
-    writer.write_all(b"\xE2").unwrap();
-    assert_eq!(writer.finish().unwrap_err().kind(), ErrorKind::WriteZero);
-    let mut writer =
-        Utf8Writer::with_decoder(BadWriter(9), TextDecoder::new().on_error(ErrorPolicy::Replace));
-    writer.write_all(b"a\xFF\xE2").unwrap();
-    writer.finish().unwrap();
 }
 
 #[test]

@@ -9,7 +9,7 @@ use bytestring::ByteString;
 use futures::{SinkExt, StreamExt};
 use support::{Rng, every_partition, oracle, some_partitions};
 use tokio_test::io::Builder;
-use tokio_util::codec::{Decoder, Encoder, Framed, FramedRead};
+use tokio_util::codec::{Decoder, Framed, FramedRead};
 use utf8_codec::codec::{CodecError, ErrorsAsItems, LineEnding, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 
@@ -398,79 +398,6 @@ async fn the_bom_policy_applies_to_a_bom_in_chunks_of_one_byte() {
     for chunks in [&[&b"\xEF\xBB\xBFa"[..]][..], &[b"\xEF", b"\xBB", b"\xBF", b"a"]] {
         let codec = Utf8Codec::with_decoder(TextDecoder::new().bom(BomPolicy::Strip));
         assert_eq!(run(codec, chunks), [Item::Text("a".into())]);
-    }
-}
-
-#[test]
-fn the_encoder_rejects_text_that_a_peer_would_read_as_two_lines() {
-    let cases = [
-        (LineEnding::LfOrCrLf, "a\nb", Some(1)),
-        (LineEnding::LfOrCrLf, "a\r", Some(1)),
-        (LineEnding::LfOrCrLf, "a\rb", None),
-        (LineEnding::Lf, "a\r", None),
-        (LineEnding::Lf, "\n", Some(0)),
-        (LineEnding::CrLf, "a\nb", Some(1)),
-        (LineEnding::CrLf, "a\r", Some(1)),
-        (LineEnding::Any, "a\rb", Some(1)),
-        (LineEnding::Any, "a\u{2028}\u{85}b", None),
-    ];
-    for (ending, line, rejected) in cases {
-        let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
-        match codec.encode(line, &mut out) {
-            Err(CodecError::EmbeddedTerminator { at }) => {
-                assert_eq!(Some(at), rejected, "{ending:?} {line:?}")
-            }
-            other => {
-                other.unwrap();
-                assert_eq!(rejected, None, "{ending:?} {line:?}");
-                assert_eq!(codec.decode(&mut out).unwrap().unwrap(), line);
-            }
-        }
-        assert!(out.is_empty());
-    }
-}
-
-#[test]
-fn the_encoder_finds_a_terminator_at_every_position_of_a_line_of_every_length() {
-    for len in 0..=300 {
-        for ending in [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any] {
-            let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
-            let line = "x".repeat(len);
-            codec.encode(&line, &mut out).unwrap();
-            for at in 0..len {
-                let mut line = line.clone();
-                line.replace_range(at..=at, "\n");
-                let rejected = codec.encode(&line, &mut out).unwrap_err();
-                assert!(matches!(rejected, CodecError::EmbeddedTerminator { at: found } if found == at));
-            }
-            assert_eq!(codec.decode(&mut out).unwrap().unwrap(), line);
-            assert!(out.is_empty());
-        }
-    }
-}
-
-#[test]
-fn a_line_of_terminators_only_is_not_encoded() {
-    for ending in every_ending() {
-        for len in 1..=300 {
-            for byte in ["\n", "\r"] {
-                let line = byte.repeat(len);
-                let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
-                let first = match (ending, byte) {
-                    (LineEnding::Lf, "\r") => None,
-                    // Only the last CR would be read as part of the terminator.
-                    (LineEnding::LfOrCrLf, "\r") => Some(len - 1),
-                    _ => Some(0),
-                };
-                match (codec.encode(&line, &mut out), first) {
-                    (Err(CodecError::EmbeddedTerminator { at }), Some(first)) => {
-                        assert_eq!((at, out.len()), (first, 0), "{ending:?} {len}");
-                    }
-                    (Ok(()), None) => assert_eq!(codec.decode(&mut out).unwrap().unwrap(), line),
-                    (other, _) => panic!("{ending:?} {len}: {other:?}"),
-                }
-            }
-        }
     }
 }
 

@@ -4,39 +4,10 @@
 
 mod support;
 
-use support::encodings::{self, Open};
+use support::encodings::{self, Errors, Open, by_feed, facts};
 use support::{Rng, every_partition, some_partitions};
 use utf8_codec::transcode::{Encoding, Status, Switches, Transcoder};
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, Utf8Error};
-
-type Errors = Vec<(u64, ErrorKind, u8)>;
-
-fn facts(error: Utf8Error) -> (u64, ErrorKind, u8) {
-    (error.offset, error.kind, error.len)
-}
-
-/// Returns the output and the errors of a strict transcoder that continues after each error.
-fn by_feed(mut transcoder: Transcoder, chunks: &[&[u8]]) -> (Vec<u8>, Errors) {
-    let (mut out, mut errors) = (Vec::new(), Vec::new());
-    for chunk in chunks {
-        let mut rest = *chunk;
-        loop {
-            let before = transcoder.offset();
-            match transcoder.feed(rest, &mut out) {
-                Ok(()) => break,
-                Err(error) => errors.push(facts(error)),
-            }
-            rest = &rest[(transcoder.offset() - before) as usize..];
-        }
-    }
-    while let Err(error) = transcoder.finish(&mut out) {
-        errors.push(facts(error));
-    }
-    assert_eq!(transcoder.counters().total(), errors.len() as u64);
-    assert_eq!(transcoder.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
-    assert!(transcoder.pending().is_empty());
-    (out, errors)
-}
+use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset};
 
 /// Same as [`by_feed`], but with an output buffer of `room` bytes.
 fn by_feed_into(mut transcoder: Transcoder, chunks: &[&[u8]], room: usize) -> (Vec<u8>, Errors) {

@@ -1,8 +1,8 @@
 //! A naive decoder and encoder for every encoding. It processes the whole input at once and shares no code with the
 //! crate.
 
-use utf8_codec::ErrorKind;
-use utf8_codec::transcode::{Encoding, Switches};
+use utf8_codec::transcode::{Encoding, Switches, Transcoder};
+use utf8_codec::{ErrorKind, Utf8Error};
 
 /// The offset, the length, and the code point or the kind of error.
 pub type Found = (u64, u8, Result<u32, ErrorKind>);
@@ -257,4 +257,33 @@ pub fn windows_1252(byte: u8) -> u32 {
         0x80..=0x9F => HIGH[usize::from(byte - 0x80)],
         _ => byte.into(),
     }
+}
+
+pub type Errors = Vec<(u64, ErrorKind, u8)>;
+
+pub fn facts(error: Utf8Error) -> (u64, ErrorKind, u8) {
+    (error.offset, error.kind, error.len)
+}
+
+/// Returns the output and the errors of a strict transcoder that continues after each error.
+pub fn by_feed(mut transcoder: Transcoder, chunks: &[&[u8]]) -> (Vec<u8>, Errors) {
+    let (mut out, mut errors) = (Vec::new(), Vec::new());
+    for chunk in chunks {
+        let mut rest = *chunk;
+        loop {
+            let before = transcoder.offset();
+            match transcoder.feed(rest, &mut out) {
+                Ok(()) => break,
+                Err(error) => errors.push(facts(error)),
+            }
+            rest = &rest[(transcoder.offset() - before) as usize..];
+        }
+    }
+    while let Err(error) = transcoder.finish(&mut out) {
+        errors.push(facts(error));
+    }
+    assert_eq!(transcoder.counters().total(), errors.len() as u64);
+    assert_eq!(transcoder.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
+    assert!(transcoder.pending().is_empty());
+    (out, errors)
 }

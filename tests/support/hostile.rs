@@ -327,3 +327,18 @@ impl futures::io::AsyncWrite for HostileWriter {
         self.close(cx)
     }
 }
+
+/// Whether a call can be repeated after the error.
+pub fn is_temporary(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+/// Repeats a call for as long as its errors are temporary.
+pub fn again<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(error) if is_temporary(&error) => {}
+            result => return result,
+        }
+    }
+}

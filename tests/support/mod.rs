@@ -14,12 +14,16 @@ pub mod languages;
 #[cfg(feature = "tower")]
 pub mod layers;
 pub mod oracle;
+#[cfg(feature = "std")]
+pub mod outcomes;
 #[cfg(feature = "cli")]
 pub mod program;
 #[cfg(feature = "relay")]
 pub mod relay;
 #[cfg(all(feature = "cli", unix))]
 pub mod server;
+#[cfg(feature = "codec")]
+pub mod sse;
 
 use utf8_codec::{Ascii, ErrorPolicy};
 

@@ -1,0 +1,72 @@
+//! The goals of the decoder that repairs.
+
+use utf8_codec::{ErrorPolicy, TextDecoder};
+
+use crate::corpora::{Corpus, soiled};
+use crate::measure::{Contender, race};
+use crate::rows::{Bench, measured};
+
+impl Bench {
+    pub fn repair(&mut self) {
+        for (scenario, one_in) in [
+            ("repair, 0.01 % ill-formed", 10_000),
+            ("repair, 1 % ill-formed", 100),
+            ("repair, 10 % ill-formed", 10),
+        ] {
+            if !self.is_wanted(scenario) {
+                continue;
+            }
+            for corpus in [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic] {
+                let dirty = &soiled(&corpus.text(1 << 17), one_in);
+                let room = || String::with_capacity(3 * dirty.len());
+                let (mut a, mut b, mut c, mut d) =
+                    (room(), room(), Vec::with_capacity(3 * dirty.len()), room());
+                let contenders = vec![
+                    Contender::new("ours", move || {
+                        a.clear();
+                        let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+                        for chunk in dirty.chunks(8192) {
+                            decoder.decode_into(chunk, &mut a).expect("repaired");
+                        }
+                        if let Some(piece) = decoder.finish() {
+                            a.push_str(piece.text().expect("repaired"));
+                        }
+                        a.len() as u64
+                    }),
+                    Contender::new("encoding_rs", move || {
+                        b.clear();
+                        let mut decoder = encoding_rs::UTF_8.new_decoder_without_bom_handling();
+                        for chunk in dirty.chunks(8192) {
+                            let _ = decoder.decode_to_string(chunk, &mut b, false);
+                        }
+                        let _ = decoder.decode_to_string(b"", &mut b, true);
+                        b.len() as u64
+                    }),
+                    Contender::new("bstr (whole)", move || {
+                        c.clear();
+                        for part in bstr::ByteSlice::utf8_chunks(&dirty[..]) {
+                            c.extend_from_slice(part.valid().as_bytes());
+                            if !part.invalid().is_empty() {
+                                c.extend_from_slice("\u{FFFD}".as_bytes());
+                            }
+                        }
+                        c.len() as u64
+                    }),
+                    Contender::new("std (whole)", move || String::from_utf8_lossy(dirty).len() as u64),
+                    Contender::new("utf8-zero", move || {
+                        d.clear();
+                        let mut decoder = utf8_zero::LossyDecoder::new(|text: &str| d.push_str(text));
+                        for chunk in dirty.chunks(8192) {
+                            decoder.feed(chunk);
+                        }
+                        drop(decoder);
+                        d.len() as u64
+                    }),
+                ];
+                let race = race(contenders, self.effort);
+                let peers = &["encoding_rs", "bstr (whole)", "std (whole)", "utf8-zero"];
+                self.note(&measured(scenario, corpus.name(), dirty.len(), &race), "ours", peers, 1.0);
+            }
+        }
+    }
+}
