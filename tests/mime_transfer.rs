@@ -167,6 +167,83 @@ fn base64_agrees_with_data_encoding_and_with_the_naive_oracle_on_offsets() {
     }
 }
 
+/// Lines of one form are decoded together. Here one of them has another form, or a byte that is not a symbol.
+#[test]
+fn base64_in_lines_of_one_form_with_one_line_that_differs() {
+    let mut rng = Rng::new(2047);
+    let text = rng.dirty_text(6_000);
+    let encoded = data_encoding::BASE64.encode(&text);
+    for (width, line_break) in [(76, "\r\n"), (64, "\n"), (72, "\r\n"), (4, "\n"), (60, "\r\n"), (77, "\n")] {
+        let lines: Vec<&str> =
+            encoded.as_bytes().chunks(width).map(|line| str::from_utf8(line).unwrap()).collect();
+        let plain = lines.join(line_break).into_bytes();
+        for other in ["", " ", "\r\n", "\n", "=", "\u{E9}", "!", "AAAA", "A"] {
+            let mut body = plain.clone();
+            let at = rng.below(body.len());
+            body.splice(at..at, other.bytes());
+            let whole = decode(Base64, true, &[&body]);
+            if other.trim_ascii().is_empty() {
+                assert_eq!(
+                    (whole.bytes.clone(), whole.offsets.clone()),
+                    naive_base64(&body),
+                    "{width} {other:?}"
+                );
+            }
+            assert_eq!(decode(Base64, true, &body.chunks(1).collect::<Vec<_>>()), whole, "{width} {other:?}");
+            for _ in 0..30 {
+                let cut = rng.below(body.len() + 1);
+                assert_eq!(
+                    decode(Base64, true, &[&body[..cut], &body[cut..]]),
+                    whole,
+                    "{width} {other:?} {cut}"
+                );
+            }
+            let piece = 1 + rng.below(200);
+            assert_eq!(
+                decode(Base64, true, &body.chunks(piece).collect::<Vec<_>>()),
+                whole,
+                "{width} {other:?}"
+            );
+        }
+    }
+}
+
+/// Every kind of byte after text, white space, escapes and line breaks, near the limits of the length of a line.
+#[test]
+fn quoted_printable_of_dense_special_bytes_is_the_same_for_every_partition() {
+    let mut rng = Rng::new(2048);
+    let parts: [&[u8]; 16] = [
+        b"a",
+        b" ",
+        b"\t",
+        b"text of words",
+        b"=C3=A9",
+        b"=",
+        b"=\r\n",
+        b"=\n",
+        b"\r\n",
+        b"\n",
+        b"\r",
+        b"\xE9",
+        b"\x01",
+        b"=Z",
+        b"= \r\n",
+        &[b'x'; 70],
+    ];
+    let mut errors = 0;
+    for _ in 0..600 {
+        let body: Vec<u8> = (0..60).flat_map(|_| parts[rng.below(parts.len())]).copied().collect();
+        let bytewise = decode(QuotedPrintable, false, &body.chunks(1).collect::<Vec<_>>());
+        errors += bytewise.errors.len();
+        assert_eq!(decode(QuotedPrintable, false, &[&body]), bytewise);
+        for _ in 0..5 {
+            let cut = rng.below(body.len() + 1);
+            assert_eq!(decode(QuotedPrintable, false, &[&body[..cut], &body[cut..]]), bytewise);
+        }
+    }
+    assert!(errors > 1_000);
+}
+
 #[test]
 fn quoted_printable_agrees_with_the_naive_oracle_and_with_the_strict_crate() {
     let mut rng = Rng::new(2046);

@@ -1,31 +1,13 @@
 //! Groups of base64 symbols (RFC 4648 §4) to bytes, in bulk.
 
+use super::arch::base64 as portable;
 use super::dispatch::Kernel;
-
-/// The mark for a byte that is not a symbol. It is set in the value of no symbol.
-const BAD: u32 = 1 << 31;
-
-/// The value of a symbol at each position of a group; [`BAD`] for a byte that is not a symbol.
-static VALUES: [[u32; 256]; 4] = {
-    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut values = [[BAD; 256]; 4];
-    let mut value = 0;
-    while value < 64 {
-        let mut position = 0;
-        while position < 4 {
-            values[position][alphabet[value] as usize] = (value as u32) << (18 - 6 * position);
-            position += 1;
-        }
-        value += 1;
-    }
-    values
-};
+pub(crate) use super::functions::LineForm;
 
 /// Returns the 6 bits of a symbol, or `None` for any other byte.
 #[inline]
 pub(crate) fn symbol(byte: u8) -> Option<u32> {
-    let value = VALUES[3][usize::from(byte)];
-    (value != BAD).then_some(value)
+    portable::symbol(byte)
 }
 
 /// Decodes groups of four symbols to three bytes each. Stops before the first group with a byte that is not a symbol,
@@ -35,38 +17,17 @@ pub(crate) fn symbol(byte: u8) -> Option<u32> {
 #[inline]
 pub(crate) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     let done = Kernel::in_use().decode_base64(symbols, out);
-    done + decode_groups_portable(&symbols[done * 4..], &mut out[done * 3..])
+    done + portable::decode_groups(&symbols[done * 4..], &mut out[done * 3..])
 }
 
-fn decode_groups_portable(symbols: &[u8], out: &mut [u8]) -> usize {
-    let mut done = 0;
-    for (symbols, out) in symbols.chunks_exact(8).zip(out.chunks_exact_mut(6)) {
-        let (high, low) = (group(&symbols[..4]), group(&symbols[4..]));
-        if (high | low) & BAD != 0 {
-            break;
-        }
-        let bits = u64::from(high) << 24 | u64::from(low);
-        out.copy_from_slice(&bits.to_be_bytes()[2..]);
-        done += 2;
-    }
-    for (symbols, out) in symbols[done * 4..].chunks_exact(4).zip(out[done * 3..].chunks_exact_mut(3)) {
-        let bits = group(symbols);
-        if bits & BAD != 0 {
-            break;
-        }
-        out.copy_from_slice(&bits.to_be_bytes()[1..]);
-        done += 1;
-    }
-    done
-}
-
-/// Returns the 24 bits of a group. [`BAD`] is set if a byte is not a symbol.
-#[inline]
-fn group(symbols: &[u8]) -> u32 {
-    VALUES[0][usize::from(symbols[0])]
-        | VALUES[1][usize::from(symbols[1])]
-        | VALUES[2][usize::from(symbols[2])]
-        | VALUES[3][usize::from(symbols[3])]
+/// Decodes lines that all have this form. Stops before a line that has not, and at the end of `encoded` or `out`. Returns the
+/// number of lines decoded.
+///
+/// Bytes of `out` after the decoded ones may be overwritten.
+pub(crate) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
+    Kernel::in_use()
+        .decode_base64_lines(encoded, out, form)
+        .unwrap_or_else(|| portable::decode_lines(encoded, out, form, decode_groups))
 }
 
 #[cfg(test)]
@@ -76,18 +37,73 @@ mod tests {
     /// Decodes with each kernel of this CPU, and with the portable loop after it.
     fn check(symbols: &[u8], room: usize) {
         let mut expected = [0; 512];
-        let groups = decode_groups_portable(symbols, &mut expected[..room]);
+        let groups = portable::decode_groups(symbols, &mut expected[..room]);
         for kernel in Kernel::available() {
             let mut out = [0xEE; 512];
             let done = kernel.decode_base64(symbols, &mut out[..room]);
             assert!(done <= groups, "{kernel:?}");
-            let rest = decode_groups_portable(&symbols[done * 4..], &mut out[done * 3..room]);
+            let rest = portable::decode_groups(&symbols[done * 4..], &mut out[done * 3..room]);
             assert_eq!((done + rest, &out[..groups * 3]), (groups, &expected[..groups * 3]), "{kernel:?}");
             assert!(out[room..].iter().all(|&byte| byte == 0xEE), "{kernel:?} writes after the end");
         }
         let mut out = [0; 512];
         assert_eq!(decode_groups(symbols, &mut out[..room]), groups);
         assert_eq!(out[..groups * 3], expected[..groups * 3]);
+    }
+
+    /// Each kernel of this CPU against the portable loops.
+    fn check_lines(encoded: &[u8], room: usize, form: LineForm) -> usize {
+        let mut expected = [0; 512];
+        let lines = portable::decode_lines(encoded, &mut expected[..room], form, portable::decode_groups);
+        for kernel in Kernel::available() {
+            let mut out = [0xEE; 512];
+            let found = kernel.decode_base64_lines(encoded, &mut out[..room], form);
+            let Some(found) = found else { continue };
+            let decoded = lines * form.decoded();
+            assert_eq!((found, &out[..decoded]), (lines, &expected[..decoded]), "{kernel:?} {form:?}");
+            assert!(out[room..].iter().all(|&byte| byte == 0xEE), "{kernel:?} writes after the end");
+        }
+        lines
+    }
+
+    fn forms() -> impl Iterator<Item = LineForm> {
+        (0..=80).flat_map(|symbols| [true, false].map(|has_cr| LineForm::new(symbols, has_cr))).flatten()
+    }
+
+    /// Lines of this form, in memory of exactly their length.
+    fn lines_of(form: LineForm, count: usize) -> Vec<u8> {
+        let line: Vec<u8> = (0..form.symbols()).map(|i| b"Zm9vYmFyA+/9"[i % 12]).collect();
+        [&line, form.line_break()].concat().repeat(count)
+    }
+
+    #[test]
+    fn lines_of_every_form_at_every_length_and_room() {
+        assert_eq!(forms().count(), 2 * 19);
+        for form in forms() {
+            let encoded = lines_of(form, 4);
+            for len in 0..=encoded.len() {
+                assert_eq!(check_lines(&encoded[..len], 512, form), len / form.len());
+            }
+            for room in 0..=4 * form.decoded() {
+                assert_eq!(check_lines(&encoded, room, form), room / form.decoded());
+            }
+        }
+    }
+
+    #[test]
+    fn every_byte_at_every_position_of_a_line() {
+        for form in [76, 64, 60, 4].into_iter().flat_map(|symbols| {
+            [true, false].into_iter().filter_map(move |has_cr| LineForm::new(symbols, has_cr))
+        }) {
+            let encoded = lines_of(form, 2);
+            for position in 0..encoded.len() {
+                for byte in 0..=u8::MAX {
+                    let mut encoded = encoded.clone();
+                    encoded[position] = byte;
+                    check_lines(&encoded, 512, form);
+                }
+            }
+        }
     }
 
     #[test]

@@ -12,6 +12,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::arch;
+#[cfg(feature = "mime")]
+use super::functions::LineForm;
 use super::functions::{CAPACITY, Class, Found, Functions, Index, IsText, Range};
 #[cfg(feature = "transcode")]
 use super::functions::{Conversions, Utf16};
@@ -119,6 +121,19 @@ impl Kernel {
             Some(decode) => unsafe { decode(symbols, output) },
             None => 0,
         }
+    }
+
+    /// [`DecodeBase64Lines`](super::functions::DecodeBase64Lines). `None` where the kernel has no vectors for it.
+    #[cfg(feature = "mime")]
+    #[inline]
+    pub(super) fn decode_base64_lines(
+        self,
+        encoded: &[u8],
+        output: &mut [u8],
+        form: LineForm,
+    ) -> Option<usize> {
+        // SAFETY: this CPU supports every `Kernel`.
+        self.0.decode_base64_lines.map(|decode| unsafe { decode(encoded, output, form) })
     }
 
     /// [`FindAll`](super::functions::FindAll).

@@ -50,6 +50,8 @@ pub(super) use self::std::{STD, validate as validate_by_std};
 ))]
 pub(super) use native::check_lanes;
 pub(super) use native::{KERNELS, KNOWN};
+#[cfg(feature = "mime")]
+pub(super) use portable::base64;
 #[cfg(all(feature = "alloc", feature = "transcode"))]
 pub(crate) use portable::positions::first_position;
 pub(super) use portable::{PORTABLE, count};

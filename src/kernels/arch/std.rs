@@ -19,6 +19,8 @@ pub(in crate::kernels) static STD: Functions = Functions {
     ascii_len: super::portable::count::ascii_len,
     #[cfg(feature = "mime")]
     decode_base64: None,
+    #[cfg(feature = "mime")]
+    decode_base64_lines: None,
     #[cfg(feature = "codec")]
     find_all: super::portable::positions::find_all,
     find_class: super::portable::classes::find_class,

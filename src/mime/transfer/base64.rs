@@ -10,10 +10,10 @@
 //!
 //! White space does not change the state. A byte is decoded as soon as all its bits are known.
 
-use super::block::Block;
+use super::block::{Block, Stride};
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
-use crate::kernels::base64::{decode_groups, symbol};
+use crate::kernels::base64::{LineForm, decode_groups, decode_lines, symbol};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -34,11 +34,20 @@ pub(super) struct Base64 {
     last: u64,
     lenient: bool,
     lines: LineMeter,
+    /// The form of the last line that was whole groups: most bodies have lines of one form.
+    form: Option<LineForm>,
 }
 
 impl Base64 {
     pub(super) fn new() -> Self {
-        Self { state: State::Group(0), bits: 0, last: 0, lenient: false, lines: LineMeter::any_break() }
+        Self {
+            state: State::Group(0),
+            bits: 0,
+            last: 0,
+            lenient: false,
+            lines: LineMeter::any_break(),
+            form: None,
+        }
     }
 
     pub(super) const fn be_lenient(&mut self) {
@@ -51,14 +60,34 @@ impl Base64 {
             let offset = at + taken as u64;
             if self.state == State::Group(0) {
                 let window = &rest[taken..];
+                if let Some(form) = self.form
+                    && self.lines.is_at_start()
+                {
+                    let lines = decode_lines(window, block.space(), form);
+                    if lines > 0 {
+                        block.advance(lines * form.decoded(), offset, Stride::Lines(form));
+                        taken += lines * form.len();
+                        if block.room() < form.decoded() {
+                            // The next block starts with a whole line.
+                            break;
+                        }
+                        continue;
+                    }
+                }
                 let done = decode_groups(&window[..window.len().min(self.lines.room())], block.space());
                 if done > 0 {
-                    block.advance(done * 3, offset);
+                    block.advance(done * 3, offset, Stride::Groups);
                     self.lines.take(done * 4);
                     taken += done * 4;
-                    if rest[taken..].starts_with(b"\r\n") {
+                    let line_break = match rest[taken..] {
+                        [b'\r', b'\n', ..] => 2,
+                        [b'\n', ..] => 1,
+                        _ => 0,
+                    };
+                    if line_break > 0 {
+                        self.form = LineForm::new(self.lines.len(), line_break == 2);
                         self.lines.line_break();
-                        taken += 2;
+                        taken += line_break;
                     }
                     continue;
                 }

@@ -4,6 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use crate::kernels::base64::LineForm;
+
 /// The maximum number of bytes in a block. It is large enough that the cost of a block is small for each byte, and the
 /// block fits in the L1 cache.
 const BYTES: usize = 4096;
@@ -19,6 +21,8 @@ pub(super) enum Stride {
     Escapes,
     /// Every three bytes are encoded as a group of four symbols.
     Groups,
+    /// Lines of such groups, from the start of a line.
+    Lines(LineForm),
 }
 
 impl Stride {
@@ -28,6 +32,9 @@ impl Stride {
             Self::Verbatim => index,
             Self::Escapes => index * 3,
             Self::Groups => index / 3 * 4 + index % 3,
+            Self::Lines(form) => {
+                index / form.decoded() * form.len() + Self::Groups.distance(index % form.decoded())
+            }
         }
     }
 
@@ -37,6 +44,11 @@ impl Stride {
             Self::Verbatim => distance,
             Self::Escapes => distance.div_ceil(3),
             Self::Groups => distance / 4 * 3 + if distance % 4 < 3 { distance % 4 } else { 3 },
+            Self::Lines(form) => {
+                let groups = Self::Groups.bytes(distance % form.len());
+                let groups = if groups < form.decoded() { groups } else { form.decoded() };
+                distance / form.len() * form.decoded() + groups
+            }
         }
     }
 }
@@ -155,11 +167,13 @@ impl Block {
         &mut self.bytes[self.len..]
     }
 
-    /// Appends the first `bytes` bytes of the space, which are whole groups at the offset `encoded`.
+    /// Appends the first `bytes` bytes of the space, which are written in this way from the offset `encoded` on.
     #[inline]
-    pub(super) fn advance(&mut self, bytes: usize, encoded: u64) {
-        self.begin(encoded, Stride::Groups);
-        self.len += bytes;
+    pub(super) fn advance(&mut self, bytes: usize, encoded: u64, stride: Stride) {
+        if bytes > 0 {
+            self.begin(encoded, stride);
+            self.len += bytes;
+        }
     }
 
     /// Continues the last run or starts a new one, with bytes at the offset `encoded`.

@@ -48,6 +48,17 @@ impl LineMeter {
         }
     }
 
+    /// The number of bytes of the line so far.
+    #[inline]
+    pub(super) const fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline]
+    pub(super) const fn is_at_start(&self) -> bool {
+        self.len == 0
+    }
+
     /// Returns the number of bytes that can be read without a call of [`check`](Self::check), if none of them is a line
     /// break.
     #[inline]

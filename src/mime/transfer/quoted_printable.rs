@@ -17,16 +17,9 @@
 
 use alloc::vec::Vec;
 
-use memchr::memchr2;
-
-use super::block::Block;
+use super::block::{Block, Stride};
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
-
-/// The number of bytes that are checked in bulk at first, and after an error. The number doubles while there are no
-/// errors, so few bytes are checked twice if errors are frequent.
-const FIRST_WINDOW: usize = 64;
-const MAX_WINDOW: usize = 4096;
 
 /// More white space than this is text even at the end of a line, because transports do not write longer lines.
 const MAX_PENDING: usize = 998;
@@ -55,8 +48,6 @@ pub(super) struct QuotedPrintable {
     /// The offset of `pending`.
     pending_at: u64,
     lines: LineMeter,
-    /// The number of bytes that are checked in bulk next.
-    window: usize,
 }
 
 /// The result of a byte.
@@ -77,7 +68,6 @@ impl QuotedPrintable {
             pending: Vec::new(),
             pending_at: 0,
             lines: LineMeter::encoded(),
-            window: FIRST_WINDOW,
         }
     }
 
@@ -85,16 +75,8 @@ impl QuotedPrintable {
         self.lines.set_max(max);
     }
 
-    pub(super) fn decode(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<WireError>) {
-        let (taken, error) = self.fill(rest, at, block);
-        if error.is_some() {
-            self.window = FIRST_WINDOW;
-        }
-        (taken, error)
-    }
-
     /// Decodes until the block is full or there is an error.
-    fn fill(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<WireError>) {
+    pub(super) fn decode(&mut self, rest: &[u8], at: u64, block: &mut Block) -> (usize, Option<WireError>) {
         let mut taken = 0;
         while taken < rest.len() && !block.is_full(MAX_PENDING + 8) {
             let offset = at + taken as u64;
@@ -127,36 +109,56 @@ impl QuotedPrintable {
         (taken, None)
     }
 
-    /// Decodes input that needs no state: text not followed by white space, or consecutive escapes.
+    /// Decodes input that needs no state: text that is not followed by white space, consecutive escapes, and line breaks.
+    /// Returns the number of bytes read. No white space is pending before and after it.
     fn bulk(&mut self, rest: &[u8], offset: u64, block: &mut Block) -> usize {
-        let len = rest.len().min(self.lines.room()).min(block.room()).min(self.window);
-        let window = &rest[..len];
-        self.window = MAX_WINDOW.min(self.window * 2);
-        let stop = memchr2(b'=', b'\n', window);
-        let run = &window[..stop.unwrap_or(window.len())];
-        let text = if stop.is_some_and(|stop| window[stop] == b'=') {
-            run
-        } else {
-            &run[..run.len() - run.iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count()]
-        };
-        let mut taken = if is_printable(text) {
-            text.len()
-        } else {
-            text.iter().take_while(|&&byte| is_printable(&[byte])).count()
-        };
-        if taken > 0 {
-            block.push(&text[..taken], offset);
-        }
-        if taken == run.len() {
-            while let [b'=', high, low, ..] = window[taken..]
-                && let (Some(high), Some(low)) = (digit(high), digit(low))
-            {
-                block.push_escaped(high << 4 | low, offset + taken as u64);
-                taken += 3;
+        let mut at = 0;
+        while !block.is_full(MAX_PENDING + 8) {
+            let (here, room) = (offset + at as u64, self.lines.room());
+            let limit = (rest.len() - at).min(room).min(MAX_PENDING);
+            let len = copy_text(&rest[at..at + limit], block.space());
+            let (text, after) = rest[at..].split_at(len);
+            let ends_with_space = matches!(text, [.., b' ' | b'\t']);
+            match *after {
+                [b'\r', b'\n', ..] if !ends_with_space => {
+                    block.advance(len, here, Stride::Verbatim);
+                    block.push(b"\r\n", here + len as u64);
+                    self.lines.line_break();
+                    at += len + 2;
+                }
+                [b'\n', ..] if !ends_with_space => {
+                    block.advance(len, here, Stride::Verbatim);
+                    block.push(b"\n", here + len as u64);
+                    self.lines.line_break();
+                    at += len + 1;
+                }
+                [b'=', b'\r', b'\n', ..] if len < room => {
+                    block.advance(len, here, Stride::Verbatim);
+                    self.lines.line_break();
+                    at += len + 3;
+                }
+                [b'=', b'\n', ..] if len < room => {
+                    block.advance(len, here, Stride::Verbatim);
+                    self.lines.line_break();
+                    at += len + 2;
+                }
+                [b'=', high, low, ..] if len + 3 <= room && is_escape(high, low) => {
+                    block.advance(len, here, Stride::Verbatim);
+                    let escapes = &after[..after.len().min(room - len).min(3 * MAX_PENDING)];
+                    let count = copy_escapes(escapes, block.space());
+                    block.advance(count, here + len as u64, Stride::Escapes);
+                    self.lines.take(len + 3 * count);
+                    at += len + 3 * count;
+                }
+                _ => {
+                    let spaces = text.iter().rev().take_while(|&&byte| matches!(byte, b' ' | b'\t')).count();
+                    block.advance(len - spaces, here, Stride::Verbatim);
+                    self.lines.take(len - spaces);
+                    return at + len - spaces;
+                }
             }
         }
-        self.lines.take(taken);
-        taken
+        at
     }
 
     /// Reads one byte.
@@ -300,26 +302,113 @@ impl QuotedPrintable {
     }
 }
 
-/// Whether all bytes may be encoded as themselves (rules 2 and 3).
+/// Copies text up to the first byte that is not encoded as itself (rules 2 and 3), or up to `=`. Returns its length. There
+/// is room for all of `text` in `out`. Bytes after the copied ones may be overwritten.
 #[inline]
-fn is_printable(bytes: &[u8]) -> bool {
-    // There is no early exit, so that the compiler vectorizes the loop.
-    bytes.iter().fold(true, |good, &byte| good & (matches!(byte, b' '..=b'~') | (byte == b'\t')))
+fn copy_text(text: &[u8], out: &mut [u8]) -> usize {
+    let out = &mut out[..text.len()];
+    let (words, rest) = text.as_chunks::<8>();
+    let (copies, rest_of_copy) = out.as_chunks_mut::<8>();
+    for (i, (word, copy)) in words.iter().zip(copies).enumerate() {
+        *copy = *word;
+        let stops = stops(u64::from_le_bytes(*word));
+        if stops != 0 {
+            return i * 8 + stops.trailing_zeros() as usize / 8;
+        }
+    }
+    rest_of_copy.copy_from_slice(rest);
+    let last = rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+    // The zeros after the rest are not text.
+    words.len() * 8 + stops(last).trailing_zeros() as usize / 8
 }
 
-/// Returns the value of a hexadecimal digit. RFC 2045 requires upper case, but lower case is accepted.
+/// Bit 7 of each byte that is `=`, and of each byte other than tab and `20..=7E`.
+#[inline]
+const fn stops(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * ONES;
+    // Bit 7 is set before each subtraction, so that none borrows from the next byte. The bit is cleared where the low 7 bits
+    // are less than what is subtracted.
+    let low = word & !HIGH;
+    let is_control = !((low | HIGH) - 0x20 * ONES);
+    let differs_from_tab = ((low ^ (0x09 * ONES)) | HIGH) - ONES;
+    let is_delete = !(((low ^ (0x7F * ONES)) | HIGH) - ONES);
+    let is_equals_sign = !(((low ^ (0x3D * ONES)) | HIGH) - ONES);
+    (word | is_control & differs_from_tab | is_delete | is_equals_sign) & HIGH
+}
+
+/// Decodes consecutive escapes while there is room for them. Returns the number of escapes.
+#[inline]
+fn copy_escapes(escapes: &[u8], out: &mut [u8]) -> usize {
+    let (escapes, _) = escapes.as_chunks::<3>();
+    let mut count = 0;
+    for (&[sign, high, low], byte) in escapes.iter().zip(out) {
+        if sign != b'=' || !is_escape(high, low) {
+            break;
+        }
+        *byte = DIGITS[usize::from(high)] << 4 | DIGITS[usize::from(low)];
+        count += 1;
+    }
+    count
+}
+
+/// The values of the hexadecimal digits; `FF` for other bytes. RFC 2045 requires upper case, but lower case is accepted.
+static DIGITS: [u8; 256] = {
+    let mut digits = [0xFF; 256];
+    let mut i = 0;
+    while i < 16 {
+        digits[b"0123456789ABCDEF"[i] as usize] = i as u8;
+        digits[b"0123456789abcdef"[i] as usize] = i as u8;
+        i += 1;
+    }
+    digits
+};
+
+#[inline]
+fn is_escape(high: u8, low: u8) -> bool {
+    DIGITS[usize::from(high)] | DIGITS[usize::from(low)] < 16
+}
+
+/// Returns the value of a hexadecimal digit.
 #[inline]
 fn digit(byte: u8) -> Option<u8> {
-    const DIGITS: [u8; 256] = {
-        let mut digits = [0xFF; 256];
-        let mut i = 0;
-        while i < 16 {
-            digits[b"0123456789ABCDEF"[i] as usize] = i as u8;
-            digits[b"0123456789abcdef"[i] as usize] = i as u8;
-            i += 1;
-        }
-        digits
-    };
     let value = DIGITS[usize::from(byte)];
     (value < 16).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_text(byte: u8) -> bool {
+        byte != b'=' && matches!(byte, b'\t' | b' '..=b'~')
+    }
+
+    #[test]
+    fn every_byte_at_every_position_of_every_length() {
+        for len in 0..=20 {
+            for at in 0..len {
+                for byte in 0..=u8::MAX {
+                    let mut text = [b'a'; 20];
+                    text[at] = byte;
+                    let mut out = [0; 24];
+                    let expected = if is_text(byte) { len } else { at };
+                    assert_eq!(copy_text(&text[..len], &mut out), expected, "{byte:02X} at {at} of {len}");
+                    assert_eq!(out[..expected], text[..expected]);
+                    assert!(out[len..].iter().all(|&byte| byte == 0));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_pair_of_bytes_in_a_word() {
+        for first in 0..=u8::MAX {
+            for second in 0..=u8::MAX {
+                let word = [b'a', first, second, b'a', second, b'a', b'a', first];
+                let expected = word.map(|byte| if is_text(byte) { 0 } else { 0x80 });
+                assert_eq!(stops(u64::from_le_bytes(word)), u64::from_le_bytes(expected), "{word:02X?}");
+            }
+        }
+    }
 }

@@ -22,6 +22,8 @@ static NEON: Functions = Functions {
     ascii_len: neon::ascii_len,
     #[cfg(feature = "mime")]
     decode_base64: None,
+    #[cfg(feature = "mime")]
+    decode_base64_lines: None,
     #[cfg(feature = "codec")]
     find_all: super::portable::positions::find_all,
     find_class: super::portable::classes::find_class,

@@ -1,5 +1,7 @@
 //! The portable kernel, for every target.
 
+#[cfg(feature = "mime")]
+pub(in crate::kernels) mod base64;
 pub(super) mod classes;
 pub(in crate::kernels) mod count;
 #[cfg(feature = "transcode")]
@@ -25,6 +27,8 @@ pub(in crate::kernels) static PORTABLE: Functions = Functions {
     ascii_len: count::ascii_len,
     #[cfg(feature = "mime")]
     decode_base64: None,
+    #[cfg(feature = "mime")]
+    decode_base64_lines: None,
     #[cfg(feature = "codec")]
     find_all: positions::find_all,
     find_class: classes::find_class,

@@ -22,6 +22,8 @@ static SIMD128: Functions = Functions {
     ascii_len: simd128::ascii_len,
     #[cfg(feature = "mime")]
     decode_base64: None,
+    #[cfg(feature = "mime")]
+    decode_base64_lines: None,
     #[cfg(feature = "codec")]
     find_all: simd128::find_all,
     find_class: super::portable::classes::find_class,

@@ -54,6 +54,8 @@ static AVX512: Functions = Functions {
     ascii_len: avx512::count::ascii_len,
     #[cfg(feature = "mime")]
     decode_base64: Some(avx512::base64::decode_groups),
+    #[cfg(feature = "mime")]
+    decode_base64_lines: Some(avx512::base64::decode_lines),
     #[cfg(feature = "codec")]
     find_all: avx512::positions::find_all,
     find_class: avx512::classes::find_class,
@@ -95,6 +97,8 @@ static AVX2: Functions = Functions {
     ascii_len: avx2::count::ascii_len,
     #[cfg(feature = "mime")]
     decode_base64: Some(avx2::base64::decode_groups),
+    #[cfg(feature = "mime")]
+    decode_base64_lines: Some(avx2::base64::decode_lines),
     #[cfg(feature = "codec")]
     find_all: avx2::positions::find_all,
     find_class: avx2::classes::find_class,

@@ -5,6 +5,9 @@
 
 use core::arch::x86_64::*;
 
+use crate::kernels::arch::portable::base64 as portable;
+use crate::kernels::functions::LineForm;
+
 /// [`DecodeBase64`](crate::kernels::functions::DecodeBase64).
 ///
 /// # Safety
@@ -49,4 +52,18 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
         done += 8;
     }
     done
+}
+
+/// [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx2")]
+pub(in crate::kernels) unsafe fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
+    portable::decode_lines(encoded, out, form, |symbols, out| {
+        // SAFETY: AVX2 is enabled here.
+        let done = unsafe { decode_groups(symbols, out) };
+        done + portable::decode_groups(&symbols[done * 4..], &mut out[done * 3..])
+    })
 }

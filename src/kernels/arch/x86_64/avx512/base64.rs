@@ -5,6 +5,8 @@
 
 use core::arch::x86_64::*;
 
+use crate::kernels::functions::LineForm;
+
 /// The 6 bits of each ASCII byte, or `80` for a byte that is not a symbol.
 static VALUES: [u8; 128] = {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -28,6 +30,41 @@ static PACKED: [u8; 64] = {
     packed
 };
 
+/// The vectors that every step reads.
+#[derive(Clone, Copy)]
+struct Tables {
+    low: __m512i,
+    high: __m512i,
+    packed: __m512i,
+}
+
+impl Tables {
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi2")]
+    #[inline]
+    fn new() -> Self {
+        // SAFETY: the statics have 64 and 128 bytes.
+        unsafe {
+            Self {
+                low: _mm512_loadu_si512(VALUES.as_ptr().cast()),
+                high: _mm512_loadu_si512(VALUES.as_ptr().add(64).cast()),
+                packed: _mm512_loadu_si512(PACKED.as_ptr().cast()),
+            }
+        }
+    }
+
+    /// Returns a mask of the bytes that are not symbols, and the packed bytes.
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi2")]
+    #[inline]
+    fn decode(self, read: __m512i) -> (u64, __m512i) {
+        let values = _mm512_permutex2var_epi8(self.low, read, self.high);
+        // The lookup ignores the highest bit of a byte.
+        let bad = _mm512_movepi8_mask(_mm512_or_si512(values, read));
+        let pairs = _mm512_maddubs_epi16(values, _mm512_set1_epi32(0x0140_0140));
+        let lanes = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_1000));
+        (bad, _mm512_permutexvar_epi8(self.packed, lanes))
+    }
+}
+
 /// [`DecodeBase64`](crate::kernels::functions::DecodeBase64).
 ///
 /// # Safety
@@ -35,30 +72,14 @@ static PACKED: [u8; 64] = {
 /// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi2")]
 pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
-    // SAFETY: the statics have 64 and 128 bytes.
-    let (low, high, packed) = unsafe {
-        (
-            _mm512_loadu_si512(VALUES.as_ptr().cast()),
-            _mm512_loadu_si512(VALUES.as_ptr().add(64).cast()),
-            _mm512_loadu_si512(PACKED.as_ptr().cast()),
-        )
-    };
-    // Returns a mask of the bytes that are not symbols, and the packed bytes.
-    let decode = |read| {
-        let values = _mm512_permutex2var_epi8(low, read, high);
-        // The lookup ignores the highest bit of a byte.
-        let bad = _mm512_movepi8_mask(_mm512_or_si512(values, read));
-        let pairs = _mm512_maddubs_epi16(values, _mm512_set1_epi32(0x0140_0140));
-        let lanes = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_1000));
-        (bad, _mm512_permutexvar_epi8(packed, lanes))
-    };
+    let tables = Tables::new();
     let groups = (symbols.len() / 4).min(out.len() / 3);
     let mut done = 0;
     // A step of this loop does not depend on the result of the previous step. The last step below does.
     while groups - done >= 16 {
         // SAFETY: 16 groups follow.
         let read = unsafe { _mm512_loadu_si512(symbols.as_ptr().add(done * 4).cast()) };
-        let (bad, bytes) = decode(read);
+        let (bad, bytes) = tables.decode(read);
         if bad != 0 {
             break;
         }
@@ -74,7 +95,7 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
             let filler = _mm512_set1_epi8(b'A' as i8);
             _mm512_mask_loadu_epi8(filler, mask, symbols.as_ptr().add(done * 4).cast())
         };
-        let (bad, bytes) = decode(read);
+        let (bad, bytes) = tables.decode(read);
         let good = count.min(bad.trailing_zeros() as usize / 4);
         let mask = _bzhi_u64(u64::MAX, 3 * good as u32);
         // SAFETY: `good` is at most `count`, and the output has space for `count` groups; masked bytes are not written.
@@ -82,4 +103,45 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
         done += good;
     }
     done
+}
+
+/// [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines). Two vectors are a line.
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,bmi2")]
+pub(in crate::kernels) unsafe fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
+    let tables = Tables::new();
+    let filler = _mm512_set1_epi8(b'A' as i8);
+    // At most 64 symbols are in the first vector, and at most 12 in the second one.
+    let first = form.symbols().min(64);
+    let second = form.symbols() - first;
+    let mask = |bytes: usize| _bzhi_u64(u64::MAX, bytes as u32);
+    let (read_first, read_second) = (mask(first), mask(second));
+    let (write_first, write_second) = (mask(first / 4 * 3), mask(second / 4 * 3));
+    let lines = (encoded.len() / form.len()).min(out.len() / form.decoded());
+    for line in 0..lines {
+        let start = line * form.len();
+        // SAFETY: `lines` whole lines follow each other, so that all symbols of this one can be read; masked bytes are not.
+        let [x, y] = unsafe {
+            let from = encoded.as_ptr().add(start);
+            [
+                _mm512_mask_loadu_epi8(filler, read_first, from.cast()),
+                _mm512_mask_loadu_epi8(filler, read_second, from.add(first).cast()),
+            ]
+        };
+        let (bad_in_x, x) = tables.decode(x);
+        let (bad_in_y, y) = tables.decode(y);
+        if bad_in_x | bad_in_y != 0 || !form.ends(&encoded[start..start + form.len()]) {
+            return line;
+        }
+        // SAFETY: there is room for the bytes of `lines` lines; masked bytes are not written.
+        unsafe {
+            let to = out.as_mut_ptr().add(line * form.decoded());
+            _mm512_mask_storeu_epi8(to.cast(), write_first, x);
+            _mm512_mask_storeu_epi8(to.add(first / 4 * 3).cast(), write_second, y);
+        }
+    }
+    lines
 }
