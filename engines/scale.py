@@ -26,8 +26,9 @@ SPARE = 3 / 2
 LEAST_NODES = 3
 # Memory of the kernel for the two idle sockets of a connection.
 KERNEL_BYTES = 8 << 10
-# Bits per second of one connection, such as a chat or a sensor.
+# Bits per second of one connection, such as a chat or a sensor, in messages of 1 KiB.
 BITS = 10_000
+MESSAGE = 1024
 TEXT = "mixed"
 
 
@@ -37,8 +38,17 @@ def cost(measured, case, text=TEXT):
 
 
 def need(measured, case, bits, connections):
-    """Returns cores, bytes and nodes, and the resource that determines the number of nodes."""
-    cores = bits / 8 * cost(measured, case)
+    """Returns cores, bytes and nodes, and the resource that determines the number of nodes.
+
+    Connections carry messages of 1 KiB, each with the cost of an HTTP request. Without connections the traffic is large
+    bodies, with the cost of their bytes.
+    """
+    if connections:
+        _, _, variant = case.partition("-")
+        requests = measured["cpu_microseconds_per_request_of_1_kib"][f"http-{variant}"][1] / 1e6
+        cores = bits / 8 / MESSAGE * requests
+    else:
+        cores = bits / 8 * cost(measured, case)
     memory = connections * (measured["bytes_per_connection"][case] + KERNEL_BYTES)
     nodes = {
         "CPU": cores / (CORES * CPU_USE),
@@ -66,7 +76,7 @@ def tables(measured):
         "| | | cores | GiB | nodes | cores with the filter | GiB | nodes |",
         "|---|---|---:|---:|---:|---:|---:|---:|",
     ]
-    lines = ["### Connections", "", f"Each connection carries {BITS:,} bit/s.", "", *head]
+    lines = ["### Connections", "", f"Each connection carries {BITS:,} bit/s, in messages of 1 KiB.", "", *head]
     for label, connections in (("1 million", 1e6), ("10 million", 1e7), ("1 billion", 1e9)):
         lines += [row(measured, label, protocol, connections * BITS, connections) for protocol in ("tcp", "http")]
     lines += ["", "### Throughput", "", "Over few connections, in large bodies.", "", *head]
