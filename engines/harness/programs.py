@@ -18,6 +18,9 @@ ENVOYS = {
 }
 
 
+ENGINES = Path(__file__).resolve().parent.parent
+
+
 class Unavailable(Exception):
     """A program cannot be had on this machine. The message says why."""
 
@@ -69,3 +72,27 @@ def module(*features):
     copy.write_bytes((target / "release" / library).read_bytes())
     copy.rename(folder / library)
     return folder
+
+
+def wasm():
+    """Builds the filter for WebAssembly, with vectors. Returns its path."""
+    crate = ENGINES / "wasm"
+    command = ["cargo", "build", "--release", "--locked", "--quiet", "--target", "wasm32-wasip1"]
+    environment = {**os.environ, "RUSTFLAGS": "-C target-feature=+simd128", "CARGO_TARGET_DIR": str(crate / "target")}
+    subprocess.run(command, check=True, cwd=crate, env=environment)
+    return crate / "target" / "wasm32-wasip1" / "release" / "utf8_codec_wasm.wasm"
+
+
+def pingora():
+    """The gateway on Pingora if it is built (`.ci/run pingora`), because that takes minutes."""
+    return newest(ENGINES / "pingora" / "target", "utf8-codec-pingora")
+
+
+def relay():
+    """The program `utf8-codec` if it is built (`cargo build --features cli`)."""
+    return newest(ENGINES.parent / "target", "utf8-codec")
+
+
+def newest(target, name):
+    built = [path for profile in ("debug", "release") if (path := target / profile / name).exists()]
+    return max(built, key=lambda path: path.stat().st_mtime, default=None)
