@@ -51,7 +51,9 @@ impl fmt::Display for ManyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::IllFormed { index, error } => write!(f, "string {index}: {error}"),
-            Self::OutOfRange { index } => write!(f, "string {index}: its offsets are no range of the bytes"),
+            Self::OutOfRange { index } => {
+                write!(f, "string {index}: its offsets are not a range of the bytes")
+            }
         }
     }
 }

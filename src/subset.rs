@@ -199,11 +199,11 @@ impl Subset {
 /// constants.
 const MANY_RANGES: usize = 64;
 
-/// For more ranges than this, or if more pairs of first bytes than [`MANY_PAIRS`] are doubtful, the third bytes are not
+/// For more ranges than this, or for more than [`MANY_PAIRS`] pairs of lead and second byte, the third bytes are not
 /// computed.
 const MANY_RANGES_OF_THIRDS: usize = 24;
 
-/// See [`MANY_RANGES_OF_THIRDS`].
+/// The maximum number of pairs of lead and second byte for which third bytes are computed.
 const MANY_PAIRS: usize = 8;
 
 /// Returns the first bytes of the characters that may be outside the ranges.
@@ -250,7 +250,7 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
     class.with_thirds(thirds)
 }
 
-/// Returns the third bytes of the characters outside the ranges, of the 64 characters from `first`, a bit for each.
+/// Returns a bit for each of the 64 characters from `first`, set if the character is outside the ranges.
 const fn doubtful_thirds(ranges: &[RangeInclusive<u32>], first: u32) -> u64 {
     if ranges.len() > MANY_RANGES_OF_THIRDS {
         return u64::MAX;

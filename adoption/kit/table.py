@@ -18,7 +18,7 @@ def progress(result: Result) -> str:
 
 def markdown(results: list[Result]) -> str:
     lines = [
-        "| crate | lines | their tests | our test | defect that goes | speed | |",
+        "| crate | lines | their tests | our test | fixed defect | speed | |",
         "|---|---|---|---|---|---|---|",
     ]
     for r in results:
@@ -30,7 +30,7 @@ def markdown(results: list[Result]) -> str:
             f"| {r.row.name} {r.version} | -{r.deleted} +{r.added} | {tests} | {case} | {defect} | {r.speed} | {verdict} |"
         )
     lines += [
-        f"\n{r.row.name}: `{test}` is left out. It {reason}"
+        f"\n{r.row.name}: `{test}` is excluded. It {reason}"
         for r in results
         for test, reason in r.row.without.items()
     ]

@@ -187,7 +187,7 @@ def panics(operations):
 
 
 def readme(operations):
-    """The commands of the README, with its configuration as it stands."""
+    """Runs the commands of the README with its configuration."""
     text = (ENGINES / "envoy" / "README.md").read_text()
     for command in (
         "cargo build --release --manifest-path engines/envoy/Cargo.toml",

@@ -1,6 +1,5 @@
 //! On Linux the program is linked without the start code of the C library. It has its own entry point, and needs only
-//! `memcpy` and
-//! similar functions.
+//! `memcpy` and similar functions.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -44,7 +44,7 @@ impl Listener {
     ///
     /// # Cancel safety
     ///
-    /// No connection is lost.
+    /// Cancel safe: no connection is lost if the future is dropped.
     pub(super) async fn accept(&self) -> io::Result<(Socket, Peer)> {
         match self {
             Self::Tcp(listener) => {

@@ -53,7 +53,7 @@ impl UnixListener {
     ///
     /// # Cancel safety
     ///
-    /// No connection is lost.
+    /// Cancel safe: no connection is lost if the future is dropped.
     pub(super) async fn accept(&self) -> io::Result<UnixStream> {
         let (stream, _) = self.listener.accept().await?;
         Ok(stream)

@@ -20,7 +20,7 @@ const LONGEST: usize = 4;
 
 /// Searches for a BOM at the start of a stream. `FF FE 00 00` is UTF-32LE, not UTF-16LE with a NUL.
 pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
-    // Nearly all streams: no BOM starts with this byte.
+    // Most streams start with a byte that starts no BOM.
     if let [0x01..=0xEE | 0xF0..=0xFD, ..] = *bytes {
         return Sniff::Absent;
     }

@@ -235,7 +235,7 @@ impl Detector {
         let mut rest = chunk;
         while !rest.is_empty() {
             if self.decoder.pending().is_empty() {
-                // ASCII has nothing to count or to decode.
+                // ASCII is skipped: it contains neither multi-byte sequences nor errors.
                 let ascii = count::ascii_len(rest);
                 self.decoder.seek(self.decoder.offset().wrapping_add(ascii as u64));
                 rest = &rest[ascii..];

@@ -221,7 +221,7 @@ impl FallbackDecoder {
         if let (text, TextEnd::Unfinished(_)) = kernels::prefix(AtBoundary::START, &self.line) {
             out.push_str(text);
             let mut decoder = TextDecoder::new().on_error(self.legacy.policy());
-            // The bytes of an unfinished character.
+            // The rest of the line is an unfinished character, which becomes pending.
             let unfinished = decoder.feed(&self.line[text.len()..]).next();
             debug_assert_eq!(unfinished, None);
             self.decided = Some(Decided::Utf8(decoder));

@@ -6,7 +6,7 @@ use crate::kernels::count;
 /// The number of bytes at the start of a stream that are examined as UTF-16.
 pub(super) const PREFIX: u64 = 4 * 1024;
 
-/// The least number of characters that are evidence for UTF-16.
+/// The minimum number of characters that are evidence for UTF-16.
 const LEAST_EVIDENCE: u32 = 3;
 
 /// Statistics of the first bytes of a stream as UTF-16 in both byte orders.
@@ -55,7 +55,7 @@ impl Prefix {
         let chunk = &chunk[..chunk.len().min(left)];
         self.taken += chunk.len() as u64;
         if self.is_full() && self.is_short_of_evidence(chunk) {
-            // The units need not be counted: no text results.
+            // UTF-16 is excluded, so the units need not be counted.
             (self.little.impossible, self.big.impossible) = (true, true);
             return;
         }
@@ -74,7 +74,8 @@ impl Prefix {
         }
     }
 
-    /// Whether there is too little evidence even if each byte of the chunk that can be part of evidence is.
+    /// Whether there is too little evidence for UTF-16, even if every byte of the chunk that may be part of evidence
+    /// is.
     fn is_short_of_evidence(&self, chunk: &[u8]) -> bool {
         // Each character that `Units::evidence` counts has one of these bytes: 00, 01 or 02, or the FF of U+FF0C.
         let most = count::range(chunk, 0xFF, 0x02) + usize::from(self.half.is_some());
@@ -127,7 +128,7 @@ impl Units {
             && (!is_utf_8 || self.below_2000 * 4 >= self.count * 3)
     }
 
-    /// [`take`](Self::take) with a table, for units whose properties depend only on the upper byte.
+    /// Same as [`take`](Self::take), but uses a table if the properties of the unit depend only on its upper byte.
     #[inline(always)]
     fn take_quickly(&mut self, unit: u16) {
         let [upper, lower] = unit.to_be_bytes();
@@ -203,9 +204,9 @@ const fn is_unusual(unit: u16) -> bool {
 mod tests {
     use super::*;
 
-    /// A prefix that is completed by a chunk without evidence has the result of one that is examined unit by unit.
+    /// A prefix that ends with a chunk without evidence must have the same result as one that is examined unit by unit.
     #[test]
-    fn a_prefix_with_little_evidence_has_the_same_result_for_every_cut() {
+    fn a_prefix_with_little_evidence_has_the_same_result_for_every_split() {
         let candidates = [0x00, 0x01, 0x02, 0x0C, 0xFF, 0x30];
         let others = [b"plain text\n".as_slice(), "žluťoučký".as_bytes(), &[0x03, 0x0B, 0x0D, 0x30, 0xFF]];
         for other in others {

@@ -158,8 +158,8 @@ impl Machine {
         }
     }
 
-    /// [`step`](Self::step) with state numbers, for another table that is compiled from this one. State 0 is the
-    /// boundary, and all states are below `MAX_STATES`.
+    /// Same as [`step`](Self::step), but with state numbers, for another table that is compiled from this one. State 0
+    /// is the boundary, and all states are below `MAX_STATES`.
     pub(crate) const fn next(&self, state: u8, byte: u8) -> Option<u8> {
         let next = self.next[state as usize][byte as usize];
         if next < REJECTED { Some(next) } else { None }
@@ -230,8 +230,7 @@ fn value(sequence: &[u8]) -> u32 {
     }
 }
 
-/// The kinds by number. The length is a power of two, so an index modulo the length
-/// needs no bounds check.
+/// The kinds by number. The length is a power of two, so an index modulo the length needs no bounds check.
 const KINDS: [ErrorKind; 16] = {
     let mut kinds = [ErrorKind::InvalidLead; 16];
     let mut i = 0;

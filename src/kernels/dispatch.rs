@@ -108,7 +108,7 @@ impl Kernel {
     /// [`AsciiLen`](super::functions::AsciiLen).
     #[cfg(feature = "transcode")]
     pub(super) fn ascii_len(self, bytes: &[u8]) -> usize {
-        // SAFETY: the CPU has the instructions of every `Kernel`.
+        // SAFETY: this CPU supports every `Kernel`.
         unsafe { (self.0.ascii_len)(bytes) }
     }
 

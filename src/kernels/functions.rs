@@ -242,7 +242,7 @@ pub(crate) struct Class {
     words: [u64; 4],
     /// The second bytes of sequences of 3 and 4 bytes.
     seconds_of_long: u64,
-    /// The third bytes of sequences of 3 bytes. Kernels do not compare them.
+    /// The third bytes of 3-byte sequences. The kernels do not test them.
     thirds: u64,
 }
 
@@ -272,7 +272,7 @@ impl Class {
         self
     }
 
-    /// Adds third bytes of sequences of 3 bytes, a bit for each.
+    /// Adds the third bytes of 3-byte sequences. The mask has a bit for each continuation byte.
     pub(crate) const fn with_thirds(self, thirds: u64) -> Self {
         Self { thirds: self.thirds | thirds, ..self }
     }

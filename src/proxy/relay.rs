@@ -115,7 +115,7 @@ impl Relay {
         self
     }
 
-    /// [`lines`](Self::lines) with a filter that ends the stream at the first rejected line. No part of that line is
+    /// Same as [`lines`](Self::lines), but ends the stream at the first rejected line. No part of that line is
     /// delivered, so no server acts on it.
     #[must_use]
     pub fn hold_lines(self, filter: LineFilter) -> Self {
@@ -199,7 +199,7 @@ impl Relay {
         self.run_until(client, upstream, observer, pending()).await
     }
 
-    /// [`run`](Self::run) that ends when `cancelled` completes.
+    /// Same as [`run`](Self::run), but ends when `cancelled` completes.
     ///
     /// For a grace period pass `async { shutdown.await; sleep(grace).await }`.
     ///

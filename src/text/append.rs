@@ -65,7 +65,7 @@ impl TextDecoder {
         self.decode_to(chunk, text)
     }
 
-    /// [`decode_into`](Self::decode_into) for any sink.
+    /// Same as [`decode_into`](Self::decode_into), but for any sink.
     pub(crate) fn decode_to(&mut self, chunk: &[u8], sink: &mut impl Sink) -> Result<(), Utf8Error> {
         if self.policies.subset.is_some() {
             let mut windows = chunk.chunks(VALIDATED_FOR_SUBSET);

@@ -7,8 +7,8 @@ use super::decoder::TextDecoder;
 use super::pieces::{TextPiece, TextPieces};
 
 impl TextDecoder {
-    /// [`feed`](Self::feed) with the range of each piece in the chunk. Use it if the chunks are reference-counted
-    /// buffers that can be sliced (`Bytes`, `Arc<[u8]>`, a `Tendril`).
+    /// Same as [`feed`](Self::feed), but also returns the range of each piece in the chunk. Use it if the chunks are
+    /// reference-counted buffers that can be sliced (`Bytes`, `Arc<[u8]>`, a `Tendril`).
     ///
     /// - The range of a [`TextPiece::Text`] contains the bytes of the text.
     /// - The range of any other piece contains those bytes of its sequence that are in this chunk. It is empty if all

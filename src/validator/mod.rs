@@ -87,7 +87,7 @@ impl Utf8Validator {
         self.failed.map_or(Ok(()), Err)
     }
 
-    /// [`feed`](Self::feed) for a payload that stays masked, in a proxy that forwards frames.
+    /// Same as [`feed`](Self::feed), but for a payload that stays masked, in a proxy that forwards frames.
     ///
     /// # Errors
     ///

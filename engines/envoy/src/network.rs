@@ -101,8 +101,8 @@ impl Filter {
         text.extend_from_slice(&outcome.tail);
         connection.drain(side, outcome.len);
         match side {
-            // Closing the connection now would discard bytes that the upstream has not
-            // read yet. The proxy closes it after the upstream has closed its side.
+            // Closing the connection now would discard bytes that the upstream has not read yet. The proxy closes it
+            // after the upstream has closed its side.
             Side::Read => connection.inject(side, &text, true),
             Side::Write => {
                 self.read.set(None);

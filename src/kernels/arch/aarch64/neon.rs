@@ -48,7 +48,7 @@ pub(super) unsafe fn ascii_len(bytes: &[u8]) -> usize {
     unsafe { vector::ascii_len::<Neon>(bytes) }
 }
 
-/// [`vector::validate_large`], out of line.
+/// [`vector::validate_large`], not inlined.
 ///
 /// # Safety
 ///
@@ -61,7 +61,7 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
     unsafe { vector::validate_large::<Neon>(chunk, state) }
 }
 
-/// [`vector::find`], out of line.
+/// [`vector::find`], not inlined.
 ///
 /// # Safety
 ///

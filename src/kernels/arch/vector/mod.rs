@@ -87,14 +87,14 @@ pub(in crate::kernels) trait Vector: Copy {
     #[cfg(test)]
     fn mark_bits(self) -> u64;
 
-    /// [`validate_large`], out of line.
+    /// [`validate_large`], not inlined.
     ///
     /// # Safety
     ///
     /// Same as for [`validate_large`].
     unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index>;
 
-    /// [`find`], out of line.
+    /// [`find`], not inlined.
     ///
     /// # Safety
     ///

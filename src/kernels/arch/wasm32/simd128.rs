@@ -72,7 +72,7 @@ pub(super) fn ascii_len(bytes: &[u8]) -> usize {
     unsafe { vector::ascii_len::<Lanes>(bytes) }
 }
 
-/// [`vector::validate_large`], out of line.
+/// [`vector::validate_large`], not inlined.
 ///
 /// # Safety
 ///
@@ -83,7 +83,7 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
     unsafe { vector::validate_large::<Lanes>(chunk, state) }
 }
 
-/// [`vector::find`], out of line.
+/// [`vector::find`], not inlined.
 ///
 /// # Safety
 ///

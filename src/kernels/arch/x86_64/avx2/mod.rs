@@ -47,7 +47,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     unsafe { vector::is_text::<Ymm>(bytes) }
 }
 
-/// [`vector::validate_large`], out of line.
+/// [`vector::validate_large`], not inlined.
 ///
 /// # Safety
 ///
@@ -60,7 +60,7 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
     unsafe { vector::validate_large::<Ymm>(chunk, state) }
 }
 
-/// [`vector::find`], out of line.
+/// [`vector::find`], not inlined.
 ///
 /// # Safety
 ///

@@ -11,7 +11,7 @@ use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
 
 /// The maximum number of bytes that one call searches.
 const STRETCH: usize = 4096;
-/// The distance of prefetches into the L1 cache.
+/// The distance in bytes at which memory is prefetched into the L1 cache.
 const AHEAD: usize = 1024;
 /// The number of bytes that are tested together. Most groups have no byte of a class.
 const GROUP: usize = 4 * BLOCK;
@@ -29,7 +29,8 @@ pub(in crate::kernels) unsafe fn find_class(
 ) -> Found {
     let [below_40, below_80, seconds, leads, seconds_of_long] = class.words();
     const LEADS_OF_TWO: u64 = 0xFFFF_FFFF;
-    // A bit for the high 2 bits of a byte, and for lead bytes one of two: of 2-byte sequences, and of longer ones.
+    // Each entry has a bit for each value of the high 2 bits of a byte. Lead bytes have separate bits for 2-byte
+    // sequences and for longer sequences.
     let table = _mm512_or_si512(
         _mm512_or_si512(_mm512_maskz_set1_epi8(below_40, 1), _mm512_maskz_set1_epi8(below_80, 2)),
         _mm512_or_si512(
@@ -37,12 +38,12 @@ pub(in crate::kernels) unsafe fn find_class(
             _mm512_maskz_set1_epi8(leads & !LEADS_OF_TWO, 8),
         ),
     );
-    // The bits of the lead bytes that a second byte may follow. The bits of ASCII are set for every byte.
+    // For each second byte, the bits of the lead bytes that it may follow. The bits of ASCII are set for every byte.
     let seconds = _mm512_or_si512(
         _mm512_or_si512(_mm512_maskz_set1_epi8(seconds, 4), _mm512_maskz_set1_epi8(seconds_of_long, 8)),
         _mm512_set1_epi8(3),
     );
-    // Indexed by the high 2 bits, which are the low 2 bits of the index.
+    // The bit for the high 2 bits, which are the low 2 bits of the index.
     let selector = _mm512_set1_epi32(0x0C00_0201);
     let marks = |x: __m512i| {
         (_mm512_permutexvar_epi8(x, table), _mm512_permutexvar_epi8(_mm512_srli_epi16::<6>(x), selector))
@@ -51,7 +52,8 @@ pub(in crate::kernels) unsafe fn find_class(
     let end = bytes.len().min(STRETCH);
     while start < end {
         if bytes.len() - start >= GROUP {
-            // In text of one script each group may have lead bytes of the class: then the second bytes are tested at once.
+            // In text of one script every group may contain lead bytes of the class. Then the second bytes are tested
+            // in the same pass.
             if !has_leads {
                 let mut any = _mm512_setzero_si512();
                 for block in 0..GROUP / BLOCK {

@@ -48,7 +48,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     unsafe { vector::is_text::<Zmm>(bytes) }
 }
 
-/// [`vector::validate_large`], out of line.
+/// [`vector::validate_large`], not inlined.
 ///
 /// # Safety
 ///
@@ -61,7 +61,7 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
     unsafe { vector::validate_large::<Zmm>(chunk, state) }
 }
 
-/// [`vector::find`], out of line.
+/// [`vector::find`], not inlined.
 ///
 /// # Safety
 ///

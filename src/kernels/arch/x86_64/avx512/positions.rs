@@ -1,4 +1,5 @@
-//! Finds every position of a byte, with AVX-512 VBMI2: the numbers of the equal bytes are compressed.
+//! Finds every position of a byte, with AVX-512 VBMI2: the positions of the equal bytes are compressed to the start of
+//! a vector.
 
 use core::arch::x86_64::{
     _mm512_add_epi16, _mm512_castsi512_si256, _mm512_cmpeq_epi8_mask, _mm512_cvtepu8_epi16,
