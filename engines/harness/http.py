@@ -155,7 +155,7 @@ def bad_requests(http):
     return f"{len(cases)} requests answered 400 with kind, offset and length; the same in the access log"
 
 
-def upstream_never_hears(http):
+def no_bad_request_arrives(http):
     for error in ERRORS:
         before = set(http.upstream.requests)
         number, response = http.post("buffered", [b"x" * 5000, error[0]])
@@ -388,7 +388,7 @@ CORE = [
 ROWS = [
     *CORE,
     ("HTTP/2: responses", responses_over_http2),
-    ("HTTP: buffered, and its limit", upstream_never_hears),
+    ("HTTP: buffered, and its limit", no_bad_request_arrives),
     ("HTTP: repaired in random cuts", repairs),
     ("HTTP: random cuts on 4 workers", many_connections),
     ("HTTP: content rules", rules),

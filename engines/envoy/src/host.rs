@@ -32,7 +32,11 @@ pub(crate) fn log(level: u32, line: impl FnOnce() -> String) {
     }
 }
 
-/// Reads up to `count` buffers, and passes them to `then` as slices. Allocates if there are more than 16.
+/// Reads `count` buffers, and passes them to `then` as slices. Allocates if there are more than 16.
+///
+/// # Panics
+///
+/// If they cannot be read: the hook then fails, and nothing passes unchecked.
 ///
 /// # Safety
 ///
@@ -47,13 +51,13 @@ unsafe fn with_slices<T>(
     let slice = |buffer: &Buffer| unsafe { buffer.bytes() };
     if count <= INLINE {
         let mut buffers = [Buffer::NULL; INLINE];
-        let count = if count > 0 && read(buffers.as_mut_ptr()) { count } else { 0 };
+        assert!(count == 0 || read(buffers.as_mut_ptr()), "Envoy has no buffer");
         let slices = buffers.each_ref().map(slice);
         then(&slices[..count])
     } else {
         let mut buffers = vec![Buffer::NULL; count];
-        let count = if read(buffers.as_mut_ptr()) { count } else { 0 };
-        let slices: Vec<_> = buffers[..count].iter().map(slice).collect();
+        assert!(read(buffers.as_mut_ptr()), "Envoy has no buffer");
+        let slices: Vec<_> = buffers.iter().map(slice).collect();
         then(&slices)
     }
 }
@@ -217,6 +221,10 @@ impl Stream {
     }
 
     /// Passes the names and values of the fields to `then`. Allocates if there are more than 32.
+    ///
+    /// # Panics
+    ///
+    /// If they cannot be read.
     pub(crate) fn with_fields<T>(self, header_type: u32, then: impl FnOnce(&[(&[u8], &[u8])]) -> T) -> T {
         const INLINE: usize = 32;
         // SAFETY: see the page of the module.
@@ -227,12 +235,12 @@ impl Stream {
         let field = |header: &Header| unsafe { (header.key.bytes(), header.value.bytes()) };
         if count <= INLINE {
             let mut headers = [Header::NULL; INLINE];
-            let count = if count > 0 && read(headers.as_mut_ptr()) { count } else { 0 };
+            assert!(count == 0 || read(headers.as_mut_ptr()), "Envoy has no fields");
             then(&headers.each_ref().map(field)[..count])
         } else {
             let mut headers = vec![Header::NULL; count];
-            let count = if read(headers.as_mut_ptr()) { count } else { 0 };
-            then(&headers[..count].iter().map(field).collect::<Vec<_>>())
+            assert!(read(headers.as_mut_ptr()), "Envoy has no fields");
+            then(&headers.iter().map(field).collect::<Vec<_>>())
         }
     }
 

@@ -76,6 +76,7 @@ impl Filter {
             }
             outcome
         });
+        assert_eq!(outcome.len, len, "a part of the data was not checked");
         let counters = &self.shared.counters;
         counters.received(connection, outcome.len);
         counters.repaired(connection, outcome.repaired);
