@@ -138,8 +138,6 @@ callbacks! {
     fn network_filter_get_write_buffer_chunks(filter: EnvoyPtr, chunks: *mut Buffer) -> bool;
     fn network_filter_drain_read_buffer(filter: EnvoyPtr, length: usize) -> bool;
     fn network_filter_drain_write_buffer(filter: EnvoyPtr, length: usize) -> bool;
-    fn network_filter_prepend_read_buffer(filter: EnvoyPtr, data: Buffer) -> bool;
-    fn network_filter_prepend_write_buffer(filter: EnvoyPtr, data: Buffer) -> bool;
     fn network_filter_append_read_buffer(filter: EnvoyPtr, data: Buffer) -> bool;
     fn network_filter_append_write_buffer(filter: EnvoyPtr, data: Buffer) -> bool;
     fn network_filter_inject_read_data(filter: EnvoyPtr, data: Buffer, end_stream: bool);

@@ -144,16 +144,6 @@ impl Connection {
         }
     }
 
-    pub(crate) fn prepend(self, side: Side, data: &[u8]) {
-        // SAFETY: see the page of the module.
-        unsafe {
-            match side {
-                Side::Read => abi::network_filter_prepend_read_buffer(self.0, Buffer::new(data)),
-                Side::Write => abi::network_filter_prepend_write_buffer(self.0, Buffer::new(data)),
-            };
-        }
-    }
-
     /// Appends a copy. `data` may be part of the buffer, because its bytes are not moved.
     pub(crate) fn append(self, side: Side, data: &[u8]) {
         if data.is_empty() {

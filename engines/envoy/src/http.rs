@@ -253,7 +253,8 @@ impl Filter {
 }
 
 /// Changes a received body. Bytes cannot be removed from its end or inserted at its start, so the remaining bytes are
-/// copied.
+/// copied: each slice is appended and then drained from the start, so that the copies use the same memory. A drained slice
+/// is not read again.
 fn apply(stream: Stream, way: Way, slices: &[&[u8]], outcome: &Outcome) {
     let head = outcome.head.as_slice();
     if head.is_empty() && outcome.kept == outcome.len {
@@ -261,9 +262,11 @@ fn apply(stream: Stream, way: Way, slices: &[&[u8]], outcome: &Outcome) {
         return;
     }
     stream.append(way.received, head);
-    prefix(slices, outcome.kept).for_each(|part| stream.append(way.received, part));
+    for (slice, part) in slices.iter().zip(prefix(slices, outcome.kept)) {
+        stream.append(way.received, part);
+        stream.drain(way.received, slice.len());
+    }
     stream.append(way.received, &outcome.tail);
-    stream.drain(way.received, outcome.len);
 }
 
 /// Parses the settings of a configuration, or logs why it is rejected.

@@ -114,18 +114,32 @@ impl Filter {
     }
 }
 
-/// Changes the buffer. Bytes cannot be removed from its end, so the remaining bytes are copied if it must be shortened.
+thread_local! {
+    /// The bytes that are copied from one end of a buffer to the other: at most one slice, usually 16 KiB.
+    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Changes the buffer. Bytes cannot be removed from its end, so the remaining bytes are copied if it must be shortened. Each
+/// slice is drained before its copy is appended, because Envoy stops reading while a buffer is above its limit. A drained
+/// slice is not read again.
 fn apply(connection: Connection, side: Side, slices: &[&[u8]], outcome: &Outcome) {
-    let head = outcome.head.as_slice();
+    // Passed on before the buffer and not inserted into it, because the buffer may be full.
+    if !outcome.head.as_slice().is_empty() {
+        connection.inject(side, outcome.head.as_slice(), false);
+    }
     if outcome.kept == outcome.len {
         connection.append(side, &outcome.tail);
-        connection.prepend(side, head);
         return;
     }
-    connection.append(side, head);
-    prefix(slices, outcome.kept).for_each(|part| connection.append(side, part));
+    let mut scratch = SCRATCH.take();
+    for (slice, part) in slices.iter().zip(prefix(slices, outcome.kept)) {
+        scratch.clear();
+        scratch.extend_from_slice(part);
+        connection.drain(side, slice.len());
+        connection.append(side, &scratch);
+    }
     connection.append(side, &outcome.tail);
-    connection.drain(side, outcome.len);
+    SCRATCH.set(scratch);
 }
 
 /// Returns the first `len` bytes of the slices.
