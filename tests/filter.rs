@@ -36,6 +36,9 @@ fn edited(mut filter: Filter, chunks: &[&[u8]]) -> Filtered {
             edit => panic!("{edit:?}"),
         });
         assert!(core::str::from_utf8(&forwarded).is_ok(), "whole characters only");
+        if !matches!(verdict, Verdict::Reject(_)) {
+            assert_eq!(filter.offset(), start + chunk.len() as u64);
+        }
         // A stripped BOM may precede the slice.
         if verdict == Verdict::Pass && start > 3 {
             let now = filter.pending().len();

@@ -1,10 +1,10 @@
-//! `Detector`, `BomSniffer`, `FallbackDecoder` and `DesignationRecogniser`: the same results
+//! `Detector`, `BomSniffer`, `FallbackDecoder` and `DesignationRecognizer`: the same results
 //! for every partition.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use utf8_codec::detect::{
-    BomSniffer, Designation, DesignationMatch, DesignationRecogniser, Detection, Detector, FallbackDecoder,
+    BomSniffer, Designation, DesignationMatch, DesignationRecognizer, Detection, Detector, FallbackDecoder,
     Legacy, Padding, Scope, Sniff, decode_or_legacy,
 };
 use utf8_codec_fuzz::Input;
@@ -36,10 +36,10 @@ fuzz_target!(|data: &[u8]| {
 
     for padding in [Padding::None, Padding::Ucs2, Padding::Ucs4] {
         let run = |chunks: &[&[u8]]| {
-            let mut recogniser = DesignationRecogniser::padded(padding);
+            let mut recognizer = DesignationRecognizer::padded(padding);
             let found: Vec<_> =
-                chunks.iter().flat_map(|chunk| recogniser.feed(chunk).collect::<Vec<_>>()).collect();
-            assert_eq!(recogniser.offset(), input.bytes.len() as u64);
+                chunks.iter().flat_map(|chunk| recognizer.feed(chunk).collect::<Vec<_>>()).collect();
+            assert_eq!(recognizer.offset(), input.bytes.len() as u64);
             found
         };
         let found = run(&[input.bytes]);

@@ -269,7 +269,8 @@ mod tests {
                     0x80..=0xBF => ErrorKind::UnexpectedContinuation,
                     0xC0 | 0xC1 => ErrorKind::Overlong,
                     0xF5..=0xFD => ErrorKind::AboveMax,
-                    _ => ErrorKind::InvalidLead,
+                    0xFE | 0xFF => ErrorKind::InvalidLead,
+                    _ => panic!("{lead:02X} is a lead"),
                 };
                 assert_eq!(first, Step::Rejected(kind), "{lead:02X}");
                 continue;

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""Changes the sources one place at a time, in a copy, and checks that the proof or test of that source fails.
+
+    proofs/mutate.py                 a part of the changes: for CI
+    proofs/mutate.py --all           every change
+    proofs/mutate.py --all avx2      only those of one group
+
+Groups with an SMT proof (`formulas.py`): `formula`, `avx512`, `avx2`, `neon`. Every number and every shift that the proof
+reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
+
+Group `grammar`: every bound of every row in `encoding/grammar.rs` and `encoding/dialects.rs` is changed by 1, up and down.
+The tests are the unit tests of `encoding`, `proofs/tests/grammar.rs` and `four_bytes.rs`, and those of the transcoder for
+the other encodings.
+
+Prints a table, and fails if a change passes that is not in `EQUIVALENT`.
+"""
+
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import formulas
+import rust
+from z3 import set_param
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+KERNELS = REPOSITORY / "src" / "kernels"
+SMT_GROUPS = ["formula", "avx512", "avx2", "neon"]
+# In CI, one change of so many.
+SAMPLE = {"smt": 20, "grammar": 150}
+# Changes that change nothing that a caller can see: file, a part of the line, the new values, and why.
+EQUIVALENT = [
+    ("short.rs", "0xFF, 0xFF", {"0x7f", "0xfe"}, "any index from 16 on selects 0"),
+    ("formula.rs", "[0x80; 64]", {"0x81"}, "only 7F differs, and it is marked because a continuation is due"),
+    ("mod.rs", "ternarylogic_epi32::<0xFE>", {"0x7e"}, "no byte is due from all three bytes before it"),
+    ("formula.rs", "= 0x00;", {"0x1"}, "only 7F and FF differ, and they are marked because a continuation is due"),
+]
+
+
+class Silent(formulas.Report):
+    """A report that prints nothing, so that the table is the only output."""
+
+    def prove(self, name, claim):
+        solver = formulas.SolverFor("QF_BV")
+        solver.add(formulas.Not(claim))
+        if solver.check() != formulas.unsat:
+            raise formulas.Failed(name)
+
+
+def prove(group):
+    """The claim that fails, or `None`."""
+    report = Silent()
+    kernels = [kernel for kernel in formulas.KERNELS if group in (kernel[0], "formula")]
+    try:
+        if group == "formula":
+            formulas.prove_one_byte(report)
+        for arguments in kernels:
+            kernel = formulas.Kernel(*arguments)
+            formulas.prove_lanes(report, kernel)
+            formulas.prove_movement(report, kernel)
+            formulas.prove_vector(report, kernel)
+    except formulas.Failed as failed:
+        return str(failed)
+    except Exception as error:
+        return f"the model stops: {type(error).__name__}"
+    return None
+
+
+def places_read(group):
+    """Where the proof of a group reads numbers and shifts: (path, start, end)."""
+    found = set()
+    read_next = rust.Tokens.next
+    sources = {}
+    read_source = rust.Source.__init__
+
+    def remember(source, path):
+        read_source(source, path)
+        sources[source.text] = path
+
+    def record(tokens):
+        token = read_next(tokens)
+        match = tokens.match
+        if tokens.text in sources and (match.group("number") or token in ("<<", ">>")):
+            part = "number" if match.group("number") else "op"
+            found.add((sources[tokens.text], *match.span(part)))
+        return token
+
+    def skip_type(tokens):
+        rust.Tokens.next = read_next
+        read_type(tokens)
+        rust.Tokens.next = record
+
+    read_type = rust.Tokens.skip_type
+    rust.Tokens.next, rust.Tokens.skip_type, rust.Source.__init__ = record, skip_type, remember
+    try:
+        failed = prove(group)
+    finally:
+        rust.Tokens.next, rust.Tokens.skip_type, rust.Source.__init__ = read_next, read_type, read_source
+    if failed:
+        sys.exit(f"{group} is not proved without a change: {failed}")
+    return sorted(found)
+
+
+def changed_numbers(text):
+    if text in ("<<", ">>"):
+        return [">>" if text == "<<" else "<<"]
+    number = int(text.replace("_", ""), 0)
+    values = {number ^ 1, number ^ (1 << max(number.bit_length() - 1, 0))}
+    return [hex(value) if text.startswith("0x") else str(value) for value in sorted(values - {number})]
+
+
+def smt_changes(group):
+    file = {"formula": "formula.rs"} | {name: path for name, path, _ in formulas.KERNELS}
+    for path, start, end in places_read(group):
+        # `formula.rs` has a group of its own.
+        if path == KERNELS / file[group] or (group == "neon" and path.name == "short.rs"):
+            text = path.read_text()
+            for change in changed_numbers(text[start:end]):
+                yield path.relative_to(REPOSITORY), start, end, change
+
+
+def grammar_changes():
+    for name in ("grammar.rs", "dialects.rs"):
+        path = pathlib.Path("src/encoding") / name
+        text = (REPOSITORY / path).read_text()
+        for line in re.finditer(r"^ +(?:row|reject_lead|reject_second)\(.*$", text, re.MULTILINE):
+            code = line[0].split("//")[0]
+            for number in re.finditer(r"0x[0-9A-F]{2}|\b[1-6](?=\))", code):
+                for value in (int(number[0], 0) - 1, int(number[0], 0) + 1):
+                    if 0 <= value <= 0xFF:
+                        change = f"0x{value:02X}" if number[0].startswith("0x") else str(value)
+                        yield path, line.start() + number.start(), line.start() + number.end(), change
+
+
+def run_smt(group, change, copy):
+    path, start, end, new = change
+    mutant = copy / path
+    original = mutant.read_text()
+    mutant.write_text(original[:start] + new + original[end:])
+    formulas.ROOT = copy / "src" / "kernels"
+    try:
+        return prove(group)
+    finally:
+        formulas.ROOT = KERNELS
+        mutant.write_text(original)
+
+
+def run_grammar(change, copy):
+    path, start, end, new = change
+    mutant = copy / path
+    original = mutant.read_text()
+    mutant.write_text(original[:start] + new + original[end:])
+    environment = os.environ | {"CARGO_TARGET_DIR": str(REPOSITORY / "target/mutants"), "CARGO_INCREMENTAL": "1"}
+    transcode = ["cargo", "test", "--no-default-features", "--features", "std,transcode"]
+    commands = [(".", [*transcode, "--lib", "encoding"])]
+    commands.append(("proofs", ["cargo", "test", "--test", "grammar", "--test", "four_bytes"]))
+    if path.name == "dialects.rs":
+        commands.append((".", [*transcode, "--test", "transcode"]))
+    try:
+        for directory, command in commands:
+            done = subprocess.run(command, cwd=copy / directory, env=environment, capture_output=True, text=True)
+            if done.returncode != 0:
+                failed = re.search(r"^test (\S+) \.\.\. FAILED|^error.*", done.stdout + done.stderr, re.MULTILINE)
+                return failed[0] if failed else "fails"
+        return None
+    finally:
+        mutant.write_text(original)
+
+
+def main():
+    arguments = [argument for argument in sys.argv[1:] if argument != "--all"]
+    is_all = "--all" in sys.argv
+    groups = arguments or [*SMT_GROUPS, "grammar"]
+    set_param("timeout", 60_000)
+    counts, survivors, total = collections.Counter(), [], 0
+    with tempfile.TemporaryDirectory() as directory:
+        copy = pathlib.Path(directory)
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=REPOSITORY, capture_output=True, check=True).stdout
+        for name in listed.decode().split("\0")[:-1]:
+            if (REPOSITORY / name).is_file():
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(REPOSITORY / name, copy / name)
+        for group in groups:
+            changes = list(grammar_changes() if group == "grammar" else smt_changes(group))
+            step = 1 if is_all else SAMPLE["grammar" if group == "grammar" else "smt"]
+            for change in changes[:: step]:
+                path, start, end, new = change
+                text = (REPOSITORY / path).read_text()
+                line = text[text.rfind("\n", 0, start) + 1 : text.find("\n", start)].strip()
+                failed = run_grammar(change, copy) if group == "grammar" else run_smt(group, change, copy)
+                total += 1
+                if failed is None:
+                    known = [reason for file, part, values, reason in EQUIVALENT if (file, new in values) == (path.name, True) and part in line]
+                    counts[group, f"equivalent: {known[0]}" if known else "PASSES"] += 1
+                    if not known:
+                        survivors.append(f"{path}:{text.count(chr(10), 0, start) + 1}: {line}: {text[start:end]} to {new}")
+                        print(survivors[-1], flush=True)
+                else:
+                    counts[group, re.sub(r"lane \d+", "lane", failed)] += 1
+    for (group, failed), count in sorted(counts.items()):
+        print(f"{group:8} {count:4}  {failed}")
+    print(f"{total} changes, {len(survivors)} pass")
+    return bool(survivors)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
