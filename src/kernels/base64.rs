@@ -20,8 +20,8 @@ pub(crate) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     done + portable::decode_groups(&symbols[done * 4..], &mut out[done * 3..])
 }
 
-/// Decodes lines that all have this form. Stops before a line that has not, and at the end of `encoded` or `out`. Returns the
-/// number of lines decoded.
+/// Decodes lines that all have this form. Stops before a line of another form, and at the end of `encoded` or `out`.
+/// Returns the number of lines decoded.
 ///
 /// Bytes of `out` after the decoded ones may be overwritten.
 pub(crate) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> usize {
@@ -51,7 +51,7 @@ mod tests {
         assert_eq!(out[..groups * 3], expected[..groups * 3]);
     }
 
-    /// Each kernel of this CPU against the portable loops.
+    /// Compares each kernel of this CPU with the portable loops.
     fn check_lines(encoded: &[u8], room: usize, form: LineForm) -> usize {
         let mut expected = [0; 512];
         let lines = portable::decode_lines(encoded, &mut expected[..room], form, portable::decode_groups);
@@ -70,7 +70,7 @@ mod tests {
         (0..=80).flat_map(|symbols| [true, false].map(|has_cr| LineForm::new(symbols, has_cr))).flatten()
     }
 
-    /// Lines of this form, in memory of exactly their length.
+    /// The lines have this form and are in memory of exactly their length.
     fn lines_of(form: LineForm, count: usize) -> Vec<u8> {
         let line: Vec<u8> = (0..form.symbols()).map(|i| b"Zm9vYmFyA+/9"[i % 12]).collect();
         [&line, form.line_break()].concat().repeat(count)

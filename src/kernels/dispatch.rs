@@ -123,7 +123,8 @@ impl Kernel {
         }
     }
 
-    /// [`DecodeBase64Lines`](super::functions::DecodeBase64Lines). `None` where the kernel has no vectors for it.
+    /// [`DecodeBase64Lines`](super::functions::DecodeBase64Lines). Returns `None` if the kernel has no vector code for
+    /// it.
     #[cfg(feature = "mime")]
     #[inline]
     pub(super) fn decode_base64_lines(

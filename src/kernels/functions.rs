@@ -20,7 +20,7 @@ pub(super) struct Functions {
     /// `None` if the kernel has only the portable loop.
     #[cfg(feature = "mime")]
     pub(super) decode_base64: Option<DecodeBase64>,
-    /// `None` where lines are decoded one by one.
+    /// `None` if lines are decoded one by one.
     #[cfg(feature = "mime")]
     pub(super) decode_base64_lines: Option<DecodeBase64Lines>,
     #[cfg(feature = "codec")]
@@ -147,8 +147,8 @@ pub(super) type CountAscii = unsafe fn(bytes: &[u8], wanted: u8) -> (usize, usiz
 #[cfg(feature = "mime")]
 pub(super) type DecodeBase64 = unsafe fn(symbols: &[u8], output: &mut [u8]) -> usize;
 
-/// Decodes lines of base64 that all have this form. Stops before a line that has not, and at the end of the input or of the
-/// output. Returns the number of lines decoded. Output after them may be overwritten.
+/// Decodes lines of base64 that all have this form. Stops before a line of another form, and at the end of the input or
+/// the output. Returns the number of lines decoded. Output after them may be overwritten.
 ///
 /// # Safety
 ///
@@ -156,7 +156,7 @@ pub(super) type DecodeBase64 = unsafe fn(symbols: &[u8], output: &mut [u8]) -> u
 #[cfg(feature = "mime")]
 pub(super) type DecodeBase64Lines = unsafe fn(encoded: &[u8], output: &mut [u8], form: LineForm) -> usize;
 
-/// The form of lines of base64: whole groups of symbols and a line break.
+/// The form of base64 lines: a number of whole groups of symbols, and a line break.
 #[cfg(feature = "mime")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineForm {
@@ -166,10 +166,10 @@ pub(crate) struct LineForm {
 
 #[cfg(feature = "mime")]
 impl LineForm {
-    /// The longest line (RFC 2045 §6.8).
+    /// The maximum length of a line (RFC 2045 §6.8).
     const MAX_SYMBOLS: usize = 76;
 
-    /// `None` if no encoder writes such lines.
+    /// Returns `None` for a form that encoders do not write.
     pub(crate) const fn new(symbols: usize, has_cr: bool) -> Option<Self> {
         if symbols == 0 || symbols > Self::MAX_SYMBOLS || !symbols.is_multiple_of(4) {
             return None;
@@ -177,13 +177,13 @@ impl LineForm {
         Some(Self { groups: (symbols / 4) as u8, has_cr })
     }
 
-    /// The number of symbols in a line: 4 to 76.
+    /// Returns the number of symbols in a line, 4 to 76.
     #[inline]
     pub(crate) const fn symbols(self) -> usize {
         self.groups as usize * 4
     }
 
-    /// The number of bytes that a line encodes.
+    /// Returns the number of bytes that a line encodes.
     #[inline]
     pub(crate) const fn decoded(self) -> usize {
         self.groups as usize * 3
@@ -194,8 +194,8 @@ impl LineForm {
         if self.has_cr { b"\r\n" } else { b"\n" }
     }
 
-    /// Whether the bytes after the symbols of a line are its line break. There is no comparison of slices, which would be a
-    /// call that saves all vectors.
+    /// Whether the bytes after the symbols of a line are its line break. Slices are not compared, because this would be
+    /// a call that saves all vectors.
     #[inline(always)]
     pub(super) const fn ends(self, line: &[u8]) -> bool {
         match line.split_at(self.symbols()).1 {
@@ -205,7 +205,7 @@ impl LineForm {
         }
     }
 
-    /// The number of bytes of a line with its line break.
+    /// Returns the number of bytes of a line with its line break.
     #[inline]
     pub(crate) const fn len(self) -> usize {
         self.symbols() + 1 + self.has_cr as usize

@@ -1,4 +1,4 @@
-//! The goals of the decoder that repairs.
+//! The goals of decoding with repair.
 
 use utf8_codec::{ErrorPolicy, TextDecoder};
 

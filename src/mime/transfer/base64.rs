@@ -34,7 +34,7 @@ pub(super) struct Base64 {
     last: u64,
     lenient: bool,
     lines: LineMeter,
-    /// The form of the last line that was whole groups: most bodies have lines of one form.
+    /// The form of the last line of whole groups. Most bodies have lines of only one form.
     form: Option<LineForm>,
 }
 

@@ -21,7 +21,7 @@ pub(super) enum Stride {
     Escapes,
     /// Every three bytes are encoded as a group of four symbols.
     Groups,
-    /// Lines of such groups, from the start of a line.
+    /// Lines of groups of four symbols, from the start of a line.
     Lines(LineForm),
 }
 
@@ -167,7 +167,7 @@ impl Block {
         &mut self.bytes[self.len..]
     }
 
-    /// Appends the first `bytes` bytes of the space, which are written in this way from the offset `encoded` on.
+    /// Appends the first `bytes` bytes of the space. They are encoded with this stride from the offset `encoded` on.
     #[inline]
     pub(super) fn advance(&mut self, bytes: usize, encoded: u64, stride: Stride) {
         if bytes > 0 {

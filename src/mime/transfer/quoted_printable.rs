@@ -109,8 +109,8 @@ impl QuotedPrintable {
         (taken, None)
     }
 
-    /// Decodes input that needs no state: text that is not followed by white space, consecutive escapes, and line breaks.
-    /// Returns the number of bytes read. No white space is pending before and after it.
+    /// Decodes input that needs no state: text that is not followed by white space, consecutive escapes, and line
+    /// breaks. Returns the number of bytes read. No white space is pending before and after it.
     fn bulk(&mut self, rest: &[u8], offset: u64, block: &mut Block) -> usize {
         let mut at = 0;
         while !block.is_full(MAX_PENDING + 8) {
@@ -302,8 +302,8 @@ impl QuotedPrintable {
     }
 }
 
-/// Copies text up to the first byte that is not encoded as itself (rules 2 and 3), or up to `=`. Returns its length. There
-/// is room for all of `text` in `out`. Bytes after the copied ones may be overwritten.
+/// Copies text up to the first byte that is not encoded as itself (rules 2 and 3), or up to `=`. Returns its length.
+/// `out` has space for all of `text`. Bytes after the copied ones may be overwritten.
 #[inline]
 fn copy_text(text: &[u8], out: &mut [u8]) -> usize {
     let out = &mut out[..text.len()];
@@ -327,8 +327,8 @@ fn copy_text(text: &[u8], out: &mut [u8]) -> usize {
 const fn stops(word: u64) -> u64 {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x80 * ONES;
-    // Bit 7 is set before each subtraction, so that none borrows from the next byte. The bit is cleared where the low 7 bits
-    // are less than what is subtracted.
+    // Bit 7 is set before each subtraction, so that none borrows from the next byte. The bit is cleared where the low 7
+    // bits are less than what is subtracted.
     let low = word & !HIGH;
     let is_control = !((low | HIGH) - 0x20 * ONES);
     let differs_from_tab = ((low ^ (0x09 * ONES)) | HIGH) - ONES;
@@ -352,7 +352,8 @@ fn copy_escapes(escapes: &[u8], out: &mut [u8]) -> usize {
     count
 }
 
-/// The values of the hexadecimal digits; `FF` for other bytes. RFC 2045 requires upper case, but lower case is accepted.
+/// The values of the hexadecimal digits; `FF` for other bytes. RFC 2045 requires upper case, but lower case is
+/// accepted.
 static DIGITS: [u8; 256] = {
     let mut digits = [0xFF; 256];
     let mut i = 0;

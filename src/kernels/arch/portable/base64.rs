@@ -1,8 +1,8 @@
-//! Groups of base64 symbols to bytes, by a table for each position of a group.
+//! Decodes groups of base64 symbols, with a table for each position in a group.
 
 use crate::kernels::functions::LineForm;
 
-/// The mark for a byte that is not a symbol. It is set in the value of no symbol.
+/// The mark for a byte that is not a symbol. The values of symbols do not contain it.
 const BAD: u32 = 1 << 31;
 
 /// The value of a symbol at each position of a group; [`BAD`] for a byte that is not a symbol.
@@ -28,7 +28,7 @@ pub(in crate::kernels) fn symbol(byte: u8) -> Option<u32> {
     (value != BAD).then_some(value)
 }
 
-/// [`DecodeBase64`](crate::kernels::functions::DecodeBase64), and safe; up to the first group with another byte.
+/// A safe [`DecodeBase64`](crate::kernels::functions::DecodeBase64). Stops at the first group with another byte.
 pub(in crate::kernels) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     let mut done = 0;
     for (symbols, out) in symbols.chunks_exact(8).zip(out.chunks_exact_mut(6)) {
@@ -60,8 +60,8 @@ fn group(symbols: &[u8]) -> u32 {
         | VALUES[3][usize::from(symbols[3])]
 }
 
-/// [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines), and safe. `decode` decodes the groups of a line and
-/// returns their number.
+/// A safe [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines). `decode` decodes the groups of a line
+/// and returns their number.
 #[inline(always)]
 pub(in crate::kernels) fn decode_lines(
     encoded: &[u8],

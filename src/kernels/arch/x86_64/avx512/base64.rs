@@ -30,7 +30,7 @@ static PACKED: [u8; 64] = {
     packed
 };
 
-/// The vectors that every step reads.
+/// The vectors that every step uses.
 #[derive(Clone, Copy)]
 struct Tables {
     low: __m512i,
@@ -105,7 +105,7 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
     done
 }
 
-/// [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines). Two vectors are a line.
+/// [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines). A line is read as two vectors.
 ///
 /// # Safety
 ///
@@ -123,7 +123,8 @@ pub(in crate::kernels) unsafe fn decode_lines(encoded: &[u8], out: &mut [u8], fo
     let lines = (encoded.len() / form.len()).min(out.len() / form.decoded());
     for line in 0..lines {
         let start = line * form.len();
-        // SAFETY: `lines` whole lines follow each other, so that all symbols of this one can be read; masked bytes are not.
+        // SAFETY: `lines` whole lines follow each other, so all symbols of this line can be read; masked bytes are not
+        // read.
         let [x, y] = unsafe {
             let from = encoded.as_ptr().add(start);
             [
