@@ -1,6 +1,6 @@
 //! Line terminators, and the search for them.
 
-use bytes::{BufMut, BytesMut};
+use bytes::BytesMut;
 use memchr::{memchr2, memrchr, memrchr2};
 
 use crate::kernels::{count, find_byte};
@@ -98,7 +98,10 @@ impl LineEnding {
     pub(super) fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {
             Self::Lf | Self::Ascii(_) => find(self.last_byte(), line),
-            Self::LfOrCrLf => find(b'\n', line).or_else(|| line.ends_with(b"\r").then(|| line.len() - 1)),
+            Self::LfOrCrLf => match find(b'\n', line) {
+                None if matches!(line, [.., b'\r']) => Some(line.len() - 1),
+                found => found,
+            },
             // Implementations differ in whether a single CR or LF ends a line (SMTP smuggling).
             Self::CrLf | Self::Any => memchr2(b'\n', b'\r', line),
         }
@@ -113,7 +116,10 @@ impl LineEnding {
         }
         dst.reserve(line.len() + MAX_TERMINATOR);
         dst.extend_from_slice(line);
-        self.terminator().for_each(|byte| dst.put_u8(byte));
+        if matches!(self, Self::CrLf) {
+            dst.extend_from_slice(b"\r");
+        }
+        dst.extend_from_slice(&[self.last_byte()]);
         Ok(())
     }
 

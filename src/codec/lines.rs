@@ -121,6 +121,9 @@ impl<T: AsRef<str>> Encoder<T> for Utf8LinesCodec {
     /// Returns [`CodecError::EmbeddedTerminator`] if a peer would read more than one line. Nothing is written then.
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
         let line = line.as_ref().as_bytes();
-        self.reader.ending.write(line, dst).map_err(|at| CodecError::EmbeddedTerminator { at })
+        match self.reader.ending.write(line, dst) {
+            Ok(()) => Ok(()),
+            Err(at) => Err(CodecError::EmbeddedTerminator { at }),
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! `unoptimized NAME COUNT` runs a benchmark so many times, without optimizations.
 //!
 //! The lines are those of a protocol (67 bytes) or long ones (4,000 bytes). `ours` is `Utf8LinesCodec`, `theirs` is the
-//! `LinesCodec` of tokio-util; `decode` calls the codec, `read` reads a `FramedRead`.
+//! `LinesCodec` of tokio-util; `decode` and `encode` call the codec, `read` reads a
+//! `FramedRead`.
 
 use std::hint::black_box;
 use std::pin::Pin;
@@ -9,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::BytesMut;
 use futures_core::Stream;
-use tokio_util::codec::{Decoder, FramedRead, LinesCodec};
+use tokio_util::codec::{Decoder, Encoder, FramedRead, LinesCodec};
 use utf8_codec::codec::Utf8LinesCodec;
 
 /// Lines of `len` bytes, with the terminator. A tenth of the characters are not ASCII.
@@ -43,6 +44,14 @@ fn decode<D: Decoder>(mut codec: D, bytes: &[u8]) -> usize {
     count
 }
 
+fn encode<E: for<'l> Encoder<&'l str>>(mut codec: E, lines: &[u8]) -> usize {
+    let mut out = BytesMut::with_capacity(2 * lines.len());
+    for line in str::from_utf8(lines).expect("text").split_terminator('\n') {
+        assert!(codec.encode(line, &mut out).is_ok());
+    }
+    black_box(out).len()
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let (Some(name), Some(count)) = (arguments.next(), arguments.next().and_then(|count| count.parse().ok()))
@@ -62,6 +71,10 @@ fn main() {
         "decode-short-theirs" => &|| decode(LinesCodec::new(), &short),
         "decode-long-ours" => &|| decode(Utf8LinesCodec::new(), &long),
         "decode-long-theirs" => &|| decode(LinesCodec::new(), &long),
+        "encode-short-ours" => &|| encode(Utf8LinesCodec::new(), &short),
+        "encode-short-theirs" => &|| encode(LinesCodec::new(), &short),
+        "encode-long-ours" => &|| encode(Utf8LinesCodec::new(), &long),
+        "encode-long-theirs" => &|| encode(LinesCodec::new(), &long),
         "from_utf8-ours" => &|| from_utf8(&long),
         "from_utf8-theirs" => &|| from_utf8_by_std(&long),
         _ => panic!("no benchmark {name}"),
