@@ -27,10 +27,9 @@ pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index>
     if cfg!(utf8_codec_unoptimized) {
         return arch::validate_by_std(chunk, state);
     }
-    if short_ascii(state, chunk).is_some() {
-        return Ok(());
-    }
-    let [byte] = *chunk else { return validate_any(state, chunk) };
+    let [byte] = *chunk else {
+        return if short_ascii(state, chunk).is_some() { Ok(()) } else { validate_any(state, chunk) };
+    };
     // For a chunk of 1 byte the scalar formula is fastest. A call would cost more.
     let carry = state.carry();
     if formula::is_ill_formed(carry.word(), byte) || formula::is_never_a_lead(byte) {

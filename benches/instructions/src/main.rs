@@ -8,8 +8,9 @@ mod corpora;
 use std::hint::black_box;
 
 use corpora::{Corpus, soiled};
+use utf8_codec::mime::{TransferDecoder, TransferEncoding, TransferPiece};
 use utf8_codec::transcode::{Encoding, Transcoder};
-use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder, Utf8Decoder, from_utf8};
+use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder, Utf8Decoder, from_utf8, validate_many};
 
 fn stream(data: &[u8], chunk: usize) {
     let mut decoder = Utf8Decoder::new();
@@ -31,6 +32,15 @@ fn pieces(data: &[u8], chunk: usize) {
             black_box(piece.text().is_ok());
         }
     }
+}
+
+fn transfer(encoding: TransferEncoding, body: &[u8]) {
+    let mut decoder = TransferDecoder::new(encoding);
+    let mut keep = |piece: TransferPiece<'_>| {
+        black_box(&piece);
+    };
+    decoder.feed(body, &mut keep);
+    decoder.finish(&mut keep);
 }
 
 fn append(data: &[u8], text: &mut String) {
@@ -109,6 +119,34 @@ fn main() {
                     black_box(from_utf8(string.as_bytes()).is_ok());
                 }
             })
+        }
+        "strings-short" => {
+            let strings = Corpus::AsciiJson.strings(0..=32, 500);
+            Box::new(move || {
+                for string in &strings {
+                    black_box(from_utf8(string.as_bytes()).is_ok());
+                }
+            })
+        }
+        "strings-many" => {
+            let strings = Corpus::FrenchHtml.strings(8..=40, 500);
+            let ends = strings.iter().scan(0, |end, string| {
+                *end += string.len() as i32;
+                Some(*end)
+            });
+            let (offsets, bytes): (Vec<i32>, _) =
+                (std::iter::once(0).chain(ends).collect(), strings.concat());
+            Box::new(move || {
+                black_box(validate_many(bytes.as_bytes(), &offsets).is_ok());
+            })
+        }
+        "base64-lines" => {
+            let body = [&b"QmFzZTY0".repeat(10)[..76], b"\r\n"].concat().repeat(400);
+            Box::new(move || transfer(TransferEncoding::Base64, &body))
+        }
+        "quoted-printable" => {
+            let body = b"caf=C3=A9 au lait, s'il vous pla=C3=AEt ; et des g=C3=A2teaux=\r\n".repeat(400);
+            Box::new(move || transfer(TransferEncoding::QuotedPrintable, &body))
         }
         "repair" => {
             let data = soiled(&Corpus::Cyrillic.text(1 << 15), 100);

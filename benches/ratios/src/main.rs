@@ -1,8 +1,8 @@
 //! Measures the ratio for every goal of `docs/performance.md`.
 //!
 //! ```text
-//! cargo run --release                        all rows and the chart; writes ratios.csv, chunks.csv and chunks.svg to
-//!                                            target/, and the table into performance.md, if there is one
+//! cargo run --release                        all rows and the charts; writes ratios.csv, chunks.csv and chunks.svg to
+//!                                            target/, and the pages of this CPU to performance/, if that exists
 //! cargo run --release -- --only "64 KiB"     only the scenarios whose name contains this, no chart
 //!                                            (several names are separated by a vertical bar)
 //! cargo run --release -- --rounds 51         more rounds, for a machine with other load
@@ -58,7 +58,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     report::short(&bench.short, &out.join("performance/short.md"))?;
     if is_whole {
         fs::create_dir_all(&out)?;
-        report::insert(&report::table(&bench.rows), &out.join("performance.md"))?;
+        report::page(&bench.rows, &out.join("performance"))?;
+        report::conversions(&bench.rows, &out.join("performance"))?;
         fs::write(out.join("ratios.csv"), report::csv(&bench.rows))?;
         report::chart(Corpus::Cyrillic, effort, &out.join("chunks.csv"), &out.join("chunks.svg"))?;
     }

@@ -30,14 +30,62 @@ pub fn table(rows: &[Row]) -> String {
     table
 }
 
-/// Replaces the text between the markers of a page by the table, if the page exists.
-pub fn insert(table: &str, page: &Path) -> std::io::Result<()> {
-    const MARKS: [&str; 2] = ["<!-- ratios -->\n", "<!-- end of ratios -->\n"];
-    let Ok(text) = fs::read_to_string(page) else { return Ok(()) };
-    let positions = MARKS.map(|mark| text.find(mark));
-    let [Some(start), Some(end)] = positions else { return Ok(()) };
-    let start = start + MARKS[0].len();
-    fs::write(page, [&text[..start], table, &text[end..]].concat())
+/// Writes the page of this CPU, if the directory exists.
+pub fn page(rows: &[Row], directory: &Path) -> std::io::Result<()> {
+    if !directory.is_dir() {
+        return Ok(());
+    }
+    let family = crate::cpu::family();
+    let count = |verdict| rows.iter().filter(|row| row.verdict() == verdict).count();
+    let page = format!(
+        "# Ratios: {family}\n\nWritten by `benches/ratios` on: {}. {} goals are met, {} are missed. [Performance](../performance.md) \
+        explains the columns and the missed goals.\n\n![Throughput of the conversions]({family}.svg)\n\n{}",
+        crate::cpu::model(),
+        count("met"),
+        count("**missed**"),
+        table(rows)
+    );
+    fs::write(directory.join(format!("{family}.md")), page)
+}
+
+/// Draws two bars for each conversion: this crate, and the peer that it is compared with.
+pub fn conversions(rows: &[Row], directory: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    let rows: Vec<&Row> = rows
+        .iter()
+        .filter(|row| {
+            row.scenario.contains(" to ")
+                && !row.scenario.contains("length")
+                && !row.against.contains("GB/s")
+                && row.goal > 0.0
+        })
+        .filter(|row| ["ASCII JSON", "French HTML", "CJK"].contains(&&*row.input))
+        .collect();
+    if rows.is_empty() || !directory.is_dir() {
+        return Ok(());
+    }
+    let speeds = |row: &Row| [row.speed, row.speed / row.ratio.median];
+    let fastest = rows.iter().flat_map(|row| speeds(row)).fold(1.0, f64::max);
+    let svg = directory.join(format!("{}.svg", crate::cpu::family()));
+    let (width, line) = (900, 18);
+    let root = SVGBackend::new(&svg, (width, 40 + line * rows.len() as u32)).into_drawing_area();
+    root.fill(&WHITE)?;
+    let text = |text: String, x: i32, y: i32, size: i32| Text::new(text, (x, y), ("sans-serif", size));
+    let caption = "Conversions, GB/s of input: this crate in red, the peer of the table in gray";
+    root.draw(&text(caption.to_owned(), 10, 8, 16))?;
+    for (i, row) in rows.iter().enumerate() {
+        let y = 32 + line as i32 * i as i32;
+        root.draw(&text(format!("{}, {}", row.scenario, row.input), 10, y + 2, 12))?;
+        for (bar, (speed, colour)) in
+            speeds(row).into_iter().zip([RGBColor(200, 30, 30), RGBColor(150, 150, 150)]).enumerate()
+        {
+            let top = y + 8 * bar as i32;
+            let end = 290 + (540.0 * speed / fastest) as i32;
+            root.draw(&Rectangle::new([(290, top), (end, top + 7)], colour.filled()))?;
+            root.draw(&text(format!("{speed:.1}"), end + 4, top, 8))?;
+        }
+    }
+    root.present()?;
+    Ok(())
 }
 
 /// The page of short texts, if they were measured and the directory exists.
