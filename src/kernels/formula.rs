@@ -144,7 +144,7 @@ pub(super) const fn is_ill_formed(carry: u32, byte: u8) -> bool {
 
 /// [`is_ill_formed`] by the formula for text without sequences of 4 bytes.
 #[cfg(test)]
-const fn is_ill_formed_in_bmp(carry: u32, byte: u8) -> bool {
+pub(super) const fn is_ill_formed_in_bmp(carry: u32, byte: u8) -> bool {
     let [_, _, p2, p1] = carry.to_le_bytes();
     let s1 = p1.saturating_sub(0x40);
     let due = s1 | p2.saturating_sub(0x60);

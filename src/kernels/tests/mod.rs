@@ -9,6 +9,12 @@ mod chunks;
 pub(super) mod lanes;
 mod pairs;
 mod streams;
+#[cfg(any(
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128"),
+    all(target_arch = "x86_64", target_feature = "sse2")
+))]
+mod tiny;
 
 use super::dispatch::{FORCED, Kernel};
 use super::formula;

@@ -6,15 +6,9 @@
 //! formula after the first lead byte of 4.
 
 use super::super::super::functions::Index;
-use super::super::super::state::{SMALL, ScanState};
+use super::super::super::state::ScanState;
 use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
 
-/// The number of groups in the first segment. Each segment has twice as many as the one before it, up to
-/// [`LONGEST_SEGMENT`]. This limits the work that is lost at an error: near the start, where errors are frequent in
-/// text with many errors, and after a long well-formed part.
-const FIRST_SEGMENT: usize = 2;
-/// With 16 an error in dense text would be found too late (AVX2: 0.84 of simdutf8 `compat`).
-const LONGEST_SEGMENT: usize = 8;
 /// The distance in bytes at which memory is prefetched into the L1 cache. docs/performance.md has measurements for
 /// other distances.
 const AHEAD: usize = 1024;
@@ -41,7 +35,7 @@ pub(in crate::kernels) unsafe fn validate_large<V: Vector>(
     }
     let expected_four_bytes = prediction.expects_four_bytes() || carry.has_lead_of_four();
     let mut has_four_bytes = expected_four_bytes;
-    let found = if len > SMALL {
+    let found = if len > V::SMALL {
         // SAFETY: the CPU has the instructions; the chunk is not small.
         unsafe { first_ill_formed::<V>(chunk, x.is_ascii(), &mut has_four_bytes) }
     } else {
@@ -77,7 +71,7 @@ pub(in crate::kernels) unsafe fn validate_large<V: Vector>(
 /// # Safety
 ///
 /// - The CPU has the instructions of `V`.
-/// - The chunk is longer than [`SMALL`].
+/// - The chunk is longer than [`Vector::SMALL`].
 #[inline(always)]
 unsafe fn first_ill_formed<V: Vector>(
     chunk: &[u8],
@@ -98,7 +92,7 @@ unsafe fn first_ill_formed<V: Vector>(
         at += V::LEN;
     }
     debug_assert!(at >= 4);
-    let mut segment = FIRST_SEGMENT;
+    let mut segment = V::FIRST_SEGMENT;
     while len - at >= group {
         // SAFETY: `4 <= at <= len`.
         let before = unsafe { carry_at(chunk, at) };
@@ -114,7 +108,7 @@ unsafe fn first_ill_formed<V: Vector>(
                     }
                 }
                 expects_ascii = true;
-                segment = FIRST_SEGMENT;
+                segment = V::FIRST_SEGMENT;
                 if len - at < group {
                     break;
                 }
@@ -157,7 +151,7 @@ unsafe fn first_ill_formed<V: Vector>(
             *has_four_bytes = true;
         }
         at = stop;
-        segment = (2 * segment).min(LONGEST_SEGMENT);
+        segment = (2 * segment).min(V::LONGEST_SEGMENT);
     }
     // Less than a group is left of a chunk that is longer than a group. The last group of the chunk starts before `at`.
     // It contains part of any sequence that is unfinished at `at`, and then it is not ASCII.

@@ -13,16 +13,16 @@ mod small;
 
 #[cfg(feature = "transcode")]
 pub(super) use large::ascii_len;
-pub(super) use large::{find, validate_large};
+pub(in crate::kernels) use large::{find, validate_large};
 #[cfg(any(
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
     all(target_arch = "wasm32", target_feature = "simd128")
 ))]
 pub(super) use short::{LAST_TO_FRONT, words_of_short};
-pub(super) use small::{is_text, validate};
+pub(in crate::kernels) use small::{is_text, validate};
 
 use super::super::functions::Index;
-use super::super::state::{Carry, ScanState};
+use super::super::state::{Carry, SMALL, ScanState};
 
 /// A vector of bytes, and the [formula](super::super::formula) on it.
 ///
@@ -36,6 +36,14 @@ pub(in crate::kernels) trait Vector: Copy {
     /// The number of vectors of dense text in a turn of the loop, a divisor of `GROUP`. Fewer are
     /// faster.
     const STEP: usize = Self::GROUP;
+    /// The largest size of a small chunk, which is at least a group. A small one has no aligned main loop.
+    const SMALL: usize = SMALL;
+    /// The number of groups in the first segment. Each segment has twice as many as the one before, up to
+    /// [`LONGEST_SEGMENT`](Self::LONGEST_SEGMENT). This limits the work that is lost at an error: near the start, where errors
+    /// are frequent in text that is repaired, and after much text.
+    const FIRST_SEGMENT: usize = 2;
+    /// With 16 an error in dense text would be found later than by a test of every block (AVX2: 0.84 of simdutf8 `compat`).
+    const LONGEST_SEGMENT: usize = 8;
 
     /// Returns a vector of zeros, which has no marks.
     ///

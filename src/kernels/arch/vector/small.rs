@@ -1,7 +1,7 @@
 //! Small chunks and complete texts. The code is written so that the compiler saves no registers.
 
 use super::super::super::functions::Index;
-use super::super::super::state::{Prediction, SMALL, ScanState};
+use super::super::super::state::{Prediction, ScanState};
 use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
 
 /// [`Validate`](super::super::super::functions::Validate).
@@ -41,7 +41,7 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
         *state = ScanState::new(end, before.prediction().after_chunk(end));
         return Ok(());
     }
-    if len > SMALL {
+    if len > V::SMALL {
         // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
         return unsafe { V::validate_large(chunk, state) };
     }
