@@ -141,6 +141,9 @@ fn mail_allows_comments_folded_lines_and_parameter_sections() {
     // A parameter starts with section 0 and ends before the first missing section.
     assert_eq!(mail("a/b; x*0=1; x*2=3").parameter("x"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*1=1").parameter("x"), None);
+    // Only the first section has a charset and a language, and only in percent-encoding.
+    assert_eq!(mail("a/b; x*0=\"a'b'c\"").parameter("x"), Some(&b"a'b'c"[..]));
+    assert_eq!(mail("a/b; x*0*=a'b'c; x*1*=d'e'f").parameter("x"), Some(&b"cd'e'f"[..]));
     // No parameter has an empty name: a name that starts with `*` is an ordinary one.
     let star = ContentType::parse_mail(b"a/b; *0=x; *1*=y; **=z; *=w").expect("tokens");
     let names: Vec<_> = star.parameters().map(|(name, _)| name).collect();
