@@ -28,7 +28,7 @@ use crate::text::TextDecoder;
 /// | a text type with a `Content-Encoding` other than `identity` | `415` | passes | [`content_codings`](Self::content_codings) |
 /// | a text type with a `Content-Range` | `400` | passes | [`content_ranges`](Self::content_ranges) |
 /// | a body without a `Content-Type` | checked as UTF-8 | passes | [`missing_content_type`](Self::missing_content_type) |
-/// | a `Content-Type` that is not in the grammar, or two that differ | `400` | `502` | [`malformed_content_type`](Self::malformed_content_type) |
+/// | a malformed `Content-Type`, or two that differ | `400` | `502` | [`malformed_content_type`](Self::malformed_content_type) |
 /// | `charset` parameters that conflict | `400` | `502` | |
 /// | trailer fields | checked | pass | [`check_trailers`](Self::check_trailers) |
 /// | `multipart/form-data` | passes | passes | [`form_data`](Self::form_data) |
@@ -189,7 +189,7 @@ impl BodyRules {
         self
     }
 
-    /// Sets what happens to a body whose `Content-Type` is not in the grammar of RFC 9110 §8.3.1, or occurs twice with
+    /// Sets what happens to a body whose `Content-Type` does not match the grammar of RFC 9110 §8.3.1, or occurs twice with
     /// different values. By default the message is rejected with `400`, because another program may find a different
     /// type.
     #[must_use]

@@ -45,7 +45,7 @@ pub enum StructureErrorKind {
     /// A header with more bytes than [`MimeLimits::header_bytes`](crate::mime::MimeLimits). The rest of it is not
     /// parsed, and the text of its body is not checked.
     HeaderTooLarge,
-    /// A `Content-Type` that is not in the grammar. The part before the malformed byte is used.
+    /// A malformed `Content-Type` (RFC 2045 §5.1). The part before the malformed byte is used.
     MalformedContentType,
     /// `charset` parameters that differ. Readers differ in which one they use. The text is not checked.
     ConflictingCharset,

@@ -100,8 +100,5 @@ fn contenders(chunks: &[Bytes]) -> Vec<Contender<'_>> {
 
 /// Returns the number of data bytes in all events.
 fn total<E, X>(events: impl Stream<Item = Result<E, X>>, len: impl Fn(E) -> usize) -> u64 {
-    block_on(
-        events
-            .fold(0, |total, event| core::future::ready(total + event.map_or(0, |event| len(event)) as u64)),
-    )
+    block_on(events.fold(0, |total, event| core::future::ready(total + event.map_or(0, &len) as u64)))
 }
