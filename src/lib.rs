@@ -131,6 +131,8 @@ pub mod http;
 #[cfg(feature = "std")]
 #[cfg_attr(docsrs, doc(cfg(feature = "std")))]
 pub mod io;
+#[cfg(any(feature = "http-rules", feature = "proxy"))]
+mod joiner;
 #[allow(unsafe_code)]
 mod kernels;
 pub mod locate;

@@ -122,13 +122,6 @@ impl LineEnding {
         dst.extend_from_slice(&[self.last_byte()]);
         Ok(())
     }
-
-    /// Returns the bytes of the terminator that is written.
-    #[inline]
-    pub(super) fn terminator(self) -> impl Iterator<Item = u8> {
-        let cr = (self == Self::CrLf).then_some(b'\r');
-        cr.into_iter().chain([self.last_byte()])
-    }
 }
 
 /// [`find_byte`] for a line that is encoded. Most lines are short and contain no terminator, and comparing a few

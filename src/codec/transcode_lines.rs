@@ -285,7 +285,10 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
         }
         self.codec.encode(line, dst)?;
         let units = Units::of(self.codec.written());
-        self.ending.terminator().for_each(|byte| units.write(byte, dst));
+        if self.ending == LineEnding::CrLf {
+            units.write(b'\r', dst);
+        }
+        units.write(self.ending.last_byte(), dst);
         Ok(())
     }
 }

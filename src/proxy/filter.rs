@@ -2,9 +2,10 @@
 
 use core::ops::Range;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
 use crate::error::Utf8Error;
+use crate::joiner::Joiner;
 use crate::proxy::edit::{Edit, Edits, decode, position};
 use crate::text::{Counters, Sink, TextDecoder, put};
 
@@ -149,10 +150,11 @@ impl Filter {
         mut report: impl FnMut(Utf8Error),
     ) -> Verdict {
         let chunk = body.take().unwrap_or_default();
-        let mut forward = Forward { chunk: &chunk, range: 0..0, copy: BytesMut::new() };
+        // Without a limit the text of a chunk is one frame, so that only `end` returns one.
+        let mut text = Joiner::new(usize::MAX);
         let mut edit = |edit: Edit<'_>| match edit {
-            Edit::Pass(range) => forward.pass(range),
-            Edit::Insert(bytes) => forward.insert(bytes),
+            Edit::Pass(range) => drop(text.span(&chunk, range)),
+            Edit::Insert(bytes) => drop(text.copy(&chunk, bytes)),
             Edit::IllFormed(error) => report(error),
             Edit::LineRejected(_) => {}
         };
@@ -163,7 +165,7 @@ impl Filter {
                 (at_end, _) => verdict = at_end,
             }
         }
-        let text = forward.into_bytes();
+        let text = text.end(&chunk).unwrap_or_default();
         *body = (!end_of_stream || !text.is_empty()).then_some(text);
         verdict
     }
@@ -224,35 +226,5 @@ impl<F: FnMut(Edit<'_>)> Sink for PlainEdits<'_, F> {
     fn error(&mut self, error: Utf8Error) {
         self.first_error.get_or_insert(error);
         (self.edit)(Edit::IllFormed(error));
-    }
-}
-
-/// The text of a chunk: a slice of the chunk if possible, otherwise a copy.
-struct Forward<'c> {
-    chunk: &'c Bytes,
-    range: Range<usize>,
-    copy: BytesMut,
-}
-
-impl Forward<'_> {
-    fn pass(&mut self, range: Range<usize>) {
-        if self.range.is_empty() && self.copy.is_empty() {
-            self.range = range;
-        } else {
-            let chunk = self.chunk;
-            self.insert(&chunk[range]);
-        }
-    }
-
-    fn insert(&mut self, bytes: &[u8]) {
-        if self.copy.is_empty() {
-            self.copy.reserve(self.chunk.len() + bytes.len());
-            self.copy.extend_from_slice(&self.chunk[core::mem::take(&mut self.range)]);
-        }
-        self.copy.extend_from_slice(bytes);
-    }
-
-    fn into_bytes(self) -> Bytes {
-        if self.copy.is_empty() { self.chunk.slice(self.range) } else { self.copy.freeze() }
     }
 }

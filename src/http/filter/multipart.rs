@@ -71,7 +71,7 @@ impl FormFilter {
             position: Position::Content { matched: 2, imagined: true },
             part,
             offset: 0,
-            out: FrameQueue::default(),
+            out: FrameQueue::new(),
             error: None,
             repaired: 0,
         }

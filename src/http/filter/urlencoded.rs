@@ -53,7 +53,7 @@ impl UrlEncodedFilter {
             carry: Vec::new(),
             escape: Vec::new(),
             offset: 0,
-            out: FrameQueue::default(),
+            out: FrameQueue::new(),
             error: None,
         }
     }
