@@ -4,120 +4,34 @@
 //! that is leaked, or state that is restored in another stream. An attack may cause errors and wrong text. It must not
 //! cause ill-formed text, undefined behavior (`.ci/run miri` runs this file) or an endless loop.
 //!
-//! Other attacks are elsewhere: buffers that are swapped between calls of a codec (`promise.rs`), and `tracing`
-//! subscribers that panic (`panicking_subscriber.rs`).
-#![cfg(all(
-    feature = "codec",
-    feature = "futures-io",
-    feature = "http",
-    feature = "io",
-    feature = "proxy",
-    feature = "stream"
-))]
+//! Other attacks are elsewhere: readers and writers (`hostile_io.rs`), buffers that are swapped between calls of a codec
+//! (`promise.rs`), and `tracing` subscribers that panic (`panicking_subscriber.rs`).
+#![cfg(all(feature = "codec", feature = "http", feature = "proxy", feature = "stream"))]
 #![allow(missing_docs)]
+
+#[path = "support/attacks.rs"]
+mod attacks;
 
 use core::cell::Cell;
 use core::convert::Infallible;
-use core::panic::AssertUnwindSafe;
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
-use std::io::{self, BufRead, Read, Write};
-use std::panic::catch_unwind;
+use std::io;
 use std::sync::Arc;
 use std::task::Wake;
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures::Stream;
 use http_body::{Body, Frame, SizeHint};
-use tokio::io::ReadBuf;
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::{ErrorsAsItems, Fragment, SseCodec, Utf8Codec, Utf8FramesCodec, Utf8LinesCodec};
 use utf8_codec::http::Utf8Body;
-use utf8_codec::io::{Utf8Reader, Utf8Writer};
 use utf8_codec::proxy::{Edit, Filter, LineFilter};
 use utf8_codec::stream::{SseStream, Utf8Stream};
 use utf8_codec::validator::Utf8Validator;
-use utf8_codec::{ErrorPolicy, Piece, Subset, TextDecoder, TextPiece, Utf8Decoder};
+use utf8_codec::{Piece, TextPiece, Utf8Decoder};
 
-/// Asserts that a `str` is well-formed. The bytes are tested, because the compiler may assume this of a `str`.
-#[track_caller]
-fn assert_text(text: &str) {
-    let bytes = core::hint::black_box(text.as_bytes());
-    assert!(core::str::from_utf8(bytes).is_ok(), "ill-formed text: {bytes:02X?}");
-}
-
-/// A generator of pseudorandom numbers.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
-
-    /// Returns parts of characters, whole characters, ill-formed bytes and line breaks in random order.
-    fn bytes(&mut self) -> Vec<u8> {
-        const PARTS: [&[u8]; 16] = [
-            b"a",
-            b"plain ASCII text",
-            b"\n",
-            b"\r\n",
-            b"\xC3",
-            b"\xA9",
-            "\u{E9}".as_bytes(),
-            b"\xE2",
-            b"\x82\xAC",
-            "\u{20AC}".as_bytes(),
-            b"\xF0\x9F",
-            b"\x92\xA9",
-            "\u{1F4A9}".as_bytes(),
-            b"\xFF",
-            b"\xED\xA0\x80",
-            b"data: \n\n",
-        ];
-        (0..self.below(6)).flat_map(|_| PARTS[self.below(PARTS.len())].to_vec()).collect()
-    }
-}
-
-/// The number of attempts of an attack.
-const ROUNDS: u64 = if cfg!(miri) { 6 } else { 2000 };
-
-fn each_round(mut attack: impl FnMut(&mut Rng)) {
-    (0..ROUNDS).for_each(|seed| attack(&mut Rng(seed)));
-}
-
-fn decoders() -> [TextDecoder; 4] {
-    let new = TextDecoder::new();
-    [new, new.on_error(ErrorPolicy::Replace), new.on_error(ErrorPolicy::Escape), new.subset(Subset::ASCII)]
-}
-
-fn any_decoder(rng: &mut Rng) -> TextDecoder {
-    decoders()[rng.below(4)]
-}
-
-/// Runs an operation that may panic, without the message of the panic.
-fn may_panic<T>(operation: impl FnOnce() -> T) -> Option<T> {
-    catch_unwind(AssertUnwindSafe(operation)).ok()
-}
-
-/// Panics without a message at some of the calls.
-struct Panics {
-    calls: Cell<usize>,
-    at: usize,
-}
-
-impl Panics {
-    fn at(call: usize) -> Self {
-        Self { calls: Cell::new(0), at: call }
-    }
-
-    fn call(&self) {
-        self.calls.set(self.calls.get() + 1);
-        if self.calls.get() == self.at {
-            std::panic::resume_unwind(Box::new("an attack"));
-        }
-    }
-}
+use attacks::{Panics, ROUNDS, Rng, any_decoder, assert_text, each_round, may_panic};
 
 #[test]
 #[allow(clippy::forget_non_drop, reason = "they may get a destructor")]
@@ -175,208 +89,6 @@ fn snapshots_are_restored_in_other_streams() {
             if let Some(TextPiece::Repaired(text, _)) = decoder.finish() {
                 assert_text(&text);
             }
-        }
-    });
-}
-
-/// A reader that violates its contract: it returns wrong lengths, changes its buffer between calls, ignores
-/// `consume`, is pending after it has read bytes, and fails or panics.
-struct LyingReader {
-    rng: Rng,
-    buffer: Vec<u8>,
-}
-
-impl LyingReader {
-    fn new(rng: &mut Rng) -> Self {
-        Self { rng: Rng(rng.below(usize::MAX) as u64), buffer: Vec::new() }
-    }
-
-    /// Fills a part of the buffer. Returns any length.
-    fn fill(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.rng.bytes();
-        let len = bytes.len().min(buf.len());
-        buf[..len].copy_from_slice(&bytes[..len]);
-        match self.rng.below(12) {
-            0 => Ok(buf.len() + 1 + self.rng.below(100)),
-            1 => Ok(usize::MAX),
-            2 => Ok(len / 2),
-            3 => Ok(buf.len().min(len + 3)),
-            4 => Err(io::ErrorKind::WouldBlock.into()),
-            5 => Err(io::ErrorKind::Interrupted.into()),
-            6 => std::panic::resume_unwind(Box::new("an attack")),
-            _ => Ok(len),
-        }
-    }
-
-    fn other_buffer(&mut self) -> io::Result<&[u8]> {
-        match self.rng.below(8) {
-            0 => return Err(io::ErrorKind::WouldBlock.into()),
-            1 => std::panic::resume_unwind(Box::new("an attack")),
-            2 => {}
-            _ => self.buffer = self.rng.bytes(),
-        }
-        Ok(&self.buffer)
-    }
-}
-
-impl Read for LyingReader {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        self.fill(buf)
-    }
-}
-
-impl BufRead for LyingReader {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.other_buffer()
-    }
-
-    fn consume(&mut self, _: usize) {}
-}
-
-impl futures::io::AsyncRead for LyingReader {
-    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &mut [u8]) -> Poll<io::Result<usize>> {
-        let read = self.fill(buf);
-        if self.rng.below(4) == 0 { Poll::Pending } else { Poll::Ready(read) }
-    }
-}
-
-impl tokio::io::AsyncRead for LyingReader {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.rng.below(4) == 0 {
-            // The reader replaces the buffer by another one with at least as many bytes.
-            let memory: &'static mut [u8] = Vec::leak(vec![0xFF; 9000 * self.rng.below(2) + 10]);
-            *buf = ReadBuf::new(memory);
-            buf.set_filled(self.rng.below(buf.initialized().len() + 1));
-            return Poll::Ready(Ok(()));
-        }
-        let read = self.fill(buf.initialize_unfilled());
-        let room = buf.remaining();
-        buf.advance(read?.min(room));
-        if self.rng.below(4) == 0 { Poll::Pending } else { Poll::Ready(Ok(())) }
-    }
-}
-
-impl tokio::io::AsyncBufRead for LyingReader {
-    fn poll_fill_buf(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
-        Poll::Ready(self.get_mut().other_buffer())
-    }
-
-    fn consume(self: Pin<&mut Self>, _: usize) {}
-}
-
-#[test]
-fn a_reader_lies_about_what_it_read() {
-    each_round(|rng| {
-        let mut reader = Utf8Reader::with_decoder(LyingReader::new(rng), any_decoder(rng));
-        let mut line = String::new();
-        for _ in 0..8 {
-            may_panic(|| match rng.below(5) {
-                0 => drop(reader.read(&mut [0; 3])),
-                1 => reader.consume(rng.below(20)),
-                2 => drop(reader.read_line(&mut line)),
-                _ => {
-                    if let Ok(Some(text)) = reader.read_str_chunk() {
-                        assert_text(text);
-                    }
-                }
-            });
-            assert_text(&line);
-        }
-        let mut lines = reader.bounded_lines(4);
-        for _ in 0..4 {
-            may_panic(|| lines.next().into_iter().flatten().for_each(|line| assert_text(&line)));
-            assert_text(lines.partial());
-        }
-    });
-}
-
-#[test]
-fn a_buffered_reader_returns_other_bytes_at_each_call() {
-    each_round(|rng| {
-        let reader = Utf8Reader::with_decoder(LyingReader::new(rng), any_decoder(rng)).use_inner_buffer();
-        let mut lines = reader.bounded_lines(6);
-        for _ in 0..8 {
-            may_panic(|| lines.next().into_iter().flatten().for_each(|line| assert_text(&line)));
-            assert_text(lines.partial());
-        }
-    });
-}
-
-#[test]
-fn an_async_reader_lies_about_what_it_read() {
-    let mut cx = Context::from_waker(Waker::noop());
-    each_round(|rng| {
-        let mut reader = Utf8Reader::with_decoder(LyingReader::new(rng), any_decoder(rng));
-        let mut memory = [0; 16];
-        for _ in 0..8 {
-            may_panic(|| match rng.below(3) {
-                0 => {
-                    let mut buf = ReadBuf::new(&mut memory);
-                    let _ = tokio::io::AsyncRead::poll_read(Pin::new(&mut reader), &mut cx, &mut buf);
-                }
-                1 => drop(futures::io::AsyncRead::poll_read(Pin::new(&mut reader), &mut cx, &mut memory)),
-                _ => {
-                    if let Poll::Ready(Ok(bytes)) =
-                        tokio::io::AsyncBufRead::poll_fill_buf(Pin::new(&mut reader), &mut cx)
-                    {
-                        assert!(core::str::from_utf8(bytes).is_ok() || bytes.len() < 4, "{bytes:02X?}");
-                        let len = bytes.len();
-                        tokio::io::AsyncBufRead::consume(Pin::new(&mut reader), rng.below(len + 2));
-                    }
-                }
-            });
-            if let Some(Ok(Some(text))) = may_panic(|| reader.read_str_chunk()) {
-                assert_text(text);
-            }
-        }
-    });
-}
-
-/// A writer that returns lengths greater than that of its buffer, or panics. It records the bytes that it was passed.
-struct LyingWriter {
-    rng: Rng,
-    passed: Vec<Vec<u8>>,
-}
-
-impl Write for LyingWriter {
-    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        self.passed.push(buf.to_vec());
-        match self.rng.below(5) {
-            0 => Ok(buf.len() + 1 + self.rng.below(9)),
-            1 => Ok(usize::MAX),
-            2 => std::panic::resume_unwind(Box::new("an attack")),
-            3 => Ok(self.rng.below(buf.len() + 1)),
-            _ => Ok(buf.len()),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[test]
-fn a_writer_lies_about_what_it_wrote() {
-    each_round(|rng| {
-        let inner = LyingWriter { rng: Rng(rng.below(1000) as u64), passed: Vec::new() };
-        let mut writer = Utf8Writer::with_decoder(inner, any_decoder(rng));
-        for _ in 0..6 {
-            let bytes = rng.bytes();
-            may_panic(|| writer.write(&bytes));
-            may_panic(|| writer.flush());
-        }
-        may_panic(|| writer.finish());
-        // A write may start or end with a part of a character, but not with an ill-formed sequence.
-        for passed in &writer.get_ref().passed {
-            let inside = passed.iter().skip(3).take(passed.len().saturating_sub(6));
-            assert!(
-                inside.filter(|&&byte| byte >= 0xF5 || byte & 0xFE == 0xC0).count() == 0,
-                "{passed:02X?}"
-            );
         }
     });
 }
