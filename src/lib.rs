@@ -2,7 +2,7 @@
 //! ill-formed.
 //!
 //! The same bytes give the same text, the same errors and the same offsets, however the stream is split into chunks.
-//! The decoder is `Copy`, has 16 bytes, allocates nothing and never panics.
+//! The decoder is `Copy` and 16 bytes in size, allocates nothing and never panics.
 //!
 //! ```
 //! use utf8_codec::{ErrorKind, Piece, Utf8Decoder};
@@ -29,9 +29,9 @@
 //! |---|---|---|
 //! | chunks in memory | [`Utf8Decoder`]; [`TextDecoder`] with an [`ErrorPolicy`], a [`BomPolicy`] and a [`Subset`]; [`from_utf8`] | none, `no_std` |
 //! | many strings in one buffer (Arrow, protobuf) | [`validate_many`] | none, `no_std` |
-//! | a buffer to truncate or split, a stream joined in the middle | [`boundary`] | none, `no_std` |
-//! | offsets to convert to lines and columns | [`locate`] | none, `no_std`; `alloc` |
-//! | WebSocket or gRPC messages | [`validator`] | none, `no_std`; `bytes` |
+//! | a buffer to truncate or split, a stream that is read from the middle | [`boundary`] | none, `no_std` |
+//! | offsets to convert to lines and columns | [`locate`] | none, `no_std`; `alloc` for the index |
+//! | WebSocket or gRPC messages | [`validator`] | none, `no_std`; `bytes` for segments |
 //! | a tokio `Framed` | [`codec`]: text as it arrives, lines, frames | `codec` (default) |
 //! | a `Stream` of byte chunks | [`stream`] | `stream` |
 //! | syslog over TCP, language servers, netstrings, JSON text sequences | [`codec::framing`] | `codec` |
@@ -40,7 +40,7 @@
 //! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http-rules`, `http`, `tower`, `encoding_rs`; `alloc` |
 //! | mail | [`mime`] | `mime` |
 //! | a proxied connection | [`proxy`] | `proxy`; `relay` for the TCP pump |
-//! | UTF-16, CESU-8, Latin-1 and nine other encodings | [`transcode`], [`detect`] | `transcode` |
+//! | UTF-16, CESU-8, Latin-1 and six other encodings | [`transcode`], [`detect`] | `transcode` |
 //!
 //! Each adapter has two constructors. `new(inner)` is strict and keeps a byte order mark. `with_decoder(inner,
 //! TextDecoder)` uses the policies of the decoder. Features are additive. `tracing` emits an event with the offset, the
@@ -50,7 +50,8 @@
 //!
 //! A [`Utf8Error`] has the absolute offset of the first byte of the ill-formed sequence, its [`ErrorKind`], and the
 //! length of the maximal subpart (Unicode D93b). A byte that cannot continue any well-formed text is reported by the
-//! call that receives it. A stream that ends inside a character is [`ErrorKind::Truncated`], once.
+//! call that receives it. A stream that ends inside a character is reported once, as
+//! [`ErrorKind::Truncated`].
 //!
 //! # Debug builds
 //!

@@ -287,7 +287,7 @@ macro_rules! chunk_without_error {
 
 chunk_without_error!(Bytes, BytesMut, Vec<u8>, Box<[u8]>, &'static [u8]);
 
-/// Adds `.utf8()` to every stream of byte chunks.
+/// Adds `.utf8()` and `.utf8_with(decoder)` to every stream of byte chunks.
 ///
 /// ```
 /// # use bytes::{Bytes, BytesMut};

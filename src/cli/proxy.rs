@@ -339,7 +339,7 @@ struct Session<'p> {
     reports: ConnectionReports,
     connection: u64,
     peer: Peer,
-    /// The number of bytes in the gauge of the metrics, by direction.
+    /// The number of held bytes of this connection that the gauge includes, by direction.
     held: [usize; 2],
 }
 

@@ -290,7 +290,7 @@ where
                 return Ok(Some(text));
             }
         }
-        // The message has no last frame. Its pending bytes must be reported.
+        // The stream ended before the last frame of the message. An unfinished character is reported or replaced here.
         let rejected = Bytes::copy_from_slice(self.text.decoder().pending());
         let end = if rejected.is_empty() { None } else { self.text.finish() };
         self.end_message();

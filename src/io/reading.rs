@@ -133,7 +133,7 @@ impl Reading {
         if self.input.as_slice().is_empty() {
             return self.text.decode(available);
         }
-        // Our buffer contains the first bytes of a character that has been validated.
+        // The buffer of this reader contains the first bytes of a character that has been validated.
         let missing = self.text.validated.saturating_sub(self.input.as_slice().len());
         self.input.push(&available[..available.len().min(missing)])
     }
@@ -234,7 +234,7 @@ impl Text {
     }
 }
 
-/// Our buffer. It is allocated on first use.
+/// The buffer of the reader. It is allocated on first use.
 #[derive(Debug)]
 struct Input {
     bytes: Vec<u8>,

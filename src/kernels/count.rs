@@ -54,7 +54,7 @@ pub(crate) fn ascii_len(bytes: &[u8]) -> usize {
     Kernel::in_use().ascii_len(bytes)
 }
 
-/// The lead bytes of sequences of 2 bytes or more.
+/// The lead bytes of sequences of at least 2 bytes.
 #[cfg(feature = "transcode")]
 const LEADS: Range = Range::new(0xC0, 0xFF);
 
@@ -64,7 +64,7 @@ const STARTS: Range = Range::new(0xC0, 0x7F);
 /// The lead bytes of 4-byte sequences.
 const LEADS_OF_FOUR: Range = Range::new(0xF0, 0xFF);
 
-/// Returns the number of sequences of 2 bytes or more in well-formed text.
+/// Returns the number of sequences of at least 2 bytes in well-formed text.
 #[cfg(feature = "transcode")]
 pub(crate) fn sequences(text: &str) -> usize {
     Kernel::in_use().count_range(text.as_bytes(), LEADS)
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_bytes_of_a_range_are_counted_by_every_kernel() {
-        // More bytes than the lanes can count.
+        // More bytes than the 8-bit lanes can count.
         let all: Vec<u8> = (0..LANES * (BLOCKS + 1) + 7).map(|i| (i * 7 % 257) as u8).collect();
         for (first, last) in [(0xC0, 0x7F), (0xC0, 0xFF), (0xF0, 0xFF), (0, 0xFF), (5, 5), (0xFF, 0)] {
             let range = Range::new(first, last);

@@ -72,7 +72,7 @@ impl Kernel {
     ///
     /// # Safety
     ///
-    /// The chunk has 4 bytes or more.
+    /// The chunk has at least 4 bytes.
     #[inline(always)]
     pub(super) unsafe fn validate(self, state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
         debug_assert!(chunk.len() >= 4);
@@ -180,7 +180,7 @@ static IS_TEXT: AtomicPtr<()> = AtomicPtr::new(choose_and_is_text as IsText as *
 ///
 /// # Safety
 ///
-/// There are 4 bytes or more.
+/// There are at least 4 bytes.
 #[inline(always)]
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     debug_assert!(bytes.len() >= 4);
@@ -200,7 +200,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
 ///
 /// # Safety
 ///
-/// There are 4 bytes or more.
+/// There are at least 4 bytes.
 unsafe fn choose_and_is_text(bytes: &[u8]) -> bool {
     // SAFETY: the CPU has the instructions of every `Kernel`; the caller guarantees the length.
     unsafe { (Kernel::choose_best().0.is_text)(bytes) }

@@ -64,12 +64,13 @@ impl fmt::Debug for Index {
 ///
 /// An ill-formed last byte is reported by this call, not by the next one.
 ///
+/// The chunk is the first argument, as in [`IsText`], so that the functions can call each other without moving
+/// registers.
+///
 /// # Safety
 ///
 /// - [`Functions::is_supported`] returned true.
-/// - The chunk has 4 bytes or more.
-///
-/// The chunk is the first argument, as in [`IsText`], so the functions call each other without moving registers.
+/// - The chunk has at least 4 bytes.
 pub(super) type Validate = unsafe fn(&[u8], &mut ScanState) -> Result<(), Index>;
 
 /// Whether all bytes are well-formed and the last sequence is complete.
@@ -277,7 +278,7 @@ impl Class {
         Self { thirds: self.thirds | thirds, ..self }
     }
 
-    /// Adds all second bytes.
+    /// Adds every continuation byte as a second byte, for all lead bytes from C0.
     #[cfg(feature = "transcode")]
     pub(crate) const fn with_all_seconds(self) -> Self {
         self.with_seconds(0xC0, 0x80, 0xBF).with_seconds(0xE0, 0x80, 0xBF)

@@ -29,8 +29,8 @@ impl Carry {
     /// lead](formula::is_never_a_lead) counts as 1.
     #[inline]
     pub(super) const fn pending_len(self) -> u8 {
-        // The last byte is a lead byte; or the one before it is a lead of 3 or 4 bytes; or the one before that is a
-        // lead of 4 bytes.
+        // The bytes below the compared one cannot change the result. In order: the last byte is a lead byte; the byte
+        // before it starts a sequence of 3 or 4 bytes; the byte before that starts a sequence of 4 bytes.
         if self.0 >= 0xC0 << 24 {
             1
         } else if self.0 << 8 >= 0xE0 << 24 {

@@ -51,7 +51,7 @@ pub(crate) fn text(bytes: &[u8]) -> Option<&str> {
     } else if bytes.len() < 4 {
         is_few_text(bytes)
     } else {
-        // SAFETY: there are 4 bytes or more.
+        // SAFETY: there are at least 4 bytes.
         unsafe { dispatch::is_text(bytes) }
     };
     if !is_text {
@@ -90,7 +90,7 @@ fn validate_any(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index> {
     if chunk.len() < 4 {
         validate_few(state, chunk)
     } else {
-        // SAFETY: the chunk has 4 bytes or more.
+        // SAFETY: the chunk has at least 4 bytes.
         unsafe { Kernel::in_use().validate(state, chunk) }
     }
 }

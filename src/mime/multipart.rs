@@ -83,7 +83,8 @@ pub(super) struct MultipartSplitter {
     held_break: usize,
     /// Whether the candidate is at the start of a line.
     is_line_start: bool,
-    /// The line break before that line, if it was not held because it ended a header.
+    /// The line break before the line of the candidate, if it ended a header. It was returned with the header and is
+    /// not in `held`.
     header_break: Option<LineBreak>,
     /// The last byte read.
     last: u8,

@@ -7,7 +7,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// The number of a file, and of a part in it.
 pub(super) type Place = (usize, usize);
 
-/// The maximum number of buffered events of a part before its turn. Above it, its thread waits.
+/// The maximum number of events that a part buffers before its turn. When it is reached, the thread waits for the turn.
 const MAX_READY: usize = 256;
 
 /// Receives the events of all files in the order of the files.

@@ -38,7 +38,7 @@ const BINARY_PREFIX: usize = 8000;
 pub(super) struct Checks {
     pub(super) encoding: NamedEncoding,
     pub(super) bom: BomPolicy,
-    /// The rule that is violated by an error about the BOM.
+    /// The rule under which a BOM error is reported.
     pub(super) bom_rule: Rule,
     pub(super) rules: Vec<Rule>,
     pub(super) max_errors: Option<NonZeroUsize>,

@@ -27,7 +27,7 @@ fn validate_by(kernel: Kernel, state: &mut ScanState, chunk: &[u8]) -> Result<()
     let found = if chunk.len() < 4 {
         validate_few(state, chunk)
     } else {
-        // SAFETY: the chunk has 4 bytes or more.
+        // SAFETY: the chunk has at least 4 bytes.
         unsafe { kernel.validate(state, chunk) }
     };
     found.map_err(Index::get)

@@ -141,7 +141,7 @@ fn rejected(before: &[u8], chunk: &[u8]) -> Option<usize> {
 fn assert_found(before: &[u8], prediction: Prediction, chunk: &[u8], expected: Option<usize>) {
     let start = ScanState::new(Carry::START.after(before), prediction);
     let mut state = start;
-    // SAFETY: the vector needs no instructions; the chunk has 4 bytes or more.
+    // SAFETY: the vector needs no instructions; the chunk has at least 4 bytes.
     let found = unsafe { vector::validate::<Tiny>(chunk, &mut state) };
     let is_right = match (found, expected) {
         (Ok(()), None) => state.carry().word() == start.after(chunk).carry().word(),
@@ -179,7 +179,7 @@ fn check(tiles: u32, kinds: usize, ends: &[&[u8]]) -> usize {
                         assert_found(end, prediction, chunk, expected);
                     }
                     if end.is_empty() {
-                        // SAFETY: the vector needs no instructions; the chunk has 4 bytes or more.
+                        // SAFETY: the vector needs no instructions; the chunk has at least 4 bytes.
                         let is_text = unsafe { vector::is_text::<Tiny>(chunk) };
                         assert_eq!(is_text, core::str::from_utf8(chunk).is_ok(), "{chunk:02X?}");
                     }

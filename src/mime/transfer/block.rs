@@ -161,7 +161,7 @@ impl Block {
         self.len += 1;
     }
 
-    /// Returns the free space, for whole groups. [`advance`](Self::advance) appends the bytes that were written to it.
+    /// Returns the free space. Bytes that are written to its start are appended by [`advance`](Self::advance).
     #[inline]
     pub(super) fn space(&mut self) -> &mut [u8] {
         &mut self.bytes[self.len..]

@@ -17,7 +17,7 @@ use crate::kernels::tests::lanes;
 /// # Safety
 ///
 /// - The CPU has the features of the `target_feature` attribute.
-/// - The chunk has 4 bytes or more.
+/// - The chunk has at least 4 bytes.
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the caller guarantees the length.
@@ -29,7 +29,7 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 /// # Safety
 ///
 /// - The CPU has the features of the `target_feature` attribute.
-/// - There are 4 bytes or more.
+/// - There are at least 4 bytes.
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the caller guarantees the length.
@@ -117,7 +117,7 @@ impl Vector for Neon {
                 Self(vqtbl1q_u8(vld1q_u8(chunk.as_ptr().add(all - Self::LEN)), order))
             };
         }
-        // SAFETY: the chunk has 4 bytes or more and is shorter than a vector, so that the rest is the whole chunk.
+        // SAFETY: the chunk has at least 4 bytes and is shorter than a vector, so the rest is the whole chunk.
         let [front, back] = unsafe { words_of_short(chunk) };
         // SAFETY: the caller guarantees NEON.
         unsafe { Self(vcombine_u8(vcreate_u8(front), vcreate_u8(back))) }

@@ -47,7 +47,7 @@ pub(in crate::kernels) unsafe fn validate_large<V: Vector>(
     if let Some(index) = found {
         return Err(Index::new(index));
     }
-    // SAFETY: a vector has 4 bytes or more.
+    // SAFETY: a vector has at least 4 bytes.
     let end = unsafe { carry_at(chunk, len) };
     if end.ends_with_never_a_lead() {
         return Err(Index::new(len - 1));
@@ -114,7 +114,7 @@ unsafe fn first_ill_formed<V: Vector>(
                 }
             }
             if expects_ascii {
-                // SAFETY: the CPU has the instructions; there is a group at `at`, and a half is a half of it.
+                // SAFETY: the CPU has the instructions; there is a group at `at`, and both halves are inside it.
                 let halves = [0, half].map(|skip| unsafe { is_ascii::<V>(chunk, at + skip, V::GROUP / 2) });
                 // SAFETY: `4 <= at + half <= len`.
                 let middle = unsafe { carry_at(chunk, at + half) };

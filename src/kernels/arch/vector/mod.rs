@@ -64,7 +64,7 @@ pub(in crate::kernels) trait Vector: Copy {
     ///
     /// - The CPU has the instructions of this type.
     /// - `at <= chunk.len() <= at + LEN`.
-    /// - The chunk has 4 bytes or more, and a whole vector unless `at` is 0.
+    /// - The chunk has at least 4 bytes and, if `at` is not 0, at least `LEN`.
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self;
 
     /// Returns this vector shifted by 1, 2 and 3 bytes. The last bytes of the vector before it are shifted in.

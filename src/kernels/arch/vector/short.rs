@@ -17,11 +17,11 @@ pub(in crate::kernels::arch) static LAST_TO_FRONT: [u8; 32] = [
 pub(in crate::kernels::arch) unsafe fn words_of_short(chunk: &[u8]) -> [u64; 2] {
     let (start, len) = (chunk.as_ptr(), chunk.len());
     if len >= 8 {
-        // SAFETY: the chunk has 8 bytes or more.
+        // SAFETY: the chunk has at least 8 bytes.
         let [front, back] = [0, len - 8].map(|at| unsafe { start.add(at).cast::<[u8; 8]>().read() });
         [u64::from_le_bytes(front), u64::from_le_bytes(back).unbounded_shr(8 * (16 - len as u32))]
     } else {
-        // SAFETY: the chunk has 4 bytes or more.
+        // SAFETY: the chunk has at least 4 bytes.
         let [front, back] = [0, len - 4].map(|at| unsafe { start.add(at).cast::<[u8; 4]>().read() });
         [u64::from(u32::from_le_bytes(front)) | u64::from(u32::from_le_bytes(back)) << (8 * (len - 4)), 0]
     }

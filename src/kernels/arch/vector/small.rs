@@ -9,7 +9,7 @@ use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
 /// # Safety
 ///
 /// - The CPU has the instructions of `V`.
-/// - The chunk has 4 bytes or more.
+/// - The chunk has at least 4 bytes.
 #[inline(always)]
 pub(in crate::kernels) unsafe fn validate<V: Vector>(
     chunk: &[u8],
@@ -19,10 +19,10 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
     let mut before = *state;
     // SAFETY: the CPU has the instructions.
     let none = unsafe { V::zero() };
-    // SAFETY: the chunk has 4 bytes or more.
+    // SAFETY: the chunk has at least 4 bytes.
     let end = unsafe { carry_at(chunk, len) };
     if len <= V::LEN {
-        // SAFETY: the CPU has the instructions; the chunk has 4 bytes or more and fits in a vector.
+        // SAFETY: the CPU has the instructions; the chunk has at least 4 bytes and fits in a vector.
         let x = unsafe { V::load_rest(chunk, 0) };
         if before.expects_ascii() {
             if x.is_ascii() {
@@ -60,7 +60,7 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
         let rest = none.or_marks(y, y.shifted(x)).first_mark_before(len - V::LEN);
         rest.is_some() || none.or_marks(x, x.shifted_after(before.carry())).is_marked()
     } else {
-        // SAFETY: the CPU has the instructions; the chunk is longer than a vector by 3 bytes or more.
+        // SAFETY: the CPU has the instructions; the chunk is at least 3 bytes longer than a vector.
         unsafe { marks_of_small::<V>(before, chunk, expects_four_bytes) }.is_marked()
     };
     if is_marked {
@@ -81,16 +81,16 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
 /// # Safety
 ///
 /// - The CPU has the instructions of `V`.
-/// - There are 4 bytes or more.
+/// - There are at least 4 bytes.
 #[inline(always)]
 pub(in crate::kernels) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
     let len = bytes.len();
     // SAFETY: the CPU has the instructions.
     let zero = unsafe { V::zero() };
-    // SAFETY: there are 4 bytes or more.
+    // SAFETY: there are at least 4 bytes.
     let ends_whole = || unsafe { carry_at(bytes, len) }.pending_len() == 0;
     if len <= V::LEN {
-        // SAFETY: the CPU has the instructions; there are 4 bytes or more, and they fit in a vector.
+        // SAFETY: the CPU has the instructions; there are at least 4 bytes, and they fit in a vector.
         let x = unsafe { V::load_rest(bytes, 0) };
         let is_text = || !zero.or_marks(x, x.shifted(zero)).is_marked() && ends_whole();
         return x.is_ascii() || is_text();
@@ -110,7 +110,7 @@ pub(in crate::kernels) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
         return a.or(b).or(c.or(d)).is_ascii() || !marks().is_marked() && ends_whole();
     }
     let mut state = ScanState::before_text(len);
-    // SAFETY: the CPU has the instructions; there are 4 bytes or more.
+    // SAFETY: the CPU has the instructions; there are at least 4 bytes.
     unsafe { validate::<V>(bytes, &mut state) }.is_ok() && state.pending_len() == 0
 }
 
@@ -119,7 +119,7 @@ pub(in crate::kernels) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
 /// # Safety
 ///
 /// - The CPU has the instructions of `V`.
-/// - The chunk is longer than a vector by 3 bytes or more.
+/// - The chunk is at least 3 bytes longer than a vector.
 #[inline(always)]
 unsafe fn marks_of_small<V: Vector>(state: ScanState, chunk: &[u8], expects_four_bytes: bool) -> V {
     let last = chunk.len() - V::LEN;

@@ -34,7 +34,7 @@ use crate::kernels::{
 ///
 /// # Safety
 ///
-/// The chunk has 4 bytes or more.
+/// The chunk has at least 4 bytes.
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the target has `simd128`; the caller guarantees the length.
     unsafe { vector::validate::<Lanes>(chunk, state) }
@@ -44,7 +44,7 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 ///
 /// # Safety
 ///
-/// There are 4 bytes or more.
+/// There are at least 4 bytes.
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the target has `simd128`; the caller guarantees the length.
     unsafe { vector::is_text::<Lanes>(bytes) }
@@ -183,7 +183,7 @@ impl Vector for Lanes {
                 Self::new(u8x16_swizzle(last, order))
             };
         }
-        // SAFETY: the chunk has 4 bytes or more and is shorter than a vector, so that the rest is the whole chunk.
+        // SAFETY: the chunk has at least 4 bytes and is shorter than a vector, so the rest is the whole chunk.
         let [front, back] = unsafe { words_of_short(chunk) };
         Self::new(u64x2(front, back))
     }

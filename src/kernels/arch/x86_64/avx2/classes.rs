@@ -1,5 +1,5 @@
-//! Finds every position of a byte of a class, with AVX2. A table of 16 entries, indexed by the low 4 bits of a byte,
-//! has a bit for each value of the high 4 bits.
+//! Finds the positions of all bytes of a class, with AVX2. Two tables of 16 bytes, for the bytes below 80 and for the
+//! others, are indexed by the low 4 bits of a byte. Each entry has a bit for each value of the high 4 bits.
 
 use core::arch::x86_64::{
     __m256i, _mm_loadu_si128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,

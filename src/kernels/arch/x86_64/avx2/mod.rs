@@ -28,7 +28,7 @@ use crate::kernels::tests::lanes;
 /// # Safety
 ///
 /// - The CPU has the features of the `target_feature` attribute.
-/// - The chunk has 4 bytes or more.
+/// - The chunk has at least 4 bytes.
 #[target_feature(enable = "avx2,bmi1")]
 pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
     // SAFETY: the features are enabled here; the caller guarantees the length.
@@ -40,7 +40,7 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
 /// # Safety
 ///
 /// - The CPU has the features of the `target_feature` attribute.
-/// - There are 4 bytes or more.
+/// - There are at least 4 bytes.
 #[target_feature(enable = "avx2,bmi1")]
 pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     // SAFETY: the features are enabled here; the caller guarantees the length.

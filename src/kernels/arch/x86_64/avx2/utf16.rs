@@ -214,7 +214,7 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
             bytes = _mm256_blendv_epi8(bytes, second, is_second);
             above_7ff = _mm256_andnot_si256(_mm256_or_si256(is_first, is_second), above_7ff);
         }
-        // For every 4 units, a mask of the units with 2 bytes or more, and a mask of the units with 3 bytes.
+        // For every 4 units, a mask of the units with at least 2 bytes, and a mask of the units with 3 bytes.
         let masks = _mm256_shuffle_epi32::<0b11_01_10_00>(_mm256_packs_epi16(above_7f, above_7ff));
         let masks = _mm256_movemask_epi8(masks).to_le_bytes();
         let counts = masks.map(|mask| 4 + mask.count_ones() as usize);
