@@ -132,6 +132,25 @@ fn padded(padding: Padding, sequence: &[u8]) -> Vec<u8> {
 }
 
 #[test]
+fn the_offset_is_the_same_for_every_partition() {
+    for (input, expected) in [
+        (&b"\xFF\xFEa\0b\0"[..], 0),
+        (b"\xFE\xFF\0a", 0),
+        (b"\0\0\xFE\xFF\0\0\0a", 0),
+        (b"\xFF\xFE\0\0a\0\0\0", 0),
+        (b"\xEF\xBB\xBFcaf\xC3\xA9", 8),
+        (b"ab\xE9cd", 3),
+    ] {
+        every_partition(input, |chunks| {
+            let mut detector = Detector::new();
+            chunks.iter().for_each(|chunk| drop(detector.feed(chunk)));
+            detector.finish();
+            assert_eq!(detector.offset(), expected, "{chunks:02X?}");
+        });
+    }
+}
+
+#[test]
 fn designations_are_found_for_every_partition_and_every_padding() {
     for padding in [Padding::None, Padding::Ucs2, Padding::Ucs4] {
         for (sequence, designation) in [

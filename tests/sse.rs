@@ -7,7 +7,7 @@ mod support;
 use core::time::Duration;
 
 use bytes::BytesMut;
-use support::sse::{Items, check, datas, decode, events, random_stream};
+use support::sse::{check, datas, decode, events, random_stream};
 use support::{Rng, every_partition, some_partitions};
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::sse::{Comment, Event, Retry};
@@ -314,6 +314,7 @@ mod stream {
     use futures::{FutureExt, StreamExt};
     use utf8_codec::stream::{SseStream, SseStreamError};
 
+    use super::support::sse::Items;
     use super::*;
 
     /// Returns the chunks as `Bytes` with one reference, and with two.

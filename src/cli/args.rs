@@ -94,6 +94,9 @@ impl From<Bom> for BomPolicy {
 /// Parses a number of seconds, which may have decimals.
 pub(super) fn seconds(value: &str) -> Result<Duration, &'static str> {
     let seconds: f64 = value.parse().map_err(|_| "not a number of seconds")?;
+    if seconds.is_nan() {
+        return Err("not a number of seconds");
+    }
     if seconds < 0.0 {
         return Err("a time cannot be negative");
     }
@@ -158,6 +161,7 @@ mod tests {
     fn the_error_says_why_a_number_is_invalid() {
         assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
         assert_eq!(seconds("soon"), Err("not a number of seconds"));
+        assert_eq!(seconds("NaN"), Err("not a number of seconds"));
         assert_eq!(seconds("-1"), Err("a time cannot be negative"));
         assert_eq!(seconds("1e300"), Err("the time is too long"));
         assert_eq!(at_least_one("0"), Err("must be at least 1"));

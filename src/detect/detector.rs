@@ -213,22 +213,21 @@ impl Detector {
         }
     }
 
-    /// Returns the number of bytes examined as UTF-8.
+    /// Returns the number of bytes examined as UTF-8. It is 0 if the stream starts with a BOM of UTF-16 or UTF-32.
     pub const fn offset(&self) -> u64 {
         self.decoder.offset()
     }
 
     /// Sets the result if there is a BOM.
     fn settle(&mut self, sniff: Sniff) {
-        match sniff {
-            Sniff::Found(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) => {
-                self.settled = Some(Detection::Utf16(encoding));
-            }
-            Sniff::Found(encoding @ (Encoding::Utf32Le | Encoding::Utf32Be)) => {
-                self.settled = Some(Detection::Utf32(encoding));
-            }
-            _ => {}
-        }
+        let detection = match sniff {
+            Sniff::Found(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) => Detection::Utf16(encoding),
+            Sniff::Found(encoding @ (Encoding::Utf32Le | Encoding::Utf32Be)) => Detection::Utf32(encoding),
+            _ => return,
+        };
+        self.settled = Some(detection);
+        // Earlier chunks may have ended inside the BOM, and their bytes were examined as UTF-8.
+        self.decoder = Utf8Decoder::new();
     }
 
     fn count(&mut self, chunk: &[u8]) {
