@@ -187,7 +187,7 @@ impl Settings {
         self.only_reports
     }
 
-    /// Returns a decoder with the policies for ill-formed text and the BOM.
+    /// Returns a decoder with the policies for ill-formed text and the BOM. It is strict if errors are only reported.
     pub const fn decoder(&self) -> TextDecoder {
         self.decoder
     }
@@ -232,7 +232,12 @@ impl Document {
     }
 
     fn settings(self) -> Result<Settings, ConfigError> {
-        let mut decoder = TextDecoder::new().on_error(self.on_error.policy()).bom(self.bom.policy());
+        // A repair is not an error, so a repairing policy would report nothing.
+        let policy = match self.action {
+            Action::Enforce => self.on_error.policy(),
+            Action::Report => ErrorPolicy::Strict,
+        };
+        let mut decoder = TextDecoder::new().on_error(policy).bom(self.bom.policy());
         if let Some(name) = &self.subset {
             decoder = decoder.subset(subset(name)?);
         }

@@ -13,7 +13,7 @@ use crate::config::{FilterKind, Settings};
 use crate::counters::Counters;
 use crate::host::{Config, Stream, guard, log};
 use crate::network::prefix;
-use crate::plan::{Check, Outcome, Verdict, check_values, decide, is_tunnel};
+use crate::plan::{Check, Outcome, Tunnel, Verdict, check_values, decide};
 
 /// The configuration of a filter.
 struct Shared {
@@ -31,8 +31,8 @@ struct Filter {
     settings: OnceCell<Arc<Settings>>,
     request: Cell<Option<Check>>,
     response: Cell<Option<Check>>,
-    /// Whether the bodies are those of a tunnel.
-    is_tunnel: Cell<bool>,
+    /// The tunnel that the request asks for.
+    tunnel: Cell<Tunnel>,
     /// Whether the request or the response was rejected, or a hook panicked. Further data is dropped, and Envoy's own
     /// response passes.
     is_over: Cell<bool>,
@@ -76,7 +76,7 @@ impl Filter {
             settings: OnceCell::new(),
             request: Cell::new(None),
             response: Cell::new(None),
-            is_tunnel: Cell::new(false),
+            tunnel: Cell::new(Tunnel::No),
             is_over: Cell::new(false),
         }
     }
@@ -108,15 +108,24 @@ impl Filter {
             return headers_status::CONTINUE;
         }
         let settings = self.settings(stream);
-        if !settings.covers(way.message) {
-            return headers_status::CONTINUE;
-        }
-        let plan = stream.with_fields(way.headers, |fields| {
-            if way.message == Message::Request {
-                self.is_tunnel.set(is_tunnel(fields.iter().copied()));
-            }
-            decide(settings, way.message, fields.iter().copied(), !end, self.is_tunnel.get())
+        let (plan, opens_tunnel) = stream.with_fields(way.headers, |fields| {
+            let fields = fields.iter().copied();
+            let (is_tunnel, opens_tunnel) = match way.message {
+                // Also if only responses are checked, because the tunnel decides how they are.
+                Message::Request => {
+                    self.tunnel.set(Tunnel::of_request(fields.clone()));
+                    (self.tunnel.get().skips_request(), false)
+                }
+                Message::Response => {
+                    let is_open = self.tunnel.get().is_opened_by(fields.clone());
+                    (is_open, is_open)
+                }
+            };
+            (decide(settings, way.message, fields, !end, is_tunnel), opens_tunnel)
         });
+        if opens_tunnel && !self.ends_request(stream) {
+            return headers_status::STOP;
+        }
         let plan = match plan {
             Ok(plan) => plan,
             Err(reason) if settings.only_reports() => {
@@ -136,11 +145,25 @@ impl Filter {
         }
         self.shared.counters.started(stream);
         self.check(way).set(Some(plan.check));
-        if settings.is_buffered() && !settings.only_reports() {
-            headers_status::STOP
-        } else {
-            headers_status::CONTINUE
+        if self.is_held(stream, way) { headers_status::STOP } else { headers_status::CONTINUE }
+    }
+
+    /// Ends the check of a request body that was sent before the tunnel opened. Returns false if the stream is rejected.
+    fn ends_request(&self, stream: Stream) -> bool {
+        let Some(mut check) = self.request.take() else { return true };
+        let outcome = check.feed(&[], true);
+        self.observe(stream, REQUEST, &outcome);
+        if let Verdict::Rejected(reason) = outcome.verdict {
+            self.reject(stream, REQUEST, reason);
+            return false;
         }
+        if !outcome.is_unchanged() {
+            // The body has been forwarded, so the repair of its last character cannot be added.
+            self.is_over.set(true);
+            stream.reset(REJECTED);
+            return false;
+        }
+        true
     }
 
     fn body(&self, stream: Stream, way: Way, end: bool) -> u32 {
@@ -158,7 +181,7 @@ impl Filter {
             outcome
         });
         self.observe(stream, way, &outcome);
-        let is_buffered = self.is_held(stream);
+        let is_buffered = self.is_held(stream, way);
         if let Verdict::Rejected(reason) = outcome.verdict {
             if way.message == Message::Request || is_buffered {
                 self.reject(stream, way, reason);
@@ -174,7 +197,7 @@ impl Filter {
             stream.schedule();
             return body_status::CONTINUE;
         }
-        if !check.is_passing() {
+        if !check.is_passing() && !end {
             self.check(way).set(Some(check));
         }
         if is_buffered && !end { body_status::STOP_AND_BUFFER } else { body_status::CONTINUE }
@@ -194,6 +217,10 @@ impl Filter {
             }
             self.observe(stream, way, &outcome);
             verdict = outcome.verdict;
+            let untrue = stream.with_fields(way.trailers, |fields| check.untrue(fields.iter().copied()));
+            for name in &untrue {
+                stream.remove_field(way.trailers, name);
+            }
         }
         if !matches!(verdict, Verdict::Rejected(_)) && settings.checks_trailers(way.message) {
             let checked = stream
@@ -207,7 +234,7 @@ impl Filter {
             }
         }
         let Verdict::Rejected(reason) = verdict else { return trailers_status::CONTINUE };
-        if way.message == Message::Request || self.is_held(stream) {
+        if way.message == Message::Request || self.is_held(stream, way) {
             self.reject(stream, way, reason);
         } else {
             self.refuse(stream, way, &reason);
@@ -217,9 +244,11 @@ impl Filter {
     }
 
     /// Whether the message is held until it is complete.
-    fn is_held(&self, stream: Stream) -> bool {
+    fn is_held(&self, stream: Stream, way: Way) -> bool {
         let settings = self.settings(stream);
-        settings.is_buffered() && !settings.only_reports()
+        // A tunnel does not open before the server has the request.
+        let may_open = way.message == Message::Request && self.tunnel.get() == Tunnel::UpgradeAfterBody;
+        settings.is_buffered() && !settings.only_reports() && !may_open
     }
 
     fn observe(&self, stream: Stream, way: Way, outcome: &Outcome) {

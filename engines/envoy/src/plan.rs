@@ -29,6 +29,8 @@ use crate::config::Settings;
 pub struct Check {
     kind: Kind,
     only_reports: bool,
+    /// The plan of a body that may be changed.
+    repair: Option<Box<BodyPlan>>,
 }
 
 #[derive(Debug)]
@@ -104,21 +106,34 @@ impl Outcome {
 impl Check {
     /// Creates a check that accepts everything.
     pub const fn pass() -> Self {
-        Self { kind: Kind::Pass, only_reports: false }
+        Self { kind: Kind::Pass, only_reports: false, repair: None }
     }
 
     /// Creates a check of UTF-8 text. With `only_reports` nothing is changed, and the first error ends the check.
     pub const fn text(decoder: TextDecoder, only_reports: bool) -> Self {
-        Self { kind: Kind::Text(Filter::with_decoder(decoder)), only_reports }
+        Self { kind: Kind::Text(Filter::with_decoder(decoder)), only_reports, repair: None }
     }
 
     /// Creates the check of a body from its plan.
     pub fn body(plan: &BodyPlan, rules: &BodyRules, only_reports: bool) -> Self {
-        match plan.kind() {
-            BodyKind::Pass => Self::pass(),
-            BodyKind::Text => Self::text(*plan.decoder(), only_reports),
-            _ => Self { kind: Kind::Form(Box::new(BodyFilter::new(plan, rules))), only_reports },
-        }
+        let kind = match plan.kind() {
+            BodyKind::Pass => return Self::pass(),
+            BodyKind::Text => Kind::Text(Filter::with_decoder(*plan.decoder())),
+            _ => Kind::Form(Box::new(BodyFilter::new(plan, rules))),
+        };
+        let may_change = !only_reports && plan.is_untrue("content-digest", b"");
+        Self { kind, only_reports, repair: may_change.then(|| Box::new(plan.clone())) }
+    }
+
+    /// Returns the names of the header or trailer fields that are wrong for a body that may be repaired: digests, a
+    /// strong `ETag`, and `Content-Length`.
+    pub fn untrue<'f>(&self, fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> Vec<String> {
+        let Some(plan) = &self.repair else { return Vec::new() };
+        fields
+            .filter_map(|(name, value)| Some((from_utf8(name).ok()?, value)))
+            .filter(|(name, value)| plan.is_untrue(name, value))
+            .map(|(name, _)| name.to_owned())
+            .collect()
     }
 
     /// Whether nothing is checked, or nothing is checked anymore.
@@ -257,8 +272,8 @@ pub struct MessagePlan {
 
 /// Decides how an HTTP message is checked, from its header fields. `has_body` is false if the message ends with them.
 ///
-/// Each field is a name and a value; pseudo-fields start with `:`. The body of a tunnel is not checked: that of
-/// `CONNECT`, or after an `Upgrade`.
+/// Each field is a name and a value; pseudo-fields start with `:`. If `is_tunnel` is set, the bytes after the header are
+/// those of a tunnel and are not checked: see [`Tunnel`].
 ///
 /// # Errors
 ///
@@ -291,26 +306,64 @@ where
     }
     let rules = settings.rules(message);
     let plan = rules.decide(&content)?;
-    let mut untrue = Vec::new();
-    if !settings.only_reports() {
-        for (name, value) in fields {
-            if let Ok(name) = from_utf8(name)
-                && plan.is_untrue(name, value)
-            {
-                untrue.push(name.to_owned());
-            }
-        }
-    }
-    Ok(MessagePlan { check: Check::body(&plan, rules, settings.only_reports()), untrue })
+    let check = Check::body(&plan, rules, settings.only_reports());
+    let untrue = check.untrue(fields);
+    Ok(MessagePlan { check, untrue })
 }
 
-/// Whether the fields of a request start a tunnel.
-pub fn is_tunnel<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> bool {
-    fields.any(|(name, value)| {
-        name == b":protocol"
-            || name == b":method" && value == b"CONNECT"
-            || name.eq_ignore_ascii_case(b"upgrade")
-    })
+/// Whether a request asks for a tunnel, and whether its response opens one.
+///
+/// An `Upgrade` field alone is not a request for a tunnel: RFC 9110 section 7.8 requires `Connection: upgrade` too, and
+/// a recipient without it forwards an ordinary body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tunnel {
+    /// An ordinary request.
+    #[default]
+    No,
+    /// `CONNECT`, also the one of RFC 8441. The bytes after the header are those of the tunnel.
+    Connect,
+    /// An upgrade of a request without a body. The bytes after the header are those of the tunnel.
+    Upgrade,
+    /// An upgrade of a request that declares a body. The body is checked until the response opens the tunnel. An engine
+    /// may deliver both as one stream, so the body must not be held until its end.
+    UpgradeAfterBody,
+}
+
+impl Tunnel {
+    /// Returns the tunnel that the fields of a request ask for.
+    pub fn of_request<'f>(fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> Self {
+        let (mut has_upgrade, mut has_option, mut has_body) = (false, false, false);
+        for (name, value) in fields {
+            let is = |other: &[u8]| name.eq_ignore_ascii_case(other);
+            if name == b":protocol" || name == b":method" && value == b"CONNECT" {
+                return Self::Connect;
+            }
+            has_upgrade |= is(b"upgrade");
+            has_option |= is(b"connection")
+                && value
+                    .split(|&byte| byte == b',')
+                    .any(|option| option.trim_ascii().eq_ignore_ascii_case(b"upgrade"));
+            has_body |= is(b"transfer-encoding")
+                || is(b"content-length") && value.iter().any(|byte| !matches!(byte, b'0' | b' ' | b'\t'));
+        }
+        match (has_upgrade && has_option, has_body) {
+            (false, _) => Self::No,
+            (true, false) => Self::Upgrade,
+            (true, true) => Self::UpgradeAfterBody,
+        }
+    }
+
+    /// Whether the request has no body to check.
+    pub const fn skips_request(self) -> bool {
+        matches!(self, Self::Connect | Self::Upgrade)
+    }
+
+    /// Whether a response with these fields opens the tunnel: the status 101, or 2xx for `CONNECT`.
+    pub fn is_opened_by<'f>(self, mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> bool {
+        fields.any(|(name, value)| {
+            name == b":status" && (value == b"101" || self == Self::Connect && value.starts_with(b"2"))
+        })
+    }
 }
 
 /// Checks the values of header or trailer fields.

@@ -5,7 +5,7 @@
 use utf8_codec::http::{Message, Reason};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 use utf8_codec_envoy::config::{FilterKind, Settings};
-use utf8_codec_envoy::plan::{Check, Verdict, check_values, decide, is_tunnel};
+use utf8_codec_envoy::plan::{Check, Tunnel, Verdict, check_values, decide};
 
 /// Returns the bytes that an engine forwards if it feeds these calls, each with several slices.
 fn forward(check: &mut Check, calls: &[Vec<&[u8]>]) -> (Vec<u8>, Verdict) {
@@ -179,9 +179,86 @@ fn messages_are_rejected_by_their_fields() {
 
 #[test]
 fn a_tunnel_is_not_checked() {
-    assert!(is_tunnel([(&b":method"[..], &b"CONNECT"[..])].into_iter()));
-    assert!(is_tunnel([(&b"Upgrade"[..], &b"websocket"[..])].into_iter()));
-    assert!(!is_tunnel([(&b":method"[..], &b"POST"[..]), (b"x", b"upgrade")].into_iter()));
+    let connect: [&[Field<'_>]; 2] = [&[(b":method", b"CONNECT")], &[(b":protocol", b"websocket")]];
+    for fields in connect {
+        assert_eq!(Tunnel::of_request(fields.iter().copied()), Tunnel::Connect);
+    }
+    let upgrade: [Field<'_>; 3] =
+        [(b"Connection", b"keep-alive, Upgrade"), (b"Upgrade", b"websocket"), (b"content-length", b"0")];
+    assert_eq!(Tunnel::of_request(upgrade.into_iter()), Tunnel::Upgrade);
+    assert!(Tunnel::Connect.skips_request() && Tunnel::Upgrade.skips_request());
     let plan = decide(&settings("{}"), Message::Request, FORM.into_iter(), true, true).unwrap();
     assert!(plan.check.is_passing());
+}
+
+#[test]
+fn the_body_of_a_request_is_checked_until_an_upgrade() {
+    let cases: [(&[Field<'_>], Tunnel); 6] = [
+        (&[(b":method", b"POST"), (b"x", b"upgrade")], Tunnel::No),
+        (&[(b"upgrade", b"x")], Tunnel::No),
+        (&[(b"upgrade", b"x"), (b"connection", b"keep-alive")], Tunnel::No),
+        (&[(b"connection", b"upgrade")], Tunnel::No),
+        (
+            &[(b"upgrade", b"x"), (b"connection", b"upgrade"), (b"content-length", b"4")],
+            Tunnel::UpgradeAfterBody,
+        ),
+        (
+            &[(b"upgrade", b"x"), (b"connection", b"upgrade"), (b"transfer-encoding", b"chunked")],
+            Tunnel::UpgradeAfterBody,
+        ),
+    ];
+    for (fields, expected) in cases {
+        let tunnel = Tunnel::of_request(fields.iter().copied());
+        assert_eq!(tunnel, expected, "{fields:?}");
+        assert!(!tunnel.skips_request());
+        let check =
+            decide(&settings("{}"), Message::Request, fields.iter().copied(), true, tunnel.skips_request());
+        let verdict = check.unwrap().check.feed(&[b"caf\xFF"], true).verdict;
+        assert!(matches!(verdict, Verdict::Rejected(_)), "{fields:?}");
+    }
+}
+
+#[test]
+fn a_response_is_a_tunnel_only_by_its_status() {
+    let opens = |tunnel: Tunnel, status: &'static [u8]| {
+        tunnel.is_opened_by([(&b":status"[..], status), (b"upgrade", b"x")].into_iter())
+    };
+    for tunnel in [Tunnel::Connect, Tunnel::Upgrade, Tunnel::UpgradeAfterBody] {
+        assert!(opens(tunnel, b"101") && !opens(tunnel, b"403"), "{tunnel:?}");
+        assert_eq!(opens(tunnel, b"200"), tunnel == Tunnel::Connect);
+        assert!(!tunnel.is_opened_by([(&b"upgrade"[..], &b"x"[..])].into_iter()));
+    }
+    assert!(!opens(Tunnel::No, b"200"));
+}
+
+#[test]
+fn a_report_is_of_the_first_error_whatever_the_policy() {
+    let policies = ["strict", "replace", "substitute", "escape", "latin1", "windows-1252", "skip"];
+    for policy in policies {
+        let json = format!(r#"{{"on_error": "{policy}", "action": "report"}}"#);
+        let settings = settings(&json);
+        let body = decide(&settings, Message::Request, core::iter::empty(), true, false).unwrap().check;
+        let form = decide(&settings, Message::Request, FORM.into_iter(), true, false).unwrap().check;
+        let connection = Check::text(settings.decoder(), settings.only_reports());
+        for mut check in [body, form, connection] {
+            let outcome = check.feed(&[b"a\xFFb\xFF"], true);
+            let Verdict::Reported(reason) = &outcome.verdict else { panic!("{policy}: {outcome:?}") };
+            assert_eq!((reason.kind(), reason.offset_and_len()), ("InvalidLead", Some((1, 1))));
+            assert!(outcome.is_unchanged() && outcome.repaired == 0);
+            assert_eq!(check.feed(&[b"\xFF"], true).verdict, Verdict::Pass);
+        }
+    }
+}
+
+#[test]
+fn a_repair_removes_the_digests_in_trailers() {
+    let trailers: [Field<'_>; 3] =
+        [(b"content-digest", b"sha-256=:x:"), (b"x-note", b"y"), (b"Digest", b"x")];
+    let untrue = |json| {
+        let plan = decide(&settings(json), Message::Request, core::iter::empty(), true, false).unwrap();
+        plan.check.untrue(trailers.into_iter())
+    };
+    assert_eq!(untrue(r#"{"on_error": "replace"}"#), ["content-digest", "Digest"]);
+    assert!(untrue("{}").is_empty());
+    assert!(untrue(r#"{"on_error": "replace", "action": "report"}"#).is_empty());
 }

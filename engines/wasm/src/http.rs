@@ -11,17 +11,24 @@ use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::{Action, Bytes};
 use utf8_codec::http::{Message, Reason, Rejection};
 use utf8_codec_envoy::config::Settings;
-use utf8_codec_envoy::plan::{self, Check, Verdict};
+use utf8_codec_envoy::plan::{self, Check, Tunnel, Verdict};
 
-use crate::{log, new_content};
+use crate::{log, new_content, whole};
 
 /// A request and its response.
 pub(crate) struct Exchange {
     settings: Rc<Settings>,
     request: Check,
     response: Check,
-    is_tunnel: bool,
+    /// The most bytes that the engine announced for a body that is held.
+    held_request: usize,
+    held_response: usize,
+    tunnel: Tunnel,
     was_rejected: bool,
+    /// Whether the response is a document that this filter sent. It passes; any other data after an error does not.
+    is_own_response: bool,
+    /// Whether the header of a response of the server has arrived.
+    has_response: bool,
 }
 
 type Field = (String, Bytes);
@@ -29,14 +36,35 @@ type Field = (String, Bytes);
 impl Exchange {
     pub(crate) fn new(settings: Rc<Settings>) -> Self {
         let (request, response) = (Check::pass(), Check::pass());
-        Self { settings, request, response, is_tunnel: false, was_rejected: false }
+        Self {
+            settings,
+            request,
+            response,
+            held_request: 0,
+            held_response: 0,
+            tunnel: Tunnel::No,
+            was_rejected: false,
+            is_own_response: false,
+            has_response: false,
+        }
+    }
+
+    /// Whether the body of a message is held until its end.
+    fn is_held(&self, message: Message) -> bool {
+        // A tunnel does not open before the server has the request.
+        let may_open = message == Message::Request && self.tunnel == Tunnel::UpgradeAfterBody;
+        self.settings.is_buffered() && !self.settings.only_reports() && !may_open
     }
 
     /// Decides what to do with a message. Returns the names of the fields to remove.
-    fn decide(&mut self, message: Message, fields: &[Field], has_body: bool) -> Result<Vec<String>, Action> {
-        let pairs = || fields.iter().map(|(name, value)| (name.as_bytes(), value.as_slice()));
-        let decided = plan::decide(&self.settings, message, pairs(), has_body, self.is_tunnel);
-        match decided {
+    fn decide(
+        &mut self,
+        message: Message,
+        fields: &[Field],
+        has_body: bool,
+        is_tunnel: bool,
+    ) -> Result<Vec<String>, Action> {
+        match plan::decide(&self.settings, message, pairs(fields), has_body, is_tunnel) {
             Ok(plan) => {
                 match message {
                     Message::Request => self.request = plan.check,
@@ -56,7 +84,9 @@ impl Exchange {
     fn reject(&mut self, message: Message, reason: Reason, can_respond: bool) -> Action {
         log("rejected", message, &reason);
         self.was_rejected = true;
-        if can_respond {
+        // A header that was already forwarded cannot be replaced.
+        if can_respond && (message == Message::Response || !self.has_response) {
+            self.is_own_response = true;
             let rejection = Rejection::new(message, reason);
             let status = u32::from(rejection.status().as_u16());
             let fields = vec![("content-type", "application/problem+json")];
@@ -65,6 +95,45 @@ impl Exchange {
             self.reset_http_response();
         }
         Action::Pause
+    }
+
+    /// Resets the exchange, for an error that is not one of the text.
+    fn reset(&mut self, message: Message, why: &str) -> Action {
+        error!("utf8_codec: {why}");
+        self.was_rejected = true;
+        if message == Message::Request {
+            self.reset_http_request();
+        } else {
+            self.reset_http_response();
+        }
+        Action::Pause
+    }
+
+    /// Ends an exchange whose bytes cannot be read, so that they do not pass unchecked.
+    fn incomplete(&mut self, message: Message) -> Action {
+        let why = "the engine did not deliver all bytes of a body";
+        if self.settings.only_reports() {
+            error!("utf8_codec: {why}");
+            return Action::Continue;
+        }
+        self.reset(message, why)
+    }
+
+    /// Ends the check of a request body that was sent before the tunnel opened.
+    fn end_request(&mut self) -> Result<(), Action> {
+        let mut check = core::mem::replace(&mut self.request, Check::pass());
+        let outcome = check.feed(&[], true);
+        let is_unchanged = outcome.is_unchanged();
+        match outcome.verdict {
+            Verdict::Rejected(reason) => return Err(self.reject(Message::Request, reason, true)),
+            Verdict::Reported(reason) => log("reported", Message::Request, &reason),
+            Verdict::Pass if !is_unchanged => {
+                let why = "a body that ends inside a character, before an upgrade, is not repaired";
+                return Err(self.reset(Message::Response, why));
+            }
+            Verdict::Pass => {}
+        }
+        Ok(())
     }
 
     fn body(&mut self, message: Message, size: usize, end: bool) -> Action {
@@ -76,8 +145,9 @@ impl Exchange {
         if check.is_passing() {
             return Action::Continue;
         }
-        let is_buffered = self.settings.is_buffered();
-        if is_buffered && !end {
+        if self.is_held(message) && !end {
+            let held = if is_request { &mut self.held_request } else { &mut self.held_response };
+            *held = size.max(*held);
             // The engine keeps the bytes. At the end all of them are here.
             return Action::Pause;
         }
@@ -86,10 +156,15 @@ impl Exchange {
         } else {
             self.get_http_response_body(0, size)
         };
-        let data = data.unwrap_or_default();
+        let Some(data) = whole(data, size) else {
+            return self.incomplete(message);
+        };
         let check = if is_request { &mut self.request } else { &mut self.response };
         let outcome = check.feed(&[&data], end);
         let content = new_content(&data, &outcome);
+        if end {
+            *check = Check::pass();
+        }
         match outcome.verdict {
             Verdict::Rejected(reason) => return self.reject(message, reason, is_request),
             Verdict::Reported(reason) => log("reported", message, &reason),
@@ -110,7 +185,7 @@ impl Exchange {
             return Action::Pause;
         }
         let is_request = message == Message::Request;
-        let is_buffered = self.settings.is_buffered();
+        let is_buffered = self.is_held(message);
         let mut data = Bytes::new();
         if is_buffered {
             let all = if is_request {
@@ -119,6 +194,9 @@ impl Exchange {
                 self.get_http_response_body(0, usize::MAX >> 1)
             };
             data = all.unwrap_or_default();
+            if data.len() < if is_request { self.held_request } else { self.held_response } {
+                return self.incomplete(message);
+            }
         }
         let check = if is_request { &mut self.request } else { &mut self.response };
         let outcome = check.feed(&[&data], true);
@@ -139,23 +217,23 @@ impl Exchange {
             }
             // There is no buffer to which the repaired end of the body could be added.
             (Verdict::Pass, Some(_)) => {
-                error!(
-                    "utf8_codec: a body that ends inside a character, before trailers, is repaired in buffered mode only"
-                );
-                self.was_rejected = true;
-                if is_request {
-                    self.reset_http_request();
-                } else {
-                    self.reset_http_response();
-                }
-                return Action::Pause;
+                let why =
+                    "a body that ends inside a character, before trailers, is repaired in buffered mode only";
+                return self.reset(message, why);
             }
             (Verdict::Pass, None) => None,
         };
+        let check = if is_request { &self.request } else { &self.response };
+        for name in check.untrue(pairs(fields)) {
+            if is_request {
+                self.remove_http_request_trailer(&name);
+            } else {
+                self.remove_http_response_trailer(&name);
+            }
+        }
         let reason = reason.or_else(|| {
-            let pairs = fields.iter().map(|(name, value)| (name.as_bytes(), value.as_slice()));
             let checked = if self.settings.checks_trailers(message) {
-                plan::check_values(pairs, Reason::Trailer)
+                plan::check_values(pairs(fields), Reason::Trailer)
             } else {
                 Ok(())
             };
@@ -172,14 +250,18 @@ impl Exchange {
     }
 }
 
+/// The fields as the plan reads them.
+fn pairs(fields: &[Field]) -> impl Iterator<Item = (&[u8], &[u8])> + Clone {
+    fields.iter().map(|(name, value)| (name.as_bytes(), value.as_slice()))
+}
+
 impl Context for Exchange {}
 
 impl HttpContext for Exchange {
     fn on_http_request_headers(&mut self, _: usize, end: bool) -> Action {
         let fields = self.get_http_request_headers_bytes();
-        self.is_tunnel =
-            plan::is_tunnel(fields.iter().map(|(name, value)| (name.as_bytes(), value.as_slice())));
-        match self.decide(Message::Request, &fields, !end) {
+        self.tunnel = Tunnel::of_request(pairs(&fields));
+        match self.decide(Message::Request, &fields, !end, self.tunnel.skips_request()) {
             Ok(untrue) => untrue.iter().for_each(|name| self.remove_http_request_header(name)),
             Err(action) => return action,
         }
@@ -196,12 +278,16 @@ impl HttpContext for Exchange {
     }
 
     fn on_http_response_headers(&mut self, _: usize, end: bool) -> Action {
-        // A document that this filter sends comes here too.
         if self.was_rejected {
-            return Action::Continue;
+            return if self.is_own_response { Action::Continue } else { Action::Pause };
         }
         let fields = self.get_http_response_headers_bytes();
-        match self.decide(Message::Response, &fields, !end) {
+        let is_tunnel = self.tunnel.is_opened_by(pairs(&fields));
+        if is_tunnel && let Err(action) = self.end_request() {
+            return action;
+        }
+        self.has_response = true;
+        match self.decide(Message::Response, &fields, !end, is_tunnel) {
             Ok(untrue) => untrue.iter().for_each(|name| self.remove_http_response_header(name)),
             Err(action) => return action,
         }
@@ -209,7 +295,7 @@ impl HttpContext for Exchange {
     }
 
     fn on_http_response_body(&mut self, size: usize, end: bool) -> Action {
-        if self.was_rejected {
+        if self.was_rejected && self.is_own_response {
             return Action::Continue;
         }
         self.body(Message::Response, size, end)

@@ -63,6 +63,12 @@ impl RootContext for Plugin {
     }
 }
 
+/// The bytes that an engine announced; `None` if it delivered fewer, which would pass unchecked otherwise.
+fn whole(data: Option<Vec<u8>>, size: usize) -> Option<Vec<u8>> {
+    let data = data.unwrap_or_default();
+    (data.len() == size).then_some(data)
+}
+
 /// The new content of a buffer whose only slice was `data`; `None` if it stays as it is.
 fn new_content(data: &[u8], outcome: &Outcome) -> Option<Vec<u8>> {
     (!outcome.is_unchanged())

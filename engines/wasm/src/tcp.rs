@@ -4,52 +4,70 @@
 //! filter of Proxy-Wasm that does loses the text that is not sent yet, and the SDK panics when Envoy reports the close to a
 //! context that is gone. The connection ends when its client ends it.
 
+use log::error;
 use proxy_wasm::traits::{Context, StreamContext};
 use proxy_wasm::types::Action;
 use utf8_codec::http::Message;
 use utf8_codec_envoy::config::Settings;
 use utf8_codec_envoy::plan::{Check, Verdict};
 
-use crate::{log, new_content};
+use crate::{log, new_content, whole};
 
 /// Both directions of a connection.
 pub(crate) struct Connection {
-    downstream: Check,
-    upstream: Check,
+    downstream: Direction,
+    upstream: Direction,
+    only_reports: bool,
+}
+
+/// One direction. An error in it does not affect the other one, which may carry the answer to the text before the error.
+struct Direction {
+    check: Check,
     was_rejected: bool,
 }
 
 impl Connection {
     pub(crate) fn new(settings: &Settings) -> Self {
-        let check = |message| match settings.covers(message) {
-            true => Check::text(settings.decoder(), settings.only_reports()),
-            false => Check::pass(),
+        let direction = |message| {
+            let check = match settings.covers(message) {
+                true => Check::text(settings.decoder(), settings.only_reports()),
+                false => Check::pass(),
+            };
+            Direction { check, was_rejected: false }
         };
-        let (downstream, upstream) = (check(Message::Request), check(Message::Response));
-        Self { downstream, upstream, was_rejected: false }
+        let (downstream, upstream) = (direction(Message::Request), direction(Message::Response));
+        Self { downstream, upstream, only_reports: settings.only_reports() }
     }
 
     fn data(&mut self, message: Message, size: usize, end: bool) -> Action {
         let is_request = message == Message::Request;
         let data =
             if is_request { self.get_downstream_data(0, size) } else { self.get_upstream_data(0, size) };
-        let data = data.unwrap_or_default();
-        let mut content = None;
-        if self.was_rejected {
-            content = Some(Vec::new());
-        } else {
-            let check = if is_request { &mut self.downstream } else { &mut self.upstream };
-            let outcome = check.feed(&[&data], end);
-            content = new_content(&data, &outcome).or(content);
-            match outcome.verdict {
-                Verdict::Rejected(reason) => {
-                    log("rejected", message, &reason);
-                    self.was_rejected = true;
-                }
-                Verdict::Reported(reason) => log("reported", message, &reason),
-                Verdict::Pass => {}
+        let direction = if is_request { &mut self.downstream } else { &mut self.upstream };
+        let data = whole(data, size);
+        if data.is_none() && !direction.was_rejected {
+            error!("utf8_codec: the engine did not deliver all bytes of a connection");
+            if self.only_reports {
+                return Action::Continue;
             }
+            direction.was_rejected = true;
         }
+        let content = match data {
+            Some(data) if !direction.was_rejected => {
+                let outcome = direction.check.feed(&[&data], end);
+                let content = new_content(&data, &outcome);
+                match outcome.verdict {
+                    Verdict::Rejected(reason) => {
+                        log("rejected", message, &reason);
+                        direction.was_rejected = true;
+                    }
+                    Verdict::Reported(reason) => log("reported", message, &reason),
+                    Verdict::Pass => {}
+                }
+                content
+            }
+            _ => Some(Vec::new()),
+        };
         if let Some(content) = content {
             if is_request {
                 self.set_downstream_data(0, size, &content);
