@@ -10,8 +10,10 @@ pub(crate) struct Body {
     check: Check,
     /// The limit of a body that is held until it has been checked.
     limit: Option<usize>,
+    /// Empty while `check` passes everything.
     held: Vec<u8>,
     has_ended: bool,
+    is_rejected: bool,
 }
 
 /// The result for a chunk.
@@ -30,18 +32,30 @@ pub(crate) struct Checked {
 impl Body {
     /// Creates the state. With a limit, the body is held until all of it has been checked.
     pub(crate) const fn new(check: Check, limit: Option<usize>) -> Self {
-        Self { check, limit, held: Vec::new(), has_ended: false }
+        Self { check, limit, held: Vec::new(), has_ended: false, is_rejected: false }
     }
 
-    /// Checks the next chunk. `end` may be set for the last chunk or for an empty one. Later chunks are ignored.
+    /// Whether the end of the text is missing, without which its last bytes cannot be forwarded.
+    pub(crate) const fn is_incomplete(&self) -> bool {
+        !self.has_ended && !self.check.is_passing()
+    }
+
+    /// Checks the next chunk. `end` may be set for the last chunk or for an empty one.
+    ///
+    /// Chunks after a rejection, and after the end of a text, are dropped. Bytes that are not checked are forwarded even
+    /// after the end: Pingora ends the empty body of a request before the connection switches protocols.
     pub(crate) fn feed(&mut self, chunk: Bytes, end: bool) -> Checked {
+        if self.is_rejected {
+            return Checked::default();
+        }
+        if self.check.is_passing() {
+            self.has_ended |= end;
+            return Checked { data: chunk, ..Checked::default() };
+        }
         if self.has_ended {
             return Checked::default();
         }
         self.has_ended = end;
-        if self.check.is_passing() {
-            return Checked { data: chunk, ..Checked::default() };
-        }
         let slices = [&*chunk];
         let outcome = self.check.feed(if chunk.is_empty() { &[] } else { &slices }, end);
         let (head, tail) = (outcome.head.as_slice(), &outcome.tail);
@@ -55,7 +69,7 @@ impl Body {
             Verdict::Pass => {}
             Verdict::Reported(reason) => checked.reported = Some(reason),
             Verdict::Rejected(reason) => {
-                self.has_ended = true;
+                self.is_rejected = true;
                 checked.rejected = Some(reason);
             }
         }
@@ -66,18 +80,20 @@ impl Body {
     }
 
     fn hold(&mut self, mut checked: Checked, limit: usize, end: bool) -> Checked {
+        // After a reported error nothing is checked anymore.
+        let releases = end || self.check.is_passing();
         if checked.rejected.is_some() {
             return Checked { data: Bytes::new(), ..checked };
         }
         if checked.data.len() > limit - self.held.len() {
-            self.has_ended = true;
+            self.is_rejected = true;
             return Checked { data: Bytes::new(), rejected: Some(Reason::TooLong { limit }), ..checked };
         }
-        if end && self.held.is_empty() {
+        if releases && self.held.is_empty() {
             return checked;
         }
         self.held.extend_from_slice(&checked.data);
-        checked.data = if end { core::mem::take(&mut self.held).into() } else { Bytes::new() };
+        checked.data = if releases { core::mem::take(&mut self.held).into() } else { Bytes::new() };
         checked
     }
 }
@@ -109,6 +125,48 @@ mod tests {
         let checked = long.feed(Bytes::from_static(b"9"), true);
         assert_eq!(checked.rejected, Some(Reason::TooLong { limit: 8 }));
         assert!(checked.data.is_empty());
+    }
+
+    #[test]
+    fn a_body_that_is_held_is_released_at_a_reported_error() {
+        let mut body = Body::new(Check::text(TextDecoder::new(), true), Some(16));
+        assert!(body.feed(Bytes::from_static(b"good "), false).data.is_empty());
+        let checked = body.feed(Bytes::from_static(b"\xFFx "), false);
+        assert!(checked.reported.is_some() && checked.rejected.is_none());
+        assert_eq!(checked.data, &b"good \xFFx "[..]);
+        // The limit is for bytes that are held.
+        let rest = Bytes::from_static(b"more than sixteen bytes");
+        let checked = body.feed(rest.clone(), true);
+        assert_eq!((checked.data, checked.rejected), (rest, None));
+    }
+
+    #[test]
+    fn bytes_that_are_not_checked_pass_after_the_end() {
+        let mut body = Body::new(Check::pass(), None);
+        assert!(body.feed(Bytes::new(), true).data.is_empty());
+        assert!(!body.is_incomplete());
+        let chunk = Bytes::from_static(b"\xFF");
+        assert_eq!(body.feed(chunk.clone(), false).data, chunk);
+        assert_eq!(body.feed(chunk.clone(), true).data, chunk);
+    }
+
+    #[test]
+    fn nothing_passes_after_a_rejection_or_after_the_end_of_a_text() {
+        for limit in [None, Some(8)] {
+            let mut rejected = body(limit);
+            assert!(rejected.feed(Bytes::from_static(b"\xFF"), false).rejected.is_some());
+            let mut ended = body(limit);
+            assert!(ended.is_incomplete());
+            assert_eq!(ended.feed(Bytes::from_static(b"a"), true).data, "a");
+            assert!(!ended.is_incomplete());
+            for body in [&mut rejected, &mut ended] {
+                let checked = body.feed(Bytes::from_static(b"late"), true);
+                assert!(checked.data.is_empty() && checked.rejected.is_none());
+            }
+        }
+        let mut long = body(Some(3));
+        assert!(long.feed(Bytes::from_static(b"good"), false).rejected.is_some());
+        assert!(long.feed(Bytes::from_static(b"a"), true).data.is_empty());
     }
 
     #[test]

@@ -49,7 +49,9 @@ impl Gateway {
     }
 
     fn body(&self, check: Check) -> Body {
-        Body::new(check, self.settings.is_buffered().then_some(self.buffer_limit))
+        // A body that is only reported is forwarded as it is, so nothing of it is held.
+        let is_held = self.settings.is_buffered() && !self.settings.only_reports();
+        Body::new(check, is_held.then_some(self.buffer_limit))
     }
 
     /// Logs the errors of a chunk, without its bytes.
@@ -84,7 +86,8 @@ struct Head<'h> {
 
 impl<'h> Head<'h> {
     fn of_request(request: &'h RequestHeader, has_body: bool) -> Self {
-        let is_tunnel = request.method == http::Method::CONNECT || request.headers.contains_key("upgrade");
+        // A request with `Upgrade` has a body as any other until the server accepts with 101.
+        let is_tunnel = request.method == http::Method::CONNECT;
         Self { path: Some(request.raw_path()), fields: &request.headers, has_body, is_tunnel }
     }
 
@@ -153,11 +156,21 @@ impl ProxyHttp for Gateway {
 
     async fn request_body_filter(
         &self,
-        _: &mut Session,
+        session: &mut Session,
         body: &mut Option<Bytes>,
         end: bool,
         ctx: &mut Exchange,
     ) -> Result<()> {
+        if session.was_upgraded() {
+            // Bytes of the text may be held, and Pingora reads the rest of it as bytes of the other protocol.
+            if ctx.request.is_incomplete() && !self.settings.only_reports() {
+                return Error::e_explain(
+                    ErrorType::HTTPStatus(502),
+                    "the server switched protocols before the end of the request",
+                );
+            }
+            return Ok(());
+        }
         let checked = ctx.request.feed(body.take().unwrap_or_default(), end);
         Self::log(Message::Request, &checked);
         if let Some(reason) = checked.rejected {

@@ -1,6 +1,6 @@
 //! Runs the gateway as a program between a client and a server. All traffic is on loopback.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -160,6 +160,37 @@ fn server(response: &'static [&'static [u8]]) -> (SocketAddr, Receiver<Message>)
     (address, receiver)
 }
 
+/// Starts a server that reports each request, accepts its `Upgrade`, and sends back what it receives from then on.
+/// With `is_early`, it does not wait for the end of the request.
+fn upgrading_server(is_early: bool) -> (SocketAddr, Receiver<Message>) {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (mut stream, sender) = (stream.unwrap(), sender.clone());
+            thread::spawn(move || {
+                stream.set_nodelay(true).unwrap();
+                let _ = stream.set_read_timeout(Some(PATIENCE));
+                let mut buffer = [0; 4096];
+                if is_early {
+                    let _ = stream.read(&mut buffer);
+                } else {
+                    let _ = sender.send(Message::read(&mut stream));
+                }
+                let _ = stream.write_all(SWITCH);
+                while let Ok(len @ 1..) = stream.read(&mut buffer) {
+                    let _ = stream.write_all(&buffer[..len]);
+                }
+            });
+        }
+    });
+    (address, receiver)
+}
+
+const SWITCH: &[u8] =
+    b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+
 const OK: &[&[u8]] = &[b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"];
 
 /// Returns the error of a text, as found by the validator of the crate.
@@ -301,6 +332,91 @@ fn an_ill_formed_request_passes_where_it_is_only_reported() {
     let gateway = Gateway::new(r#"{"action": "report"}"#, upstream);
     assert!(gateway.post("text/plain", &[b"na\xF0", b"\x9Fx"]).head.starts_with("http/1.1 200"));
     assert_eq!(received.recv_timeout(PATIENCE).unwrap().body, b"na\xF0\x9Fx");
+}
+
+#[test]
+fn a_long_ill_formed_request_passes_whole_where_buffered_bodies_are_only_reported() {
+    let (upstream, received) = server(OK);
+    let gateway = Gateway::new(r#"{"mode": "buffered", "action": "report"}"#, upstream);
+    let long = [b'a'; 1200];
+    let response = gateway.post("text/plain", &[b"good ", b"\xFFx ", &long, b"rest"]);
+    assert!(response.head.starts_with("http/1.1 200"), "{response:?}");
+    let request = received.recv_timeout(PATIENCE).unwrap();
+    assert!(request.is_complete);
+    assert_eq!(request.body, [b"good \xFFx ", &long[..], b"rest"].concat());
+
+    let response = gateway.post("text/plain", &[&long, b"rest"]);
+    assert!(response.head.starts_with("http/1.1 200"), "{response:?}");
+    assert_eq!(received.recv_timeout(PATIENCE).unwrap().body, [&long[..], b"rest"].concat());
+}
+
+#[test]
+fn the_body_of_a_request_with_upgrade_is_checked() {
+    let (upstream, received) = server(OK);
+    let gateway = Gateway::new("{}", upstream);
+    for fields in ["upgrade: x", "connection: upgrade\r\nupgrade: websocket"] {
+        for (content, body, status) in [
+            ("text/plain", &b"caf\xFF"[..], 400),
+            ("text/plain; charset=latin1", b"caf\xE9", 415),
+            ("text/plain", "café".as_bytes(), 200),
+        ] {
+            let mut stream = gateway.connect();
+            let len = body.len();
+            write!(
+                stream,
+                "POST /a HTTP/1.1\r\nhost: a\r\n{fields}\r\ncontent-type: {content}\r\ncontent-length: {len}\r\n\r\n"
+            )
+            .unwrap();
+            stream.write_all(body).unwrap();
+            let response = Message::read(&mut stream);
+            assert!(response.head.starts_with(&format!("http/1.1 {status}")), "{fields}: {response:?}");
+        }
+        let is_complete = |request: &Message| request.is_complete;
+        let complete: Vec<_> = received.try_iter().filter(is_complete).map(|request| request.body).collect();
+        assert_eq!(complete, ["café".as_bytes()]);
+    }
+}
+
+#[test]
+fn bytes_pass_both_ways_after_an_upgrade() {
+    const UPGRADE: &str = "host: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n";
+    let (upstream, received) = upgrading_server(false);
+    for settings in ["{}", r#"{"mode": "buffered"}"#, r#"{"on_error": "replace"}"#] {
+        let gateway = Gateway::new(settings, upstream);
+        let get = format!("GET /a HTTP/1.1\r\n{UPGRADE}\r\n");
+        let post =
+            format!("POST /a HTTP/1.1\r\n{UPGRADE}content-type: text/plain\r\ncontent-length: 5\r\n\r\ncafé");
+        for (request, body) in [(get, ""), (post, "café")] {
+            let mut stream = gateway.connect();
+            stream.write_all(request.as_bytes()).unwrap();
+            let response = Message::read(&mut stream);
+            assert!(response.head.starts_with("http/1.1 101"), "{settings}: {request:?}: {response:?}");
+            assert_eq!(received.recv_timeout(PATIENCE).unwrap().text(), body);
+            for bytes in [&b"\xFFab"[..], b"caf\xC3", b"\x00\xA9\xFE"] {
+                stream.write_all(bytes).unwrap();
+                let mut echo = vec![0; bytes.len()];
+                stream
+                    .read_exact(&mut echo)
+                    .unwrap_or_else(|error| panic!("{settings}: {request:?}: {error}"));
+                assert_eq!(echo, bytes);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_upgrade_before_the_end_of_a_text_ends_the_connection() {
+    let (upstream, _received) = upgrading_server(true);
+    let gateway = Gateway::new("{}", upstream);
+    let mut stream = gateway.connect();
+    stream
+        .write_all(b"POST /a HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\ncontent-type: text/plain\r\ncontent-length: 10\r\n\r\n")
+        .unwrap();
+    let response = Message::read(&mut stream);
+    assert!(response.head.starts_with("http/1.1 101"), "{response:?}");
+    let _ = stream.write_all(b"a\xFFb");
+    let end = stream.read(&mut [0; 16]).map_err(|error| error.kind());
+    assert!(matches!(end, Ok(0) | Err(ErrorKind::ConnectionReset)), "{end:?}");
 }
 
 #[test]
