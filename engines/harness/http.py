@@ -184,12 +184,16 @@ def trailers(http):
         assert problem(response) == ("Truncated", 3, 2)
     http.verdicts.take(4)
     for listener in ("replace", "replace-buffered"):
-        number, response = http.post(listener, [b"tex\xe7\xbd"], trailers=good)
-        request = http.upstream.take(number)
-        assert request.body == "tex\ufffd".encode() and request.trailers, (listener, request)
+        digest = b"content-digest: sha-256=:x:\r\n"
+        answered = chunked_answer([b"tex\xe7\xbd"], good + digest)
+        number, response = http.post(listener, [b"tex\xe7\xbd"], trailers=good + digest, to=answered)
+        for message in (http.upstream.take(number), response):
+            assert message.complete and message.body == "tex\ufffd".encode(), (listener, message)
+            # The digest is that of the body before its repair.
+            assert [name for name, _ in message.trailers] == ["x-note"], (listener, message)
     number, response = http.post("all-fields", [b"ok"], to=chunked_answer([b"good"], b"x-note: na\xefve\r\n"))
     assert response.body == b"good" and not response.complete, response
-    return "good ones arrive, ill-formed ones are rejected, a repair comes before them"
+    return "good ones arrive, ill-formed ones are rejected, a repair comes before them and removes their digests"
 
 
 def requests_over_http2(http):
@@ -346,15 +350,23 @@ def without_a_body(http):
 
 
 def upgrades(http):
-    with connect(http.ports["streaming"]) as connection:
-        head = "GET / HTTP/1.1\r\nhost: test\r\nx-number: 0\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
-        connection.sendall(head.encode())
-        reader = Reader(connection)
-        response = reader.message(is_response=True, has_body=False)
-        assert response.status == 101, response
-        connection.sendall(b"\x82\xff\xfe")
-        assert reader.exactly(3) == b"\x82\xff\xfe"
-    return "the bytes after an upgrade pass"
+    fields = "connection: upgrade\r\nupgrade: websocket\r\n"
+    # `/open` checks responses only.
+    for listener, path in (("streaming", "/"), ("streaming", "/open"), ("buffered", "/")):
+        with connect(http.ports[listener]) as connection:
+            connection.sendall(f"GET {path} HTTP/1.1\r\nhost: test\r\nx-number: 0\r\n{fields}\r\n".encode())
+            reader = Reader(connection)
+            response = reader.message(is_response=True, has_body=False)
+            assert response.status == 101, (listener, path, response)
+            connection.sendall(b"\x82\xff\xfe")
+            assert reader.exactly(3) == b"\x82\xff\xfe", (listener, path)
+    for listener in ("streaming", "buffered"):
+        with connect(http.ports[listener]) as connection:
+            head = f"POST / HTTP/1.1\r\nhost: test\r\nx-number: 0\r\n{fields}content-type: {TEXT}\r\ncontent-length: 4\r\n\r\n"
+            connection.sendall(head.encode() + b"caf\xff")
+            assert problem(Reader(connection).message(is_response=True)) == ("InvalidLead", 3, 1), listener
+    http.verdicts.take(2)
+    return "the bytes after an upgrade pass, a body before it is checked"
 
 
 def only_reports(http):
