@@ -14,7 +14,7 @@ from . import envoy as e
 from . import programs
 from .samples import ERRORS, GOOD, partitions
 from .tcp import connect, parallel, read_all, send
-from .upstream import Recorder, Server
+from .upstream import Recorder, Server, echo
 
 numbers = itertools.count(1)
 
@@ -116,16 +116,21 @@ class Engines:
         self.program, self.module, self.folder = program, module, folder
         self.code = programs.wasm()
         self.mirror, self.recorder = Mirror(), Recorder()
-        clusters = [e.cluster("mirror", self.mirror.port), e.cluster("recorder", self.recorder.port)]
+        upstreams = {"mirror": self.mirror, "recorder": self.recorder, "echo": Server(echo)}
+        clusters = [e.cluster(name, server.port) for name, server in upstreams.items()]
+        report = wasm_http({"mode": "buffered", "action": "report", "on_error": "replace"}, self.code)
         listeners = [
             e.http_listener("native-http", {}, "mirror"),
             e.http_listener("wasm-http", None, "mirror", filters=[wasm_http({}, self.code)]),
             e.http_listener("wasm-replace", None, "mirror", filters=[wasm_http({"on_error": "replace"}, self.code)]),
             e.http_listener("wasm-buffered", None, "mirror", filters=[wasm_http({"mode": "buffered"}, self.code)]),
+            e.http_listener("wasm-report", None, "mirror", filters=[report], per_connection_buffer_limit_bytes=8192),
             e.tcp_listener("native-tcp", {}, "recorder"),
             e.tcp_listener("wasm-tcp", None, "recorder"),
+            e.tcp_listener("wasm-echo", None, "echo"),
         ]
-        listeners[-1]["filter_chains"][0]["filters"].insert(0, wasm_tcp({}, self.code))
+        for listener in listeners[-2:]:
+            listener["filter_chains"][0]["filters"].insert(0, wasm_tcp({}, self.code))
         self.envoy = e.Envoy(program, module, e.bootstrap(listeners, clusters), folder, workers=2, name="engines")
         self.others = []
         self.missing = []
@@ -254,6 +259,35 @@ def wasm_buffers(engines):
     return "an ill-formed request does not reach the server"
 
 
+def wasm_reports(engines):
+    pieces = [b"x" * 4096] * 8 + [b"caf\xff"] + [b"y" * 4096] * 8
+    status, _, body = engines.post("wasm-report", pieces)
+    assert (status, body) == ("200", b"".join(pieces)), (status, len(body))
+    log = engines.envoy.log.read_text(errors="replace")
+    assert "reported request: ill-formed UTF-8 at byte 32771 (InvalidLead, 1 byte)" in log
+    return "a body above the buffer limit passes unchanged, and its first error is logged"
+
+
+def wasm_directions(engines):
+    with connect(engines.ports["wasm-echo"]) as connection:
+        connection.sendall(b"caf\xff")
+        received = b""
+        while len(received) < 3 and (data := connection.recv(16)):
+            received += data
+    assert received == b"caf", received
+    return "the answer to the text before an error arrives"
+
+
+def wasm_upgrades(engines):
+    fields = "connection: upgrade\r\nupgrade: websocket\r\ncontent-type: text/plain\r\ncontent-length: 4\r\n"
+    for listener in ("wasm-http", "wasm-buffered"):
+        with connect(engines.ports[listener]) as connection:
+            connection.sendall(f"POST / HTTP/1.1\r\nhost: a\r\n{fields}\r\n".encode() + b"caf\xff")
+            line, _, body = read_message(connection)
+            assert line.split(" ")[1] == "400" and json.loads(body)["offset"] == 3, (listener, line, body)
+    return "a body before an upgrade is checked"
+
+
 def wasm_rejects_settings(engines):
     listener = e.http_listener("http", None, "mirror", filters=[wasm_http({"on_eror": "strict"}, engines.code)])
     path = Path(engines.folder) / "wrong.json"
@@ -290,6 +324,9 @@ ROWS = [
     ("wasm: repair", wasm_repairs),
     ("wasm: trailers", wasm_trailers),
     ("wasm: buffered", wasm_buffers),
+    ("wasm: report only", wasm_reports),
+    ("wasm: an error in one direction", wasm_directions),
+    ("wasm: a body and an upgrade", wasm_upgrades),
     ("wasm: a wrong key is an error", wasm_rejects_settings),
     ("wasm: connections that end anyhow", wasm_survives_ends),
 ]
