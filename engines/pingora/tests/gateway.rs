@@ -178,6 +178,8 @@ fn upgrading_server(is_early: bool) -> (SocketAddr, Receiver<Message>) {
                 } else {
                     let _ = sender.send(Message::read(&mut stream));
                 }
+                // Pingora 0.9 may close the connection if it reads 101 before it has processed the end of the request.
+                thread::sleep(Duration::from_millis(100));
                 let _ = stream.write_all(SWITCH);
                 while let Ok(len @ 1..) = stream.read(&mut buffer) {
                     let _ = stream.write_all(&buffer[..len]);
