@@ -108,7 +108,9 @@ class Upstream(Server):
             if not request.complete:
                 return
             if request.header("upgrade"):
-                connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n")
+                head = b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
+                # A type that is checked where the response is not recognised as the start of a tunnel.
+                connection.sendall(head + b"content-type: text/plain\r\n\r\n")
                 while data := reader.buffer or connection.recv(1 << 16):
                     reader.buffer = b""
                     connection.sendall(data)
