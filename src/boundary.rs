@@ -25,10 +25,10 @@
 //!
 //! # Limits and cost
 //!
-//! UTF-8 is self-synchronizing (RFC 3629 §1): the boundary next to an index is at most 3 bytes away, whatever comes
-//! before. Every function here reads a constant number of bytes, and none allocates. Well-formed text is split between
-//! characters, not between grapheme clusters. The bytes are not validated: in ill-formed input the result is at most 3
-//! bytes away from the index. No feature is needed.
+//! UTF-8 is self-synchronizing (RFC 3629 §1): the nearest boundary is at most 3 bytes away from any index, and finding
+//! it does not need the bytes before it. Every function reads a constant number of bytes, and none allocates. Text is
+//! split between characters, possibly inside a grapheme cluster. The bytes are not validated: in ill-formed input the
+//! result is at most 3 bytes away from the index. No feature is needed.
 
 use crate::encoding::{Sequence, UTF_8, is_continuation};
 
@@ -93,7 +93,8 @@ pub fn truncate(text: &str, max: usize) -> &str {
 
 /// Same as [`truncate`], and also returns the rest of the text.
 fn split(text: &str, max: usize) -> (&str, &str) {
-    // The index is always a character boundary. The fallback is not used; unlike indexing, it needs no panic code.
+    // `floor_boundary` returns a character boundary of the text, so the fallback is never used. Indexing would compile
+    // code that panics.
     text.split_at_checked(floor_boundary(text.as_bytes(), max)).unwrap_or((text, ""))
 }
 
@@ -117,8 +118,8 @@ impl Truncator {
         Self { left: max }
     }
 
-    /// Returns the prefix of the next chunk that is kept. After a character that did not fit, every prefix is empty.
-    /// The kept text is therefore a prefix of the whole text, however it is split into chunks.
+    /// Returns the part of the next chunk that is kept: a prefix of it. After a character that did not fit, nothing
+    /// more is kept, so the kept text is always a prefix of the whole text.
     pub fn feed<'t>(&mut self, chunk: &'t str) -> &'t str {
         let kept = truncate(chunk, self.left);
         self.left = if kept.len() == chunk.len() { self.left - kept.len() } else { 0 };
@@ -126,8 +127,8 @@ impl Truncator {
     }
 }
 
-/// Splits text in chunks into messages of a maximum length in bytes. Each message contains whole characters and is as
-/// long as possible. The messages depend only on the text, not on the chunks.
+/// Splits text that arrives in chunks into messages of a maximum length in bytes. Each message contains whole
+/// characters and is as long as possible. The messages depend only on the text, not on the chunks.
 ///
 /// ```
 /// use utf8_codec::boundary::Splitter;
@@ -200,7 +201,7 @@ impl<'t> Iterator for Parts<'_, 't> {
         }
         let (text, rest) = if starts_message { split(self.rest, self.splitter.max) } else { continued };
         self.rest = rest;
-        // A character that does not fit ends the message, even if some bytes are left.
+        // A character that does not fit ends the message, even if the message has room for a shorter character.
         self.splitter.left = if self.rest.is_empty() { self.splitter.left - text.len() } else { 0 };
         Some(Part { starts_message, text })
     }
@@ -242,7 +243,7 @@ impl Resync {
         Self { skipped: 0, done: false }
     }
 
-    /// Splits the next chunk into the bytes that are skipped and the rest, which is for a decoder.
+    /// Splits the next chunk into the bytes to skip and the rest. Pass the rest to a decoder.
     pub fn feed<'c>(&mut self, chunk: &'c [u8]) -> (&'c [u8], &'c [u8]) {
         if self.done {
             return (&[], chunk);
@@ -260,7 +261,7 @@ impl Resync {
     }
 }
 
-/// Returns the number of continuation bytes at the start, at most 3.
+/// Returns the number of continuation bytes at the start of `bytes`, at most 3.
 fn leading_continuations(bytes: &[u8]) -> usize {
     bytes.iter().take(MAX_CONTINUATIONS).take_while(|&&byte| is_continuation(byte)).count()
 }

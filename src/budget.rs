@@ -21,8 +21,8 @@ impl Budget {
         Self { bytes: BYTES }
     }
 
-    /// Counts a chunk of input, which must have been decoded or stored before the call. [`Poll::Pending`] means that
-    /// the task has been woken and the poll must end.
+    /// Counts a chunk of `bytes` bytes. Returns [`Poll::Pending`] if the budget is spent: the waker was called, and the
+    /// caller must return `Pending`. Decode or store the chunk before this call, otherwise it is lost.
     pub(crate) fn spend(&mut self, bytes: usize, cx: &Context<'_>) -> Poll<()> {
         self.bytes = self.bytes.saturating_sub(bytes.max(LEAST));
         if self.bytes > 0 {
@@ -32,7 +32,7 @@ impl Budget {
         Poll::Pending
     }
 
-    /// Returns the number of bytes left.
+    /// Returns the number of bytes left, for a function that decrements it.
     #[cfg(feature = "stream")]
     pub(crate) const fn bytes_mut(&mut self) -> &mut usize {
         &mut self.bytes

@@ -8,19 +8,19 @@ use crate::text::{TextDecoder, TextPiece};
 
 /// A decoder and the part of the current chunk that was not decoded yet.
 ///
-/// The iterator returns the text of the chunk. Well-formed text is a slice of the chunk; only seams and replacements
-/// are copies. An item is never empty. `None` means that the next chunk is needed. Between two chunks only the decoder
-/// has state, and a chunk is released as soon as it is decoded.
+/// The iterator returns the text and the errors of the chunk. Well-formed text is a slice of the chunk; only seams and
+/// replacements are copies. A text is never empty. `None` means that the next chunk is needed. Between two chunks only
+/// the decoder has state, and a chunk is released as soon as it is decoded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextChunks {
     decoder: TextDecoder,
     rest: Bytes,
-    /// The buffer for the next copies. `None` before the first one.
+    /// The buffer for the next copies. `None` before the first copy.
     copies: Option<BytesMut>,
 }
 
-/// The number of bytes that copies share. They are a few bytes each: a seam has at most 4, a repair at most 32. If all
-/// of them were dropped when the buffer is full, it is used again.
+/// The capacity in bytes of the buffer that several copies share. A copy is short: a seam has at most 4 bytes, a
+/// replacement at most 32. When the buffer is full, it is reused if all of its copies were dropped.
 const ROOM: usize = 64;
 
 impl TextChunks {
@@ -53,7 +53,8 @@ impl TextChunks {
         &self.decoder
     }
 
-    /// Same as `next`, but also returns `None` after `pieces` pieces without text. `pieces` is decremented.
+    /// Same as `next`, but also returns `None` after `pieces` pieces without text. Decrements `pieces` for each of
+    /// them.
     pub(crate) fn next_within(&mut self, pieces: &mut usize) -> Option<Result<ByteString, Utf8Error>> {
         while !self.rest.is_empty() && *pieces > 0 {
             let (piece, taken) = self.decoder.take_piece(&self.rest);
@@ -89,8 +90,8 @@ impl TextChunks {
         None
     }
 
-    /// Returns the rest of the chunk as one text: a slice of the chunk if it is one piece, a copy otherwise. `last`
-    /// means that the stream ends after it.
+    /// Returns the rest of the chunk as one text: a slice of the chunk if it is one piece, a copy otherwise. `last` is
+    /// whether the stream ends after the chunk.
     ///
     /// # Errors
     ///
@@ -121,7 +122,7 @@ impl Iterator for TextChunks {
     type Item = Result<ByteString, Utf8Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // A chunk never has more pieces than bytes.
+        // A chunk never has more pieces than bytes, so this limit is never reached.
         let mut pieces = usize::MAX;
         self.next_within(&mut pieces)
     }
@@ -135,7 +136,7 @@ fn copy(room: &mut Option<BytesMut>, piece: TextPiece<'_>) -> Result<ByteString,
     }
     let room = room.get_or_insert_with(|| BytesMut::with_capacity(ROOM));
     room.extend_from_slice(text.as_bytes());
-    // SAFETY: these are the bytes of a `str`. The copies before were split off.
+    // SAFETY: the buffer contains only the bytes of this `str`, because earlier copies were split off.
     #[allow(unsafe_code)]
     Ok(unsafe { text_of(room.split().freeze()) })
 }
@@ -147,7 +148,7 @@ fn copy(room: &mut Option<BytesMut>, piece: TextPiece<'_>) -> Result<ByteString,
 /// - `bytes` must be well-formed UTF-8.
 #[allow(unsafe_code)]
 pub(crate) unsafe fn text_of(bytes: Bytes) -> ByteString {
-    // At `opt-level = 0` the caller has just validated the bytes with the same function, so the test is omitted.
+    // At `opt-level = 0` the caller has just validated the bytes with the same function, so this check is omitted.
     debug_assert!(cfg!(utf8_codec_unoptimized) || core::str::from_utf8(&bytes).is_ok());
     // SAFETY: the caller guarantees well-formed UTF-8.
     unsafe { ByteString::from_bytes_unchecked(bytes) }

@@ -12,7 +12,7 @@ const MAX_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 /// The address of a listener or of the upstream server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Address {
-    /// `HOST:PORT`. The name is resolved when it is used.
+    /// `HOST:PORT`. A host name is resolved each time it is used.
     Tcp(String),
     /// `unix:PATH`.
     Unix(PathBuf),

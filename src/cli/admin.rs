@@ -43,10 +43,10 @@ pub(super) async fn serve(listener: Listener, metrics: Arc<Metrics>) {
                 let response = answer(&request, &metrics);
                 async { Ok::<_, Infallible>(response) }
             });
-            // A client such as `nc -N` closes its half after the request and waits for the response.
+            // A client such as `nc -N` shuts down its write half after the request and then waits for the response.
             let connection =
                 http1::Builder::new().half_close(true).serve_connection(TokioIo::new(stream), answer);
-            // An error here means that the client disconnected or reached the time limit. It is not logged.
+            // Not logged: the client disconnected, sent invalid HTTP, or reached the time limit.
             let _ = timeout(DURATION, connection).await;
             drop(permit);
         });

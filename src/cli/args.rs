@@ -6,7 +6,7 @@ use core::time::Duration;
 use clap::ValueEnum;
 use utf8_codec::{Ascii, BomPolicy, ErrorPolicy, TextDecoder};
 
-/// The policies for ill-formed input and for the BOM. They are flattened into every subcommand that decodes.
+/// The policies for ill-formed input and for the BOM. They are flattened into `convert`, `proxy` and `serve`.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct PolicyArgs {
     /// What to do with ill-formed sequences
@@ -109,7 +109,7 @@ pub(super) fn at_least_one(value: &str) -> Result<NonZeroUsize, &'static str> {
     NonZeroUsize::new(number).ok_or("must be at least 1")
 }
 
-/// Parses the mode of a file in octal.
+/// Parses a file mode in octal, 0 to 777.
 pub(super) fn file_mode(value: &str) -> Result<u32, &'static str> {
     match u32::from_str_radix(value, 8) {
         Ok(mode @ 0..=0o777) => Ok(mode),

@@ -1,7 +1,8 @@
 //! Atomic replacement of files, for `convert --output` and `check --fix`.
 //!
-//! The new content is written to a temporary file in the same directory, with mode 0600. When it is complete, the
-//! temporary file gets the owner and the mode of the original file, is flushed to disk, and is renamed.
+//! The new content is written to a temporary file in the same directory, with mode 0600 and the owner of the original
+//! file. When the content is complete, the temporary file gets the mode of the original file, is flushed to disk, and
+//! is renamed to the name of the original file.
 //!
 //! Pipes, devices and open descriptors are written to directly.
 
@@ -65,7 +66,7 @@ impl OutputFile {
         }
     }
 
-    /// Completes the output.
+    /// Replaces the file, if the output is a regular file. Other outputs are already written.
     pub(super) fn commit(self) -> io::Result<()> {
         match self {
             Self::Stdout(_) | Self::Stderr(_) | Self::Stream(_) => Ok(()),
@@ -87,11 +88,12 @@ impl Replacement {
     /// Creates the temporary file. `target` must not be a symbolic link.
     pub(super) fn of(target: PathBuf, replaced: Option<Metadata>) -> io::Result<Self> {
         if let Some(replaced) = &replaced {
-            // For the superuser the `open` below always succeeds.
+            // The superuser can open a read-only file for writing, so `open` below does not detect it.
             if replaced.permissions().readonly() {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only"));
             }
-            // This fails if the user may not write to the file.
+            // A rename only needs permission to write to the directory. This fails if the user may not write to the
+            // file.
             OpenOptions::new().write(true).open(&target)?;
         }
         let temporary = Temporary::in_directory(directory_of(&target))?;
@@ -127,15 +129,16 @@ impl Replacement {
         self.temporary.file()?.write_all(bytes)
     }
 
-    /// Returns the new content for reading from its start. It must not be written to afterwards.
+    /// Returns the new content for reading from its start. Do not call [`write`](Self::write) afterwards: it would
+    /// write at the position that the reader left.
     pub(super) fn new_content(&self) -> io::Result<&File> {
         let mut file = self.temporary.file()?;
         file.rewind()?;
         Ok(file)
     }
 
-    /// Replaces the file like [`commit`](Self::commit), but first stores the old file under its name with the suffix.
-    /// Fails if the old file has changed since it was opened, or if a file with the suffix exists.
+    /// Replaces the file like [`commit`](Self::commit). With a suffix `backup`, first keeps the old file under its name
+    /// with that suffix. Fails if the old file has changed since it was opened, or if the backup already exists.
     pub(super) fn commit_content(self, backup: Option<&OsStr>) -> io::Result<()> {
         let now = fs::symlink_metadata(&self.target)?;
         if self.replaced.as_ref().is_some_and(|old| !is_same(old, &now)) {
@@ -149,7 +152,7 @@ impl Replacement {
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", backup.display())))?;
         let committed = self.commit();
         if committed.is_err() {
-            // The file still has its old content, so the backup is not needed.
+            // If the rename failed, the file still has its old content, so the backup is not needed.
             let _ = fs::remove_file(&backup);
         }
         committed
@@ -165,7 +168,7 @@ impl Replacement {
     }
 }
 
-/// Creates a hard link to a file, or a copy if the file system has no hard links.
+/// Creates a hard link to a file, or a copy if a link cannot be created. Fails if `name` exists.
 fn keep(file: &Path, name: &Path) -> io::Result<()> {
     match fs::hard_link(file, name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(error),
@@ -180,7 +183,7 @@ fn keep(file: &Path, name: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether the path still leads to the same file, and the file has not been written to.
+/// Whether both are metadata of the same file, with the same length and the same time of modification.
 fn is_same(old: &Metadata, now: &Metadata) -> bool {
     let is_untouched = old.len() == now.len() && old.modified().ok() == now.modified().ok();
     is_untouched && identity(old) == identity(now)
@@ -236,7 +239,8 @@ fn keep_owner(_: &File, _: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Sets the mode. Called after `keep_owner`, because a change of owner resets the set-user-ID bit.
+/// Sets the mode to that of the replaced file, or to 0666 minus the umask for a new file. Called after `keep_owner`,
+/// because a change of owner resets the set-user-ID bit.
 #[cfg(unix)]
 fn set_mode(file: &File, replaced: Option<&Metadata>) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -291,11 +295,11 @@ enum Destination {
     Path(PathBuf),
 }
 
-/// The maximum number of symbolic links in a path, as in Linux.
+/// The maximum number of symbolic links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// Follows the symbolic links of a path, one by one, because `canonicalize` would resolve `/proc/self/fd/1` to the file
-/// that the descriptor refers to.
+/// Follows symbolic links in the last component of a path, one by one. `canonicalize` would not detect a descriptor: it
+/// resolves `/proc/self/fd/1` to the file that is open there.
 fn resolve(path: &Path) -> io::Result<Destination> {
     let mut path = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -310,11 +314,11 @@ fn resolve(path: &Path) -> io::Result<Destination> {
         }
         path = directory.join(fs::read_link(&whole)?);
     }
-    // `fs::metadata` returns the error of the system.
+    // `fs::metadata` follows the links again and returns the error of the system for too many links.
     Err(fs::metadata(&path).err().unwrap_or_else(|| io::Error::other("too many levels of symbolic links")))
 }
 
-/// Returns the number of the descriptor for a path such as `/dev/fd/3`, if it is one.
+/// Returns the number of the open descriptor if the file `name` in `directory` is one, such as `/dev/fd/3`.
 fn descriptor(directory: &Path, name: &Path) -> Option<u32> {
     let own = Path::new("/proc").join(process::id().to_string());
     let is_own =
@@ -385,8 +389,8 @@ impl Drop for Temporary {
 /// The paths of all temporary files.
 static TEMPORARIES: LazyLock<Mutex<Vec<PathBuf>>> = LazyLock::new(Mutex::default);
 
-/// Locks the list of temporary files. The first call starts a thread that removes them on SIGINT, SIGTERM and SIGHUP,
-/// before the signal ends the program.
+/// Locks the list of temporary files. The first call starts a thread that on SIGINT, SIGTERM or SIGHUP (elsewhere than
+/// on Unix: Ctrl-C) removes these files and exits.
 fn removed_on_signal() -> io::Result<MutexGuard<'static, Vec<PathBuf>>> {
     static STARTED: Mutex<bool> = Mutex::new(false);
 
@@ -413,7 +417,7 @@ fn interrupted() -> ! {
     process::exit(CommandStatus::Trouble as i32);
 }
 
-/// Starts the thread that waits for signals. The main thread may be blocked on input.
+/// Starts the thread that waits for signals. The main thread cannot do this, because it may be blocked on input.
 #[cfg(unix)]
 fn start_signal_thread() -> io::Result<()> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -431,7 +435,7 @@ fn start_signal_thread() -> io::Result<()> {
 }
 
 /// Returns the signals that were ignored when this process started, for example SIGHUP under `nohup`. Bit `n - 1` is
-/// signal `n`. They stay ignored.
+/// signal `n`. These signals stay ignored. On systems without `/proc` the result is 0.
 #[cfg(unix)]
 fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

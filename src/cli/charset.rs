@@ -19,12 +19,13 @@ enum Rule {
     None,
     /// Only bytes up to `7F`.
     Ascii,
-    /// Text that starts with a BOM. For UTF-16 and UTF-32 the BOM also determines the byte order.
+    /// The BOM is part of the encoding. It is written to the output, and stripped from input that has one. For UTF-16
+    /// and UTF-32 it also determines the byte order of the input.
     Bom,
 }
 
 /// The names of encodings that the library does not have. UTF-16 and UTF-32 without a BOM are little-endian, as in
-/// glibc on most platforms.
+/// glibc on little-endian platforms.
 const NAMES: [(&str, &[&str], Encoding, Rule); 4] = [
     ("ascii", &["us-ascii", "ansi_x3.4-1968", "iso646-us"], Encoding::Latin1, Rule::Ascii),
     ("utf-8-bom", &["utf-8-sig"], Encoding::Utf8, Rule::Bom),
@@ -52,7 +53,7 @@ impl NamedEncoding {
         if other_is_named { other } else { self.encoding }
     }
 
-    /// Returns the encoding of the output.
+    /// Returns the encoding; little-endian if the name leaves the byte order to the BOM.
     pub(super) const fn encoding(self) -> Encoding {
         self.encoding
     }
@@ -83,7 +84,8 @@ impl NamedEncoding {
     /// Writes one line for each encoding: its name and its aliases.
     pub(super) fn list(out: &mut impl Write) -> io::Result<()> {
         for encoding in Encoding::ALL {
-            // On the command line `utf16` means `utf-16`, which has a BOM.
+            // Omits the aliases of the library that have another meaning on the command line, such as `utf16`: there it
+            // is `utf-16`, which has a BOM.
             let aliases = encoding.aliases().filter(|alias| alias.parse() == Ok(Self::from(encoding)));
             write_names(out, encoding.name(), aliases)?;
         }

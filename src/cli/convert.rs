@@ -178,7 +178,8 @@ impl Args {
     }
 }
 
-/// Creates a progress bar on stderr. It is hidden if the output is a terminal.
+/// Creates a progress bar on stderr. It is hidden if stderr is not a terminal, or if the output is stdout and a
+/// terminal.
 fn progress(len: Option<u64>, output: &OutputFile) -> ProgressBar {
     let drawn_over = output.is_stdout() && io::stdout().is_terminal();
     if drawn_over || !io::stderr().is_terminal() {

@@ -15,7 +15,8 @@ pub(super) fn is_hidden(character: char) -> bool {
         || u32::from(character) & 0xFFFE == 0xFFFE
 }
 
-/// Appends a character, escaped if necessary, and returns its width in columns. The result has no line break.
+/// Appends a character, escaped if necessary, and returns its width in columns. A TAB becomes a space. The result has
+/// no line break.
 pub(super) fn push(out: &mut String, character: char) -> usize {
     let before = out.len();
     match character {

@@ -11,10 +11,11 @@ use tracing::warn;
 /// The interval at which suppressed lines are reported in the log.
 pub(super) const HELD_BACK_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The maximum number of addresses that are tracked. The table is cleared when it reaches this size.
+/// The maximum number of addresses with a [`Bucket`]. At this size the full buckets are dropped, or all buckets if that
+/// is not enough.
 const MAX_ADDRESSES: usize = 4096;
 
-/// The maximum burst of one address, in seconds of its rate.
+/// The capacity of a [`Bucket`], in seconds of its rate.
 const BURST: f64 = 10.0;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -82,7 +83,7 @@ impl Drop for SourceSlot {
     }
 }
 
-/// A token bucket. Tokens are added at a rate, up to a burst.
+/// A token bucket. Tokens are added at a rate, up to [`BURST`] seconds of it. A log line takes one.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     tokens: f64,
@@ -126,7 +127,7 @@ impl LogLimit {
     }
 
     /// Writes a line about this address, or suppresses and counts it. `write` is called with the number of lines that
-    /// were suppressed since the last line about the address.
+    /// were suppressed since the last line about the address, or `None` if there were none.
     pub(super) fn line(&self, address: Option<IpAddr>, write: impl FnOnce(Option<u64>)) {
         if let Ok(held_back) = self.take(address.map(source), Instant::now()) {
             write((held_back > 0).then_some(held_back));
@@ -140,7 +141,7 @@ impl LogLimit {
         let State { all, addresses, held_back } = &mut *lock(&self.state);
         all.fill(all_rate, now);
         if addresses.len() >= MAX_ADDRESSES && !addresses.contains_key(&address) {
-            // A full bucket is the same as a new one, so it is dropped.
+            // A full bucket without suppressed lines is the same as a new one, so it is dropped.
             addresses.retain(|&address, bucket| {
                 let rate = rate_of(address);
                 bucket.fill(rate, now);

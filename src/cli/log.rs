@@ -119,7 +119,7 @@ impl LogArgs {
     }
 }
 
-/// Whether stderr is a terminal and `NO_COLOR` is not set (<https://no-color.org>).
+/// Whether stderr is a terminal, `NO_COLOR` (<https://no-color.org>) is not set, and `TERM` is not `dumb`.
 fn wants_color() -> bool {
     let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -138,8 +138,8 @@ impl Drop for Log {
         self.dropped.report();
         let worker = self.worker.take();
         let (done, flushed) = mpsc::channel();
-        // Dropping the guard can block, and then prints to stderr. It is dropped in a separate thread, so that the end
-        // of the program is not delayed.
+        // Dropping the guard can block and can print a message. A separate thread drops it, so that the program waits
+        // for at most `FLUSH_TIME`.
         thread::spawn(move || {
             drop(worker);
             done.send(())

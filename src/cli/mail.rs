@@ -85,7 +85,8 @@ impl Args {
     }
 }
 
-/// The start of a line that separates the messages of an mbox file. It follows the empty line that ends a message.
+/// The start of a line that separates the messages of an mbox file. An empty line before it is optional, and is not
+/// part of a message.
 const SEPARATOR: &[u8] = b"From ";
 
 /// Splits a file into messages.
@@ -189,7 +190,8 @@ fn object(file: &Path, verdict: &MessageVerdict) -> Value {
     })
 }
 
-/// Writes a line for each part, indented by its path, followed by a line for each of its errors and warnings.
+/// Writes a line for the message and a line for each part, indented by its depth. After a part there is a line for each
+/// of its errors and warnings.
 fn tree(file: &Path, number: Option<u64>, verdict: &MessageVerdict, out: &mut dyn Write) -> io::Result<()> {
     let errors: u64 = verdict.parts.iter().map(PartVerdict::error_count).sum();
     write!(out, "{}", name_of(file))?;

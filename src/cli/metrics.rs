@@ -110,7 +110,7 @@ impl Metrics {
         self.written[direction as usize].inc_by(bytes as u64);
     }
 
-    /// Adds to the number of bytes that connections hold. `change` may be negative.
+    /// Adds `change`, which may be negative, to the number of bytes that connections hold.
     pub(super) fn held(&self, direction: Direction, change: i64) {
         self.held[direction as usize].inc_by(change);
     }
@@ -151,7 +151,7 @@ impl Metrics {
         rejections.push_front(rejection);
     }
 
-    /// Returns all metrics in the text format of Prometheus.
+    /// Returns all metrics in the OpenMetrics text format.
     pub(super) fn text(&self) -> String {
         let dropped = self.dropped.count() as u64;
         self.dropped_lines.inc_by(dropped.saturating_sub(self.dropped_lines.get()));

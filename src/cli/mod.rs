@@ -91,8 +91,9 @@ pub(crate) fn main() -> ExitCode {
         .into()
 }
 
-/// Ends the process with SIGPIPE, like other programs that write to a closed pipe. (The Rust runtime ignores that
-/// signal, so destructors have already removed the temporary files.) Other systems have no such convention.
+/// Ends the process with SIGPIPE, like other programs that write to a closed pipe. Rust programs ignore SIGPIPE at
+/// first, so the write returned an error, and destructors have already removed the temporary files. Only Unix has this
+/// signal.
 fn end_by_closed_pipe() {
     #[cfg(unix)]
     let _ = signal_hook::low_level::emulate_default_handler(signal_hook::consts::SIGPIPE);

@@ -163,7 +163,7 @@ impl Socket {
         }
     }
 
-    /// Waits until a reset would discard nothing, or until there is no progress for `patience`. Bytes that were written
+    /// Waits until a reset would discard nothing, or until there is no progress for `timeout`. Bytes that were written
     /// to a Unix socket are already in the queue of its peer.
     pub(super) async fn delivered(&self, timeout: Duration) {
         if let Self::Tcp(stream) = self {

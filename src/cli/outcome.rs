@@ -12,9 +12,10 @@ use super::escape;
 pub(super) enum CommandStatus {
     /// Exit status 0.
     Success,
-    /// Exit status 1: the command completed, but the input was ill-formed.
+    /// Exit status 1: the input is ill-formed, violates a rule, or is in an unknown encoding.
     IllFormed,
-    /// Exit status 2: the command did not complete. The reasons are on stderr.
+    /// Exit status 2: some files could not be read or written, or the command was interrupted. The reasons are on
+    /// stderr.
     Trouble,
 }
 
@@ -24,7 +25,7 @@ impl From<CommandStatus> for ExitCode {
     }
 }
 
-/// The result of a command. An `Err` is printed as one line on stderr, with exit status 2.
+/// The result of a command. An `Err` means exit status 2. It is printed as one line on stderr, except [`ClosedPipe`].
 pub(super) type CommandResult = Result<CommandStatus, Box<dyn Error>>;
 
 /// Converts an error of writing to stdout.
@@ -35,7 +36,7 @@ pub(super) fn cannot_write(error: io::Error) -> Box<dyn Error> {
     }
 }
 
-/// The error for a closed stdout pipe. The program ends without a message.
+/// The error for a write to a closed pipe. The program ends without a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ClosedPipe;
 

@@ -170,7 +170,7 @@ impl Args {
                     max_line: Utf8LinesCodec::DEFAULT_MAX_LENGTH,
                     logs_connections: false,
                 };
-                // The proxy is the only client of the embedded server.
+                // The proxy is the only client of the embedded server, so the limit for each source does not apply.
                 let capacity = Capacity { from_one_source: 0, ..capacity };
                 server.run(&self.service, embedded, capacity, pending).await;
             }
@@ -321,7 +321,7 @@ impl FilterProxy {
     }
 }
 
-/// Counts a connection when it is dropped, for every type of end.
+/// Records in the metrics that a connection ended, when this value is dropped. `end` is the label for the reason.
 struct Open<'m> {
     metrics: &'m Metrics,
     end: &'static str,

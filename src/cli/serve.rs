@@ -1,4 +1,4 @@
-//! `utf8-codec serve`: a line server that reports the lines that it received.
+//! `utf8-codec serve`: a server that responds to each line with its text and length.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -56,7 +56,7 @@ impl Args {
     }
 }
 
-/// State that all connections share.
+/// The settings of a line server, which all connections share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineServer {
     pub(super) decoder: TextDecoder,
@@ -106,8 +106,8 @@ impl LineServer {
         let requests = NotSilent::new(requests, idle_timeout);
         let codec = Utf8LinesCodec::with_decoder(self.decoder).max_length(self.max_line);
         let mut lines = FramedRead::new(requests, ErrorsAsItems::new(codec));
-        // The text of a line may end with CR, and the response contains that text. The responses therefore end with LF
-        // only.
+        // The text of a line may end with CR, and the response ends with that text. `LineEnding::Lf` accepts it; the
+        // default would return an error.
         let mut answers = FramedWrite::new(answers, Utf8LinesCodec::new().ending(LineEnding::Lf));
         for number in 1_u64.. {
             let line = match lines.next().now_or_never() {

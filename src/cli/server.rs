@@ -23,7 +23,8 @@ use super::net::{Listener, Peer, Socket};
 use super::outcome::{CommandResult, CommandStatus};
 use super::sockets::{descriptor_limit, notify};
 
-/// How long a closed connection is still read, so that the peer receives an orderly end instead of a reset.
+/// How long a closed connection is still read, so that the peer receives an orderly end instead of a reset. Also the
+/// time that cut sessions have to end.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// The maximum number of ill-formed sequences logged for each direction of a connection. Further ones are only counted,
@@ -84,7 +85,6 @@ impl Service {
         Some(self.idle_timeout).filter(|timeout| !timeout.is_zero())
     }
 
-    /// Binds a listener.
     pub(super) async fn bind(&self, address: &Address) -> Result<Listener, String> {
         let bound = Listener::bind(address, self.backlog, self.socket_mode).await;
         bound.map_err(|error| format!("cannot listen on {address}: {error}"))
@@ -107,7 +107,7 @@ impl Service {
     }
 
     /// Accepts connections and runs `session` for each until a signal arrives, then drains them within the grace
-    /// period. After it, or on a second signal, `cut` is cancelled, and the sessions must end.
+    /// period. After the grace period, or on a second signal, `cut` is cancelled, and the sessions must end.
     pub(super) async fn accept<S>(
         &self,
         listener: Listener,
@@ -195,8 +195,8 @@ pub(super) struct Connection {
     pub(super) log: Arc<LogLimit>,
 }
 
-/// Returns the next connection. Errors affect only one connection that is already closed, or are temporary, such as
-/// EMFILE. They do not end the server, and a pause prevents a busy loop.
+/// Returns the next connection. An error does not end the server: it concerns one connection that is already closed, or
+/// it is temporary, such as EMFILE. After a temporary error a pause prevents a busy loop.
 async fn next_connection(listener: &Listener) -> (Socket, Peer) {
     loop {
         match listener.accept().await {

@@ -23,7 +23,8 @@ pub(super) fn reset(stream: &TcpStream) {
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }
 
-/// Raises the soft limit of open files up to `wanted` or the hard limit. Returns the new limit if there is one.
+/// Raises the soft limit of open files to `wanted`, but not above the hard limit. Returns the resulting limit, or
+/// `None` if there is none.
 #[cfg(unix)]
 pub(super) fn descriptor_limit(wanted: usize) -> Option<usize> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -83,13 +84,13 @@ pub(super) fn notify(state: &str) {
 #[cfg(not(unix))]
 pub(super) fn notify(_: &str) {}
 
-/// Whether this is an address of this machine.
+/// Whether the IP address belongs to this machine. Otherwise a socket cannot be bound to it.
 pub(super) fn is_own(address: SocketAddr) -> bool {
     std::net::UdpSocket::bind((address.ip(), 0)).is_ok()
 }
 
-/// Waits until the kernel of the peer has acknowledged all bytes, because a reset discards unsent bytes. Returns early
-/// if there is no progress for `patience`.
+/// Waits until the kernel of the peer has acknowledged all bytes, because a reset discards the others. Returns early if
+/// there is no progress for `timeout`, and at once if the system does not report unacknowledged bytes.
 pub(super) async fn delivered(stream: &TcpStream, timeout: Duration) {
     const STEP: Duration = Duration::from_millis(5);
     let (mut waited, mut before) = (Duration::ZERO, None);

@@ -38,7 +38,7 @@ impl Upstream {
         if is_own { Err(format!("the upstream {address} is this proxy")) } else { Ok(()) }
     }
 
-    /// Connects to the first address of the server that accepts. While no descriptor is free, it waits until the
+    /// Connects to the first address of the server that accepts. If no descriptor is free, it tries again until the
     /// timeout.
     pub(super) async fn connect(&self) -> io::Result<Socket> {
         timeout(self.connect_timeout, async {

@@ -40,7 +40,8 @@ pub(super) struct WalkArgs {
 #[derive(Clone, Debug)]
 pub(super) struct Input {
     pub(super) path: PathBuf,
-    /// Whether the path was given on the command line. Such a file is read even if it is hidden, ignored or binary.
+    /// Whether the path was given on the command line or in `--files-from`. Such a file is read even if it is hidden,
+    /// ignored or binary.
     pub(super) is_named: bool,
 }
 

@@ -77,8 +77,8 @@ impl Utf8LineBatchesCodec {
         Utf8LinesCodec { reader: self.reader }
     }
 
-    /// Returns the length of the lines at the front of `src` that can be returned unchanged. It is 0 if the first line
-    /// is ill-formed, too long, or subject to a policy.
+    /// Returns the length of the complete lines at the start of `src` that can be returned unchanged. It is 0 if the
+    /// first of them is ill-formed or too long, or if the BOM policy or a subset may change it.
     ///
     /// The search uses a window that doubles as long as everything in it is well-formed. A call therefore reads at most
     /// a few times as many bytes as it returns, regardless of the bytes after them.
@@ -199,7 +199,8 @@ impl Lines {
         LinesIter { text: &self.text, start: 0, ends: Ends::of(self.ending), positions: Positions::START }
     }
 
-    /// Returns the lines with their terminators. A line that was repaired or that ended the stream has no terminator.
+    /// Returns the lines with their terminators. An item of one line has no terminator if the line was repaired, if a
+    /// BOM policy or a subset was applied to it, or if the stream ended without a terminator.
     pub const fn as_text(&self) -> &ByteString {
         &self.text
     }
@@ -221,7 +222,7 @@ pub struct LinesIter<'l> {
     /// The position of the next line.
     start: usize,
     ends: Ends,
-    /// The positions of the last byte of each terminator, not used for `Ends::Any`.
+    /// The positions of the last byte of each terminator, not used for `Ends::Any` and `Ends::Nowhere`.
     positions: Positions,
 }
 
@@ -271,7 +272,7 @@ impl<'l> LinesIter<'l> {
     /// Returns the next line if its end cannot be found by searching for one byte.
     #[inline(never)]
     fn other(&mut self) -> Option<&'l str> {
-        // This is `None` after the last line.
+        // After the only line of `Ends::Nowhere` this is `None`.
         let rest = self.text.get(self.start..)?;
         let (length, terminator) = match self.ends {
             Ends::Any => LineEnding::Any.find(rest.as_bytes(), 0)?,

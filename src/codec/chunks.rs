@@ -10,14 +10,14 @@ use crate::text::{Counters, TextDecoder};
 
 /// A codec for text without frames. An item is the text of one read, in whole characters.
 ///
-/// An item is a slice of the read buffer, without a copy. It is a copy if something in it was repaired, if the BOM
-/// policy may apply to it, or if a [subset](TextDecoder::subset) is adopted. An unfinished sequence at the end of a
-/// read stays in the buffer: at most 3 bytes.
+/// An item is a slice of the read buffer. It is a copy only if something in it was repaired, if the BOM policy may
+/// apply to it, or if a [subset](TextDecoder::subset) is set. An unfinished sequence at the end of a read stays in the
+/// buffer: at most 3 bytes.
 ///
 /// # Errors
 ///
 /// Returns [`CodecError::IllFormed`] for each ill-formed sequence that the policy does not repair, after the text
-/// before it. `rejected` is the sequence. If the stream ends inside a sequence, the error is
+/// before it. `rejected` contains the sequence. If the stream ends inside a sequence, the error is
 /// [`Truncated`](crate::ErrorKind::Truncated), reported once. If the source resumes after its end, decoding continues,
 /// and the offsets are not reset. `FramedRead` ends after an `Err` (and resumes if it is polled again): wrap the codec
 /// in [`ErrorsAsItems`](crate::codec::ErrorsAsItems) to continue after errors.
@@ -63,7 +63,7 @@ impl Utf8Codec {
     }
 
     /// Validates `src` without applying a policy, which is sufficient for well-formed text. Returns the number of bytes
-    /// that can be returned unchanged, or `None` if a policy applies to the first of them.
+    /// that can be returned unchanged, or `None` if `src` must be decoded with the policies.
     fn validate(&mut self, src: &[u8]) -> Option<usize> {
         if !self.text.is_past_start() {
             return None;

@@ -15,7 +15,8 @@ pub enum LineEnding {
     LfOrCrLf,
     /// Only LF. A CR before it belongs to the line.
     Lf,
-    /// Only CRLF, as in SMTP. A single CR or LF belongs to the line.
+    /// Only CRLF, as in SMTP. A CR or an LF alone belongs to the line that is read; in a line to be written it is an
+    /// error.
     CrLf,
     /// LF, CRLF or CR, as in server-sent events. A CR ends its line at once. An LF after it, in this read or in a later
     /// one, is part of the same terminator. Written as LF.
@@ -125,8 +126,8 @@ impl LineEnding {
 }
 
 /// [`find_byte`] for a line that is encoded. Most lines are short and contain no terminator, and comparing a few
-/// overlapping blocks is faster than a call. The number of blocks is the same for every length, so there is no branch
-/// to mispredict.
+/// overlapping blocks is faster than a call. The number of blocks is the same for every length from 16 to 128 bytes, so
+/// there is no branch to mispredict.
 #[inline]
 fn find(byte: u8, line: &[u8]) -> Option<usize> {
     const BLOCK: usize = 16;

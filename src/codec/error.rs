@@ -178,8 +178,8 @@ impl From<io::Error> for CodecError {
     }
 }
 
-/// Converts into an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the error, for readers over a
-/// codec such as `StreamReader`. An error of the transport is returned unchanged.
+/// Converts into an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the error, for readers such as
+/// `StreamReader` over a stream of decoded items. An error of the transport is returned unchanged.
 impl From<CodecError> for io::Error {
     fn from(error: CodecError) -> Self {
         match error {
@@ -191,7 +191,7 @@ impl From<CodecError> for io::Error {
 
 /// An error after which a codec may be able to continue. [`ErrorsAsItems`](crate::codec::ErrorsAsItems) requires it.
 pub trait Recoverable {
-    /// Whether the codec has consumed the reported bytes and can decode the next frame.
+    /// Whether the codec has consumed the reported bytes and can decode the next item.
     fn is_recoverable(&self) -> bool;
 }
 

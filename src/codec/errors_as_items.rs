@@ -43,17 +43,17 @@ impl<C> ErrorsAsItems<C> {
         Self { codec }
     }
 
-    /// Returns the inner codec.
+    /// Returns a reference to the inner codec.
     pub const fn get_ref(&self) -> &C {
         &self.codec
     }
 
-    /// Returns the inner codec.
+    /// Returns a mutable reference to the inner codec.
     pub const fn get_mut(&mut self) -> &mut C {
         &mut self.codec
     }
 
-    /// Returns the inner codec.
+    /// Consumes this codec and returns the inner codec.
     pub fn into_inner(self) -> C {
         self.codec
     }

@@ -24,8 +24,7 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// For the frames of syslog, of language servers, of netstrings and of JSON text sequences see
 /// [`framing`](crate::codec::framing). For frames between ASCII delimiters (NUL, RS) see also
-/// [`LineEnding::Ascii`](crate::codec::LineEnding::Ascii), which rejects text to be written that contains the
-/// delimiter.
+/// [`LineEnding::Ascii`](crate::codec::LineEnding::Ascii), whose encoder rejects text that contains the delimiter.
 ///
 /// ```
 /// # use futures::StreamExt;
@@ -85,17 +84,17 @@ impl<C> Utf8FramesCodec<C> {
         }
     }
 
-    /// Returns the byte codec.
+    /// Returns a reference to the byte codec.
     pub const fn get_ref(&self) -> &C {
         &self.codec
     }
 
-    /// Returns the byte codec.
+    /// Returns a mutable reference to the byte codec.
     pub const fn get_mut(&mut self) -> &mut C {
         &mut self.codec
     }
 
-    /// Returns the byte codec.
+    /// Consumes this codec and returns the byte codec.
     pub fn into_inner(self) -> C {
         self.codec
     }
@@ -186,7 +185,7 @@ pub struct Utf8FragmentsCodec<C> {
     codec: C,
     policies: TextDecoder,
     text: TextChunks,
-    /// The message was rejected, and its last frame has not arrived yet.
+    /// Whether the message was rejected and its last frame has not arrived yet.
     failed: bool,
     frame: u64,
     counters: Counters,
@@ -216,17 +215,17 @@ impl<T> Fragment<T> {
 }
 
 impl<C> Utf8FragmentsCodec<C> {
-    /// Returns the byte codec.
+    /// Returns a reference to the byte codec.
     pub const fn get_ref(&self) -> &C {
         &self.codec
     }
 
-    /// Returns the byte codec.
+    /// Returns a mutable reference to the byte codec.
     pub const fn get_mut(&mut self) -> &mut C {
         &mut self.codec
     }
 
-    /// Returns the byte codec.
+    /// Consumes this codec and returns the byte codec.
     pub fn into_inner(self) -> C {
         self.codec
     }
@@ -321,7 +320,7 @@ pub enum FrameError<E> {
     IllFormed {
         /// The number of the frame, counted from 0.
         frame: u64,
-        /// The first error of the frame.
+        /// The first error of the frame or, from [`Utf8FragmentsCodec`], of the message.
         error: Utf8Error,
         /// The payload of the frame, or at the end of the stream the bytes of the truncated sequence.
         rejected: Bytes,

@@ -19,7 +19,7 @@ use super::rules::Rule;
 /// The name of a configuration file.
 const NAME: &str = "utf8-codec.toml";
 
-/// The settings of a configuration file for one file. `None` means the default.
+/// The settings for one file, from a configuration file. `None` means the default.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Options {
@@ -102,10 +102,10 @@ fn globs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::E
 /// A configuration file.
 #[derive(Debug)]
 pub(super) struct Config {
-    /// The directory of the file.
+    /// The canonical directory to which the globs are relative.
     root: PathBuf,
     options: Options,
-    /// The options for files that match globs, in file order.
+    /// The globs of each section, and the options for files that match them. The sections are in file order.
     sections: Vec<(Gitignore, Options)>,
 }
 
@@ -155,12 +155,12 @@ pub(super) struct Configs {
     only: Option<Arc<Config>>,
     /// The canonical path of each directory of an input, and its configuration.
     directories: HashMap<PathBuf, (PathBuf, Option<Arc<Config>>)>,
-    /// The configuration in and above each canonical directory.
+    /// The nearest configuration for each canonical directory: in it or in a parent directory.
     found: HashMap<PathBuf, Option<Arc<Config>>>,
 }
 
 impl Configs {
-    /// Uses this configuration for every file.
+    /// Creates a value that uses this configuration for every file.
     pub(super) fn only(config: Config) -> Self {
         Self { only: Some(Arc::new(config)), ..Self::default() }
     }

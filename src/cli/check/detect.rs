@@ -21,8 +21,8 @@ use super::report::{Format, counted, file_members, github_value, name_of, sarif_
 use super::rules::Rule;
 use super::scan::{Checks, scan};
 
-/// The number of bytes that are examined before the rest is decoded. All results except UTF-8 are determined by the
-/// first 4 KiB.
+/// The number of bytes from which the encoding for decoding is determined. UTF-16 and UTF-32 are detected in the first
+/// 4 KiB; every other file is decoded as UTF-8.
 const PREFIX: u64 = 8 * 1024;
 
 /// Report the encoding of files: UTF-8, UTF-16, UTF-32 or unknown
@@ -44,7 +44,7 @@ pub(in super::super) struct DetectArgs {
 /// How certain a detection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Confidence {
-    /// The bytes are only plausible in this encoding.
+    /// The bytes are plausible in no other encoding.
     High,
     /// The bytes may be well-formed by accident.
     Medium,
@@ -101,7 +101,7 @@ impl DetectArgs {
     }
 }
 
-/// Copies the bytes that are read to a detector.
+/// A reader that also feeds the bytes to a detector.
 struct Tee<'t> {
     input: &'t mut dyn Read,
     detector: &'t mut Detector,
@@ -202,7 +202,7 @@ impl Report {
         matches!(self.detection, Detection::Utf8WithBom { .. } | Detection::Utf16(_) | Detection::Utf32(_))
     }
 
-    /// Returns the name of the encoding and the BOM.
+    /// Returns the name of the encoding, and whether there is a BOM.
     fn name(&self) -> String {
         let bom = if self.has_bom() { " with BOM" } else { "" };
         match self.detection {
@@ -233,7 +233,8 @@ impl Report {
         match self.detection {
             Detection::Ascii => (Confidence::High, "no byte above 7F".to_owned()),
             Detection::Utf8 { sequences } => {
-                // The probability of a coincidence is below 1 in 10,000 for 3 sequences.
+                // In text that is not UTF-8, the probability of 3 well-formed sequences and no other ones is below 1 in
+                // 10,000.
                 let level = if sequences > 2 { Confidence::High } else { Confidence::Medium };
                 (level, format!("well-formed, {}", count(sequences)))
             }

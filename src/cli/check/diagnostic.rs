@@ -24,7 +24,7 @@ pub(super) struct Diagnostic {
 pub(super) enum Problem {
     /// The input is ill-formed.
     IllFormed(ErrorKind),
-    /// A BOM is missing or not expected. The rule is the one that is violated.
+    /// A BOM is missing or not expected, in violation of this rule.
     Bom(ErrorKind, Rule),
     /// The input violates a rule.
     Rule(Rule),
@@ -46,8 +46,8 @@ impl Problem {
 /// The bytes around an error.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
-    /// The line, or the part of it that fits on a screen. In encodings other than UTF-8, the converted part before the
-    /// error, with U+FFFD for the error.
+    /// The line, or the part of it that fits on a screen. If the input is not UTF-8: the part of the line before the
+    /// error, converted to UTF-8, and U+FFFD for the error.
     pub(super) line: Vec<u8>,
     /// The position of the error in `line`.
     pub(super) at: usize,
@@ -55,7 +55,8 @@ pub(super) struct Context {
     pub(super) covered: usize,
     /// Whether `line` is truncated at its start and at its end.
     pub(super) is_cut: (bool, bool),
-    /// The aligned row of up to 16 bytes that contains the start of the error, and the offset of the row.
+    /// The row of a hex dump that contains the start of the error: up to 16 bytes from the offset `row_offset`, a
+    /// multiple of 16.
     pub(super) row: Vec<u8>,
     pub(super) row_offset: u64,
 }
@@ -78,7 +79,7 @@ pub(super) struct Summary {
 /// The result of `--fix`.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Fixed {
-    /// No fix was necessary or requested.
+    /// No fix was necessary or requested, or the run was a dry run.
     #[default]
     Nothing,
     /// The file was rewritten, which removed this number of errors.
@@ -116,7 +117,7 @@ impl Summary {
         self.kinds.iter().any(|(known, _)| *known == name)
     }
 
-    /// Returns the number of errors above `max_errors`.
+    /// Returns the number of errors that are not reported because of `max_errors`.
     pub(super) fn unreported(&self, max_errors: Option<NonZeroUsize>) -> u64 {
         max_errors.map_or(0, |max| self.errors.saturating_sub(max.get() as u64))
     }

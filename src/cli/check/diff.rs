@@ -1,7 +1,7 @@
 //! Unified diffs of a file before and after a fix, in the format of `patch -p1` and `git apply`.
 //!
-//! The fixes do not add, remove or move line breaks. The lines therefore correspond to each other and no search is
-//! needed. UTF-16 and UTF-32 are exceptions, for which the whole content is replaced.
+//! The fixes do not add, remove or move line breaks, so each old line corresponds to the new line with the same number,
+//! and no search is needed. A file in UTF-16 or UTF-32 is an exception: its whole content is replaced.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead};
@@ -10,8 +10,8 @@ use std::path::Path;
 /// The number of unchanged lines before and after a change.
 const CONTEXT: usize = 3;
 
-/// The maximum length of a diff in bytes. A hunk starts with its number of lines, so it is kept in memory until it is
-/// complete.
+/// The maximum length in bytes of a line and of a diff. The diff is kept in memory, because a hunk starts with its
+/// number of lines.
 const MAX_LEN: usize = 64 << 20;
 
 /// How the lines of the two files correspond.
@@ -61,17 +61,17 @@ struct Diff {
     out: Vec<u8>,
     /// The number of lines of the old file and of the new file so far.
     line: [u64; 2],
-    /// The unchanged lines before the next hunk, at most [`CONTEXT`].
+    /// The last unchanged lines before the next hunk, at most [`CONTEXT`].
     context: VecDeque<Vec<u8>>,
     hunk: Option<Hunk>,
 }
 
 /// An incomplete hunk.
 struct Hunk {
-    /// The number of lines before the hunk.
+    /// The number of lines before the hunk, in the old file and in the new file.
     before: [u64; 2],
     body: Vec<u8>,
-    /// Changed lines after the body.
+    /// The removed lines after the body. They are appended to it before the added lines.
     removed: Vec<u8>,
     added: Vec<u8>,
     /// Unchanged lines after the changed ones.
@@ -187,7 +187,7 @@ fn line_of(input: &mut dyn BufRead) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Returns the name of a file for `---` and `+++`. It is quoted like in git if it contains special characters.
+/// Returns the name of a file for `---` and `+++`. It is quoted as in git if it contains special characters.
 fn file_name(side: &str, path: &Path) -> Vec<u8> {
     let mut name = path.as_os_str().as_encoded_bytes();
     while let Some(rest) = name.strip_prefix(b"./") {

@@ -1,7 +1,7 @@
 //! `utf8-codec check --fix`: rewrites files that have errors.
 //!
-//! A file is read three times: to find its errors, to create the new content, and to check the new content for
-//! remaining errors. The old content is replaced when the new content is complete.
+//! A file is read twice: to find its errors, and to create the new content. The complete new content is scanned and
+//! then replaces the old content. If it still has errors, it is scanned again to report them.
 
 use core::str::FromStr;
 use std::ffi::OsString;
@@ -22,7 +22,7 @@ use super::rules::Rule;
 use super::scan::{Checks, scan, starts_binary};
 use super::words::Guess;
 
-/// The size of the read buffer. If a line fits in it, the mojibake of the line is reversed as a whole.
+/// The size of the read buffer. Mojibake is reversed in whole lines, except in a line that is longer.
 const BUFFER: usize = 256 * 1024;
 
 /// The options of `--fix`.
@@ -104,8 +104,8 @@ impl FixArgs {
         self.dry_run
     }
 
-    /// Checks a file and fixes it. `report` is called for the remaining errors. In a dry run `show` is called with the
-    /// diff.
+    /// Checks a file and fixes it, then calls `report` for each remaining error. A dry run instead calls `show` with
+    /// the diff, and does not change the file.
     pub(super) fn run(
         &self,
         path: &Path,
@@ -176,7 +176,7 @@ impl FixArgs {
         };
         let is_wide = matches!(guess, Guess::Utf16 { .. });
         let charset = match self.from {
-            // A BOM, or sequences that no other encoding has.
+            // The encoding follows from a BOM or from sequences that no other encoding has, so `--from` is not used.
             _ if guess.is_certain() => probable.and_then(|name| name.parse().ok()),
             Some(From::Charset(charset)) if is_wide && policy_of(charset).is_some() => {
                 return Err(format!("it is probably {}, and not {charset}", guess.in_words()));
@@ -202,8 +202,9 @@ impl FixArgs {
     }
 }
 
-/// Returns the policy that decodes ill-formed sequences as this encoding, if there is one. Well-formed sequences are
-/// kept, because files with both are common, while text in these encodings that is also well-formed UTF-8 is not.
+/// Returns the policy that decodes ill-formed sequences as this encoding, if there is one. Well-formed UTF-8 sequences
+/// are kept: files that mix UTF-8 and a legacy encoding are common, but legacy text that is also well-formed UTF-8 is
+/// rare.
 fn policy_of(charset: NamedEncoding) -> Option<ErrorPolicy> {
     if charset == Encoding::Windows1252.into() {
         Some(ErrorPolicy::Windows1252)
@@ -298,8 +299,8 @@ impl Plan {
     }
 }
 
-/// Returns the length of the complete lines. In a line that is longer than the buffer, it is the end of the last ASCII
-/// character, which is not part of mojibake.
+/// Returns the length of the prefix that can be written: all complete lines. If there is no line break and the text is
+/// at least as long as the buffer, the prefix ends after the last ASCII character, because mojibake contains no ASCII.
 fn complete_lines(text: &str) -> usize {
     let bytes = text.as_bytes();
     match memchr::memrchr(b'\n', bytes) {

@@ -204,13 +204,13 @@ impl Args {
         Ok(inputs.into_iter().filter(|input| seen.insert(input.path.clone())).collect())
     }
 
-    /// Opens a file. Returns `None` for stdin, and for a file to fix, which is opened several times.
+    /// Opens a file. Returns `None` for stdin, and with `--fix`, which opens the file several times itself.
     fn open(&self, input: &Input) -> Option<io::Result<File>> {
         let is_opened = !is_standard(&input.path) && !self.fix.is_on();
         is_opened.then(|| File::open(&input.path))
     }
 
-    /// Returns the parts of a file, or none if it is not split.
+    /// Returns the parts of a file, or no parts if it is not split. Also returns the file after rewinding it.
     fn split(&self, input: &Input, settings: &Settings, mut file: File) -> (Vec<FilePart>, File) {
         let len = self.part.map_or(PART, |len| len.get() as u64);
         let is_large = file.metadata().is_ok_and(|file| file.is_file() && file.len() > 2 * len);
@@ -228,7 +228,6 @@ impl Args {
         }
     }
 
-    /// Checks a part of a file.
     fn check_part(
         &self,
         input: &Input,
@@ -243,7 +242,6 @@ impl Args {
         })
     }
 
-    /// Checks one file.
     fn check(
         &self,
         input: &Input,
@@ -305,7 +303,7 @@ struct Receiver<'i> {
     progress: ProgressBar,
     /// The result of the parts of the current file so far.
     split: Option<io::Result<Scanned>>,
-    /// The number of reported errors of the current file.
+    /// The number of errors of the current file so far, including those above the limit.
     reported: u64,
 }
 
@@ -354,7 +352,7 @@ impl Receive<Event> for Receiver<'_> {
                         self.reporter.out.flush()?;
                         complain(&format!("cannot fix {}: {reason}", path.display()));
                     }
-                    // A dry run writes no report.
+                    // A dry run writes no report, so the reason is printed on stderr.
                     Fixed::Not(reason) if self.reporter.is_quiet => {
                         self.reporter.out.flush()?;
                         complain(&format!("{} is not fixed: {reason}", path.display()));

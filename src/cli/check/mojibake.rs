@@ -1,10 +1,10 @@
 //! Detects text that was encoded twice: UTF-8 that was decoded as windows-1252 or ISO 8859-1 and encoded as UTF-8
 //! again.
 //!
-//! To detect it, the second encoding is reversed. Each run of non-ASCII characters is encoded as windows-1252.
-//! Well-formed UTF-8 in the result is the original text. Correct text does not contain such sequences of three or four
-//! bytes, or two sequences in a row. It may contain one sequence of two bytes: a capital letter before a quotation mark
-//! or a no-break space. In this case the adjacent letters are also examined.
+//! To detect such text, the second encoding is reversed: each run of non-ASCII characters is encoded as windows-1252.
+//! Well-formed UTF-8 in the result is the original text. Correct text practically never gives a sequence of three or
+//! four bytes, or two sequences in a row. It may give a single sequence of two bytes, for example from a capital letter
+//! before a quotation mark or a no-break space. For these the adjacent letters are also examined.
 
 use core::ops::Range;
 use std::sync::LazyLock;
@@ -41,7 +41,7 @@ static WINDOWS_1252: LazyLock<Vec<(char, u8)>> = LazyLock::new(|| {
 });
 
 fn in_run(text: &str, run: Range<usize>, found: &mut impl FnMut(usize, usize, String)) {
-    // Pairs of position and character. A character without a byte ends a run.
+    // Pairs of position and character. They are split into stretches of characters that have a byte in windows-1252.
     let characters: Vec<(usize, char)> =
         text[run.clone()].char_indices().map(|(at, c)| (run.start + at, c)).collect();
     for stretch in characters.chunk_by(|&(_, a), &(_, b)| byte_of(a).is_some() && byte_of(b).is_some()) {
@@ -74,11 +74,11 @@ fn is_original(original: &str, text: &str, place: Range<usize>) -> bool {
     if first.len_utf8() > 2 {
         return true;
     }
-    // Letters of Latin scripts and the signs of Latin-1.
+    // Only letters of Latin scripts and the signs of Latin-1 are plausible.
     if !matches!(first, '\u{A0}'..='\u{17F}') {
         return false;
     }
-    // If the text is correct, this character follows a capital letter.
+    // The character from the second byte. In correct text, the ones in this list often follow a capital letter.
     let sign = text[place.clone()].chars().nth(1).unwrap_or_default();
     if !matches!(
         sign,
@@ -91,7 +91,7 @@ fn is_original(original: &str, text: &str, place: Range<usize>) -> bool {
     before.is_some_and(char::is_lowercase) || after.is_some_and(char::is_lowercase)
 }
 
-/// Returns the text before it was encoded twice, or `None` if it was not. Repeats up to 3 times, for text that was
+/// Returns the text before it was encoded again, or `None` if it was not. Reverses up to 3 encodings, for text that was
 /// encoded more than twice.
 pub(super) fn undo(text: &str) -> Option<String> {
     let mut fixed: Option<String> = None;

@@ -15,7 +15,7 @@ pub(super) trait Receive<E>: Send {
     fn receive(&mut self, file: usize, event: E) -> io::Result<()>;
 }
 
-/// Orders the events: only the current part may report.
+/// Orders the events: the receiver gets those of a part only after all earlier parts have ended.
 pub(super) struct Turn<E, R> {
     state: Mutex<State<E, R>>,
     changed: Condvar,
@@ -23,11 +23,11 @@ pub(super) struct Turn<E, R> {
 
 struct State<E, R> {
     next: Place,
-    /// The events of parts that ended before their turn, and the position after each.
+    /// The events of parts that ended before their turn, and the place of the part after each.
     ready: BTreeMap<Place, (Vec<E>, Place)>,
     receiver: R,
     failed: Option<io::Error>,
-    /// The number of waiting threads. If there is none, no wake-up is needed.
+    /// The number of waiting threads. If it is 0, no wake-up is needed.
     waiting: usize,
 }
 
@@ -69,7 +69,7 @@ impl<E, R: Receive<E>> State<E, R> {
     }
 }
 
-/// The events of one part. The current part never waits.
+/// The events of one part. A part whose turn it is never waits.
 pub(super) struct Lane<'t, E, R> {
     turn: &'t Turn<E, R>,
     place: Place,

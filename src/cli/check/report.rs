@@ -284,7 +284,7 @@ fn excerpt(context: &Context) -> (String, String) {
     (shown, format!("{:indent$}{}", "", "^".repeat(width)))
 }
 
-/// Returns a row of a hex dump, `000010: 61 62 [C3] 28 ..`, with brackets around the error.
+/// Returns a row of a hex dump, `000010: 61 62[C3] 28`, with brackets around the error.
 fn hex_row(context: &Context, from: usize, len: usize) -> String {
     let (mut row, mut is_open) = (format!("{:06X}:", context.row_offset), false);
     for (at, byte) in context.row.iter().enumerate() {
@@ -307,7 +307,7 @@ pub(super) fn name_of(path: &Path) -> String {
     escape::bytes(path.as_os_str().as_encoded_bytes())
 }
 
-/// Returns a file name quoted for a shell. A name that cannot be printed becomes a placeholder.
+/// Returns a file name quoted for a shell. A name that cannot be printed becomes `FILE`.
 fn shell_word(path: &Path) -> String {
     match path.to_str() {
         Some(name) if name.chars().any(escape::is_hidden) => "FILE".to_owned(),
@@ -378,7 +378,8 @@ fn summary_object(path: &Path, summary: &Summary, unreported: u64) -> Value {
     object
 }
 
-/// Returns the URI of a file. Everything except `/` and unreserved characters is percent-encoded.
+/// Returns the URI of a file. Everything except `/` and unreserved characters is percent-encoded; on Windows `\`
+/// becomes `/`.
 pub(super) fn uri(path: &Path) -> String {
     let mut uri = String::new();
     for &byte in path.as_os_str().as_encoded_bytes() {

@@ -48,7 +48,8 @@ impl Rule {
         }
     }
 
-    /// Calls `found` with the position, the length and a message for each violation of the rule.
+    /// Calls `found` with the position, the length and a message for each violation of the rule in a text. `Bom` and
+    /// `Editorconfig` are not checked here, but at the start of a scan.
     pub(super) fn check(self, text: &str, mut found: impl FnMut(usize, usize, String)) {
         if self == Self::Mojibake {
             mojibake::find(text, |at, len, original| {

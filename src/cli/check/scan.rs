@@ -18,19 +18,20 @@ use super::scanned::Scanned;
 use super::split::FilePart;
 use super::words::{WordEvidence, describe, describe_in};
 
-/// The size of the buffer. Rules are applied to whole lines unless a line is longer.
+/// The size of the buffer. Rules are applied to whole lines, except in a line that is longer than the buffer.
 const BUFFER: usize = 256 * 1024;
 
-/// The number of bytes that are decoded and counted at a time if they are not ASCII and there are no rules.
+/// The number of bytes that are decoded and counted at a time if there are no rules.
 const BLOCK: usize = 16 * 1024;
 
 /// The number of scanned bytes that are kept for the context of an error.
 pub(super) const HISTORY: usize = 256;
 
-/// The maximum number of bytes of the line that are shown before and after an error.
+/// The maximum number of bytes of the line that are shown before the start of an error, and from it on. In converted
+/// text these are characters.
 const SHOWN: usize = 60;
 
-/// A file is binary if there is a NUL in this many bytes at its start, as in git.
+/// A file is binary if its first 8000 bytes contain a NUL, as in git.
 const BINARY_PREFIX: usize = 8000;
 
 /// The settings of a scan.
@@ -42,7 +43,7 @@ pub(super) struct Checks {
     pub(super) bom_rule: Rule,
     pub(super) rules: Vec<Rule>,
     pub(super) max_errors: Option<NonZeroUsize>,
-    /// Whether reports contain the lines.
+    /// Whether a diagnostic contains the line and the bytes around the error.
     pub(super) wants_context: bool,
     /// Whether lines and characters of the whole input are counted, not only those before an error.
     pub(super) wants_counts: bool,
@@ -95,7 +96,7 @@ pub(super) fn scan_part(
     Ok(Scanned { summary, evidence, locator, first_line, is_utf_8: encoding == Encoding::Utf8 })
 }
 
-/// Whether the first bytes of a file contain a NUL.
+/// Whether the first [`BINARY_PREFIX`] bytes of a file contain a NUL. Changes the position of the file.
 pub(super) fn starts_binary(file: &mut File) -> io::Result<bool> {
     let mut start = Vec::new();
     file.take(BINARY_PREFIX as u64).read_to_end(&mut start)?;
@@ -103,7 +104,8 @@ pub(super) fn starts_binary(file: &mut File) -> io::Result<bool> {
 }
 
 thread_local! {
-    /// The buffer of the last scan. Allocating a new one for each small file would cost more than its scan.
+    /// The buffer of the last scan on this thread. Allocating a new one for each small file would cost more than its
+    /// scan.
     static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
@@ -126,7 +128,7 @@ struct Scan<'s> {
     first_line: Option<u64>,
     /// The encoding, with its byte order.
     encoding: Encoding,
-    /// The end of the current line, converted to UTF-8. Empty if the input is UTF-8.
+    /// The last part of the current line so far, converted to UTF-8. Empty if the input is UTF-8.
     converted: String,
 }
 
@@ -195,7 +197,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Returns the position after the last complete line, or after the last byte if the buffer contains no line break.
+    /// Returns the position after the last complete line. Without a line break it is `done`, or in a full buffer
+    /// [`HISTORY`] bytes before its end, so that the context after an error is available.
     fn end_of_lines(&self) -> usize {
         let bytes = &self.buffer[self.done..self.filled];
         match memchr::memrchr(b'\n', bytes) {
@@ -224,7 +227,8 @@ impl Scan<'_> {
         let (kind, bom) = match (self.checks.bom, own) {
             (BomPolicy::Require, None) => (ErrorKind::MissingBom, &[][..]),
             (BomPolicy::Reject, Some(bom)) => (ErrorKind::UnexpectedBom, bom),
-            // In UTF-8 other BOMs are ill-formed. Other encodings decode them as other characters.
+            // The BOM of another encoding is reported as ill-formed by the UTF-8 decoder. Other decoders may decode it
+            // as text, so it is reported here.
             (_, None) if encoding != Encoding::Utf8 && named.is_some() => {
                 (ErrorKind::UnexpectedBom, named.and_then(Encoding::bom).unwrap_or_default())
             }
@@ -253,7 +257,8 @@ impl Scan<'_> {
                 let mut rest = chunk;
                 while !rest.is_empty() {
                     if !has_rules && !self.checks.wants_counts && decoder.pending().is_empty() {
-                        // Validates the ASCII and counts its lines in one pass.
+                        // Finds the end of the ASCII at the start and counts its lines in one pass. The decoder skips
+                        // these bytes.
                         let ascii = self.locator.feed_ascii(rest);
                         self.not_decoded += ascii as u64;
                         rest = &rest[ascii..];
@@ -290,8 +295,8 @@ impl Scan<'_> {
         self.buffer = buffer;
     }
 
-    /// Scans text in another encoding. Locations are those in the converted text, except the offset of an ill-formed
-    /// sequence, which is that in the input.
+    /// Scans text in another encoding. Lines and columns are those of the converted text. The offset of an ill-formed
+    /// sequence is that in the input.
     fn transcode(&mut self, transcoder: &mut Transcoder, chunk: Option<&[u8]>, buffer: &[u8]) {
         let mut room = [0; 8 * 1024];
         let mut rest = chunk.unwrap_or_default();
@@ -313,7 +318,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Stores the end of the current line for the context of an error.
+    /// Stores the last part of the current line for the context of an error.
     fn remember(&mut self, text: &str) {
         if let Some(end) = memchr::memrchr(b'\n', text.as_bytes()) {
             self.converted.clear();
@@ -416,7 +421,8 @@ impl Scan<'_> {
         (self.report)(Diagnostic { problem, location, len, width, message, context });
     }
 
-    /// Returns the position of an offset in the buffer.
+    /// Returns the position in the buffer of an offset in the input. A position outside the buffer becomes the nearest
+    /// end.
     fn position(&self, offset: u64) -> usize {
         (offset.saturating_sub(self.base)).min(self.filled as u64) as usize
     }
@@ -461,7 +467,7 @@ impl Scan<'_> {
     }
 }
 
-/// Returns the part of a line that is in the buffer, without the line break.
+/// Returns the range of the line around the position `at`, as far as it is in `buffer`, without the line break.
 fn line_around(buffer: &[u8], at: usize) -> core::ops::Range<usize> {
     let start = memchr::memrchr(b'\n', &buffer[..at]).map_or(0, |end| end + 1);
     let end = memchr::memchr(b'\n', &buffer[at..]).map_or(buffer.len(), |end| at + end);

@@ -18,8 +18,8 @@ pub(super) struct Scanned {
 }
 
 impl Scanned {
-    /// Converts the location of an error in the next part, which counts lines and columns from its start, to the
-    /// location in the file.
+    /// Converts the location of an error in the next part to the location in the file. The scan of a part counts lines
+    /// and columns from the start of the part.
     pub(super) fn locate(&self, diagnostic: &mut Diagnostic) {
         let (end, location) = (self.locator.location(), &mut diagnostic.location);
         if location.line == 0 {

@@ -14,10 +14,12 @@ use super::config::{Config, Configs, Options, directory_of};
 use super::rules::Rule;
 use super::scan::Checks;
 
-/// Windows PowerShell decodes scripts without a BOM with the ANSI code page of the machine.
+/// Extensions of files that need a BOM: Windows PowerShell decodes scripts without a BOM with the ANSI code page of the
+/// machine.
 const BOM_REQUIRED: [&str; 3] = ["ps1", "psd1", "psm1"];
 
-/// RFC 8259 §8.1 forbids a BOM in JSON. The kernel does not find `#!` after a BOM.
+/// Extensions of files that must not start with a BOM. RFC 8259 §8.1 forbids it in JSON. In scripts the kernel does not
+/// find `#!` after a BOM.
 const BOM_FORBIDDEN: [&str; 8] = ["bash", "fish", "geojson", "json", "ksh", "sh", "webmanifest", "zsh"];
 
 /// The options that determine what is an error.
@@ -45,7 +47,7 @@ pub(super) struct SettingsArgs {
 pub(super) struct Settings {
     args: SettingsArgs,
     configs: Configs,
-    /// The settings that are the same for all files.
+    /// The settings that are the same for all files, and defaults for the others.
     common: Checks,
 }
 
@@ -54,7 +56,7 @@ impl SettingsArgs {
         self.encoding.unwrap_or(Encoding::Utf8.into())
     }
 
-    /// Reads the configuration of all inputs.
+    /// Reads the configuration files for all inputs.
     pub(super) fn load(self, inputs: &[Input], common: Checks) -> Result<Settings, String> {
         if self.encoding() != Encoding::Utf8.into()
             && let Some(rule) = self.rules.iter().find(|rule| !matches!(rule, Rule::Bom | Rule::Editorconfig))

@@ -1,6 +1,6 @@
 //! Splitting of large files into parts, and distribution of files and parts to threads.
 //!
-//! The parts of a file do not depend on the number of threads, so the report does not either.
+//! The parts of a file do not depend on the number of threads, so the report does not depend on it either.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,7 +19,7 @@ const WINDOW: usize = 64 * 1024;
 /// A part of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FilePart {
-    /// The number of the part in the file.
+    /// The number of the part in the file, counted from 0.
     pub(super) number: usize,
     pub(super) start: u64,
     /// The offset of the next part. `None` for the last part, which also contains bytes that are appended to the file
@@ -63,8 +63,9 @@ pub(super) fn parts(file: &mut File, len: u64) -> io::Result<Vec<FilePart>> {
     Ok(parts)
 }
 
-/// Returns a position at which a decoder is between two characters for any preceding bytes: after a line break, after
-/// another ASCII character, which is not part of mojibake, or after a whole character.
+/// Returns a position that is between two characters, whatever precedes `bytes`. The first choice is after a line
+/// break, the second after another ASCII character (mojibake contains none), the third after a whole non-ASCII
+/// character.
 fn border(bytes: &[u8]) -> Option<usize> {
     let after = |at: usize| at + 1;
     memchr::memchr(b'\n', bytes)
@@ -104,7 +105,8 @@ pub(super) enum Work {
     Part(usize, FilePart),
 }
 
-/// Distributes the work in the order of the report, so that the thread with the current part never waits.
+/// Distributes the work in the order of the report, so that the part that is reported next is always scanned by a
+/// thread. If it were not, the other threads could wait for their turn forever.
 #[derive(Debug)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -115,9 +117,9 @@ pub(super) struct Queue {
 struct State {
     next: usize,
     files: usize,
-    /// The number of files that may still be split.
+    /// The number of files that [`Queue::next`] returned and that were not yet passed to [`Queue::opened`].
     opening: usize,
-    /// The number of waiting threads. If there is none, no wake-up is needed.
+    /// The number of waiting threads. If it is 0, no wake-up is needed.
     waiting: usize,
     parts: BTreeMap<(usize, usize), FilePart>,
 }

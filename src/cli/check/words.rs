@@ -80,7 +80,7 @@ pub(super) fn describe_in(
         Encoding::Utf16Be | Encoding::Utf32Be => {
             sequence.iter().fold(0, |value, &byte| value << 8 | u32::from(byte))
         }
-        // Sequences of three bytes in CESU-8 and similar encodings.
+        // The value of a sequence of three bytes in CESU-8 and similar encodings.
         _ => sequence.iter().fold(0, |value, &byte| (value << 6 | u32::from(byte & 0x3F)) & 0xFFFF),
     };
     let is_wide =
@@ -130,12 +130,13 @@ impl Guess {
         }
     }
 
-    /// Whether the encoding is not a guess: it follows from a BOM or from sequences that no other encoding has.
+    /// Whether the encoding is certain: it follows from a BOM or from sequences that no other encoding has.
     pub(super) fn is_certain(self) -> bool {
         matches!(self, Self::Utf16 { has_bom: true, .. } | Self::Utf32 { .. } | Self::Cesu8 | Self::Java)
     }
 
-    /// Returns the options of `utf8-codec convert` that convert the file to UTF-8.
+    /// Returns the options of `utf8-codec convert` that convert the file to UTF-8, or `None` if no conversion repairs
+    /// it.
     pub(super) fn conversion(self) -> Option<&'static str> {
         Some(match self {
             Self::Utf16 { has_bom: true, .. } => "--from utf-16",
@@ -151,7 +152,7 @@ impl Guess {
     }
 }
 
-/// Statistics of the errors of a file.
+/// The evidence for the encoding of a file: its first bytes, and statistics of its errors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WordEvidence {
     start: [u8; 4],
@@ -162,7 +163,8 @@ pub(super) struct WordEvidence {
     pairs: u64,
     java_nuls: u64,
     is_cut: bool,
-    /// The number of ill-formed bytes that are control characters in ISO 8859-1, but letters or signs in windows-1252.
+    /// The number of errors that start with a byte 80 to 9F. These bytes are control characters in ISO 8859-1, and most
+    /// are letters or signs in windows-1252.
     windows: u64,
 }
 
@@ -187,13 +189,13 @@ impl WordEvidence {
         self.windows += next.windows;
     }
 
-    /// Whether the file starts with a BOM of UTF-16 or UTF-32, or every other byte is NUL as in UTF-16 text of a Latin
-    /// script.
+    /// Whether the file starts with a BOM of UTF-16 or UTF-32, or most bytes at even or at odd offsets are NUL, as in
+    /// UTF-16 text of a Latin script.
     pub(super) fn is_wide_text(&self) -> bool {
         self.wide().is_some()
     }
 
-    /// Records an ill-formed sequence and the bytes after it.
+    /// Records an error. `bytes` starts with the ill-formed sequence and contains some bytes after it.
     pub(super) fn error(&mut self, kind: ErrorKind, bytes: &[u8]) {
         self.errors += 1;
         match (kind, bytes) {
@@ -227,7 +229,8 @@ impl WordEvidence {
         if let Some(wide) = self.wide() {
             return Some(wide);
         }
-        // A surrogate pair causes six errors, because each byte of ED A0 80 ED B0 80 is ill-formed.
+        // A surrogate pair causes six errors, because each byte of ED A0 80 ED B0 80 is ill-formed. C0 80 causes two.
+        // Up to two other errors are tolerated.
         Some(match self.errors {
             0 => return None,
             1 if self.is_cut => Guess::Cut,

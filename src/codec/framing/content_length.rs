@@ -26,11 +26,11 @@ pub struct ContentLengthCodec {
     fields: Fields,
 }
 
-/// The header fields that were already removed from the buffer.
+/// The state of reading a header: the value of `Content-Length`, if it was read, and the progress of the search.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fields {
     length: Option<u64>,
-    /// The number of bytes at the front of the buffer without a CRLF.
+    /// The number of bytes at the front of the buffer in which no CRLF starts.
     searched: usize,
 }
 
@@ -69,7 +69,8 @@ impl ContentLengthCodec {
 }
 
 impl Fields {
-    /// Reads header fields up to the empty line.
+    /// Reads header fields up to the empty line and returns the length of the payload. Returns `None` if the header is
+    /// incomplete.
     fn read(&mut self, reader: &mut FrameReader, src: &mut BytesMut) -> Result<Option<u64>, FramingError> {
         loop {
             let read = reader.offset().wrapping_sub(reader.start()) as usize;
@@ -111,7 +112,7 @@ fn without_blanks(mut value: &[u8]) -> &[u8] {
     value
 }
 
-/// Returns the value of ASCII digits.
+/// Returns the value of 1 to [`MAX_DIGITS`] ASCII digits, or `None` for anything else.
 fn number(digits: &[u8]) -> Option<u64> {
     let is_number = (1..=MAX_DIGITS).contains(&digits.len()) && digits.iter().all(u8::is_ascii_digit);
     is_number.then(|| digits.iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
