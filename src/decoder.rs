@@ -45,7 +45,8 @@ pub struct Utf8Decoder {
 
 const _: () = assert!(size_of::<Utf8Decoder>() <= 16);
 
-/// A part of a chunk: text, a character at its start, or an error. Pieces are returned in stream order.
+/// A part of a chunk: text, a character that started in an earlier chunk, or an error. Pieces are returned in stream
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'c> {
     /// Well-formed text, borrowed from the chunk; never empty.
@@ -173,7 +174,7 @@ impl<'c> Pieces<'_, 'c> {
         self.rest
     }
 
-    /// Continues with this decoder and this rest of the chunk.
+    /// Replaces the decoder and the rest of the chunk. The iterator continues with them.
     pub(crate) fn restart(&mut self, decoder: Utf8Decoder, rest: &'c [u8]) {
         *self.decoder = decoder;
         self.rest = rest;
@@ -277,7 +278,7 @@ pub fn from_utf8(bytes: &[u8]) -> Result<&str, Utf8Error> {
     }
 }
 
-/// [`from_utf8`] for ill-formed bytes.
+/// The second pass of [`from_utf8`], for bytes that the fast check did not accept.
 #[inline(never)]
 fn text_or_error(bytes: &[u8]) -> Result<&str, Utf8Error> {
     let (text, end) = kernels::prefix(AtBoundary::START, bytes);

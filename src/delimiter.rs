@@ -4,8 +4,8 @@
 //! delimiter line = "--" boundary [ "--" ] *( SP / HTAB ) line break
 //! ```
 //!
-//! The line break before the line belongs to the delimiter. [`Boundary`] is the parameter and the start of the line.
-//! [`Tail`] reads the rest of the line one byte at a time, so a line may be split into any number of chunks.
+//! The line break before the line belongs to the delimiter. [`Boundary`] holds the start of the line: `--` and the
+//! parameter. [`Tail`] reads the rest of the line one byte at a time, so a line may be split into any number of chunks.
 
 use alloc::vec::Vec;
 
@@ -37,8 +37,8 @@ impl Boundary {
     /// Creates a boundary from the unquoted value of the parameter: 1 to 70 bytes of printable ASCII, not ending with a
     /// space.
     ///
-    /// RFC 2046 allows fewer characters (`bchars`). Mailers also use the others, and programs interpret them in the
-    /// same way.
+    /// RFC 2046 allows fewer characters (`bchars`). Mailers also use other printable characters, and all programs
+    /// interpret these in the same way.
     pub(crate) fn new(value: &[u8]) -> Option<Self> {
         let is_valid = (1..=MAX_BOUNDARY).contains(&value.len())
             && value.iter().all(|byte| matches!(byte, b' '..=b'~'))
@@ -136,7 +136,7 @@ impl Tail {
         }
     }
 
-    /// Returns the delimiter if the body ends here. The line break may be missing at the end of a body.
+    /// Returns the delimiter if the line ends here without a line break. Returns `None` after a single hyphen or a CR.
     #[cfg(feature = "mime")]
     pub(crate) const fn end(self) -> Option<Delimiter> {
         match self {

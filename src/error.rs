@@ -13,12 +13,13 @@ use crate::encoding::names::Encoding;
 #[non_exhaustive]
 #[repr(u8)]
 pub enum ErrorKind {
-    /// A byte that starts no sequence: `FE` and `FF` in every encoding; also `F0..=F4` in CESU-8 and Modified UTF-8, and `00`
-    /// in Modified UTF-8.
+    /// A byte that starts no sequence: `FE` and `FF` in every encoding, `F0..=F4` in CESU-8 and Modified UTF-8, `00` in
+    /// Modified UTF-8.
     InvalidLead,
     /// A continuation byte, `80..=BF`, at the start of a sequence.
     UnexpectedContinuation,
-    /// A sequence is interrupted by a byte that is not a continuation byte. That byte is not part of the error.
+    /// A sequence that is interrupted by a byte that is not a continuation byte. The interrupting byte is not part of
+    /// the error.
     MissingContinuation,
     /// A sequence that is longer than necessary for its character: `C0`, `C1`, `E0 80..=9F`, `F0 80..=8F` (RFC 3629
     /// §3).
@@ -90,8 +91,9 @@ impl fmt::Display for ErrorKind {
 
 /// One ill-formed sequence: a *maximal subpart* (Unicode definition D93b).
 ///
-/// It contains no bytes of the payload, so it can be logged and sent to a peer. `Display` names the encoding, which is
-/// UTF-8 unless a `Transcoder` read another one. Two errors are equal if their offsets, kinds and lengths are equal.
+/// The error contains no bytes of the input, so it can be logged and sent to a peer. `Display` names the encoding,
+/// which is UTF-8 unless a `Transcoder` read another one. Two errors are equal if their offsets, kinds and lengths are
+/// equal.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Utf8Error {
@@ -100,11 +102,11 @@ pub struct Utf8Error {
     pub offset: u64,
     /// Why the sequence is an error.
     pub kind: ErrorKind,
-    /// The number of bytes of the ill-formed sequence, 1 to 3. The byte that interrupts a sequence is not counted,
+    /// The number of bytes of the ill-formed sequence, 1 to 3. A byte that interrupts the sequence is not counted,
     /// because the next sequence starts with it.
     ///
-    /// It is 0 for [`ErrorKind::MissingBom`] before well-formed text. It is up to 8 for a whole character that is rejected
-    /// ([`ErrorKind::OutsideSubset`], [`ErrorKind::Unmappable`]) and for encodings other than UTF-8.
+    /// It is 0 for [`ErrorKind::MissingBom`] before well-formed text. It is up to 8 for a whole character that is
+    /// rejected ([`ErrorKind::OutsideSubset`], [`ErrorKind::Unmappable`]), and for encodings other than UTF-8.
     pub len: u8,
     /// The encoding of the input.
     pub(crate) from: Encoding,
@@ -171,7 +173,7 @@ pub(crate) fn chain<'e>(
 }
 
 /// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the `Utf8Error`.
-/// [`Utf8Error::find`] returns it.
+/// [`Utf8Error::find`] returns the wrapped error.
 #[cfg(feature = "std")]
 impl From<Utf8Error> for std::io::Error {
     fn from(error: Utf8Error) -> Self {

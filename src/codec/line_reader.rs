@@ -12,14 +12,15 @@ use crate::text::TextDecoder;
 /// The default limit of a line in bytes.
 pub(super) const DEFAULT_MAX_LENGTH: usize = 64 * 1024;
 
-/// The position in the stream and the settings.
+/// The state of a codec for lines: its position in the stream and in the current line, and its settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineReader {
     pub(super) text: TextDecoder,
     pub(super) ending: LineEnding,
     pub(super) max_length: usize,
     /// The number of bytes at the front of the buffer in which no terminator starts. If the caller passes another
-    /// buffer, the number is wrong. A line may then be found late, but it is still validated.
+    /// buffer, the number is wrong, and the end of a line may be missed. All bytes that are returned are still
+    /// validated.
     pub(super) searched: usize,
     /// The number of lines that have ended.
     lines: u64,
@@ -83,12 +84,12 @@ impl LineReader {
                 _ => Ok(None),
             };
         }
-        // A CR at the end of the stream is treated as the first half of a CRLF.
+        // Under `LfOrCrLf` a CR at the end of the stream is treated as the first half of a CRLF.
         let terminator = if self.ending == LineEnding::LfOrCrLf { self.ending.may_start(src) } else { 0 };
         self.take(src, src.len() - terminator, terminator)
     }
 
-    /// Discards the rest of an earlier line. Returns whether `src` then starts with a line.
+    /// Discards the rest of an earlier line. Returns `false` if the end of that line is not in `src`.
     #[inline]
     pub(super) fn start_line(&mut self, src: &mut BytesMut) -> bool {
         matches!(self.state, State::Line) || self.end_earlier_line(src)
@@ -131,8 +132,9 @@ impl LineReader {
         self.ending.find(src, self.searched)
     }
 
-    /// Same as [`take`](Self::take), but skips the first `skipped` bytes of the line, which are ASCII. If the line is
-    /// too long, ill-formed or subject to a policy, returns `None` and leaves `src` unchanged.
+    /// Same as [`take`](Self::take), but skips the first `skipped` bytes of the line, which are ASCII. Returns `None`
+    /// and leaves `src` unchanged if the line is too long or ill-formed, or if the BOM policy or a subset may apply to
+    /// it.
     #[inline]
     pub(super) fn take_after(
         &mut self,
@@ -154,7 +156,7 @@ impl LineReader {
         Some(unsafe { text_of(line.freeze()) })
     }
 
-    /// Removes an empty line. If a policy applies to it, returns `false` and removes nothing.
+    /// Removes an empty line. Returns `false` and removes nothing if the BOM policy or a subset may apply to it.
     #[inline]
     pub(super) fn take_empty(&mut self, src: &mut BytesMut, terminator: usize) -> bool {
         let is_removed = self.text.is_past_start();
@@ -167,7 +169,7 @@ impl LineReader {
     }
 
     /// Called before `line`, of `length` bytes and a terminator, is removed from the buffer. Returns whether the line
-    /// can be returned unchanged. If so, the decoder is moved to its end.
+    /// can be returned unchanged. In this case the decoder is then at the end of the line.
     #[inline]
     fn end_line(&mut self, line: &[u8], length: usize) -> bool {
         trace!(offset = self.text.offset(), length, terminator = line.len() - length, "decoding line");
@@ -175,8 +177,8 @@ impl LineReader {
         length <= self.max_length && is_good(&mut self.text, line)
     }
 
-    /// Removes and returns a line from the front of `src`, after [`end_line`](Self::end_line). The result is an
-    /// `Option` because [`decode`](Self::decode) returns one, and a conversion there would copy it.
+    /// Removes and returns a line from the front of `src`, after [`end_line`](Self::end_line). The result is always
+    /// `Some`. It is an `Option` so that [`decode`](Self::decode) can return it without a copy.
     #[inline]
     fn cut(
         &mut self,
@@ -196,7 +198,8 @@ impl LineReader {
         Ok(Some(unsafe { text_of(line.freeze()) }))
     }
 
-    /// Removes a line that is too long, ill-formed, or subject to a policy.
+    /// Removes a line that is too long or ill-formed, or to which the BOM policy or a subset may apply. Returns its
+    /// text or the error.
     #[cold]
     fn cut_changed(
         &mut self,
@@ -223,7 +226,8 @@ impl LineReader {
         self.state = if after_cr { State::AfterCr } else { State::Line };
     }
 
-    /// Called when there is no terminator in `src`.
+    /// Called when there is no terminator in `src`. Returns an error and discards the bytes if they are already longer
+    /// than the limit.
     pub(super) fn await_terminator(&mut self, src: &mut BytesMut) -> Result<(), CodecError> {
         let length = src.len() - self.ending.may_start(src);
         if length > self.max_length {

@@ -9,24 +9,24 @@ use super::error::CodecError;
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineReader};
 use crate::text::{Counters, TextDecoder};
 
-/// A codec for lines of text. An item is one line without its terminator. It is a slice of the read buffer. It is a
-/// copy if something in it was repaired, if the BOM policy may apply to it, or if a [subset](TextDecoder::subset) is
-/// adopted.
+/// A codec for lines of text. An item is one line without its terminator. It is a slice of the read buffer, or a copy
+/// if a part of it was repaired, if the BOM policy may apply to it, or if a [subset](TextDecoder::subset) is adopted.
 ///
 /// # Limits
 ///
 /// A line may have [`DEFAULT_MAX_LENGTH`](Self::DEFAULT_MAX_LENGTH) bytes unless [`max_length`](Self::max_length) sets
 /// another limit. **Without a limit a peer that never sends a terminator makes the read buffer grow until memory is
-/// exhausted.** The terminator is not counted. A line that exceeds the limit is reported once, as soon as it does, and
-/// is discarded in constant memory up to its terminator. The lines after it are read normally.
+/// exhausted.** The terminator is not counted. A line that is longer is reported once, even if its end has not arrived,
+/// and is discarded in constant memory up to its terminator. The lines after it are read normally.
 ///
 /// # Errors
 ///
-/// Returns [`CodecError::LineTooLong`], or [`CodecError::IllFormed`] for each line that the policy does not repair,
-/// after its terminator has arrived. The error contains the first ill-formed sequence, the start of the line, and the
-/// line itself in `rejected`. The codec is then positioned after the line. `FramedRead` ends after an `Err`: wrap the
-/// codec in [`ErrorsAsItems`](crate::codec::ErrorsAsItems). The last line of a stream needs no terminator. If it ends
-/// inside a sequence, the error is [`Truncated`](crate::ErrorKind::Truncated).
+/// Returns [`CodecError::LineTooLong`] for a line that is longer than the limit. Returns [`CodecError::IllFormed`] for
+/// an ill-formed line, if the policy does not repair it. This error is returned after the terminator has arrived. It
+/// contains the first ill-formed sequence, the start of the line, and the line itself in `rejected`. The codec is then
+/// positioned after the line. `FramedRead` ends after an `Err`: wrap the codec in
+/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems). The last line of a stream needs no terminator. If it ends inside a
+/// sequence, the kind of the error is [`Truncated`](crate::ErrorKind::Truncated).
 ///
 /// ```
 /// use bytes::BytesMut;

@@ -11,9 +11,9 @@
 //! | [`Utf8FramesCodec`] | the text of a frame of another codec | a frame |
 //! | [`Utf8FragmentsCodec`] | the text of a frame, if one text spans many frames | a frame |
 //! | the codecs of [`framing`] | a frame of bytes: syslog, language servers, netstrings, JSON sequences | a frame |
-//! | [`SseCodec`] | a server-sent event: the page of [`sse`] | an event |
-//! | `TranscodeCodec` (feature `transcode`) | text from another encoding | that encoding |
-//! | `TranscodeLinesCodec` (feature `transcode`) | a line in another encoding | that encoding |
+//! | [`SseCodec`] | a server-sent event (see [`sse`]) | an event |
+//! | `TranscodeCodec` (feature `transcode`) | text that was converted to UTF-8 | text in the other encoding |
+//! | `TranscodeLinesCodec` (feature `transcode`) | a line that was converted to UTF-8 | a line in the other encoding |
 //!
 //! [`ErrorsAsItems`] wraps any of these codecs. Without it `FramedRead` ends at the first error.
 //!
@@ -43,8 +43,8 @@
 //!
 //! - **Errors**: [`CodecError`] and [`FrameError`] contain the offset, the kind, the rejected bytes and, for lines, the
 //!   line and the column. The codec has consumed the reported bytes.
-//! - **Limits**: 64 KiB for a line unless set otherwise. Codecs for text without frames hold at most 3 bytes, in the
-//!   read buffer.
+//! - **Limits**: 64 KiB for a line unless set otherwise. [`Utf8Codec`] keeps at most 3 bytes in the read buffer,
+//!   `TranscodeCodec` at most 7.
 //! - **Cost**: items are slices of the read buffer. Text is copied if a policy changes it, if the BOM policy may apply
 //!   to it, under a subset, and if it is transcoded. Each byte is searched once and validated once. The work is linear
 //!   in the length of any input.
@@ -52,9 +52,9 @@
 //!   cancel safe. An item is a slice that keeps the memory of the whole read buffer alive: copy items that you keep.
 //! - **Feature**: `codec` (on by default).
 
-// An unfinished sequence stays in the read buffer. Once it is complete it is contiguous, so nothing is copied, and
-// `Framed::into_parts` returns every byte that was not decoded. A caller may pass another buffer to each call of
-// `decode`, so every call validates the bytes that it returns.
+// An unfinished sequence stays in the read buffer. When its other bytes have arrived, the sequence is contiguous there,
+// so nothing is copied. `Framed::into_parts` returns every byte that was not decoded. A caller may pass another buffer
+// to each call of `decode`, so every call validates the bytes that it returns.
 
 mod batches;
 mod chunks;

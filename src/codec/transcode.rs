@@ -11,8 +11,9 @@ use crate::subset::Subset;
 use crate::text::Counters;
 use crate::transcode::{Encoding, Status, Switches, Transcoder};
 
-/// A codec for a peer that uses another encoding. An item is the text of one read. All text is written in that
-/// encoding. [`into_lines`](Self::into_lines) converts it into a codec for lines.
+/// A codec for a peer that uses another encoding. An item is the text of one read, converted to UTF-8. Text that is
+/// written is converted to the encoding of the peer. [`into_lines`](Self::into_lines) converts this codec into a codec
+/// for lines.
 ///
 /// An unfinished sequence, code unit or surrogate pair at the end of a read stays in the buffer: at most 7 bytes.
 /// `Framed::into_parts` therefore returns every byte that was not decoded.
@@ -44,7 +45,7 @@ pub struct TranscodeCodec {
     pub(super) reading: Transcoder,
     writing: Transcoder,
     pub(super) sniffs: bool,
-    /// An error after the text that was returned last. The next call returns it.
+    /// The error that follows the text that was returned last. The next call returns it.
     error: Option<CodecError>,
 }
 
@@ -83,8 +84,8 @@ impl TranscodeCodec {
         Self { reading: self.reading.subset(subset), writing: self.writing.subset(subset), ..self }
     }
 
-    /// Detects a BOM at the start of the input and decodes the encoding that it indicates. The encoding for writing
-    /// does not change.
+    /// Detects a BOM at the start of the input. If there is one, the input is decoded in the encoding of the BOM. The
+    /// encoding for writing does not change.
     #[must_use]
     pub fn sniff(self) -> Self {
         Self { reading: self.reading.sniff(), sniffs: true, ..self }
@@ -159,7 +160,8 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeCodec {
         let (start, mut writing, mut read) = (dst.len(), self.writing, 0);
         loop {
             let written = dst.len();
-            // 2 bytes for each byte are enough for every encoding except UTF-32, which needs a second iteration.
+            // 2 bytes of output for each byte of text are enough for most texts and encodings. UTF-32 needs up to 4, so
+            // the loop continues with the rest of the text.
             dst.resize(written + 2 * (text.len() - read) + Transcoder::MIN_OUTPUT, 0);
             let progress = writing.feed_into(&text[read..], &mut dst[written..]);
             dst.truncate(written + progress.written);

@@ -24,10 +24,11 @@ use crate::transcode::{Encoding, Transcoder};
 ///
 /// # Errors
 ///
-/// Returns [`CodecError::LineTooLong`], or [`CodecError::IllFormed`] for each line that the policy does not repair,
-/// after its terminator has arrived. The error contains the first ill-formed sequence, the start of the line, and the
-/// line itself in `rejected`. The codec is then positioned after the line. Wrap it in
-/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems), so that one ill-formed line does not end the session:
+/// Returns [`CodecError::LineTooLong`] for a line that is longer than the limit. Returns [`CodecError::IllFormed`] for
+/// an ill-formed line, if the policy does not repair it. This error is returned after the terminator has arrived. It
+/// contains the first ill-formed sequence, the start of the line, and the line itself in `rejected`. The codec is then
+/// positioned after the line. Wrap the codec in [`ErrorsAsItems`](crate::codec::ErrorsAsItems), so that one ill-formed
+/// line does not end the session:
 ///
 /// ```
 /// # use futures::{SinkExt, StreamExt};
@@ -260,7 +261,7 @@ impl Decoder for TranscodeLinesCodec {
                 Err(error) => Err(CodecError::ill_formed(error, src.split().freeze(), line)),
             };
         }
-        // A CR at the end of the stream is treated as the first half of a CRLF.
+        // Under `LfOrCrLf` a CR at the end of the stream is treated as the first half of a CRLF.
         let whole = src.len() - src.len() % units.width;
         let ends_with_cr = whole == src.len() && units.ascii(&src[whole - units.width..]) == Some(b'\r');
         let terminator = if self.ending == LineEnding::LfOrCrLf && ends_with_cr { units.width } else { 0 };
@@ -308,7 +309,7 @@ impl Units {
             Encoding::Utf16Be => (2, true),
             Encoding::Utf32Le => (4, false),
             Encoding::Utf32Be => (4, true),
-            // In every other encoding an ASCII byte is always the ASCII character.
+            // In every other encoding an ASCII byte is always that ASCII character, never a part of another one.
             _ => (1, false),
         };
         Self { width, is_big_endian }

@@ -41,7 +41,7 @@ impl<'h> Cursor<'h> {
         Ok(())
     }
 
-    /// Skips `OWS` (RFC 9110 §5.6.3). In mail, where a field may be folded, it also skips line breaks.
+    /// Skips `OWS` (RFC 9110 §5.6.3). In mail, where a field may be folded, line breaks are skipped too.
     pub(super) fn white_space(&mut self) {
         while match self.peek() {
             Some(b' ' | b'\t') => true,
@@ -52,7 +52,7 @@ impl<'h> Cursor<'h> {
         }
     }
 
-    /// Skips the bytes allowed between two tokens: none in HTTP, comments and white space in mail.
+    /// Skips the bytes that are allowed around `/` and `=`: none in HTTP, comments and white space in mail.
     fn between(&mut self) -> Result<(), ContentTypeError> {
         if self.dialect == Dialect::Mail { self.space() } else { Ok(()) }
     }
@@ -129,8 +129,8 @@ impl<'h> Cursor<'h> {
         }
     }
 
-    /// Parses a `quoted-string` (RFC 9110 §5.6.4) and removes quotes and escapes. It is copied only if there are
-    /// escapes.
+    /// Parses a `quoted-string` (RFC 9110 §5.6.4) and removes the quotes and the escapes. The value is copied only if
+    /// it contains escapes or, in mail, line breaks.
     fn quoted_string(&mut self) -> Result<Cow<'h, [u8]>, ContentTypeError> {
         self.expect(b'"')?;
         let mut text = Cow::Borrowed(&b""[..]);
@@ -166,7 +166,7 @@ impl<'h> Cursor<'h> {
 
 /// Whether the byte is a `tchar` (RFC 9110 §5.6.2).
 pub(super) fn is_token(byte: u8) -> bool {
-    // A table is fast, and every message has a media type.
+    // A table, because a media type is parsed for every message and a lookup is fast.
     const TOKEN: [bool; 256] = {
         let (mut table, mut byte) = ([false; 256], 0);
         while byte < 128 {

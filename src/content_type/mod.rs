@@ -25,8 +25,8 @@
 //! # Limits and cost
 //!
 //! The value is read once, and parameters in sections are sorted once. The types borrow from the value; a parameter is
-//! copied if it has escapes or sections. The length of a value is not limited here: HTTP servers and the MIME readers
-//! of this crate limit it.
+//! copied if it has escapes, folded lines, percent-encoding or sections. The length of a value is not limited here:
+//! HTTP servers and the MIME readers of this crate limit it.
 //!
 //! Feature `alloc`.
 
@@ -69,7 +69,7 @@ pub struct ContentType<'h> {
     parameters: Vec<Parameter<'h>>,
 }
 
-/// The result of all `charset` parameters of a media type.
+/// The charset that all `charset` parameters of a media type declare together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Charset<'h> {
@@ -79,8 +79,8 @@ pub enum Charset<'h> {
     Other(&'h [u8]),
     /// No `charset` parameter.
     Missing,
-    /// Several `charset` parameters that differ, or in HTTP a `charset*=` (RFC 2231), which is a parameter for mail
-    /// that some HTTP libraries also read. Programs differ in which parameter they use.
+    /// Several `charset` parameters that differ. Programs differ in which one they use. In HTTP also a `charset*=` (RFC
+    /// 2231): it is defined for mail, but some HTTP libraries read it too.
     Conflicting,
 }
 
@@ -157,7 +157,8 @@ impl<'h> ContentType<'h> {
         self.top.eq_ignore_ascii_case(top) && self.subtype.eq_ignore_ascii_case(subtype)
     }
 
-    /// Returns the parameters in header order, with unquoted values. A name may occur twice.
+    /// Returns the parameters in header order, with unquoted values. In mail, parameters that were joined from sections
+    /// are last. A name may occur twice.
     pub fn parameters(&self) -> impl Iterator<Item = (&'h str, &[u8])> {
         self.parameters.iter().map(|(name, value)| (*name, value.as_ref()))
     }
@@ -167,7 +168,7 @@ impl<'h> ContentType<'h> {
         self.parameters().find(|(candidate, _)| candidate.eq_ignore_ascii_case(name)).map(|(_, value)| value)
     }
 
-    /// Returns the charset of all `charset` parameters.
+    /// Returns the charset that all `charset` parameters declare together.
     pub fn charset(&self) -> Charset<'_> {
         let mut charset = Charset::Missing;
         for (name, label) in self.parameters() {
@@ -212,8 +213,8 @@ pub fn is_utf8_label(label: &[u8]) -> bool {
     LABELS.iter().any(|known| label.eq_ignore_ascii_case(known.as_bytes()))
 }
 
-/// Whether a parameter has this name, or the name of its first section or of its extended form (RFC 2231), which some
-/// HTTP libraries also read.
+/// Whether `name` is `base`, or one of the names with which RFC 2231 declares `base`: `base*`, `base*0` and `base*0*`.
+/// Some HTTP libraries also read these.
 pub(crate) fn is_or_extends(name: &str, base: &str) -> bool {
     let own = name.strip_suffix("*").unwrap_or(name);
     let own = own.strip_suffix("*0").unwrap_or(own);

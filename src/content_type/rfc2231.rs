@@ -16,14 +16,15 @@ struct Name<'h> {
 }
 
 impl<'h> Name<'h> {
-    /// Returns `None` for a name without a section and without a `*` at its end, and for one that starts with `*`.
+    /// Returns `None` for an ordinary name. An ordinary name contains no `*`, starts with `*`, or has a section that is
+    /// not a number.
     fn of(name: &'h str) -> Option<Self> {
         let (rest, extended) = name.strip_suffix('*').map_or((name, false), |rest| (rest, true));
         if rest.is_empty() || rest.starts_with('*') {
             return None;
         }
         if let Some((base, digits)) = rest.split_once('*') {
-            // A number with leading zeros is not a section (RFC 2231 §7), so this is an ordinary name.
+            // A number with leading zeros or a sign is not a section (RFC 2231 §7), so the name is an ordinary one.
             let section =
                 digits.parse().ok().filter(|_| digits.len() == 1 || !digits.starts_with(['0', '+']))?;
             return Some(Self { base, section: Some(section), extended });
@@ -41,7 +42,8 @@ pub(super) fn may_be_empty(name: &str) -> bool {
 /// Joins the sections of each parameter in numerical order and decodes percent-encoding.
 ///
 /// Sections after a gap are ignored, as in other programs. A section that occurs twice becomes a separate parameter, so
-/// that it conflicts with the joined one. The sections are sorted, because a header may have thousands of them.
+/// that it conflicts with the joined one. The sections are sorted, because a search for each of them would be
+/// quadratic, and a header may have thousands.
 pub(super) fn join(parameters: Vec<Parameter<'_>>) -> Vec<Parameter<'_>> {
     let mut joined = Vec::with_capacity(parameters.len());
     let mut sections = Vec::new();

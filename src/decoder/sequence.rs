@@ -12,7 +12,7 @@ pub(super) struct Subpart([u8; 4]);
 impl Subpart {
     pub(super) const NONE: Self = Self([0; 4]);
 
-    /// The first `len` bytes, at most 3.
+    /// Creates a subpart from the first `len` bytes, at most 3.
     #[inline]
     pub(super) fn of(bytes: &[u8], len: usize) -> Self {
         let push = |word: u32, &byte: &u8| (word >> 8 & 0xFFFF) | u32::from(byte) << 16;
@@ -57,7 +57,7 @@ impl IllFormed {
     }
 }
 
-/// A sequence that started before the chunk, with the first bytes of the chunk: at most 4 bytes.
+/// The bytes of a sequence that started before the chunk, followed by the first bytes of the chunk: at most 4 in total.
 struct Joined {
     bytes: [u8; 4],
     len: usize,

@@ -18,7 +18,8 @@ const WITH_BOM: [Encoding; 5] =
     [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Utf32Be];
 const LONGEST: usize = 4;
 
-/// Searches for a BOM at the start of a stream. `FF FE 00 00` is UTF-32LE, not UTF-16LE with a NUL.
+/// Searches for a BOM at the start of a stream. `last` means that the stream ends after `bytes`. `FF FE 00 00` is
+/// UTF-32LE, not UTF-16LE with a NUL.
 pub(crate) fn sniff(bytes: &[u8], last: bool) -> Sniff {
     // Most streams start with a byte that starts no BOM.
     if let [0x01..=0xEE | 0xF0..=0xFD, ..] = *bytes {

@@ -15,7 +15,8 @@ pub enum Designation {
     Return,
 }
 
-/// The padding of escape sequences (clause 16): each byte is the last byte of a code unit, after zeros.
+/// The padding of escape sequences (clause 16): each byte of the sequence is the last byte of a code unit whose other
+/// bytes are 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Padding {
     /// No padding, as in ISO/IEC 2022 and in UTF-8.
@@ -95,13 +96,13 @@ impl DesignationRecognizer {
         Self::padded(Padding::None)
     }
 
-    /// Creates a recognizer for padded sequences. They start at a multiple of the code unit.
+    /// Creates a recognizer for padded sequences. Their offsets are multiples of the length of a code unit.
     pub const fn padded(padding: Padding) -> Self {
         Self { padding, offset: 0, state: State::Nothing, foreign: false }
     }
 
-    /// Searches the next chunk. If the iterator is dropped early, the search stopped at [`offset`](Self::offset), and
-    /// the rest of the chunk must be fed again.
+    /// Searches the next chunk. The chunk is searched as the iterator advances. If the iterator is dropped early, feed
+    /// the bytes after [`offset`](Self::offset) again.
     #[must_use = "the chunk is searched only as the iterator advances"]
     pub fn feed<'r, 'c>(&'r mut self, chunk: &'c [u8]) -> DesignationMatches<'r, 'c> {
         DesignationMatches { recognizer: self, rest: chunk }
@@ -112,7 +113,7 @@ impl DesignationRecognizer {
         self.offset
     }
 
-    /// Searches one byte.
+    /// Examines one byte. Returns the designation that ends with it.
     fn step(&mut self, byte: u8) -> Option<Designation> {
         self.offset += 1;
         if !self.offset.is_multiple_of(self.padding.unit()) {

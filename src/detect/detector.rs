@@ -11,7 +11,8 @@ use crate::kernels::count;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Detection {
-    /// No byte above `7F`: ASCII, which is also UTF-8 and any other extension of ASCII.
+    /// No byte above `7F`, except in an unfinished sequence or BOM at the end. ASCII is also UTF-8 and any other
+    /// extension of ASCII.
     Ascii,
     /// Well-formed UTF-8 with at least one multi-byte sequence. An unfinished sequence at the end is not counted.
     Utf8 {
@@ -29,16 +30,16 @@ pub enum Detection {
     Utf32(Encoding),
     /// No BOM, but code units that look like UTF-16 in this byte order.
     ///
-    /// The first 4 KiB are examined. A character is evidence if it has a byte that text in other encodings does not
-    /// contain: an ASCII character has a NUL, and the punctuation characters U+3001, U+3002 and U+FF0C have the bytes
+    /// The first 4 KiB are examined. A code unit is evidence if it contains a byte that text in other encodings does
+    /// not contain: an ASCII character contains 00, and the punctuation characters U+3001, U+3002 and U+FF0C contain
     /// 01, 02 and 0C. All of these conditions must be met:
     ///
     /// - at least 3 code units are evidence (if both byte orders meet the conditions, the one with more evidence is
     ///   chosen);
     /// - no code unit is U+0000, a noncharacter or an unpaired surrogate;
-    /// - at most 1 in 16 is a control character or in a rarely used block;
-    /// - at most half of the code units, not counting kana, are two printable ASCII characters if they are read as
-    ///   bytes;
+    /// - at most 1 code unit in 16 is a control character or in a rarely used block;
+    /// - at most half of the code units consist of two bytes that are both printable ASCII characters (kana are not
+    ///   counted, because their upper byte is always `30`);
     /// - if the bytes are also well-formed UTF-8, at least 3 of 4 code units are below U+2000, so that their upper
     ///   bytes would be control characters in UTF-8.
     ///
@@ -64,8 +65,9 @@ pub enum Detection {
 }
 
 impl Detection {
-    /// Returns an upper bound for the probability that text in another encoding has this result by accident. It is 1 if
-    /// nothing is known. For UTF-8 it is small after a few sequences: with 3 it is below 1 in 10,000.
+    /// Returns an upper bound for the probability that text in another encoding has this result by accident. It is 1
+    /// for ASCII, and 0 for [`NotUtf8`](Self::NotUtf8). For UTF-8 it is small after a few sequences: with 3 it is below
+    /// 1 in 10,000.
     ///
     /// RFC 2279 §1 states that "the probability that a string of characters in any other encoding appears as valid
     /// UTF-8 is low, diminishing with increasing string length". Of the 49,152 pairs of random bytes that are not both
@@ -202,8 +204,8 @@ impl Detector {
         }
     }
 
-    /// Whether later bytes cannot change the [`detection`](Self::detection). The rest of the stream need not be read
-    /// then.
+    /// Whether later bytes cannot change the [`detection`](Self::detection). If so, the rest of the stream need not be
+    /// read.
     pub fn is_final(&self) -> bool {
         match self.settled {
             None | Some(Detection::NotUtf8 { .. }) if self.sniffer.sniff() == Sniff::Undecided => false,
@@ -218,7 +220,7 @@ impl Detector {
         self.decoder.offset()
     }
 
-    /// Sets the result if there is a BOM.
+    /// Sets the result if there is a BOM of UTF-16 or UTF-32.
     fn settle(&mut self, sniff: Sniff) {
         let detection = match sniff {
             Sniff::Found(encoding @ (Encoding::Utf16Le | Encoding::Utf16Be)) => Detection::Utf16(encoding),
@@ -234,7 +236,7 @@ impl Detector {
         let mut rest = chunk;
         while !rest.is_empty() {
             if self.decoder.pending().is_empty() {
-                // ASCII is skipped: it contains neither multi-byte sequences nor errors.
+                // ASCII is skipped, because it contains neither multi-byte sequences nor errors.
                 let ascii = count::ascii_len(rest);
                 self.decoder.seek(self.decoder.offset().wrapping_add(ascii as u64));
                 rest = &rest[ascii..];

@@ -47,10 +47,10 @@ impl Legacy {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scope {
-    /// Only the sequence. This is readable for lines with both encodings. Legacy text that is also well-formed UTF-8 is
-    /// decoded as UTF-8.
+    /// Only the sequence. A line that contains both encodings stays readable. Legacy text that is also well-formed
+    /// UTF-8 is decoded as UTF-8.
     Sequence,
-    /// The line that contains it. Lines end with LF.
+    /// The line that contains the sequence. Lines end with LF.
     Line,
     /// The whole input of [`decode_or_legacy`]. In a stream this is the same as [`Line`](Self::Line).
     Frame,
@@ -101,9 +101,9 @@ fn append_whole(line: &[u8], legacy: Legacy, out: &mut String) {
 /// [`decode_or_legacy`] for a stream in chunks of any size.
 ///
 /// With [`Scope::Line`] a line is buffered until it is complete, because its last byte may determine how its first
-/// bytes are decoded. The encoding of a line that reaches [`DEFAULT_LIMIT`](Self::DEFAULT_LIMIT) bytes is decided at
-/// this point. If the bytes so far are well-formed UTF-8, the rest of the line is repaired sequence by sequence.
-/// Otherwise the whole line is legacy text. A line without an end therefore uses bounded memory.
+/// bytes are decoded. When a line reaches the [`limit`](Self::limit), its encoding is decided from the bytes so far. If
+/// they are well-formed UTF-8, the rest of the line is decoded as UTF-8, and each ill-formed sequence in it as legacy
+/// text. Otherwise the whole line is legacy text. The memory is therefore bounded, even for a line without an end.
 ///
 /// ```
 /// use utf8_codec::detect::{FallbackDecoder, Legacy, Scope};
@@ -126,7 +126,7 @@ pub struct FallbackDecoder {
     decided: Option<Decided>,
 }
 
-/// The encoding of the rest of a line above the limit.
+/// The encoding of the rest of a line that has reached the limit. With [`Scope::Sequence`] it is always `Utf8`.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one for each stream")]
 enum Decided {
@@ -148,7 +148,7 @@ impl FallbackDecoder {
         Self { legacy, scope, limit: Self::DEFAULT_LIMIT, line: Vec::new(), decided }
     }
 
-    /// Sets the maximum number of bytes of a line that are buffered.
+    /// Sets the maximum number of bytes of a line that are buffered before its encoding is decided.
     #[must_use]
     pub fn limit(self, limit: usize) -> Self {
         Self { limit, ..self }
@@ -221,7 +221,7 @@ impl FallbackDecoder {
         if let (text, TextEnd::Unfinished(_)) = kernels::prefix(AtBoundary::START, &self.line) {
             out.push_str(text);
             let mut decoder = TextDecoder::new().on_error(self.legacy.policy());
-            // The rest of the line is an unfinished character, which becomes pending.
+            // The bytes after `text` are an unfinished character, which becomes pending.
             let unfinished = decoder.feed(&self.line[text.len()..]).next();
             debug_assert_eq!(unfinished, None);
             self.decided = Some(Decided::Utf8(decoder));

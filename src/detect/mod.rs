@@ -32,8 +32,8 @@
 //!
 //! # Cost
 //!
-//! The [`Detector`] validates at the speed of the kernels and counts characters. It also examines the first 4 KiB byte
-//! by byte.
+//! The [`Detector`] validates at the speed of the kernels and counts characters. It also examines the code units of the
+//! first 4 KiB as UTF-16.
 
 mod bom;
 mod designation;

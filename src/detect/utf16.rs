@@ -33,7 +33,7 @@ struct Units {
     below_2000: u32,
     /// Control characters, and characters in rarely used blocks.
     unusual: u32,
-    /// Whether there is U+0000, a noncharacter or an unpaired surrogate. Text contains none of them.
+    /// Whether there is U+0000, a noncharacter or an unpaired surrogate. Text contains none of these.
     impossible: bool,
     /// Whether the last unit was a high surrogate.
     high_surrogate: bool,
@@ -74,10 +74,11 @@ impl Prefix {
         }
     }
 
-    /// Whether there is too little evidence for UTF-16, even if every byte of the chunk that may be part of evidence
-    /// is.
+    /// Whether there is too little evidence for UTF-16 after `chunk`, the last one of the prefix. Every byte that may
+    /// be part of evidence is counted as evidence, so the answer `true` is always correct.
     fn is_short_of_evidence(&self, chunk: &[u8]) -> bool {
-        // Each character that `Units::evidence` counts has one of these bytes: 00, 01 or 02, or the FF of U+FF0C.
+        // Each code unit that `Units::evidence` counts contains 00, 01 or 02, or is U+FF0C and contains FF. The range
+        // wraps: FF, 00, 01, 02.
         let most = count::range(chunk, 0xFF, 0x02) + usize::from(self.half.is_some());
         let before = self.little.evidence.max(self.big.evidence);
         most < LEAST_EVIDENCE.saturating_sub(before) as usize
@@ -163,13 +164,14 @@ impl Units {
     }
 }
 
-/// The properties of all units with the same upper byte.
+/// The properties that all units with the same upper byte share. Without `DECIDED` they also depend on the lower byte.
 static UPPER: [u8; 256] = {
     let mut table = [0; 256];
     let mut upper = 0;
     while upper < 256 {
         let first = (upper as u16) << 8;
-        // Units with these upper bytes differ from each other: controls, rare blocks, kana, surrogates, noncharacters.
+        // For these upper bytes the properties also depend on the lower byte: controls, rare blocks, kana, surrogates,
+        // noncharacters.
         if !matches!(upper, 0x00 | 0x17 | 0x30 | 0xD8..=0xDF | 0xFD | 0xFF) {
             table[upper] = DECIDED;
             if is_unusual(first) {

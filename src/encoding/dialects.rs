@@ -1,7 +1,7 @@
 //! Grammar rows of the encodings that resemble UTF-8.
 //!
-//! In the encodings with surrogates (CESU-8, Modified UTF-8, WTF-8) a row describes one surrogate, which is a sequence
-//! of 3 bytes. `transcode` joins the pairs, as it does for UTF-16.
+//! In the encodings with surrogates (CESU-8, Modified UTF-8, WTF-8) each surrogate is a sequence of 3 bytes, and the
+//! rows allow it alone. `transcode` joins the pairs, as it does for UTF-16.
 
 use super::grammar::{Machine, TAIL, reject_lead, reject_second, row};
 use crate::error::ErrorKind;
@@ -35,7 +35,7 @@ pub(crate) static UCS_4: Machine = Machine::compile(
     ],
 );
 
-/// [`UCS_4`] with surrogates. Tables 4 and 5 map them, and Note 3 leaves them undefined.
+/// [`UCS_4`] with surrogates. Tables 4 and 5 of Annex R map them, and its Note 3 leaves them undefined.
 #[rustfmt::skip]
 pub(crate) static UCS_4_AND_SURROGATES: Machine = Machine::compile(
     &[
@@ -142,7 +142,7 @@ pub(crate) static WTF_8: Machine = Machine::compile(
     ],
 );
 
-/// The second half of a pair, in 3 bytes. It must follow the first half.
+/// A low surrogate, in 3 bytes. It must follow a high surrogate.
 pub(crate) static LOW_SURROGATE: Machine = Machine::compile(&[row((0xED, 0xED), (0xB0, 0xBF), 3)], &[]);
 
 /// Writes the shortest sequence of a value up to 7FFFFFFF (Annex R, Table 4), and returns its length.

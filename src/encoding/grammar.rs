@@ -15,8 +15,8 @@ pub(crate) struct Row {
 
 /// The error kind for bytes that no row allows.
 ///
-/// Without such an entry the kind is [`ErrorKind::InvalidLead`] for a lead byte and [`ErrorKind::MissingContinuation`]
-/// for a byte after one.
+/// Without such an entry the kind is [`ErrorKind::InvalidLead`] for a byte at the start of a sequence, and
+/// [`ErrorKind::MissingContinuation`] for a byte after a lead byte.
 pub(crate) struct RejectedBytes {
     lead: (u8, u8),
     /// `None` if the lead itself is not allowed.
@@ -83,14 +83,14 @@ impl State {
 pub(crate) enum Step {
     /// The byte belongs to the sequence, which is complete if the state is [`State::BOUNDARY`].
     To(State),
-    /// The sequence before the byte is ill-formed. Between sequences the byte itself is ill-formed.
+    /// The sequence before the byte is ill-formed. In the state [`State::BOUNDARY`] the byte itself is ill-formed.
     Rejected(ErrorKind),
 }
 
 /// The longest sequence of any encoding: 6 bytes in RFC 2279.
 const MAX_LEN: u8 = 6;
-/// The states `1..MAX_LEN` are the number of continuation bytes that must follow, each of any value. The states from
-/// `FIRST_NARROW` on require a second byte in a narrower range.
+/// A state in `1..MAX_LEN` is the number of continuation bytes that must follow, each in `80..=BF`. In the states from
+/// `FIRST_NARROW` on, a second byte in a narrower range must follow.
 const FIRST_NARROW: u8 = MAX_LEN;
 const MAX_STATES: usize = 16;
 const REJECTED: u8 = 0x80;
@@ -158,8 +158,8 @@ impl Machine {
         }
     }
 
-    /// Same as [`step`](Self::step), but with state numbers, for another table that is compiled from this one. State 0
-    /// is the boundary, and all states are below `MAX_STATES`.
+    /// Same as [`step`](Self::step), but with state numbers and without the error kind. Other tables are compiled with
+    /// it. State 0 is the boundary, and all states are below `MAX_STATES`.
     pub(crate) const fn next(&self, state: u8, byte: u8) -> Option<u8> {
         let next = self.next[state as usize][byte as usize];
         if next < REJECTED { Some(next) } else { None }
@@ -230,7 +230,8 @@ fn value(sequence: &[u8]) -> u32 {
     }
 }
 
-/// The kinds by number. The length is a power of two, so an index modulo the length needs no bounds check.
+/// The kinds by number. The length is a power of two, so an index modulo the length needs no bounds check, and the
+/// modulo removes `REJECTED`.
 const KINDS: [ErrorKind; 16] = {
     let mut kinds = [ErrorKind::InvalidLead; 16];
     let mut i = 0;

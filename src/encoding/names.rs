@@ -5,16 +5,16 @@ use core::str::FromStr;
 
 /// An encoding, byte order included.
 ///
-/// | encoding | bytes of a code point | holds | source |
+/// | encoding | bytes of a code point | code points | source |
 /// |---|---|---|---|
-/// | [`Utf8`](Self::Utf8) | 1-4 | U+0000..U+10FFFF but surrogates | RFC 3629 §4 |
-/// | [`Utf8Ucs4`](Self::Utf8Ucs4) | 1-6 | 0..=7FFFFFFF but surrogates | RFC 2279 §2, ISO/IEC 10646-1 Annex R |
+/// | [`Utf8`](Self::Utf8) | 1-4 | U+0000..U+10FFFF except surrogates | RFC 3629 §4 |
+/// | [`Utf8Ucs4`](Self::Utf8Ucs4) | 1-6 | 0..=7FFFFFFF except surrogates | RFC 2279 §2, ISO/IEC 10646-1 Annex R |
 /// | [`Cesu8`](Self::Cesu8) | 1-3, pairs 6 | as UTF-8 | Unicode Technical Report #26 |
 /// | [`ModifiedUtf8`](Self::ModifiedUtf8) | 1-3, pairs 6, NUL 2 | as UTF-8 | `java.io.DataInput` |
 /// | [`Wtf8`](Self::Wtf8) | 1-4 | U+0000..U+10FFFF, surrogates if unpaired | the WTF-8 encoding |
 /// | [`Utf8b`](Self::Utf8b) | 1-4 | as UTF-8, and any byte | PEP 383 |
 /// | [`Utf16Le`](Self::Utf16Le), [`Utf16Be`](Self::Utf16Be) | 2, pairs 4 | as UTF-8 | RFC 2781, Unicode D91 |
-/// | [`Utf32Le`](Self::Utf32Le), [`Utf32Be`](Self::Utf32Be) | 4 | 0..=7FFFFFFF but surrogates | UCS-4, Unicode D90 |
+/// | [`Utf32Le`](Self::Utf32Le), [`Utf32Be`](Self::Utf32Be) | 4 | 0..=7FFFFFFF except surrogates | UCS-4, Unicode D90 |
 /// | [`Latin1`](Self::Latin1) | 1 | U+0000..U+00FF | ISO/IEC 8859-1 and the control characters |
 /// | [`Windows1252`](Self::Windows1252) | 1 | 256 characters | WHATWG Encoding Standard |
 ///
@@ -45,7 +45,7 @@ pub enum Encoding {
     /// U+00E9.
     Utf8b,
     /// UTF-16, little-endian, `utf-16le`. The UCS-2 input that RFC 2279 describes, with its surrogate pairs joined, is
-    /// this encoding or the next.
+    /// this encoding or [`Utf16Be`](Self::Utf16Be).
     Utf16Le,
     /// UTF-16, big-endian, `utf-16be`.
     Utf16Be,
@@ -123,7 +123,7 @@ impl Encoding {
     /// for the encodings of this type, and the descriptors of ISO/IEC 10646-1 Annex M, such as `ISO 10646 part-1
     /// utf-8`. Case and ASCII whitespace around the label are ignored.
     ///
-    /// [`FromStr`] differs: on the web `latin1` and `ascii` are windows-1252.
+    /// The label `latin1` is windows-1252 here, as on the web. [`FromStr`] parses it as ISO 8859-1.
     ///
     /// **`unicode-1-1-utf-8`** was registered by RFC 2279 §5 only for text with Hangul syllables at the code points
     /// that they had before Amendment 5 of ISO/IEC 10646. Here it is UTF-8, as on the web. Hangul in such text would
@@ -160,7 +160,8 @@ impl Encoding {
         }
     }
 
-    /// Returns the name and the number of the last arc of the object identifier in ISO/IEC 10646-1 Annex M.3.
+    /// Returns the last arc of the object identifier of this encoding in ISO/IEC 10646-1 Annex M.3: its name and its
+    /// number. Returns `None` if the annex does not name the encoding.
     pub const fn arc(self) -> Option<(&'static str, u32)> {
         match self {
             Self::Utf8 | Self::Utf8Ucs4 => Some(("UTF8-form", 8)),

@@ -12,10 +12,12 @@ use super::rejection::{Message, Reason, Rejection};
 use super::rules::BodyRules;
 
 impl BodyRules {
-    /// Applies the rules to a message, like the layers do with a body that streams. Use it in programs without tower.
+    /// Wraps the body of a message in the check that the rules require, and updates the header fields. The layers do
+    /// the same with a body that streams. Use this method in programs without tower.
     ///
-    /// Under a policy that repairs, the header fields that a change of the body would invalidate are removed:
-    /// `Content-Length`, a strong `ETag` and digests. A body that needs no check is passed through as the same type.
+    /// If the check may change the body, because it repairs, transcodes or removes a BOM, the header fields that the
+    /// change would invalidate are removed: `Content-Length`, a strong `ETag`, `Accept-Ranges` and digests. A body that
+    /// needs no check is passed through as the same type.
     ///
     /// # Errors
     ///
@@ -49,7 +51,8 @@ impl BodyRules {
         }
     }
 
-    /// Decides how the body of a message is checked. A message without a body, such as a `GET`, needs no type.
+    /// Decides how the body of a message is checked. A message without a body, such as a `GET`, needs no
+    /// `Content-Type`.
     pub(crate) fn plan_for(&self, headers: &HeaderMap, body: &impl Body) -> Result<BodyPlan, Reason> {
         if body.is_end_stream() && !headers.contains_key(CONTENT_TYPE) {
             return Ok(BodyPlan::new(Check::Pass, *self.text_decoder()));

@@ -26,14 +26,14 @@ pin_project! {
     /// character whose bytes are in two frames is copied. An unfinished character, at most 3 bytes, is kept until the
     /// next frame. In a form, an unfinished escape, delimiter or part header is also kept.
     ///
-    /// If the body ends inside a character, the error is returned with the last frame of the inner body, which is
-    /// detected by `is_end_stream` or an exact `size_hint` of 0. The error does not wait for another poll, because a
-    /// server that counts to `Content-Length` does not poll again. Trailers are returned only if there was no error.
+    /// If the body ends inside a character, the error is returned directly after the text of the last frame, without
+    /// another poll of the inner body. The last frame is detected by `is_end_stream` or an exact `size_hint` of 0. A
+    /// server that counts to `Content-Length` would not poll again. Trailers are returned only if there was no error.
     /// After an error or the end the body returns `None`.
     ///
     /// Under a policy that repairs (see [`with_decoder`](Self::with_decoder)) the length of the body may change.
     /// `Content-Length`, a strong `ETag` and digests may then be wrong. [`BodyRules::apply`] and the layers remove
-    /// them. If the body was changed, it removes the digests from its trailers.
+    /// these header fields. `Utf8Body` removes the digests from its trailers if the body was changed.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl<B> Utf8Body<B> {
         Self { inner, filter, state: State::Data, observer: BodyObserver::NONE, check_trailers: false }
     }
 
-    /// Sets the counters for this body, its bytes, its repaired sequences and its error.
+    /// Sets the counters. They count this body, its bytes, its repaired sequences and its error.
     #[must_use]
     pub fn counters(self, counters: &HttpCounters) -> Self {
         self.observed(BodyObserver::new(counters.clone(), None))
@@ -168,7 +168,8 @@ impl<B> Utf8Body<B> {
         self.filter.repaired()
     }
 
-    /// Whether the data of this body differs from that of the inner body. Only valid after the end.
+    /// Whether the data of this body differs from that of the inner body. Always `true` for a transcoded body. Only
+    /// valid after the end.
     pub fn has_changed(&self) -> bool {
         self.filter.has_changed()
     }
@@ -237,7 +238,7 @@ where
                         Rest::Unknown
                     }
                     Err(Ok(trailers)) => Rest::Trailers(Box::new(trailers)),
-                    // An unknown type of frame.
+                    // An unknown type of frame is skipped.
                     Err(Err(_)) => continue,
                 },
             };

@@ -38,13 +38,13 @@ struct Cells {
     rejected_otherwise: AtomicU64,
 }
 
-/// The values of [`HttpCounters`] at one point in time. They never decrease.
+/// The values of [`HttpCounters`], returned by [`HttpCounters::snapshot`]. The counters never decrease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpCounts {
     /// The number of bodies whose check has started.
     pub bodies: u64,
-    /// The number of bytes of these bodies.
+    /// The number of bytes that were received in these bodies.
     pub bytes: u64,
     /// The number of ill-formed sequences that were repaired.
     pub repaired: u64,

@@ -13,7 +13,7 @@ pub type BoxError = Box<dyn Error + Send + Sync>;
 /// The error of a checked body.
 ///
 /// `Display` is short and shows no byte of the body, because frameworks write it into responses: the extractors of axum
-/// respond with `400` and this text. [`find`](Self::find) returns the error from inside the errors that wrap it.
+/// respond with `400` and this text. If a framework wraps the error in others, [`find`](Self::find) returns it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Utf8BodyError {
@@ -53,7 +53,8 @@ pub enum MultipartError {
     /// The `boundary` parameter is missing, conflicts with another one, or is not allowed by the grammar of RFC 2046
     /// §5.1.1.
     Boundary,
-    /// Bytes that the grammar does not allow, after a delimiter or in the header fields of a part.
+    /// Bytes that are not allowed: after a delimiter, in the header fields of a part, or a delimiter at the start of a
+    /// content.
     Malformed {
         /// The absolute position in the body, in bytes.
         offset: u64,
@@ -96,7 +97,8 @@ impl Utf8BodyError {
         }
     }
 
-    /// Finds the error of a checked body inside the errors that a framework wrapped around it.
+    /// Finds the error of a checked body in a chain of errors, for example in the errors that a framework wraps around
+    /// it.
     ///
     /// ```
     /// use utf8_codec::{ErrorKind, Utf8Error};
@@ -151,7 +153,8 @@ impl Error for Utf8BodyError {
 }
 
 /// Creates an error of kind [`InvalidData`](std::io::ErrorKind::InvalidData) that wraps the error. An `io::Error` of an
-/// inner body is returned unchanged.
+/// inner body is returned unchanged. Any other error of an inner body is wrapped in one of kind
+/// [`Other`](std::io::ErrorKind::Other).
 impl From<Utf8BodyError> for std::io::Error {
     fn from(error: Utf8BodyError) -> Self {
         match error {

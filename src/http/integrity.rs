@@ -14,8 +14,9 @@ pub(crate) enum Change {
 /// Digests of the body: RFC 9530, its predecessor RFC 3230, and RFC 1864.
 const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-md5"];
 
-/// Whether the change invalidates a field: digests, a strong `ETag` (RFC 9110 §8.8.1), `Content-Length`, and
-/// `Accept-Ranges`, because ranges of the changed body are not those of the original.
+/// Whether the change invalidates a field. A change of bytes invalidates digests, a strong `ETag` (RFC 9110 §8.8.1) and
+/// `Accept-Ranges`, because ranges of the changed body are not those of the original. A change of the length also
+/// invalidates `Content-Length`.
 pub(crate) fn is_untrue(name: &str, value: &[u8], change: Change) -> bool {
     let is = |other: &str| name.eq_ignore_ascii_case(other);
     match change {

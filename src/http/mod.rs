@@ -12,7 +12,7 @@
 //! - [`BodyRules::decide`], [`BodyFilter`] and [`Rejection::problem_json`] do the same without a body type, for other
 //!   engines ([below](#without-a-body-type)).
 //!
-//! The layers of [`tower`](crate::tower) apply them to every message of a service.
+//! The layers of [`tower`](crate::tower) apply the rules to every message of a service.
 //!
 //! ```
 //! use bytes::Bytes;
@@ -65,9 +65,10 @@
 //!
 //! # Cost
 //!
-//! The text is read once. Only characters that are split between frames are copied. Between two frames a body keeps at
-//! most 3 bytes. A form keeps up to 16 KiB of the header of one part, and up to 11 bytes of an escaped character.
-//! Forms, transcoded bodies and trailers need one allocation for each body, plain text none.
+//! The text is read once. In plain text only characters that are split between frames are copied. Between two frames a
+//! body keeps at most 3 bytes. A multipart form keeps up to 16 KiB of the header of one part, and a urlencoded form up
+//! to 11 bytes of an escaped character. Forms, transcoded bodies and trailers need one allocation for each body, plain
+//! text none.
 //!
 //! # Features
 //!
@@ -84,7 +85,7 @@ mod charset;
 mod content_fields;
 #[cfg(feature = "http")]
 pub(crate) mod counters;
-// Items that only bodies and layers use are unused without them.
+// Without the feature `http`, the items that only bodies and layers use are unused.
 #[cfg_attr(not(feature = "http"), allow(dead_code))]
 pub(crate) mod error;
 #[cfg(feature = "http")]

@@ -65,7 +65,7 @@ impl BodyPlan {
         }
     }
 
-    /// Returns the policies for ill-formed text and for the BOM.
+    /// Returns a decoder with the policies for ill-formed text and for the BOM.
     pub const fn decoder(&self) -> &TextDecoder {
         &self.decoder
     }
@@ -78,13 +78,14 @@ impl BodyPlan {
         }
     }
 
-    /// Whether a header field of the message may be wrong for the checked body and must be removed: the length, a
-    /// strong `ETag` and digests of a body that is repaired or transcoded.
+    /// Whether a header field of the message may be wrong for the checked body and must be removed. If the body may be
+    /// repaired, transcoded or lose its BOM, this applies to a strong `ETag`, digests, `Accept-Ranges` and, if the
+    /// length may change, `Content-Length`.
     pub fn is_untrue(&self, name: &str, value: &[u8]) -> bool {
         is_untrue(name, value, self.change())
     }
 
-    /// Sets the new `Content-Type`.
+    /// Sets the new `Content-Type` if the body is transcoded.
     pub(crate) fn set_content_type(&self, headers: &mut HeaderMap) {
         if let Some(content_type) = self.content_type() {
             headers.insert(CONTENT_TYPE, content_type.clone());

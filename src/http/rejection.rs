@@ -34,19 +34,19 @@ pub struct Rejection {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The body is not well-formed. The offset counts from its start.
+    /// The body is not well-formed. The offset counts from the start of the body.
     Body(Utf8Error),
     /// The body is ill-formed in the declared charset.
     Undecodable(Undecodable),
     /// The `multipart/form-data` cannot be parsed.
     Multipart(MultipartError),
-    /// The value of a header field is not well-formed. The offset counts from its start.
+    /// The value of a header field is not well-formed. The offset counts from the start of the value.
     Header(HeaderName, Utf8Error),
-    /// The value of a trailer field is not well-formed. The offset counts from its start.
+    /// The value of a trailer field is not well-formed. The offset counts from the start of the value.
     Trailer(HeaderName, Utf8Error),
     /// The percent-decoded path is not well-formed. The offset counts decoded bytes.
     Path(Utf8Error),
-    /// The percent-decoded query is not well-formed. The offset counts decoded bytes, from after the `?`.
+    /// The percent-decoded query is not well-formed. The offset counts decoded bytes after the `?`.
     Query(Utf8Error),
     /// The `Content-Type` is not a media type.
     ContentType(ContentTypeError),
@@ -62,7 +62,7 @@ pub enum Reason {
     ContentCoding,
     /// A range of a text (`Content-Range`), which cannot be checked without the other bytes.
     ContentRange,
-    /// A body that is longer than the limit for held bodies.
+    /// A body that is held until its end is longer than the limit.
     TooLong {
         /// The limit, in bytes.
         limit: usize,
@@ -70,7 +70,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Returns the error of ill-formed UTF-8, if that is the reason.
+    /// Returns the error if the reason is ill-formed UTF-8.
     pub const fn utf8_error(&self) -> Option<Utf8Error> {
         match self {
             Self::Body(error)
@@ -173,7 +173,6 @@ impl Rejection {
     /// other errors. Returns `None` if the body failed for another reason.
     ///
     /// Use it in handlers that read the body themselves, to respond in the same way as the layer:
-    /// `Rejection::from_error(&error).map(|rejection| rejection.to_response())`.
     /// `Rejection::from_error(&error).map(|rejection| rejection.to_response())`.
     pub fn from_error(error: &(dyn core::error::Error + 'static)) -> Option<Self> {
         let reason = Reason::of_body(Utf8BodyError::find(error)?)?;

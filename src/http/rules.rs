@@ -34,8 +34,9 @@ use crate::text::TextDecoder;
 /// | `multipart/form-data` | passes | passes | [`form_data`](Self::form_data) |
 /// | any other type | passes | passes | [`text_types`](Self::text_types) |
 ///
-/// If clients compress their requests, put the layer after decompression, because encoded content cannot be checked. An
-/// unknown coding and a malformed range are also rejected, because the handler may ignore the field and read the body.
+/// If clients compress their requests, apply the rules after decompression, because compressed content cannot be
+/// checked. An unknown coding and a malformed range are also rejected, because the handler may ignore the field and
+/// read the body.
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, TextDecoder};
@@ -116,12 +117,13 @@ pub enum Uncheckable {
     /// The message is rejected.
     #[default]
     Reject,
-    /// The body passes without a check. The program that reads it must process the same header field.
+    /// The body passes without a check. The program that reads the body must itself process the header field that
+    /// prevents the check.
     Pass,
 }
 
-/// Whether a media type is text by default: `text/*`, JSON, XML, types with the suffix `+json` or `+xml`, NDJSON and
-/// JSON sequences, `application/x-www-form-urlencoded`, JavaScript and GraphQL.
+/// Whether a media type is text by default: `text/*`, JSON, XML, types with the suffix `+json`, `+xml` or `+json-seq`,
+/// NDJSON and JSON sequences, `application/x-www-form-urlencoded`, JavaScript and GraphQL.
 pub fn is_text_type(content_type: &ContentType<'_>) -> bool {
     const TYPES: [&str; 9] = [
         "json",
@@ -189,9 +191,9 @@ impl BodyRules {
         self
     }
 
-    /// Sets what happens to a body whose `Content-Type` does not match the grammar of RFC 9110 §8.3.1, or occurs twice with
-    /// different values. By default the message is rejected with `400`, because another program may find a different
-    /// type.
+    /// Sets what happens to a body whose `Content-Type` does not match the grammar of RFC 9110 §8.3.1, or occurs twice
+    /// with different values. By default the message is rejected with `400`, because another program may find a
+    /// different type.
     #[must_use]
     pub const fn malformed_content_type(mut self, malformed: Uncheckable) -> Self {
         self.malformed_type = malformed;
@@ -337,7 +339,7 @@ impl BodyRules {
                 MissingCharset::Reject => Err(Reason::MissingCharset),
             },
             Charset::Other(_) if self.other == OtherCharset::Pass => Ok(Check::Pass),
-            // The escapes of a form would stay in the other charset.
+            // A form cannot be transcoded: its escapes would stay in the other charset.
             Charset::Other(_) if self.other == OtherCharset::Reject || is_url_encoded => {
                 Err(Reason::UnsupportedCharset)
             }
@@ -349,8 +351,8 @@ impl BodyRules {
         }
     }
 
-    /// Whether a form field is checked, by the charset of its part or of the field `_charset_`. Returns `None` if the
-    /// field is rejected.
+    /// Whether a form field is checked. `charset` is declared by its part or by the field `_charset_`. Returns
+    /// `Some(false)` if the field passes without a check, and `None` if it is rejected.
     pub(crate) fn checks_field(&self, charset: Charset<'_>) -> Option<bool> {
         match charset {
             Charset::Utf8 => Some(true),
@@ -384,8 +386,8 @@ impl fmt::Debug for BodyRules {
     }
 }
 
-/// Returns the boundary of a form. A `boundary*=` (RFC 2231) is a parameter for mail, which some HTTP libraries also
-/// read.
+/// Returns the boundary of a form. A `boundary*=` (RFC 2231) is an error: it is defined for mail, but some HTTP
+/// libraries read it too.
 fn boundary(form: &ContentType<'_>) -> Result<Boundary, MultipartError> {
     let is_mail = |(name, _): (&str, _)| name.contains('*') && is_or_extends(name, "boundary");
     if form.parameters().any(is_mail) {

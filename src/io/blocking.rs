@@ -67,8 +67,8 @@ impl<R: BufRead> BufRead for Utf8Reader<R, InnerBuffer> {
 }
 
 impl<R: Read> Utf8Reader<R, OwnBuffer> {
-    /// Reads and returns the next text, as much as one read of the inner reader returns. It is never empty, consists of
-    /// whole characters, and is not copied. Returns `None` at the end.
+    /// Reads and returns the next text. It does not wait for more text than one read of the inner reader returns. The
+    /// text is never empty, consists of whole characters, and is not copied. Returns `None` at the end.
     ///
     /// ```
     /// use std::io::{self, Read};
@@ -101,7 +101,7 @@ impl<R: Read> Utf8Reader<R, OwnBuffer> {
 
 impl<R, B> Utf8Reader<R, B> {
     /// Returns the lines of the text. A line longer than `max` bytes is an error. As with [`BufRead::lines`], a line
-    /// ends with LF or CRLF, which are not returned. The last line needs no terminator.
+    /// ends with LF or CRLF, and the terminator is not returned. The last line needs no terminator.
     ///
     /// ```
     /// use utf8_codec::io::Utf8Reader;
@@ -122,7 +122,7 @@ impl<R, B> Utf8Reader<R, B> {
     }
 }
 
-/// Repeats a call as long as a signal interrupts it.
+/// Repeats a call while it returns `Interrupted`.
 pub(super) fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -157,8 +157,8 @@ impl<W: Write> Utf8Writer<W> {
     /// # Errors
     ///
     /// Returns [`Truncated`](crate::ErrorKind::Truncated) if the text ends inside a character and the policy does not
-    /// repair it. It is returned once, after the inner writer was flushed. Errors of the inner writer are returned
-    /// unchanged, and the call can be repeated after them.
+    /// repair it. This error is returned once, after the inner writer was flushed. Errors of the inner writer are
+    /// returned unchanged, and the call can be repeated after them.
     pub fn finish(&mut self) -> io::Result<()> {
         self.drain()?;
         if self.text.end() {
@@ -168,7 +168,7 @@ impl<W: Write> Utf8Writer<W> {
         self.text.closed()
     }
 
-    /// Writes the rest of a character or of a replacement of which the inner writer accepted only a part.
+    /// Writes the rest of a character or replacement that the inner writer has accepted only in part.
     fn drain(&mut self) -> io::Result<()> {
         ready(self.text.drain(|bytes| Poll::Ready(uninterrupted(|| self.inner.write(bytes)))))
     }

@@ -14,8 +14,8 @@ use crate::from_utf8;
 /// # Errors
 ///
 /// - [`LineTooLong`] in an `io::Error` of kind [`InvalidData`](io::ErrorKind::InvalidData), once for each line that is
-///   too long, as soon as the limit is exceeded. The bytes of the line are discarded in constant memory, and the next
-///   line is returned.
+///   too long, as soon as the limit is exceeded. The next call discards the rest of the line in constant memory and
+///   returns the next line.
 /// - The [errors of the reader](super::Utf8Reader#errors). An ill-formed sequence that the policy does not repair ends
 ///   the iterator. After any other error, such as `WouldBlock`, the next call continues in the same line. A read that
 ///   was interrupted is repeated.
@@ -47,7 +47,7 @@ impl<R> BoundedLines<R> {
 
     /// Returns the text of an incomplete line. After an error of the reader this is the text before the error.
     pub fn partial(&self) -> &str {
-        // The bytes are only ill-formed if an inner reader changes its buffer between two calls.
+        // The bytes are ill-formed only if an inner reader changes its buffer between two calls.
         from_utf8(&self.line).unwrap_or_default()
     }
 
@@ -84,8 +84,8 @@ impl<R: BufRead> BoundedLines<R> {
             self.state = State::Line;
         }
         loop {
-            // One byte more than the limit, so that a line that is too long is detected. If that byte is a CR, an LF
-            // may follow.
+            // One byte more than the limit is read, so that a line that is too long is detected. If this byte is a CR,
+            // an LF may follow, so at least one more byte is read.
             let room = self.max.saturating_add(1).saturating_sub(self.line.len()).max(1);
             if self.reader.by_ref().take(room as u64).read_until(b'\n', &mut self.line)? == 0 {
                 self.state = State::Done;

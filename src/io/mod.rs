@@ -1,10 +1,10 @@
 //! Readers and writers of text, for the traits of std, tokio and futures-io.
 //!
 //! For programs that read text from a socket, a pipe or a file with `lines()`, `read_to_string()` or `copy()`, or that
-//! must not write ill-formed text. [`Utf8Reader`] validates or repairs the bytes that it reads, [`Utf8Writer`] those
-//! that it writes, with the policies of a [`TextDecoder`](crate::TextDecoder). Errors are `io::Error`s.
-//! [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside, with its absolute
-//! offset.
+//! must not write ill-formed text. [`Utf8Reader`] validates or repairs the bytes that it reads. [`Utf8Writer`]
+//! validates or repairs the bytes that it writes. Both use the policies of a [`TextDecoder`](crate::TextDecoder).
+//! Errors are `io::Error`s. [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error)
+//! inside, with its absolute offset.
 //!
 //! With the traits of std, in a thread without an async runtime:
 //!
@@ -47,7 +47,8 @@
 //!
 //! The same reader and writer are used for all families of traits, so a program that moves from threads to tasks
 //! changes only the traits that it imports. A type implements those traits that its inner reader or writer implements.
-//! A slice and a `Cursor` implement more than one family: import the traits of one family.
+//! A slice and a `Cursor` implement the traits of more than one family. Import those of one family, so that calls are
+//! not ambiguous.
 //!
 //! - **Feature**: `std` (default) for the traits of std, without any dependency; `io` for tokio; `futures-io` for
 //!   futures-io.
@@ -55,7 +56,7 @@
 //!   `Utf8LinesCodec` in the module `codec` have one.
 //! - **Cost**: one copy into the buffer of the reader, as with `BufReader`. [`Utf8Reader::use_inner_buffer`] and the
 //!   writer do not copy.
-//! - **Cancel safety**: all state is in the reader or writer. After `Interrupted` or `WouldBlock` a call can be
+//! - **Cancel safety**: all state is in the reader or writer. A call that returned `Interrupted` or `WouldBlock` can be
 //!   repeated.
 
 // `reading` and `writing` contain the state and the logic; `blocking`, `tokio` and `futures` implement the traits.

@@ -9,12 +9,12 @@ use super::reading::Reading;
 use super::unpinned::pin_project;
 use crate::text::TextDecoder;
 
-/// [`Utf8Reader`] has its own buffer. The inner reader is a `Read` or an `AsyncRead`.
+/// The mode of a [`Utf8Reader`] with a buffer of its own. The inner reader is a `Read` or an `AsyncRead`.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnBuffer;
 
-/// [`Utf8Reader`] returns text from the buffer of the inner reader, which is a `BufRead` or an `AsyncBufRead`. See
-/// [`Utf8Reader::use_inner_buffer`].
+/// The mode of a [`Utf8Reader`] that returns text from the buffer of the inner reader, a `BufRead` or an
+/// `AsyncBufRead`. [`Utf8Reader::use_inner_buffer`] selects it.
 #[derive(Clone, Copy, Debug)]
 pub struct InnerBuffer;
 
@@ -28,8 +28,9 @@ pin_project! {
     ///
     /// - By default it reads into a buffer of 8 KiB, as `BufReader` does. The inner reader needs no `BufReader`.
     /// - If the inner reader has a buffer (a file in memory, a locked `Stdin`, a `StreamReader`),
-    ///   [`use_inner_buffer`](Self::use_inner_buffer) returns well-formed text from there without a copy. Only a
-    ///   character that is split when that buffer is refilled, and replacements of ill-formed sequences, are copied.
+    ///   [`use_inner_buffer`](Self::use_inner_buffer) returns well-formed text from this buffer without a copy. Only
+    ///   two things are copied: a character that is split when the buffer is refilled, and the replacement of an
+    ///   ill-formed sequence.
     ///
     /// The text that one call returns is well-formed and ends between characters. The exception is a read into fewer
     /// than 4 bytes if the next character does not fit. That character is then returned in parts, because a read of 0
@@ -109,7 +110,8 @@ impl<R> Utf8Reader<R> {
 }
 
 impl<R, B> Utf8Reader<R, B> {
-    /// Returns the decoder, with its counters and its offset, which may be ahead of the text returned so far.
+    /// Returns the decoder, with its counters and its offset. The offset may be after the end of the text that was
+    /// returned so far.
     pub const fn decoder(&self) -> &TextDecoder {
         self.text.decoder()
     }

@@ -8,8 +8,9 @@ use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
-/// The input is in the buffer of the inner reader (`AsyncBufRead`) or in our own buffer (`AsyncRead`). A caller may
-/// change from one trait to the other at any time. The bytes in our buffer are then before those in the inner buffer.
+/// The state of a reader. The input is in the inner buffer, that of the inner reader (`AsyncBufRead`), or in the own
+/// buffer, that of this reader (`AsyncRead`). A caller may change from one trait to the other at any time. The bytes in
+/// the own buffer are then before those in the inner buffer.
 #[derive(Debug)]
 pub(super) struct Reading {
     text: Text,
@@ -18,7 +19,7 @@ pub(super) struct Reading {
 
 /// The location of the next text.
 pub(super) enum ReadSource {
-    /// In our buffer. If it is empty, the text has ended.
+    /// In the own buffer. If no text is there, the text has ended.
     Own,
     /// At the front of the inner buffer, with this number of bytes.
     Inner(usize),
@@ -57,7 +58,7 @@ impl Reading {
         })
     }
 
-    /// Returns the free space at the end of our buffer, never empty.
+    /// Returns the free space at the end of the own buffer, never empty.
     pub(super) fn space(&mut self) -> &mut [u8] {
         self.input.space()
     }
@@ -92,7 +93,7 @@ impl Reading {
         }
     }
 
-    /// Returns the text in our buffer, in whole characters.
+    /// Returns the text in the own buffer, in whole characters.
     pub(super) fn own(&self) -> &[u8] {
         let short = self.text.short.left();
         if !short.is_empty() {
@@ -106,8 +107,8 @@ impl Reading {
         &bytes[..bytes.len() - unfinished_len(bytes)]
     }
 
-    /// Consumes the text in our buffer, which stays there until more input is read. Returns `None` if the text has
-    /// ended.
+    /// Consumes and returns the text in the own buffer. Its bytes stay there until more input is read. Returns `None`
+    /// if the text has ended.
     pub(super) fn take_str(&mut self) -> io::Result<Option<&str>> {
         let len = text_of(self.own())?.len();
         if len == 0 {
@@ -133,7 +134,7 @@ impl Reading {
         if self.input.as_slice().is_empty() {
             return self.text.decode(available);
         }
-        // The buffer of this reader contains the first bytes of a character that has been validated.
+        // The own buffer contains the first bytes of a character that has been validated.
         let missing = self.text.validated.saturating_sub(self.input.as_slice().len());
         self.input.push(&available[..available.len().min(missing)])
     }
@@ -167,7 +168,8 @@ fn text_of(bytes: &[u8]) -> io::Result<&str> {
     from_utf8(bytes).map_err(|_| not_text())
 }
 
-/// Returns the error for bytes that are not text because the caller or the inner reader did something wrong.
+/// Returns the error for bytes that are not text, because the caller consumed a part of a character or the inner reader
+/// changed its buffer.
 pub(super) fn not_text() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, "only a part of a character was consumed")
 }
@@ -178,7 +180,8 @@ struct Text {
     decoder: TextDecoder,
     /// A seam or a replacement. It is returned before the validated bytes.
     short: Short,
-    /// The number of bytes that the decoder has validated, in our buffer and then in the inner buffer.
+    /// The number of validated bytes that were not consumed. The first of them are in the own buffer, the others in the
+    /// inner buffer.
     validated: usize,
     state: State,
 }
@@ -250,7 +253,7 @@ impl Input {
         &self.bytes[self.from..self.to]
     }
 
-    /// Returns the free space at the end. The remaining bytes, less than one character, are moved to the front first.
+    /// Returns the free space at the end. The remaining bytes are moved to the front first.
     fn space(&mut self) -> &mut [u8] {
         self.bytes.resize(Self::CAPACITY, 0);
         self.bytes.copy_within(self.from..self.to, 0);

@@ -15,14 +15,14 @@ pub enum FramingError {
         /// The offset of the first byte that is not allowed, or of the invalid header field.
         offset: u64,
     },
-    /// A header with more bytes than the limit. The rest of the stream is discarded.
+    /// A header is longer than the limit. The rest of the stream is discarded.
     HeaderTooLong {
         /// The offset of the frame.
         offset: u64,
         /// The limit in bytes.
         limit: usize,
     },
-    /// A frame with more bytes than the limit. It is reported once and skipped.
+    /// The payload of a frame is longer than the limit. The frame is reported once and skipped.
     FrameTooLong {
         /// The offset of the frame: of its header, or of its payload in a format without a header.
         offset: u64,
@@ -41,7 +41,8 @@ pub enum FramingError {
     },
     /// The format cannot represent a payload that is to be written. Nothing was written.
     InvalidPayload {
-        /// The position in the payload, in bytes, of the byte that is not allowed. 0 if the payload must not be empty.
+        /// The position in the payload, in bytes, of the byte that is not allowed. It is 0 for an empty payload, if the
+        /// format does not allow one.
         at: usize,
     },
     /// The transport failed.
@@ -81,9 +82,8 @@ impl From<io::Error> for FramingError {
     }
 }
 
-/// Creates an error of kind [`InvalidData`](io::ErrorKind::InvalidData) that wraps the error, or
-/// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof) for a truncated frame. An error of the transport is returned
-/// unchanged.
+/// Wraps a truncated frame in an error of kind [`UnexpectedEof`](io::ErrorKind::UnexpectedEof), and any other framing
+/// error in one of kind [`InvalidData`](io::ErrorKind::InvalidData). An error of the transport is returned unchanged.
 impl From<FramingError> for io::Error {
     fn from(error: FramingError) -> Self {
         match error {

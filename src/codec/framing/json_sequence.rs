@@ -10,10 +10,10 @@ use crate::policy::Ascii;
 
 const SEPARATOR: LineEnding = LineEnding::Ascii(Ascii::RECORD_SEPARATOR);
 
-/// A codec for JSON text sequences (RFC 7464, `application/json-seq`): RS (U+001E), a JSON text, LF.
+/// A codec for JSON text sequences (RFC 7464, `application/json-seq`): RS (U+001E) before each JSON text, LF after it.
 ///
 /// A text is returned when the next RS or the end of the stream arrives, because LF may also occur inside a text. The
-/// LF at its end is removed. Consecutive RS count as one.
+/// LF at its end is removed. Several consecutive RS are read as one.
 ///
 /// ```
 /// use bytes::BytesMut;
@@ -33,17 +33,19 @@ const SEPARATOR: LineEnding = LineEnding::Ascii(Ascii::RECORD_SEPARATOR);
 ///
 /// # Errors
 ///
-/// - [`FramingError::Truncated`] for a text without LF at its end, because it may be incomplete: `12` may have been
-///   `123` (RFC 7464 section 2.4). Also for bytes before the first RS, which are the end of a text. They are discarded.
-/// - [`FramingError::FrameTooLong`] for a text that is longer than the limit, as soon as it exceeds it.
+/// - [`FramingError::Truncated`] for a text without LF at its end, because it may be incomplete: `12` may be the start
+///   of `123` (RFC 7464 section 2.4). The same error is returned for bytes before the first RS, because they are the
+///   end of a text whose start is missing. Both are discarded.
+/// - [`FramingError::FrameTooLong`] for a text that is longer than the limit. It is returned even if the end of the
+///   text has not arrived.
 ///
-/// The codec continues after the next RS.
+/// After either error the codec continues after the next RS.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonSequenceCodec {
     max_length: usize,
     /// The absolute offset of the front of the buffer.
     offset: u64,
-    /// The number of bytes at the front of the buffer without RS.
+    /// The number of bytes at the front of the buffer in which no RS was found.
     searched: usize,
     state: State,
 }
@@ -53,7 +55,7 @@ enum State {
     /// Before the first RS.
     Start,
     Text,
-    /// In bytes for which an error was reported.
+    /// After an error, up to the next RS. These bytes are discarded.
     Discard,
 }
 

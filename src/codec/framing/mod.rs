@@ -11,8 +11,8 @@
 //! | [`NetstringCodec`] | `5:hello,` | netstrings: SCGI, QMTP, djb's tools |
 //! | [`JsonSequenceCodec`] | RS `hello` LF | JSON text sequences (RFC 7464), `application/json-seq` |
 //!
-//! For texts that end with NUL or another ASCII byte see [`LineEnding::Ascii`](super::LineEnding::Ascii), for binary
-//! lengths `LengthDelimitedCodec` of tokio-util.
+//! For texts that end with NUL or another ASCII byte see [`LineEnding::Ascii`](super::LineEnding::Ascii). For lengths
+//! in binary see `LengthDelimitedCodec` of tokio-util.
 //!
 //! ```
 //! use futures::{SinkExt, StreamExt};
@@ -41,12 +41,13 @@
 //! # });
 //! ```
 //!
-//! - **Errors**: [`FramingError`], with an absolute offset. After an invalid header the codec cannot find the next
-//!   frame: it reports the error once and discards the rest of the stream. A frame that is too long is skipped, and the
-//!   frames after it are read normally.
-//! - **Limits**: 64 KiB for a syslog message and 8 MiB for the others, unless set otherwise. A header has at most
-//!   [`MAX_DIGITS`] digits, or 4 KiB of header fields. Memory grows with the bytes that arrive, not with the length in
-//!   the header.
+//! - **Errors**: [`FramingError`], with an absolute offset. After an invalid header or trailer, or a header that is too
+//!   long, the codec cannot find the next frame: it reports the error once and discards the rest of the stream.
+//!   [`JsonSequenceCodec`] continues after every error. A frame that is too long is skipped, and the frames after it
+//!   are read normally.
+//! - **Limits**: 64 KiB for a syslog message and 8 MiB for the payloads of the other codecs, unless set otherwise. A
+//!   length has at most [`MAX_DIGITS`] digits. Header fields have at most 4 KiB. Memory grows with the bytes that
+//!   arrive, not with the length in the header.
 //! - **Cost**: a frame is a slice of the read buffer. The work is linear in the length of any input, however it is
 //!   split.
 //! - **Cancel safety**: all state is in the codec and in the buffer of `Framed`.

@@ -36,7 +36,7 @@ use crate::codec::ending::LineEnding;
 pub struct OctetCountingCodec {
     reader: FrameReader,
     framing: Framing,
-    /// The number of bytes at the front of the buffer without LF.
+    /// The number of bytes at the front of the buffer in which no LF was found.
     searched: usize,
 }
 
@@ -73,11 +73,11 @@ impl OctetCountingCodec {
         self
     }
 
-    /// Also accepts messages that end with LF. They are expected if the first byte of the stream is not a digit: a
-    /// syslog message starts with `<`.
+    /// Also accepts messages that end with LF. The first byte of the stream determines the framing. A digit means octet
+    /// counting, any other byte means lines: a syslog message starts with `<`.
     ///
-    /// The framing does not change within a stream. Otherwise text after an LF in a message would be read as a length
-    /// and would hide the messages after it. Any client can write such text to a log.
+    /// The framing does not change within a stream. If it could change, text after an LF inside a message might be read
+    /// as a length, and the messages after it would be hidden. Any client can write such text to a log.
     #[must_use]
     pub const fn or_lines(mut self) -> Self {
         self.framing = Framing::Undecided;

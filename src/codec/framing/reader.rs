@@ -1,20 +1,21 @@
-//! Reader for frames with a header that contains the length of the payload. Each codec reads its own header.
+//! Reader for frames with a header that contains the length of the payload. Each codec passes a function that reads its
+//! header.
 
 use bytes::{Buf, Bytes, BytesMut};
 
 use super::error::FramingError;
 
-/// The maximum number of digits of a length before a payload. A number of 19 digits is below 2^64.
+/// The maximum number of decimal digits of a length. Every number of 19 digits is below 2^64.
 pub const MAX_DIGITS: usize = 19;
 
-/// The default limit of a payload in bytes, the same as that of `LengthDelimitedCodec`.
+/// The default limit of a payload: 8 MiB, as in `LengthDelimitedCodec`.
 pub(super) const DEFAULT_MAX_LENGTH: usize = 8 * 1024 * 1024;
 
-/// The position in the stream and the limit.
+/// The state of a codec for frames: its position in the stream and in the current frame, and its settings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameReader {
     pub(super) max_length: usize,
-    /// The byte after each payload.
+    /// The byte that must follow each payload, if the format has one.
     trailer: Option<u8>,
     /// The absolute offset of the front of the buffer.
     offset: u64,
@@ -26,11 +27,11 @@ pub(super) struct FrameReader {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Header,
-    /// In a payload that is returned when it is completely in the buffer.
+    /// At the start of a payload of this length. It is returned when all of it is in the buffer.
     Payload(usize),
-    /// In a payload that is too long, with the number of bytes left.
+    /// In a payload that is too long. This number of its bytes has not been skipped yet.
     Skip(u64),
-    /// After a payload that was too long.
+    /// After a payload that was too long, before its trailer.
     Trailer,
     /// After an error. The next frame cannot be found.
     Failed,
@@ -118,8 +119,8 @@ impl FrameReader {
         }
     }
 
-    /// Ends the stream after [`decode`](Self::decode) has returned `None`. An unfinished frame is discarded. This is an
-    /// error unless one was already reported for the frame.
+    /// Ends the stream after [`decode`](Self::decode) has returned `None`. An unfinished frame is discarded. Returns an
+    /// error for it, unless one was already returned.
     pub(super) fn finish(&mut self, src: &mut BytesMut) -> Result<(), FramingError> {
         let is_reported = !matches!(self.state, State::Header | State::Payload(_));
         let is_unfinished = self.start != self.offset || !src.is_empty();
@@ -145,7 +146,7 @@ impl FrameReader {
         self.state = State::Header;
     }
 
-    /// Returns the error and discards the rest of the stream.
+    /// Returns `error`. Later calls discard the rest of the stream.
     #[cold]
     fn fail(&mut self, error: FramingError) -> FramingError {
         self.state = State::Failed;

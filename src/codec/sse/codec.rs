@@ -1,4 +1,4 @@
-//! The parser for events, used by codecs and streams.
+//! The codec for server-sent events. `stream::SseStream` also uses it.
 
 use core::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::{Counters, TextDecoder};
 
 /// A codec for server-sent events. It reads [`Event`]s, and writes [`Event`], [`Comment`](super::Comment) and
-/// [`Retry`](super::Retry). The page of the [module](super) describes the format.
+/// [`Retry`](super::Retry). The [module](super) describes the format.
 ///
 /// # Errors
 ///
@@ -24,8 +24,8 @@ use crate::text::{Counters, TextDecoder};
 ///
 /// The event that contains the error is discarded up to the empty line that ends it, because its data would be
 /// incomplete. Its other `id` and `retry` fields take effect, so a client that reconnects does not receive the event
-/// again. An ill-formed comment does not discard the event. `FramedRead` ends after an `Err`: wrap the codec in
-/// [`ErrorsAsItems`](crate::codec::ErrorsAsItems).
+/// again. The error of an ill-formed comment is returned, but the event is not discarded. `FramedRead` ends after an
+/// `Err`: wrap the codec in [`ErrorsAsItems`](crate::codec::ErrorsAsItems).
 ///
 /// # Limits
 ///
@@ -50,7 +50,7 @@ use crate::text::{Counters, TextDecoder};
 #[derive(Clone, Debug)]
 pub struct SseCodec {
     lines: LineReader,
-    /// The decoder at the start of a stream.
+    /// A copy of the decoder at the start of a stream, for [`restart`](Self::restart).
     text: TextDecoder,
     max_event_length: usize,
     block: Block,
@@ -58,7 +58,7 @@ pub struct SseCodec {
     new_id: Option<ByteString>,
     last_event_id: Option<ByteString>,
     retry: Option<Duration>,
-    /// `retry` was set after the last event.
+    /// Whether `retry` was set after the last event.
     is_new_retry: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct SseCodec {
 struct Block {
     event: ByteString,
     data: Data,
-    /// The first line that is not a comment.
+    /// The start of the first line that is not a comment.
     start: Option<LineStart>,
     /// Whether the event contains an error.
     is_discarded: bool,
@@ -174,8 +174,8 @@ impl SseCodec {
         self
     }
 
-    /// Returns the last event ID, which a client sends as `Last-Event-ID` when it reconnects. An `id` field takes effect
-    /// when its event ends, even if the event has no data. Returns `None` until then.
+    /// Returns the last event ID, which a client sends as `Last-Event-ID` when it reconnects. An `id` field takes
+    /// effect when its event ends, even if the event has no data. Returns `None` if no `id` field has taken effect yet.
     pub fn last_event_id(&self) -> Option<&str> {
         self.last_event_id.as_deref()
     }
@@ -210,9 +210,9 @@ impl SseCodec {
         self.new_id = None;
     }
 
-    /// Reads the first `data` line of an event, which is the most frequent line, with one reference to the buffer
-    /// instead of two. Returns `false` and reads nothing if the line is a different one, has an error or exceeds a
-    /// limit.
+    /// Reads the first `data` line of an event, which is the most frequent line. It creates one slice of the buffer.
+    /// [`line`](Self::line) would create two: one of the line and one of the value. Returns `false` and reads nothing
+    /// if the line is not such a line, is ill-formed or exceeds a limit.
     fn take_data(&mut self, src: &mut BytesMut, length: usize, terminator: usize, start: LineStart) -> bool {
         let Some(value) = src[..length].strip_prefix(b"data:") else { return false };
         let skipped = length - value.strip_prefix(b" ").unwrap_or(value).len();
@@ -258,7 +258,7 @@ impl SseCodec {
         Ok(None)
     }
 
-    /// Returns an error and discards the event if it would be longer than the limit.
+    /// Returns an error and discards the event if `length`, its length with the next field, is above the limit.
     fn check_length(&mut self, length: usize) -> Result<(), CodecError> {
         if length <= self.max_event_length {
             return Ok(());
@@ -295,7 +295,7 @@ impl Decoder for SseCodec {
             }
             let start = self.lines.line();
             let is_comment = src.first() == Some(&b':');
-            // Every event ends with an empty line. Testing for it first is faster than a search.
+            // Every event ends with an empty line, so an LF at the front is tested before the search.
             let found = if src.first() == Some(&b'\n') { Some((0, 1)) } else { self.lines.find(src) };
             let line = match found {
                 None => self.lines.await_terminator(src).map(|()| None),

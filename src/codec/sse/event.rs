@@ -24,11 +24,11 @@ pub(super) const MESSAGE: &str = "message";
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
-    /// The type of the event, `message` if the stream sets none. The encoder writes no field for `message` or an empty
-    /// type.
+    /// The type of the event. It is `message` if the event has no `event` field. The encoder writes no field for
+    /// `message` or an empty type.
     pub event: ByteString,
-    /// The `data` lines, joined with LF. The encoder writes a line for each part that ends with LF, CRLF or CR. A
-    /// reader receives LF for all three.
+    /// The `data` lines, joined with LF. The encoder splits the data at each LF, CRLF and CR, and writes one `data`
+    /// line for each part. A reader receives LF instead of all three.
     pub data: ByteString,
     /// When read: the last event ID of the stream when the event ended, same as `MessageEvent.lastEventId`. It is
     /// `None` until the first `id` field of the stream, and stays the same until the next one. When written: the `id`
@@ -111,7 +111,7 @@ impl Event {
 
 /// A comment, which readers ignore. Some proxies close a connection without traffic: send a comment every 15 seconds.
 ///
-/// It is written as one line for each part that ends with LF, CRLF or CR.
+/// The text is split at each LF, CRLF and CR. Each part is written as one line.
 ///
 /// ```
 /// use utf8_codec::codec::sse::Comment;
@@ -155,7 +155,7 @@ impl Retry {
     }
 }
 
-/// Space for the names of all fields, their line terminators and the digits of `retry`.
+/// Space for the field names, the line terminators and the digits of `retry` in an event with one `data` line.
 const ROOM_FOR_NAMES: usize = 64;
 
 /// Writes a line for each line of `text`. The part after the last terminator is also a line.

@@ -1,8 +1,8 @@
 //! Server-sent events: [`Event`] and [`SseCodec`](super::SseCodec).
 //!
-//! For clients and servers of `text/event-stream`: responses of language models, MCP, dashboards, notifications. A
-//! codec reads the events of a response and writes those of a server. For a stream of byte chunks, for example a
-//! `reqwest` response, use `stream::SseStream` (feature `stream`), which uses the same codec.
+//! For clients and servers of `text/event-stream`: responses of language models, MCP, dashboards, notifications. In a
+//! client the codec decodes the events of a response. In a server it encodes them. For a stream of byte chunks, for
+//! example a `reqwest` response, use `stream::SseStream` (feature `stream`), which uses the same codec.
 //!
 //! The algorithm is that of the
 //! [HTML standard](https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation):
@@ -54,7 +54,7 @@
 //! - **Errors**: [`CodecError`](super::CodecError): [`EventTooLong`](super::CodecError::EventTooLong),
 //!   [`LineTooLong`](super::CodecError::LineTooLong) and, unless ill-formed sequences are repaired,
 //!   [`IllFormed`](super::CodecError::IllFormed), each with the absolute offset. The whole event that contains the
-//!   error is discarded, and the events after it are read normally. The encoder returns
+//!   error is discarded, unless the error is in a comment. The events after it are read normally. The encoder returns
 //!   [`InvalidField`](super::CodecError::InvalidField).
 //! - **Limits**: 1 MiB for a line and 1 MiB for an event unless set otherwise. A line or event that exceeds a limit is
 //!   discarded in constant memory. A comment may have any length.

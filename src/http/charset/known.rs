@@ -57,7 +57,8 @@ impl CharsetDecoder {
 
     pub(crate) fn feed(&mut self, chunk: Bytes) {
         if self.end == InputEnd::Reached {
-            // The stream continues after its end. The decoder does not support that, so a new one is used.
+            // The stream continues after its end. A decoder of `encoding_rs` cannot be used after its end, so a new one
+            // is created.
             self.decoder = self.charset.new_decoder_without_bom_handling();
             self.end = InputEnd::Open;
         }
@@ -117,8 +118,9 @@ impl CharsetDecoder {
         Some(Ok(text.into()))
     }
 
-    /// Returns the character that replaces undecodable bytes. Policies that convert each byte of ill-formed UTF-8
-    /// cannot be applied to another charset, so for them it is U+FFFD.
+    /// Returns the character that replaces undecodable bytes, or `None` if the policy rejects or skips them. Policies
+    /// that convert each byte of ill-formed UTF-8 cannot be applied to another charset. For these policies the
+    /// character is U+FFFD.
     const fn replacement(&self) -> Option<char> {
         match self.on_error {
             ErrorPolicy::Strict | ErrorPolicy::Skip => None,
@@ -132,7 +134,7 @@ impl CharsetDecoder {
         self.end == InputEnd::Reached && self.error.is_none()
     }
 
-    /// Returns the maximum number of bytes of an unfinished character or escape sequence.
+    /// Returns the maximum number of bytes of an unfinished character or escape sequence, 0 after the end.
     pub(crate) fn held(&self) -> u64 {
         if self.is_clean() { 0 } else { 4 }
     }

@@ -7,10 +7,11 @@ use bytes::Bytes;
 
 use crate::joiner::Joiner;
 
-/// Spans shorter than this are copied together with their neighbors, which costs less than a separate frame.
+/// Spans shorter than this number of bytes are copied together with their neighbors, because a copy costs less than a
+/// separate frame.
 pub(super) const SHORT: usize = 256;
 
-/// A queue of the frames of a chunk.
+/// The output of a filter: a queue of frames.
 #[derive(Debug)]
 pub(super) struct FrameQueue {
     queue: VecDeque<Bytes>,
@@ -32,7 +33,7 @@ impl FrameQueue {
         self.queue.extend(self.joiner.copy(chunk, bytes));
     }
 
-    /// Queues the rest of a chunk.
+    /// Queues the bytes of the chunk that were added but not queued yet.
     pub(super) fn end_chunk(&mut self, chunk: &Bytes) {
         self.queue.extend(self.joiner.end(chunk));
     }

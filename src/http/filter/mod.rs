@@ -54,7 +54,7 @@ pub struct BodyFilter {
     kind: Kind,
     /// The next step to feed to `kind`.
     next: Option<Step>,
-    /// The steps after that.
+    /// The steps after `next`.
     waiting: VecDeque<Step>,
     fed: u64,
     returned: u64,
@@ -76,8 +76,8 @@ enum Kind {
 }
 
 impl BodyFilter {
-    /// Creates the filter for a plan. `rules` must be the rules that created the plan. They also select the fields of a
-    /// form.
+    /// Creates the filter for a plan. `rules` must be the rules that created the plan. They also determine which fields
+    /// of a form are checked.
     pub fn new(plan: &BodyPlan, rules: &BodyRules) -> Self {
         let decoder = *plan.decoder();
         match plan.check() {
@@ -146,8 +146,8 @@ impl BodyFilter {
     ///
     /// # Errors
     ///
-    /// Returns the error in the body. All well-formed text before it is returned first. After it only `None` is
-    /// returned.
+    /// Returns the error in the body. All well-formed text before the error is returned first. After the error only
+    /// `None` is returned.
     #[inline]
     #[expect(clippy::should_implement_trait, reason = "it may return more after `None`")]
     pub fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
@@ -185,7 +185,8 @@ impl BodyFilter {
         self.kind.repaired()
     }
 
-    /// Whether the returned bytes differ from the bytes that were fed. Only valid after the end of the body.
+    /// Whether the returned bytes differ from the bytes that were fed. Always `true` for a transcoded body. Only valid
+    /// after the end of the body.
     pub fn has_changed(&self) -> bool {
         self.repaired() > 0 || self.returned != self.fed || matches!(self.kind, Kind::Charset(_))
     }
@@ -330,7 +331,7 @@ impl Kind {
             return if matches!(self, Self::Pass { .. }) { bytes } else { 0 };
         };
         let text = match (decoder.bom_policy(), self) {
-            // Every field of a form may have a BOM.
+            // Every field of a form may start with a BOM, so the number of removed BOMs is not known.
             (BomPolicy::Strip | BomPolicy::Require, Self::Form(_)) => 0,
             (BomPolicy::Strip | BomPolicy::Require, _) => bytes.saturating_sub(3),
             _ => bytes,

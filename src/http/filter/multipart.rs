@@ -16,14 +16,15 @@ use crate::text::{TextDecoder, TextPiece};
 
 /// Parses a form while it streams.
 ///
-/// A possible start of a delimiter is pending until more bytes arrive. Its bytes are those of the delimiter, so only
-/// their number is stored.
+/// Bytes that may be the start of a delimiter are pending until more bytes arrive. They are equal to the first bytes of
+/// the delimiter, so only their number is stored.
 ///
-/// Syntax is an error if another parser could find a field where this one finds a file: other bytes after a delimiter,
-/// a delimiter at the start of a content, bare line breaks or repeated fields in the header of a part. The bytes before
-/// the first delimiter and after the last one are checked as text. By RFC 2046 §5.1.1 readers ignore them, but some
-/// readers find delimiters in the middle of a line there. Inside a file, a bare CR or LF before the hyphens does not
-/// start a delimiter by the RFC. A program that forwards forms to a reader with other rules must check the files too.
+/// If another parser could find a field where this one finds a file, the form is rejected. The cases are: other bytes
+/// after a delimiter, a delimiter at the start of a content, and bare line breaks or repeated fields in the header of a
+/// part. The bytes before the first delimiter and after the last one are checked as text. By RFC 2046 §5.1.1 readers
+/// ignore them, but some readers find delimiters in the middle of a line there. Inside a file, hyphens after a bare CR
+/// or LF do not start a delimiter, as in the RFC. Some readers accept such a delimiter. A program that forwards forms
+/// to such a reader must check the files too.
 #[derive(Debug)]
 pub(super) struct FormFilter {
     /// `CRLF -- boundary`, in bytes.
@@ -44,8 +45,9 @@ pub(super) struct FormFilter {
 /// The position of the next byte in the form.
 #[derive(Debug)]
 enum Position {
-    /// Before the first delimiter or in the content of a part, after `matched` bytes of a delimiter. At the start of
-    /// either, the body does not contain the CRLF of the delimiter: then `imagined` is `true`.
+    /// Before the first delimiter or in the content of a part, after `matched` bytes of a delimiter. A delimiter at the
+    /// start of the body or of a content has no CRLF of its own. There `imagined` is `true`, and `matched` counts the
+    /// missing CRLF.
     Content { matched: usize, imagined: bool },
     /// In a delimiter line, after the boundary.
     Delimiter(Tail),
@@ -117,7 +119,7 @@ impl FormFilter {
         }
         self.end_part(&none);
         if self.is_closed() {
-            // A body may continue after its end.
+            // More bytes may be fed after `finish`.
             self.part = frame(&self.rules, self.offset);
         } else {
             self.fail(MultipartError::Unterminated { offset: self.offset });
@@ -167,7 +169,8 @@ impl FormFilter {
         self.rules.text_decoder()
     }
 
-    /// Reads content from `chunk[at..]`, up to a delimiter or the end. Returns the position after it.
+    /// Reads content from `chunk[at..]`, up to the end of a delimiter or of the chunk. Returns the position after the
+    /// bytes read.
     fn content(&mut self, chunk: &Bytes, at: usize, matched: usize, imagined: bool) -> usize {
         let delimiter = self.delimiter.clone();
         let mut next = at;
@@ -191,7 +194,8 @@ impl FormFilter {
                 self.position = Position::Content { matched: matched + more, imagined };
                 return next;
             }
-            // It is not a delimiter. Its bytes in this chunk are checked together with those after them.
+            // The matched bytes are not a delimiter. Those of this chunk are checked together with the bytes after
+            // them.
             self.check_matched(chunk, matched, imagined);
             if self.error.is_some() {
                 return next;
@@ -230,7 +234,8 @@ impl FormFilter {
         self.check(chunk, Run::Others(&bytes));
     }
 
-    /// Reads a byte of a delimiter line after the boundary. A line that ends with a bare LF starts no part.
+    /// Reads a byte of a delimiter line after the boundary. A delimiter before a part that ends with a bare LF is an
+    /// error.
     fn rest_of_delimiter(&mut self, chunk: &Bytes, at: usize, tail: Tail) -> usize {
         self.position = match tail.step(chunk[at]) {
             TailStep::More(next) => Position::Delimiter(next),
@@ -332,7 +337,7 @@ impl FormFilter {
         }
     }
 
-    /// Ends the part. An unfinished character is an error, and the text of `_charset_` is stored.
+    /// Ends the part. An unfinished character is an error or is repaired. The text of the field `_charset_` is stored.
     fn end_part(&mut self, chunk: &Bytes) {
         self.repaired += self.part.repaired();
         let FormPart::Text { mut decoder, start, label } =
@@ -367,7 +372,7 @@ fn frame(rules: &BodyRules, start: u64) -> FormPart {
     FormPart::text(rules.text_decoder().bom(BomPolicy::Keep), start, false)
 }
 
-/// Returns the number of bytes of a delimiter that are not in the body.
+/// Returns the number of matched bytes that are not in the body: the CRLF if it is imagined.
 const fn imaginary(imagined: bool) -> usize {
     if imagined { 2 } else { 0 }
 }

@@ -61,8 +61,8 @@ impl<'f> PartHeaders<'f> {
     ///
     /// # Errors
     ///
-    /// Returns the position of a line that is not a field, is folded, contains a bare CR or LF, or repeats a field or a
-    /// parameter.
+    /// Returns the position of a line that is not a field, is folded or repeats a field or a parameter, the position of
+    /// a bare CR or LF, or the position in a value of the first byte that the grammar does not allow.
     pub(super) fn parse(fields: &'f [u8]) -> Result<Self, usize> {
         let mut headers = Self::default();
         let mut has_disposition = false;

@@ -71,7 +71,7 @@ impl TextFilter {
 
     #[inline]
     pub(super) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
-        // The most frequent case between two chunks. It is inlined.
+        // After the last text of a chunk, the most frequent case, nothing is left. This test is inlined.
         if self.next.is_none() && self.chunks.is_empty() { None } else { self.next_of_chunk() }
     }
 
@@ -80,7 +80,7 @@ impl TextFilter {
             Ok(text) if text.len() < SHORT => text,
             other => return Some(other),
         };
-        // A short chunk without errors, the most frequent case, is not copied.
+        // A single short text is not copied: the most frequent case is a short chunk without errors.
         let mut joined = match self.take() {
             Some(Ok(text)) if text.len() < SHORT => {
                 let mut joined = BytesMut::with_capacity(2 * SHORT);

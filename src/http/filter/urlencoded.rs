@@ -11,7 +11,8 @@ use crate::percent;
 use crate::policy::BomPolicy;
 use crate::text::{TextDecoder, TextPiece};
 
-/// The number of decoded bytes that are checked at a time. Text of this length without `%` is checked in the chunk.
+/// The maximum number of bytes that are decoded into a buffer and checked at a time. If the next `%` is at least this
+/// far away, the bytes before it are checked in the chunk without a copy.
 const BLOCK: usize = 512;
 
 /// Filters percent-encoded text with a [`TextDecoder`].
@@ -213,7 +214,7 @@ impl UrlEncodedFilter {
     }
 }
 
-/// Whether `bytes` are the start of an escape.
+/// Whether `bytes` are the start of an escape that is not complete.
 fn is_cut_escape(bytes: &[u8]) -> bool {
     match bytes {
         [b'%'] => true,
