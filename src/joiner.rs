@@ -6,12 +6,13 @@ use bytes::{Bytes, BytesMut};
 
 /// Joins spans of a chunk and bytes from elsewhere into frames.
 ///
-/// Neighboring spans become one frame, which is a slice of the chunk. Bytes from elsewhere are copied, together with
-/// the spans next to them that are shorter than `limit`. With `usize::MAX` as the limit, a chunk is one frame.
+/// Spans that are adjacent in the chunk become one frame, which is a slice of the chunk. Bytes from elsewhere are
+/// copied. Spans shorter than `limit` are copied into the same frame if they come next to such bytes or to another
+/// short span. With `usize::MAX` as the limit, a chunk is one frame.
 #[derive(Debug)]
 pub(crate) struct Joiner {
     limit: usize,
-    /// A span of the chunk that is in no frame yet. Either `span` or `copy` is empty.
+    /// A span of the chunk that is in no frame yet. `span`, `copy` or both are empty.
     span: Range<usize>,
     copy: BytesMut,
 }

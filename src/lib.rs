@@ -43,8 +43,9 @@
 //! | UTF-16, CESU-8, Latin-1 and six other encodings | [`transcode`], [`detect`] | `transcode` |
 //!
 //! Each adapter has two constructors. `new(inner)` is strict and keeps a byte order mark. `with_decoder(inner,
-//! TextDecoder)` uses the policies of the decoder. Features are additive. `tracing` emits an event with the offset, the
-//! kind and the length of each error, and never a byte of the input. `cli` builds the `utf8-codec` command.
+//! TextDecoder)` uses the policies of the decoder. Features are additive. The feature `tracing` emits an event with the
+//! offset, the kind and the length of each error, and never a byte of the input. The feature `cli` builds the
+//! `utf8-codec` command.
 //!
 //! # Errors
 //!

@@ -1,4 +1,4 @@
-//! The traits of tokio.
+//! The traits of tokio for `Utf8Reader` and `Utf8Writer`.
 
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};

@@ -1,4 +1,4 @@
-//! A writer of text.
+//! A writer that validates or repairs text.
 
 #[cfg(any(feature = "futures-io", feature = "io"))]
 use pin_project_lite::pin_project;
@@ -13,9 +13,9 @@ pin_project! {
     ///
     /// It implements the traits that the inner writer implements: `Write` of std, `AsyncWrite` of tokio (feature `io`)
     /// or of futures-io (feature `futures-io`). Every write to the inner writer consists of whole characters, however
-    /// the input is split. Use it for consoles, for peers that decode every packet separately, and for sinks that must
-    /// never contain ill-formed text. If the inner writer accepts only a part of a write, the rest of the character is
-    /// written next.
+    /// the input is split. There is one exception: if the inner writer accepts only a part of a character, the next
+    /// write contains the rest of this character. Use this writer for consoles, for peers that decode every packet
+    /// separately, and for sinks that must never contain ill-formed text.
     ///
     /// ```
     /// use std::io::Write;
@@ -35,25 +35,25 @@ pin_project! {
     /// # Flush and the end of the text
     ///
     /// `flush` forwards and flushes every whole character. The first bytes of an unfinished character, at most 3, stay
-    /// in the writer until the rest is written; `decoder().pending()` returns them. Only [`finish`](Self::finish) ends
-    /// the text, or `shutdown` of the async traits (`close` in futures-io). If the writer is dropped without it,
-    /// truncated text is not reported.
+    /// in this writer until the rest of the character arrives; `decoder().pending()` returns them. Only
+    /// [`finish`](Self::finish), or `shutdown` of the async traits (`close` in futures-io), ends the text. If the
+    /// writer is dropped without one of these calls, truncated text is not reported.
     ///
     /// # Errors
     ///
     /// Returns [`InvalidData`](std::io::ErrorKind::InvalidData) for the first sequence that the policy of the decoder
     /// does not repair. [`Utf8Error::find`](crate::Utf8Error::find) returns the [`Utf8Error`](crate::Utf8Error) inside.
-    /// All text before it has been forwarded, and every later write returns the same error. Text that ends inside a
-    /// character is reported once: by `finish` after the inner writer has been flushed, or by `shutdown` after the
-    /// inner writer has been shut down.
+    /// All text before that sequence has been forwarded, and every later write returns the same error. Text that ends
+    /// inside a character is reported once: by `finish` after the inner writer has been flushed, or by `shutdown` after
+    /// the inner writer has been shut down.
     ///
     /// Errors of the inner writer are returned unchanged, including `Interrupted` and `WouldBlock`. Writing can
     /// continue after them.
     ///
     /// # Cancel safety
     ///
-    /// All state is in the writer. An async `write()` may be dropped at any await point. If it is dropped before it
-    /// returns, no bytes were accepted.
+    /// All state is in the writer. An async `write()` may be dropped at any await point. If the call is dropped before
+    /// it returns, none of its bytes were accepted.
     #[derive(Debug)]
     pub struct Utf8Writer<W> {
         #[pin]
@@ -83,7 +83,8 @@ impl<W> Utf8Writer<W> {
         &self.inner
     }
 
-    /// Returns the inner writer. Bytes that are written to it directly may be inserted inside a character.
+    /// Returns the inner writer. Bytes that are written to the inner writer directly may be inserted inside a
+    /// character.
     pub const fn get_mut(&mut self) -> &mut W {
         &mut self.inner
     }

@@ -1,4 +1,4 @@
-//! The state of a writer of text, for the traits of every runtime.
+//! The state of a `Utf8Writer`. The traits of std, tokio and futures-io all use it.
 
 use core::task::{Poll, ready};
 use std::io;
@@ -9,8 +9,8 @@ use crate::error::Utf8Error;
 use crate::policy::ShortStr;
 use crate::text::{TextDecoder, TextPiece};
 
-/// The maximum number of bytes that one call decodes. If the inner writer accepts only a few of them, the rest is
-/// decoded again by the next call.
+/// The maximum number of bytes that one call decodes. If the inner writer accepts only some of them, the next call
+/// decodes the others again, so this limits the repeated work.
 const AT_ONCE: usize = 64 * 1024;
 
 #[derive(Debug)]
@@ -24,7 +24,8 @@ pub(super) struct Writing {
 #[derive(Clone, Copy, Debug)]
 enum State {
     Open,
-    /// Every later write returns the error. If the caller could continue, the text would have a gap.
+    /// Every later write returns the error. If the caller could continue after it, the ill-formed sequence would be
+    /// missing from the output.
     Failed(Utf8Error),
     /// The text has ended and the inner writer is being shut down. The error is that of a truncated sequence, if there
     /// was one.
@@ -59,7 +60,8 @@ impl Writing {
             ready!(self.drain(&mut inner))?;
             let mut after = self.decoder;
             let (piece, taken) = after.take_piece(bytes);
-            // Bytes are accepted from the caller only after the inner writer has accepted some.
+            // If the piece contains text, bytes are accepted from the caller only after the inner writer has accepted a
+            // part of this text.
             match piece {
                 Some(TextPiece::Text(text)) => {
                     let written = ready!(inner(text.as_bytes()))?;
@@ -79,7 +81,8 @@ impl Writing {
                 _ => {}
             }
             self.decoder = after;
-            // If the first byte interrupts a pending sequence, no byte of the caller is part of it.
+            // If the first byte interrupts a pending sequence, `taken` is 0: the piece contains no byte of the caller,
+            // and the loop continues.
             if taken > 0 || bytes.is_empty() {
                 return match self.state {
                     State::Failed(error) => Poll::Ready(Err(error.into())),
@@ -121,7 +124,8 @@ impl Writing {
         Poll::Ready(Ok(()))
     }
 
-    /// Ends the text after [`drain`](Self::drain). Returns whether the inner writer must still be shut down.
+    /// Ends the text. The caller has called [`drain`](Self::drain) before, and calls it again if the result is `true`.
+    /// Returns whether the inner writer must still be shut down.
     pub(super) fn end(&mut self) -> bool {
         match self.state {
             State::Open => {
@@ -143,7 +147,8 @@ impl Writing {
         true
     }
 
-    /// Called after the inner writer was shut down. Returns the error of a truncated sequence once.
+    /// Called after the inner writer was shut down. The first call returns the error of a truncated sequence, if there
+    /// was one.
     pub(super) fn closed(&mut self) -> io::Result<()> {
         match core::mem::replace(&mut self.state, State::Closed) {
             State::Ending(Some(error)) => Err(error.into()),

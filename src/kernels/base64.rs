@@ -34,7 +34,7 @@ pub(crate) fn decode_lines(encoded: &[u8], out: &mut [u8], form: LineForm) -> us
 mod tests {
     use super::*;
 
-    /// Decodes with each kernel of this CPU, and with the portable loop after it.
+    /// Compares each kernel of this CPU, followed by the portable loop for the rest, with the portable loop alone.
     fn check(symbols: &[u8], room: usize) {
         let mut expected = [0; 512];
         let groups = portable::decode_groups(symbols, &mut expected[..room]);
@@ -70,7 +70,7 @@ mod tests {
         (0..=80).flat_map(|symbols| [true, false].map(|has_cr| LineForm::new(symbols, has_cr))).flatten()
     }
 
-    /// The lines have this form and are in memory of exactly their length.
+    /// Returns `count` lines of this form, in an allocation of exactly their length.
     fn lines_of(form: LineForm, count: usize) -> Vec<u8> {
         let line: Vec<u8> = (0..form.symbols()).map(|i| b"Zm9vYmFyA+/9"[i % 12]).collect();
         [&line, form.line_break()].concat().repeat(count)

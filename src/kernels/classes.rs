@@ -4,8 +4,8 @@ use super::dispatch::Kernel;
 use super::functions::CAPACITY;
 pub(crate) use super::functions::Class;
 
-/// Calls `visit` with the position of each byte of the class, in order, until it returns `false`. Returns `true` if it
-/// never returned `false`.
+/// Calls `visit` with the position of each byte of the class, in order, until it returns `false`. Returns whether
+/// `visit` never returned `false`.
 #[inline(always)]
 pub(crate) fn each(bytes: &[u8], class: &Class, visit: impl FnMut(usize) -> bool) -> bool {
     each_by(Kernel::in_use(), bytes, class, visit)

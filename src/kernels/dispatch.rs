@@ -1,11 +1,11 @@
-//! Selects the kernel: the best one that the CPU supports, detected once. If the crate is compiled with `opt-level = 0`
-//! (`build.rs`), the kernel is the validation of the standard library. Some functions then call it directly, because no
-//! call is inlined.
+//! Selects the kernel: the best one that the CPU supports, detected once. If the crate is compiled without
+//! optimizations, which `build.rs` detects, the kernel is `std`: the validation of the standard library. Some functions
+//! then call the standard library directly, because no call is inlined.
 //!
 //! `RUSTFLAGS='--cfg utf8_codec_kernel="portable"'` (or `"avx2"`, `"avx512"`, `"neon"`, `"simd128"`, `"std"`) selects
 //! that kernel if the CPU supports it, and the portable one otherwise. The whole test suite can run on each kernel this
-//! way. With `--cfg utf8_codec_kernel="choice"` a program selects the kernel at run time, for benchmarks. Neither is
-//! part of the stable interface.
+//! way. With `--cfg utf8_codec_kernel="choice"` a program selects the kernel at run time, for benchmarks. Neither cfg
+//! is part of the stable interface.
 
 use core::fmt;
 use core::ptr;
@@ -19,8 +19,8 @@ use super::functions::{CAPACITY, Class, Found, Functions, Index, IsText, Range};
 use super::functions::{Conversions, Utf16};
 use super::state::ScanState;
 
-/// A kernel that this CPU supports. Its functions are safe to call, because no value of this type exists for another
-/// kernel.
+/// A kernel that this CPU supports. Its functions can be called, because a value of this type exists only for a kernel
+/// that the CPU supports.
 #[derive(Clone, Copy)]
 pub struct Kernel(&'static Functions);
 
@@ -157,7 +157,7 @@ impl Kernel {
         self.0.utf16.as_ref()
     }
 
-    /// Returns the other conversions of this kernel. This CPU supports them.
+    /// Returns the conversions of this kernel other than those of [`utf16`](Self::utf16). This CPU supports them.
     #[cfg(feature = "transcode")]
     pub(super) const fn conversions(self) -> Option<&'static Conversions> {
         self.0.conversions.as_ref()

@@ -3,7 +3,7 @@
 //! # The question
 //!
 //! Let `x` be a byte and `p1`, `p2`, `p3` the bytes 1, 2 and 3 before it, in a stream that was well-formed so far. Does
-//! `x` make it ill-formed? By RFC 3629 §4 (Unicode table 3-7) there are three cases:
+//! `x` make the stream ill-formed? It does in three cases (RFC 3629 §4, Unicode table 3-7):
 //!
 //! 1. a sequence before `x` is unfinished, and `x` is not a continuation byte `80..=BF`;
 //! 2. no sequence before `x` is unfinished, and `x` is a continuation byte;
@@ -14,9 +14,9 @@
 //!
 //! Only bit 7 of each intermediate byte is used. The other bits are undefined.
 //!
-//! *Is a sequence unfinished?* A lead byte of `C0` or more needs 1 byte after it, one of `E0` or more needs 2, and one
-//! of `F0` or more needs 3. A saturating unsigned subtraction moves each of these limits to `80`, the lowest value with
-//! bit 7 set:
+//! *Is a sequence unfinished?* A lead byte of `C0` or more needs at least 1 byte after it, one of `E0` or more needs at
+//! least 2, and one of `F0` or more needs 3. A saturating unsigned subtraction moves each of these limits to `80`, the
+//! lowest value with bit 7 set:
 //!
 //! ```text
 //! s1 = p1 -sat 40      bit 7 set  <=>  p1 >= C0
@@ -85,8 +85,8 @@
 //!   contain the error kind. [`encoding`](crate::encoding) finds both from the bytes of the sequence, which are at most
 //!   4.
 //!
-//! A test in this file compares the formula with the three cases above for all 2^32 quadruples `(p3, p2, p1, x)`. It
-//! also compares it with the grammar for the first three bytes that a well-formed stream can have:
+//! A test in this file compares the formula with the three cases above for all 2^32 quadruples `(p3, p2, p1, x)`. If
+//! the first three bytes can occur in a well-formed stream, it also compares the formula with the grammar. To run it:
 //!
 //! ```text
 //! cargo test --release --lib -- --ignored quadruples

@@ -20,7 +20,7 @@ pub(super) struct Functions {
     /// `None` if the kernel has only the portable loop.
     #[cfg(feature = "mime")]
     pub(super) decode_base64: Option<DecodeBase64>,
-    /// `None` if lines are decoded one by one.
+    /// `None` if the kernel has no vector code for lines.
     #[cfg(feature = "mime")]
     pub(super) decode_base64_lines: Option<DecodeBase64Lines>,
     #[cfg(feature = "codec")]
@@ -59,8 +59,8 @@ impl fmt::Debug for Index {
 /// Validates the next chunk of a stream.
 ///
 /// After `Ok`, the state is that at the end of the chunk. `Err(index)` means that `chunk[index]` makes the stream
-/// ill-formed; the carry is unchanged. If that byte is one that well-formed text never contains (`C0`, `C1`,
-/// `F5..=FF`), the index may be that of the byte after it.
+/// ill-formed; the carry is unchanged. A byte that well-formed text never contains (`C0`, `C1`, `F5..=FF`) may instead
+/// be reported at the index of the byte after it.
 ///
 /// An ill-formed last byte is reported by this call, not by the next one.
 ///
@@ -139,8 +139,9 @@ pub(super) const ASCII_GROUP: usize = 256;
 /// [`Functions::is_supported`] returned true.
 pub(super) type CountAscii = unsafe fn(bytes: &[u8], wanted: u8) -> (usize, usize);
 
-/// Decodes groups of 4 base64 symbols to 3 bytes each. Stops at or shortly before a group with another byte, and at the
-/// end of the symbols or the output. Returns the number of groups decoded. Output after them may be overwritten.
+/// Decodes groups of 4 base64 symbols to 3 bytes each. Stops at or shortly before a group with a byte that is not a
+/// symbol, and at the end of the symbols or the output. Returns the number of groups decoded. Output after them may be
+/// overwritten.
 ///
 /// # Safety
 ///
@@ -170,7 +171,7 @@ impl LineForm {
     /// The maximum length of a line (RFC 2045 §6.8).
     const MAX_SYMBOLS: usize = 76;
 
-    /// Returns `None` for a form that encoders do not write.
+    /// Returns `None` unless `symbols` is a multiple of 4 from 4 to 76.
     pub(crate) const fn new(symbols: usize, has_cr: bool) -> Option<Self> {
         if symbols == 0 || symbols > Self::MAX_SYMBOLS || !symbols.is_multiple_of(4) {
             return None;
@@ -195,8 +196,8 @@ impl LineForm {
         if self.has_cr { b"\r\n" } else { b"\n" }
     }
 
-    /// Whether the bytes after the symbols of a line are its line break. Slices are not compared, because this would be
-    /// a call that saves all vectors.
+    /// Whether the bytes after the symbols of a line are its line break. The code does not compare slices, because a
+    /// comparison would be a function call, and all vectors would be saved before it.
     #[inline(always)]
     pub(super) const fn ends(self, line: &[u8]) -> bool {
         match line.split_at(self.symbols()).1 {
@@ -236,7 +237,7 @@ pub(super) struct Found {
     pub(super) searched: usize,
 }
 
-/// A set of ASCII bytes and lead bytes. A lead byte matches only with one of the second bytes in the set.
+/// A set of ASCII bytes and lead bytes. A lead byte matches only together with a second byte that the class contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Class {
     /// A bit for each byte. The third word, for `80..=BF`, is used for the second bytes of 2-byte sequences.
@@ -382,7 +383,7 @@ pub(super) type Encode = unsafe fn(text: &str, output: &mut [u8]) -> (usize, usi
 #[cfg(feature = "transcode")]
 pub(super) type Decode = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, usize);
 
-/// Other conversions of a kernel with vector code.
+/// The conversions of a kernel with vector code other than [`Utf16`].
 #[cfg(feature = "transcode")]
 pub(super) struct Conversions {
     /// UTF-8 from ISO 8859-1 and from windows-1252.

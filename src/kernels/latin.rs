@@ -62,7 +62,8 @@ mod tests {
         if WINDOWS { windows_1252(byte) } else { byte.into() }
     }
 
-    /// Checks both directions. The output has `rooms` quarters of the length of the text; 5 is always enough.
+    /// Checks both directions. Each of `rooms` is an output length in quarters of the length of the text. For 5, there
+    /// are 300 bytes more, so that the vector code is used to the end.
     fn check<const WINDOWS: bool>(kernel: Kernel, bytes: &[u8], rooms: &[usize]) {
         let text: String = bytes.iter().map(|&byte| character::<WINDOWS>(byte)).collect();
         for room in rooms.iter().map(|part| text.len() * part / 4 + if *part == 5 { 300 } else { 0 }) {

@@ -18,14 +18,15 @@
 //! The kind of an ill-formed sequence is not determined here. [`encoding`](crate::encoding) does that from the bytes of
 //! the sequence, which are at most 4.
 //!
-//! The layer below:
+//! These modules use the following ones:
 //!
 //! | module | contains |
 //! |---|---|
 //! | `dispatch.rs` | the selection of a kernel: the functions for the best instruction set that the CPU supports |
 //! | `arch/x86_64/`, `arch/aarch64/`, `arch/wasm32/` | AVX-512, AVX2, NEON and `simd128`: their vector types, and the algorithms that only they have |
 //! | `arch/vector/` | the validation algorithm, generic over the vector type |
-//! | `arch/portable/` | the kernel for every other target |
+//! | `arch/portable/` | the kernel for every other target, and loops that other kernels share |
+//! | `arch/std.rs` | the validation of the standard library, for builds without optimizations |
 //! | `functions.rs` | the functions that a kernel consists of |
 //! | `state.rs` | the state that is kept between chunks |
 //! | `formula.rs` | the validation formula, its derivation, and the same formula for one byte |

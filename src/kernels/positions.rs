@@ -1,15 +1,15 @@
 //! Finds every position of a byte, in bulk.
 //!
 //! A repeated search for the next position, as with `memchr`, costs a call and a mispredicted branch for each position.
-//! For lines of fifty bytes that costs more than the comparison of the bytes. Here a block of 64 bytes is compared at
+//! For lines of fifty bytes this costs more than the comparison of the bytes. Here a block of 64 bytes is compared at
 //! once, and its 64 result bits are converted to positions almost without branches.
 
 use super::arch;
 use super::dispatch::Kernel;
 use super::functions::CAPACITY;
 
-/// Returns the first position of a byte: `memchr`, or a search that is always compiled with optimizations if this
-/// crate, and so the crate `memchr`, is compiled without optimizations.
+/// Returns the first position of a byte. It is found by the crate `memchr`. If this crate and `memchr` are compiled
+/// without optimizations, it is found by a library that is always compiled with them.
 #[inline]
 pub(crate) fn find_byte(byte: u8, bytes: &[u8]) -> Option<usize> {
     if cfg!(utf8_codec_unoptimized) {

@@ -7,8 +7,8 @@ const HIGH: u64 = 0x8080_8080_8080_8080;
 /// The maximum length for [`is_ascii`].
 pub(super) const SHORT: usize = 32;
 
-/// Whether at most [`SHORT`] bytes are ASCII. Lengths from 4 to 16 have no branch on the length, and neither have
-/// longer ones, because such a branch would be mispredicted for texts of different lengths.
+/// Whether at most [`SHORT`] bytes are ASCII. There is no branch on the length within 4 to 16 bytes, or within 17 to 32
+/// bytes, because it would be mispredicted for texts of different lengths.
 #[inline(always)]
 pub(super) fn is_ascii(bytes: &[u8]) -> bool {
     let len = bytes.len();
@@ -20,7 +20,7 @@ pub(super) fn is_ascii(bytes: &[u8]) -> bool {
         return any & HIGH == 0;
     }
     if len >= 4 {
-        // This is 0, 4 or 8. The four words may overlap and cover all bytes.
+        // `inner` is 0, 4 or 8. The four words may overlap and cover all bytes.
         let inner = len >> 3 << 2;
         let words = [0, inner, len - 4 - inner, len - 4];
         // SAFETY: `inner <= len - 4`, so no word ends after the end of the bytes.

@@ -86,7 +86,7 @@ impl Prediction {
     pub(super) const NONE: Self = Self(0);
     /// After an ASCII chunk: the highest score.
     pub(super) const ASCII: Self = Self(2 * Self::ASCII_LIKELY - 1);
-    /// The lowest score, a single bit, at which a small chunk is first tested for ASCII.
+    /// The lowest score at which a small chunk is tested for ASCII before it is validated. It is a single bit.
     const ASCII_LIKELY: u32 = 1 << 7;
     /// The score added by a chunk that was not tested and ends with 4 ASCII bytes. After 16 such chunks ASCII is
     /// likely.
@@ -104,21 +104,21 @@ impl Prediction {
         Self(self.0 | other.0)
     }
 
-    /// Returns the prediction for a single text. It is tested for ASCII. A small text is not validated twice if it has
-    /// sequences of 4 bytes.
+    /// Returns the prediction for a single text, which is tested for ASCII first. In a small text sequences of 4 bytes
+    /// are expected too, so that a text with them is not validated twice.
     #[inline]
     const fn for_text(len: usize) -> Self {
         Self(if len > SMALL { Self::ASCII_LIKELY } else { Self::ASCII_LIKELY | Self::FOUR_BYTES.0 })
     }
 
-    /// After a chunk that was expected to be ASCII and is not.
+    /// Returns the prediction after a chunk that was expected to be ASCII and is not.
     #[inline]
     pub(super) const fn mispredicted(self) -> Self {
         Self(self.0 - Self::MISPREDICTION)
     }
 
-    /// After a chunk that was not ASCII or was not tested for it. A branch here would be mispredicted, so there is
-    /// none.
+    /// Returns the prediction after a chunk that was not ASCII or was not tested for it. There is no branch, because it
+    /// would be mispredicted.
     #[inline]
     pub(super) const fn after_chunk(self, end: Carry) -> Self {
         let kept = if end.is_ascii() { 0xFFFF_FFFF } else { 0xFFFF_0000 };
@@ -144,7 +144,7 @@ impl Prediction {
         Self(self.0 & 0xFFFF | Self::FOUR_BYTES.0)
     }
 
-    /// After a chunk that was expected to have sequences of 4 bytes.
+    /// Returns the prediction after a chunk that was expected to have sequences of 4 bytes.
     #[inline]
     pub(super) const fn one_chunk_later(self) -> Self {
         Self(if self.0 >= Self::ONE_CHUNK { self.0 - Self::ONE_CHUNK } else { self.0 })
@@ -167,8 +167,8 @@ impl Carry {
     /// Whether one of the last 3 bytes is the lead byte of a 4-byte sequence, or a byte that is never a lead.
     #[inline]
     pub(super) const fn has_lead_of_four(self) -> bool {
-        // `two` has bit 7 of each byte set if its two highest bits are set. The result has it set if the four highest
-        // bits are.
+        // `two` has bit 7 of each byte set if its two highest bits are set. The result has bit 7 of each byte set if
+        // its four highest bits are set.
         let two = self.0 & self.0 << 1;
         two & two << 2 & 0x8080_8000 != 0
     }
@@ -186,7 +186,8 @@ impl ScanState {
     /// The state between characters, without a prediction.
     pub(crate) const START: Self = Self::new(Carry::START, Prediction::NONE);
 
-    /// The state after an ASCII chunk. The values of its last bytes make no difference.
+    /// The state after an ASCII chunk. The carry does not contain the last bytes of the chunk, because ASCII in it has
+    /// no effect.
     pub(super) const AFTER_ASCII: Self = Self::new(Carry::START, Prediction::ASCII);
 
     #[inline]
@@ -210,8 +211,8 @@ impl ScanState {
         Prediction((u64::from_le_bytes(self.0) >> 32) as u32)
     }
 
-    /// Whether a small chunk is first tested for ASCII. An ASCII chunk is then well-formed, because the carry is ASCII
-    /// too.
+    /// Whether a small chunk is tested for ASCII before it is validated. If `true`, the carry is ASCII too, so an ASCII
+    /// chunk is well-formed.
     #[inline]
     pub(super) const fn expects_ascii(self) -> bool {
         const ASCII_LIKELY: u64 = (Prediction::ASCII_LIKELY as u64) << 32;
@@ -251,7 +252,7 @@ impl ScanState {
         Self((u64::from_le_bytes(self.0) >> 32 << 32).to_le_bytes())
     }
 
-    /// Returns `None` inside a sequence.
+    /// Returns `None` if a sequence is unfinished.
     #[inline]
     pub(crate) fn boundary(self) -> Option<AtBoundary> {
         (self.pending_len() == 0).then_some(AtBoundary(self))

@@ -12,7 +12,7 @@ const PAGE: usize = 4 * 1024;
 /// Reads UTF-8 and writes UTF-16 while there is input and output space, up to an ill-formed sequence. Returns the
 /// number of bytes read and the number of bytes written.
 ///
-/// Input is only read if the output has 2 bytes for each of its bytes, which is always enough.
+/// An input byte is only read if there are 2 bytes of output for it, which is always enough.
 pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let kernel = Kernel::in_use();
     if kernel.utf16().is_none() {

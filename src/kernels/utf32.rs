@@ -13,7 +13,7 @@ const PAGE: usize = 4 * 1024;
 /// Reads UTF-8 and writes UTF-32 while there is input and output space, up to an ill-formed sequence. Returns the
 /// number of bytes read and the number of bytes written.
 ///
-/// Input is only read if the output has 4 bytes for each of its bytes, which is always enough.
+/// An input byte is only read if there are 4 bytes of output for it, which is always enough.
 pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     encode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
 }
@@ -72,7 +72,7 @@ pub(crate) fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
     both(vectors, to_utf16_portable::<BIG_ENDIAN, TO_BIG_ENDIAN>, input, output)
 }
 
-/// Runs the vector code of the kernel in use, if it has any, and then the portable loop.
+/// Runs the vector code of a kernel, if it has any, and then the portable loop for the rest.
 fn both(
     vectors: Option<Convert>,
     portable: fn(&[u8], &mut [u8]) -> (usize, usize),
@@ -80,7 +80,7 @@ fn both(
     output: &mut [u8],
 ) -> (usize, usize) {
     let (read, written) = match vectors {
-        // SAFETY: it is a function of the kernel in use, which this CPU supports.
+        // SAFETY: `convert` is a function of a kernel that this CPU supports.
         Some(convert) => unsafe { convert(input, output) },
         None => (0, 0),
     };

@@ -18,8 +18,8 @@ pub(crate) enum TextEnd<'c> {
 
 /// Validates the next chunk of a stream. After `Ok`, `state` is the state at the end of the chunk.
 ///
-/// `Err(index)` means that `chunk[index]` makes the stream ill-formed. If that byte is one that well-formed text never
-/// contains (`C0`, `C1`, `F5..=FF`), the index may be that of the byte after it. The carry is unchanged.
+/// `Err(index)` means that `chunk[index]` makes the stream ill-formed. A byte that well-formed text never contains
+/// (`C0`, `C1`, `F5..=FF`) may instead be reported at the index of the byte after it. The carry is unchanged.
 ///
 /// An ill-formed last byte is reported by this call, not by the next one.
 #[inline(always)]
@@ -127,7 +127,8 @@ pub(crate) fn prefix(start: AtBoundary, chunk: &[u8]) -> (&str, TextEnd<'_>) {
         return prefix_by_std(chunk);
     }
     let mut state = start.state();
-    // Both lengths are at most that of the chunk. With the fallbacks the compiler needs no code for a panic.
+    // Both values of `len` are at most the length of the chunk. `saturating_sub` and `unwrap_or_default` only show the
+    // compiler that nothing panics.
     let (text, end) = match validate_any(&mut state, chunk) {
         Ok(()) => {
             let len = chunk.len().saturating_sub(usize::from(state.pending_len()));

@@ -6,8 +6,8 @@ use core::ops::Range;
 use super::{Column, Columns, Location, Newlines};
 use crate::encoding::is_continuation;
 
-/// An index of the lines and of the non-ASCII characters of a document. It converts any offset to line and column, and
-/// back, without the text.
+/// An index of the lines and of the non-ASCII characters of a document. It converts any offset to a line and column,
+/// and back, without access to the text.
 ///
 /// Memory: 8 bytes for each line, and 40 bytes for each aligned block of 64 bytes that is not all ASCII. A lookup is a
 /// binary search.
@@ -112,8 +112,8 @@ impl LineIndex {
     }
 
     /// Returns the location of an offset. An offset inside a character is moved to the start of the character. An
-    /// offset inside a terminator is in the line before it. Returns `None` after the end of the document; the end
-    /// itself has a location.
+    /// offset inside a terminator belongs to the line that it ends. Returns `None` after the end of the document; the
+    /// end itself has a location.
     pub fn location(&self, offset: u64) -> Option<Location> {
         if offset > self.len {
             return None;
@@ -138,8 +138,8 @@ impl LineIndex {
         let Range { start, end } = self.line(line)?;
         let before = self.columns(start).like(column);
         let wanted = before.saturating_add(column.value());
-        // Finds the last offset of the line whose column is not greater than `wanted`. It is never inside a character:
-        // all bytes of a character except the first have the column after it.
+        // Finds the last offset of the line whose column is not greater than `wanted`. All bytes of a character have
+        // the column of its first byte here, so the result is moved to the start of its character.
         let (mut low, mut high) = (start, end);
         while low < high {
             let middle = high - (high - low) / 2;
@@ -187,15 +187,15 @@ impl LineIndex {
             && bytes.first() == Some(&b'\n')
             && let Some(last) = self.lines.last_mut()
         {
-            // The LF of a CR LF whose CR was in the previous chunk. The line starts after it, and the terminator has
-            // two bytes.
+            // This LF completes a CR LF whose CR was in the previous chunk. The last line therefore starts after the
+            // LF, and the terminator before it has two bytes.
             *last = (self.len + 1) << SHIFT | 2;
             from = 1;
         }
         let mut after_cr = from == 0 && self.after_cr;
         while let Some(end) = self.newlines.nth_end(after_cr, &bytes[from..], 1) {
             let mut len = end.len() as u64;
-            // The CR of this terminator was at the end of the previous chunk.
+            // If only the LF of a CR LF was found, its CR was at the end of the previous chunk.
             len += u64::from(self.newlines == Newlines::CrLf && len == 1);
             from += end.end;
             after_cr = bytes[from - 1] == b'\r';
@@ -220,7 +220,7 @@ impl LineIndex {
         }
     }
 
-    /// Returns the block of an offset. The offset must not be before the last block.
+    /// Returns the block of an offset. Adds it if it does not exist. The offset must not be before the last block.
     fn block(&mut self, offset: u64) -> &mut Block {
         let offset = offset - offset % BLOCK;
         let last = self.blocks.last().copied();

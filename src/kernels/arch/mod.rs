@@ -1,7 +1,9 @@
-//! The kernels by architecture, ordered from best to worst, and the kernel that needs no detection.
+//! The kernels of each architecture: `KERNELS`, the best first, and `KNOWN`, the kernel that needs no detection, if
+//! there is one.
 //!
-//! Targets without vector registers in their ABI (kernels, firmware) have only the portable kernel, and so has
-//! big-endian AArch64, where the lanes are numbered in reverse.
+//! x86-64, AArch64 and 32-bit WebAssembly have vector kernels, with two exceptions: targets without vector registers in
+//! their ABI (operating systems, firmware), and big-endian AArch64, where the lanes are numbered in reverse. All other
+//! targets have only the portable kernel and `std`.
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod aarch64;

@@ -43,7 +43,8 @@ pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Resul
         Ok(_) => *state = ScanState::START,
         Err(error) if error.error_len().is_none() => *state = state.after(chunk),
         Err(error) => {
-            // `error` has the start of the sequence. The byte that makes it ill-formed is one of its first 4 bytes.
+            // `error` has the start of the ill-formed sequence. The byte to report, which makes the stream ill-formed,
+            // is one of the first 4 bytes from there.
             let at = error.valid_up_to();
             let sequence = rest.iter().skip(at).take(4);
             let index = formula::first_ill_formed(0, sequence);
@@ -53,7 +54,7 @@ pub(in crate::kernels) fn validate(chunk: &[u8], state: &mut ScanState) -> Resul
     Ok(())
 }
 
-/// Returns the number of bytes of the chunk that belong to the unfinished sequence before it.
+/// Returns the number of bytes of the chunk that belong to the sequence that was unfinished before the chunk.
 fn finish_sequence(state: ScanState, chunk: &[u8]) -> Result<usize, Index> {
     let mut carry = state.carry();
     for (index, &byte) in chunk.iter().enumerate() {

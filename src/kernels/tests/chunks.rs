@@ -163,7 +163,7 @@ fn two_characters_in_ascii_are_validated_at_every_distance() {
 }
 
 /// Checks an ill-formed byte at every index of a chunk of every length up to 700 bytes, in ASCII and in characters of 4
-/// bytes. `offsets` are the offsets of the chunk from a cache line.
+/// bytes. `offsets` returns, for a length and an index, the offsets from a cache line at which the chunk is placed.
 fn check_every_index(offsets: impl Fn(usize, usize) -> core::ops::Range<usize>) {
     for kernel in Kernel::available() {
         for len in 4..=700 {
@@ -181,7 +181,7 @@ fn check_every_index(offsets: impl Fn(usize, usize) -> core::ops::Range<usize>) 
                     let mut emoji = Placed::new(&texts[1], offset);
                     assert_eq!(found_by(kernel, Carry::START, emoji.chunk()), Ok(()));
                     emoji.chunk_mut()[at] = 0xFF;
-                    // If it replaces a lead byte, the error may be reported at the next byte, if there is one.
+                    // If `FF` is in the place of a lead byte, it may be reported at the next byte, if there is one.
                     let is_lead = at % 4 == 0 || at >= len / 4 * 4;
                     let expected = if is_lead && at + 1 < len { at + 1 } else { at };
                     let found = found_by(kernel, Carry::START, emoji.chunk());

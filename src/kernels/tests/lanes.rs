@@ -36,8 +36,8 @@ fn is_forbidden(lead: u8, x: u8) -> bool {
     }
 }
 
-/// Whether `x` after `p1` is wrong by a formula. `due` is whether a continuation byte must follow a lead byte 2 or 3
-/// bytes before `x`. All definitions agree if the bytes before `x` are well-formed.
+/// Whether `x` after `p1` is wrong by a formula. `due` is whether a lead byte 2 or 3 bytes before `x` requires that `x`
+/// is a continuation byte. All definitions agree if the bytes before `x` are well-formed.
 pub(in crate::kernels) type Statement = fn(due: bool, p1: u8, x: u8) -> bool;
 
 /// The definition of the [formula](crate::kernels::formula): whether a continuation byte must follow, and whether the

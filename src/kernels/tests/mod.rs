@@ -59,8 +59,8 @@ fn found_by(kernel: Kernel, carry: Carry, chunk: &[u8]) -> Result<(), usize> {
     found[0]
 }
 
-/// Compares a kernel with the formula for one byte. A byte that is never a lead may be reported at its own index or at the
-/// next one.
+/// Compares a kernel with the formula for one byte. A byte that is never a lead may be reported at its own index or at
+/// the next one.
 fn assert_found(kernel: Kernel, carry: Carry, chunk: &[u8], context: &dyn Fn() -> String) {
     let found = found_by(kernel, carry, chunk);
     let expected = match formula::first_ill_formed(carry.word(), chunk) {

@@ -1,9 +1,9 @@
 //! The loops of the vector kernels over a vector of 4 bytes.
 //!
-//! The loops are generic over the vector, and so are their lengths. With a vector of 4 bytes and groups of 2 vectors a string
-//! of 28 bytes has every part that a long chunk has: an unaligned start, ASCII groups, groups with one half of ASCII, segments
-//! of 1 and 2 groups, and a rest. So the same code can be tested with all strings of tiles, at each alignment and length,
-//! against the grammar.
+//! The loops are generic over the vector type, which also sets the lengths of groups and segments. With a vector of 4
+//! bytes and groups of 2 vectors a string of 28 bytes has every part that a long chunk has: an unaligned start, ASCII
+//! groups, groups with one half of ASCII, segments of 1 and 2 groups, and a rest. So the same code can be tested with
+//! all strings of tiles, at each alignment and length, against the grammar.
 
 use crate::encoding::{Step, UTF_8};
 use crate::kernels::arch::vector::{self, Vector};
@@ -13,7 +13,7 @@ use crate::kernels::state::{Carry, Prediction, ScanState};
 
 use super::PREDICTIONS;
 
-/// A vector of 4 bytes, or their marks: bit 7.
+/// A vector of 4 bytes, or of marks, which are bit 7 of each byte.
 #[derive(Clone, Copy)]
 struct Tiny([u8; Self::LEN]);
 
@@ -83,13 +83,13 @@ impl Vector for Tiny {
     }
 
     unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index> {
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller guarantees the requirements.
         unsafe { vector::validate_large::<Self>(chunk, state) }
     }
 
     unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize> {
         assert!(4 <= at && at <= end && end <= chunk.len());
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller guarantees the requirements.
         unsafe { vector::find::<Self>(chunk, at, end) }
     }
 
@@ -98,8 +98,8 @@ impl Vector for Tiny {
     fn prefetch_far(_: *const u8) {}
 }
 
-/// Parts of strings. Every character of 2 to 4 bytes can begin in one tile, after ASCII or after another character, and end
-/// in the next ones. Tiles that do not fit each other make every kind of error at every edge.
+/// Parts of strings. Every character of 2 to 4 bytes can begin in one tile, after ASCII or after another character, and
+/// end in the next ones. Tiles that do not fit each other make every kind of error at every edge.
 const TILES: [[u8; 4]; 16] = [
     *b"aaaa",
     [b'a', b'a', b'a', 0xC3],
@@ -119,14 +119,14 @@ const TILES: [[u8; 4]; 16] = [
     [b'a', 0xF0, 0x9F, 0x92],
 ];
 
-/// Ends of the stream before.
+/// Ends of the stream before the string.
 const ENDS: [&[u8]; 7] = [b"", b"\xC3", b"\xE2", b"\xE2\x82", b"\xF0", b"\xF0\x9F", b"\xF0\x9F\x92"];
 
 /// Memory in which a string can have every alignment.
 #[repr(align(4))]
 struct Memory([u8; 48]);
 
-/// The first byte that the grammar rejects after an unfinished sequence.
+/// Returns the index of the first byte that the grammar rejects after an unfinished sequence.
 fn rejected(before: &[u8], chunk: &[u8]) -> Option<usize> {
     let mut state = UTF_8.state_after(before);
     chunk.iter().position(|&byte| match UTF_8.step(state, byte) {
@@ -154,8 +154,8 @@ fn assert_found(before: &[u8], prediction: Prediction, chunk: &[u8], expected: O
     assert!(is_right, "{found:?}, not {expected:?}, after {before:02X?} in {chunk:02X?}");
 }
 
-/// Checks all strings of so many tiles, with up to 3 bytes less, at every alignment and after every end. Returns their
-/// number.
+/// Checks all strings of `tiles` tiles, taken from the first `kinds` of [`TILES`] and shortened by 0 to 3 bytes, at
+/// every alignment and after each of `ends`. Returns the number of checks.
 fn check(tiles: u32, kinds: usize, ends: &[&[u8]]) -> usize {
     let mut checked = 0;
     let mut memory = Memory([0xFF; 48]);

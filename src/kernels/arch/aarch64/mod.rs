@@ -4,7 +4,7 @@ mod neon;
 
 use crate::kernels::functions::Functions;
 
-/// Ordered from best to worst.
+/// The kernels of this target, the best first.
 pub(in crate::kernels) static KERNELS: [&Functions; 1] = [&NEON];
 
 /// NEON is part of the target, so no detection is needed.

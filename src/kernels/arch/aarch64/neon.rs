@@ -1,7 +1,7 @@
 //! NEON, which every 64-bit ARM CPU has.
 //!
-//! This is the [formula](crate::kernels::formula) without changes. The table lookup returns 0 for an index above 63.
-//! Such an index comes from a byte that is not a lead byte, and `s1` masks its result.
+//! This is the [formula](crate::kernels::formula). The index of the table lookup is `p1 - C0` instead of `p1 & 3F`. If
+//! `p1` is not a lead byte, the index is above 63 and the lookup returns 0, which `s1` masks in any case.
 
 use core::arch::aarch64::*;
 
@@ -193,7 +193,7 @@ impl Vector for Neon {
     fn first_mark_before(self, len: usize) -> Option<usize> {
         // SAFETY: a `Neon` exists only if the CPU has NEON.
         let nibbles = unsafe {
-            // 4 bits for each byte.
+            // Narrows the comparison to 4 bits for each byte.
             let marked = vreinterpretq_u16_s8(vshrq_n_s8::<7>(vreinterpretq_s8_u8(self.0)));
             vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(marked)))
         };

@@ -5,7 +5,8 @@ use crate::kernels::functions::LineForm;
 /// The mark for a byte that is not a symbol. The values of symbols do not contain it.
 const BAD: u32 = 1 << 31;
 
-/// The value of a symbol at each position of a group; [`BAD`] for a byte that is not a symbol.
+/// For each position in a group and each byte, the value of the symbol, shifted to its bits in the group; [`BAD`] for a
+/// byte that is not a symbol.
 static VALUES: [[u32; 256]; 4] = {
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut values = [[BAD; 256]; 4];
@@ -28,7 +29,8 @@ pub(in crate::kernels) fn symbol(byte: u8) -> Option<u32> {
     (value != BAD).then_some(value)
 }
 
-/// A safe [`DecodeBase64`](crate::kernels::functions::DecodeBase64). Stops at the first group with another byte.
+/// A safe [`DecodeBase64`](crate::kernels::functions::DecodeBase64). Stops at the first group with a byte that is not a
+/// symbol.
 pub(in crate::kernels) fn decode_groups(symbols: &[u8], out: &mut [u8]) -> usize {
     let mut done = 0;
     for (symbols, out) in symbols.chunks_exact(8).zip(out.chunks_exact_mut(6)) {

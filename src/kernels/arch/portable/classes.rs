@@ -1,12 +1,12 @@
-//! Finds every position of a byte of a class: the loop that all kernels share, and a byte-by-byte comparison.
+//! Finds every position of a byte of a class: the loop of all kernels except AVX-512, and a byte-by-byte comparison.
 
 use super::positions::write_positions;
 use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
 
-/// The maximum number of bytes that one call searches.
+/// A call that has searched this many bytes stops. The last group may end up to 3 blocks later.
 const STRETCH: usize = 4096;
 
-/// The number of bytes that are tested together. Most groups have no byte of a class.
+/// The number of bytes that are tested together. Most groups have no byte of the class.
 pub(in crate::kernels) const GROUP: usize = 4 * BLOCK;
 
 /// A safe [`FindClass`](crate::kernels::functions::FindClass).
@@ -21,8 +21,8 @@ pub(in crate::kernels) fn find_class(bytes: &[u8], class: &Class, positions: &mu
     find_class_with(bytes, class, positions, |_| false, block_bits)
 }
 
-/// The loop over blocks. `is_clean` returns whether a group has no byte of the class; `false` is always
-/// allowed. `block_bits` returns a bit for each byte of a block that is in the class.
+/// The loop over blocks. `is_clean` returns `true` only if a group has no byte of the class; it may always return
+/// `false`. `block_bits` returns a bit for each byte of a block that is in the class.
 #[inline(always)]
 pub(in crate::kernels) fn find_class_with(
     bytes: &[u8],
@@ -52,7 +52,8 @@ pub(in crate::kernels) fn find_class_with(
         };
         let mut seconds = bits;
         while seconds != 0 {
-            // Keeps a lead byte only if its second byte is in the class.
+            // Discards each lead byte whose second byte is not in the class. A lead byte at the end of the input is
+            // kept.
             let at = seconds.trailing_zeros() as usize;
             if let Some(&[lead @ 0x80..=0xFF, second]) = rest.get(at..at + 2)
                 && !class.has_second(lead, second)

@@ -6,7 +6,7 @@ use crate::encoding::windows_1252;
 /// The number of bytes that are tested for ASCII at once.
 const BLOCK: usize = 16;
 
-/// The UTF-8 sequence of each byte, and its length as the fourth byte.
+/// For each byte, its UTF-8 sequence. The fourth byte of an entry is the length of the sequence.
 type Sequences = [[u8; 4]; 256];
 
 static LATIN_1: Sequences = sequences(false);
@@ -27,7 +27,7 @@ const fn sequences(windows: bool) -> Sequences {
     sequences
 }
 
-/// Returns the continuation byte with these 6 bits.
+/// Returns the continuation byte with the low 6 bits of `bits`.
 const fn cont(bits: u32) -> u8 {
     0x80 | (bits & 0x3F) as u8
 }
@@ -85,12 +85,13 @@ pub(in crate::kernels) fn decode_portable<const WINDOWS: bool>(
     (read, written)
 }
 
-/// The characters of windows-1252 above U+00FF are in the two ranges that start here, or in [`SINGLES`].
+/// The characters of windows-1252 above U+00FF are in the range that starts at `LETTERS`, in the range that starts at
+/// `PUNCTUATION`, or in [`SINGLES`].
 const LETTERS: u32 = 0x150;
 const PUNCTUATION: u32 = 0x2010;
-/// The bytes for U+0150 to U+019F, or 0.
+/// The windows-1252 bytes of U+0150 to U+019F; 0 for a character without one.
 static LETTER_BYTES: [u8; 0x50] = bytes_from(LETTERS);
-/// The bytes for U+2010 to U+203F, or 0.
+/// The windows-1252 bytes of U+2010 to U+203F; 0 for a character without one.
 static PUNCTUATION_BYTES: [u8; 0x30] = bytes_from(PUNCTUATION);
 const SINGLES: [(u32, u8); 4] = [(0x20AC, 0x80), (0x2122, 0x99), (0x2C6, 0x88), (0x2DC, 0x98)];
 
@@ -109,7 +110,8 @@ const fn bytes_from<const N: usize>(first: u32) -> [u8; N] {
 
 /// Returns the windows-1252 byte of a character above U+007F.
 fn windows_1252_byte(value: u32) -> Option<u8> {
-    // The bytes 81, 8D, 8F, 90 and 9D are the C1 characters with the same number. The other bytes of 80 to 9F are not.
+    // The bytes 81, 8D, 8F, 90 and 9D are the C1 characters with the same number. The other bytes from 80 to 9F are
+    // characters above U+00FF.
     if matches!(value, 0xA0..=0xFF | 0x81 | 0x8D | 0x8F | 0x90 | 0x9D) {
         return Some(value as u8);
     }
@@ -121,8 +123,9 @@ fn windows_1252_byte(value: u32) -> Option<u8> {
     SINGLES.iter().find(|&&(single, _)| single == value).map(|&(_, byte)| byte)
 }
 
-/// Reads UTF-8 and writes single bytes. Stops after `most` characters that are not ASCII, at an ill-formed or
-/// unfinished sequence, and at a character that the encoding does not have. Returns the number of bytes read and the
+/// Reads UTF-8 and writes single bytes while there is input and output space. Blocks of ASCII are converted at once,
+/// and all other characters one by one. Stops after `most` characters that were converted one by one, at an ill-formed
+/// or unfinished sequence, and at a character that the encoding does not have. Returns the number of bytes read and the
 /// number of bytes written.
 pub(in crate::kernels) fn encode_portable<const WINDOWS: bool>(
     input: &[u8],

@@ -18,8 +18,9 @@ pub(in crate::kernels) fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16;
 }
 
 #[cfg(feature = "codec")]
-/// The loop over blocks. `equal_bits` returns a bit for each byte of a block. `write` converts the bits to
-/// positions relative to a start, writes them and returns their number.
+/// The loop over blocks. `equal_bits` returns a bit for each byte of a block, set if the byte is the one that is
+/// searched for. `write` takes these bits, the index of the block, and the space for the positions. It writes the
+/// positions and returns their number.
 #[inline(always)]
 pub(in crate::kernels) fn find_all_with(
     bytes: &[u8],
@@ -48,7 +49,7 @@ pub(in crate::kernels) fn find_all_with(
     Found { count, searched: start }
 }
 
-/// Writes the positions of the set bits relative to `start`, and returns their number.
+/// Writes `start` plus the index of each set bit. Returns the number of set bits.
 #[inline(always)]
 pub(in crate::kernels) fn write_positions(mut bits: u64, start: u16, room: &mut [u16; BLOCK]) -> usize {
     let count = bits.count_ones() as usize;
@@ -56,7 +57,8 @@ pub(in crate::kernels) fn write_positions(mut bits: u64, start: u16, room: &mut 
         *position = start + bits.trailing_zeros() as u16;
         bits &= bits.wrapping_sub(1);
     };
-    // A branch on the number of positions would be mispredicted. Excess positions are overwritten later.
+    // The first `FEW` positions are always written, because a branch on their number would be mispredicted. Excess
+    // positions are overwritten later or not used.
     room[..FEW].iter_mut().for_each(&mut next);
     if count > FEW {
         room[FEW..count].iter_mut().for_each(next);

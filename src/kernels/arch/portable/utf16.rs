@@ -1,4 +1,5 @@
-//! UTF-16 conversions on every target, with ASCII in blocks. Other kernels use them for the rest of their input.
+//! UTF-16 conversions on every target, with ASCII in blocks. They also convert the rest of the input after the vector
+//! code of a kernel.
 
 /// The number of code units that are tested for ASCII at once.
 const BLOCK: usize = 16;
@@ -62,7 +63,7 @@ pub(in crate::kernels) unsafe fn encode_portable<const BIG_ENDIAN: bool>(
             unsafe { put(output, &mut written, [order::<BIG_ENDIAN>(unit)]) };
             rest = &rest[3..];
         } else if word & 0xC0C0_C0F8 == 0x8080_80F0 {
-            // Each surrogate has 10 bits of the value minus 10000.
+            // Each surrogate contains 10 bits of the code point minus 0x10000.
             let high = (word as u16 & 0x07) << 8 | bits(8) << 2 | bits(16) >> 4;
             if !(0x40..0x440).contains(&high) {
                 break;
@@ -117,7 +118,7 @@ pub(in crate::kernels) const fn order<const BIG_ENDIAN: bool>(unit: u16) -> [u8;
     if BIG_ENDIAN { unit.to_be_bytes() } else { unit.to_le_bytes() }
 }
 
-/// Reads UTF-16 and writes UTF-8 while the longest sequence would fit, up to an unpaired surrogate or an unfinished
+/// Reads UTF-16 and writes UTF-8 while there is output space for 4 bytes, up to an unpaired surrogate or an unfinished
 /// pair. Returns the number of bytes read and the number of bytes written.
 pub(in crate::kernels) fn decode_portable<const BIG_ENDIAN: bool>(
     input: &[u8],
@@ -208,7 +209,7 @@ fn decode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> usiz
     read
 }
 
-/// Returns the continuation byte with these 6 bits.
+/// Returns the continuation byte with the low 6 bits of `bits`.
 const fn cont(bits: u32) -> u8 {
     0x80 | (bits & 0x3F) as u8
 }

@@ -36,7 +36,7 @@ pub(in crate::kernels) fn encode_portable<const BIG_ENDIAN: bool>(
         }
         rest = &rest[ascii..];
         written += 4 * ascii;
-        // After some characters a block is tried again.
+        // Converts up to `BLOCK` characters one by one, then tries blocks again.
         let mut characters = rest.chars();
         for _ in 0..BLOCK {
             let Some(room) = output[written..].first_chunk_mut() else {
@@ -50,7 +50,7 @@ pub(in crate::kernels) fn encode_portable<const BIG_ENDIAN: bool>(
     }
 }
 
-/// Reads UTF-32 and writes UTF-8 while the longest sequence would fit, up to a value that is not a scalar value.
+/// Reads UTF-32 and writes UTF-8 while there is output space for 4 bytes, up to a value that is not a scalar value.
 /// Returns the number of bytes read and the number of bytes written.
 pub(in crate::kernels) fn decode_portable<const BIG_ENDIAN: bool>(
     input: &[u8],

@@ -1,13 +1,15 @@
 //! Validation on every target: words of ASCII, and the state machine of the grammar as a shift-based DFA (Per Vognsen).
 //!
-//! A table holds a number for each byte. The number has 6 bits for each state, which are the next state. A step shifts
-//! the number by the current state. The shift depends on the previous step, but the load from the table does not.
+//! A table holds a 64-bit number for each byte. For each state the number has 6 bits, which are the next state. A step
+//! shifts the number by the current state. The shift depends on the previous step, but the load from the table does
+//! not.
 
 use crate::encoding::{Machine, UTF_8};
 use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, Prediction, SMALL, ScanState};
 
-/// The number of bits of a state. A state is stored as its number times this.
+/// The number of bits of a state. A state is stored as its index in [`STATES`] times this width, which is the distance
+/// of the shift.
 const WIDTH: u32 = 6;
 const MASK: u64 = (1 << WIDTH) - 1;
 const BOUNDARY: u64 = 0;
@@ -52,8 +54,8 @@ fn step(state: u64, byte: u8) -> u64 {
 
 /// Returns the state after the carry.
 fn state_after(carry: Carry) -> u64 {
-    // Only the last 3 bytes matter. Leading continuation bytes belong to a sequence that is complete, or whose lead
-    // byte is not in the carry.
+    // Only the last 3 bytes matter. Continuation bytes at their start belong to a sequence that started earlier. It is
+    // complete, because a sequence has at most 4 bytes.
     let bytes = carry.word().to_le_bytes();
     let start = (1..4).find(|&at| bytes[at] & 0xC0 != 0x80).unwrap_or(4);
     bytes[start..].iter().fold(BOUNDARY, |state, &byte| step(state, byte))

@@ -1,9 +1,10 @@
 //! Chunks longer than a vector: the main loop.
 //!
-//! It has two modes. In ASCII it only tests groups of vectors for ASCII. If the other bytes are all in one half of a
-//! group, it computes the marks of this half. In dense text it computes the marks of all vectors and tests them once
-//! per segment. Both modes start with the formula for text without sequences of 4 bytes, and change to the whole
-//! formula after the first lead byte of 4.
+//! The loop has two modes. In ASCII it only tests groups of vectors for ASCII. If one half of a group is ASCII and the
+//! other is not, it computes the marks of the formula for the other half. In dense text, where most groups are not
+//! ASCII, it computes the marks of all vectors and tests them once per segment, which is a number of groups. Both modes
+//! start with the formula for text without sequences of 4 bytes, and change to the whole formula after the first lead
+//! byte of a 4-byte sequence.
 
 use super::super::super::functions::Index;
 use super::super::super::state::ScanState;
@@ -12,8 +13,8 @@ use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
 /// The distance in bytes at which memory is prefetched into the L1 cache. docs/performance.md has measurements for
 /// other distances.
 const AHEAD: usize = 1024;
-/// The distance at which memory is prefetched into the L2 cache, for dense text. In ASCII the loop is too fast for both
-/// prefetches: if the text is already in the L2 cache, this one would cost a fifth of the speed.
+/// The distance at which memory is prefetched into the L2 cache, for dense text. The loop over ASCII does not use it:
+/// if the text is already in the L2 cache, this prefetch would cost a fifth of the speed of that loop.
 const FAR_AHEAD: usize = 4096;
 
 /// [`Validate`](super::super::super::functions::Validate) for chunks longer than a vector.
@@ -39,7 +40,8 @@ pub(in crate::kernels) unsafe fn validate_large<V: Vector>(
         // SAFETY: the CPU has the instructions; the chunk is not small.
         unsafe { first_ill_formed::<V>(chunk, x.is_ascii(), &mut has_four_bytes) }
     } else {
-        // A well-formed chunk that came here because of marks has a sequence of 4 bytes.
+        // A small chunk comes here only after `small::validate` found marks. For `LEN + 3` bytes or more, these may be
+        // from the formula without sequences of 4 bytes. If the chunk is well-formed, it then has such a sequence.
         has_four_bytes |= len >= V::LEN + 3;
         // SAFETY: the CPU has the instructions; there is a vector before the range, which ends with the chunk.
         unsafe { V::find(chunk, V::LEN, len) }
@@ -65,8 +67,8 @@ pub(in crate::kernels) unsafe fn validate_large<V: Vector>(
 /// Returns the index of the first byte that makes a chunk ill-formed. The first vector of the chunk is well-formed.
 /// Sets `has_four_bytes` if there is a sequence of 4 bytes.
 ///
-/// `expects_ascii` enables the search for the half of a group with the other bytes, which is only useful if ASCII is
-/// likely.
+/// If `expects_ascii` is set and a group is not ASCII, its halves are tested separately. This is only useful if ASCII
+/// is likely.
 ///
 /// # Safety
 ///
@@ -81,7 +83,7 @@ unsafe fn first_ill_formed<V: Vector>(
     let (start, len, group) = (chunk.as_ptr(), chunk.len(), V::GROUP * V::LEN);
     let half = group / 2;
     // Moves `at` to the first aligned index with 4 bytes before it. If that index is after the first vector, the vector
-    // at 4 is tested first. All bytes before `at` are always well-formed.
+    // at 4 is tested first. From here on, all bytes before `at` have been validated.
     let mut at = V::LEN - start as usize % V::LEN;
     if at < 4 {
         // SAFETY: the CPU has the instructions; the chunk is longer than two vectors.
@@ -141,13 +143,13 @@ unsafe fn first_ill_formed<V: Vector>(
         let groups = segment.min((len - at) / group);
         let stop = at + groups * group;
         // SAFETY: the CPU has the instructions; there are `groups` groups at `at`, and `has_four_bytes` is set if one
-        // of the 3 bytes before it is a lead byte of 4.
+        // of the 3 bytes before it is a lead byte of a 4-byte sequence.
         if unsafe { marks_of_segment::<V>(chunk, at, groups, *has_four_bytes) }.is_marked() {
             // SAFETY: the CPU has the instructions; a segment is a number of vectors.
             if let Some(index) = unsafe { V::find(chunk, at, stop) } {
                 return Some(index);
             }
-            // The marks were lead bytes of 4.
+            // The marks were lead bytes of 4-byte sequences.
             *has_four_bytes = true;
         }
         at = stop;
@@ -190,7 +192,7 @@ pub(in crate::kernels) unsafe fn ascii_len<V: Vector>(bytes: &[u8]) -> usize {
 /// # Safety
 ///
 /// - The CPU has the instructions of `V`.
-/// - `at + vectors * V::LEN <= chunk.len()`, and there is a vector.
+/// - `at + vectors * V::LEN <= chunk.len()`, and `vectors` is at least 1.
 #[inline(always)]
 unsafe fn is_ascii<V: Vector>(chunk: &[u8], at: usize, vectors: usize) -> bool {
     // SAFETY: the caller guarantees the requirements.
@@ -255,7 +257,8 @@ unsafe fn marks_of<V: Vector>(chunk: &[u8], at: usize, vectors: usize, has_four_
 /// - The CPU has the instructions of `V`.
 /// - `3 <= at` and `at + vectors * V::LEN <= chunk.len()`.
 ///
-/// Without `FOUR_BYTES` the marks have no meaning if one of the 3 bytes before `at` is a lead byte of 4.
+/// Without `FOUR_BYTES` the marks have no meaning if one of the 3 bytes before `at` is a lead byte of a 4-byte
+/// sequence.
 #[inline(always)]
 unsafe fn or_marks_of<V: Vector, const FOUR_BYTES: bool>(
     mut marks: V,
@@ -309,8 +312,8 @@ unsafe fn marks_of_rest<V: Vector>(chunk: &[u8], mut at: usize) -> V {
 ///
 /// - The CPU has the instructions of `V`.
 /// - `4 <= at <= end <= chunk.len()`.
-/// - `end - at` is a multiple of `V::LEN`. Otherwise `end` is the end of the chunk, and there is one vector before `at`
-///   or two before `end`.
+/// - `end - at` is a multiple of `V::LEN`, or `end` is the end of the chunk and there is at least one vector before
+///   `at` or at least two before `end`.
 #[inline(always)]
 pub(in crate::kernels) unsafe fn find<V: Vector>(chunk: &[u8], mut at: usize, end: usize) -> Option<usize> {
     // SAFETY: the CPU has the instructions.
@@ -334,7 +337,8 @@ pub(in crate::kernels) unsafe fn find<V: Vector>(chunk: &[u8], mut at: usize, en
     if at == end {
         return None;
     }
-    // SAFETY: the CPU has the instructions; less than a vector is left before the end of the chunk, which has 4 bytes.
+    // SAFETY: the CPU has the instructions; less than a vector is left before the end of the chunk, which has at least
+    // 4 bytes.
     let x: V = unsafe { V::load_rest(chunk, at) };
     // SAFETY: the CPU has the instructions; a vector is before `at`, either by the requirement or as one of two.
     let before = unsafe { load_at(chunk, at - V::LEN) };

@@ -1,7 +1,7 @@
 //! Validation, generic over the vector type.
 //!
-//! The functions here are `#[inline(always)]`. They are compiled into functions with `#[target_feature]`, which each
-//! architecture has for its vector type.
+//! The functions here are `#[inline(always)]`. Each architecture inlines them into its own functions, which have the
+//! `#[target_feature]` attribute for its vector type.
 
 mod large;
 #[cfg(any(
@@ -26,23 +26,25 @@ use super::super::state::{Carry, SMALL, ScanState};
 
 /// A vector of bytes, and the [formula](super::super::formula) on it.
 ///
-/// A value exists only if the CPU has the instructions for it: the `unsafe` code that creates one guarantees that.
-/// Functions with an argument of this type are therefore safe.
+/// A value of an implementing type exists only if the CPU has its instructions, because the functions that create one
+/// without another are `unsafe`. Methods that take a value are therefore safe.
 pub(in crate::kernels) trait Vector: Copy {
     /// The number of bytes in a vector.
     const LEN: usize;
     /// The number of vectors that the main loop reads at a time. It is even.
     const GROUP: usize;
-    /// The number of vectors of dense text in a turn of the loop, a divisor of `GROUP`. Fewer are
-    /// faster.
+    /// The number of vectors that one iteration of the loop over dense text reads, a divisor of `GROUP`. A type with a
+    /// large `GROUP` is faster if this number is smaller.
     const STEP: usize = Self::GROUP;
-    /// The largest size of a small chunk, which is at least a group. A small one has no aligned main loop.
+    /// The maximum length of a small chunk, at least the length of a group. Small chunks are validated without the
+    /// aligned main loop.
     const SMALL: usize = SMALL;
     /// The number of groups in the first segment. Each segment has twice as many as the one before, up to
-    /// [`LONGEST_SEGMENT`](Self::LONGEST_SEGMENT). This limits the work that is lost at an error: near the start, where errors
-    /// are frequent in text that is repaired, and after much text.
+    /// [`LONGEST_SEGMENT`](Self::LONGEST_SEGMENT). An error is noticed only at the end of its segment. When text is
+    /// repaired, the validation starts again after each error, so the first segment is short.
     const FIRST_SEGMENT: usize = 2;
-    /// With 16 an error in dense text would be found later than by a test of every block (AVX2: 0.84 of simdutf8 `compat`).
+    /// The maximum number of groups in a segment. With 16, finding an error in dense text would be slower than a test
+    /// of every block (AVX2: 0.84 of the speed of simdutf8 `compat`).
     const LONGEST_SEGMENT: usize = 8;
 
     /// Returns a vector of zeros, which has no marks.
@@ -77,13 +79,14 @@ pub(in crate::kernels) trait Vector: Copy {
 
     fn is_ascii(self) -> bool;
 
-    /// Adds a mark for each byte of `x` that makes the stream ill-formed. `p` are the bytes 1, 2 and 3 before it.
+    /// Adds a mark for each byte of `x` that makes the stream ill-formed. `p` are the bytes that are 1, 2 and 3 bytes
+    /// before those of `x`.
     fn or_marks(self, x: Self, p: [Self; 3]) -> Self;
 
-    /// Adds marks by the formula for text without sequences of 4 bytes. `p` are the bytes 1 and 2 before. Any byte
-    /// directly after a lead byte of 4 is marked.
+    /// Adds marks by the formula for text without sequences of 4 bytes. `p` are the bytes that are 1 and 2 bytes before
+    /// those of `x`. Any byte directly after a lead byte of a 4-byte sequence is marked.
     ///
-    /// No byte of `x` may be 2 or 3 bytes after a lead byte of 4.
+    /// No byte of `x` may be 2 or 3 bytes after a lead byte of a 4-byte sequence.
     fn or_marks_in_bmp(self, x: Self, p: [Self; 2]) -> Self;
 
     fn is_marked(self) -> bool;
@@ -143,7 +146,7 @@ unsafe fn carry_at(chunk: &[u8], at: usize) -> Carry {
 
 /// Combines `marks` with those of the vector at an index.
 ///
-/// The bytes before it are loaded again at other addresses, which is faster than shifting registers.
+/// The preceding bytes are loaded from the addresses 1, 2 and 3 bytes lower, which is faster than shifting registers.
 ///
 /// # Safety
 ///

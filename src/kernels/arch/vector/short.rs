@@ -1,4 +1,4 @@
-//! What kernels with vectors of 16 bytes have in common: the load of the rest of a chunk.
+//! Loads the rest of a chunk, for kernels with vectors of 16 bytes.
 
 /// Table lookup indices. The 16 indices from `16 - n` on move the last `n` bytes of a vector to its start. An index of
 /// `FF` selects 0.
@@ -8,7 +8,8 @@ pub(in crate::kernels::arch) static LAST_TO_FRONT: [u8; 32] = [
     0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
 ];
 
-/// All of a chunk, then zeros: two words of 8 bytes, the first byte least significant. Two loads overlap.
+/// Returns the chunk, followed by zeros, as two words of 8 bytes. The first byte of a word is the least significant.
+/// The chunk is read by two loads that may overlap.
 ///
 /// # Safety
 ///

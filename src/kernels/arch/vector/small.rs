@@ -1,4 +1,4 @@
-//! Small chunks and complete texts. The code is written so that the compiler saves no registers.
+//! Small chunks and complete texts. The code is written so that the compiler does not save registers on the stack.
 
 use super::super::super::functions::Index;
 use super::super::super::state::{Prediction, ScanState};
@@ -64,7 +64,8 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
         unsafe { marks_of_small::<V>(before, chunk, expects_four_bytes) }.is_marked()
     };
     if is_marked {
-        // The marks are computed again there. SAFETY: the CPU has the instructions; the chunk is longer than a vector.
+        // `validate_large` computes the marks again. SAFETY: the CPU has the instructions; the chunk is longer than a
+        // vector.
         return unsafe { V::validate_large(chunk, state) };
     }
     if end.ends_with_never_a_lead() {
@@ -75,8 +76,8 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
     Ok(())
 }
 
-/// [`IsText`](super::super::super::functions::IsText). If a vector ends with the text, an unfinished sequence
-/// at the end has no mark, so the last bytes are tested separately.
+/// [`IsText`](super::super::super::functions::IsText). An unfinished sequence has no mark if the vector ends with the
+/// text. The last bytes are therefore tested separately.
 ///
 /// # Safety
 ///

@@ -4,7 +4,7 @@ mod simd128;
 
 use crate::kernels::functions::Functions;
 
-/// Ordered from best to worst.
+/// The kernels of this target, the best first.
 pub(in crate::kernels) static KERNELS: [&Functions; 1] = [&SIMD128];
 
 /// An engine rejects a module with instructions that it does not have, so no detection is needed.

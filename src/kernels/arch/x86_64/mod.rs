@@ -23,7 +23,7 @@ macro_rules! has {
     };
 }
 
-/// Ordered from best to worst.
+/// The kernels of this target, the best first.
 pub(in crate::kernels) static KERNELS: [&Functions; 2] = [&AVX512, &AVX2];
 
 /// The kernel that the program was compiled for (`-C target-cpu`), which needs no detection.

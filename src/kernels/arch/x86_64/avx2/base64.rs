@@ -23,7 +23,8 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
     let high_classes = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0x10, 0x10, 0x01, 0x02, 0x04, 0x08, 0x04, 0x08, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10,
     ));
-    // The number to add to a symbol for its value, indexed by its high half. The entry of `/` is before that of `+`.
+    // The number to add to a symbol for its value, indexed by its high half. `/` and `+` have the same high half; the
+    // index of `/` is one lower.
     let deltas =
         _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 16, 19, 4, -65, -65, -71, -71, 0, 0, 0, 0, 0, 0, 0, 0));
     let packed =
@@ -35,7 +36,7 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
     while symbols.len() - done * 4 >= 32 && out.len() - done * 3 >= 32 {
         // SAFETY: 32 bytes follow.
         let read = unsafe { _mm256_loadu_si256(symbols.as_ptr().add(done * 4).cast()) };
-        // Bit 5 remains set. The lookup ignores it.
+        // Bit 5 may remain set. The lookup ignores it.
         let high = _mm256_and_si256(_mm256_srli_epi32::<4>(read), slash);
         let low = _mm256_and_si256(read, slash);
         let classes = (_mm256_shuffle_epi8(high_classes, high), _mm256_shuffle_epi8(low_classes, low));

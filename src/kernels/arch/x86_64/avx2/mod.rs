@@ -1,7 +1,7 @@
-//! AVX2, for x86-64 CPUs without AVX-512.
+//! AVX2, for x86-64 CPUs that do not support the AVX-512 kernel.
 //!
-//! AVX2 has no lookup in a table of 64 entries, so pairs of neighbors are tested with the algorithm of Keiser and
-//! Lemire ("Validating UTF-8 In Less Than One Instruction Per Byte", 2020). Each type of error in a pair has a bit.
+//! AVX2 has no lookup in a table of 64 entries, so pairs of neighboring bytes are tested with the algorithm of Keiser
+//! and Lemire ("Validating UTF-8 In Less Than One Instruction Per Byte", 2020). Each type of error in a pair has a bit.
 //! Three tables of 16 entries contain the errors that are possible for the high half of the first byte, for its low
 //! half, and for the high half of the second byte. An error that is in all three is present, except that two
 //! continuation bytes are correct inside a longer sequence.
@@ -101,7 +101,7 @@ const OVERLONG_2: u8 = 1 << 5;
 /// `F5..=FF` before `80..=8F`, and `F0 80..=8F`. No lead byte has both errors, so they share a bit.
 const TOO_LARGE_1000: u8 = 1 << 6;
 const OVERLONG_4: u8 = 1 << 6;
-/// Two continuation bytes in a row. Bit 7, because the mask of the positions that require them has bit 7 set.
+/// Two continuation bytes in a row. It is bit 7, because `or_marks` has a mask with bit 7 set where they are required.
 const TWO_CONTS: u8 = 1 << 7;
 
 #[rustfmt::skip]
@@ -138,8 +138,8 @@ const SECOND_HIGH: [u8; 16] = {
     table
 };
 
-// The tables for text without sequences of 4 bytes. A lead byte of 4 is an error before any byte. Its bit is
-// `TOO_LARGE`, which no other lead byte needs.
+// The tables for text without sequences of 4 bytes. With these tables the lead byte of a 4-byte sequence is an error,
+// whatever byte follows. The bit of this error is `TOO_LARGE`, which no other lead byte needs.
 
 const FIRST_HIGH_IN_BMP: [u8; 16] = {
     let mut table = FIRST_HIGH;
@@ -160,7 +160,7 @@ const fn or_too_large(mut table: [u8; 16]) -> [u8; 16] {
     table
 }
 
-/// Masks. The 8 words from index `8 - n` on select the first `n` double words of a vector.
+/// Masks for a load. The 8 words from index `8 - n` on select the first `n` double words of a vector.
 static FIRST_WORDS: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
 
 #[derive(Clone, Copy)]
@@ -177,7 +177,7 @@ unsafe fn table(entries: &'static [u8; 16]) -> __m256i {
     unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(entries.as_ptr().cast())) }
 }
 
-/// Returns the errors of `p1` and the byte after it that all three tables contain.
+/// Returns the errors that all three tables contain for each pair of a byte of `p1` and the byte of `x` after it.
 ///
 /// # Safety
 ///

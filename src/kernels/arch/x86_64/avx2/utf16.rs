@@ -11,7 +11,7 @@ const WIDTH: usize = 32;
 /// A shuffle of 16 bytes for each mask of eight bits.
 type Shuffles = [[u8; 16]; 256];
 
-/// Keeps the code units whose bit is set, of 8.
+/// Keeps those of 8 code units whose bit is set.
 static UNITS: Shuffles = shuffles(2, 0, 2);
 /// Keeps the first byte of 8 pairs, and the second byte if the bit is set.
 static ONE_OR_TWO: Shuffles = shuffles(2, 1, 1);
@@ -19,7 +19,8 @@ static ONE_OR_TWO: Shuffles = shuffles(2, 1, 1);
 /// higher is also set.
 static ONE_TO_THREE: Shuffles = shuffles(4, 1, 1);
 
-/// Keeps `least` bytes of each lane, and `more` bytes for each set bit.
+/// Returns shuffles of lanes of `lane` bytes. They keep the first `least` bytes of each lane, and `more` bytes for each
+/// of its bits that is set.
 const fn shuffles(lane: usize, least: usize, more: usize) -> Shuffles {
     let lanes = 16 / lane;
     let mut shuffles = [[0x80; 16]; 256];
@@ -41,7 +42,7 @@ const fn shuffles(lane: usize, least: usize, more: usize) -> Shuffles {
     shuffles
 }
 
-/// [`Encode`](crate::kernels::functions::Encode), up to some characters at the end.
+/// [`Encode`](crate::kernels::functions::Encode), except for some characters at the end.
 ///
 /// # Safety
 ///
@@ -97,7 +98,7 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
         if third | third_before != 0 {
             // SAFETY: 3 bytes before the vector can be read.
             let is_fourth = is_at_least(unsafe { load(near.sub(3)) }, 0xF0);
-            // 5 bits of the value minus 10000. The lead byte contains 3 of them.
+            // Bits 16 to 20 of the code point, minus 1. The lead byte contains 3 of these bits, and the second byte 2.
             let plane =
                 _mm256_or_si256(and(_mm256_slli_epi16::<2>(p2), 0x1C), and(_mm256_srli_epi16::<4>(p1), 0x03));
             let plane = _mm256_sub_epi8(plane, all(1));
@@ -140,7 +141,8 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
     output: &mut [u8],
 ) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
-    // Space for 16 units of 3 bytes, and for the bytes that the last store writes after them.
+    // Two vectors of output are enough for 16 units of 3 bytes, and for the bytes that the last store writes after
+    // them.
     while input.len() - read >= 2 * WIDTH && output.len() - written >= 2 * WIDTH {
         // SAFETY: 2 vectors can be read, and there is room for 2.
         let (x, next, out) = unsafe {
@@ -196,7 +198,8 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
                 // Some surrogates are unpaired.
                 break;
             }
-            // 11110xxx and 10xxxxxx of the value divided by 400. The other surrogate has 2 more bits.
+            // The first surrogate becomes 11110xxx and 10xxxxxx. `value` is the code point divided by 0x400. Its lowest
+            // 2 bits are in the bytes of the second surrogate.
             let value = _mm256_add_epi16(_mm256_and_si256(x, words(0x3FF)), words(0x40));
             let first = _mm256_or_si256(
                 _mm256_or_si256(words(0x80F0), _mm256_srli_epi16::<8>(value)),
@@ -278,7 +281,7 @@ unsafe fn load(from: *const u8) -> __m256i {
     unsafe { _mm256_loadu_si256(from.cast()) }
 }
 
-/// Returns code units with the values of the bytes.
+/// Widens bytes to code units in the byte order of the output.
 #[target_feature(enable = "avx2")]
 fn wide<const BIG_ENDIAN: bool>(bytes: __m128i) -> __m256i {
     let units = _mm256_cvtepu8_epi16(bytes);

@@ -57,7 +57,7 @@ impl Tables {
     #[inline]
     fn decode(self, read: __m512i) -> (u64, __m512i) {
         let values = _mm512_permutex2var_epi8(self.low, read, self.high);
-        // The lookup ignores the highest bit of a byte.
+        // The lookup ignores the highest bit of a byte, so this bit is tested in `read`.
         let bad = _mm512_movepi8_mask(_mm512_or_si512(values, read));
         let pairs = _mm512_maddubs_epi16(values, _mm512_set1_epi32(0x0140_0140));
         let lanes = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_1000));

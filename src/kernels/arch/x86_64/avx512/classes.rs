@@ -1,7 +1,7 @@
 //! Finds every position of a byte of a class, with AVX-512 VBMI.
 //!
-//! A table of 64 entries, indexed by the low 6 bits of a byte, has a bit for each value of the high 2 bits. A second
-//! table selects that bit by the high 2 bits.
+//! A table of 64 entries is indexed by the low 6 bits of a byte. An entry has one bit for `00..=3F`, one for `40..=7F`
+//! and two for lead bytes. A second table, indexed by the high 2 bits, selects the bits that apply to the byte.
 
 use core::arch::x86_64::*;
 
@@ -29,8 +29,8 @@ pub(in crate::kernels) unsafe fn find_class(
 ) -> Found {
     let [below_40, below_80, seconds, leads, seconds_of_long] = class.words();
     const LEADS_OF_TWO: u64 = 0xFFFF_FFFF;
-    // Each entry has a bit for each value of the high 2 bits of a byte. Lead bytes have separate bits for 2-byte
-    // sequences and for longer sequences.
+    // The values of the bits: 1 for `00..=3F`, 2 for `40..=7F`, 4 for lead bytes of 2-byte sequences, 8 for other lead
+    // bytes.
     let table = _mm512_or_si512(
         _mm512_or_si512(_mm512_maskz_set1_epi8(below_40, 1), _mm512_maskz_set1_epi8(below_80, 2)),
         _mm512_or_si512(
@@ -38,12 +38,14 @@ pub(in crate::kernels) unsafe fn find_class(
             _mm512_maskz_set1_epi8(leads & !LEADS_OF_TWO, 8),
         ),
     );
-    // For each second byte, the bits of the lead bytes that it may follow. The bits of ASCII are set for every byte.
+    // For each second byte, the bits of the lead bytes that it may follow. The bits of ASCII are set for every byte,
+    // because ASCII has no second byte.
     let seconds = _mm512_or_si512(
         _mm512_or_si512(_mm512_maskz_set1_epi8(seconds, 4), _mm512_maskz_set1_epi8(seconds_of_long, 8)),
         _mm512_set1_epi8(3),
     );
-    // The bit for the high 2 bits, which are the low 2 bits of the index.
+    // The bits that apply for each value of the high 2 bits of a byte, repeated in every double word. Only the low 2
+    // bits of an index have an effect.
     let selector = _mm512_set1_epi32(0x0C00_0201);
     let marks = |x: __m512i| {
         (_mm512_permutexvar_epi8(x, table), _mm512_permutexvar_epi8(_mm512_srli_epi16::<6>(x), selector))
@@ -52,8 +54,9 @@ pub(in crate::kernels) unsafe fn find_class(
     let end = bytes.len().min(STRETCH);
     while start < end {
         if bytes.len() - start >= GROUP {
-            // In text of one script every group may contain lead bytes of the class. Then the second bytes are tested
-            // in the same pass.
+            // This pass ignores second bytes. In text of one script every group may contain lead bytes of the class.
+            // After the first group in which only the first bytes matched, this pass is left out, and the next one
+            // tests both bytes.
             if !has_leads {
                 let mut any = _mm512_setzero_si512();
                 for block in 0..GROUP / BLOCK {
@@ -123,7 +126,7 @@ pub(in crate::kernels) unsafe fn find_class(
     Found { count, searched: start }
 }
 
-/// Writes the positions of the set bits relative to `start`, and returns their number. There is no loop over the bits,
+/// Writes `start` plus the index of each set bit. Returns the number of set bits. There is no loop over the bits,
 /// because its end would be mispredicted.
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,popcnt")]
 fn write(bits: u64, start: u16, room: &mut [u16; BLOCK]) -> usize {

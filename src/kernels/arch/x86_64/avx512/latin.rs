@@ -1,5 +1,5 @@
-//! Conversions between UTF-8 and ISO 8859-1 or windows-1252, with AVX-512 VBMI2. Each character is expanded to the
-//! number of bytes of the longest one, and the vector is compressed to the bytes that are used.
+//! Conversions between UTF-8 and ISO 8859-1 or windows-1252, with AVX-512 VBMI2. To decode, each character is expanded
+//! to the number of bytes of the longest one, and the vector is compressed to the bytes that are used.
 
 use core::arch::x86_64::*;
 
@@ -80,7 +80,7 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
             for (i, lanes) in halves.into_iter().enumerate() {
                 let to_c3 = _mm512_set1_epi16(0xC001_u16 as i16);
                 let bytes = _mm512_mask_add_epi16(lanes, (from_c0 >> (32 * i)) as u32, lanes, to_c3);
-                // The byte is used, and the lead byte before it if it is not ASCII.
+                // The byte is always used. The lead byte before it is used only if the byte is not ASCII.
                 let leads = _pdep_u64(not_ascii >> (32 * i), 0x5555_5555_5555_5555);
                 put(bytes, leads | 0xAAAA_AAAA_AAAA_AAAA);
             }
@@ -128,8 +128,9 @@ fn of_windows_1252(bytes: __m512i) -> (__m512i, u64) {
     (sequences, _mm512_test_epi8_mask(sequences, sequences) | 0x1111_1111_1111_1111)
 }
 
-/// [`Convert`](crate::kernels::functions::Convert): UTF-8 to ISO 8859-1, up to a character at U+0100 or above.
-/// Characters from U+0080 to U+009F also stop it, so the result is valid for windows-1252 too.
+/// [`Convert`](crate::kernels::functions::Convert): UTF-8 to ISO 8859-1 or windows-1252. Stops at an ill-formed
+/// sequence, at a character from U+0080 to U+009F, and at a character from U+0100 on. All other characters have the
+/// same byte in both encodings.
 ///
 /// # Safety
 ///
@@ -137,8 +138,8 @@ fn of_windows_1252(bytes: __m512i) -> (__m512i, u64) {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 pub(in crate::kernels) unsafe fn encode(input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
-    // Whether the last byte read is the lead byte C2 or C3. The next iteration does not depend on where this one stops:
-    // the branch predicts that it is the end of the vector.
+    // Whether the last byte read is the lead byte C2 or C3. With these bits every iteration but the last reads a whole
+    // vector, so the address of the next load does not depend on the data.
     let (mut after_c2, mut after_c3) = (0, 0);
     while input.len() - read >= WIDTH && output.len() - written >= WIDTH {
         // SAFETY: a vector can be read, and there is room for one.

@@ -117,7 +117,8 @@ impl Vector for Zmm {
     fn shifted(self, before: Self) -> [Self; 3] {
         // SAFETY: a `Zmm` exists only if the CPU has AVX-512.
         unsafe {
-            // Each double word is shifted into the next one; then each lane is shifted by 1, 2 and 3 bytes.
+            // `neighbour` has in each lane the double word before it. Each lane is shifted by 1, 2 and 3 bytes, and
+            // bytes of the neighbor are shifted in.
             let neighbour = _mm512_alignr_epi32::<15>(self.0, before.0);
             [
                 Self(_mm512_shldi_epi32::<8>(self.0, neighbour)),

@@ -1,4 +1,4 @@
-//! UTF-16 with AVX-512 VBMI2, which can compress a vector to the bytes that a mask selects.
+//! UTF-16 conversions with AVX-512 VBMI2, which can compress a vector to the bytes that a mask selects.
 
 use core::arch::x86_64::{
     __m256i, __m512i, _mm256_storeu_si256, _mm512_add_epi16, _mm512_and_si512, _mm512_castsi512_si256,
@@ -133,7 +133,7 @@ fn surrogates(units: __m512i, [bits_0, bits_1, bits_2]: [__m256i; 3], third: u32
         _mm512_or_si512(_mm512_slli_epi16::<8>(bits_2), _mm512_slli_epi16::<2>(bits_1)),
         _mm512_srli_epi16::<4>(bits_0),
     );
-    // D800 + (value - 10000) / 400
+    // 0xD800 + (code point - 0x10000) / 0x400
     let first = _mm512_add_epi16(bits, _mm512_set1_epi16(0xD7C0_u16 as i16));
     let second = _mm512_or_si512(
         _mm512_and_si512(units, _mm512_set1_epi16(0x3FF)),
@@ -252,7 +252,8 @@ fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m51
     kept = _mm512_mask_blend_epi32(one, kept, all(0x80_0000));
     if first | second != 0 {
         let before = _mm512_cvtepu16_epi32(before);
-        // 11110xxx and 10xxxxxx of the value divided by 400. The other surrogate has 2 more bits.
+        // The first surrogate becomes 11110xxx and 10xxxxxx. `value` is the code point divided by 0x400. Its lowest 2
+        // bits are in the bytes of the second surrogate.
         let value = _mm512_add_epi16(_mm512_and_si512(units, all(0x3FF)), all(0x40));
         let first_bytes = _mm512_or_si512(
             all(0x80_F000),
@@ -275,8 +276,8 @@ fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m51
     (bytes, kept)
 }
 
-/// Not inlined, so that the compiler emits a branch. The branch is predicted, and the next iteration does not depend on
-/// where this one ends.
+/// Returns the index one code unit before `read`. Not inlined, so that the compiler emits a branch. The branch is
+/// predicted, so the address of the next load does not depend on the data.
 #[cold]
 #[inline(never)]
 pub(super) fn one_unit_back(read: usize) -> usize {

@@ -112,7 +112,8 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
         let fourth = _mm512_cmpge_epu8_mask(p3, all(0xF0_u8 as i8));
         if third_of_3 | fourth != 0 {
             let bits_2 = _mm512_maskz_mov_epi8(third_of_3 | fourth, _mm512_and_si512(p2, tail));
-            // The higher bits are shifted out, or belong to the highest part.
+            // The shift by 12 keeps 4 bits. A lead byte has no more. The other 2 bits of a second byte of a 4-byte
+            // sequence are added below.
             let [low_2, high_2] = halves(_mm512_maskz_compress_epi8(units, bits_2));
             low = _mm512_or_si512(low, _mm512_slli_epi16::<12>(low_2));
             high = _mm512_or_si512(high, _mm512_slli_epi16::<12>(high_2));
@@ -161,7 +162,7 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
     (at, out as usize - output.as_ptr() as usize)
 }
 
-/// Whether a lane is a surrogate or above 10FFFF.
+/// Whether any lane is a surrogate or above 0x10FFFF.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
 fn has_no_scalar(units: __m512i) -> bool {
     let class = _mm512_and_si512(units, _mm512_set1_epi32(!0x7FF));
@@ -301,7 +302,7 @@ pub(in crate::kernels) unsafe fn from_utf16<const FROM_BIG_ENDIAN: bool, const B
         let mut len = 0;
         for (i, (units, next)) in halves(units).into_iter().zip(halves(next)).enumerate() {
             let (first, kept) = ((first >> (16 * i)) as u16, (kept >> (16 * i)) as u16);
-            // (first - D800) * 400 + second - DC00 + 10000
+            // (first - 0xD800) * 0x400 + second - 0xDC00 + 0x10000
             let pair = _mm512_add_epi32(_mm512_slli_epi32::<10>(units), next);
             let pair = _mm512_sub_epi32(pair, _mm512_set1_epi32(0x35F_DC00));
             let values = _mm512_mask_mov_epi32(units, first, pair);
