@@ -7,8 +7,9 @@ use crate::decoder::from_utf8;
 use crate::error::Utf8Error;
 use crate::kernels;
 
-/// The number of strings that are validated together. More strings share the cost of a kernel call. With fewer strings
-/// an error is found earlier, and the bytes are still in the L1 cache when the offsets are tested.
+/// The number of strings that are validated by one kernel call. With a larger number the call costs less for each
+/// string. With a smaller number an error is found earlier, and the bytes are still in the L1 cache when the offsets
+/// are tested.
 const STRINGS: usize = 128;
 
 /// The error of [`validate_many`]: the first invalid string.
@@ -108,15 +109,15 @@ fn index<O: TryInto<usize>>(offset: O) -> usize {
     offset.try_into().unwrap_or(usize::MAX)
 }
 
-/// Whether all strings are valid. This is so if their bytes together are well-formed, each offset is between
-/// characters, and no offset is less than the one before it.
+/// Whether all strings are valid: all of their bytes together are well-formed, each offset is at a character boundary,
+/// and no offset is less than the one before it.
 fn are_good<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> bool {
     let [first, .., last] = *offsets else { return true };
     let first = index(first);
     let Some(text) = bytes.get(first..index(last)).and_then(kernels::text) else { return false };
     let (mut before, mut are_good) = (0, true);
     for &offset in offsets {
-        // An offset less than the first one wraps to an index after the end.
+        // An offset less than the first one wraps to an index after the end, which is no character boundary.
         let at = index(offset).wrapping_sub(first);
         are_good &= before <= at && text.is_char_boundary(at);
         before = at;
@@ -124,7 +125,7 @@ fn are_good<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> bool {
     are_good
 }
 
-/// Returns the first error, by validating one string at a time.
+/// Validates one string at a time and returns the first error. `start` is the index of the first string.
 fn first_error<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O], start: usize) -> Result<(), ManyError> {
     for (at, pair) in offsets.windows(2).enumerate() {
         let index_of_string = start + at;

@@ -89,12 +89,12 @@ pin_project! {
     /// # Errors
     ///
     /// Returns [`StreamError::Utf8`] for the first error that the policy of the decoder does not repair. By default
-    /// that is the first ill-formed sequence, or the end of the stream inside a character. All text before it is
-    /// returned first. After it the stream yields `None`, and the inner stream is not polled again.
+    /// that is the first ill-formed sequence, or the end of the stream inside a character. All text before the error is
+    /// returned first. After the error the stream yields `None`, and the inner stream is not polled again.
     ///
     /// Returns [`StreamError::Inner`] for an error of the inner stream. If the inner stream yields more chunks after
-    /// it, decoding continues, even inside a character. If the inner stream ends there, an unfinished character is not
-    /// reported as a second error.
+    /// the error, decoding continues, even inside a character. If the inner stream ends after the error, an unfinished
+    /// character is not reported as a second error.
     ///
     /// # Cancel safety
     ///

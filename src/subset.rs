@@ -14,8 +14,9 @@ use crate::kernels::classes::{self, Class};
 /// in bytes.
 ///
 /// A subset consists of `'static` ranges, so it is `Copy` and does not allocate. [`new`](Self::new) computes the first
-/// two bytes of the characters that may be outside, so a subset should be a `const` or a `static`. The vector code
-/// searches text for these bytes, and only the characters found are compared with the ranges.
+/// bytes (two, or three for some) of the characters that may be outside. This takes time, so a subset should be a
+/// `const` or a `static`. The vector code searches text for these bytes, and only the characters found are compared
+/// with the ranges.
 ///
 /// ```
 /// use utf8_codec::{ErrorPolicy, Subset, TextDecoder};
@@ -37,7 +38,8 @@ use crate::kernels::classes::{self, Class};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Subset {
     rule: Rule,
-    /// The lead bytes and second bytes of all characters that are outside. Some characters with these bytes are inside.
+    /// The first two bytes, and for sequences of 3 bytes also the third bytes, of all characters that are outside. Some
+    /// characters with these bytes may be inside.
     doubtful: Class,
 }
 
@@ -117,7 +119,8 @@ impl Subset {
     pub const MQTT_5: Self = Self::new(&[0x1..=0xD7FF, 0xE000..=0x10_FFFF]);
 
     /// The strings that MQTT 5.0, section 1.5.4, recommends: also without the control characters U+0001 to U+001F and
-    /// U+007F to U+009F, and without noncharacters. A receiver may close the connection if it receives one of these.
+    /// U+007F to U+009F, and without noncharacters. A receiver may close the connection if it receives one of these
+    /// characters.
     pub const MQTT_5_RECOMMENDED: Self =
         Self::all_of(&[Self::new(&[0x20..=0x7E, 0xA0..=0xD7FF, 0xE000..=0x10_FFFF]), Self::NO_NONCHARACTERS]);
 
@@ -170,7 +173,7 @@ impl Subset {
         }
     }
 
-    /// Whether the first character of `text` is outside the subset.
+    /// Whether `character`, the first character of `text`, is outside the subset.
     fn rejects(&self, character: char, text: &str) -> bool {
         match self.rule {
             Rule::AnyOf(_) => !self.contains(character),
@@ -206,7 +209,7 @@ const MANY_RANGES_OF_THIRDS: usize = 24;
 /// The maximum number of pairs of lead and second byte for which third bytes are computed.
 const MANY_PAIRS: usize = 8;
 
-/// Returns the first bytes of the characters that may be outside the ranges.
+/// Returns the class of the first bytes of all characters that may be outside the ranges.
 const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
     let (mut class, mut thirds, mut pairs) = (Class::EMPTY, 0, 0);
     let mut byte = 0;

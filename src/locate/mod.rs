@@ -41,9 +41,9 @@
 //!
 //! # Cost
 //!
-//! Lines are counted at memory speed (60 GB/s in the L1 cache, on a machine with AVX2, compiled without it). Columns
-//! are counted only after the last terminator of a chunk. [`Locator::feed_ascii`] counts ASCII before it is validated,
-//! so that it is read once.
+//! Lines are counted at 60 GB/s if the text is in the L1 cache (on a machine with AVX2, in a program compiled without
+//! AVX2). Columns are counted only in the text after the last terminator of a chunk. [`Locator::feed_ascii`] validates
+//! and counts ASCII in one pass.
 
 #[cfg(feature = "alloc")]
 mod index;
@@ -62,15 +62,15 @@ use crate::kernels::count;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Location {
-    /// The number of bytes before it in the stream.
+    /// The number of bytes of the stream before the location.
     pub offset: u64,
-    /// The number of lines that end before it.
+    /// The number of lines that end before the location.
     pub line: u64,
-    /// The number of bytes, characters and UTF-16 code units before it in its line.
+    /// The length of the part of its line before the location.
     pub columns: Columns,
 }
 
-/// The length of a text, or of the part of a line before a location.
+/// The length of a text, or of the part of a line before a location, in each of the three units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Columns {
@@ -93,7 +93,7 @@ impl Columns {
     /// ```
     pub fn of(text: &str) -> Self {
         let characters = count::characters(text) as u64;
-        // ASCII is the most frequent case.
+        // ASCII, the most frequent case, has one byte for each character and no supplementary characters.
         let supplementary =
             if characters == text.len() as u64 { 0 } else { count::supplementary(text) as u64 };
         Self { bytes: text.len() as u64, characters, utf16: characters + supplementary }
@@ -135,8 +135,8 @@ impl Column {
         }
     }
 
-    /// Returns the same column relative to a later location in the line, or `None` if that location is after the
-    /// column.
+    /// Returns this column, counted from the location at `before` in its line. Returns `None` if the column is before
+    /// that location.
     fn after(self, before: &Columns) -> Option<Self> {
         let left = self.value().checked_sub(before.like(self))?;
         Some(match self {
@@ -173,7 +173,7 @@ impl Column {
 
 /// Counts lines and columns of a stream, in constant memory.
 ///
-/// A copy is a checkpoint: if the text after it changes, continue with the copy.
+/// A copy is a checkpoint: if the text that was fed after the copy was made changes, feed the new text to the copy.
 ///
 /// ```
 /// use utf8_codec::locate::{Column, Locator, Newlines};
@@ -194,9 +194,9 @@ impl Column {
 pub struct Locator {
     newlines: Newlines,
     here: Location,
-    /// Whether the last byte is a CR.
+    /// Whether the last byte that was fed is a CR.
     after_cr: bool,
-    /// Whether the first byte is an LF, for [`join`](Self::join).
+    /// Whether the first byte that was fed is an LF, for [`join`](Self::join).
     starts_with_lf: bool,
 }
 
@@ -244,7 +244,8 @@ impl Locator {
         len
     }
 
-    /// Moves past `bytes`, which contain `ends` terminators. `rest` is the length of the text after the last one.
+    /// Moves past `bytes`, which contain `ends` terminators. `rest` is the length of the part of `bytes` that belongs
+    /// to the last line.
     fn advance(&mut self, bytes: &[u8], ends: usize, rest: Columns) {
         let (Some(&first), Some(&last)) = (bytes.first(), bytes.last()) else { return };
         if self.here.offset == 0 {
@@ -268,14 +269,15 @@ impl Locator {
 
     /// Returns the location of the next byte.
     ///
-    /// Under [`Newlines::Any`] a CR ends a line immediately, so an LF after it has the location of the next line.
+    /// Under [`Newlines::Any`] a CR ends a line immediately, so the location of an LF after it is the start of the next
+    /// line.
     pub const fn location(&self) -> Location {
         self.here
     }
 
     /// Returns the location of a position in the next chunk. A position inside a character is moved to the start of the
-    /// character. A position after the end of the chunk is moved to the end. The chunk is counted up to the position,
-    /// so feed it in parts if you need many positions.
+    /// character. A position after the end of the chunk is moved to the end. Each call counts the chunk from its start
+    /// up to the position. If you need many positions, feed the chunk in parts instead.
     pub fn locate(&self, text: &str, position: usize) -> Location {
         let position =
             (0..=position.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
@@ -284,8 +286,8 @@ impl Locator {
         there.here
     }
 
-    /// Returns the offset of a line and column in the next chunk. Returns `None` if it is before the chunk, or at or
-    /// after its end. If the chunk is empty, its end counts as inside.
+    /// Returns the offset of a line and column in the next chunk. Returns `None` if the line and column are before the
+    /// chunk, or at or after its end. The end of an empty chunk is an exception: its offset is returned.
     ///
     /// A column inside a character is moved to the start of the character. A column after the end of a line is moved to
     /// the end of the line, before its terminator, as the Language Server Protocol specifies.
@@ -293,9 +295,10 @@ impl Locator {
         let lines = line.checked_sub(self.here.line)?;
         let bytes = text.as_bytes();
         let follows_cr = self.after_cr && bytes.first() == Some(&b'\n');
-        // The index in the chunk at which the line or its rest starts, and the columns before that index.
+        // The index in the chunk at which the line, or the part of it that is in the chunk, starts; and the length of
+        // the part of the line before the chunk.
         let (start, before) = match lines {
-            // The LF of a CR LF whose CR was already counted as the terminator.
+            // Under `Any` this skips an LF whose CR was already counted as the terminator.
             0 => (usize::from(follows_cr && self.newlines == Newlines::Any), self.here.columns),
             _ => (self.newlines.nth_end(self.after_cr, bytes, lines)?.end, Columns::default()),
         };
@@ -304,7 +307,7 @@ impl Locator {
             && self.newlines == Newlines::CrLf
             && column.value() >= before.like(column) - 1
         {
-            // The CR before the chunk is part of the terminator.
+            // The column is at or after the CR before the chunk. That CR is the start of the terminator.
             return Some(self.here.offset - 1);
         }
         let column = column.after(&before)?;
@@ -317,8 +320,8 @@ impl Locator {
         (at < text.len() || text.is_empty()).then_some(self.here.offset + at as u64)
     }
 
-    /// Appends the counts of `next`, a new locator that was fed the text after that of this one. Several threads can
-    /// count parts of a text this way.
+    /// Appends the counts of `next`, a locator that started at offset 0 and was fed the text that follows the text of
+    /// this locator. With this method several threads can count parts of one text.
     ///
     /// Both locators must have the same [`Newlines`].
     ///

@@ -4,10 +4,11 @@ use core::ops::Range;
 
 use crate::kernels::count;
 
-/// The terminators that end a line. CR LF is one terminator, also if it is split between chunks.
+/// The terminators that end a line. Under [`CrLf`](Self::CrLf) and [`Any`](Self::Any) a CR LF is one terminator, even
+/// if it is split between chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Newlines {
-    /// LF, like POSIX tools, compilers and GitHub. A CR before it belongs to the line.
+    /// LF, as in POSIX tools, compilers and GitHub. A CR before the LF belongs to the line.
     #[default]
     Lf,
     /// CR LF only.
@@ -18,19 +19,20 @@ pub enum Newlines {
     Any,
 }
 
-/// The block size of searches.
+/// The block size of searches for a terminator. Terminators are counted in each block, and only the block that contains
+/// the wanted one is searched byte by byte.
 const BLOCK: usize = 1024;
 
 impl Newlines {
-    /// Returns the number of lines that end in a chunk, and the position after the last terminator, which is 0 if no
-    /// line ends.
+    /// Returns the number of lines that end in a chunk, and the position at which the last line starts. If no line
+    /// ends, this is 0, or 1 if the chunk starts with an LF whose CR was already counted.
     pub(super) fn count(self, after_cr: bool, bytes: &[u8]) -> (usize, usize) {
         let ends = self.count_ends(after_cr, bytes);
         (ends, self.start_of_rest(after_cr, bytes, ends))
     }
 
     /// Same as [`count`](Self::count), but only for the ASCII at the start of the bytes. Returns the length of the
-    /// ASCII, the number of lines that end in it, and the position after the last terminator.
+    /// ASCII, the number of lines that end in it, and the position at which the last line starts.
     pub(super) fn count_ascii(self, after_cr: bool, bytes: &[u8]) -> (usize, usize, usize) {
         let terminator = if self == Self::Cr { b'\r' } else { b'\n' };
         let (len, found) = count::ascii(bytes, terminator);
@@ -42,10 +44,10 @@ impl Newlines {
         (len, ends, self.start_of_rest(after_cr, text, ends))
     }
 
-    /// Returns the position after the last of `ends` terminators.
+    /// Returns the position at which the last line starts. The chunk contains `ends` terminators.
     fn start_of_rest(self, after_cr: bool, bytes: &[u8], ends: usize) -> usize {
         match ends {
-            // The LF of a CR LF whose CR was already counted as the terminator.
+            // This skips an LF whose CR was already counted as the terminator.
             0 => usize::from(self == Self::Any && after_cr && bytes.first() == Some(&b'\n')),
             _ => self.last_end(after_cr, bytes),
         }
@@ -89,8 +91,8 @@ impl Newlines {
         0
     }
 
-    /// Returns the range of the `n`-th terminator in a chunk, counted from 1. Under [`Any`](Self::Any) the range does
-    /// not contain the LF of a CR LF if the chunk ends before it.
+    /// Returns the range of the `n`-th terminator in a chunk, counted from 1. The range contains only those bytes of
+    /// the terminator that are in this chunk. Returns `None` if the chunk contains fewer terminators.
     pub(super) fn nth_end(self, after_cr: bool, bytes: &[u8], n: u64) -> Option<Range<usize>> {
         let (mut left, mut after_cr, mut start) = (n, after_cr, 0);
         for block in bytes.chunks(BLOCK) {

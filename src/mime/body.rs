@@ -7,9 +7,9 @@ use crate::error::Utf8Error;
 
 /// Decodes the text of one body in a transfer encoding, in chunks of any size.
 ///
-/// A character whose bytes are in two lines of base64, or on both sides of a soft line break, is one character. Errors
-/// of the transfer encoding and of the text are reported separately, each with its offset on the wire and in the
-/// decoded body. Memory is constant, as for [`TransferDecoder`].
+/// A character whose bytes are in two lines of base64, or on both sides of a soft line break, is decoded as one
+/// character. Errors of the transfer encoding and of the text are reported separately, each with its offset on the wire
+/// and in the decoded body. Memory is constant, as for [`TransferDecoder`].
 ///
 /// ```
 /// use utf8_codec::ErrorKind;
@@ -77,7 +77,7 @@ impl BodyDecoder {
         self
     }
 
-    /// Starts the next body, in the same encoding. It begins at byte `offset` of the stream.
+    /// Starts the next body, in the same encoding, at byte `offset` of the stream.
     pub(super) fn restart(&mut self, offset: u64) {
         self.transfer.restart(offset);
         self.text = Text::default();
@@ -105,7 +105,8 @@ impl BodyDecoder {
         transfer.feed(chunk, |piece| text.validate(piece, &mut each));
     }
 
-    /// Ends the body. An incomplete character is an error. The decoder is then reset, except for its offsets.
+    /// Ends the body and calls `each` with the remaining pieces. An incomplete character is an error. The decoder is
+    /// then reset, except for its offsets.
     pub fn finish(&mut self, mut each: impl FnMut(BodyPiece<'_>)) {
         let Self { transfer, text } = self;
         transfer.finish(|piece| text.decode(piece, &mut each));
@@ -119,7 +120,7 @@ impl BodyDecoder {
 #[derive(Clone, Debug, Default)]
 struct Text {
     decoder: Utf8Decoder,
-    /// The offsets of the pending bytes in the encoded body.
+    /// The offset of each pending byte in the encoded body.
     pending: [u64; 3],
 }
 
@@ -130,7 +131,7 @@ impl Text {
             TransferPiece::Error(error) => return each(BodyPiece::Error(error.into())),
         };
         let held = self.decoder.pending().len();
-        // A copy, because `locate` needs the positions of the bytes that were pending before this piece.
+        // A copy, because the iterator borrows the decoder while `locate` borrows `self`.
         let mut decoder = self.decoder;
         for piece in decoder.feed(decoded.bytes()) {
             each(match piece {
@@ -177,7 +178,8 @@ impl Text {
         }
     }
 
-    /// Stores the offsets of the pending bytes: some of the `held` ones, and the last bytes of `decoded`.
+    /// Updates the offsets of the pending bytes. The first of them may be among the `held` bytes, which were already
+    /// pending before `decoded`. The others are the last bytes of `decoded`.
     fn keep_offsets(&mut self, held: usize, decoded: &Decoded<'_>) {
         let pending = self.decoder.pending().len();
         let len = decoded.bytes().len();

@@ -1,8 +1,8 @@
 //! Encoded words in headers (RFC 2047).
 //!
-//! Each word must contain whole characters (§5), because readers decode it separately. Every `=?charset?q?text?=` of a
-//! field is checked, even if RFC 2047 does not allow it there (in a quoted string, for example), because readers decode
-//! those too.
+//! Each word must contain whole characters (§5), because readers decode each word separately. Every
+//! `=?charset?q?text?=` of a field is checked, even if RFC 2047 does not allow it there (in a quoted string, for
+//! example), because readers decode those too.
 
 use memchr::memmem;
 
@@ -36,11 +36,11 @@ impl EncodedWords {
         Self { base64: if lenient { base64.lenient() } else { base64 } }
     }
 
-    /// Checks the words of a field at the offset `offset` of the message. A word ends in the line in which it starts.
+    /// Checks the words of a field at the offset `offset` of the message. A word does not continue in the next line.
     pub(super) fn check(&mut self, field: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
         let mut line_at = offset;
         for line in field.split_inclusive(|&byte| byte == b'\n') {
-            // No word starts after the last `?=`. Without this test a line of only `=?` would need quadratic time.
+            // No word starts after the last `?=`. Without this test a line that repeats `=?` would need quadratic time.
             if let Some(last) = memmem::rfind(line, b"?=") {
                 self.check_line(&line[..last + 2], line_at, each);
             }
@@ -109,7 +109,7 @@ impl<'f> Word<'f> {
 fn check_quoted(text: &[u8], offset: u64, each: &mut impl FnMut(MimeError)) {
     let digit = |byte: u8| char::from(byte).to_digit(16);
     let mut decoder = Utf8Decoder::new();
-    // The offsets of the pending bytes and of the next byte.
+    // The offsets in the message of the pending bytes and of the next byte.
     let mut offsets = [0_u64; 4];
     let mut at = 0;
     while let [first, after @ ..] = &text[at..] {

@@ -36,22 +36,23 @@ impl fmt::Display for MimeLayer {
 
 /// The kind of an error in the headers and delimiters of a message.
 ///
-/// Some kinds violate a standard. The others are syntax that mail readers parse differently.
+/// Some of the kinds are violations of a standard. The others are syntax that mail readers parse differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum StructureErrorKind {
     /// A line of a header that is not a field. The header ends before it, as for most readers.
     MalformedHeader,
-    /// A header with more bytes than [`MimeLimits::header_bytes`](crate::mime::MimeLimits). The rest of it is not
-    /// parsed, and the text of its body is not checked.
+    /// A header with more bytes than [`MimeLimits::header_bytes`](crate::mime::MimeLimits). The rest of the header is
+    /// read as a part of the body, and the body is not checked.
     HeaderTooLarge,
     /// A malformed `Content-Type` (RFC 2045 §5.1). The part before the malformed byte is used.
     MalformedContentType,
     /// `charset` parameters that differ. Readers differ in which one they use. The text is not checked.
     ConflictingCharset,
     /// A `Content-Type` or `Content-Transfer-Encoding` that readers without the full grammar parse differently: with a
-    /// comment, with white space inside the type, or with a `boundary` or `charset` in sections or in percent-encoding
-    /// (RFC 2231). It is parsed by the full grammar.
+    /// comment (except after a type without parts), with white space inside the type, or with a `boundary` or `charset`
+    /// in sections or in percent-encoding (RFC 2231). The result of the full grammar is used. This is also the error
+    /// for a subtype of `message` that is not registered, because some readers open it as a message.
     AmbiguousHeader,
     /// A second `Content-Type` or `Content-Transfer-Encoding` with a different value. The first one is used.
     ConflictingHeader,
@@ -63,8 +64,9 @@ pub enum StructureErrorKind {
     /// A `multipart` body that ended without its closing delimiter. Parts may be missing.
     MissingFinalBoundary,
     /// The boundary of an open `multipart` in a position that readers treat differently: in the middle of a line, after
-    /// a bare CR, before other bytes than padding, in the delimiter of another `multipart`, or with a line break other
-    /// than that of the first delimiter. It is a delimiter if RFC 2046 §5.1.1 defines it so, and content otherwise.
+    /// a bare CR, followed by bytes other than padding, in the delimiter of another `multipart`, or with a line break
+    /// other than the one of the first delimiter. If it is a delimiter by RFC 2046 §5.1.1, it is treated as one;
+    /// otherwise it is content.
     AmbiguousDelimiter,
     /// A header that ends at a delimiter, without the empty line. Some readers parse the delimiter as a field.
     MissingHeaderEnd,
@@ -82,7 +84,8 @@ pub enum StructureErrorKind {
     /// A NUL in a header, or a CR without LF (RFC 5322 §2.2), reported once for each line. Some readers end the line or
     /// the text there, and find fields that others do not find.
     HeaderControl,
-    /// A warning: text with bytes above `7F` and no declared transfer encoding, which means `7bit`.
+    /// A warning: text with bytes above `7F` in a part that declares no transfer encoding. Without a declaration the
+    /// encoding is `7bit`.
     UndeclaredEightBit,
     /// A warning: an encoded word of more than 75 bytes (RFC 2047 §2).
     LongEncodedWord,
@@ -178,7 +181,7 @@ impl fmt::Display for MimeErrorKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct MimeError {
-    /// The offset of the first byte on the wire, in bytes: in the message, or in the stream of a [`BodyDecoder`].
+    /// The offset on the wire of the first byte of the error: in the message, or in the stream of a [`BodyDecoder`].
     ///
     /// [`BodyDecoder`]: crate::mime::BodyDecoder
     pub offset: u64,
@@ -187,8 +190,8 @@ pub struct MimeError {
     pub decoded_offset: Option<u64>,
     /// The kind of the error.
     pub kind: MimeErrorKind,
-    /// The length of the error: in decoded bytes in the text layer, in encoded bytes in the others. `0` if something is
-    /// missing.
+    /// The length of the error: in decoded bytes in the text layer, in encoded bytes in the transfer layer. `0` in the
+    /// structure layer, or if something is missing.
     pub len: u8,
 }
 

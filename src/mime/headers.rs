@@ -30,7 +30,7 @@ pub(super) struct Declared {
     pub(super) cut: bool,
 }
 
-/// The result of a line.
+/// The state of the header after a line.
 #[derive(Debug)]
 pub(super) enum Header {
     /// The header may continue.
@@ -39,7 +39,7 @@ pub(super) enum Header {
     Ended,
     /// The header ended before this line, which is part of the body.
     EndedBefore(Vec<u8>),
-    /// The header is too large. The bytes after this position are read as its body.
+    /// The header is too large. The bytes after this position are read as the body.
     Cut(usize),
 }
 
@@ -48,10 +48,10 @@ pub(super) enum Header {
 pub(super) struct HeaderReader {
     limits: MimeLimits,
     words: EncodedWords,
-    /// The current field, followed by the next line.
+    /// The current field, followed by the line that is being read.
     field: Vec<u8>,
     field_at: u64,
-    /// The position in `field` of the last line.
+    /// The position in `field` at which the line that is being read starts.
     line: usize,
     /// The number of bytes of the header so far.
     len: usize,
@@ -138,7 +138,7 @@ impl HeaderReader {
             }
             [b' ' | b'\t', ..] if self.line > 0 => {}
             [b' ' | b'\t', ..] => {
-                // A continuation line without a field. Readers skip it.
+                // A continuation line that follows no field. Readers skip it.
                 self.error(at, StructureErrorKind::MalformedHeader);
                 self.field.clear();
                 return Header::Open;
@@ -237,7 +237,7 @@ fn raw(error: crate::error::Utf8Error) -> MimeError {
 /// A function that returns whether two values of a field are the same.
 type Compare = fn(&[u8], &[u8]) -> bool;
 
-/// Whether two types are equal. The case is ignored, except in boundaries.
+/// Whether two values of `Content-Type` are equal. Case is ignored, except in boundaries.
 fn is_same_type(one: &[u8], two: &[u8]) -> bool {
     let boundary = |value| {
         let (content_type, _) = ContentType::parse_mail_prefix(value).ok()?;

@@ -17,10 +17,10 @@ const MAX_NAME: usize = 127;
 #[derive(Clone, Debug)]
 pub(super) struct Entity {
     path: PartPath,
-    /// Whether it is a message. The path is then that of the part that contains it. If its body is not a multipart, the
-    /// body is the first part below that path.
+    /// Whether this is a message and not a part of a multipart. `path` is then the path of the part that contains the
+    /// message. If the body of the message is not a multipart, the body is part 1 below `path`.
     message: bool,
-    /// Whether it is in a digest, where the default type is `message/rfc822` (RFC 2046 §5.1.5).
+    /// Whether this is a part of a `multipart/digest`, in which the default type is `message/rfc822` (RFC 2046 §5.1.5).
     digest: bool,
     pub(super) depth: usize,
 }
@@ -52,7 +52,7 @@ pub(super) struct Description {
     pub(super) digest: bool,
 }
 
-/// Determines the kind of a part from its header, and adds errors in the declarations to those of the header.
+/// Determines the kind of a part from its header, and adds the errors in these declarations to `declared.reports`.
 pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLimits) -> Description {
     let mut report = Report { reports: &mut declared.reports, max: limits.errors };
     let value = declared.content_type.as_ref();
@@ -131,7 +131,7 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
     Description { verdict, boundary, digest }
 }
 
-/// Adds errors to those of the header.
+/// Adds errors to the reports of the header.
 struct Report<'f> {
     reports: &'f mut MimeReports,
     max: usize,
@@ -161,7 +161,7 @@ impl Report<'_> {
         content_type
     }
 
-    /// Returns the boundary of a multipart. `offset` is that of its `Content-Type`.
+    /// Returns the boundary of a multipart. `offset` is the offset of its `Content-Type`.
     fn boundary(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> Option<Boundary> {
         let boundary = content_type.and_then(Boundary::of);
         if boundary.is_none() {
@@ -170,7 +170,7 @@ impl Report<'_> {
         boundary
     }
 
-    /// Returns the kind of a text, which depends on its charset. `offset` is that of its `Content-Type`.
+    /// Returns the kind of a text, which depends on its charset. `offset` is the offset of its `Content-Type`.
     fn text_kind(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> PartKind {
         match content_type.map_or(Charset::Missing, ContentType::charset) {
             Charset::Utf8 | Charset::Missing => PartKind::Text,
@@ -223,7 +223,8 @@ fn kind_with_parts(top: &str, subtype: &str) -> Option<PartKind> {
     }
 }
 
-/// Whether a body is text: `text/*`, JSON (RFC 8259 §8.1), reports, and any type with a declared charset.
+/// Whether a body is text: `text/*`, [`REPORTS`], `application/json` and types with the suffix `+json` (RFC 8259 §8.1),
+/// and any type with a declared charset.
 fn is_text(top: &str, subtype: &str, content_type: Option<&ContentType<'_>>) -> bool {
     top.eq_ignore_ascii_case("text")
         || (top.eq_ignore_ascii_case("message") && is_one_of(subtype, &REPORTS))

@@ -1,4 +1,4 @@
-//! The validator for complete messages.
+//! The validator for complete messages. The diagram shows what is read next.
 //!
 //! ```text
 //!            empty line                      delimiter (a part)
@@ -28,7 +28,7 @@ use crate::delimiter::Delimiter;
 /// verdict does not depend on how the message is split into chunks. Memory is constant except for the verdicts, whose
 /// number is limited ([`MimeLimits`]). Nothing is repaired, and nothing panics.
 ///
-/// A message that readers parse differently has an error for that ([`StructureErrorKind`]), because some readers show
+/// If mail readers parse a message differently, this is an error ([`StructureErrorKind`]), because some of them show
 /// other text than the text that was checked. Line breaks may be CRLF, as on the wire, or LF, as in files.
 ///
 /// ```
@@ -68,7 +68,8 @@ pub struct MessageValidator {
     /// The open multiparts, the outermost first.
     open: Vec<Open>,
     verdicts: Vec<PartVerdict>,
-    /// An empty buffer that is exchanged for the released bytes of the splitter.
+    /// An empty buffer. It is exchanged for the released bytes of the splitter, so that no buffer is allocated for
+    /// them.
     spare: Vec<u8>,
 }
 
@@ -160,8 +161,8 @@ impl MessageValidator {
 
     /// Ends the message, resets the validator and returns the verdict.
     pub fn finish(&mut self) -> MessageVerdict {
-        // This may loop: the last line of a header may be a delimiter instead of a field, or the header may be that of
-        // a message, which is followed by the header of that message.
+        // An iteration may start another header. The last line of a header may be a delimiter, which starts a part. Or
+        // the header may declare a message, whose own header follows.
         loop {
             while let Some(event) = self.splitter.finish() {
                 self.event(event);
@@ -254,7 +255,7 @@ impl MessageValidator {
     }
 
     fn delimiter(&mut self, level: usize, delimiter: Delimiter, offset: u64) {
-        // The body of a header may be a message, whose own header is then empty.
+        // The header that ends here may declare a message. The header of that message is then empty and ends here too.
         while matches!(self.reading, Reading::Header(_)) {
             self.header.missing_end(offset);
             self.end_header();
@@ -282,7 +283,7 @@ impl MessageValidator {
         }
     }
 
-    /// Stops the checks and reports that once for the whole message.
+    /// Stops the checks, and reports once for the whole message that there are too many parts.
     fn too_many_parts(&mut self, offset: u64) {
         let max = self.limits.errors;
         if let Some(message) = self.verdicts.first_mut() {
@@ -293,7 +294,7 @@ impl MessageValidator {
         self.reading = Reading::Between;
     }
 
-    /// Ends the header if one is being read. The body, which may be empty, starts.
+    /// Ends the header if one is being read, and starts its body, which may be empty.
     fn end_header(&mut self) {
         if matches!(self.reading, Reading::Header(_)) {
             match self.header.end() {
@@ -395,7 +396,7 @@ impl MessageValidator {
     }
 }
 
-/// Counts the lines and characters of a piece of text.
+/// Counts the lines and characters of a piece of text, or stores the error.
 fn count(verdict: &mut PartVerdict, open_line: &mut bool, piece: BodyPiece<'_>, max: usize) {
     let characters = match piece {
         BodyPiece::Text(text) => {
@@ -416,7 +417,7 @@ fn count(verdict: &mut PartVerdict, open_line: &mut bool, piece: BodyPiece<'_>, 
     verdict.characters = verdict.characters.map(|before| before + characters);
 }
 
-/// Counts the lines of text that is not checked.
+/// Counts the lines of a piece of text that is not checked, or stores the error of the transfer encoding.
 fn count_bytes(verdict: &mut PartVerdict, piece: TransferPiece<'_>, max: usize) {
     match piece {
         TransferPiece::Bytes(decoded) => {

@@ -44,13 +44,13 @@
 //!
 //! [`MimeLimits`] limits the nesting of parts, the number of parts, the bytes of a header and of a line, and the number
 //! of errors that are stored. Text in charsets other than UTF-8 and US-ASCII, images and other types are counted but
-//! not checked. A transfer encoding that RFC 2045 does not define is an error. `message/rfc822`, `message/global` and
-//! `message/news` are opened, other subtypes of `message` are not.
+//! not checked. In a part that is text, a transfer encoding that RFC 2045 does not define is an error.
+//! `message/rfc822`, `message/global` and `message/news` are opened, other subtypes of `message` are not.
 //!
 //! # Cost
 //!
-//! Every byte is decoded and checked once. Memory is bounded: the current header, 13 KiB for an encoded body, and the
-//! verdicts. Work is linear in the length of the message for any content.
+//! Every byte is decoded and checked once. Memory is bounded: the current header field, 13 KiB for an encoded body, and
+//! the verdicts. Work is linear in the length of the message for any content.
 
 mod body;
 mod encoded_word;

@@ -11,9 +11,9 @@
 //! While no multipart is open, everything is content, and nothing is held or searched.
 //!
 //! Readers treat delimiters differently: some search only the start of a line, some also the middle; some end lines at
-//! a bare CR; some ignore the bytes after the boundary. Therefore there is a single rule. The bytes `--boundary` of an
-//! open multipart may only occur in delimiter lines of that multipart, and these lines must have a syntax that all
-//! readers parse in the same way. Any other occurrence is an [`MultipartEvent::Ambiguous`].
+//! a bare CR; some ignore the bytes after the boundary. The splitter therefore has a single rule: the bytes
+//! `--boundary` of an open multipart may only occur in delimiter lines of that multipart, and these lines must have a
+//! syntax that all readers parse in the same way. Any other occurrence is an [`MultipartEvent::Ambiguous`].
 
 use alloc::vec::Vec;
 
@@ -54,7 +54,7 @@ enum State {
     Start,
     /// In a line that is not a delimiter, with nothing held.
     Text,
-    /// The line break before a possible delimiter is held, or its CR.
+    /// The line break before a possible delimiter, or only the CR of it, is held.
     Break,
     /// The start of `--boundary` is held, after the line break if there is one.
     Candidate,
@@ -66,7 +66,7 @@ enum State {
 #[derive(Clone, Debug)]
 struct Open {
     boundary: Boundary,
-    /// The line break of its first delimiter. Some readers require the same line break for the following delimiters.
+    /// The line break after its first delimiter. Some readers require the same line break for the following delimiters.
     line_break: Option<LineBreak>,
 }
 
@@ -83,8 +83,8 @@ pub(super) struct MultipartSplitter {
     held_break: usize,
     /// Whether the candidate is at the start of a line.
     is_line_start: bool,
-    /// The line break before the line of the candidate, if it ended a header. It was returned with the header and is
-    /// not in `held`.
+    /// The line break before the line of the candidate, if that line break ended a header. It was returned with the
+    /// header and is not in `held`.
     header_break: Option<LineBreak>,
     /// The last byte read.
     last: u8,
@@ -118,7 +118,8 @@ impl MultipartSplitter {
         self.offset
     }
 
-    /// Undoes the last content, which is a line or the rest of one. It will be fed again.
+    /// Undoes the return of `bytes`, the last content, which the caller will feed again. They are a whole line or the
+    /// rest of a line.
     pub(super) const fn rewind(&mut self, bytes: &[u8], whole_line: bool) {
         self.offset -= bytes.len() as u64;
         self.state = if whole_line { State::Start } else { State::Text };
@@ -248,8 +249,8 @@ impl MultipartSplitter {
         self.release(len)
     }
 
-    /// Returns the multipart whose `--boundary` starts with these bytes, preferably one whose `--boundary` is then
-    /// complete.
+    /// Returns the level of a multipart whose `--boundary` starts with `seen` followed by `byte`. A multipart whose
+    /// `--boundary` consists of exactly these bytes has precedence.
     fn level_with(&self, seen: &[u8], byte: u8) -> Option<usize> {
         let starts = |open: &Open| {
             let dashed = open.boundary.dashed();
@@ -282,7 +283,7 @@ impl MultipartSplitter {
         }
     }
 
-    /// Processes the held line, which ends with this line break or, without one, with the message.
+    /// Processes the held line. It ends with `line_break`, or with the message if there is none.
     fn end_line(&mut self, line_break: Option<LineBreak>, mode: Mode) -> MultipartEvent<'static> {
         let line = &self.held[self.held_break..];
         let text = if line_break == Some(LineBreak::CrLf) { &line[..line.len() - 1] } else { line };
@@ -350,7 +351,8 @@ impl MultipartSplitter {
         self.take(rest, len)
     }
 
-    /// Returns the content up to a possible delimiter, or up to the line break before it or at the end of the chunk.
+    /// Returns the content up to a possible delimiter or to the end of the chunk. A line break at the end of this
+    /// content is not returned but held.
     fn text<'c>(&mut self, rest: &mut &'c [u8]) -> &'c [u8] {
         if self.open.is_empty() {
             return self.take(rest, rest.len());
@@ -392,7 +394,7 @@ impl MultipartSplitter {
         self.held.extend_from_slice(taken);
     }
 
-    /// Returns the first `len` held bytes, which include the line break, as content: they are not part of a delimiter.
+    /// Releases the first `len` held bytes, including the line break. They are content and not part of a delimiter.
     fn release(&mut self, len: usize) -> Option<MultipartEvent<'static>> {
         self.released.extend(self.held.drain(..len));
         self.held_break = 0;

@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 
 use crate::content_type::ContentType;
 
-/// Whether the simple parser finds the boundaries, the charsets and the type of `content_type` in `value`. A comment
-/// after a type without parts is ignored.
+/// Whether the simple parser finds the same type, boundaries and charsets in `value` as the full grammar, whose result
+/// is `content_type`. A comment after a type without parts is ignored.
 pub(super) fn reads_alike(value: &[u8], content_type: &ContentType<'_>) -> bool {
     let (top, subtype) = (content_type.top(), content_type.subtype());
     let holds_parts = ["multipart", "message"].iter().any(|holder| top.eq_ignore_ascii_case(holder));
@@ -70,7 +70,7 @@ fn parameter(segment: &[u8]) -> Option<(&[u8], Vec<u8>)> {
     };
     let (mut text, mut bytes) = (Vec::with_capacity(quoted.len()), quoted.iter().peekable());
     while let Some(&byte) = bytes.next() {
-        // Before any other byte the backslash is literal, as in file names.
+        // A backslash escapes only a quote or a backslash. Before any other byte it is literal, as in file names.
         let escaped = if byte == b'\\' { bytes.next_if(|next| matches!(next, b'"' | b'\\')) } else { None };
         text.push(*escaped.unwrap_or(&byte));
     }

@@ -29,8 +29,8 @@ impl MessageValidator {
     ///
     /// # Errors
     ///
-    /// Returns the errors of the reader. The bytes that were already read are kept, and another call continues after
-    /// them.
+    /// Returns the errors of the reader, except `Interrupted`, after which it reads again. The bytes that were already
+    /// read are kept, and another call continues after them.
     ///
     /// # Cancel safety
     ///

@@ -32,8 +32,8 @@ pub struct MimeLimits {
     /// Programs with buffers of that size split longer lines. The rest of a line may then become a field or a delimiter
     /// that other programs did not find.
     pub line_bytes: usize,
-    /// The maximum number of errors stored for each part, and the same for warnings. The default is 16. All errors are
-    /// counted.
+    /// The maximum number of errors, and the maximum number of warnings, that are stored for each part. The default is
+    /// 16. All of them are counted.
     ///
     /// A body of only ill-formed bytes has an error for each byte.
     pub errors: usize,
@@ -131,7 +131,7 @@ pub struct PartVerdict {
     pub offset: u64,
     /// The length of the body in the message, in bytes. `0` if it contains parts.
     pub bytes: u64,
-    /// The length of the decoded text, in bytes. `0` if it is not text.
+    /// The length of the decoded text, in bytes. `0` if the body is not text or its transfer encoding is unknown.
     pub decoded_bytes: u64,
     /// The number of lines of the text: line feeds and, if the text was checked, a last line without one.
     pub lines: u64,

@@ -32,7 +32,7 @@ pub enum ErrorPolicy {
     Escape,
     /// Each byte becomes the ISO 8859-1 character with that number.
     Latin1,
-    /// Each byte becomes its windows-1252 character, by the table of the WHATWG Encoding Standard. There the 5
+    /// Each byte becomes its windows-1252 character, by the table of the WHATWG Encoding Standard. In this table the 5
     /// unassigned bytes are C1 controls.
     Windows1252,
     /// The sequence is removed. **Dangerous**: parts of the text that were separate for an earlier filter are joined
@@ -59,7 +59,7 @@ impl ErrorPolicy {
             Self::Windows1252 => 3,
             Self::Escape => 4,
             Self::Replace => char::REPLACEMENT_CHARACTER.len_utf8() as u64,
-            // The shortest subpart has 1 byte.
+            // The shortest maximal subpart has 1 byte.
             Self::ReplaceWith(character) => character.len_utf8() as u64,
         };
         input_len.checked_mul(per_byte)
@@ -90,7 +90,8 @@ impl ErrorPolicy {
         matches!(self, Self::Strict | Self::Substitute(_))
     }
 
-    /// Returns the character that replaces a maximal subpart, under the two policies that have one.
+    /// Returns the character that replaces a maximal subpart under `Replace` and `ReplaceWith`. The other policies have
+    /// none.
     #[inline]
     pub(crate) const fn replacement(self) -> Option<char> {
         match self {
@@ -112,7 +113,8 @@ impl ErrorPolicy {
         }
     }
 
-    /// Returns the replacement under the policies that work byte by byte.
+    /// Returns the replacement under the policies that replace each byte separately, and an empty text under the
+    /// others.
     fn byte_by_byte(self, bytes: &[u8]) -> ShortStr {
         let mut text = ShortStr::EMPTY;
         match self {

@@ -17,13 +17,13 @@ pub(crate) struct Policies {
     start: Start,
 }
 
-/// Whether the start of the stream is still expected. An offset of 0 is not sufficient for this, because offsets wrap
-/// at 2^64.
+/// Whether the first character of the stream was decoded. The offset does not show this, because offsets wrap to 0 at
+/// 2^64.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Start {
     #[default]
     Ahead,
-    /// The start is still expected, but the empty stream has ended once and the missing BOM was reported.
+    /// No character was decoded, but the empty stream has ended once, and the missing BOM was reported.
     Missed,
     Passed,
 }
@@ -37,7 +37,7 @@ pub(crate) enum First {
     Strip,
     /// The character is a BOM, which is an error.
     UnexpectedBom,
-    /// The character is not a BOM, but a BOM is required. The error is before the character.
+    /// The character is not a BOM, but a BOM is required. The error is reported before the character.
     MissingBom,
 }
 
@@ -52,8 +52,8 @@ impl Policies {
         }
     }
 
-    /// Returns the same policies for another stream. If it is not decoded from its start, the BOM policy does not
-    /// apply.
+    /// Returns the same policies for another stream. `at_start` is whether that stream is decoded from its start. If
+    /// not, the BOM policy does not apply to it.
     pub(crate) const fn restarted(self, at_start: bool) -> Self {
         let start = if at_start { Start::Ahead } else { Start::Passed };
         Self { counters: Counters::ZERO, start, ..self }
@@ -63,7 +63,8 @@ impl Policies {
         self.counters
     }
 
-    /// Whether neither [`first`](Self::first) nor [`repair`](Self::repair) has been called for the stream.
+    /// Whether the BOM policy is still to be applied: [`first`](Self::first), [`repair`](Self::repair) and
+    /// [`pass_start`](Self::pass_start) have not been called for the stream.
     #[inline]
     pub(crate) const fn is_at_start(&self) -> bool {
         !matches!(self.start, Start::Passed)
@@ -99,7 +100,7 @@ impl Policies {
         self.on_error.repair(bytes).ok_or(error)
     }
 
-    /// Counts an error that no policy repairs.
+    /// Counts an error that no policy repairs, and returns it.
     pub(crate) fn reject(&mut self, error: Utf8Error) -> Utf8Error {
         self.count(error);
         error

@@ -1,7 +1,7 @@
 //! A pool of buffers for each thread.
 //!
-//! A connection allocates a buffer from the pool for a read and returns it when all bytes are written. An idle
-//! connection has no buffer.
+//! A direction of a connection takes a buffer from the pool for a read, and returns the buffer when there is nothing to
+//! read. An idle connection has no buffer.
 
 use core::cell::RefCell;
 use core::ops::{Deref, DerefMut};
@@ -14,7 +14,7 @@ pub(super) const HEADROOM: usize = 4;
 pub(super) enum Size {
     /// 16 KiB.
     Small,
-    /// 64 KiB, used after a read that filled a small buffer.
+    /// 64 KiB, used after a read that filled a small buffer and contained few errors.
     Big,
 }
 

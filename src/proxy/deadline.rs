@@ -20,8 +20,8 @@ pub(super) struct Limits {
 
 /// The state of the limits of a connection.
 ///
-/// They are compared with the clock at every poll, so the cooperative budget of the runtime cannot delay them. The
-/// timer only ensures that the connection is polled again.
+/// The limits are compared with the clock at every poll, so the cooperative budget of the runtime cannot delay them.
+/// The timer only ensures that the connection is polled again.
 #[derive(Debug)]
 pub(super) struct Deadline {
     limits: Limits,
@@ -50,7 +50,7 @@ impl Deadline {
         }
     }
 
-    /// Limits the remaining time of the connection.
+    /// Limits the remaining time of the connection, and stops the check of the minimum rate.
     pub(super) fn linger(&mut self, linger: Duration, now: Instant) {
         self.linger = now.checked_add(linger);
         self.window = None;

@@ -73,7 +73,8 @@ pub(super) trait Edits: Sink {
     fn held(&mut self, bytes: &[u8]);
 }
 
-/// Decodes `slice[start..]`. The bytes after an error are not consumed.
+/// Decodes `slice[start..]`. If the policy does not repair an error, returns it, and the bytes after it are not
+/// consumed.
 pub(super) fn decode(
     decoder: &mut TextDecoder,
     slice: &[u8],
@@ -89,7 +90,8 @@ pub(super) fn decode(
     let held = before.pending();
     match decoder.validate(rest) {
         Ok(()) => {
-            // If this is `None`, the whole slice is inside a character, and all of its bytes are pending.
+            // If this is `None`, the slice only continues a character that is still incomplete, and nothing can be
+            // forwarded.
             if let Some(complete) = rest.len().checked_sub(decoder.pending().len()) {
                 edits.held(held);
                 edits.pass(start..start + complete);
@@ -98,7 +100,7 @@ pub(super) fn decode(
         }
         Err(error) => {
             let taken = decoder.offset().wrapping_sub(before.offset()) as usize;
-            // If this is `None`, the error starts before the slice and includes all pending bytes.
+            // If this is `None`, the ill-formed sequence starts before the slice and includes all bytes of `held`.
             if let Some(complete) = taken.checked_sub(usize::from(error.len)) {
                 edits.held(held);
                 edits.pass(start..start + complete);

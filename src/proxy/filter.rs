@@ -142,7 +142,7 @@ impl Filter {
         self.filter_with(body, end_of_stream, |_| {})
     }
 
-    /// Same as [`filter`](Self::filter), but also reports every error, repaired or not, in stream order.
+    /// Same as [`filter`](Self::filter), but also calls `report` with every error, repaired or not, in stream order.
     pub fn filter_with(
         &mut self,
         body: &mut Option<Bytes>,

@@ -49,7 +49,7 @@ pub struct LineFilter {
     rejected: Option<RejectedLine>,
 }
 
-/// The most memory that is kept for the next incomplete line, in bytes.
+/// The maximum memory, in bytes, that is kept allocated for the next incomplete line.
 const KEPT: usize = 1024;
 
 /// The incomplete line.
@@ -57,7 +57,8 @@ const KEPT: usize = 1024;
 struct Line {
     /// The line number, counted from 1.
     number: u64,
-    /// The part of the line from earlier slices, after repair.
+    /// The start of the line: the part from earlier slices, after repair, and any part of the current slice that must
+    /// be copied.
     held: Vec<u8>,
     /// Whether the line was rejected. The rest of it is dropped.
     skipped: bool,
@@ -193,7 +194,7 @@ impl LineFilter {
 }
 
 impl Line {
-    /// Updates the line number after `lines` lines are complete.
+    /// Starts the next line, after `lines` lines were completed.
     fn next(&mut self, lines: u64) {
         self.number += lines;
         self.skipped = false;
@@ -208,14 +209,14 @@ struct LineEdits<'s, F> {
     max_length: usize,
     first_error_only: bool,
     stops: bool,
-    /// The part of the line that is in the slice, after the bytes in `held`.
+    /// The part of the line in the slice that follows the bytes in `held`.
     tail: Range<usize>,
     /// The first line that was rejected.
     rejected: Option<RejectedLine>,
 }
 
 impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
-    /// Whether a line was rejected and nothing is forwarded after it.
+    /// Whether the stream has ended because a line was rejected.
     fn over(&self) -> bool {
         self.stops && self.rejected.is_some()
     }
@@ -230,7 +231,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         self.line.held = Vec::new();
     }
 
-    /// Moves the part of the line in the slice to `held`.
+    /// Copies the part of the line in `tail` to `held`.
     fn hold(&mut self) {
         let tail = core::mem::take(&mut self.tail);
         if !self.line.skipped {
@@ -238,7 +239,8 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         }
     }
 
-    /// Rejects the line if it is already too long. `last` is its last byte so far.
+    /// Rejects the line if its `len` bytes so far are too long. `last` is the last of them. If it is a CR, it is not
+    /// counted, because it may be part of the terminator.
     fn measure(&mut self, len: usize, last: u8) {
         let terminator = usize::from(last == b'\r');
         if len > self.max_length.saturating_add(terminator) {
@@ -281,7 +283,8 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         }
     }
 
-    /// Completes the line and the lines after it up to `end`. The bytes after `tail` start at `at`.
+    /// Forwards the line, and the complete lines after it up to `end`. `at` is the start of the line in the slice if
+    /// `tail` is empty.
     fn complete(&mut self, at: usize, end: usize) {
         self.insert_held();
         let start = if self.tail.is_empty() { at } else { self.tail.start };

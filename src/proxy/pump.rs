@@ -17,7 +17,7 @@ const ERROR_COST: usize = 16;
 /// The minimum cost of a read and a write, in bytes.
 const LEAST_COST: usize = 1024;
 
-/// The maximum number of bytes in the queue of replies to a peer. Above it, that peer's lines are not read.
+/// If this many bytes of replies to a peer are queued, no more lines are read from that peer.
 pub(super) const ANSWERS: usize = 64 * 1024;
 
 /// The maximum length of one read from a peer that receives replies to its lines.
@@ -40,7 +40,7 @@ enum State {
     Read,
     Write,
     Flush,
-    /// Nothing more is written, and the half-close is forwarded.
+    /// The sink is being shut down, which forwards the half-close. Nothing more is written.
     Shutdown,
     /// Further input is read and dropped until the peer ends its stream.
     Discard,
@@ -70,7 +70,7 @@ pub(super) struct Pump {
     ended: bool,
     /// Whether the source, the peer that is read from, failed.
     broken: bool,
-    /// Whether a write to the source returned that it reset the connection.
+    /// Whether a write to the source failed because the source reset the connection.
     source_is_reset: bool,
     /// Whether the sink, the peer that is written to, reset the connection.
     sink_is_reset: bool,
@@ -132,8 +132,8 @@ impl Pump {
         self.broken
     }
 
-    /// Records a reset that a write of the other direction returned. The operating system reports a reset only once, to
-    /// a read or to a write. After a write returned it, a read returns the end of the stream.
+    /// Records that a write of the other direction failed because of a reset. The operating system reports a reset only
+    /// once, to a read or to a write. If a write has returned the error, a read returns the end of the stream.
     pub(super) fn notice_reset(&mut self, other: &Self) {
         self.source_is_reset |= other.sink_is_reset;
     }
@@ -143,7 +143,8 @@ impl Pump {
         self.stop
     }
 
-    /// Moves the replies to rejected lines to the other direction. Returns whether there were any.
+    /// Moves the replies to rejected lines to the other direction, or drops them if that direction has ended. Returns
+    /// whether there were any.
     pub(super) fn collect_replies(&mut self, other: &mut Self) -> bool {
         let some = !self.replies.is_empty();
         if other.ended || other.stop.is_some() {
@@ -236,7 +237,7 @@ impl Pump {
                 let ill_formed = self.flow.ill_formed;
                 self.take_chunk(read, observer);
                 let dense = (self.flow.ill_formed - ill_formed) as usize * ERROR_COST > read;
-                // The current buffer returns to the pool after the write.
+                // If the size changes, the current buffer returns to the pool after the write.
                 self.size = match self.size {
                     Size::Small if read == Size::Small.bytes() && !dense => Size::Big,
                     Size::Big if read < Size::Small.bytes() || dense => Size::Small,
@@ -245,8 +246,8 @@ impl Pump {
                 Poll::Ready(State::Write)
             }
             Err(error) => {
-                // A character that is truncated by the failure is reported in the same way as at the end of a stream.
-                // Its replacement is not delivered, because the other peer must not treat this as a normal end.
+                // A character that is truncated by the failure is reported as at the end of a stream. Its replacement
+                // is not delivered, because the other peer must not treat the failure as a normal end.
                 self.ended = true;
                 self.take_chunk(0, observer);
                 self.pending.clear();

@@ -17,7 +17,7 @@ use crate::proxy::pump::{ANSWERS, Pump, Setup};
 use crate::proxy::stage::Stage;
 use crate::text::TextDecoder;
 
-/// The maximum work of one poll, in bytes. After it the task yields.
+/// The work of one poll, in bytes, after which the task yields.
 const TURN: usize = 256 * 1024;
 
 /// Relays bytes between a client and an upstream server, through a [`Filter`] for each direction.
@@ -73,7 +73,7 @@ pub struct Relay {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnRejection {
-    /// Both peers are reset, so that no peer assumes that the data is complete.
+    /// The caller resets both peers ([`Outcome::reset`]), so that no peer assumes that the data is complete.
     #[default]
     Reset,
     /// The direction is shut down cleanly after its well-formed bytes. A peer that acts at the end of its input will
@@ -226,7 +226,7 @@ impl Relay {
         let mut timer = pin!(sleep_until(start + FAR));
 
         let end = poll_fn(|cx| {
-            // Polled first, so that traffic cannot delay it.
+            // `cancelled` is polled first, so that traffic cannot delay it.
             if cancelled.as_mut().poll(cx).is_ready() {
                 return Poll::Ready(End::Cancelled);
             }
@@ -287,7 +287,7 @@ fn moved(requests: &Pump, responses: &Pump) -> u64 {
     [requests.flow(), responses.flow()].iter().map(|flow| flow.read + flow.written).sum()
 }
 
-/// 30 years, used as no deadline.
+/// The time until the timer fires if there is no deadline: 30 years.
 const FAR: Duration = Duration::from_secs(86_400 * 365 * 30);
 
 /// Polls both directions alternately until neither can continue, or until [`TURN`] is used up. Returns whether it was

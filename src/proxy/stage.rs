@@ -24,7 +24,7 @@ pub(super) enum StageError {
 }
 
 impl Stage {
-    /// Filters the bytes that were read. `end` ends the stream.
+    /// Filters the bytes that were read. If `end` is set, ends the stream, and the slice must be empty.
     pub(super) fn take(
         &mut self,
         slice: &[u8],
@@ -60,7 +60,7 @@ impl Stage {
 /// The bytes to write: a part of the buffer if possible, otherwise a copy.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    /// A range of the buffer, which starts with [`HEADROOM`] bytes.
+    /// A range of the whole buffer, including the [`HEADROOM`] bytes at its start.
     range: Range<usize>,
     /// Repaired text. If it is not empty, it contains all bytes to write.
     copy: Vec<u8>,
@@ -111,7 +111,8 @@ impl Pending {
         }
     }
 
-    /// Appends other bytes. Short bytes at the start are put into the headroom.
+    /// Appends bytes that are not in the slice. If they are the first bytes to write and are short, they are put into
+    /// the headroom.
     pub(super) fn insert(&mut self, head: &mut [u8], slice: &[u8], bytes: &[u8]) {
         if bytes.len() <= head.len() && self.range.is_empty() && self.copy.is_empty() {
             self.range = HEADROOM - bytes.len()..HEADROOM;
@@ -130,8 +131,8 @@ impl Pending {
         self.copy.extend_from_slice(bytes);
     }
 
-    /// Inserts `answer` after the last line, or at the start if the stream is between lines. Returns whether a position
-    /// was found.
+    /// Inserts `answer` after the last complete line of the bytes to write. If they contain no end of a line, inserts
+    /// it before them, but only if the bytes written before ended a line. Returns whether a position was found.
     pub(super) fn answer(&mut self, buffer: &[u8], answer: &mut Vec<u8>, between_lines: bool) -> bool {
         let text = self.bytes(buffer);
         let at = match memchr::memrchr(b'\n', text) {

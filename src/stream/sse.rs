@@ -50,8 +50,8 @@ pin_project! {
     /// # Errors
     ///
     /// Returns [`SseStreamError::Event`] for an error of the codec. The stream continues with the next event. Returns
-    /// [`SseStreamError::Inner`] for an error of the inner stream. If the inner stream yields more chunks after it,
-    /// reading continues.
+    /// [`SseStreamError::Inner`] for an error of the inner stream. If the inner stream yields more chunks after the
+    /// error, reading continues.
     ///
     /// # Cancel safety
     ///
@@ -78,7 +78,7 @@ enum State {
     /// The buffer may hold an event or an error.
     Decode,
     Read,
-    /// The inner stream has ended, and the buffer may hold more.
+    /// The inner stream has ended, and the buffer may hold more events or errors.
     End,
     Done,
 }

@@ -24,7 +24,7 @@ pub(crate) trait Sink {
     /// text between replacements.
     fn made(&mut self, text: &str);
 
-    /// An error. It is followed by its replacement text.
+    /// An error. If it is repaired, its replacement follows, possibly after text that precedes the error.
     fn error(&mut self, error: Utf8Error);
 }
 
@@ -116,7 +116,8 @@ pub(crate) fn put(piece: TextPiece<'_>, sink: &mut impl Sink) -> Result<(), Utf8
 struct StepLimit {
     /// The maximum number of steps without an error.
     steps: usize,
-    /// The number of steps that one non-ASCII character counts for. On non-ASCII text a kernel is many times faster.
+    /// The number of additional steps that a non-ASCII character counts for. On non-ASCII text a kernel is many times
+    /// faster.
     non_ascii: usize,
 }
 
@@ -255,8 +256,8 @@ const HIGH_BITS: u128 = u128::from_ne_bytes([0x80; STEP]);
 /// The maximum number of bytes that one step pushes: ASCII of both sizes, or ASCII and one sequence or its replacement.
 const MOST_PER_STEP: usize = STEP + STRETCH;
 
-/// Appends the first `count` bytes of `bytes` to the first `len` bytes of the buffer. They are whole characters. The
-/// caller ensures that they fit.
+/// Appends the first `count` bytes of `bytes`, which must be whole characters, to the first `len` bytes of the buffer.
+/// The caller ensures that all of `bytes` fits.
 #[inline(always)]
 fn push<const N: usize>(buffer: &mut [u8; BUFFER], len: &mut usize, bytes: &[u8; N], count: usize) {
     if let Some(room) = buffer.get_mut(*len..).and_then(|room| room.first_chunk_mut()) {

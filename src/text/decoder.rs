@@ -8,7 +8,8 @@ use crate::error::{ErrorKind, Utf8Error};
 use crate::policy::{BomPolicy, Counters, ErrorPolicy, Policies};
 use crate::subset::Subset;
 
-/// A [`Utf8Decoder`] with an [`ErrorPolicy`] and a [`BomPolicy`]. Its output is always well-formed text.
+/// A [`Utf8Decoder`] with an [`ErrorPolicy`], a [`BomPolicy`] and an optional [`Subset`]. Its output is always
+/// well-formed text.
 ///
 /// All adapters of this crate get their policies from it. Like [`Utf8Decoder`] it accepts chunks of any size, does not
 /// allocate and does not panic, and its text, errors and offsets do not depend on how the stream is split into chunks.
@@ -67,9 +68,9 @@ impl TextDecoder {
         self
     }
 
-    /// Sets the adopted subset. The [`ErrorPolicy`] applies to a character outside it as to an ill-formed sequence
-    /// (ISO/IEC 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A BOM that the [`BomPolicy`] removes
-    /// need not be in the subset.
+    /// Sets the adopted subset. The [`ErrorPolicy`] applies to a character outside the subset as it does to an
+    /// ill-formed sequence (ISO/IEC 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A BOM that the
+    /// [`BomPolicy`] removes need not be in the subset.
     #[must_use]
     pub const fn subset(mut self, subset: Subset) -> Self {
         self.policies.subset = Some(subset);
@@ -86,8 +87,8 @@ impl TextDecoder {
     }
 
     /// Decodes the first piece of a chunk. Returns the piece and the number of bytes decoded. This is for adapters,
-    /// which cannot keep [`TextPieces`] between calls. All text in a [subset](Self::subset) is borrowed, in several
-    /// pieces if it is long.
+    /// which cannot keep [`TextPieces`] between calls. Under a [subset](Self::subset) long text is returned in several
+    /// pieces, all of them borrowed.
     #[cfg(feature = "alloc")]
     pub(crate) fn take_piece<'c>(&mut self, chunk: &'c [u8]) -> (Option<TextPiece<'c>>, usize) {
         let before = self.offset();

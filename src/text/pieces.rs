@@ -129,8 +129,8 @@ impl<'d, 'c> TextPieces<'d, 'c> {
         }
     }
 
-    /// Returns the next piece, up to the next character outside the subset. Each character is checked once, or twice in
-    /// the first text of a chunk that contains a character outside the subset.
+    /// Returns the next piece, up to the next character outside the subset. The text before the first character outside
+    /// the subset is searched twice, the rest once.
     fn next_within(&mut self, subset: Subset) -> Option<TextPiece<'c>> {
         if self.mixed.is_empty() {
             let (offset, rest) = (self.pieces.decoder().offset(), self.pieces.rest());

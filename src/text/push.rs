@@ -75,7 +75,8 @@ impl TextDecoder {
         Ok(Cow::Borrowed(text))
     }
 
-    /// Returns a copy of the text of a chunk: `text`, then `piece`, which ends after `taken` bytes, then the rest.
+    /// Returns a copy of the text of a chunk. It consists of `text`, of `piece`, which ends after `taken` bytes of the
+    /// chunk, and of the rest.
     fn push_copied(
         &mut self,
         text: &str,
@@ -98,7 +99,8 @@ impl TextDecoder {
     }
 }
 
-/// Joins two parts of a chunk if they are adjacent. Under a subset the text of a long chunk has many parts.
+/// Joins two parts of a chunk if they are adjacent. This is needed under a subset, where the text of a long chunk is
+/// returned in many parts.
 fn joined<'c>(chunk: &'c [u8], first: &'c str, second: &'c str) -> Option<&'c str> {
     if first.is_empty() {
         return Some(second);

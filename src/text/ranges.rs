@@ -67,7 +67,7 @@ impl<'c> Iterator for TextRanges<'_, 'c> {
             TextPiece::Repaired(_, error) | TextPiece::IllFormed(error) => usize::from(error.len),
         };
         let end = self.pieces.decoded_since(self.start);
-        // The first bytes may have come in an earlier chunk.
+        // The first bytes of the sequence may have come in an earlier chunk.
         Some((end.saturating_sub(len)..end, piece))
     }
 }

@@ -43,7 +43,7 @@ pub(crate) type Respond = dyn Fn(&Rejection) -> Response<Bytes> + Send + Sync;
 
 /// How the body of a message is processed.
 pub(crate) enum Start<B> {
-    /// The body is forwarded. If it has an error, the error is reported.
+    /// The body is forwarded. If it has an error, the error is recorded in the report.
     Forward(CheckedBody<B>, Report),
     /// The body is held until it is complete.
     Hold(Gather<B>, Report),

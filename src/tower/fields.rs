@@ -11,8 +11,8 @@ use crate::percent;
 
 /// Which text outside the body is checked. By default none is.
 ///
-/// HTTP does not require it to be UTF-8: a header value may contain any byte above `7F`, and `%FF` is a valid URI. A
-/// program that converts it to a `str` either fails or inserts U+FFFD.
+/// HTTP does not require this text to be UTF-8: a header value may contain any byte above `7F`, and a URI may contain
+/// `%FF`. A program that converts such text to a `str` either fails or inserts U+FFFD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Fields {
     pub(crate) headers: bool,

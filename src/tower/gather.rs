@@ -36,7 +36,7 @@ pub(crate) struct Gathered {
 /// Why a body is not complete.
 #[derive(Debug)]
 pub(crate) enum Interrupted {
-    /// The body is longer than the limit. The rest of it is drained.
+    /// The body is longer than the limit. The rest of it has been drained.
     TooLong,
     Body(Utf8BodyError),
 }

@@ -30,7 +30,7 @@ impl Report {
     }
 
     /// Records that the body failed. Returns whether the message is rejected because of it. An error of the inner body
-    /// does not reject it.
+    /// does not reject the message.
     pub(crate) fn failed(&self, error: &Utf8BodyError) -> bool {
         let reason = Reason::of_body(error);
         if let (Some(shared), Some(reason)) = (&self.0, reason.clone()) {

@@ -15,11 +15,11 @@ use crate::subset::Subset;
 
 /// The size of a validated block. Validation reads the block, and the copy reads it again from the L1 cache.
 const BLOCK: usize = 4 * 1024;
-/// The size of the first step under a subset.
+/// The number of bytes in the first step of [`copy_within`].
 const FIRST_STEP: usize = 256;
 
-/// Copies from `src` to `dst` up to the end of either. Returns the number of bytes read and the number of bytes
-/// written.
+/// Converts from `src` to `dst`, at most up to the end of either. May stop earlier at any code point. Returns the
+/// number of bytes read and the number of bytes written.
 pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let utf_8 = (source.reads_utf_8(), target.writes_utf_8());
     match (utf_8, source.encoding(), target.encoding()) {
@@ -118,7 +118,7 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     (done, done)
 }
 
-/// The number of bytes that are converted to UTF-8 at a time.
+/// The maximum number of bytes that are converted to UTF-8 at a time.
 const PIECE: usize = 256;
 
 /// Converts between CESU-8 or Modified UTF-8 and an encoding that is not UTF-8, in two steps through a buffer of UTF-8.
@@ -152,7 +152,8 @@ fn one_by_one(source: &Source, target: &Target, src: &[u8], dst: &mut [u8]) -> (
     // pivot read little.
     let (mut pause, mut wait) = (0, 0);
     loop {
-        // For these encodings a copy of ASCII is faster than the pivot. For the others the pivot is faster.
+        // ASCII is copied in blocks if the pivot is not used now, or if ASCII is the same in both encodings. Otherwise
+        // the pivot is faster.
         if wait > 0 || pivot.is_none_or(Pivot::copies_ascii) {
             let (ascii_read, ascii_written) =
                 ascii(source.encoding(), target.encoding(), &src[read..], &mut dst[written..]);

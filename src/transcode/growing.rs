@@ -126,7 +126,7 @@ mod sealed {
     }
 }
 
-/// The number of bytes by which the output grows. They fit in the L1 cache.
+/// The maximum number of bytes by which the output grows at a time. They fit in the L1 cache.
 const STEP: usize = 8 * 1024;
 
 /// The first growth. It is smaller because the space is zeroed and an error may follow the first byte.
@@ -154,8 +154,9 @@ impl Transcoder {
     ///
     /// # Errors
     ///
-    /// Returns an error that the policy does not repair: [`ErrorKind::Truncated`] if the stream ended inside a
-    /// sequence. It is returned once; a second call returns `Ok`.
+    /// Returns an error that the policy does not repair, such as [`ErrorKind::Truncated`] if the stream ended inside a
+    /// sequence, or [`ErrorKind::MissingBom`] if an empty stream requires a BOM. The error is returned once; a second
+    /// call returns `Ok`.
     pub fn finish(&mut self, out: &mut impl Output) -> Result<(), Utf8Error> {
         self.append(0, out, |transcoder, room| {
             let progress = transcoder.finish_into(room);
@@ -163,8 +164,9 @@ impl Transcoder {
         })
     }
 
-    /// Calls `write` with new output space until the `left` bytes of input are consumed. `write` returns the number of
-    /// bytes written and the number of bytes of input left. If it panics, the transcoder and the output do not change.
+    /// Calls `write` with new output space until the `left` bytes of input are consumed. `write` returns the status,
+    /// the number of bytes written, and the number of bytes of input left. If it panics, the transcoder and the output
+    /// do not change.
     fn append(
         &mut self,
         mut left: usize,

@@ -38,8 +38,8 @@
 //! Vector kernels (AVX-512, AVX2 for some, or a portable one) convert UTF-8 to and from UTF-8, UTF-16, UTF-32, ISO
 //! 8859-1 and windows-1252, and UTF-16 to and from UTF-32. UTF-8 to and from CESU-8 and Modified UTF-8 is a validation
 //! and a copy; only the characters that differ are converted. Other pairs of encodings are converted in blocks through
-//! UTF-8 or UTF-16. All remaining text is converted code point by code point. Each call copies the state of the
-//! transcoder, about 300 bytes, so a chunk should have at least a few hundred bytes.
+//! UTF-8 or UTF-16. All remaining text is converted code point by code point. Each call of [`Transcoder::feed`] copies
+//! the state of the transcoder, about 300 bytes, so a chunk should have at least a few hundred bytes.
 
 mod bulk;
 mod carry;

@@ -24,7 +24,8 @@ const FIRST_BLOCK: usize = 64;
 pub(super) fn split<const MODIFIED: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     loop {
-        // 4 bytes become 6, and in Modified UTF-8 1 byte becomes 2.
+        // The output is at most twice as long as the input: 4 bytes become 6, and in Modified UTF-8 the byte `00`
+        // becomes 2.
         let len = (src.len() - read).min((dst.len() - written) / 2).min(BLOCK);
         let (text, _) = kernels::prefix(AtBoundary::START, &src[read..read + len]);
         if text.is_empty() {

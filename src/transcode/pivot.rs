@@ -11,8 +11,8 @@ use crate::encoding::{Encoding, windows_1252};
 /// The maximum number of code units in a block. Input, units and output fit in the L1 cache.
 const MOST_UNITS: usize = 2048;
 
-/// The number of code units of the first block. Each block may have twice as many as the one before. This limits the
-/// wasted work if a code point of the first block is left to the caller.
+/// The number of code units of the first block. Each block may have twice as many as the one before. A small first
+/// block limits the wasted work if one of its code points is left to the caller.
 pub(super) const FIRST_UNITS: usize = 64;
 
 /// The number of code units that are tested at once.
@@ -57,14 +57,14 @@ impl Side {
 }
 
 impl Pivot {
-    /// Returns `None` if one of the encodings is not supported.
+    /// Creates a conversion. Returns `None` if one of the encodings is not a [`Side`].
     pub(super) fn new(source: &Source, target: &Target) -> Option<Self> {
         let from = Side::new(source.encoding())?;
         let to = Side::new(target.encoding())?;
         Some(Self { from, to })
     }
 
-    /// Whether ASCII is copied unchanged.
+    /// Whether ASCII is the same in both encodings.
     pub(super) fn copies_ascii(self) -> bool {
         self.from.width() == 1 && self.to.width() == 1
     }
@@ -170,7 +170,7 @@ fn map<const S: usize, const T: usize>(
     let (src, dst) = (src.as_chunks().0, dst.as_chunks_mut().0);
     let mut count = 0;
     for (src, dst) in src.as_chunks::<STEP>().0.iter().zip(dst.as_chunks_mut::<STEP>().0) {
-        // There is no branch for each unit, so that the compiler can use vectors.
+        // The test has no branch for each unit, so that the compiler can use vectors.
         if !src.iter().fold(true, |all, &unit| all & is_simple(unit)) {
             break;
         }

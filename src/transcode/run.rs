@@ -30,7 +30,8 @@ pub(super) struct Conversion {
 pub enum Status {
     /// The whole chunk was consumed. For [`finish_into`](super::Transcoder::finish_into): the stream is finished.
     InputEmpty,
-    /// The next code point does not fit. Call again with more output space and the rest of the chunk.
+    /// The next code point, or a replacement text, does not fit. Call again with more output space and the rest of the
+    /// chunk.
     OutputFull,
     /// An error that the policy does not repair. Its bytes are consumed. To continue, call again with the rest of the
     /// chunk.

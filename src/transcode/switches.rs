@@ -15,8 +15,9 @@ impl Switches {
         Self { surrogates: false, reject_fffe_ffff: false, lenient_java: false, reject_pairs: false };
 
     /// Allows unpaired surrogates in source and target, like Python's `surrogatepass`: in UTF-16, UTF-32, CESU-8,
-    /// Modified UTF-8 and [`Utf8Ucs4`](crate::transcode::Encoding::Utf8Ucs4). For the last one ISO/IEC 10646-1 Annex R,
-    /// Note 3, leaves their mapping undefined. UTF-8 never allows them, and WTF-8 always does.
+    /// Modified UTF-8 and [`Utf8Ucs4`](crate::transcode::Encoding::Utf8Ucs4). For `Utf8Ucs4` ISO/IEC 10646-1 Annex R,
+    /// Note 3, leaves the mapping of surrogates undefined. UTF-8 never allows unpaired surrogates, and WTF-8 always
+    /// does.
     #[must_use]
     pub const fn allow_surrogates(self) -> Self {
         Self { surrogates: true, ..self }

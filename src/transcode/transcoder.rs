@@ -115,8 +115,8 @@ impl Transcoder {
 
     /// Detects a BOM of UTF-8, UTF-16 or UTF-32 at the start. If there is one, its encoding replaces `from`.
     ///
-    /// At most 4 bytes are buffered for this, and only while they may be a BOM. Errors are therefore reported by the
-    /// same calls as without this setting, and with the same offsets.
+    /// At most 3 bytes are buffered for this, and only while they may be the start of a BOM. An error in these bytes
+    /// may be reported by a later call than without this setting, but with the same offset.
     #[must_use]
     pub const fn sniff(mut self) -> Self {
         self.conversion.sniffing = true;
@@ -169,9 +169,9 @@ impl Transcoder {
         Progress { status, read: chunk.len() - rest.len(), written: room.written() }
     }
 
-    /// Ends the stream and writes the rest of the text into `dst`. Returns [`Status::InputEmpty`] when it is complete;
-    /// otherwise call again. The transcoder can be used again: [`offset`](Self::offset) is not reset, and the BOM
-    /// policy is only applied at offset 0.
+    /// Ends the stream and writes the rest of the text into `dst`. The status is [`Status::InputEmpty`] when all of the
+    /// text is written; after any other status call again. The transcoder can be used again: [`offset`](Self::offset)
+    /// is not reset, and the BOM policy is only applied at offset 0.
     pub fn finish_into(&mut self, dst: &mut [u8]) -> Progress {
         let mut room = Room::new(dst);
         let mut status = self.conversion.run(&mut &[][..], &mut room, true);

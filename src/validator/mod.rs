@@ -82,7 +82,8 @@ impl Utf8Validator {
         self.decoder.validate(bytes).inspect_err(|&error| self.failed = Some(error))
     }
 
-    /// Returns the error of the message so far, if there is one. An empty payload has no block that would return it.
+    /// Returns the error of the message so far, if there is one. The methods test this first, because an empty payload
+    /// has no block whose validation would return the error.
     fn verdict(&self) -> Result<(), Utf8Error> {
         self.failed.map_or(Ok(()), Err)
     }

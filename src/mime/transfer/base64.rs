@@ -34,7 +34,8 @@ pub(super) struct Base64 {
     last: u64,
     lenient: bool,
     lines: LineMeter,
-    /// The form of the last line of whole groups. Most bodies have lines of only one form.
+    /// The length and the line break of the last line that ended after a whole group. The next lines are decoded with
+    /// it, because in most bodies all lines have the same form.
     form: Option<LineForm>,
 }
 
@@ -68,7 +69,7 @@ impl Base64 {
                         block.advance(lines * form.decoded(), offset, Stride::Lines(form));
                         taken += lines * form.len();
                         if block.room() < form.decoded() {
-                            // The next block starts with a whole line.
+                            // Stops here, so that the next block starts with a whole line.
                             break;
                         }
                         continue;

@@ -6,10 +6,11 @@ use alloc::vec::Vec;
 
 use crate::kernels::base64::LineForm;
 
-/// The maximum number of bytes in a block. It is large enough that the cost of a block is small for each byte, and the
-/// block fits in the L1 cache.
+/// The maximum number of bytes in a block. It is large, so that the fixed cost of a block is small for each byte, but
+/// the block still fits in the L1 cache.
 const BYTES: usize = 4096;
-/// The maximum number of runs in a block.
+/// The maximum number of runs in a block. A run is a sequence of bytes that are adjacent in the encoded body and
+/// encoded in the same way.
 const RUNS: usize = 512;
 
 /// How the bytes of a run are encoded.
@@ -65,7 +66,7 @@ struct Run {
 /// The positions of the bytes of a piece in the encoded body.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Runs<'p> {
-    /// One run at this offset.
+    /// All bytes are encoded as themselves, from this offset of the encoded body on.
     Verbatim(u64),
     Listed(List<'p>),
 }
@@ -102,7 +103,7 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// Creates an empty block, for a machine that does not use one.
+    /// Creates a block without memory, for a machine that does not use it.
     pub(super) fn none() -> Self {
         Self { bytes: Box::default(), len: 0, runs: Vec::new() }
     }

@@ -31,7 +31,7 @@ impl<'p> Decoded<'p> {
         self.bytes
     }
 
-    /// Returns the offset in the decoded body of the first byte.
+    /// Returns the offset of the first byte in the decoded body.
     pub const fn offset(&self) -> u64 {
         self.offset
     }
@@ -39,7 +39,8 @@ impl<'p> Decoded<'p> {
     /// Returns the offset in the encoded body of the byte at `index`. This is the offset of the byte itself, of its
     /// escape, or of the base64 symbol with its first bits.
     ///
-    /// `index` is a position in [`bytes`](Self::bytes). The search is binary, over the runs of at most 4 KiB.
+    /// `index` is a position in [`bytes`](Self::bytes). The cost is a binary search in the runs of a block of at most 4
+    /// KiB.
     pub fn encoded_offset(&self, index: usize) -> u64 {
         self.runs.encoded_offset(index)
     }

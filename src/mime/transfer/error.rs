@@ -13,8 +13,8 @@ pub enum TransferErrorKind {
     EightBit,
     /// A NUL in `7bit` or `8bit` (RFC 2045 §2.7, §2.8).
     Nul,
-    /// A line of more than 998 bytes, without its line break (RFC 5322 §2.1.1), in `7bit`, `8bit` or
-    /// `quoted-printable`. A line break that a transport inserts there becomes part of the text.
+    /// A line that is longer than the limit, by default 998 bytes without its line break (RFC 5322 §2.1.1), in `7bit`,
+    /// `8bit` or `quoted-printable`. If a transport splits such a line, the line break becomes part of the text.
     LineTooLong,
     /// A warning: a line of more than 76 bytes in `quoted-printable` or `base64`.
     LongLine,
@@ -34,7 +34,7 @@ pub enum TransferErrorKind {
     DataAfterPadding,
     /// `base64`: the unused bits of the last symbol are not zero (RFC 4648 §3.5).
     NonZeroBits,
-    /// The body ended inside an escape or with a single symbol of a group.
+    /// The body ended after the first digit of an escape, or after the first symbol of a group.
     Truncated,
     /// The declared transfer encoding is not one of RFC 2045. The body is not decoded.
     UnknownEncoding,
@@ -76,9 +76,10 @@ impl fmt::Display for TransferErrorKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct TransferError {
-    /// The offset of the first byte in the encoded body, in bytes.
+    /// The offset of the first byte of the error, in bytes, in the stream that contains the encoded body.
     pub offset: u64,
-    /// The offset in the decoded body, in bytes: of the decoded bytes or, if the error was skipped, of the next byte.
+    /// The offset in the decoded body, in bytes: of the bytes that the error was decoded to or, if it was skipped, of
+    /// the next byte.
     pub decoded_offset: u64,
     /// The kind of the error.
     pub kind: TransferErrorKind,

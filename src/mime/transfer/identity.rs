@@ -38,8 +38,8 @@ impl Identity {
         self.lines.set_max(max);
     }
 
-    /// Returns the number of bytes of `rest` that were read, and the error in the last of them. `rest` has the offset
-    /// `at`.
+    /// Returns the number of bytes of `rest` that were read, and an error in the last of them or in the byte after
+    /// them. `rest` has the offset `at`.
     pub(super) fn decode(&mut self, rest: &[u8], at: u64) -> (usize, Option<WireError>) {
         if !self.text {
             return (rest.len(), None);

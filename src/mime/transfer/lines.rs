@@ -11,7 +11,7 @@ const MAX_ENCODED: usize = 76;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LineMeter {
     len: usize,
-    /// The next limit.
+    /// The next limit that the line may exceed.
     bound: usize,
     /// The first limit of each line.
     first: usize,
@@ -25,12 +25,14 @@ impl LineMeter {
         Self { len: 0, bound: MAX, first: MAX, max: MAX }
     }
 
-    /// Creates a meter for `quoted-printable`. A line break that a transport inserts there becomes text.
+    /// Creates a meter for `quoted-printable`. A line break that a transport inserts into a long line becomes text, so
+    /// a line above [`MAX`] is an error.
     pub(super) const fn encoded() -> Self {
         Self { bound: MAX_ENCODED, first: MAX_ENCODED, ..Self::plain() }
     }
 
-    /// Creates a meter for `base64`. A line break that a transport inserts there has no effect.
+    /// Creates a meter for `base64`. A line break that a transport inserts into a long line has no effect, so a long
+    /// line is only a warning.
     pub(super) const fn any_break() -> Self {
         Self { max: usize::MAX, ..Self::encoded() }
     }
@@ -48,7 +50,7 @@ impl LineMeter {
         }
     }
 
-    /// The number of bytes of the line so far.
+    /// Returns the number of bytes of the line so far.
     #[inline]
     pub(super) const fn len(&self) -> usize {
         self.len

@@ -11,9 +11,9 @@
 //!   └──────┴─────────────────────────────────────────┴─────────────────────────────────┘
 //! ```
 //!
-//! White space is pending until it is known whether it ends a line. A transport may have added it there, so it is not
-//! text (rule 3). If the byte after a `=` starts neither an escape nor a soft break, the `=` is text, and the byte is
-//! read again.
+//! White space at the end of a line is not text, because a transport may have added it (rule 3). White space is
+//! therefore pending until the next byte shows whether the line ends. If the byte after a `=` starts neither an escape
+//! nor a soft break, the `=` is text, and the byte is read again.
 
 use alloc::vec::Vec;
 
@@ -21,7 +21,8 @@ use super::block::{Block, Stride};
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
 
-/// More white space than this is text even at the end of a line, because transports do not write longer lines.
+/// The maximum number of bytes of pending white space. More white space is text even at the end of a line, because
+/// transports do not write longer lines.
 const MAX_PENDING: usize = 998;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,11 +31,11 @@ enum State {
     /// After a CR, which is part of a line break if an LF follows.
     Cr,
     Escape,
-    /// After the first digit: the digit and its value.
+    /// After `=` and one digit: the digit and its value.
     EscapeHex(u8, u8),
     /// After `=` and white space, which is a soft break if the line ends.
     Soft,
-    /// After `=`, white space and a CR.
+    /// After `=`, possibly white space, and a CR.
     SoftCr,
 }
 
@@ -50,7 +51,7 @@ pub(super) struct QuotedPrintable {
     lines: LineMeter,
 }
 
-/// The result of a byte.
+/// The result of reading one byte.
 enum Step {
     /// The byte was consumed.
     Taken,
@@ -109,8 +110,8 @@ impl QuotedPrintable {
         (taken, None)
     }
 
-    /// Decodes input that needs no state: text that is not followed by white space, consecutive escapes, and line
-    /// breaks. Returns the number of bytes read. No white space is pending before and after it.
+    /// Decodes input that needs no state: text that does not end with white space, consecutive escapes, line breaks and
+    /// soft breaks. Returns the number of bytes read. No white space is pending before or after the call.
     fn bulk(&mut self, rest: &[u8], offset: u64, block: &mut Block) -> usize {
         let mut at = 0;
         while !block.is_full(MAX_PENDING + 8) {
@@ -249,7 +250,7 @@ impl QuotedPrintable {
         Step::Taken
     }
 
-    /// Converts the bytes of the escape to text. The white space after it stays pending.
+    /// Converts `escape`, the start of an invalid escape, to text. White space after it stays pending.
     fn not_an_escape(&mut self, escape: &[u8], block: &mut Block) -> Step {
         block.push(escape, self.escape);
         self.state = State::Text;
@@ -279,7 +280,8 @@ impl QuotedPrintable {
         }
     }
 
-    /// Ends the body at the offset `end`. White space there is at the end of a line, and a `=` is a soft break.
+    /// Ends the body at the offset `end`. White space at the end of the body is at the end of a line, and a `=` there
+    /// is a soft break.
     pub(super) fn finish(&mut self, end: u64, block: &mut Block) -> Option<WireError> {
         self.lines.line_break();
         let state = core::mem::replace(&mut self.state, State::Text);
@@ -302,8 +304,8 @@ impl QuotedPrintable {
     }
 }
 
-/// Copies text up to the first byte that is not encoded as itself (rules 2 and 3), or up to `=`. Returns its length.
-/// `out` has space for all of `text`. Bytes after the copied ones may be overwritten.
+/// Copies text up to the first byte that is not encoded as itself (rules 2 and 3), or up to `=`. Returns the length of
+/// this text. `out` has space for all of `text`. Bytes after the copied ones may be overwritten.
 #[inline]
 fn copy_text(text: &[u8], out: &mut [u8]) -> usize {
     let out = &mut out[..text.len()];
@@ -318,7 +320,7 @@ fn copy_text(text: &[u8], out: &mut [u8]) -> usize {
     }
     rest_of_copy.copy_from_slice(rest);
     let last = rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
-    // The zeros after the rest are not text.
+    // The bytes of `last` after the rest are zero. A zero is not text, so the result is at most the length of the rest.
     words.len() * 8 + stops(last).trailing_zeros() as usize / 8
 }
 

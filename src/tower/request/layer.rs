@@ -93,7 +93,7 @@ impl ValidateUtf8RequestLayer {
     }
 
     /// Sets a timer that limits how long the rest of a rejected body is awaited: until the future that `timer` returns
-    /// is ready. By default it is not awaited, so no client can delay the response.
+    /// is ready. By default the rest is not awaited, so no client can delay the response.
     ///
     /// The timer is started once for each request, after the bytes that have already arrived were read.
     ///

@@ -90,7 +90,8 @@ where
     }
 }
 
-/// Whether a response with this status has a body that contains the start of its representation.
+/// Whether a response with this status has a body that starts at the start of the representation. The body of a `206`
+/// may start inside a character.
 fn is_whole(status: StatusCode) -> bool {
     !status.is_informational()
         && !matches!(status, StatusCode::NO_CONTENT | StatusCode::PARTIAL_CONTENT | StatusCode::NOT_MODIFIED)
