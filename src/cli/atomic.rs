@@ -150,21 +150,28 @@ impl Replacement {
         let backup = PathBuf::from(name);
         keep(&self.target, &backup)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", backup.display())))?;
-        let committed = self.commit();
-        if committed.is_err() {
-            // If the rename failed, the file still has its old content, so the backup is not needed.
+        let directory = directory_of(&self.target).to_path_buf();
+        if let Err(error) = self.replace() {
+            // The file still has its old content, so the backup is not needed.
             let _ = fs::remove_file(&backup);
+            return Err(error);
         }
-        committed
+        sync_directory(&directory)
     }
 
     /// Replaces the file. After a power failure the file has either the old content or the new content.
     pub(super) fn commit(self) -> io::Result<()> {
+        let directory = directory_of(&self.target).to_path_buf();
+        self.replace()?;
+        sync_directory(&directory)
+    }
+
+    /// Renames the temporary file to the target. The directory is not synchronized yet.
+    fn replace(self) -> io::Result<()> {
         let file = self.temporary.file()?;
         set_mode(file, self.replaced.as_ref())?;
         file.sync_all()?;
-        self.temporary.rename(&self.target)?;
-        sync_directory(directory_of(&self.target))
+        self.temporary.rename(&self.target)
     }
 }
 
