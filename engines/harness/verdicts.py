@@ -330,5 +330,5 @@ ROWS = [
     ("wasm: a wrong key is an error", wasm_rejects_settings),
     ("wasm: connections that end anyhow", wasm_survives_ends),
 ]
-# The other versions of Envoy.
-CORE = ROWS[:1]
+# The other versions of Envoy run no row: Envoy 1.38 does not load the WebAssembly module.
+CORE = []
