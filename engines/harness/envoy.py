@@ -192,6 +192,10 @@ class Envoy:
                 return int(value)
         return 0
 
+    def wait_for_log(self, text):
+        """Envoy writes its log from several threads: an entry can be written after the response that it is about."""
+        wait(lambda: text in self.log.read_text(errors="replace"))
+
     def errors(self):
         lines = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return " | ".join(line for line in lines if "][error]" in line or "][critical]" in line)[-800:]
@@ -213,6 +217,13 @@ def certificate(folder):
     command += ["-days", "1", "-subj", "/CN=localhost", "-keyout", f"{path}.key", "-out", f"{path}.pem"]
     subprocess.run(command, check=True, capture_output=True)
     return path
+
+
+def wait(condition, timeout=20):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "nothing changed in time"
+        time.sleep(0.05)
 
 
 def folder():

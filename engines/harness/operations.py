@@ -95,22 +95,15 @@ def reload(operations):
     lds = {"lds_config": {"path_config_source": {"path": str(path), "watched_directory": {"path": str(folder)}}}}
     config = e.bootstrap(None, operations.clusters, dynamic_resources=lds, node={"id": "test", "cluster": "test"})
     with operations.envoy(config, "reload") as envoy:
-        wait(lambda: envoy.ports().get("reloaded"))
+        e.wait(lambda: envoy.ports().get("reloaded"))
         assert post(port, b"caf\xff").status == 400
         write({"on_error": "wrong"}, "2")
-        wait(lambda: envoy.stat("listener_manager.lds.update_rejected") == 1)
-        wait(lambda: "unknown variant `wrong`" in envoy.log.read_text())
+        e.wait(lambda: envoy.stat("listener_manager.lds.update_rejected") == 1)
+        envoy.wait_for_log("unknown variant `wrong`")
         assert post(port, b"caf\xff").status == 400, "the old configuration is not kept"
         write({"on_error": "replace"}, "3")
-        wait(lambda: post(port, b"caf\xff").status == 200)
+        e.wait(lambda: post(port, b"caf\xff").status == 200)
     return "a bad configuration is rejected and the old one stays; the next good one is used"
-
-
-def wait(condition, timeout=20):
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "nothing changed in time"
-        time.sleep(0.05)
 
 
 def hot_restart(operations):
@@ -144,7 +137,7 @@ def hot_restart(operations):
             with new:
                 connection.sendall(b"\xaf")
                 assert connection.recv(10) == "ï".encode(), "the old process lost the start of a character"
-                wait(lambda: old.process.poll() is not None, 30)
+                e.wait(lambda: old.process.poll() is not None, 30)
                 with connect(port) as other:
                     other.sendall(b"caf\xff")
                     assert read_all(other)[0] == b"caf"
@@ -203,7 +196,7 @@ def readme(operations):
     log = open(operations.folder / "readme.log", "w")
     process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
-        wait(lambda: process.poll() is not None or is_open(10000), 30)
+        e.wait(lambda: process.poll() is not None or is_open(10000), 30)
         assert process.poll() is None, (operations.folder / "readme.log").read_text()[-500:]
         response = post(10000, b"caf\xff")
         assert response.status == 400 and response.body.decode() == expected, response.body

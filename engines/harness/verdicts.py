@@ -113,6 +113,8 @@ class Engines:
     """One Envoy with the native and the WebAssembly filters; the gateway on Pingora and the relay if they are built."""
 
     def __init__(self, program, module, folder):
+        if "1.38." in str(program):
+            raise programs.Unavailable("the wheel of Envoy 1.38 is compiled without WebAssembly")
         self.program, self.module, self.folder = program, module, folder
         self.code = programs.wasm()
         self.mirror, self.recorder = Mirror(), Recorder()
@@ -227,7 +229,7 @@ def tcp_verdicts(engines):
 def wasm_repairs(engines):
     status, _, body = engines.post("wasm-replace", [b"na\xff", b"\xf0\x9f", b"\x98\x80 \xc3"])
     assert (status, body) == ("200", "na\ufffd\U0001f600 \ufffd".encode()), (status, body)
-    return body.decode()
+    return "a request that is cut inside a character"
 
 
 def wasm_trailers(engines):
@@ -263,8 +265,7 @@ def wasm_reports(engines):
     pieces = [b"x" * 4096] * 8 + [b"caf\xff"] + [b"y" * 4096] * 8
     status, _, body = engines.post("wasm-report", pieces)
     assert (status, body) == ("200", b"".join(pieces)), (status, len(body))
-    log = engines.envoy.log.read_text(errors="replace")
-    assert "reported request: ill-formed UTF-8 at byte 32771 (InvalidLead, 1 byte)" in log
+    engines.envoy.wait_for_log("reported request: ill-formed UTF-8 at byte 32771 (InvalidLead, 1 byte)")
     return "a body above the buffer limit passes unchanged, and its first error is logged"
 
 
@@ -330,5 +331,4 @@ ROWS = [
     ("wasm: a wrong key is an error", wasm_rejects_settings),
     ("wasm: connections that end anyhow", wasm_survives_ends),
 ]
-# The other versions of Envoy run no row: Envoy 1.38 does not load the WebAssembly module.
-CORE = []
+CORE = ROWS[:1]
