@@ -2,11 +2,9 @@
 #![cfg(feature = "proxy")]
 #![allow(missing_docs)]
 
+#[path = "support/allocations.rs"]
+mod allocations;
 mod support;
-
-use core::alloc::{GlobalAlloc, Layout};
-use core::cell::Cell;
-use std::alloc::System;
 
 use bytes::Bytes;
 use support::{Rng, every_partition, oracle, policies, some_partitions};
@@ -178,58 +176,35 @@ fn a_slice_after_a_split_character_passes_without_a_copy() {
     assert_eq!(edits(&mut filter, b"text"), [format!("IllFormed({error:?})"), "Pass(0..4)".to_owned()]);
 }
 
-/// Counts the allocations of this thread.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: every call is forwarded to `System`, which upholds the contract.
-#[allow(unsafe_code)]
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller upholds the contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller upholds the contract.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
 #[test]
 fn edits_and_a_chunk_that_passes_do_not_allocate() {
     let text = "schön \u{1F4A9} 文字 ".repeat(500);
     let dirty = b"abc\xFF\xC3 \xED\xA0\x80".repeat(300);
     let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Escape));
     let mut passed = 0;
-    let before = ALLOCATIONS.get();
-    for size in [1, 2, 3, 1000, 16_384] {
-        for slice in text.as_bytes().chunks(size).chain(dirty.chunks(size)) {
-            let _ = filter.feed(slice, |edit| match edit {
-                Edit::Pass(range) => passed += range.len(),
-                Edit::Insert(bytes) => passed += bytes.len(),
-                _ => {}
-            });
+    let allocations_of_edits = allocations::count(|| {
+        for size in [1, 2, 3, 1000, 16_384] {
+            for slice in text.as_bytes().chunks(size).chain(dirty.chunks(size)) {
+                let _ = filter.feed(slice, |edit| match edit {
+                    Edit::Pass(range) => passed += range.len(),
+                    Edit::Insert(bytes) => passed += bytes.len(),
+                    _ => {}
+                });
+            }
         }
-    }
-    assert_eq!(ALLOCATIONS.get() - before, 0);
+    });
+    assert_eq!(allocations_of_edits, 0);
     assert!(passed > 5 * text.len());
 
     let mut filter = Filter::new();
     let chunk = Bytes::from(text.into_bytes());
     let mut bodies = [Some(chunk.slice(..)), Some(chunk.slice(..chunk.len() - 1))];
-    let before = ALLOCATIONS.get();
-    for body in &mut bodies {
-        assert_eq!(filter.filter(body, false), Verdict::Pass);
-    }
-    assert_eq!(ALLOCATIONS.get() - before, 0);
+    let allocations_of_bodies = allocations::count(|| {
+        for body in &mut bodies {
+            assert_eq!(filter.filter(body, false), Verdict::Pass);
+        }
+    });
+    assert_eq!(allocations_of_bodies, 0);
     assert!(bodies.iter().all(|body| body.as_ref().unwrap().as_ptr() == chunk.as_ptr()));
 }
 
