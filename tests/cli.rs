@@ -90,7 +90,7 @@ fn log_and_reply_are_the_same_for_every_partition() {
             rounds += 1;
         });
     }
-    let told = |server: Server| -> Vec<String> {
+    let lines_of = |server: Server| -> Vec<String> {
         let reports = server.reports();
         let phrase = |report: &Value| {
             let (offset, kind, len) = facts(report);
@@ -101,7 +101,7 @@ fn log_and_reply_are_the_same_for_every_partition() {
         };
         reports.iter().map(phrase).collect()
     };
-    let (strict, untouched, server) = (told(strict), told(untouched), told(server));
+    let (strict, untouched, server) = (lines_of(strict), lines_of(untouched), lines_of(server));
     assert!(strict.len() > 20);
     assert_eq!(strict, server);
     assert_eq!(strict, untouched);

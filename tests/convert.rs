@@ -285,11 +285,11 @@ fn detect_reports_the_encoding_of_files() {
     }
     let output = run(&mut command, b"");
     assert_eq!(output.status.code(), Some(1));
-    let told =
+    let outputs =
         String::from_utf8(output.stdout).expect("UTF-8").replace(&directory.root().display().to_string(), "");
-    let told: Vec<_> = told.lines().map(|line| line.trim_start_matches(['/', '\\'])).collect();
+    let outputs: Vec<_> = outputs.lines().map(|line| line.trim_start_matches(['/', '\\'])).collect();
     assert_eq!(
-        told,
+        outputs,
         [
             "ascii: ascii, 5 characters, longest line 5; high confidence: no byte above 7F",
             "utf-8: utf-8, 5 characters, longest line 5; medium confidence: well-formed, 1 multi-byte sequence",

@@ -80,9 +80,9 @@ async fn the_reply_to_an_ill_formed_line_is_written_between_two_lines_and_the_se
         let outcome = relayed.await.unwrap();
         assert!(matches!(outcome.end, End::Closed));
         assert_eq!(outcome.requests.rejected_lines, 2);
-        let told = answering.0.lock().unwrap();
-        assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[0].starts_with("requests: line 2: ill-formed UTF-8 at byte 6"), "{told:?}");
+        let events = answering.0.lock().unwrap();
+        assert_eq!(events.len(), 2, "{events:?}");
+        assert!(events[0].starts_with("requests: line 2: ill-formed UTF-8 at byte 6"), "{events:?}");
     }
 }
 

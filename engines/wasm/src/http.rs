@@ -1,6 +1,6 @@
 //! The filter of HTTP messages.
 //!
-//! A header is never held: an engine that is told to hold it may deliver no body until it is released (Envoy without
+//! The header is never held: if it is, some engines deliver no body until it is released (Envoy without
 //! `allow_on_headers_stop_iteration`). So in buffered mode the server sees the header of a request, and no byte of its body,
 //! before all of it was checked.
 
