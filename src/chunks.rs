@@ -147,6 +147,7 @@ fn copy(room: &mut Option<BytesMut>, piece: TextPiece<'_>) -> Result<ByteString,
 ///
 /// - `bytes` must be well-formed UTF-8.
 #[allow(unsafe_code)]
+#[inline(always)]
 pub(crate) unsafe fn text_of(bytes: Bytes) -> ByteString {
     // At `opt-level = 0` the caller has just validated the bytes with the same function, so this check is omitted.
     debug_assert!(cfg!(utf8_codec_unoptimized) || core::str::from_utf8(&bytes).is_ok());

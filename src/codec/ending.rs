@@ -32,7 +32,7 @@ pub(super) const MAX_TERMINATOR: usize = 2;
 impl LineEnding {
     /// Returns the position and the length of the first terminator in `src`. No terminator starts in the first
     /// `searched` bytes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find(self, src: &[u8], searched: usize) -> Option<(usize, usize)> {
         let mut from = searched;
         loop {
@@ -77,6 +77,7 @@ impl LineEnding {
     }
 
     /// Returns the last byte of every terminator, except of a CR under [`LineEnding::Any`].
+    #[inline(always)]
     pub(super) const fn last_byte(self) -> u8 {
         match self {
             Self::Ascii(byte) => byte.get(),
@@ -95,7 +96,7 @@ impl LineEnding {
 
     /// Returns the position of a terminator that a peer would find inside `line`, or at its end together with the
     /// terminator that [`write`](Self::write) appends.
-    #[inline]
+    #[inline(always)]
     pub(super) fn embedded(self, line: &[u8]) -> Option<usize> {
         match self {
             Self::Lf | Self::Ascii(_) => find(self.last_byte(), line),
@@ -110,7 +111,7 @@ impl LineEnding {
 
     /// Appends a line and its terminator. If a peer would read more than one line, nothing is appended, and the error
     /// is the position where the first line would end.
-    #[inline]
+    #[inline(always)]
     pub(super) fn write(self, line: &[u8], dst: &mut BytesMut) -> Result<(), usize> {
         if let Some(at) = self.embedded(line) {
             return Err(at);
@@ -128,7 +129,7 @@ impl LineEnding {
 /// [`find_byte`] for a line that is encoded. Most lines are short and contain no terminator, and comparing a few
 /// overlapping blocks is faster than a call. The number of blocks is the same for every length from 16 to 128 bytes, so
 /// there is no branch to mispredict.
-#[inline]
+#[inline(always)]
 fn find(byte: u8, line: &[u8]) -> Option<usize> {
     const BLOCK: usize = 16;
     const BLOCKS: usize = 8;

@@ -8,7 +8,7 @@ use crate::error::Utf8Error;
 use crate::text::{TextDecoder, TextPiece};
 
 /// Whether the frame is well-formed and no policy applies to it. If so, the decoder is moved to the end of the frame.
-#[inline]
+#[inline(always)]
 pub(super) fn is_good(text: &mut TextDecoder, frame: &[u8]) -> bool {
     let start = text.offset();
     let is_good = text.is_past_start() && crate::from_utf8(frame).is_ok();

@@ -153,6 +153,7 @@ impl TextDecoder {
     /// Whether well-formed text passes unchanged: the BOM policy has been applied or keeps the BOM, and there is no
     /// subset.
     #[cfg(any(feature = "codec", feature = "proxy"))]
+    #[inline(always)]
     pub(crate) fn is_past_start(&self) -> bool {
         self.policies.subset.is_none()
             && (matches!(self.policies.bom, BomPolicy::Keep) || !self.policies.is_at_start())
@@ -180,6 +181,7 @@ impl TextDecoder {
     /// Moves to a character boundary at another offset of the same stream. Pending bytes are discarded, and no policy
     /// is applied to skipped bytes. After this the BOM policy no longer applies, unless the offset did not change.
     #[cfg(any(feature = "proxy", feature = "std"))]
+    #[inline(always)]
     pub(crate) fn seek(&mut self, offset: u64) {
         if self.policies.is_at_start() && offset != self.valid_up_to() {
             self.policies.pass_start();
