@@ -1,49 +1,12 @@
-//! `TransferDecoder` and `BodyDecoder`: the same bytes, errors and offsets for every partition.
+//! `TransferDecoder`: the same bytes, errors and offsets for every partition.
 #![allow(missing_docs)]
 
 mod support;
 
-use support::{Rng, every_partition, oracle, some_partitions};
-use utf8_codec::ErrorKind;
+use support::transfer::{bytes, decode, fold, naive_quoted_printable, quoted};
+use support::{Rng, every_partition, some_partitions};
 use utf8_codec::mime::TransferEncoding::{Base64, Binary, EightBit, QuotedPrintable, SevenBit};
-use utf8_codec::mime::{
-    BodyDecoder, BodyPiece, MimeErrorKind, TransferDecoder, TransferEncoding, TransferErrorKind,
-    TransferPiece,
-};
-
-/// Every byte with its offset on the wire, and every error with both offsets.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Decoded {
-    bytes: Vec<u8>,
-    offsets: Vec<u64>,
-    errors: Vec<(u64, u64, TransferErrorKind, u8)>,
-}
-
-fn decode(encoding: TransferEncoding, lenient: bool, chunks: &[&[u8]]) -> Decoded {
-    let mut decoder = TransferDecoder::new(encoding);
-    if lenient {
-        decoder = decoder.lenient();
-    }
-    let mut out = Decoded::default();
-    let mut keep = |piece: TransferPiece<'_>| match piece {
-        TransferPiece::Bytes(decoded) => {
-            assert_eq!(decoded.offset(), out.bytes.len() as u64);
-            out.bytes.extend_from_slice(decoded.bytes());
-            out.offsets.extend((0..decoded.bytes().len()).map(|i| decoded.encoded_offset(i)));
-        }
-        TransferPiece::Error(error) => {
-            out.errors.push((error.offset, error.decoded_offset, error.kind, error.len));
-        }
-        _ => unreachable!(),
-    };
-    for chunk in chunks {
-        decoder.feed(chunk, &mut keep);
-    }
-    decoder.finish(&mut keep);
-    assert_eq!(decoder.offset(), chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
-    assert_eq!(decoder.decoded_offset(), out.bytes.len() as u64);
-    out
-}
+use utf8_codec::mime::{TransferDecoder, TransferEncoding, TransferErrorKind, TransferPiece};
 
 /// Returns the errors of a body. Asserts that they are the same for every partition.
 fn errors(encoding: TransferEncoding, lenient: bool, body: &[u8]) -> Vec<(u64, TransferErrorKind, u8)> {
@@ -55,10 +18,6 @@ fn errors(encoding: TransferEncoding, lenient: bool, body: &[u8]) -> Vec<(u64, T
         some_partitions(body, 20, check)
     }
     whole.errors.into_iter().map(|(offset, _, kind, len)| (offset, kind, len)).collect()
-}
-
-fn bytes(encoding: TransferEncoding, body: &[u8]) -> Vec<u8> {
-    decode(encoding, false, &[body]).bytes
 }
 
 /// The naive oracle for base64 without padding errors: collects the symbols with their offsets, then joins
@@ -79,34 +38,6 @@ fn naive_base64(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
     (bytes, offsets)
 }
 
-/// The naive oracle for well-formed quoted-printable, line by line.
-fn naive_quoted_printable(body: &[u8]) -> (Vec<u8>, Vec<u64>) {
-    let (mut bytes, mut offsets, mut start) = (Vec::new(), Vec::new(), 0);
-    for line in body.split_inclusive(|&byte| byte == b'\n') {
-        let ending = line.len() - line.iter().rev().take_while(|byte| b"\r\n".contains(byte)).count();
-        let text = line[..ending].trim_ascii_end();
-        let mut at = 0;
-        while at < text.len() {
-            let (byte, len) = match text[at..] {
-                [b'='] => break,
-                [b'=', high, low, ..] => {
-                    (u8::from_str_radix(str::from_utf8(&[high, low]).unwrap(), 16).unwrap(), 3)
-                }
-                _ => (text[at], 1),
-            };
-            bytes.push(byte);
-            offsets.push((start + at) as u64);
-            at += len;
-        }
-        if at == text.len() {
-            bytes.extend_from_slice(&line[ending..]);
-            offsets.extend((ending..line.len()).map(|i| (start + i) as u64));
-        }
-        start += line.len();
-    }
-    (bytes, offsets)
-}
-
 /// 1 to 8 random bytes of an alphabet.
 fn any_of(rng: &mut Rng, alphabet: &[u8]) -> Vec<u8> {
     (0..1 + rng.below(8)).map(|_| alphabet[rng.below(alphabet.len())]).collect()
@@ -114,39 +45,6 @@ fn any_of(rng: &mut Rng, alphabet: &[u8]) -> Vec<u8> {
 
 fn has_bare_lf(body: &[u8]) -> bool {
     body.iter().enumerate().any(|(i, &byte)| byte == b'\n' && (i == 0 || body[i - 1] != b'\r'))
-}
-
-/// Inserts line breaks of every kind at random positions of base64.
-fn fold(rng: &mut Rng, encoded: &str) -> Vec<u8> {
-    let width = 1 + rng.below(80);
-    let mut body = Vec::new();
-    for line in encoded.as_bytes().chunks(width) {
-        body.extend_from_slice(line);
-        body.extend_from_slice([&b"\r\n"[..], b"\n", b" \r\n", b"\t\n", b"\n\n"][rng.below(5)]);
-    }
-    body
-}
-
-fn quoted(rng: &mut Rng, text: &[u8]) -> Vec<u8> {
-    let (mut body, mut column) = (Vec::new(), 0);
-    for &byte in text {
-        if column > 60 + rng.below(9) {
-            body.extend_from_slice([&b"=\r\n"[..], b"=\n", b"= \t\r\n"][rng.below(3)]);
-            column = 0;
-        }
-        if byte == b'\n' {
-            body.extend_from_slice([&b"\r\n"[..], b"\n", b" \r\n", b"\t \n"][rng.below(4)]);
-            column = 0;
-        } else if byte.is_ascii_alphanumeric() || (byte == b' ' && rng.below(2) == 0) {
-            body.push(byte);
-            column += 1;
-        } else {
-            let escape = if rng.below(2) == 0 { format!("={byte:02X}") } else { format!("={byte:02x}") };
-            body.extend_from_slice(escape.as_bytes());
-            column += 3;
-        }
-    }
-    body
 }
 
 #[test]
@@ -389,89 +287,6 @@ fn errors_of_7bit_8bit_and_binary() {
     assert_eq!(errors(Binary, false, &lines), []);
     let nul_beyond = [vec![b'a'; 998], b"\0".to_vec()].concat();
     assert_eq!(errors(EightBit, false, &nul_beyond), [(998, LineTooLong, 1), (998, Nul, 1)]);
-}
-
-type Text = (String, Vec<(u64, Option<u64>, MimeErrorKind, u8)>);
-
-fn decode_text(encoding: TransferEncoding, chunks: &[&[u8]]) -> Text {
-    let (mut body, mut out) = (BodyDecoder::new(encoding), Text::default());
-    let mut keep = |piece: BodyPiece<'_>| match piece {
-        BodyPiece::Text(text) => out.0.push_str(text),
-        BodyPiece::Seam(character) => out.0.push(character),
-        BodyPiece::Error(e) => out.1.push((e.offset, e.decoded_offset, e.kind, e.len)),
-        _ => unreachable!(),
-    };
-    for chunk in chunks {
-        body.feed(chunk, &mut keep);
-    }
-    body.finish(&mut keep);
-
-    let (mut body, mut errors) = (BodyDecoder::new(encoding), Vec::new());
-    for chunk in chunks {
-        body.validate(chunk, |e| errors.push((e.offset, e.decoded_offset, e.kind, e.len)));
-    }
-    body.finish(|piece| {
-        if let BodyPiece::Error(e) = piece {
-            errors.push((e.offset, e.decoded_offset, e.kind, e.len));
-        }
-    });
-    assert_eq!(errors, out.1, "validate reports what feed reports");
-    out
-}
-
-#[test]
-fn text_errors_have_offsets_on_the_wire_and_in_the_text() {
-    let mut rng = Rng::new(2049);
-    for round in 0..300 {
-        // Some bodies are longer than one block.
-        let text = rng.dirty_text(if round % 50 == 0 { 20_000 } else { 1 + round });
-        let (good, expected) = oracle::decode(&text);
-        for (encoding, body) in [
-            (Binary, text.clone()),
-            (Base64, fold(&mut rng, &data_encoding::BASE64.encode(&text))),
-            (QuotedPrintable, quoted_printable::encode(&text)),
-        ] {
-            let offsets = decode(encoding, false, &[&body]).offsets;
-            let decoded = bytes(encoding, &body);
-            let (good, expected) = if encoding == QuotedPrintable {
-                oracle::decode(&decoded)
-            } else {
-                (good.clone(), expected.clone())
-            };
-            let expected: Vec<_> = expected
-                .into_iter()
-                .map(|(at, kind, len)| (offsets[at as usize], Some(at), MimeErrorKind::Text(kind), len))
-                .collect();
-            let check = |chunks: &[&[u8]]| {
-                let (text, errors) = decode_text(encoding, chunks);
-                assert_eq!(text, good);
-                let errors: Vec<_> = errors.into_iter().filter(|error| !error.2.is_warning()).collect();
-                assert_eq!(errors, expected, "{encoding}");
-            };
-            check(&[&body]);
-            check(&body.chunks(1).collect::<Vec<_>>());
-            check(&body.chunks(1 + rng.below(40)).collect::<Vec<_>>());
-        }
-    }
-}
-
-#[test]
-fn a_character_across_a_line_break_is_decoded_as_one() {
-    // "né" in base64 with a line break inside the character, and in quoted-printable with a soft line break.
-    some_partitions(b"bsO\r\np\r\n", 50, |chunks| {
-        assert_eq!(decode_text(Base64, chunks), ("né".into(), vec![]))
-    });
-    some_partitions(b"n=C3=\r\n=A9", 50, |chunks| {
-        assert_eq!(decode_text(QuotedPrintable, chunks), ("né".into(), vec![]));
-    });
-    // A hard line break truncates the character.
-    some_partitions(b"n=C3\r\n=A9", 50, |chunks| {
-        let (text, errors) = decode_text(QuotedPrintable, chunks);
-        assert_eq!(text, "n\r\n");
-        let kinds =
-            [ErrorKind::MissingContinuation, ErrorKind::UnexpectedContinuation].map(MimeErrorKind::Text);
-        assert_eq!(errors, [(1, Some(1), kinds[0], 1), (6, Some(4), kinds[1], 1)]);
-    });
 }
 
 #[test]

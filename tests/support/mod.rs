@@ -24,6 +24,8 @@ pub mod relay;
 pub mod server;
 #[cfg(feature = "codec")]
 pub mod sse;
+#[cfg(feature = "mime")]
+pub mod transfer;
 
 use utf8_codec::{Ascii, ErrorPolicy};
 
