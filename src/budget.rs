@@ -7,7 +7,7 @@ use core::task::{Context, Poll};
 const BYTES: usize = 64 * 1024;
 
 /// The minimum cost of a chunk in bytes. Polling for a chunk costs about as much as decoding this many bytes.
-const LEAST: usize = 64;
+const MIN_COST: usize = 64;
 
 /// The number of bytes that one poll may still read without a result. During a poll the executor runs no other task on
 /// the thread, so a poll must not continue as long as input is ready.
@@ -24,7 +24,7 @@ impl Budget {
     /// Counts a chunk of `bytes` bytes. Returns [`Poll::Pending`] if the budget is spent: the waker was called, and the
     /// caller must return `Pending`. Decode or store the chunk before this call, otherwise it is lost.
     pub(crate) fn spend(&mut self, bytes: usize, cx: &Context<'_>) -> Poll<()> {
-        self.bytes = self.bytes.saturating_sub(bytes.max(LEAST));
+        self.bytes = self.bytes.saturating_sub(bytes.max(MIN_COST));
         if self.bytes > 0 {
             return Poll::Ready(());
         }

@@ -27,7 +27,7 @@ use crate::kernels::{self, AtBoundary, ScanState, TextEnd};
 /// for chunk in [&b"caf\xC3"[..], b"\xA9 \xFF!"] {
 ///     for piece in decoder.feed(chunk) {
 ///         match piece {
-///             Piece::Text(good) => text.push_str(good),
+///             Piece::Text(part) => text.push_str(part),
 ///             Piece::Seam(character) => text.push(character),
 ///             Piece::IllFormed(error) => assert_eq!(error.offset, 6),
 ///         }

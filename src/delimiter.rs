@@ -153,14 +153,14 @@ mod tests {
 
     #[test]
     fn a_boundary_is_1_to_70_printable_bytes() {
-        for good in [&b"b"[..], b"a b", b"--", b"=_1/2:3?", &[b'x'; 70]] {
+        for valid in [&b"b"[..], b"a b", b"--", b"=_1/2:3?", &[b'x'; 70]] {
             assert_eq!(
-                Boundary::new(good).map(|boundary| boundary.dashed[2..].to_vec()),
-                Some(good.to_vec())
+                Boundary::new(valid).map(|boundary| boundary.dashed[2..].to_vec()),
+                Some(valid.to_vec())
             );
         }
-        for bad in [&b""[..], b"b ", b"b\t", b"\xC3\xA9", b"a\0", b"a\rb", &[b'x'; 71]] {
-            assert_eq!(Boundary::new(bad), None, "{bad:?}");
+        for invalid in [&b""[..], b"b ", b"b\t", b"\xC3\xA9", b"a\0", b"a\rb", &[b'x'; 71]] {
+            assert_eq!(Boundary::new(invalid), None, "{invalid:?}");
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(read(b" \t\r\n"), Some((Delimiter::Part, LineBreak::CrLf)));
         assert_eq!(read(b"--\r\n"), Some((Delimiter::Close, LineBreak::CrLf)));
         assert_eq!(read(b"--\t \n"), Some((Delimiter::Close, LineBreak::Lf)));
-        for bad in [
+        for invalid in [
             &b"-\n"[..],
             b"--x\n",
             b"x\n",
@@ -210,7 +210,7 @@ mod tests {
             b"---\n",
             b"\0\n",
         ] {
-            assert_eq!(read(bad), None, "{}", bad.escape_ascii());
+            assert_eq!(read(invalid), None, "{}", invalid.escape_ascii());
         }
     }
 
@@ -220,8 +220,8 @@ mod tests {
         let boundary = Boundary::new(b"b").unwrap();
         assert_eq!(boundary.delimiter(b"--b"), Some(Delimiter::Part));
         assert_eq!(boundary.delimiter(b"--b-- \t"), Some(Delimiter::Close));
-        for bad in [&b"--b-"[..], b"--bb", b"--b x", b"-b", b"x--b", b"--b\r"] {
-            assert_eq!(boundary.delimiter(bad), None, "{}", bad.escape_ascii());
+        for invalid in [&b"--b-"[..], b"--bb", b"--b x", b"-b", b"x--b", b"--b\r"] {
+            assert_eq!(boundary.delimiter(invalid), None, "{}", invalid.escape_ascii());
         }
     }
 }

@@ -96,7 +96,7 @@ pub fn validate_many<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> R
     let mut start = 0;
     while let Some(rest) = offsets.get(start..).filter(|rest| rest.len() > 1) {
         let group = &rest[..rest.len().min(STRINGS + 1)];
-        if !are_good(bytes, group) {
+        if !are_valid(bytes, group) {
             first_error(bytes, group, start)?;
         }
         start += group.len() - 1;
@@ -111,18 +111,18 @@ fn index<O: TryInto<usize>>(offset: O) -> usize {
 
 /// Whether all strings are valid: all of their bytes together are well-formed, each offset is at a character boundary,
 /// and no offset is less than the one before it.
-fn are_good<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> bool {
+fn are_valid<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> bool {
     let [first, .., last] = *offsets else { return true };
     let first = index(first);
     let Some(text) = bytes.get(first..index(last)).and_then(kernels::text) else { return false };
-    let (mut before, mut are_good) = (0, true);
+    let (mut before, mut are_valid) = (0, true);
     for &offset in offsets {
         // An offset less than the first one wraps to an index after the end, which is no character boundary.
         let at = index(offset).wrapping_sub(first);
-        are_good &= before <= at && text.is_char_boundary(at);
+        are_valid &= before <= at && text.is_char_boundary(at);
         before = at;
     }
-    are_good
+    are_valid
 }
 
 /// Validates one string at a time and returns the first error. `start` is the index of the first string.

@@ -223,13 +223,13 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
     while lead <= 0xF4 {
         // The number of bits in the bytes after the lead byte, and the minimum and maximum value of sequences of this
         // length.
-        let (bits, least, most) = match lead {
+        let (bits, min, max) = match lead {
             0xC2..=0xDF => (6, 0x80, 0x7FF),
             0xE0..=0xEF => (12, 0x800, 0xFFFF),
             _ => (18, 0x1_0000, 0x10_FFFF),
         };
         let first = ((lead & (0x7F >> (bits / 6 + 1))) as u32) << bits;
-        if has_values(ranges, first, first + (1 << bits) - 1, least, most) {
+        if has_values(ranges, first, first + (1 << bits) - 1, min, max) {
             lead += 1;
             continue;
         }
@@ -238,7 +238,7 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
         while second < 64 {
             let first = first + ((second as u32) << (bits - 6));
             if ranges.len() > MANY_RANGES
-                || !has_values(ranges, first, first + (1 << (bits - 6)) - 1, least, most)
+                || !has_values(ranges, first, first + (1 << (bits - 6)) - 1, min, max)
             {
                 class = class.with_seconds(lead, 0x80 + second, 0x80 + second);
                 if bits == 12 {
@@ -270,10 +270,10 @@ const fn doubtful_thirds(ranges: &[RangeInclusive<u32>], first: u32) -> u64 {
 }
 
 /// Whether the values from `first` to `last` are in the ranges. Values that text cannot have are ignored: those outside
-/// `least..=most`, and surrogates.
-const fn has_values(ranges: &[RangeInclusive<u32>], first: u32, last: u32, least: u32, most: u32) -> bool {
-    let first = if first < least { least } else { first };
-    let last = if last > most { most } else { last };
+/// `min..=max`, and surrogates.
+const fn has_values(ranges: &[RangeInclusive<u32>], first: u32, last: u32, min: u32, max: u32) -> bool {
+    let first = if first < min { min } else { first };
+    let last = if last > max { max } else { last };
     if first > last || first >= 0xD800 && last <= 0xDFFF {
         return true;
     }

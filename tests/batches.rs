@@ -162,7 +162,7 @@ fn ascii_delimiters_end_lines() {
     codec.encode("two\nlines", &mut buffer).unwrap();
     assert_eq!(&buffer[..], b"two\nlines\0");
     let error = codec.encode("two\0texts", &mut buffer).unwrap_err();
-    assert!(matches!(error, CodecError::EmbeddedTerminator { at: 3 }), "{error}");
+    assert!(matches!(error, CodecError::EmbeddedTerminator { position: 3 }), "{error}");
     assert_eq!(buffer.len(), 10, "nothing was written");
 }
 

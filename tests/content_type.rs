@@ -66,7 +66,7 @@ fn types_and_parameters_are_parsed() {
 
 #[test]
 fn a_value_outside_the_grammar_is_an_error_at_its_position() {
-    for (value, offset) in [
+    for (value, position) in [
         (&b""[..], 0),
         (b"text", 4),
         (b"text/", 5),
@@ -99,8 +99,8 @@ fn a_value_outside_the_grammar_is_an_error_at_its_position() {
         (b"te\xC3\xA9xt/plain", 2),
     ] {
         let error = ContentType::parse(value).expect_err(&String::from_utf8_lossy(value));
-        assert_eq!(error.offset, offset, "{}", String::from_utf8_lossy(value));
-        assert_eq!(error.to_string(), format!("malformed media type at byte {offset}"));
+        assert_eq!(error.position, position, "{}", String::from_utf8_lossy(value));
+        assert_eq!(error.to_string(), format!("malformed media type at byte {position}"));
     }
 }
 
@@ -131,10 +131,10 @@ fn mail_allows_comments_folded_lines_and_parameter_sections() {
     assert_eq!(mail("a/b; x*0*=''1; x*1*=; x*2*=2").parameter("x"), Some(&b"12"[..]));
     assert_eq!(mail("a/b; x*0*=''1; x*1*=").parameter("x"), Some(&b"1"[..]));
     assert_eq!(mail("a/b; x*0=1; x*1*= (empty) ; x*2=2").parameter("x"), Some(&b"12"[..]));
-    for (value, offset) in
+    for (value, position) in
         [("a/b; x*1=", 9), ("a/b; x*=", 8), ("a/b; x*0*=", 10), ("a/b; x=; y=1", 7), ("a/b; x*1*=,", 10)]
     {
-        assert_eq!(ContentType::parse_mail(value.as_bytes()).expect_err(value).offset, offset, "{value}");
+        assert_eq!(ContentType::parse_mail(value.as_bytes()).expect_err(value).position, position, "{value}");
     }
     // Some mail programs write braces in boundaries, as RFC 2045 section 5.1 allows.
     assert_eq!(mail("a/b; boundary={1}").parameter("boundary"), Some(&b"{1}"[..]));
@@ -154,14 +154,14 @@ fn mail_allows_comments_folded_lines_and_parameter_sections() {
     assert_eq!(mail("a/b; boundary=----=_Part/1:2").parameter("boundary"), Some(&b"----=_Part/1:2"[..]));
     assert_eq!(mail("a/b; x=\"1\r\n 2\"").parameter("x"), Some(&b"1 2"[..]));
 
-    for (value, offset) in [
+    for (value, position) in [
         ("text/plain (", 12),
         ("text/plain (\\", 13),
         ("text", 4),
         ("text/plain; a", 13),
         ("text/plain b", 11),
     ] {
-        assert_eq!(ContentType::parse_mail(value.as_bytes()).expect_err(value).offset, offset, "{value}");
+        assert_eq!(ContentType::parse_mail(value.as_bytes()).expect_err(value).position, position, "{value}");
     }
     // HTTP allows none of these.
     for value in ["text/plain (a)", "text /plain", "text/plain; charset =utf-8", "a/b; x=a/b", "a/b; x*1*="] {

@@ -108,7 +108,7 @@ fn a_bom_is_detected_at_the_earliest_byte_for_every_partition() {
                 "{input:02X?}"
             );
         }
-        assert!(input.starts_with(sniffer.seen()));
+        assert!(input.starts_with(sniffer.examined()));
     }
     for input in [&b"\x80"[..], b"a", b"\xEFa", b"\xEF\xBBa", b"\xFFa", b"\0a", b"\0\0a", b"\0\0\xFEa"] {
         let mut sniffer = BomSniffer::new();

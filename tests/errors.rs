@@ -62,7 +62,7 @@ fn an_error_of_the_inner_type_is_unchanged() {
 fn one_method_returns_the_utf8_error() {
     let rejected = Bytes::new();
     assert_eq!(ill_formed_line(rejected).utf8_error(), Some(ERROR));
-    assert_eq!(CodecError::EmbeddedTerminator { at: 0 }.utf8_error(), None);
+    assert_eq!(CodecError::EmbeddedTerminator { position: 0 }.utf8_error(), None);
     assert_eq!(StreamError::<()>::Utf8(ERROR).utf8_error(), Some(ERROR));
     assert_eq!(StreamError::Inner(()).utf8_error(), None);
     assert_eq!(Utf8BodyError::IllFormed(ERROR).utf8_error(), Some(ERROR));

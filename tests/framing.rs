@@ -218,9 +218,9 @@ fn decoding_reverses_encoding() {
 fn a_frame_that_no_reader_accepts_is_not_written() {
     let mut out = BytesMut::new();
     let error = OctetCountingCodec::new().encode(Bytes::new(), &mut out).unwrap_err();
-    assert!(matches!(error, FramingError::InvalidPayload { at: 0 }), "{error:?}");
+    assert!(matches!(error, FramingError::InvalidPayload { position: 0 }), "{error:?}");
     let error = JsonSequenceCodec::new().encode(Bytes::from_static(b"12\x1E"), &mut out).unwrap_err();
-    assert!(matches!(error, FramingError::InvalidPayload { at: 2 }), "{error:?}");
+    assert!(matches!(error, FramingError::InvalidPayload { position: 2 }), "{error:?}");
     assert!(out.is_empty());
 }
 

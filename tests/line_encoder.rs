@@ -24,8 +24,8 @@ fn the_encoder_rejects_text_that_a_peer_would_read_as_two_lines() {
     for (ending, line, rejected) in cases {
         let (mut codec, mut out) = (Utf8LinesCodec::new().ending(ending), BytesMut::new());
         match codec.encode(line, &mut out) {
-            Err(CodecError::EmbeddedTerminator { at }) => {
-                assert_eq!(Some(at), rejected, "{ending:?} {line:?}")
+            Err(CodecError::EmbeddedTerminator { position }) => {
+                assert_eq!(Some(position), rejected, "{ending:?} {line:?}")
             }
             other => {
                 other.unwrap();
@@ -48,7 +48,9 @@ fn the_encoder_finds_a_terminator_at_every_position_of_a_line_of_every_length() 
                 let mut line = line.clone();
                 line.replace_range(at..=at, "\n");
                 let rejected = codec.encode(&line, &mut out).unwrap_err();
-                assert!(matches!(rejected, CodecError::EmbeddedTerminator { at: found } if found == at));
+                assert!(
+                    matches!(rejected, CodecError::EmbeddedTerminator { position: found } if found == at)
+                );
             }
             assert_eq!(codec.decode(&mut out).unwrap().unwrap(), line);
             assert!(out.is_empty());
@@ -70,8 +72,8 @@ fn a_line_of_terminators_only_is_not_encoded() {
                     _ => Some(0),
                 };
                 match (codec.encode(&line, &mut out), first) {
-                    (Err(CodecError::EmbeddedTerminator { at }), Some(first)) => {
-                        assert_eq!((at, out.len()), (first, 0), "{ending:?} {len}");
+                    (Err(CodecError::EmbeddedTerminator { position }), Some(first)) => {
+                        assert_eq!((position, out.len()), (first, 0), "{ending:?} {len}");
                     }
                     (Ok(()), None) => assert_eq!(codec.decode(&mut out).unwrap().unwrap(), line),
                     (other, _) => panic!("{ending:?} {len}: {other:?}"),

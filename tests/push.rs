@@ -74,11 +74,11 @@ fn by_push(mut decoder: TextDecoder, chunks: &[&[u8]]) -> Outcome {
                     text.push_str(&good);
                     break;
                 }
-                Err(PushError { error, text: good, taken, .. }) => {
-                    assert_eq!(decoder.offset() - before, taken as u64);
+                Err(PushError { error, text: good, read, .. }) => {
+                    assert_eq!(decoder.offset() - before, read as u64);
                     text.push_str(&good);
                     errors.push(error);
-                    rest = &rest[taken..];
+                    rest = &rest[read..];
                 }
             }
         }
@@ -194,7 +194,7 @@ fn an_error_contains_the_text_before_it_and_displays_none_of_it() {
     assert_eq!(decoder.push(b"secret gr\xC3").unwrap(), "secret gr");
     let failed = decoder.push(b"\xBCn\xFFrest").unwrap_err();
     assert_eq!(
-        (failed.error, &*failed.text, failed.taken),
+        (failed.error, &*failed.text, failed.read),
         (Utf8Error::new(12, ErrorKind::InvalidLead, 1), "\u{FC}n", 3)
     );
     assert_eq!(failed.to_string(), "ill-formed UTF-8 at byte 12 (InvalidLead, 1 byte)");
@@ -217,7 +217,7 @@ fn an_error_found_at_the_first_byte_consumes_no_byte_of_the_chunk() {
     let mut decoder = TextDecoder::new();
     assert_eq!(decoder.push(b"\xE2\x82").unwrap(), "");
     let failed = decoder.push(b"abc").unwrap_err();
-    assert_eq!((failed.error.offset, failed.error.len, &*failed.text, failed.taken), (0, 2, "", 0));
+    assert_eq!((failed.error.offset, failed.error.len, &*failed.text, failed.read), (0, 2, "", 0));
     assert_eq!(decoder.push(b"abc").unwrap(), "abc");
 
     let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);

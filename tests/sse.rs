@@ -267,7 +267,7 @@ fn decoding_reverses_encoding() {
 #[test]
 fn a_field_that_a_reader_would_misread_is_not_written() {
     let error = |event: Event| match event.to_bytes() {
-        Err(CodecError::InvalidField { field, at }) => (field, at),
+        Err(CodecError::InvalidField { field, position }) => (field, position),
         other => panic!("{other:?}"),
     };
     assert_eq!(error(Event::new("").with_event("a\nb")), ("event", 1));

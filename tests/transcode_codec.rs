@@ -289,7 +289,7 @@ fn lines_are_written_in_the_encoding_with_their_terminator() {
             codec.encode("a\u{E9}", &mut out).unwrap();
             assert_eq!(out, encoded(encoding, &format!("a\u{E9}{terminator}")), "{encoding}");
             let error = codec.encode("two\nlines", &mut out).unwrap_err();
-            assert!(matches!(error, CodecError::EmbeddedTerminator { at: 3 }));
+            assert!(matches!(error, CodecError::EmbeddedTerminator { position: 3 }));
             assert_eq!(codec.decode(&mut out).unwrap().unwrap(), "a\u{E9}");
             assert!(out.is_empty());
         }

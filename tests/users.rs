@@ -262,7 +262,7 @@ fn row_27_line_terminators() {
     LinesCodec::new().encode("two\nlines", &mut out).unwrap();
     assert_eq!(&out[..], b"two\nlines\n", "an injected line");
     let rejected = Utf8LinesCodec::new().encode("two\nlines", &mut out).unwrap_err();
-    assert!(matches!(rejected, CodecError::EmbeddedTerminator { at: 3 }));
+    assert!(matches!(rejected, CodecError::EmbeddedTerminator { position: 3 }));
 
     let mut text = String::new();
     block_on(Utf8Reader::new(bytes).read_to_string(&mut text)).unwrap();

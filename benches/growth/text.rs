@@ -140,7 +140,7 @@ fn push(name: &str, decoder: TextDecoder) -> Row {
         let mut decoder = decoder;
         for mut chunk in bytes.chunks(chunk) {
             while let Err(failed) = decoder.push(chunk).map(sink) {
-                chunk = &chunk[failed.taken..];
+                chunk = &chunk[failed.read..];
                 sink(failed.text);
             }
         }

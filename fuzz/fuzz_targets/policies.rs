@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
         Ok(good) => Ok(text.push_str(&good)),
         Err(failed) => {
             text.push_str(&failed.text);
-            Err((failed.taken, failed.error))
+            Err((failed.read, failed.error))
         }
     });
     assert_eq!(appended, pushed);

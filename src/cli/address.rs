@@ -62,14 +62,14 @@ mod tests {
         assert_eq!(address, Address::Unix("/run/a.sock".into()));
         assert_eq!(address.to_string(), path);
         let long = format!("unix:/{}", "x".repeat(MAX_PATH));
-        for (bad, why) in [
+        for (invalid, why) in [
             ("/run/a.sock", "there is no port"),
             ("unix:", "there is no path"),
             ("unix:@abstract", "not supported"),
             (&long, "too long"),
         ] {
-            let error = bad.parse::<Address>().unwrap_err();
-            assert!(error.contains(why), "{bad}: {error}");
+            let error = invalid.parse::<Address>().unwrap_err();
+            assert!(error.contains(why), "{invalid}: {error}");
         }
     }
 }

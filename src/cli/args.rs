@@ -139,10 +139,10 @@ mod tests {
 
     #[test]
     fn the_error_names_the_invalid_part_of_an_address() {
-        for good in ["127.0.0.1:0", "localhost:65535", "[::1]:80"] {
-            assert_eq!(host_port(good).as_deref(), Ok(good));
+        for valid in ["127.0.0.1:0", "localhost:65535", "[::1]:80"] {
+            assert_eq!(host_port(valid).as_deref(), Ok(valid));
         }
-        for (bad, why) in [
+        for (invalid, why) in [
             ("nonsense", "there is no port"),
             (":80", "there is no host"),
             ("::1:80", "brackets"),
@@ -153,7 +153,7 @@ mod tests {
             ("127.0.0.1:65536", "the port is out of range: 0 to 65535"),
             ("127.0.0.1:99999999999999999999", "out of range"),
         ] {
-            assert!(host_port(bad).is_err_and(|error| error.contains(why)), "{bad}");
+            assert!(host_port(invalid).is_err_and(|error| error.contains(why)), "{invalid}");
         }
     }
 

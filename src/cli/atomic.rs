@@ -16,7 +16,7 @@ use std::{process, thread};
 use tempfile::NamedTempFile;
 
 use super::files::is_standard;
-use super::outcome::{CommandStatus, complain};
+use super::outcome::{CommandStatus, print_error};
 
 /// The output of a command.
 #[derive(Debug)]
@@ -420,7 +420,7 @@ fn interrupted() -> ! {
         // The file may already have been renamed. Other errors cannot be reported here.
         let _ = fs::remove_file(path);
     }
-    complain("interrupted");
+    print_error("interrupted");
     process::exit(CommandStatus::Trouble as i32);
 }
 

@@ -15,7 +15,7 @@ use super::atomic::OutputFile;
 use super::charset::NamedEncoding;
 use super::files::{BUFFER, is_standard, read};
 use super::log::Verbosity;
-use super::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, complain};
+use super::outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
 
 /// Convert from one encoding to another
 ///
@@ -131,7 +131,7 @@ impl Args {
         };
         progress.finish_and_clear();
         if let Some(error) = error {
-            complain(&format!("{}: {}", self.input.display(), self.describe(error)));
+            print_error(&format!("{}: {}", self.input.display(), self.describe(error)));
             return Ok(CommandStatus::IllFormed);
         }
         output.commit().map_err(cannot_write)?;

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::outcome::{CommandResult, CommandStatus, cannot_write, complain, one_line};
+use super::outcome::{CommandResult, CommandStatus, cannot_write, one_line, print_error};
 
 /// The size of the read buffer.
 pub(super) const BUFFER: usize = 64 * 1024;
@@ -57,7 +57,7 @@ pub(super) fn for_each(
             Ok(false) => status = status.max(CommandStatus::IllFormed),
             Err(Failed::Read(error)) => {
                 status = CommandStatus::Trouble;
-                complain(&format!("cannot read {}: {error}", file.display()));
+                print_error(&format!("cannot read {}: {error}", file.display()));
             }
             Err(Failed::Write(error)) => return Err(cannot_write(error)),
         }

@@ -37,23 +37,23 @@ fn source(address: IpAddr) -> IpAddr {
 /// The open connections by address.
 #[derive(Clone, Debug)]
 pub(super) struct Sources {
-    most: usize,
+    max: usize,
     open: Arc<Mutex<HashMap<IpAddr, usize>>>,
 }
 
 impl Sources {
-    /// Allows at most `most` connections from each address; 0 means no limit.
-    pub(super) fn new(most: usize) -> Self {
-        Self { most, open: Arc::default() }
+    /// Allows at most `max` connections from each address; 0 means no limit.
+    pub(super) fn new(max: usize) -> Self {
+        Self { max, open: Arc::default() }
     }
 
     /// Reserves a connection if the limit allows it. Dropping the return value releases it.
     pub(super) fn enter(&self, address: Option<IpAddr>) -> Option<SourceSlot> {
-        let address = address.filter(|_| self.most > 0).map(source);
+        let address = address.filter(|_| self.max > 0).map(source);
         if let Some(address) = address {
             let mut open = lock(&self.open);
             let count = open.entry(address).or_default();
-            if *count >= self.most {
+            if *count >= self.max {
                 return None;
             }
             *count += 1;

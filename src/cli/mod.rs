@@ -39,7 +39,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind as ClapErrorKind;
-use outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, complain};
+use outcome::{ClosedPipe, CommandResult, CommandStatus, cannot_write, print_error};
 
 /// Check, convert and filter text, so that no ill-formed UTF-8 passes
 #[derive(Debug, Parser)]
@@ -84,7 +84,7 @@ pub(crate) fn main() -> ExitCode {
             if error.is::<ClosedPipe>() {
                 end_by_closed_pipe();
             } else {
-                complain(&error.to_string());
+                print_error(&error.to_string());
             }
             CommandStatus::Trouble
         })

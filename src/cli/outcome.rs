@@ -49,9 +49,9 @@ impl fmt::Display for ClosedPipe {
 impl Error for ClosedPipe {}
 
 /// Prints one line on stderr.
-pub(super) fn complain(what: &str) {
+pub(super) fn print_error(message: &str) {
     // If this fails, the failure cannot be reported.
-    let _ = writeln!(io::stderr(), "utf8-codec: {}", one_line(what));
+    let _ = writeln!(io::stderr(), "utf8-codec: {}", one_line(message));
 }
 
 /// Escapes control characters and invisible characters, which a file name or an argument may contain. The message is

@@ -51,8 +51,8 @@ impl WalkArgs {
     }
 
     /// Returns the files in the order of the report: in command line order, with the files of a directory sorted.
-    /// `complain` is called for each directory that cannot be read.
-    pub(super) fn collect(&self, mut complain: impl FnMut(String)) -> Result<Vec<Input>, String> {
+    /// `report` is called for each directory that cannot be read.
+    pub(super) fn collect(&self, mut report: impl FnMut(String)) -> Result<Vec<Input>, String> {
         let mut paths = self.paths.clone();
         if let Some(list) = &self.files_from {
             paths
@@ -97,7 +97,7 @@ impl WalkArgs {
             files.sort_by_cached_key(|file| sort_key(&file.path));
             errors.sort_unstable();
             inputs.append(&mut files);
-            errors.into_iter().for_each(&mut complain);
+            errors.into_iter().for_each(&mut report);
         }
         Ok(inputs)
     }

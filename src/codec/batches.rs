@@ -82,16 +82,16 @@ impl Utf8LineBatchesCodec {
     ///
     /// The search uses a window that doubles as long as everything in it is well-formed. A call therefore reads at most
     /// a few times as many bytes as it returns, regardless of the bytes after them.
-    fn good_lines(&mut self, src: &[u8]) -> usize {
+    fn unchanged_len(&mut self, src: &[u8]) -> usize {
         if !self.reader.text.is_past_start() {
             return 0;
         }
-        let (mut good, mut window) = (0, FIRST_WINDOW);
-        while good < src.len() {
-            let rest = &src[good..];
+        let (mut length, mut window) = (0, FIRST_WINDOW);
+        while length < src.len() {
+            let rest = &src[length..];
             if let Some(end) = self.reader.ending.find_last(&rest[..rest.len().min(window)]) {
-                let taken = self.good_lines_of(&rest[..end]);
-                good += taken;
+                let taken = self.unchanged_len_of(&rest[..end]);
+                length += taken;
                 if taken < end {
                     break;
                 }
@@ -100,25 +100,25 @@ impl Utf8LineBatchesCodec {
             }
             window = window.saturating_mul(2);
         }
-        good
+        length
     }
 
-    /// Same as [`good_lines`](Self::good_lines), without a window. `lines` ends with a terminator.
-    fn good_lines_of(&mut self, lines: &[u8]) -> usize {
+    /// Same as [`unchanged_len`](Self::unchanged_len), without a window. `lines` ends with a terminator.
+    fn unchanged_len_of(&mut self, lines: &[u8]) -> usize {
         let (text, ending) = (&mut self.reader.text, self.reader.ending);
         let start = text.offset();
         text.seek(start);
-        let good = match text.validate(lines) {
+        let length = match text.validate(lines) {
             Ok(()) => lines.len(),
             Err(error) => ending.find_last(&lines[..error.offset.wrapping_sub(start) as usize]).unwrap_or(0),
         };
-        let good = within_limit(&lines[..good], ending, self.reader.max_length);
-        text.seek(start.wrapping_add(good as u64));
-        good
+        let length = within_limit(&lines[..length], ending, self.reader.max_length);
+        text.seek(start.wrapping_add(length as u64));
+        length
     }
 }
 
-/// The first window of [`Utf8LineBatchesCodec::good_lines`], in bytes.
+/// The first window of [`Utf8LineBatchesCodec::unchanged_len`], in bytes.
 const FIRST_WINDOW: usize = 512;
 
 /// Returns the length of the prefix of `lines` that contains only lines of at most `max` bytes. The prefix ends with a
@@ -149,15 +149,15 @@ impl Decoder for Utf8LineBatchesCodec {
         let Some((length, terminator)) = self.reader.ending.find(src, self.reader.searched) else {
             return self.reader.await_terminator(src).map(|()| None);
         };
-        let good = self.good_lines(src);
-        if good == 0 {
+        let unchanged = self.unchanged_len(src);
+        if unchanged == 0 {
             return Ok(self.reader.take(src, length, terminator)?.map(Lines::one));
         }
-        let text = src.split_to(good).freeze();
-        trace!(offset = self.offset(), length = good, "decoding lines");
+        let text = src.split_to(unchanged).freeze();
+        trace!(offset = self.offset(), length = unchanged, "decoding lines");
         let ending = self.reader.ending;
         self.reader.end_lines(&text, ending.count(&text));
-        // SAFETY: `good_lines` has validated these bytes, which end at the end of a line.
+        // SAFETY: `unchanged_len` has validated these bytes, which end at the end of a line.
         #[allow(unsafe_code)]
         let text = unsafe { text_of(text) };
         Ok(Some(Lines { text, ending: Some(ending) }))
@@ -177,7 +177,7 @@ impl<T: AsRef<str>> Encoder<T> for Utf8LineBatchesCodec {
     /// Writes one line, same as [`Utf8LinesCodec`].
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
         let line = line.as_ref().as_bytes();
-        self.reader.ending.write(line, dst).map_err(|at| CodecError::EmbeddedTerminator { at })
+        self.reader.ending.write(line, dst).map_err(|position| CodecError::EmbeddedTerminator { position })
     }
 }
 

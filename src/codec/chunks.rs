@@ -123,9 +123,9 @@ impl Decoder for Utf8Codec {
         trace!(offset = self.offset(), buffered = src.len(), "decoding text");
         match self.validate(src) {
             Some(0) => Ok(None),
-            Some(good) => {
-                let text = src.split_to(good).freeze();
-                // SAFETY: `validate` has checked that the first `good` bytes of `src` are whole, well-formed
+            Some(length) => {
+                let text = src.split_to(length).freeze();
+                // SAFETY: `validate` has checked that the first `length` bytes of `src` are whole, well-formed
                 // characters.
                 #[allow(unsafe_code)]
                 Ok(Some(unsafe { text_of(text) }))

@@ -41,12 +41,12 @@ pub enum CodecError {
         /// The name of the field: `event` or `id`.
         field: &'static str,
         /// The position in the value of the field, in bytes.
-        at: usize,
+        position: usize,
     },
     /// A text to be encoded as one line contains a terminator, so a peer would read two lines. Nothing was written.
     EmbeddedTerminator {
         /// The position in the text, in bytes.
-        at: usize,
+        position: usize,
     },
     /// The transport failed.
     Io(io::Error),
@@ -129,10 +129,12 @@ impl fmt::Display for CodecError {
             Self::EventTooLong { event: LineStart { number, offset }, limit } => {
                 write!(f, "event at line {number}, byte {offset} is longer than {}", ByteCount(*limit))
             }
-            Self::InvalidField { field, at } => {
-                write!(f, "line terminator or NUL in the field `{field}` at byte {at}")
+            Self::InvalidField { field, position } => {
+                write!(f, "line terminator or NUL in the field `{field}` at byte {position}")
             }
-            Self::EmbeddedTerminator { at } => write!(f, "line terminator inside the text at byte {at}"),
+            Self::EmbeddedTerminator { position } => {
+                write!(f, "line terminator inside the text at byte {position}")
+            }
             Self::Io(error) => error.fmt(f),
         }
     }
@@ -153,10 +155,12 @@ impl fmt::Debug for CodecError {
             Self::EventTooLong { event, limit } => {
                 f.debug_struct("EventTooLong").field("event", event).field("limit", limit).finish()
             }
-            Self::InvalidField { field, at } => {
-                f.debug_struct("InvalidField").field("field", field).field("at", at).finish()
+            Self::InvalidField { field, position } => {
+                f.debug_struct("InvalidField").field("field", field).field("position", position).finish()
             }
-            Self::EmbeddedTerminator { at } => f.debug_struct("EmbeddedTerminator").field("at", at).finish(),
+            Self::EmbeddedTerminator { position } => {
+                f.debug_struct("EmbeddedTerminator").field("position", position).finish()
+            }
             Self::Io(error) => f.debug_tuple("Io").field(error).finish(),
         }
     }

@@ -9,12 +9,12 @@ use crate::text::{TextDecoder, TextPiece};
 
 /// Whether the frame is well-formed and no policy applies to it. If so, the decoder is moved to the end of the frame.
 #[inline(always)]
-pub(super) fn is_good(text: &mut TextDecoder, frame: &[u8]) -> bool {
+pub(super) fn is_unchanged(text: &mut TextDecoder, frame: &[u8]) -> bool {
     let start = text.offset();
-    let is_good = text.is_past_start() && crate::from_utf8(frame).is_ok();
+    let is_unchanged = text.is_past_start() && crate::from_utf8(frame).is_ok();
     // A frame starts between characters, regardless of the earlier input of the decoder.
-    text.seek(if is_good { start.wrapping_add(frame.len() as u64) } else { start });
-    is_good
+    text.seek(if is_unchanged { start.wrapping_add(frame.len() as u64) } else { start });
+    is_unchanged
 }
 
 /// Decodes a frame that is one whole text. Its last `terminator` bytes are ASCII and not part of the text. A sequence
@@ -30,10 +30,10 @@ pub(super) fn decode_frame(
 ) -> Result<ByteString, (Utf8Error, Bytes)> {
     let (start, end) = (text.offset(), text.offset().wrapping_add(frame.len() as u64));
     let payload = frame.len() - terminator;
-    if is_good(text, &frame) {
+    if is_unchanged(text, &frame) {
         let mut frame = frame;
         frame.truncate(payload);
-        // SAFETY: `is_good` has validated the whole frame, and the removed terminator is ASCII.
+        // SAFETY: `is_unchanged` has validated the whole frame, and the removed terminator is ASCII.
         #[allow(unsafe_code)]
         return Ok(unsafe { text_of(frame) });
     }

@@ -8,7 +8,7 @@ use bytestring::ByteString;
 
 use super::ending::LineEnding;
 use super::error::{CodecError, LineStart};
-use super::frame::{decode_frame, is_good};
+use super::frame::{decode_frame, is_unchanged};
 use crate::chunks::text_of;
 use crate::text::TextDecoder;
 
@@ -64,8 +64,8 @@ impl LineReader {
         let bytes: &[u8] = src;
         match self.ending.find(bytes, self.searched) {
             Some((length, terminator)) => {
-                let is_good = self.end_line(&bytes[..length + terminator], length);
-                self.cut(src, length, terminator, is_good)
+                let is_unchanged = self.end_line(&bytes[..length + terminator], length);
+                self.cut(src, length, terminator, is_unchanged)
             }
             None => self.await_terminator(src).map(|()| None),
         }
@@ -125,8 +125,8 @@ impl LineReader {
         length: usize,
         terminator: usize,
     ) -> Result<Option<ByteString>, CodecError> {
-        let is_good = self.end_line(&src[..length + terminator], length);
-        self.cut(src, length, terminator, is_good)
+        let is_unchanged = self.end_line(&src[..length + terminator], length);
+        self.cut(src, length, terminator, is_unchanged)
     }
 
     /// Returns the length of the line at the front of `src`, and the length of its terminator.
@@ -147,14 +147,14 @@ impl LineReader {
         terminator: usize,
     ) -> Option<ByteString> {
         let line = &src[..length + terminator];
-        if length > self.max_length || !is_good(&mut self.text, line) {
+        if length > self.max_length || !is_unchanged(&mut self.text, line) {
             return None;
         }
         self.end_lines(line, 1);
         src.advance(skipped);
         let mut line = src.split_to(length + terminator - skipped);
         line.truncate(length - skipped);
-        // SAFETY: `is_good` has validated the line with its terminator. The terminator and the skipped bytes are ASCII.
+        // SAFETY: `is_unchanged` has validated the line with its terminator. The terminator and the skipped bytes are ASCII.
         #[allow(unsafe_code)]
         Some(unsafe { text_of(line.freeze()) })
     }
@@ -177,7 +177,7 @@ impl LineReader {
     fn end_line(&mut self, line: &[u8], length: usize) -> bool {
         trace!(offset = self.text.offset(), length, terminator = line.len() - length, "decoding line");
         self.end_lines(line, 1);
-        length <= self.max_length && is_good(&mut self.text, line)
+        length <= self.max_length && is_unchanged(&mut self.text, line)
     }
 
     /// Removes and returns a line from the front of `src`, after [`end_line`](Self::end_line). The result is always
@@ -188,15 +188,15 @@ impl LineReader {
         src: &mut BytesMut,
         length: usize,
         terminator: usize,
-        is_good: bool,
+        is_unchanged: bool,
     ) -> Result<Option<ByteString>, CodecError> {
-        if !is_good {
+        if !is_unchanged {
             return self.cut_changed(src, length, terminator).map(Some);
         }
         // `truncate` does not change the reference count, unlike a second `split_to`.
         let mut line = src.split_to(length + terminator);
         line.truncate(length);
-        // SAFETY: `is_good` has validated the line with its terminator, which is ASCII.
+        // SAFETY: `is_unchanged` has validated the line with its terminator, which is ASCII.
         #[allow(unsafe_code)]
         Ok(Some(unsafe { text_of(line.freeze()) }))
     }

@@ -123,7 +123,7 @@ impl<T: AsRef<str>> Encoder<T> for Utf8LinesCodec {
         let line = line.as_ref().as_bytes();
         match self.reader.ending.write(line, dst) {
             Ok(()) => Ok(()),
-            Err(at) => Err(CodecError::EmbeddedTerminator { at }),
+            Err(position) => Err(CodecError::EmbeddedTerminator { position }),
         }
     }
 }

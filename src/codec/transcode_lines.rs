@@ -281,8 +281,8 @@ impl<T: AsRef<str>> Encoder<T> for TranscodeLinesCodec {
     /// [`CodecError::IllFormed`] for a character that the encoding does not have. Nothing is written then.
     fn encode(&mut self, line: T, dst: &mut BytesMut) -> Result<(), CodecError> {
         let line = line.as_ref();
-        if let Some(at) = self.ending.embedded(line.as_bytes()) {
-            return Err(CodecError::EmbeddedTerminator { at });
+        if let Some(position) = self.ending.embedded(line.as_bytes()) {
+            return Err(CodecError::EmbeddedTerminator { position });
         }
         self.codec.encode(line, dst)?;
         let units = Units::of(self.codec.written());

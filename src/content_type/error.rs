@@ -8,12 +8,12 @@ use core::fmt;
 pub struct ContentTypeError {
     /// The position in the value, in bytes, of the first byte that the grammar does not allow, or the length of the
     /// value if it ends too early.
-    pub offset: usize,
+    pub position: usize,
 }
 
 impl fmt::Display for ContentTypeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "malformed media type at byte {}", self.offset)
+        write!(f, "malformed media type at byte {}", self.position)
     }
 }
 

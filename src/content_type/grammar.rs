@@ -30,7 +30,7 @@ impl<'h> Cursor<'h> {
     }
 
     fn fail<T>(&self) -> Result<T, ContentTypeError> {
-        Err(ContentTypeError { offset: self.at.min(self.value.len()) })
+        Err(ContentTypeError { position: self.at.min(self.value.len()) })
     }
 
     fn expect(&mut self, byte: u8) -> Result<(), ContentTypeError> {

@@ -11,7 +11,7 @@
 //! assert_eq!(content_type.charset(), Charset::Utf8);
 //!
 //! let error = ContentType::parse(b"text/plain charset=utf-8").unwrap_err();
-//! assert_eq!(error.offset, 11);
+//! assert_eq!(error.position, 11);
 //! # Ok::<(), utf8_codec::content_type::ContentTypeError>(())
 //! ```
 //!
@@ -173,7 +173,7 @@ impl<'h> ContentType<'h> {
         let mut charset = Charset::Missing;
         for (name, label) in self.parameters() {
             if name.eq_ignore_ascii_case("charset") {
-                charset = charset.and(Charset::of_label(label));
+                charset = charset.and(Charset::for_label(label));
             } else if is_or_extends(name, "charset") {
                 return Charset::Conflicting;
             }
@@ -184,7 +184,7 @@ impl<'h> ContentType<'h> {
 
 impl<'h> Charset<'h> {
     /// Returns the charset of a label.
-    pub fn of_label(label: &'h [u8]) -> Self {
+    pub fn for_label(label: &'h [u8]) -> Self {
         if is_utf8_label(label) { Self::Utf8 } else { Self::Other(label) }
     }
 

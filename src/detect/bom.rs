@@ -85,12 +85,12 @@ impl BomSniffer {
     }
 
     /// Returns the bytes that were examined until the result was decided, at most 4.
-    pub fn seen(&self) -> &[u8] {
+    pub fn examined(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 
     /// Returns the result so far.
     pub fn sniff(&self) -> Sniff {
-        sniff(self.seen(), self.ended)
+        sniff(self.examined(), self.ended)
     }
 }

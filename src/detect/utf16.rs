@@ -7,7 +7,7 @@ use crate::kernels::count;
 pub(super) const PREFIX: u64 = 4 * 1024;
 
 /// The minimum number of characters that are evidence for UTF-16.
-const LEAST_EVIDENCE: u32 = 3;
+const MIN_EVIDENCE: u32 = 3;
 
 /// Statistics of the first bytes of a stream as UTF-16 in both byte orders.
 #[derive(Clone, Copy, Debug)]
@@ -79,9 +79,9 @@ impl Prefix {
     fn is_short_of_evidence(&self, chunk: &[u8]) -> bool {
         // Each code unit that `Units::evidence` counts contains 00, 01 or 02, or is U+FF0C and contains FF. The range
         // wraps: FF, 00, 01, 02.
-        let most = count::range(chunk, 0xFF, 0x02) + usize::from(self.half.is_some());
+        let max = count::range(chunk, 0xFF, 0x02) + usize::from(self.half.is_some());
         let before = self.little.evidence.max(self.big.evidence);
-        most < LEAST_EVIDENCE.saturating_sub(before) as usize
+        max < MIN_EVIDENCE.saturating_sub(before) as usize
     }
 
     #[inline(always)]
@@ -123,7 +123,7 @@ impl Units {
     /// Whether the conditions in the documentation of `Detection::LooksLikeUtf16` are met.
     const fn are_text(&self, is_utf_8: bool) -> bool {
         !self.impossible
-            && self.evidence >= LEAST_EVIDENCE
+            && self.evidence >= MIN_EVIDENCE
             && self.unusual * 16 <= self.count
             && self.printable_pairs * 2 <= self.count
             && (!is_utf_8 || self.below_2000 * 4 >= self.count * 3)

@@ -264,11 +264,11 @@ where
             State::Data | State::After(Rest::Unknown) => self.inner.size_hint(),
             State::After(_) => SizeHint::with_exact(0),
         };
-        let (least, most) = self.filter.bounds(coming.lower(), coming.upper());
+        let (min, max) = self.filter.bounds(coming.lower(), coming.upper());
         let mut hint = SizeHint::new();
-        hint.set_lower(least);
-        if let Some(most) = most {
-            hint.set_upper(most);
+        hint.set_lower(min);
+        if let Some(max) = max {
+            hint.set_upper(max);
         }
         hint
     }

@@ -17,7 +17,7 @@ const DIGESTS: [&str; 4] = ["content-digest", "repr-digest", "digest", "content-
 /// Whether the change invalidates a field. A change of bytes invalidates digests, a strong `ETag` (RFC 9110 §8.8.1) and
 /// `Accept-Ranges`, because ranges of the changed body are not those of the original. A change of the length also
 /// invalidates `Content-Length`.
-pub(crate) fn is_untrue(name: &str, value: &[u8], change: Change) -> bool {
+pub(crate) fn invalidates(name: &str, value: &[u8], change: Change) -> bool {
     let is = |other: &str| name.eq_ignore_ascii_case(other);
     match change {
         Change::Nothing => false,
@@ -29,9 +29,9 @@ pub(crate) fn is_untrue(name: &str, value: &[u8], change: Change) -> bool {
 }
 
 /// Removes the fields that the change invalidates.
-pub(crate) fn remove_untrue(headers: &mut HeaderMap, change: Change) {
+pub(crate) fn remove_invalidated(headers: &mut HeaderMap, change: Change) {
     let untrue = |(name, value): (&HeaderName, &http::HeaderValue)| {
-        is_untrue(name.as_str(), value.as_bytes(), change).then(|| name.clone())
+        invalidates(name.as_str(), value.as_bytes(), change).then(|| name.clone())
     };
     if change != Change::Nothing {
         let names: Vec<_> = headers.iter().filter_map(untrue).collect();

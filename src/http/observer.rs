@@ -51,14 +51,18 @@ impl BodyObserver {
     /// Records that the body ended with an error. An error of the inner body is not counted.
     pub(crate) fn failed(&self, error: &Utf8BodyError) {
         if let Some(reason) = Reason::of_body(error) {
-            note(&reason, self.content_type.as_ref(), self.counters.as_ref());
+            record_rejection(&reason, self.content_type.as_ref(), self.counters.as_ref());
         }
     }
 }
 
 /// Counts and logs a rejected message.
 #[cfg_attr(not(feature = "tracing"), expect(unused_variables, reason = "there is no event"))]
-pub(crate) fn note(reason: &Reason, content_type: Option<&HeaderValue>, counters: Option<&HttpCounters>) {
+pub(crate) fn record_rejection(
+    reason: &Reason,
+    content_type: Option<&HeaderValue>,
+    counters: Option<&HttpCounters>,
+) {
     if let Some(counters) = counters {
         counters.reject(reason);
     }

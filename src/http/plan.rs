@@ -4,7 +4,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
 
 use super::charset::SourceCharset;
-use super::integrity::{Change, is_untrue, remove_untrue};
+use super::integrity::{Change, invalidates, remove_invalidated};
 use crate::delimiter::Boundary;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::TextDecoder;
@@ -12,7 +12,7 @@ use crate::text::TextDecoder;
 /// How a body is checked or transcoded. [`BodyRules::decide`](super::BodyRules::decide) returns it.
 ///
 /// [`BodyFilter::new`](super::BodyFilter::new) creates the filter for it. An engine without `HeaderMap` updates the
-/// header fields of the message with [`content_type`](Self::content_type) and [`is_untrue`](Self::is_untrue).
+/// header fields of the message with [`content_type`](Self::content_type) and [`invalidates`](Self::invalidates).
 #[derive(Clone, Debug)]
 pub struct BodyPlan {
     check: Check,
@@ -81,8 +81,8 @@ impl BodyPlan {
     /// Whether a header field of the message may be wrong for the checked body and must be removed. If the body may be
     /// repaired, transcoded or lose its BOM, this applies to a strong `ETag`, digests, `Accept-Ranges` and, if the
     /// length may change, `Content-Length`.
-    pub fn is_untrue(&self, name: &str, value: &[u8]) -> bool {
-        is_untrue(name, value, self.change())
+    pub fn invalidates(&self, name: &str, value: &[u8]) -> bool {
+        invalidates(name, value, self.change())
     }
 
     /// Sets the new `Content-Type` if the body is transcoded.
@@ -95,7 +95,7 @@ impl BodyPlan {
     /// Updates the header fields for the checked body.
     pub(crate) fn adapt(&self, headers: &mut HeaderMap) {
         self.set_content_type(headers);
-        remove_untrue(headers, self.change());
+        remove_invalidated(headers, self.change());
     }
 
     fn change(&self) -> Change {

@@ -113,7 +113,7 @@ impl Reason {
             | Self::Query(error) => Some((error.offset, error.len as u64)),
             Self::Undecodable(error) => Some((error.offset, error.len as u64)),
             Self::Multipart(error) => error.offset_and_len(),
-            Self::ContentType(error) => Some((error.offset as u64, 0)),
+            Self::ContentType(error) => Some((error.position as u64, 0)),
             _ => None,
         }
     }

@@ -68,7 +68,7 @@ impl Kernel {
         best
     }
 
-    /// [`Validate`](super::functions::Validate).
+    /// Calls the [`Validate`](super::functions::Validate) function of this kernel.
     ///
     /// # Safety
     ///
@@ -87,25 +87,25 @@ impl Kernel {
         bytes.len() >= 4 && unsafe { (self.0.is_text)(bytes) }
     }
 
-    /// [`Count`](super::functions::Count).
+    /// Calls the [`Count`](super::functions::Count) function of this kernel.
     pub(super) fn count(self, bytes: &[u8], wanted: u8) -> usize {
         // SAFETY: this CPU supports every `Kernel`.
         unsafe { (self.0.count)(bytes, wanted) }
     }
 
-    /// [`CountRange`](super::functions::CountRange).
+    /// Calls the [`CountRange`](super::functions::CountRange) function of this kernel.
     pub(super) fn count_range(self, bytes: &[u8], range: Range) -> usize {
         // SAFETY: this CPU supports every `Kernel`.
         unsafe { (self.0.count_range)(bytes, range) }
     }
 
-    /// [`CountAscii`](super::functions::CountAscii).
+    /// Calls the [`CountAscii`](super::functions::CountAscii) function of this kernel.
     pub(super) fn count_ascii(self, bytes: &[u8], wanted: u8) -> (usize, usize) {
         // SAFETY: this CPU supports every `Kernel`.
         unsafe { (self.0.count_ascii)(bytes, wanted) }
     }
 
-    /// [`AsciiLen`](super::functions::AsciiLen).
+    /// Calls the [`AsciiLen`](super::functions::AsciiLen) function of this kernel.
     #[cfg(feature = "transcode")]
     pub(super) fn ascii_len(self, bytes: &[u8]) -> usize {
         // SAFETY: this CPU supports every `Kernel`.
@@ -137,14 +137,14 @@ impl Kernel {
         self.0.decode_base64_lines.map(|decode| unsafe { decode(encoded, output, form) })
     }
 
-    /// [`FindAll`](super::functions::FindAll).
+    /// Calls the [`FindAll`](super::functions::FindAll) function of this kernel.
     #[cfg(feature = "codec")]
     pub(super) fn find_all(self, bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
         // SAFETY: this CPU supports every `Kernel`.
         unsafe { (self.0.find_all)(bytes, byte, positions) }
     }
 
-    /// [`FindClass`](super::functions::FindClass).
+    /// Calls the [`FindClass`](super::functions::FindClass) function of this kernel.
     #[inline]
     pub(super) fn find_class(self, bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
         // SAFETY: this CPU supports every `Kernel`.

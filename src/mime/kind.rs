@@ -153,7 +153,7 @@ impl Report<'_> {
             Err(error) => (None, Some(error)),
         };
         if let Some(error) = error {
-            let offset = field.offset + error.offset as u64;
+            let offset = field.offset + error.position as u64;
             self.structure(offset, StructureErrorKind::MalformedContentType);
         } else if content_type.as_ref().is_some_and(|full| !reads_alike(&field.value, full)) {
             self.structure(field.offset, StructureErrorKind::AmbiguousHeader);

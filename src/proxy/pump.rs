@@ -15,7 +15,7 @@ use crate::proxy::stage::{Pending, Stage, StageError};
 const ERROR_COST: usize = 16;
 
 /// The minimum cost of a read and a write, in bytes.
-const LEAST_COST: usize = 1024;
+const MIN_COST: usize = 1024;
 
 /// If this many bytes of replies to a peer are queued, no more lines are read from that peer.
 pub(super) const ANSWERS: usize = 64 * 1024;
@@ -195,7 +195,7 @@ impl Pump {
         }
         let cost =
             (self.flow.read - read) as usize + (self.flow.ill_formed - ill_formed) as usize * ERROR_COST;
-        Poll::Ready(cost.max(LEAST_COST))
+        Poll::Ready(cost.max(MIN_COST))
     }
 
     /// Reads into a buffer. The buffer returns to the pool if there is nothing to read.

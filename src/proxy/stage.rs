@@ -101,11 +101,11 @@ impl Pending {
 
     /// Appends bytes of the slice, which is in the buffer after the headroom.
     pub(super) fn pass(&mut self, head: &[u8], slice: &[u8], range: Range<usize>) {
-        let place = range.start + HEADROOM..range.end + HEADROOM;
+        let moved = range.start + HEADROOM..range.end + HEADROOM;
         if self.copy.is_empty() && self.range.is_empty() {
-            self.range = place;
-        } else if self.copy.is_empty() && self.range.end == place.start {
-            self.range.end = place.end;
+            self.range = moved;
+        } else if self.copy.is_empty() && self.range.end == moved.start {
+            self.range.end = moved.end;
         } else {
             self.copy(head, slice, &slice[range]);
         }

@@ -82,7 +82,7 @@ impl TextDecoder {
         let mut pieces = decoder.feed(rest);
         while let Some(piece) = pieces.next() {
             match piece {
-                Piece::Text(good) => sink.borrowed(good),
+                Piece::Text(text) => sink.borrowed(text),
                 Piece::Seam(character) => sink.made(character.encode_utf8(&mut [0; 4])),
                 Piece::IllFormed(error) => {
                     put(repair(policies, error, pieces.rejected()), sink)?;
@@ -159,11 +159,11 @@ fn after_error(
         loop {
             match pieces.next() {
                 None => return Ok(()),
-                Some(Piece::Text(good)) => {
-                    if good.len() > StepLimit::SHORT_TEXT {
+                Some(Piece::Text(text)) => {
+                    if text.len() > StepLimit::SHORT_TEXT {
                         limit = StepLimit::AFTER_LONG_TEXT;
                     }
-                    sink.borrowed(good);
+                    sink.borrowed(text);
                 }
                 // Not reached: there is no unfinished sequence after an error.
                 Some(Piece::Seam(character)) => sink.made(character.encode_utf8(&mut [0; 4])),
@@ -193,7 +193,7 @@ fn one_by_one(
     while clean_steps < limit.steps
         && let Some(window) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STEP>())
     {
-        if len > BUFFER - MOST_PER_STEP {
+        if len > BUFFER - MAX_PER_STEP {
             flush(buffer, &mut len, sink);
         }
         clean_steps += 1;
@@ -254,7 +254,7 @@ const BUFFER: usize = 512;
 const HIGH_BITS: u128 = u128::from_ne_bytes([0x80; STEP]);
 
 /// The maximum number of bytes that one step pushes: ASCII of both sizes, or ASCII and one sequence or its replacement.
-const MOST_PER_STEP: usize = STEP + STRETCH;
+const MAX_PER_STEP: usize = STEP + STRETCH;
 
 /// Appends the first `count` bytes of `bytes`, which must be whole characters, to the first `len` bytes of the buffer.
 /// The caller ensures that all of `bytes` fits.

@@ -52,7 +52,7 @@ impl TextDecoder {
     ///     while let Err(failed) = decoder.push(chunk).map(|good| text += &good) {
     ///         text += &failed.text;
     ///         errors.push(failed.error);
-    ///         chunk = &chunk[failed.taken..];
+    ///         chunk = &chunk[failed.read..];
     ///     }
     /// }
     /// assert_eq!(text, "grün und blau");
@@ -84,7 +84,7 @@ impl TextDecoder {
         chunk: &[u8],
         taken: usize,
     ) -> Result<String, PushError> {
-        let piece = piece.text().map_err(|error| PushError { error, text: text.into(), taken })?;
+        let piece = piece.text().map_err(|error| PushError { error, text: text.into(), read: taken })?;
         let mut copy = String::with_capacity(text.len() + piece.len() + chunk.len() - taken);
         copy.push_str(text);
         copy.push_str(piece);
@@ -93,7 +93,7 @@ impl TextDecoder {
             Ok(()) => Ok(copy),
             Err(error) => {
                 let taken = taken + self.offset().wrapping_sub(before) as usize;
-                Err(PushError { error, text: copy, taken })
+                Err(PushError { error, text: copy, read: taken })
             }
         }
     }
@@ -127,7 +127,7 @@ pub struct PushError {
     pub text: String,
     /// The number of bytes of the chunk that were decoded, up to the end of the ill-formed sequence. It is 0 if the
     /// whole sequence came in earlier chunks.
-    pub taken: usize,
+    pub read: usize,
 }
 
 impl PushError {
@@ -139,11 +139,11 @@ impl PushError {
 
 impl fmt::Debug for PushError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { error, text, taken } = self;
+        let Self { error, text, read } = self;
         f.debug_struct("PushError")
             .field("error", error)
             .field("text", &format_args!("{}", ByteCount(text.len())))
-            .field("taken", taken)
+            .field("read", read)
             .finish()
     }
 }

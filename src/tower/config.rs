@@ -17,8 +17,8 @@ use crate::http::body::Utf8Body;
 use crate::http::counters::HttpCounters;
 use crate::http::error::BoxError;
 use crate::http::filter::BodyFilter;
-use crate::http::integrity::{Change, remove_digests, remove_untrue};
-use crate::http::observer::{BodyObserver, note};
+use crate::http::integrity::{Change, remove_digests, remove_invalidated};
+use crate::http::observer::{BodyObserver, record_rejection};
 use crate::http::plan::BodyKind;
 use crate::http::rejection::{Message, Reason, Rejection};
 use crate::http::rules::BodyRules;
@@ -131,7 +131,7 @@ impl LayerConfig {
         };
         if has_changed {
             let had_length = headers.contains_key(CONTENT_LENGTH);
-            remove_untrue(headers, Change::Length);
+            remove_invalidated(headers, Change::Length);
             if had_length {
                 headers.insert(CONTENT_LENGTH, HeaderValue::from(data.len()));
             }
@@ -143,7 +143,7 @@ impl LayerConfig {
     /// Returns the response to a message that is rejected before its body was read.
     pub(crate) fn reject<B>(&self, reason: Reason, headers: &HeaderMap) -> Response<CheckedBody<B>> {
         let content_type = headers.get(CONTENT_TYPE).cloned();
-        note(&reason, content_type.as_ref(), Some(&self.counters));
+        record_rejection(&reason, content_type.as_ref(), Some(&self.counters));
         self.answer(&Rejection { message: self.message, reason, content_type })
     }
 

@@ -121,7 +121,7 @@ impl Check {
             BodyKind::Text => Kind::Text(Filter::with_decoder(*plan.decoder())),
             _ => Kind::Form(Box::new(BodyFilter::new(plan, rules))),
         };
-        let may_change = !only_reports && plan.is_untrue("content-digest", b"");
+        let may_change = !only_reports && plan.invalidates("content-digest", b"");
         Self { kind, only_reports, repair: may_change.then(|| Box::new(plan.clone())) }
     }
 
@@ -131,7 +131,7 @@ impl Check {
         let Some(plan) = &self.repair else { return Vec::new() };
         fields
             .filter_map(|(name, value)| Some((from_utf8(name).ok()?, value)))
-            .filter(|(name, value)| plan.is_untrue(name, value))
+            .filter(|(name, value)| plan.invalidates(name, value))
             .map(|(name, _)| name.to_owned())
             .collect()
     }

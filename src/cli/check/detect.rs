@@ -13,7 +13,7 @@ use utf8_codec::transcode::Encoding;
 use super::super::escape;
 use super::super::files::open;
 use super::super::log::Verbosity;
-use super::super::outcome::{CommandResult, CommandStatus, cannot_write, complain};
+use super::super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use super::super::walk::{Input, WalkArgs};
 use super::diagnostic::{FileStatus, Summary};
 use super::order::{Receive, Turn};
@@ -66,7 +66,7 @@ impl DetectArgs {
         let mut status = CommandStatus::Success;
         let inputs = self.walk.collect(|error| {
             status = CommandStatus::Trouble;
-            complain(&error);
+            print_error(&error);
         })?;
         let mut out = BufWriter::new(io::stdout());
         if self.format == Format::Sarif {
@@ -163,7 +163,7 @@ impl Receive<io::Result<Report>> for Receiver<'_> {
                 self.status = CommandStatus::Trouble;
                 // Flushed first, so that messages on a terminal are in the order of the files.
                 self.out.flush()?;
-                complain(&format!("cannot read {}: {error}", path.display()));
+                print_error(&format!("cannot read {}: {error}", path.display()));
                 Ok(())
             }
         }

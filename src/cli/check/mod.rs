@@ -34,7 +34,7 @@ use utf8_codec::transcode::Encoding;
 use super::args::at_least_one;
 use super::files::{is_standard, open};
 use super::log::Verbosity;
-use super::outcome::{CommandResult, CommandStatus, cannot_write, complain};
+use super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
 use super::walk::{Input, WalkArgs};
 pub(super) use detect::DetectArgs;
 use diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
@@ -118,7 +118,7 @@ impl Args {
         let mut is_complete = true;
         let inputs = self.walk.collect(|error| {
             is_complete = false;
-            complain(&error);
+            print_error(&error);
         })?;
         let inputs = if self.fix.is_on() { self.fixable(inputs)? } else { inputs };
         let common = Checks {
@@ -345,17 +345,17 @@ impl Receive<Event> for Receiver<'_> {
                 if let FileStatus::Unreadable(error) = &summary.end {
                     // Flushed first, so that messages on a terminal are in the order of the files.
                     self.reporter.out.flush()?;
-                    complain(&format!("cannot read {}: {error}", path.display()));
+                    print_error(&format!("cannot read {}: {error}", path.display()));
                 }
                 match &summary.fixed {
                     Fixed::Failed(reason) => {
                         self.reporter.out.flush()?;
-                        complain(&format!("cannot fix {}: {reason}", path.display()));
+                        print_error(&format!("cannot fix {}: {reason}", path.display()));
                     }
                     // A dry run writes no report, so the reason is printed on stderr.
                     Fixed::Not(reason) if self.reporter.is_quiet => {
                         self.reporter.out.flush()?;
-                        complain(&format!("{} is not fixed: {reason}", path.display()));
+                        print_error(&format!("{} is not fixed: {reason}", path.display()));
                     }
                     _ => {}
                 }

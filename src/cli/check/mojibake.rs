@@ -59,16 +59,16 @@ fn in_run(text: &str, run: Range<usize>, found: &mut impl FnMut(usize, usize, St
             if valid.is_empty() {
                 continue;
             }
-            let place = end_of(from)..end_of(from + valid.len());
-            if is_original(valid, text, place.clone()) {
-                found(place.start, place.len(), valid.to_owned());
+            let range = end_of(from)..end_of(from + valid.len());
+            if is_original(valid, text, range.clone()) {
+                found(range.start, range.len(), valid.to_owned());
             }
         }
     }
 }
 
-/// Whether `original` is plausible as the original of the text in the range `place`.
-fn is_original(original: &str, text: &str, place: Range<usize>) -> bool {
+/// Whether `original` is plausible as the original of the text in the range `range`.
+fn is_original(original: &str, text: &str, range: Range<usize>) -> bool {
     let mut characters = original.chars();
     let (Some(first), None) = (characters.next(), characters.next()) else { return true };
     if first.len_utf8() > 2 {
@@ -79,15 +79,15 @@ fn is_original(original: &str, text: &str, place: Range<usize>) -> bool {
         return false;
     }
     // The character from the second byte. In correct text, the ones in this list often follow a capital letter.
-    let sign = text[place.clone()].chars().nth(1).unwrap_or_default();
+    let sign = text[range.clone()].chars().nth(1).unwrap_or_default();
     if !matches!(
         sign,
         '\u{2018}' | '\u{2019}' | '\u{201C}' | '\u{201D}' | '»' | '\u{A0}' | '…' | '–' | '—' | '™' | '®'
     ) {
         return true;
     }
-    let before = text[..place.start].chars().next_back();
-    let after = text[place.end..].chars().next();
+    let before = text[..range.start].chars().next_back();
+    let after = text[range.end..].chars().next();
     before.is_some_and(char::is_lowercase) || after.is_some_and(char::is_lowercase)
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// The number of a file, and of a part in it.
-pub(super) type Place = (usize, usize);
+pub(super) type PartIndex = (usize, usize);
 
 /// The maximum number of events that a part buffers before its turn. When it is reached, the thread waits for the turn.
 const MAX_READY: usize = 256;
@@ -22,9 +22,9 @@ pub(super) struct Turn<E, R> {
 }
 
 struct State<E, R> {
-    next: Place,
-    /// The events of parts that ended before their turn, and the place of the part after each.
-    ready: BTreeMap<Place, (Vec<E>, Place)>,
+    next: PartIndex,
+    /// The events of parts that ended before their turn, and the part that follows each.
+    ready: BTreeMap<PartIndex, (Vec<E>, PartIndex)>,
     receiver: R,
     failed: Option<io::Error>,
     /// The number of waiting threads. If it is 0, no wake-up is needed.
@@ -43,8 +43,8 @@ impl<E, R: Receive<E>> Turn<E, R> {
     }
 
     /// Creates a handle for the events of one part.
-    pub(super) fn lane(&self, place: Place) -> Lane<'_, E, R> {
-        Lane { turn: self, place, events: Vec::new() }
+    pub(super) fn lane(&self, part: PartIndex) -> Lane<'_, E, R> {
+        Lane { turn: self, part, events: Vec::new() }
     }
 
     pub(super) fn into_receiver(self) -> io::Result<R> {
@@ -72,7 +72,7 @@ impl<E, R: Receive<E>> State<E, R> {
 /// The events of one part. A part whose turn it is never waits.
 pub(super) struct Lane<'t, E, R> {
     turn: &'t Turn<E, R>,
-    place: Place,
+    part: PartIndex,
     events: Vec<E>,
 }
 
@@ -81,25 +81,25 @@ impl<E, R: Receive<E>> Lane<'_, E, R> {
         self.events.push(event);
         if self.events.len() >= MAX_READY {
             let mut state = self.turn.lock();
-            while state.next != self.place && state.failed.is_none() {
+            while state.next != self.part && state.failed.is_none() {
                 state.waiting += 1;
                 state = self.turn.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 state.waiting -= 1;
             }
-            state.receive(self.place.0, self.events.drain(..));
+            state.receive(self.part.0, self.events.drain(..));
         }
     }
 
     /// Ends the events of the part. `is_last` is whether it is the last part of its file.
     pub(super) fn end(self, is_last: bool) {
-        let (file, part) = self.place;
+        let (file, part) = self.part;
         let after = if is_last { (file + 1, 0) } else { (file, part + 1) };
         let mut state = self.turn.lock();
-        state.ready.insert(self.place, (self.events, after));
+        state.ready.insert(self.part, (self.events, after));
         loop {
-            let place = state.next;
-            let Some((events, after)) = state.ready.remove(&place) else { break };
-            state.receive(place.0, events);
+            let part = state.next;
+            let Some((events, after)) = state.ready.remove(&part) else { break };
+            state.receive(part.0, events);
             state.next = after;
         }
         if state.waiting > 0 {
@@ -143,7 +143,7 @@ mod tests {
                 });
             }
         });
-        let expected = (0..48).map(|place| place / 4 * 3 + (place % 4).min(2));
+        let expected = (0..48).map(|part| part / 4 * 3 + (part % 4).min(2));
         let expected: Vec<_> =
             expected.flat_map(|file| (0..count(file)).map(move |event| (file, event))).collect();
         assert_eq!(turn.into_receiver().expect("no event fails"), expected);

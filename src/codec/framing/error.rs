@@ -43,7 +43,7 @@ pub enum FramingError {
     InvalidPayload {
         /// The position in the payload, in bytes, of the byte that is not allowed. It is 0 for an empty payload, if the
         /// format does not allow one.
-        at: usize,
+        position: usize,
     },
     /// The transport failed.
     Io(io::Error),
@@ -61,7 +61,7 @@ impl fmt::Display for FramingError {
             }
             Self::InvalidTrailer { offset } => write!(f, "the frame does not end at byte {offset}"),
             Self::Truncated { offset } => write!(f, "the frame at byte {offset} is cut off"),
-            Self::InvalidPayload { at } => write!(f, "the payload cannot be framed: byte {at}"),
+            Self::InvalidPayload { position } => write!(f, "the payload cannot be framed: byte {position}"),
             Self::Io(error) => error.fmt(f),
         }
     }

@@ -172,8 +172,8 @@ impl Encoder<Bytes> for JsonSequenceCodec {
     ///
     /// Returns [`FramingError::InvalidPayload`] if the text contains RS, which JSON text never does.
     fn encode(&mut self, text: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
-        if let Some(at) = SEPARATOR.embedded(&text) {
-            return Err(FramingError::InvalidPayload { at });
+        if let Some(position) = SEPARATOR.embedded(&text) {
+            return Err(FramingError::InvalidPayload { position });
         }
         dst.reserve(text.len() + 2);
         dst.put_u8(SEPARATOR.last_byte());

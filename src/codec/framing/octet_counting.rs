@@ -167,7 +167,7 @@ impl Encoder<Bytes> for OctetCountingCodec {
     /// Returns [`FramingError::InvalidPayload`] if the message is empty.
     fn encode(&mut self, message: Bytes, dst: &mut BytesMut) -> Result<(), FramingError> {
         if message.is_empty() {
-            return Err(FramingError::InvalidPayload { at: 0 });
+            return Err(FramingError::InvalidPayload { position: 0 });
         }
         dst.reserve(message.len() + 24);
         // Writing to a `BytesMut` never fails.

@@ -10,7 +10,7 @@ use crate::codec::error::CodecError;
 impl Encoder<&Event> for SseCodec {
     type Error = CodecError;
 
-    /// Writes an event: [`Event::write`].
+    /// Writes an event, same as [`Event::write`].
     fn encode(&mut self, event: &Event, dst: &mut BytesMut) -> Result<(), CodecError> {
         event.write(dst)
     }
@@ -19,7 +19,7 @@ impl Encoder<&Event> for SseCodec {
 impl Encoder<Event> for SseCodec {
     type Error = CodecError;
 
-    /// Writes an event: [`Event::write`].
+    /// Writes an event, same as [`Event::write`].
     fn encode(&mut self, event: Event, dst: &mut BytesMut) -> Result<(), CodecError> {
         event.write(dst)
     }

@@ -88,7 +88,7 @@ impl Event {
     /// written then.
     pub fn write(&self, dst: &mut BytesMut) -> Result<(), CodecError> {
         let id = self.id.as_deref().unwrap_or_default();
-        let invalid = |field| move |at| CodecError::InvalidField { field, at };
+        let invalid = |field| move |position| CodecError::InvalidField { field, position };
         LineEnding::Any.embedded(self.event.as_bytes()).map_or(Ok(()), Err).map_err(invalid("event"))?;
         let in_id = id.bytes().position(|byte| matches!(byte, b'\r' | b'\n' | 0));
         in_id.map_or(Ok(()), Err).map_err(invalid("id"))?;

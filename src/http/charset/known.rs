@@ -43,9 +43,9 @@ enum InputEnd {
     /// More input may follow.
     Open,
     /// The input is complete. The decoder is not finished yet.
-    Coming,
+    Ended,
     /// The decoder has finished.
-    Reached,
+    Finished,
 }
 
 impl CharsetDecoder {
@@ -56,7 +56,7 @@ impl CharsetDecoder {
     }
 
     pub(crate) fn feed(&mut self, chunk: Bytes) {
-        if self.end == InputEnd::Reached {
+        if self.end == InputEnd::Finished {
             // The stream continues after its end. A decoder of `encoding_rs` cannot be used after its end, so a new one
             // is created.
             self.decoder = self.charset.new_decoder_without_bom_handling();
@@ -67,7 +67,7 @@ impl CharsetDecoder {
 
     pub(crate) fn finish(&mut self) {
         if self.end == InputEnd::Open {
-            self.end = InputEnd::Coming;
+            self.end = InputEnd::Ended;
         }
     }
 
@@ -77,16 +77,14 @@ impl CharsetDecoder {
         }
         // The buffer grows and is reused after ill-formed sequences, so that its bytes are zeroed only once.
         let (mut text, mut filled) = (Vec::new(), 0);
-        while self.error.is_none()
-            && filled < CHUNK
-            && (!self.rest.is_empty() || self.end == InputEnd::Coming)
+        while self.error.is_none() && filled < CHUNK && (!self.rest.is_empty() || self.end == InputEnd::Ended)
         {
             if text.len() < filled + ROOM {
                 // An estimate: 2 bytes of text for each byte of the chunk.
                 let likely = self.rest.len().saturating_mul(2).min(CHUNK);
                 text.resize(CHUNK.min(filled + likely).max(filled + ROOM), 0);
             }
-            let last = self.end == InputEnd::Coming;
+            let last = self.end == InputEnd::Ended;
             let (result, read, written) =
                 self.decoder.decode_to_utf8_without_replacement(&self.rest, &mut text[filled..], last);
             filled += written;
@@ -94,7 +92,7 @@ impl CharsetDecoder {
             self.offset += read as u64;
             match result {
                 DecoderResult::OutputFull => {}
-                DecoderResult::InputEmpty if last => self.end = InputEnd::Reached,
+                DecoderResult::InputEmpty if last => self.end = InputEnd::Finished,
                 DecoderResult::InputEmpty => {}
                 DecoderResult::Malformed(len, after) => match self.replacement() {
                     Some(replacement) => {
@@ -131,7 +129,7 @@ impl CharsetDecoder {
 
     /// Whether the end was reached and all output was returned.
     pub(crate) fn is_clean(&self) -> bool {
-        self.end == InputEnd::Reached && self.error.is_none()
+        self.end == InputEnd::Finished && self.error.is_none()
     }
 
     /// Returns the maximum number of bytes of an unfinished character or escape sequence, 0 after the end.

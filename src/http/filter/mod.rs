@@ -206,18 +206,18 @@ impl BodyFilter {
         self.fed - self.kind.offset()
     }
 
-    /// Returns the bounds of the length of the remaining output, if between `least` and `most` more bytes are fed.
-    pub(crate) fn bounds(&self, least: u64, most: Option<u64>) -> (u64, Option<u64>) {
+    /// Returns the bounds of the length of the remaining output, if between `min` and `max` more bytes are fed.
+    pub(crate) fn bounds(&self, min: u64, max: Option<u64>) -> (u64, Option<u64>) {
         let (queued, is_failing) = self.kind.queued();
         if is_failing {
             return (0, None);
         }
         let held = self.kind.held() + self.untaken();
-        let least = self.kind.least(least.saturating_add(held)).saturating_add(queued);
-        let most = most.and_then(|most| self.kind.most(most.checked_add(held)?)?.checked_add(queued));
+        let min = self.kind.min_output(min.saturating_add(held)).saturating_add(queued);
+        let max = max.and_then(|max| self.kind.max_output(max.checked_add(held)?)?.checked_add(queued));
         // An error may follow without data. A reader would not poll an empty body for it, so 0 is not reported as the
         // maximum.
-        (least, most.filter(|most| *most > 0 || self.is_done()))
+        (min, max.filter(|max| *max > 0 || self.is_done()))
     }
 }
 
@@ -326,7 +326,7 @@ impl Kind {
     }
 
     /// Returns the minimum length of the output for `bytes` bytes of input.
-    fn least(&self, bytes: u64) -> u64 {
+    fn min_output(&self, bytes: u64) -> u64 {
         let Some(decoder) = self.decoder() else {
             return if matches!(self, Self::Pass { .. }) { bytes } else { 0 };
         };
@@ -344,7 +344,7 @@ impl Kind {
     }
 
     /// Returns the maximum length of the output for `bytes` bytes of input.
-    fn most(&self, bytes: u64) -> Option<u64> {
+    fn max_output(&self, bytes: u64) -> Option<u64> {
         match self {
             Self::Pass { .. } => Some(bytes),
             // One byte of another charset becomes at most one character.

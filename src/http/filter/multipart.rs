@@ -46,9 +46,9 @@ pub(super) struct FormFilter {
 #[derive(Debug)]
 enum Position {
     /// Before the first delimiter or in the content of a part, after `matched` bytes of a delimiter. A delimiter at the
-    /// start of the body or of a content has no CRLF of its own. There `imagined` is `true`, and `matched` counts the
+    /// start of the body or of a content has no CRLF of its own. There `lacks_crlf` is `true`, and `matched` counts the
     /// missing CRLF.
-    Content { matched: usize, imagined: bool },
+    Content { matched: usize, lacks_crlf: bool },
     /// In a delimiter line, after the boundary.
     Delimiter(Tail),
     /// In the header fields of a part, after these bytes.
@@ -70,7 +70,7 @@ impl FormFilter {
             delimiter: [b"\r\n", boundary.dashed()].concat().into(),
             rules,
             default_charset: None,
-            position: Position::Content { matched: 2, imagined: true },
+            position: Position::Content { matched: 2, lacks_crlf: true },
             part,
             offset: 0,
             out: FrameQueue::new(),
@@ -83,9 +83,9 @@ impl FormFilter {
         let mut at = 0;
         while at < chunk.len() && self.error.is_none() {
             let next = match &mut self.position {
-                Position::Content { matched, imagined } => {
-                    let (matched, imagined) = (*matched, *imagined);
-                    self.content(chunk, at, matched, imagined)
+                Position::Content { matched, lacks_crlf } => {
+                    let (matched, lacks_crlf) = (*matched, *lacks_crlf);
+                    self.content(chunk, at, matched, lacks_crlf)
                 }
                 Position::Delimiter(tail) => {
                     let tail = *tail;
@@ -114,8 +114,8 @@ impl FormFilter {
             return;
         }
         let none = Bytes::new();
-        if let Position::Content { matched, imagined } = self.position {
-            self.check_matched(&none, matched, imagined);
+        if let Position::Content { matched, lacks_crlf } = self.position {
+            self.check_matched(&none, matched, lacks_crlf);
         }
         self.end_part(&none);
         if self.is_closed() {
@@ -152,7 +152,9 @@ impl FormFilter {
     /// Returns the number of pending bytes, which were fed but are neither queued nor part of an error.
     pub(super) fn held(&self) -> u64 {
         let held = match &self.position {
-            Position::Content { matched, imagined } => matched - imaginary(*imagined) + self.part.pending(),
+            Position::Content { matched, lacks_crlf } => {
+                matched - missing_crlf_len(*lacks_crlf) + self.part.pending()
+            }
             Position::Headers(bytes) => bytes.len(),
             Position::Delimiter(_) => 0,
             Position::Epilogue => self.part.pending(),
@@ -171,37 +173,38 @@ impl FormFilter {
 
     /// Reads content from `chunk[at..]`, up to the end of a delimiter or of the chunk. Returns the position after the
     /// bytes read.
-    fn content(&mut self, chunk: &Bytes, at: usize, matched: usize, imagined: bool) -> usize {
+    fn content(&mut self, chunk: &Bytes, at: usize, matched: usize, lacks_crlf: bool) -> usize {
         let delimiter = self.delimiter.clone();
         let mut next = at;
         if matched > 0 {
             let more = common_prefix(&delimiter[matched..], &chunk[at..]);
             next += more;
             if matched + more == delimiter.len() {
-                let offset = self.offset + more as u64 - (delimiter.len() - imaginary(imagined)) as u64;
-                if imagined && offset > 0 {
+                let offset =
+                    self.offset + more as u64 - (delimiter.len() - missing_crlf_len(lacks_crlf)) as u64;
+                if lacks_crlf && offset > 0 {
                     self.fail(MultipartError::Malformed { offset });
                     return next;
                 }
                 self.end_part(chunk);
                 if self.error.is_none() {
-                    self.out.copy(chunk, &delimiter[imaginary(imagined)..]);
+                    self.out.copy(chunk, &delimiter[missing_crlf_len(lacks_crlf)..]);
                     self.position = Position::Delimiter(Tail::Boundary);
                 }
                 return next;
             }
             if next == chunk.len() {
-                self.position = Position::Content { matched: matched + more, imagined };
+                self.position = Position::Content { matched: matched + more, lacks_crlf };
                 return next;
             }
             // The matched bytes are not a delimiter. Those of this chunk are checked together with the bytes after
             // them.
-            self.check_matched(chunk, matched, imagined);
+            self.check_matched(chunk, matched, lacks_crlf);
             if self.error.is_some() {
                 return next;
             }
         }
-        self.position = Position::Content { matched: 0, imagined: false };
+        self.position = Position::Content { matched: 0, lacks_crlf: false };
         loop {
             let Some(distance) = memchr::memchr(b'\r', &chunk[next..]) else {
                 self.check(chunk, Run::Span(at..chunk.len()));
@@ -222,15 +225,15 @@ impl FormFilter {
             }
             if next == chunk.len() {
                 self.check(chunk, Run::Span(at..candidate));
-                self.position = Position::Content { matched: len, imagined: false };
+                self.position = Position::Content { matched: len, lacks_crlf: false };
                 return next;
             }
         }
     }
 
     /// Checks matched bytes of earlier chunks as content, because they are not a delimiter.
-    fn check_matched(&mut self, chunk: &Bytes, matched: usize, imagined: bool) {
-        let bytes = self.delimiter.slice(imaginary(imagined)..matched);
+    fn check_matched(&mut self, chunk: &Bytes, matched: usize, lacks_crlf: bool) {
+        let bytes = self.delimiter.slice(missing_crlf_len(lacks_crlf)..matched);
         self.check(chunk, Run::Others(&bytes));
     }
 
@@ -288,9 +291,9 @@ impl FormFilter {
         };
         let is_text = fields.content_type.as_ref().is_none_or(|given| self.rules.is_text(given));
         self.part = FormPart::Untouched;
-        self.position = Position::Content { matched: 2, imagined: true };
+        self.position = Position::Content { matched: 2, lacks_crlf: true };
         if is_text && !fields.is_file {
-            let default = self.default_charset.as_deref().map_or(Charset::Missing, Charset::of_label);
+            let default = self.default_charset.as_deref().map_or(Charset::Missing, Charset::for_label);
             let charset = match fields.content_type.as_ref().map_or(Charset::Missing, ContentType::charset) {
                 Charset::Missing => default,
                 given => given,
@@ -310,12 +313,12 @@ impl FormFilter {
             Run::Others(bytes) => (bytes, None),
         };
         let out = &mut self.out;
-        let mut put = |good: &[u8], is_borrowed: bool| match &span {
+        let mut put = |text: &[u8], is_borrowed: bool| match &span {
             Some(span) if is_borrowed => {
-                let start = span.start + (good.as_ptr() as usize - bytes.as_ptr() as usize);
-                out.span(chunk, start..start + good.len());
+                let start = span.start + (text.as_ptr() as usize - bytes.as_ptr() as usize);
+                out.span(chunk, start..start + text.len());
             }
-            _ => out.copy(chunk, good),
+            _ => out.copy(chunk, text),
         };
         let FormPart::Text { decoder, start, label } = &mut self.part else {
             return put(bytes, true);
@@ -372,9 +375,9 @@ fn frame(rules: &BodyRules, start: u64) -> FormPart {
     FormPart::text(rules.text_decoder().bom(BomPolicy::Keep), start, false)
 }
 
-/// Returns the number of matched bytes that are not in the body: the CRLF if it is imagined.
-const fn imaginary(imagined: bool) -> usize {
-    if imagined { 2 } else { 0 }
+/// Returns the number of matched bytes that are not in the body: the CRLF if it is missing.
+const fn missing_crlf_len(lacks_crlf: bool) -> usize {
+    if lacks_crlf { 2 } else { 0 }
 }
 
 /// Returns the length of the common prefix of two slices.

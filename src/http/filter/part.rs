@@ -83,12 +83,12 @@ impl<'f> PartHeaders<'f> {
             match name.as_str() {
                 "content-type" if headers.content_type.is_some() => return Err(start),
                 "content-type" => {
-                    headers.content_type = Some(ContentType::parse(value).map_err(|e| at + e.offset)?);
+                    headers.content_type = Some(ContentType::parse(value).map_err(|e| at + e.position)?);
                 }
                 "content-disposition" if has_disposition => return Err(start),
                 "content-disposition" => {
                     has_disposition = true;
-                    let (_, parameters) = token_and_parameters(value).map_err(|e| at + e.offset)?;
+                    let (_, parameters) = token_and_parameters(value).map_err(|e| at + e.position)?;
                     let mut has_name = false;
                     for (name, value) in &parameters {
                         let before = if name.eq_ignore_ascii_case("filename") {

@@ -12,7 +12,7 @@ use crate::kernels::state::{Carry, ScanState};
 #[cfg(test)]
 use crate::kernels::tests::lanes;
 
-/// [`Validate`](crate::kernels::functions::Validate).
+/// Implements [`Validate`](crate::kernels::functions::Validate).
 ///
 /// # Safety
 ///
@@ -24,7 +24,7 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
     unsafe { vector::validate::<Neon>(chunk, state) }
 }
 
-/// [`IsText`](crate::kernels::functions::IsText).
+/// Implements [`IsText`](crate::kernels::functions::IsText).
 ///
 /// # Safety
 ///
@@ -36,7 +36,7 @@ pub(super) unsafe fn is_text(bytes: &[u8]) -> bool {
     unsafe { vector::is_text::<Neon>(bytes) }
 }
 
-/// [`AsciiLen`](crate::kernels::functions::AsciiLen).
+/// Implements [`AsciiLen`](crate::kernels::functions::AsciiLen).
 ///
 /// # Safety
 ///

@@ -170,7 +170,7 @@ unsafe fn first_ill_formed<V: Vector>(
     }
 }
 
-/// [`AsciiLen`](super::super::super::functions::AsciiLen).
+/// Implements [`AsciiLen`](super::super::super::functions::AsciiLen).
 ///
 /// # Safety
 ///

@@ -4,7 +4,7 @@ use super::super::super::functions::Index;
 use super::super::super::state::{Prediction, ScanState};
 use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
 
-/// [`Validate`](super::super::super::functions::Validate).
+/// Implements [`Validate`](super::super::super::functions::Validate).
 ///
 /// # Safety
 ///

@@ -30,7 +30,7 @@ use crate::kernels::{
     functions::{BLOCK, CAPACITY, Found},
 };
 
-/// [`Validate`](crate::kernels::functions::Validate).
+/// Implements [`Validate`](crate::kernels::functions::Validate).
 ///
 /// # Safety
 ///
@@ -40,7 +40,7 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
     unsafe { vector::validate::<Lanes>(chunk, state) }
 }
 
-/// [`IsText`](crate::kernels::functions::IsText).
+/// Implements [`IsText`](crate::kernels::functions::IsText).
 ///
 /// # Safety
 ///

@@ -8,7 +8,7 @@ use core::arch::x86_64::*;
 use crate::kernels::arch::portable::base64 as portable;
 use crate::kernels::functions::LineForm;
 
-/// [`DecodeBase64`](crate::kernels::functions::DecodeBase64).
+/// Implements [`DecodeBase64`](crate::kernels::functions::DecodeBase64).
 ///
 /// # Safety
 ///
@@ -55,7 +55,7 @@ pub(in crate::kernels) unsafe fn decode_groups(symbols: &[u8], out: &mut [u8]) -
     done
 }
 
-/// [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines).
+/// Implements [`DecodeBase64Lines`](crate::kernels::functions::DecodeBase64Lines).
 ///
 /// # Safety
 ///

@@ -13,7 +13,7 @@ use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;
 
-/// [`FindClass`](crate::kernels::functions::FindClass).
+/// Implements [`FindClass`](crate::kernels::functions::FindClass).
 ///
 /// # Safety
 ///

@@ -7,7 +7,7 @@ use crate::kernels::arch::portable::count::{count_ascii_by_lanes, count_if};
 use crate::kernels::arch::vector;
 use crate::kernels::functions::Range;
 
-/// [`Count`](crate::kernels::functions::Count).
+/// Implements [`Count`](crate::kernels::functions::Count).
 ///
 /// # Safety
 ///
@@ -17,7 +17,7 @@ pub(in crate::kernels) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
     count_if(bytes, |byte| byte == wanted)
 }
 
-/// [`CountRange`](crate::kernels::functions::CountRange).
+/// Implements [`CountRange`](crate::kernels::functions::CountRange).
 ///
 /// # Safety
 ///
@@ -27,7 +27,7 @@ pub(in crate::kernels) unsafe fn count_range(bytes: &[u8], range: Range) -> usiz
     count_if(bytes, |byte| range.has(byte))
 }
 
-/// [`CountAscii`](crate::kernels::functions::CountAscii).
+/// Implements [`CountAscii`](crate::kernels::functions::CountAscii).
 ///
 /// # Safety
 ///
@@ -37,7 +37,7 @@ pub(in crate::kernels) unsafe fn count_ascii(bytes: &[u8], wanted: u8) -> (usize
     count_ascii_by_lanes(bytes, wanted)
 }
 
-/// [`AsciiLen`](crate::kernels::functions::AsciiLen).
+/// Implements [`AsciiLen`](crate::kernels::functions::AsciiLen).
 ///
 /// # Safety
 ///

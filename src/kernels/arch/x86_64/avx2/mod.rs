@@ -23,7 +23,7 @@ use crate::kernels::state::{Carry, ScanState};
 #[cfg(test)]
 use crate::kernels::tests::lanes;
 
-/// [`Validate`](crate::kernels::functions::Validate).
+/// Implements [`Validate`](crate::kernels::functions::Validate).
 ///
 /// # Safety
 ///
@@ -35,7 +35,7 @@ pub(super) unsafe fn validate(chunk: &[u8], state: &mut ScanState) -> Result<(),
     unsafe { vector::validate::<Ymm>(chunk, state) }
 }
 
-/// [`IsText`](crate::kernels::functions::IsText).
+/// Implements [`IsText`](crate::kernels::functions::IsText).
 ///
 /// # Safety
 ///

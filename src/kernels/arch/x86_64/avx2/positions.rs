@@ -5,7 +5,7 @@ use core::arch::x86_64::{_mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_
 use crate::kernels::arch::portable::positions::{find_all_with, write_positions};
 use crate::kernels::functions::{BLOCK, CAPACITY, Found};
 
-/// [`FindAll`](crate::kernels::functions::FindAll).
+/// Implements [`FindAll`](crate::kernels::functions::FindAll).
 ///
 /// # Safety
 ///

@@ -130,7 +130,7 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
     (whole, written)
 }
 
-/// [`Decode`](crate::kernels::functions::Decode).
+/// Implements [`Decode`](crate::kernels::functions::Decode).
 ///
 /// # Safety
 ///

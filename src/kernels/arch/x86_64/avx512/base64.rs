@@ -65,7 +65,7 @@ impl Tables {
     }
 }
 
-/// [`DecodeBase64`](crate::kernels::functions::DecodeBase64).
+/// Implements [`DecodeBase64`](crate::kernels::functions::DecodeBase64).
 ///
 /// # Safety
 ///

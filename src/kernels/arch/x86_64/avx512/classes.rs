@@ -16,7 +16,7 @@ const AHEAD: usize = 1024;
 /// The number of bytes that are tested together. Most groups have no byte of a class.
 const GROUP: usize = 4 * BLOCK;
 
-/// [`FindClass`](crate::kernels::functions::FindClass).
+/// Implements [`FindClass`](crate::kernels::functions::FindClass).
 ///
 /// # Safety
 ///

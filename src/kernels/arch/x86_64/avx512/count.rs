@@ -12,7 +12,7 @@ const WIDTH: usize = 64;
 /// The distance in bytes at which memory is prefetched into the L1 cache.
 const AHEAD: usize = 1024;
 
-/// [`Count`](crate::kernels::functions::Count).
+/// Implements [`Count`](crate::kernels::functions::Count).
 ///
 /// # Safety
 ///
@@ -23,7 +23,7 @@ pub(in crate::kernels) unsafe fn count(bytes: &[u8], wanted: u8) -> usize {
     count_by(bytes, |x| _mm512_cmpeq_epi8_mask(x, all))
 }
 
-/// [`CountRange`](crate::kernels::functions::CountRange).
+/// Implements [`CountRange`](crate::kernels::functions::CountRange).
 ///
 /// # Safety
 ///
@@ -51,7 +51,7 @@ fn count_by(bytes: &[u8], bits: impl Fn(__m512i) -> u64) -> usize {
     total + (bits(x) & live).count_ones() as usize
 }
 
-/// [`CountAscii`](crate::kernels::functions::CountAscii).
+/// Implements [`CountAscii`](crate::kernels::functions::CountAscii).
 ///
 /// # Safety
 ///
@@ -91,7 +91,7 @@ pub(in crate::kernels) unsafe fn count_ascii(bytes: &[u8], wanted: u8) -> (usize
 
 const _: () = assert!(ASCII_GROUP == 4 * WIDTH);
 
-/// [`AsciiLen`](crate::kernels::functions::AsciiLen).
+/// Implements [`AsciiLen`](crate::kernels::functions::AsciiLen).
 ///
 /// # Safety
 ///

@@ -11,7 +11,7 @@ use super::classes::NUMBERS;
 use crate::kernels::arch::portable::positions::find_all_with;
 use crate::kernels::functions::{BLOCK, CAPACITY, Found};
 
-/// [`FindAll`](crate::kernels::functions::FindAll).
+/// Implements [`FindAll`](crate::kernels::functions::FindAll).
 ///
 /// # Safety
 ///
