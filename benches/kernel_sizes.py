@@ -3,8 +3,8 @@
 
     benches/kernel_sizes.py PROGRAM     a release build with symbols, as benches/ratios/target/release/ratios
 
-Lines are without comments, blank lines and tests. Machine code is what `nm` finds in functions of that module; code that was
-inlined elsewhere is not counted.
+Lines are without comments, blank lines and tests. The machine code of a module is that of its functions in the
+symbol table (`nm`); code that was inlined elsewhere is not counted.
 """
 
 import collections

@@ -211,7 +211,7 @@ fn counters_count_bodies_bytes_repairs_and_errors() {
     assert_eq!((now.rejected(ErrorKind::Surrogate), now.rejected_total()), (1, 1));
 }
 
-/// Serves one connection with a checked body of a fixed length. Returns what the client received, and the error of the
+/// Serves one connection with a checked body of a fixed length. Returns the bytes that the client received, and the error of the
 /// server.
 async fn serve_one(bytes: &'static [u8], version: http::Version) -> (Result<Bytes, String>, Option<String>) {
     let (client, server) = tokio::io::duplex(4096);

@@ -1,4 +1,4 @@
-//! The example `reverse_proxy`, run as a program between a client and an upstream that records what it receives.
+//! The example `reverse_proxy`, run as a program between a client and an upstream that records the requests.
 #![cfg(feature = "tower")]
 #![allow(missing_docs)]
 

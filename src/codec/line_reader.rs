@@ -1,6 +1,6 @@
 //! Reads lines from the front of a read buffer, for the codec for lines and the codec for batches of lines.
 //!
-//! Functions that run for each line are `inline(always)`, here and in what they call: at `opt-level = 0` nothing else is
+//! Functions that run for each line are `inline(always)`, here and in the functions that they call: at `opt-level = 0` nothing else is
 //! inlined, and the calls would take a tenth of the time.
 
 use bytes::{Buf, BytesMut};

@@ -300,7 +300,7 @@ impl<F: FnMut(Edit<'_>)> LineEdits<'_, F> {
         self.line.next(1);
     }
 
-    /// Forwards what is held. Its memory is kept for the next line, unless it is more than most lines need.
+    /// Forwards the held bytes. Its memory is kept for the next line, unless it is more than most lines need.
     fn insert_held(&mut self) {
         let mut held = core::mem::take(&mut self.line.held);
         if !held.is_empty() {

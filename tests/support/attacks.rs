@@ -1,5 +1,5 @@
-//! What the tests of hostile callers share. This file does not use the rest of `support`, because Miri compiles these
-//! tests with few dependencies.
+//! Code that the tests of hostile callers share. This file does not use the rest of `support`, because Miri compiles
+//! these tests with few dependencies.
 #![allow(dead_code, unreachable_pub)]
 
 use core::cell::Cell;

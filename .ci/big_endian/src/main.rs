@@ -12,7 +12,7 @@ use utf8_codec::{ErrorKind, Utf8Decoder, from_utf8};
 const INPUTS: usize = 60_000;
 const LONGEST: usize = 200;
 
-/// What inputs are made of: characters of each length, and bytes that begin, continue and break sequences.
+/// The parts of the inputs: characters of each length, and bytes that begin, continue and break sequences.
 const PARTS: [&[u8]; 16] = [
     b"a",
     b"plain ASCII, longer than two words",

@@ -22,11 +22,11 @@ const HEADER: usize = 20;
 /// The behavior of the server on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behavior {
-    /// Sends back what it receives.
+    /// Sends back the bytes that it receives.
     Echo,
-    /// Sends back what it receives, in random chunks and with pauses.
+    /// Sends back the bytes that it receives, in random chunks and with pauses.
     CutEcho,
-    /// Reads to the end and records what it received.
+    /// Reads to the end and records the bytes that it received.
     Record,
     /// Same as `Record`, but reads nothing in the first second.
     RecordLate,

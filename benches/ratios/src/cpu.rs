@@ -1,4 +1,4 @@
-//! The CPU, by what `/proc/cpuinfo` says: the name of the page that a table is written to.
+//! The CPU, from `/proc/cpuinfo`. It determines the name of the file that a table is written to.
 
 use std::fs;
 

@@ -176,7 +176,7 @@ impl Streaming for Dfa {
     }
 }
 
-/// A limit: copies every byte into a buffer of one chunk.
+/// An upper bound for decoders that copy: only copies every chunk into a buffer.
 pub fn copied(data: &[u8], copy: &mut [u8]) -> u64 {
     for chunk in data.chunks(copy.len()) {
         copy[..chunk.len()].copy_from_slice(chunk);

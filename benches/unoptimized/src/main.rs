@@ -1,4 +1,4 @@
-//! `unoptimized NAME COUNT` runs a benchmark so many times, without optimizations.
+//! `unoptimized NAME COUNT` runs a benchmark COUNT times, without optimizations.
 //!
 //! The lines are those of a protocol (67 bytes) or long ones (4,000 bytes). `ours` is `Utf8LinesCodec`, `theirs` is the
 //! `LinesCodec` of tokio-util; `decode` and `encode` call the codec, `read` reads a

@@ -1,8 +1,8 @@
 //! The filter of HTTP messages.
 //!
-//! The header is never held: if it is, some engines deliver no body until it is released (Envoy without
-//! `allow_on_headers_stop_iteration`). So in buffered mode the server sees the header of a request, and no byte of its body,
-//! before all of it was checked.
+//! The header is never held, because some engines deliver no body until the header is released (Envoy without
+//! `allow_on_headers_stop_iteration`). In buffered mode the server therefore receives the header of a request at once, and
+//! its body after all of it was checked.
 
 use std::rc::Rc;
 

@@ -2,8 +2,8 @@
 //! again.
 //!
 //! To detect such text, the second encoding is reversed: each run of non-ASCII characters is encoded as windows-1252.
-//! Well-formed UTF-8 in the result is the original text. Correct text practically never gives a sequence of three or
-//! four bytes, or two sequences in a row. It may give a single sequence of two bytes, for example from a capital letter
+//! Well-formed UTF-8 in the result is the original text. Correct text practically never results in a sequence of three
+//! or four bytes, or in two sequences in a row. It may result in a single sequence of two bytes, for example from a capital letter
 //! before a quotation mark or a no-break space. For these the adjacent letters are also examined.
 
 use core::ops::Range;

@@ -122,7 +122,7 @@ impl<A> Over<A> {
         }
     }
 
-    /// Sends what the operation sends, then polls until nothing is ready.
+    /// Applies the operation to the input, then polls until nothing is ready.
     fn run(
         &mut self,
         operation: &Operation,
