@@ -23,8 +23,8 @@ use super::net::{Listener, Peer, Socket};
 use super::outcome::{CommandResult, CommandStatus};
 use super::sockets::{descriptor_limit, notify};
 
-/// How long a closed connection is still read, so that the peer receives an orderly end instead of a reset. Also the
-/// time that cut sessions have to end.
+/// How long a closed connection is still read, so that the peer receives an orderly end instead of a reset. Also how
+/// long cancelled sessions may take to end.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// The maximum number of ill-formed sequences logged for each direction of a connection. Further ones are only counted,

@@ -1,7 +1,7 @@
 //! Reads lines from the front of a read buffer, for the codec for lines and the codec for batches of lines.
 //!
-//! Functions that run for each line are `inline(always)`, here and in the functions that they call: at `opt-level = 0` nothing else is
-//! inlined, and the calls would take a tenth of the time.
+//! Functions that run for each line are `inline(always)`, and so are the functions that they call. At `opt-level = 0`
+//! nothing else is inlined, and the calls would take a tenth of the time.
 
 use bytes::{Buf, BytesMut};
 use bytestring::ByteString;
@@ -27,11 +27,13 @@ pub(super) struct LineReader {
     pub(super) searched: usize,
     /// The number of lines that have ended.
     lines: u64,
-    state: State,
+    state: LineState,
 }
 
+/// The position of a codec for lines in the current line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+pub(super) enum LineState {
+    /// In a line that is returned when it is complete.
     Line,
     /// After a CR under [`LineEnding::Any`]: an LF here belongs to the terminator.
     AfterCr,
@@ -47,7 +49,7 @@ impl LineReader {
             max_length: DEFAULT_MAX_LENGTH,
             searched: 0,
             lines: 0,
-            state: State::Line,
+            state: LineState::Line,
         }
     }
 
@@ -76,9 +78,9 @@ impl LineReader {
         if let Some(line) = self.decode(src)? {
             return Ok(Some(line));
         }
-        if self.state == State::Discard {
+        if self.state == LineState::Discard {
             self.discard(src, src.len());
-            self.state = State::Line;
+            self.state = LineState::Line;
         }
         if src.is_empty() {
             let line = Some(self.line());
@@ -95,18 +97,18 @@ impl LineReader {
     /// Discards the rest of an earlier line. Returns `false` if the end of that line is not in `src`.
     #[inline(always)]
     pub(super) fn start_line(&mut self, src: &mut BytesMut) -> bool {
-        matches!(self.state, State::Line) || self.end_earlier_line(src)
+        matches!(self.state, LineState::Line) || self.end_earlier_line(src)
     }
 
     #[cold]
     fn end_earlier_line(&mut self, src: &mut BytesMut) -> bool {
-        if self.state == State::AfterCr && !src.is_empty() {
-            self.state = State::Line;
+        if self.state == LineState::AfterCr && !src.is_empty() {
+            self.state = LineState::Line;
             if src.starts_with(b"\n") {
                 self.discard(src, 1);
             }
         }
-        if self.state == State::Discard {
+        if self.state == LineState::Discard {
             let Some((length, terminator)) = self.ending.find(src, self.searched) else {
                 let kept = self.ending.may_start(src);
                 self.discard(src, src.len() - kept);
@@ -226,7 +228,7 @@ impl LineReader {
         self.searched = 0;
         self.lines = self.lines.wrapping_add(count as u64);
         let after_cr = matches!(self.ending, LineEnding::Any) && bytes.ends_with(b"\r");
-        self.state = if after_cr { State::AfterCr } else { State::Line };
+        self.state = if after_cr { LineState::AfterCr } else { LineState::Line };
     }
 
     /// Called when there is no terminator in `src`. Returns an error and discards the bytes if they are already longer
@@ -236,7 +238,7 @@ impl LineReader {
         if length > self.max_length {
             let error = self.too_long(self.line());
             self.discard(src, length);
-            self.state = State::Discard;
+            self.state = LineState::Discard;
             return Err(error);
         }
         self.searched = length;

@@ -6,7 +6,7 @@ use tokio_util::codec::{Decoder, Encoder};
 
 use super::ending::LineEnding;
 use super::error::{CodecError, LineStart};
-use super::line_reader::DEFAULT_MAX_LENGTH;
+use super::line_reader::{DEFAULT_MAX_LENGTH, LineState};
 use super::transcode::TranscodeCodec;
 use crate::detect::{Sniff, sniff};
 use crate::error::Utf8Error;
@@ -61,16 +61,7 @@ pub struct TranscodeLinesCodec {
     searched: usize,
     /// The number of lines that have ended.
     lines: u64,
-    state: State,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Line,
-    /// After a CR under [`LineEnding::Any`]: an LF here belongs to the terminator.
-    AfterCr,
-    /// In the rest of a line that was reported as too long.
-    Discard,
+    state: LineState,
 }
 
 impl TranscodeCodec {
@@ -82,7 +73,7 @@ impl TranscodeCodec {
             max_length: DEFAULT_MAX_LENGTH,
             searched: 0,
             lines: 0,
-            state: State::Line,
+            state: LineState::Line,
         }
     }
 }
@@ -130,14 +121,14 @@ impl TranscodeLinesCodec {
 
     fn next(&mut self, src: &mut BytesMut, last: bool) -> Result<Option<ByteString>, CodecError> {
         let Some(units) = self.units(src, last) else { return Ok(None) };
-        if self.state == State::AfterCr && src.len() >= units.width {
-            self.state = State::Line;
+        if self.state == LineState::AfterCr && src.len() >= units.width {
+            self.state = LineState::Line;
             if units.ascii(&src[..units.width]) == Some(b'\n') {
                 self.skip(src, units.width);
             }
         }
         let found = units.find(self.ending, src, self.searched);
-        if self.state == State::Discard {
+        if self.state == LineState::Discard {
             let Some((length, terminator)) = found else {
                 self.skip(src, units.searched(self.ending, src));
                 return Ok(None);
@@ -153,7 +144,7 @@ impl TranscodeLinesCodec {
         if length > self.max_length {
             let error = self.too_long();
             self.skip(src, length);
-            self.state = State::Discard;
+            self.state = LineState::Discard;
             return Err(error);
         }
         self.searched = length;
@@ -206,7 +197,7 @@ impl TranscodeLinesCodec {
         self.lines = self.lines.wrapping_add(1);
         let last = bytes.len().checked_sub(units.width).and_then(|at| units.ascii(&bytes[at..]));
         let after_cr = self.ending == LineEnding::Any && last == Some(b'\r');
-        self.state = if after_cr { State::AfterCr } else { State::Line };
+        self.state = if after_cr { LineState::AfterCr } else { LineState::Line };
     }
 
     fn too_long(&self) -> CodecError {
@@ -248,11 +239,11 @@ impl Decoder for TranscodeLinesCodec {
             return Ok(Some(line));
         }
         let units = self.units(src, true).unwrap_or(Units::of(Encoding::Utf8));
-        if self.state == State::Discard {
+        if self.state == LineState::Discard {
             let rest = src.len();
             self.skip(src, rest);
             let _ = self.codec.reading.finish(&mut String::new());
-            self.state = State::Line;
+            self.state = LineState::Line;
         }
         if src.is_empty() {
             let line = Some(self.line());

@@ -118,8 +118,8 @@ impl MultipartSplitter {
         self.offset
     }
 
-    /// Undoes the return of `bytes`, the last content, which the caller will feed again. They are a whole line or the
-    /// rest of a line.
+    /// Moves back to the start of `bytes`, the content that was returned last, because the caller feeds it again. It is a
+    /// whole line or the rest of a line.
     pub(super) const fn rewind(&mut self, bytes: &[u8], whole_line: bool) {
         self.offset -= bytes.len() as u64;
         self.state = if whole_line { State::Start } else { State::Text };

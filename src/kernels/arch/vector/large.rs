@@ -340,7 +340,8 @@ pub(in crate::kernels) unsafe fn find<V: Vector>(chunk: &[u8], mut at: usize, en
     // SAFETY: the CPU has the instructions; less than a vector is left before the end of the chunk, which has at least
     // 4 bytes.
     let x: V = unsafe { V::load_rest(chunk, at) };
-    // SAFETY: the CPU has the instructions; a vector is before `at`, either by the requirement or as one of two.
+    // SAFETY: the CPU has the instructions. The caller guarantees a vector before `at`, or two before `end`, of which less
+    // than one is left, so `V::LEN <= at`.
     let before = unsafe { load_at(chunk, at - V::LEN) };
     none.or_marks(x, x.shifted(before)).first_mark_before(end - at).map(|index| at + index)
 }
