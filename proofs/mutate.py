@@ -31,9 +31,9 @@ from z3 import set_param
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = REPOSITORY / "src" / "kernels"
 SMT_GROUPS = ["formula", "avx512", "avx2", "neon"]
-# In CI, one change of so many.
+# In CI, one in this many changes is tried.
 SAMPLE = {"smt": 20, "grammar": 150}
-# Changes that change nothing that a caller can see: file, a part of the line, the new values, and why.
+# Changes that have no effect on a caller: the file, a part of the line, the new values, and the reason.
 EQUIVALENT = [
     ("short.rs", "0xFF, 0xFF", {"0x7f", "0xfe"}, "any index from 16 on selects 0"),
     ("formula.rs", "[0x80; 64]", {"0x81"}, "only 7F differs, and it is marked because a continuation is due"),

@@ -224,7 +224,7 @@ def responses(http):
         _, response = http.post("streaming", [b"ok"], to=chunked_answer([*pieces, *tail]))
         assert response.status == 200 and not response.complete, (pieces, response)
         assert text[:offset].startswith(response.body), (pieces, response)
-        # The end of a body that ends inside a character is an empty one, after the text.
+        # A body that ends inside a character is rejected after its well-formed text.
         assert response.body == text[:offset], (pieces, response)
         _, response = http.post("buffered", [b"ok"], to=chunked_answer([*pieces, *tail]))
         assert problem(response, 502) == (kind, offset, length), (pieces, response.body)

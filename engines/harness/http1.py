@@ -15,7 +15,7 @@ class Message:
     headers: list = field(default_factory=list)
     body: bytes = b""
     trailers: list = field(default_factory=list)
-    # Whether the message has its end.
+    # Whether the message was received to its end.
     complete: bool = False
 
     def header(self, name):
@@ -109,7 +109,7 @@ class Upstream(Server):
                 return
             if request.header("upgrade"):
                 head = b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
-                # A type that is checked where the response is not recognised as the start of a tunnel.
+                # Text, so the response would be checked if the filter did not detect the tunnel.
                 connection.sendall(head + b"content-type: text/plain\r\n\r\n")
                 while data := reader.buffer or connection.recv(1 << 16):
                     reader.buffer = b""

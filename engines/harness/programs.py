@@ -67,7 +67,7 @@ def module(*features):
     folder = target / "-".join(["module", *features])
     folder.mkdir(exist_ok=True)
     library = "libutf8_codec_envoy.so"
-    # A new file: an Envoy that still runs keeps the old one.
+    # Written to a new file, because a running Envoy still uses the old one.
     copy = folder / f"{library}.new"
     copy.write_bytes((target / "release" / library).read_bytes())
     copy.rename(folder / library)

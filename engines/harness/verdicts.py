@@ -306,7 +306,7 @@ def wasm_survives_ends(engines):
         with connect(engines.ports["wasm-tcp"]) as connection:
             connection.sendall([b"good", b"half \xc3", b"bad \xff"][turn % 3])
             if turn % 2:
-                # A reset in place of an end.
+                # Reset the connection instead of ending it.
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     for _ in range(20):
         connection = connect(engines.ports["wasm-http"])

@@ -1,4 +1,4 @@
-//! `Utf8Codec`, lines, batches and their transcoding forms: the same items for every partition.
+//! `Utf8Codec`, lines, batches, and their variants for other encodings: the same items for every partition.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

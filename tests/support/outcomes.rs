@@ -1,4 +1,4 @@
-//! What readers and writers of text must return, for the tests of `utf8_codec::io`.
+//! The expected output of readers and writers of text, for the tests of `utf8_codec::io`.
 
 use std::io;
 

@@ -24,8 +24,8 @@ pub fn model() -> String {
     )
 }
 
-/// The family of CPUs with one design, as in the name of a page: `sapphire-rapids`. The numbers are those of the vendors'
-/// manuals; CPUs that are not listed have a name made of their numbers.
+/// Returns the name of the microarchitecture, such as `sapphire-rapids`, for the name of a file. The numbers are from the
+/// manuals of the vendors. The name of a CPU that is not listed consists of its numbers.
 pub fn family() -> String {
     let number = |key| value(key).and_then(|text| text.parse::<u32>().ok()).unwrap_or(0);
     let vendor = value("vendor_id").unwrap_or_default();

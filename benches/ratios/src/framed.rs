@@ -157,7 +157,7 @@ pub fn looked_at_and_encoded(lines: &[String], buffer: &mut BytesMut) -> u64 {
     std::hint::black_box(&buffer[..]).len() as u64
 }
 
-/// A limit: only the work that every encoder must do.
+/// An upper bound for encoders: does only the work that every encoder must do.
 pub fn appended(lines: &[String], buffer: &mut BytesMut) -> u64 {
     buffer.clear();
     for line in lines {

@@ -75,8 +75,8 @@ impl Bench {
         self.only.as_deref().is_none_or(|only| only.split('|').any(|only| scenario.contains(only)))
     }
 
-    /// Adds a row: the speed of `ours` relative to the fastest of `peers`. A goal of 0 means that the peer is a limit,
-    /// not a contender.
+    /// Adds a row: the speed of `ours` relative to the fastest of `peers`. A goal of 0 means that the peer is an upper
+    /// bound, not a contender.
     pub(crate) fn note(&mut self, of: &Measured<'_>, ours: &str, peers: &[&str], goal: f64) {
         let best = of.race.best(peers);
         let row = Row {

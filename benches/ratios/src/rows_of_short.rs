@@ -25,17 +25,18 @@ const CORPORA: [(Corpus, &str); 5] = [
     (Corpus::Emoji, "emoji"),
 ];
 const LONGEST: usize = 300;
-/// Texts of one length: as many as a branch predictor remembers, so that a length is measured and not its surprises.
+/// The number of texts of each length. It is so small that the branch predictor learns them, and no misprediction is
+/// measured.
 const COUNT: usize = 16;
 
-/// The texts of a race, one after the other in one buffer: at any address, as the fields of a message are.
+/// The texts of a race. They are adjacent in one buffer, so they start at any address, like the fields of a message.
 struct Texts {
     buffer: Vec<u8>,
     ends: Vec<usize>,
 }
 
 impl Texts {
-    /// Texts of these lengths. Where no letter fits any more the rest is ASCII.
+    /// Creates texts of these lengths. If the next letter does not fit, the text is filled up with ASCII.
     fn new(corpus: Corpus, lens: impl Iterator<Item = usize>) -> Self {
         let letters = corpus.text(1 << 18);
         let (mut letters, mut buffer, mut ends) =
@@ -115,7 +116,7 @@ impl Bench {
         }
     }
 
-    /// Many strings in one buffer, against a loop.
+    /// Compares `validate_many` with loops over the strings.
     fn many(&mut self) {
         let scenario = "many strings of 8-40 B in one buffer";
         if !self.is_wanted(scenario) {

@@ -185,7 +185,7 @@ pub fn copied(data: &[u8], copy: &mut [u8]) -> u64 {
     data.len() as u64
 }
 
-/// A limit: reads every byte without checking it.
+/// An upper bound for all decoders: only reads every byte.
 #[cfg(target_arch = "x86_64")]
 pub fn read(data: &[u8], chunk: usize) -> u64 {
     #[target_feature(enable = "avx512f")]

@@ -36,7 +36,7 @@ pub(crate) fn log(level: u32, line: impl FnOnce() -> String) {
 ///
 /// # Panics
 ///
-/// If they cannot be read: the hook then fails, and nothing passes unchecked.
+/// Panics if they cannot be read. [`guard`] catches the panic, and nothing passes unchecked.
 ///
 /// # Safety
 ///
@@ -69,14 +69,14 @@ pub(crate) struct Config(EnvoyPtr);
 impl Config {
     /// # Safety
     ///
-    /// See the page of the module.
+    /// See the documentation of this module.
     pub(crate) const unsafe fn new(envoy: EnvoyPtr) -> Self {
         Self(envoy)
     }
 
     pub(crate) fn define_network_counter(self, name: &str) -> Option<usize> {
         let mut id = 0;
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         let result = unsafe {
             abi::network_filter_config_define_counter(self.0, Buffer::new(name.as_bytes()), &mut id)
         };
@@ -85,7 +85,7 @@ impl Config {
 
     pub(crate) fn define_http_counter(self, name: &str) -> Option<usize> {
         let (name, mut id) = (Buffer::new(name.as_bytes()), 0);
-        // SAFETY: see the page of the module. There are no labels.
+        // SAFETY: see the documentation of this module. There are no labels.
         let result =
             unsafe { abi::http_filter_config_define_counter(self.0, name, ptr::null_mut(), 0, &mut id) };
         (result == abi::METRICS_SUCCESS).then_some(id)
@@ -106,14 +106,14 @@ pub(crate) struct Connection(EnvoyPtr);
 impl Connection {
     /// # Safety
     ///
-    /// See the page of the module.
+    /// See the documentation of this module.
     pub(crate) const unsafe fn new(envoy: EnvoyPtr) -> Self {
         Self(envoy)
     }
 
     pub(crate) fn with_slices<T>(self, side: Side, then: impl FnOnce(&[&[u8]]) -> T) -> T {
         let Self(envoy) = self;
-        // SAFETY: see the page of the module. Envoy writes the number of buffers that it returned before.
+        // SAFETY: see the documentation of this module. Envoy writes the number of buffers that it returned before.
         unsafe {
             match side {
                 Side::Read => with_slices(
@@ -135,7 +135,7 @@ impl Connection {
         if len == 0 {
             return;
         }
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe {
             match side {
                 Side::Read => abi::network_filter_drain_read_buffer(self.0, len),
@@ -149,7 +149,7 @@ impl Connection {
         if data.is_empty() {
             return;
         }
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe {
             match side {
                 Side::Read => abi::network_filter_append_read_buffer(self.0, Buffer::new(data)),
@@ -160,7 +160,7 @@ impl Connection {
 
     /// Passes data to the next filter. `data` is not part of the buffer.
     pub(crate) fn inject(self, side: Side, data: &[u8], end: bool) {
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe {
             match side {
                 Side::Read => abi::network_filter_inject_read_data(self.0, Buffer::new(data), end),
@@ -170,24 +170,24 @@ impl Connection {
     }
 
     pub(crate) fn close(self, close_type: u32, details: &str) {
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe { abi::network_filter_close_with_details(self.0, close_type, Buffer::new(details.as_bytes())) }
     }
 
     pub(crate) fn count(self, counter: usize, value: u64) {
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe { abi::network_filter_increment_counter(self.0, counter, value) };
     }
 
     pub(crate) fn set_text(self, key: &str, value: &str) {
         let [namespace, key, value] = [NAMESPACE, key.as_bytes(), value.as_bytes()].map(Buffer::new);
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe { abi::network_set_dynamic_metadata_string(self.0, namespace, key, value) }
     }
 
     pub(crate) fn set_number(self, key: &str, value: f64) {
         let [namespace, key] = [NAMESPACE, key.as_bytes()].map(Buffer::new);
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe { abi::network_set_dynamic_metadata_number(self.0, namespace, key, value) }
     }
 }
@@ -199,14 +199,14 @@ pub(crate) struct Stream(EnvoyPtr);
 impl Stream {
     /// # Safety
     ///
-    /// See the page of the module.
+    /// See the documentation of this module.
     pub(crate) const unsafe fn new(envoy: EnvoyPtr) -> Self {
         Self(envoy)
     }
 
     /// Returns the configuration of the route: a pointer that this module returned, or null.
     pub(crate) fn route_config(self) -> abi::ModulePtr {
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe { abi::get_most_specific_route_config(self.0) }
     }
 
@@ -217,7 +217,7 @@ impl Stream {
     /// If they cannot be read.
     pub(crate) fn with_fields<T>(self, header_type: u32, then: impl FnOnce(&[(&[u8], &[u8])]) -> T) -> T {
         const INLINE: usize = 32;
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         let count = unsafe { abi::http_get_headers_size(self.0, header_type) };
         // SAFETY: same as above. Envoy writes the number of fields that it returned before.
         let read = |fields: *mut Header| unsafe { abi::http_get_headers(self.0, header_type, fields) };
@@ -235,13 +235,13 @@ impl Stream {
     }
 
     pub(crate) fn remove_field(self, header_type: u32, name: &str) {
-        // SAFETY: see the page of the module. Without a value the field is removed.
+        // SAFETY: see the documentation of this module. Without a value the field is removed.
         unsafe { abi::http_set_header(self.0, header_type, Buffer::new(name.as_bytes()), Buffer::NULL) };
     }
 
     pub(crate) fn with_body<T>(self, body_type: u32, then: impl FnOnce(&[&[u8]]) -> T) -> T {
         let Self(envoy) = self;
-        // SAFETY: see the page of the module. Envoy writes the number of buffers that it returned before.
+        // SAFETY: see the documentation of this module. Envoy writes the number of buffers that it returned before.
         unsafe {
             with_slices(
                 abi::http_get_body_chunks_size(envoy, body_type),
@@ -256,7 +256,7 @@ impl Stream {
         if data.is_empty() {
             return;
         }
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe { abi::http_append_body(self.0, body_type, Buffer::new(data)) };
     }
 
@@ -265,7 +265,7 @@ impl Stream {
         if len == 0 {
             return;
         }
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe { abi::http_drain_body(self.0, body_type, len) };
     }
 
@@ -274,7 +274,7 @@ impl Stream {
         let mut headers =
             [Header { key: Buffer::new(b"content-type"), value: Buffer::new(content_type.as_bytes()) }];
         let [body, details] = [body, details].map(|text| Buffer::new(text.as_bytes()));
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe {
             abi::http_send_response(
                 self.0,
@@ -288,13 +288,13 @@ impl Stream {
     }
 
     pub(crate) fn reset(self, details: &str) {
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe { abi::http_filter_reset_stream(self.0, abi::LOCAL_RESET, Buffer::new(details.as_bytes())) }
     }
 
     /// Calls the hook `scheduled` after the current hook has returned and its data is sent.
     pub(crate) fn schedule(self) {
-        // SAFETY: see the page of the module. The event outlives the scheduler.
+        // SAFETY: see the documentation of this module. The event outlives the scheduler.
         unsafe {
             let scheduler = abi::http_filter_scheduler_new(self.0);
             if !scheduler.is_null() {
@@ -305,19 +305,19 @@ impl Stream {
     }
 
     pub(crate) fn count(self, counter: usize, value: u64) {
-        // SAFETY: see the page of the module. The counter has no labels.
+        // SAFETY: see the documentation of this module. The counter has no labels.
         unsafe { abi::http_filter_increment_counter(self.0, counter, ptr::null_mut(), 0, value) };
     }
 
     pub(crate) fn set_text(self, key: &str, value: &str) {
         let [namespace, key, value] = [NAMESPACE, key.as_bytes(), value.as_bytes()].map(Buffer::new);
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe { abi::http_set_dynamic_metadata_string(self.0, namespace, key, value) }
     }
 
     pub(crate) fn set_number(self, key: &str, value: f64) {
         let [namespace, key] = [NAMESPACE, key.as_bytes()].map(Buffer::new);
-        // SAFETY: see the page of the module.
+        // SAFETY: see the documentation of this module.
         unsafe { abi::http_set_dynamic_metadata_number(self.0, namespace, key, value) }
     }
 }

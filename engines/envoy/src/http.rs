@@ -111,7 +111,7 @@ impl Filter {
         let (plan, opens_tunnel) = stream.with_fields(way.headers, |fields| {
             let fields = fields.iter().copied();
             let (is_tunnel, opens_tunnel) = match way.message {
-                // Also if only responses are checked, because the tunnel decides how they are.
+                // Needed even if only responses are checked, because a response depends on the tunnel.
                 Message::Request => {
                     self.tunnel.set(Tunnel::of_request(fields.clone()));
                     (self.tunnel.get().skips_request(), false)
@@ -187,9 +187,9 @@ impl Filter {
                 self.reject(stream, way, reason);
                 return body_status::STOP_NO_BUFFER;
             }
-            self.refuse(stream, way, &reason);
+            self.record_rejection(stream, way, &reason);
             if end {
-                // Otherwise the body would end normally.
+                // Without the reset the client would receive a normal end of the body.
                 stream.reset(REJECTED);
                 return body_status::STOP_NO_BUFFER;
             }
@@ -237,7 +237,7 @@ impl Filter {
         if way.message == Message::Request || self.is_held(stream, way) {
             self.reject(stream, way, reason);
         } else {
-            self.refuse(stream, way, &reason);
+            self.record_rejection(stream, way, &reason);
             stream.reset(REJECTED);
         }
         trailers_status::STOP
@@ -261,14 +261,14 @@ impl Filter {
     }
 
     /// Counts and logs a message that is rejected.
-    fn refuse(&self, stream: Stream, way: Way, reason: &Reason) {
+    fn record_rejection(&self, stream: Stream, way: Way, reason: &Reason) {
         self.is_over.set(true);
         self.shared.counters.refused(stream, way.message, reason, false);
     }
 
     /// Responds with the problem document.
     fn reject(&self, stream: Stream, way: Way, reason: Reason) {
-        self.refuse(stream, way, &reason);
+        self.record_rejection(stream, way, &reason);
         let refusal = Rejection::new(way.message, reason);
         stream.respond(refusal.status().as_u16(), JSON, &refusal.problem_json(), REJECTED);
     }

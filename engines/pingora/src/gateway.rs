@@ -86,7 +86,7 @@ struct Head<'h> {
 
 impl<'h> Head<'h> {
     fn of_request(request: &'h RequestHeader, has_body: bool) -> Self {
-        // A request with `Upgrade` has a body as any other until the server accepts with 101.
+        // A request with `Upgrade` has a body like any other request until the server accepts with 101.
         let is_tunnel = request.method == http::Method::CONNECT;
         Self { path: Some(request.raw_path()), fields: &request.headers, has_body, is_tunnel }
     }

@@ -20,7 +20,7 @@ pub(crate) struct Exchange {
     settings: Rc<Settings>,
     request: Check,
     response: Check,
-    /// The most bytes that the engine announced for a body that is held.
+    /// The maximum number of bytes that the engine announced for a held body.
     held_request: usize,
     held_response: usize,
     tunnel: Tunnel,
@@ -148,7 +148,7 @@ impl Exchange {
         if self.is_held(message) && !end {
             let held = if is_request { &mut self.held_request } else { &mut self.held_response };
             *held = size.max(*held);
-            // The engine keeps the bytes. At the end all of them are here.
+            // The engine buffers the bytes, and the last call receives all of them.
             return Action::Pause;
         }
         let data = if is_request {

@@ -1,8 +1,8 @@
 //! The filter of connections.
 //!
-//! The text before an error is forwarded, and all that follows it is dropped. The filter does not close the connection: a
-//! filter of Proxy-Wasm that does loses the text that is not sent yet, and the SDK panics when Envoy reports the close to a
-//! context that is gone. The connection ends when its client ends it.
+//! The text before an error is forwarded, and the rest of the direction is dropped. The filter cannot close the connection:
+//! text that was not sent yet would be lost, and the SDK panics when Envoy reports the close to a context that no longer
+//! exists. The connection ends when its client ends it.
 
 use log::error;
 use proxy_wasm::traits::{Context, StreamContext};

@@ -43,7 +43,7 @@ impl Leaf {
         } else {
             charset.to_ascii_lowercase()
         };
-        // A reader that does not trim white space would not decode the body, and show its encoded form, which is ASCII.
+        // A reader that does not trim white space would not decode the body. It would show the encoded body, which is ASCII.
         let encoding = encoding.trim_matches([' ', '\t', '\r', '\n']);
         let encoding =
             ["base64", "quoted-printable"].into_iter().find(|known| encoding.eq_ignore_ascii_case(known));
