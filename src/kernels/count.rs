@@ -6,7 +6,40 @@ use super::functions::Range;
 
 /// Returns the number of occurrences of a byte.
 pub(crate) fn byte(bytes: &[u8], wanted: u8) -> usize {
-    Kernel::in_use().count(bytes, wanted)
+    let kernel = Kernel::in_use();
+    in_parts(bytes, |part| kernel.count(part, wanted))
+}
+
+/// The alignment of the longest vectors, and the length of a cache line.
+const ALIGNMENT: usize = 64;
+
+/// The number of bytes that a kernel tests for ASCII at once, at most.
+#[cfg(feature = "transcode")]
+const LONGEST_GROUP: usize = 512;
+
+/// Bytes of at least this length are split where they are aligned. Vectors that cross cache lines are read at half the
+/// speed.
+const LONG: usize = 1024;
+
+/// Splits long bytes at the first aligned address.
+#[inline]
+fn split_aligned(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let before = if bytes.len() < LONG { 0 } else { bytes.as_ptr().align_offset(ALIGNMENT) };
+    bytes.split_at(before.min(bytes.len()))
+}
+
+fn count_range(bytes: &[u8], range: Range) -> usize {
+    let kernel = Kernel::in_use();
+    in_parts(bytes, |part| kernel.count_range(part, range))
+}
+
+/// Returns the sum of `count` for the bytes before the first aligned address and for the rest.
+#[inline]
+fn in_parts(bytes: &[u8], count: impl Fn(&[u8]) -> usize) -> usize {
+    match split_aligned(bytes) {
+        ([], all) => count(all),
+        (before, aligned) => count(before) + count(aligned),
+    }
 }
 
 /// Returns how often `first` is directly followed by `second`.
@@ -32,7 +65,7 @@ pub(crate) fn pair(bytes: &[u8], first: u8, second: u8) -> usize {
 /// Returns the number of bytes from `first` to `last`. The range wraps if `last` is less than `first`.
 #[cfg(feature = "transcode")]
 pub(crate) fn range(bytes: &[u8], first: u8, last: u8) -> usize {
-    Kernel::in_use().count_range(bytes, Range::new(first, last))
+    count_range(bytes, Range::new(first, last))
 }
 
 /// Returns the length of the ASCII at the start of the bytes, and the number of occurrences of `wanted` in it.
@@ -41,17 +74,35 @@ pub(crate) fn ascii(bytes: &[u8], wanted: u8) -> (usize, usize) {
 }
 
 fn ascii_by(kernel: Kernel, bytes: &[u8], wanted: u8) -> (usize, usize) {
-    let (len, total) = kernel.count_ascii(bytes, wanted);
+    let (before, aligned) = match split_aligned(bytes) {
+        (before, _) if !before.is_ascii() => (&[][..], bytes),
+        parts => parts,
+    };
+    let (len, total) = kernel.count_ascii(aligned, wanted);
     // The rest starts with an incomplete group, or with a group that contains a byte that is not ASCII.
-    let rest = &bytes[len..];
+    let rest = &aligned[len..];
     let more = rest.iter().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
-    (len + more, total + kernel.count(&rest[..more], wanted))
+    let (before_total, more_total) = (kernel.count(before, wanted), kernel.count(&rest[..more], wanted));
+    (before.len() + len + more, before_total + total + more_total)
 }
 
-/// Returns the length of the ASCII at the start of the bytes, rounded down to groups of at most 512 bytes.
+/// Returns a length up to which the bytes are ASCII. The ASCII after it, if any, is shorter than [`LONGEST_GROUP`] or
+/// contains the end of the first [`ALIGNMENT`] bytes.
 #[cfg(feature = "transcode")]
 pub(crate) fn ascii_len(bytes: &[u8]) -> usize {
-    Kernel::in_use().ascii_len(bytes)
+    ascii_len_by(Kernel::in_use(), bytes)
+}
+
+#[cfg(feature = "transcode")]
+fn ascii_len_by(kernel: Kernel, bytes: &[u8]) -> usize {
+    let (before, aligned) = split_aligned(bytes);
+    if !before.is_ascii() {
+        return 0;
+    }
+    let len = before.len() + kernel.ascii_len(aligned);
+    // The rest is shorter than a group, or starts with a group that contains a byte that is not ASCII.
+    let rest = &bytes[len..];
+    if rest.len() < LONGEST_GROUP && rest.is_ascii() { bytes.len() } else { len }
 }
 
 /// The lead bytes of sequences of at least 2 bytes.
@@ -67,17 +118,17 @@ const LEADS_OF_FOUR: Range = Range::new(0xF0, 0xFF);
 /// Returns the number of sequences of at least 2 bytes in well-formed text.
 #[cfg(feature = "transcode")]
 pub(crate) fn sequences(text: &str) -> usize {
-    Kernel::in_use().count_range(text.as_bytes(), LEADS)
+    count_range(text.as_bytes(), LEADS)
 }
 
 /// Returns the number of characters of well-formed text.
 pub(crate) fn characters(text: &str) -> usize {
-    Kernel::in_use().count_range(text.as_bytes(), STARTS)
+    count_range(text.as_bytes(), STARTS)
 }
 
 /// Returns the number of characters of well-formed text that are a surrogate pair in UTF-16.
 pub(crate) fn supplementary(text: &str) -> usize {
-    Kernel::in_use().count_range(text.as_bytes(), LEADS_OF_FOUR)
+    count_range(text.as_bytes(), LEADS_OF_FOUR)
 }
 
 #[cfg(test)]
@@ -155,13 +206,13 @@ mod tests {
                 }
             }
             #[cfg(feature = "transcode")]
-            for len in 0..=3 * 512 {
-                let mut other = vec![b'a'; 4 * 512];
+            for len in 0..=3 * LONGEST_GROUP {
+                let mut other = vec![b'a'; 4 * LONGEST_GROUP];
                 other[len] = 0x80;
                 let ascii = kernel.ascii_len(&other);
-                assert!(ascii <= len && len - ascii < 512, "{kernel:?}: {len}");
+                assert!(ascii <= len && len - ascii < LONGEST_GROUP, "{kernel:?}: {len}");
                 let ascii = kernel.ascii_len(&other[..len]);
-                assert!(ascii <= len && len - ascii < 512, "{kernel:?}: {len}");
+                assert!(ascii <= len && len - ascii < LONGEST_GROUP, "{kernel:?}: {len}");
             }
             // More bytes than the lanes can count.
             let mut long = vec![b'\n'; 3 * LANES * BLOCKS];
@@ -169,6 +220,42 @@ mod tests {
             let at = 2 * LANES * BLOCKS + 1;
             long[at] = 0x80;
             assert_eq!(ascii_by(kernel, &long, b'\n'), (at, at), "{kernel:?}");
+        }
+    }
+
+    /// The counts are the same for each address at which the bytes start, and for each position of a byte that is not
+    /// ASCII.
+    #[test]
+    fn long_bytes_are_counted_at_every_alignment() {
+        let most = LONG + 3 * ASCII_GROUP;
+        let text: Vec<u8> = (0..most + ALIGNMENT).map(|i| if i % 5 == 3 { b'\n' } else { b'a' }).collect();
+        for start in 0..ALIGNMENT {
+            let bytes = &text[start..];
+            let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+            assert_eq!(byte(bytes, b'\n'), lines);
+            assert_eq!(characters(str::from_utf8(bytes).expect("ASCII")), bytes.len());
+            for kernel in Kernel::available() {
+                assert_eq!(ascii_by(kernel, bytes, b'\n'), (bytes.len(), lines), "{kernel:?}: {start}");
+                #[cfg(feature = "transcode")]
+                assert_eq!(ascii_len_by(kernel, bytes), bytes.len(), "{kernel:?}: {start}");
+            }
+        }
+        for start in [0, 1, 33, ALIGNMENT - 1] {
+            for at in 0..most {
+                let mut other = text.clone();
+                other[start + at] = 0x80;
+                let other = &other[start..];
+                let lines = other[..at].iter().filter(|&&byte| byte == b'\n').count();
+                for kernel in Kernel::available() {
+                    assert_eq!(ascii_by(kernel, other, b'\n'), (at, lines), "{kernel:?}: {start}, {at}");
+                    #[cfg(feature = "transcode")]
+                    {
+                        let len = ascii_len_by(kernel, other);
+                        assert!(len <= at, "{kernel:?}: {start}, {at}");
+                        assert!(at < ALIGNMENT || at - len < LONGEST_GROUP, "{kernel:?}: {start}, {at}");
+                    }
+                }
+            }
         }
     }
 }
