@@ -289,6 +289,50 @@ fn errors_of_7bit_8bit_and_binary() {
     assert_eq!(errors(EightBit, false, &nul_beyond), [(998, LineTooLong, 1), (998, Nul, 1)]);
 }
 
+/// The offsets of the bytes that make a line longer than `max`, found byte by byte.
+fn naive_long_lines(body: &[u8], max: usize) -> Vec<u64> {
+    let (mut long, mut len, mut is_reported) = (Vec::new(), 0, false);
+    for (i, &byte) in body.iter().enumerate() {
+        let is_of_break = byte == b'\n' || (byte == b'\r' && len == max);
+        if len >= max && !is_of_break && !is_reported {
+            long.push(i as u64);
+            is_reported = true;
+        }
+        len += 1;
+        if byte == b'\n' {
+            (len, is_reported) = (0, false);
+        }
+    }
+    long
+}
+
+#[test]
+fn lines_near_the_limit_agree_with_the_naive_count() {
+    let mut rng = Rng::new(2052);
+    let mut total = 0;
+    for round in 0..3_000 {
+        let max = 1 + rng.below(12);
+        let body: Vec<u8> = (0..rng.below(80)).map(|_| b"aaaaaaaaa\n\n\r"[rng.below(12)]).collect();
+        let expected = naive_long_lines(&body, max);
+        total += expected.len();
+        let encoding = [SevenBit, EightBit][round % 2];
+        let sizes = [body.len().max(1), 1, 1 + rng.below(9), 1 + rng.below(40)];
+        for size in sizes {
+            let (mut decoder, mut errors) = (TransferDecoder::new(encoding).max_line(max), Vec::new());
+            for chunk in body.chunks(size) {
+                decoder.feed(chunk, |piece| {
+                    if let TransferPiece::Error(error) = piece {
+                        assert_eq!(error.kind, TransferErrorKind::LineTooLong);
+                        errors.push(error.offset);
+                    }
+                });
+            }
+            assert_eq!(errors, expected, "{max} {}", body.escape_ascii());
+        }
+    }
+    assert!(total > 1_000, "{total}");
+}
+
 #[test]
 fn a_decoder_can_be_fed_again_after_its_end() {
     let mut decoder = TransferDecoder::at(Base64, 100);

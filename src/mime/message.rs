@@ -10,8 +10,6 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use memchr::memchr_iter;
-
 use super::body::{BodyDecoder, BodyPiece};
 use super::error::{MimeError, MimeLayer, StructureErrorKind};
 use super::headers::{Declared, Header, HeaderReader};
@@ -20,6 +18,7 @@ use super::multipart::{Mode, MultipartEvent, MultipartSplitter};
 use super::transfer::{TransferDecoder, TransferEncoding, TransferPiece};
 use super::verdict::{MessageVerdict, MimeLimits, PartKind, PartPath, PartVerdict};
 use crate::delimiter::Delimiter;
+use crate::kernels::count;
 
 /// Checks the text of a message (RFC 5322, RFC 2045 to 2049, RFC 6532), in chunks of any size.
 ///
@@ -229,7 +228,7 @@ impl MessageValidator {
                 if let Some(verdict) = self.verdicts.last_mut() {
                     verdict.bytes += bytes.len() as u64;
                     let TextBody { decoder, open_line, .. } = &mut **body;
-                    decoder.feed(bytes, |piece| count(verdict, open_line, piece, max));
+                    decoder.feed(bytes, |piece| count_text(verdict, open_line, piece, max));
                 }
             }
             Reading::OtherText(body) => {
@@ -364,7 +363,7 @@ impl MessageValidator {
         match reading {
             Reading::Text(body) => {
                 let TextBody { mut decoder, undeclared, mut open_line } = *body;
-                decoder.finish(|piece| count(verdict, &mut open_line, piece, max));
+                decoder.finish(|piece| count_text(verdict, &mut open_line, piece, max));
                 verdict.decoded_bytes = decoder.decoded_offset();
                 verdict.lines += u64::from(open_line);
                 if undeclared && verdict.characters != Some(verdict.decoded_bytes) {
@@ -397,12 +396,14 @@ impl MessageValidator {
 }
 
 /// Counts the lines and characters of a piece of text, or stores the error.
-fn count(verdict: &mut PartVerdict, open_line: &mut bool, piece: BodyPiece<'_>, max: usize) {
+fn count_text(verdict: &mut PartVerdict, open_line: &mut bool, piece: BodyPiece<'_>, max: usize) {
     let characters = match piece {
         BodyPiece::Text(text) => {
-            verdict.lines += memchr_iter(b'\n', text.as_bytes()).count() as u64;
+            let (ascii, lines) = count::ascii(text.as_bytes(), b'\n');
+            let rest = &text[ascii..];
+            verdict.lines += (lines + count::byte(rest.as_bytes(), b'\n')) as u64;
             *open_line = !text.ends_with('\n');
-            text.chars().count() as u64
+            (ascii + count::characters(rest)) as u64
         }
         BodyPiece::Seam(_) => {
             *open_line = true;
@@ -421,7 +422,7 @@ fn count(verdict: &mut PartVerdict, open_line: &mut bool, piece: BodyPiece<'_>, 
 fn count_bytes(verdict: &mut PartVerdict, piece: TransferPiece<'_>, max: usize) {
     match piece {
         TransferPiece::Bytes(decoded) => {
-            verdict.lines += memchr_iter(b'\n', decoded.bytes()).count() as u64;
+            verdict.lines += count::byte(decoded.bytes(), b'\n') as u64;
         }
         TransferPiece::Error(error) => verdict.reports.push(error.into(), max),
     }

@@ -1,7 +1,7 @@
 //! The encodings `7bit`, `8bit` and `binary`. Each byte is decoded as itself. They differ in the bytes and lines that
 //! are allowed.
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 
 use super::encoding::TransferEncoding;
 use super::error::{TransferErrorKind, WireError};
@@ -82,20 +82,24 @@ impl Identity {
     }
 
     /// Counts the bytes of the lines. Returns the position of the first byte that exceeds a limit as an error.
+    ///
+    /// Most line breaks are not searched: if one of them is among the next bytes that fit in a line, the lines up to
+    /// the last of these line breaks fit too.
     fn measure(&mut self, window: &[u8]) -> Result<(), (usize, TransferErrorKind)> {
         let mut at = 0;
         while at < window.len() {
             let rest = &window[at..];
-            let line = memchr(b'\n', rest).unwrap_or(rest.len());
-            let fits = line.min(self.lines.room());
+            let fits = rest.len().min(self.lines.room_of_lines());
+            // The line break may be the byte after the last one that fits.
+            if let Some(last) = memrchr(b'\n', &rest[..rest.len().min(fits + 1)]) {
+                self.lines.line_break();
+                at += last + 1;
+                continue;
+            }
             self.lines.take(fits);
             at += fits;
-            if fits == line {
-                if line < rest.len() {
-                    self.lines.line_break();
-                    at += 1;
-                }
-                continue;
+            if fits == rest.len() {
+                break;
             }
             if let Some(kind) = self.lines.check(window[at]) {
                 return Err((at, kind));

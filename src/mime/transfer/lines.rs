@@ -68,6 +68,14 @@ impl LineMeter {
         self.bound.saturating_sub(self.len)
     }
 
+    /// Returns the number of bytes that can be read without a call of [`check`](Self::check), if the line breaks among
+    /// them are counted only after them.
+    #[inline]
+    pub(super) const fn room_of_lines(&self) -> usize {
+        let (room, first) = (self.room(), self.first);
+        if room < first { room } else { first }
+    }
+
     /// Returns an error if this byte exceeds a limit. The CR of a line break may follow the last byte that is allowed.
     #[inline]
     pub(super) fn check(&mut self, byte: u8) -> Option<TransferErrorKind> {
