@@ -12,11 +12,11 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::arch;
-#[cfg(feature = "mime")]
-use super::functions::LineForm;
 use super::functions::{CAPACITY, Class, Found, Functions, Index, IsText, Range};
 #[cfg(feature = "transcode")]
 use super::functions::{Conversions, Utf16};
+#[cfg(feature = "mime")]
+use super::functions::{LineForm, Segment};
 use super::state::ScanState;
 
 /// A kernel that this CPU supports. Its functions can be called, because a value of this type exists only for a kernel
@@ -135,6 +135,26 @@ impl Kernel {
     ) -> Option<usize> {
         // SAFETY: this CPU supports every `Kernel`.
         self.0.decode_base64_lines.map(|decode| unsafe { decode(encoded, output, form) })
+    }
+
+    /// Returns whether this kernel has vector code for quoted-printable.
+    #[cfg(feature = "mime")]
+    #[inline]
+    pub(super) const fn has_quoted(self) -> bool {
+        self.0.decode_quoted.is_some()
+    }
+
+    /// Calls the [`DecodeQuoted`](super::functions::DecodeQuoted) function of this kernel. Returns `None` if it has none.
+    #[cfg(feature = "mime")]
+    #[inline]
+    pub(super) fn decode_quoted(
+        self,
+        encoded: &[u8],
+        output: &mut [u8],
+        segments: &mut [Segment],
+    ) -> Option<usize> {
+        // SAFETY: this CPU supports every `Kernel`.
+        self.0.decode_quoted.map(|decode| unsafe { decode(encoded, output, segments) })
     }
 
     /// Calls the [`FindAll`](super::functions::FindAll) function of this kernel.

@@ -23,6 +23,9 @@ pub(super) struct Functions {
     /// `None` if the kernel has no vector code for lines.
     #[cfg(feature = "mime")]
     pub(super) decode_base64_lines: Option<DecodeBase64Lines>,
+    /// `None` if the kernel has no vector code for it.
+    #[cfg(feature = "mime")]
+    pub(super) decode_quoted: Option<DecodeQuoted>,
     #[cfg(feature = "codec")]
     pub(super) find_all: FindAll,
     pub(super) find_class: FindClass,
@@ -212,6 +215,36 @@ impl LineForm {
     pub(crate) const fn len(self) -> usize {
         self.symbols() + 1 + self.has_cr as usize
     }
+}
+
+/// Decodes segments of quoted-printable. Stops before bytes that are no such segment, where fewer than [`WINDOW`] bytes
+/// of the input or the output remain, and at the end of `segments`. Returns the number of segments. The output after
+/// their bytes may be overwritten.
+///
+/// # Safety
+///
+/// [`Functions::is_supported`] returned true.
+#[cfg(feature = "mime")]
+pub(super) type DecodeQuoted =
+    unsafe fn(encoded: &[u8], output: &mut [u8], segments: &mut [Segment]) -> usize;
+
+/// The number of bytes that are read for a segment, and the maximum number of bytes in it.
+#[cfg(feature = "mime")]
+pub(crate) const WINDOW: usize = 64;
+
+/// A part of a quoted-printable body: text, escapes, soft breaks and line breaks, each of them whole. Each bit of a
+/// mask is for a byte; the lowest is for the first one.
+#[cfg(feature = "mime")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// The bytes that are decoded: those that are encoded as themselves, and the `=` of each escape.
+    pub(crate) kept: u64,
+    /// The first byte of each line break, soft or not.
+    pub(crate) ends: u64,
+    /// The LF of each line break.
+    pub(crate) feeds: u64,
+    /// The number of bytes: 62 to 64.
+    pub(crate) len: u8,
 }
 
 /// The number of bytes that are compared at once.

@@ -12,6 +12,7 @@
 //! | `classes.rs` | the positions of all bytes of a class |
 //! | `positions.rs` | the positions of a byte |
 //! | `base64.rs` | bytes from base64 |
+//! | `quoted.rs` | bytes from quoted-printable |
 //! | `count.rs` | the number of lines, characters and UTF-16 code units |
 //! | `short.rs` | whether a few bytes are text, without a kernel |
 //!
@@ -44,6 +45,8 @@ mod functions;
 pub(crate) mod latin;
 #[cfg(feature = "codec")]
 mod positions;
+#[cfg(feature = "mime")]
+pub(crate) mod quoted;
 mod short;
 mod state;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::kernels::base64::LineForm;
 const BYTES: usize = 4096;
 /// The maximum number of runs in a block. A run is a sequence of bytes that are adjacent in the encoded body and
 /// encoded in the same way.
-const RUNS: usize = 512;
+const RUNS: usize = 340;
 
 /// How the bytes of a run are encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,43 +24,70 @@ pub(super) enum Stride {
     Groups,
     /// Lines of groups of four symbols, from the start of a line.
     Lines(LineForm),
-}
-
-impl Stride {
-    /// Returns the number of encoded bytes before the byte at `index` of a run.
-    const fn distance(self, index: usize) -> usize {
-        match self {
-            Self::Verbatim => index,
-            Self::Escapes => index * 3,
-            Self::Groups => index / 3 * 4 + index % 3,
-            Self::Lines(form) => {
-                index / form.decoded() * form.len() + Self::Groups.distance(index % form.decoded())
-            }
-        }
-    }
-
-    /// Returns the number of bytes of a run that start within its first `distance` encoded bytes.
-    const fn bytes(self, distance: usize) -> usize {
-        match self {
-            Self::Verbatim => distance,
-            Self::Escapes => distance.div_ceil(3),
-            Self::Groups => distance / 4 * 3 + if distance % 4 < 3 { distance % 4 } else { 3 },
-            Self::Lines(form) => {
-                let groups = Self::Groups.bytes(distance % form.len());
-                let groups = if groups < form.decoded() { groups } else { form.decoded() };
-                distance / form.len() * form.decoded() + groups
-            }
-        }
-    }
+    /// The encoded bytes that have a bit in [`Run::kept`].
+    Kept,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Run {
     /// The offset of the run in the encoded body.
     encoded: u64,
+    /// For [`Stride::Kept`], a bit for each encoded byte; the lowest is for the first one. A set bit is for the byte at
+    /// which a decoded byte is encoded.
+    kept: u64,
     /// The position of the run in the block.
     start: u32,
     stride: Stride,
+}
+
+impl Run {
+    /// Returns the number of encoded bytes before the byte at `index` of the run.
+    const fn distance(&self, index: usize) -> usize {
+        match self.stride {
+            Stride::Verbatim => index,
+            Stride::Escapes => index * 3,
+            Stride::Groups => distance_in_groups(index),
+            Stride::Lines(form) => {
+                index / form.decoded() * form.len() + distance_in_groups(index % form.decoded())
+            }
+            Stride::Kept => {
+                let (mut kept, mut before) = (self.kept, index);
+                while before > 0 {
+                    kept &= kept.wrapping_sub(1);
+                    before -= 1;
+                }
+                kept.trailing_zeros() as usize
+            }
+        }
+    }
+
+    /// Returns the number of bytes of the run that start within its first `distance` encoded bytes.
+    const fn bytes(&self, distance: usize) -> usize {
+        match self.stride {
+            Stride::Verbatim => distance,
+            Stride::Escapes => distance.div_ceil(3),
+            Stride::Groups => bytes_of_groups(distance),
+            Stride::Lines(form) => {
+                let groups = bytes_of_groups(distance % form.len());
+                let groups = if groups < form.decoded() { groups } else { form.decoded() };
+                distance / form.len() * form.decoded() + groups
+            }
+            Stride::Kept if distance < u64::BITS as usize => {
+                (self.kept & !(u64::MAX << distance)).count_ones() as usize
+            }
+            Stride::Kept => self.kept.count_ones() as usize,
+        }
+    }
+}
+
+/// Returns the number of symbols before the one with the first bits of the byte at `index`.
+const fn distance_in_groups(index: usize) -> usize {
+    index / 3 * 4 + index % 3
+}
+
+/// Returns the number of bytes whose first bits are in the first `symbols` symbols.
+const fn bytes_of_groups(symbols: usize) -> usize {
+    symbols / 4 * 3 + if symbols % 4 < 3 { symbols % 4 } else { 3 }
 }
 
 /// The positions of the bytes of a piece in the encoded body.
@@ -87,7 +114,7 @@ impl Runs<'_> {
                 // The first run starts at 0, so every byte is in a run.
                 after.checked_sub(1).map_or(0, |i| {
                     let run = &runs[i];
-                    run.encoded + run.stride.distance(index - run.start as usize) as u64
+                    run.encoded + run.distance(index - run.start as usize) as u64
                 })
             }
         }
@@ -132,7 +159,7 @@ impl Block {
         let end = self.runs.get(after).map_or(self.len, |run| run.start as usize);
         let Some(run) = after.checked_sub(1).map(|i| &self.runs[i]) else { return 0 };
         let distance = usize::try_from(encoded - run.encoded).unwrap_or(usize::MAX);
-        end.min((run.start as usize).saturating_add(run.stride.bytes(distance)))
+        end.min((run.start as usize).saturating_add(run.bytes(distance)))
     }
 
     /// Returns the number of bytes that fit.
@@ -140,9 +167,14 @@ impl Block {
         self.bytes.len() - self.len
     }
 
+    /// Returns the number of runs that can be added.
+    pub(super) const fn room_for_runs(&self) -> usize {
+        RUNS - self.runs.len()
+    }
+
     /// Whether the block must be flushed before `bytes` more bytes in four runs are pushed.
     pub(super) fn is_full(&self, bytes: usize) -> bool {
-        self.room() < bytes || RUNS - self.runs.len() < 4
+        self.room() < bytes || self.room_for_runs() < 4
     }
 
     /// Appends bytes that are encoded as themselves at the offset `encoded`. They must fit.
@@ -177,15 +209,29 @@ impl Block {
         }
     }
 
+    /// Appends one byte of the space for each bit of `kept`. Each byte is encoded at the position of its bit, counted
+    /// from the offset `encoded`.
+    #[inline]
+    pub(super) fn advance_kept(&mut self, kept: u64, encoded: u64) {
+        let bytes = kept.count_ones() as usize;
+        if kept & kept.wrapping_add(1) == 0 {
+            // The bits are the lowest ones, so there is nothing between the bytes.
+            self.advance(bytes, encoded, Stride::Verbatim);
+        } else {
+            self.runs.push(Run { encoded, kept, start: self.len as u32, stride: Stride::Kept });
+            self.len += bytes;
+        }
+    }
+
     /// Continues the last run or starts a new one, with bytes at the offset `encoded`.
     #[inline]
     fn begin(&mut self, encoded: u64, stride: Stride) {
         if let Some(run) = self.runs.last()
             && run.stride == stride
-            && run.encoded + stride.distance(self.len - run.start as usize) as u64 == encoded
+            && run.encoded + run.distance(self.len - run.start as usize) as u64 == encoded
         {
             return;
         }
-        self.runs.push(Run { encoded, start: self.len as u32, stride });
+        self.runs.push(Run { encoded, kept: 0, start: self.len as u32, stride });
     }
 }

@@ -20,10 +20,13 @@ use alloc::vec::Vec;
 use super::block::{Block, Stride};
 use super::error::{TransferErrorKind, WireError};
 use super::lines::LineMeter;
+use crate::kernels::quoted::{self, Segment, WINDOW};
 
 /// The maximum number of bytes of pending white space. More white space is text even at the end of a line, because
 /// transports do not write longer lines.
 const MAX_PENDING: usize = 998;
+/// The maximum number of segments that the kernel decodes in one call.
+const SEGMENTS: usize = 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -49,6 +52,8 @@ pub(super) struct QuotedPrintable {
     /// The offset of `pending`.
     pending_at: u64,
     lines: LineMeter,
+    /// Bytes before this offset are not given to the kernel, which has stopped at one of them.
+    kernel_from: u64,
 }
 
 /// The result of reading one byte.
@@ -69,6 +74,7 @@ impl QuotedPrintable {
             pending: Vec::new(),
             pending_at: 0,
             lines: LineMeter::encoded(),
+            kernel_from: kernel_from_start(),
         }
     }
 
@@ -116,6 +122,14 @@ impl QuotedPrintable {
         let mut at = 0;
         while !block.is_full(MAX_PENDING + 8) {
             let (here, room) = (offset + at as u64, self.lines.room());
+            if here >= self.kernel_from {
+                let taken = self.segments(&rest[at..], here, block);
+                if taken > 0 {
+                    at += taken;
+                    continue;
+                }
+                self.kernel_from = here + WINDOW as u64;
+            }
             let limit = (rest.len() - at).min(room).min(MAX_PENDING);
             let len = copy_text(&rest[at..at + limit], block.space());
             let (text, after) = rest[at..].split_at(len);
@@ -160,6 +174,22 @@ impl QuotedPrintable {
             }
         }
         at
+    }
+
+    /// Decodes with the kernel. Returns the number of bytes read.
+    fn segments(&mut self, rest: &[u8], offset: u64, block: &mut Block) -> usize {
+        let mut segments = [Segment::default(); SEGMENTS];
+        let room = SEGMENTS.min(block.room_for_runs());
+        let count = quoted::decode_segments(rest, block.space(), &mut segments[..room]);
+        let mut taken = 0;
+        for segment in &segments[..count] {
+            if !self.lines.take_segment(segment) {
+                break;
+            }
+            block.advance_kept(segment.kept, offset + taken as u64);
+            taken += usize::from(segment.len);
+        }
+        taken
     }
 
     /// Reads one byte.
@@ -284,6 +314,8 @@ impl QuotedPrintable {
     /// is a soft break.
     pub(super) fn finish(&mut self, end: u64, block: &mut Block) -> Option<WireError> {
         self.lines.line_break();
+        // The next body may have any offset.
+        self.kernel_from = kernel_from_start();
         let state = core::mem::replace(&mut self.state, State::Text);
         let error = match state {
             State::Cr => Some(self.bare_cr(end - 1, block)),
@@ -302,6 +334,11 @@ impl QuotedPrintable {
         self.pending.clear();
         error
     }
+}
+
+/// Returns [`QuotedPrintable::kernel_from`] at the start of a body.
+fn kernel_from_start() -> u64 {
+    if quoted::is_supported() { 0 } else { u64::MAX }
 }
 
 /// Copies text up to the first byte that is not encoded as itself (rules 2 and 3), or up to `=`. Returns the length of

@@ -24,6 +24,8 @@ static NEON: Functions = Functions {
     decode_base64: None,
     #[cfg(feature = "mime")]
     decode_base64_lines: None,
+    #[cfg(feature = "mime")]
+    decode_quoted: None,
     #[cfg(feature = "codec")]
     find_all: super::portable::positions::find_all,
     find_class: super::portable::classes::find_class,

@@ -7,6 +7,8 @@ pub(in crate::kernels) mod count;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod latin;
 pub(in crate::kernels) mod positions;
+#[cfg(all(feature = "mime", target_arch = "x86_64", target_feature = "sse2"))]
+pub(in crate::kernels) mod quoted;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
 #[cfg(feature = "transcode")]
@@ -29,6 +31,8 @@ pub(in crate::kernels) static PORTABLE: Functions = Functions {
     decode_base64: None,
     #[cfg(feature = "mime")]
     decode_base64_lines: None,
+    #[cfg(feature = "mime")]
+    decode_quoted: None,
     #[cfg(feature = "codec")]
     find_all: positions::find_all,
     find_class: classes::find_class,

@@ -24,6 +24,8 @@ static SIMD128: Functions = Functions {
     decode_base64: None,
     #[cfg(feature = "mime")]
     decode_base64_lines: None,
+    #[cfg(feature = "mime")]
+    decode_quoted: None,
     #[cfg(feature = "codec")]
     find_all: simd128::find_all,
     find_class: super::portable::classes::find_class,

@@ -56,6 +56,8 @@ static AVX512: Functions = Functions {
     decode_base64: Some(avx512::base64::decode_groups),
     #[cfg(feature = "mime")]
     decode_base64_lines: Some(avx512::base64::decode_lines),
+    #[cfg(feature = "mime")]
+    decode_quoted: Some(avx512::quoted::decode_segments),
     #[cfg(feature = "codec")]
     find_all: avx512::positions::find_all,
     find_class: avx512::classes::find_class,
@@ -99,6 +101,8 @@ static AVX2: Functions = Functions {
     decode_base64: Some(avx2::base64::decode_groups),
     #[cfg(feature = "mime")]
     decode_base64_lines: Some(avx2::base64::decode_lines),
+    #[cfg(feature = "mime")]
+    decode_quoted: None,
     #[cfg(feature = "codec")]
     find_all: avx2::positions::find_all,
     find_class: avx2::classes::find_class,

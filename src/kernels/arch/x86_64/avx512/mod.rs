@@ -10,6 +10,8 @@ pub(super) mod count;
 pub(super) mod latin;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
+#[cfg(feature = "mime")]
+pub(super) mod quoted;
 #[cfg(feature = "transcode")]
 pub(super) mod utf16;
 #[cfg(feature = "transcode")]
