@@ -92,10 +92,6 @@ impl Vector for Tiny {
         // SAFETY: the caller guarantees the requirements.
         unsafe { vector::find::<Self>(chunk, at, end) }
     }
-
-    fn prefetch(_: *const u8) {}
-
-    fn prefetch_far(_: *const u8) {}
 }
 
 /// Parts of strings. Every character of 2 to 4 bytes can begin in one tile, after ASCII or after another character, and

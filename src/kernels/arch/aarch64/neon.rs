@@ -221,10 +221,4 @@ impl Vector for Neon {
         // SAFETY: the caller guarantees the requirements.
         unsafe { find(chunk, at, end) }
     }
-
-    #[inline(always)]
-    fn prefetch(_: *const u8) {}
-
-    #[inline(always)]
-    fn prefetch_far(_: *const u8) {}
 }

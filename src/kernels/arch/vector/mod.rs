@@ -112,11 +112,13 @@ pub(in crate::kernels) trait Vector: Copy {
     /// Same as for [`find`].
     unsafe fn find(chunk: &[u8], at: usize, end: usize) -> Option<usize>;
 
-    /// Prefetches a cache line that will be read soon. The address may be invalid.
-    fn prefetch(from: *const u8);
+    /// Prefetches a cache line that will be read soon. The address may be invalid. Does nothing by default.
+    #[inline(always)]
+    fn prefetch(_from: *const u8) {}
 
-    /// Prefetches a cache line that will be read later.
-    fn prefetch_far(from: *const u8);
+    /// Prefetches a cache line that will be read later. Does nothing by default.
+    #[inline(always)]
+    fn prefetch_far(_from: *const u8) {}
 }
 
 /// Loads the vector at an index.

@@ -278,10 +278,4 @@ impl Vector for Lanes {
         // SAFETY: the caller guarantees the requirements.
         unsafe { find(chunk, at, end) }
     }
-
-    #[inline(always)]
-    fn prefetch(_: *const u8) {}
-
-    #[inline(always)]
-    fn prefetch_far(_: *const u8) {}
 }
