@@ -374,6 +374,42 @@ fn an_adopted_subset_has_the_same_text_and_errors_in_long_input_for_every_partit
     }
 }
 
+/// Long stretches without surrogate pairs, stretches with many, and ill-formed bytes at any distance from both, because
+/// the fast path changes its order of work between such stretches.
+#[test]
+fn long_stretches_with_and_without_pairs_agree_with_the_oracle() {
+    let mut rng = Rng::new(11);
+    let stretches = ["plain ASCII ", "Ещё ", "한국어，", "的💩", "💩", "a\0", "\0"];
+    for (from, to) in [
+        (Encoding::Utf8, Encoding::Cesu8),
+        (Encoding::Cesu8, Encoding::Utf8),
+        (Encoding::Utf8, Encoding::ModifiedUtf8),
+        (Encoding::ModifiedUtf8, Encoding::Utf8),
+    ] {
+        for round in 0..16 {
+            let open = Open { lenient_java: round % 2 == 0, ..Open::default() };
+            let mut input = Vec::new();
+            for _ in 0..1 + rng.below(6) {
+                let text = stretches[rng.below(stretches.len())].repeat(1 + rng.below(150));
+                for value in text.chars() {
+                    input.extend(encodings::encode(from, open, value.into()).expect("has every character"));
+                }
+                if rng.below(3) == 0 {
+                    input.extend(dirty(&mut rng, from, 6));
+                }
+            }
+            let expected = oracle(from, to, open, &input);
+            let transcoder = Transcoder::new(from, to).switches(open.switches());
+            assert!(by_feed(transcoder, &[&input]) == expected, "{from} to {to}, round {round}");
+            some_partitions(&input, 3, |chunks| {
+                assert!(by_feed(transcoder, chunks) == expected, "{from} to {to}, round {round}");
+            });
+            let room = 6 + rng.below(5_000);
+            assert!(by_feed_into(transcoder, &[&input], room) == expected, "{from} to {to}, room {room}");
+        }
+    }
+}
+
 /// Converts well-formed text in every encoding that contains it. The text is long enough for every fast path.
 #[test]
 fn long_text_round_trips_through_every_pair_of_encodings() {

@@ -432,6 +432,10 @@ pub(super) struct Conversions {
     pub(super) utf32_from_utf16: [Convert; 4],
     /// UTF-16 from UTF-32, by the byte order of the input and then of the output.
     pub(super) utf32_to_utf16: [Convert; 4],
+    /// CESU-8 and Modified UTF-8 from UTF-8: the whole text.
+    pub(super) split_pairs: [Encode; 2],
+    /// UTF-8 from CESU-8, Modified UTF-8 and its lenient variant. The output is not validated.
+    pub(super) join_pairs: [Convert; 3],
 }
 
 /// Reads input and writes output in blocks while both are long enough. Stops at or shortly before input that it does

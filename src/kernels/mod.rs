@@ -9,6 +9,7 @@
 //! | `utf16.rs` | UTF-16 from UTF-8, and UTF-8 from UTF-16 |
 //! | `utf32.rs` | UTF-32 from UTF-8 and UTF-16, and back |
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back |
+//! | `pairs.rs` | UTF-8 from CESU-8 and Modified UTF-8, and back |
 //! | `classes.rs` | the positions of all bytes of a class |
 //! | `positions.rs` | the positions of a byte |
 //! | `base64.rs` | bytes from base64 |
@@ -43,6 +44,8 @@ mod formula;
 mod functions;
 #[cfg(feature = "transcode")]
 pub(crate) mod latin;
+#[cfg(feature = "transcode")]
+pub(crate) mod pairs;
 #[cfg(feature = "codec")]
 mod positions;
 #[cfg(feature = "mime")]

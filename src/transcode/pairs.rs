@@ -2,13 +2,15 @@
 //!
 //! Both differ from UTF-8 only in supplementary characters and, in Modified UTF-8 (`MODIFIED`), in U+0000, which is `C0
 //! 80`. Everything else is copied. A `LENIENT` source also has `00` and sequences of 4 bytes. Validation is always done
-//! on UTF-8: on the input of [`split`], and on the output of [`join`].
+//! on UTF-8: on the input of [`split`], and on the output of [`join`], or on its input while that has no pairs.
 //!
 //! Validating the output is sufficient for the following reason. Assume that no byte of the input is `F0` or above, and
 //! that each `ED A0..AF xx ED B0..BF xx` is replaced by the 4 bytes of its character. If such a pair starts at a
 //! character boundary in CESU-8, it does so in UTF-8. If it is inside an unfinished sequence, both are ill-formed. A
 //! surrogate that is not replaced is ill-formed in UTF-8. So the output is well-formed UTF-8 if and only if the input
 //! is well-formed CESU-8.
+//!
+//! The code here is for kernels without vector code for pairs, and for the input at which the vector code stops.
 
 use crate::kernels::classes::{self, Class};
 use crate::kernels::{self, AtBoundary, TextEnd};
@@ -31,7 +33,7 @@ pub(super) fn split<const MODIFIED: bool>(src: &[u8], dst: &mut [u8]) -> (usize,
         if text.is_empty() {
             return (read, written);
         }
-        written += split_text::<MODIFIED>(text.as_bytes(), &mut dst[written..]);
+        written += split_text::<MODIFIED>(text, &mut dst[written..]);
         read += text.len();
         if text.len() + 3 < len {
             return (read, written);
@@ -41,8 +43,13 @@ pub(super) fn split<const MODIFIED: bool>(src: &[u8], dst: &mut [u8]) -> (usize,
 
 /// Copies well-formed text and converts the characters that differ. `room` is twice as long as the text. Returns the
 /// number of bytes written.
-fn split_text<const MODIFIED: bool>(text: &[u8], room: &mut [u8]) -> usize {
-    let mut copy = Copy { src: text, dst: room, read: 0, written: 0 };
+fn split_text<const MODIFIED: bool>(text: &str, room: &mut [u8]) -> usize {
+    let (read, written) = kernels::pairs::split::<MODIFIED>(text, room);
+    let text = &text.as_bytes()[read..];
+    if text.is_empty() {
+        return written;
+    }
+    let mut copy = Copy { src: text, dst: &mut room[written..], read: 0, written: 0 };
     let class = if MODIFIED { &SUPPLEMENTARY_OR_NUL } else { &SUPPLEMENTARY };
     classes::each(text, class, |at| {
         copy.up_to(at)
@@ -52,7 +59,7 @@ fn split_text<const MODIFIED: bool>(text: &[u8], room: &mut [u8]) -> usize {
             }
     });
     copy.up_to(text.len());
-    copy.written
+    written + copy.written
 }
 
 /// The bytes that are converted from UTF-8.
@@ -137,10 +144,28 @@ const fn joined([_, b, c, _, e, f]: [u8; 6]) -> [u8; 4] {
 pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     let mut block = FIRST_BLOCK;
+    // Whether the next block is expected to have no pair. Then the input is validated before it is copied, which is
+    // faster than to validate the output after it.
+    let mut is_same = true;
     loop {
         // The output is never longer than the input.
         let len = (src.len() - read).min(dst.len() - written).min(block);
         let from = &src[read..read + len];
+        if is_same {
+            let (text, _) = kernels::prefix(AtBoundary::START, from);
+            let (taken, made) = join_bytes::<MODIFIED, LENIENT>(text.as_bytes(), &mut dst[written..]);
+            read += taken;
+            written += made;
+            if taken < text.len() {
+                return (read, written);
+            }
+            // If more than an unfinished sequence is left, it starts with a pair, or it is ill-formed.
+            is_same = text.len() + 3 >= len && !text.is_empty();
+            if is_same {
+                block = BLOCK.min(4 * block);
+            }
+            continue;
+        }
         let (taken, made) = join_bytes::<MODIFIED, LENIENT>(from, &mut dst[written..written + len]);
         let to = &mut dst[written..written + made];
         let (text, end) = kernels::prefix(AtBoundary::START, to);
@@ -156,6 +181,7 @@ pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &
         if good == 0 || taken + 6 < len {
             return (read, written);
         }
+        is_same = taken == made;
         block = BLOCK.min(4 * block);
     }
 }
@@ -164,6 +190,11 @@ pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &
 /// at an unfinished pair. The result may be ill-formed. Returns the number of bytes read and the number of bytes
 /// written.
 fn join_bytes<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
+    let (read, written) = kernels::pairs::join::<MODIFIED, LENIENT>(src, dst);
+    let (src, dst) = (&src[read..], &mut dst[written..]);
+    if src.is_empty() {
+        return (read, written);
+    }
     let class = match (MODIFIED, LENIENT) {
         (false, _) => &PAIRS,
         (true, false) => &PAIRS_AND_NUL,
@@ -188,7 +219,7 @@ fn join_bytes<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &mut [
     if is_all {
         copy.up_to(src.len());
     }
-    (copy.read, copy.written)
+    (read + copy.read, written + copy.written)
 }
 
 #[cfg(test)]

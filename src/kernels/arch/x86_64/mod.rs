@@ -84,6 +84,12 @@ static AVX512: Functions = Functions {
             avx512::utf32::to_utf16::<true, false>,
             avx512::utf32::to_utf16::<true, true>,
         ],
+        split_pairs: [avx512::pairs::split::<false>, avx512::pairs::split::<true>],
+        join_pairs: [
+            avx512::pairs::join::<false, false>,
+            avx512::pairs::join::<true, false>,
+            avx512::pairs::join::<true, true>,
+        ],
     }),
 };
 

@@ -8,6 +8,8 @@ pub(super) mod classes;
 pub(super) mod count;
 #[cfg(feature = "transcode")]
 pub(super) mod latin;
+#[cfg(feature = "transcode")]
+pub(super) mod pairs;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
 #[cfg(feature = "mime")]

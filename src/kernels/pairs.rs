@@ -1,0 +1,228 @@
+//! The vector code of the conversions between UTF-8 and the encodings with surrogate pairs of 6 bytes. If `MODIFIED`,
+//! the encoding is Modified UTF-8, and otherwise CESU-8.
+
+use super::dispatch::Kernel;
+
+/// Converts text. The output must have 2 bytes for each byte of it. Returns the number of bytes read and the number of
+/// bytes written, both 0 if the kernel has no vector code.
+pub(crate) fn split<const MODIFIED: bool>(text: &str, output: &mut [u8]) -> (usize, usize) {
+    split_by::<MODIFIED>(Kernel::in_use(), text, output)
+}
+
+fn split_by<const MODIFIED: bool>(kernel: Kernel, text: &str, output: &mut [u8]) -> (usize, usize) {
+    match kernel.conversions() {
+        Some(conversions) if output.len() / 2 >= text.len() => {
+            // SAFETY: this CPU supports every `Kernel`; the output has 2 bytes for each byte.
+            unsafe { (conversions.split_pairs[usize::from(MODIFIED)])(text, output) }
+        }
+        _ => (0, 0),
+    }
+}
+
+/// Converts to UTF-8 and copies the bytes that do not differ, without validation. Stops at a byte that is ill-formed and
+/// could be well-formed in UTF-8, at an unfinished pair, and at or shortly before the end of the output. A `LENIENT`
+/// input may have `00` and sequences of 4 bytes. Returns the number of bytes read and the number of bytes written, both
+/// 0 if the kernel has no vector code.
+pub(crate) fn join<const MODIFIED: bool, const LENIENT: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    join_by::<MODIFIED, LENIENT>(Kernel::in_use(), input, output)
+}
+
+fn join_by<const MODIFIED: bool, const LENIENT: bool>(
+    kernel: Kernel,
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let Some(conversions) = kernel.conversions() else { return (0, 0) };
+    let variant = usize::from(MODIFIED) + usize::from(MODIFIED && LENIENT);
+    // SAFETY: this CPU supports every `Kernel`.
+    unsafe { (conversions.join_pairs[variant])(input, output) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::encoding::dialects;
+
+    fn kernels() -> impl Iterator<Item = Kernel> {
+        Kernel::available().filter(|kernel| kernel.conversions().is_some())
+    }
+
+    /// Returns the text in CESU-8 or Modified UTF-8, computed character by character.
+    fn encoded<const MODIFIED: bool>(text: &str) -> Vec<u8> {
+        let mut out = Vec::new();
+        for character in text.chars() {
+            if MODIFIED && character == '\0' {
+                out.extend([0xC0, 0x80]);
+                continue;
+            }
+            for &mut unit in character.encode_utf16(&mut [0; 2]) {
+                let mut sequence = [0; 6];
+                let len = dialects::encode(unit.into(), &mut sequence);
+                out.extend(&sequence[..len]);
+            }
+        }
+        out
+    }
+
+    /// The bytes after the output must not be written.
+    const GUARD: [u8; 64] = [0xEE; 64];
+
+    /// Converts in both directions.
+    fn check<const MODIFIED: bool>(text: &str) {
+        let pairs = encoded::<MODIFIED>(text);
+        for kernel in kernels() {
+            let mut out = vec![0xEE; 2 * text.len() + GUARD.len()];
+            let end = 2 * text.len();
+            let (read, written) = split_by::<MODIFIED>(kernel, text, &mut out[..end]);
+            assert_eq!((read, &out[..written]), (text.len(), &pairs[..]), "{kernel:?} {text:?}");
+            assert_eq!(out[end..], GUARD, "{kernel:?} writes after the end");
+            check_join::<MODIFIED, false>(kernel, &pairs, pairs.len(), text.as_bytes());
+            if MODIFIED {
+                check_join::<true, true>(kernel, &pairs, pairs.len(), text.as_bytes());
+                check_join::<true, true>(kernel, text.as_bytes(), text.len(), text.as_bytes());
+            }
+        }
+    }
+
+    /// Converts to UTF-8, with an output of exactly the length of the text and with one of the length of the input.
+    fn check_join<const MODIFIED: bool, const LENIENT: bool>(
+        kernel: Kernel,
+        input: &[u8],
+        stop: usize,
+        expected: &[u8],
+    ) {
+        for room in [expected.len(), input.len()] {
+            let mut out = vec![0xEE; room + GUARD.len()];
+            let (read, written) = join_by::<MODIFIED, LENIENT>(kernel, input, &mut out[..room]);
+            if room < expected.len() {
+                continue;
+            }
+            let context = format!("{kernel:?} {room} {input:02X?}");
+            if room == input.len() {
+                assert_eq!((read, written), (stop, expected.len()), "{context}");
+            }
+            assert_eq!(out[..written], expected[..written], "{context}");
+            assert_eq!(out[room..], GUARD, "{context}");
+        }
+    }
+
+    #[test]
+    fn every_supplementary_character_is_converted() {
+        let all: Vec<char> = (0x1_0000..=0x10_FFFF).filter_map(char::from_u32).collect();
+        for some in all.chunks(10_000) {
+            let text: String = some.iter().collect();
+            check::<false>(&text);
+            check::<true>(&text);
+        }
+    }
+
+    #[test]
+    fn characters_that_change_are_converted_at_every_position() {
+        for filler in ["a", "é", "的", "힣", "，"] {
+            for special in ["💩", "\0", "💩💩", "\0\0", "a\0💩é\0\0💩", "\u{10FFFF}퟿\u{10000}"] {
+                for before in 0..70 {
+                    for after in [0, 3, 30, 65, 300] {
+                        let text = [&filler.repeat(before), special, &filler.repeat(after)].concat();
+                        check::<false>(&text);
+                        check::<true>(&text);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn texts_of_every_length_and_density_are_converted() {
+        let mut seed = 5_u32;
+        let mut next = |bound: usize| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) as usize % bound
+        };
+        for one_in in [1, 2, 3, 10, 100] {
+            for count in (0..100).chain([300, 1000, 5000]) {
+                let text: String = (0..count)
+                    .map(|_| {
+                        let changes = ['💩', '\0', '\u{10000}', '\u{10FFFF}'];
+                        let same = ['a', 'é', '的', '\u{D7FF}', '\u{E000}', '\u{FFFF}'];
+                        if next(one_in) == 0 { changes[next(4)] } else { same[next(6)] }
+                    })
+                    .collect();
+                check::<false>(&text);
+                check::<true>(&text);
+            }
+        }
+    }
+
+    #[test]
+    fn ill_formed_bytes_stop_the_conversion_at_every_position() {
+        // Each is ill-formed in CESU-8, and some are well-formed in UTF-8 or would be after the conversion.
+        let pairs: [&[u8]; 12] = [
+            b"\xF0\x9F\x92\xA9",
+            b"\xFF",
+            b"\xED\xA0\x80",
+            b"\xED\xB0\x80",
+            b"\xED\xA0\x80\xED\xA0\x80",
+            b"\xED\xB0\x80\xED\xA0\x80",
+            b"\xED\xA0\xED\xB0\x80",
+            b"\xED\xA0\x80\xED\xB0",
+            b"\xED\xA0\x80\xED\xB0a",
+            b"\xED\xA0a\xED\xB0\x80",
+            b"\xED\xA0\x80a\xED\xB0\x80",
+            b"\xED\xA0",
+        ];
+        let of_modified: [&[u8]; 4] = [b"\0", b"\xC0", b"\xC0\x81", b"\xC0\xC0\x80"];
+        for (prefix, text) in [(&b"a"[..], "a"), (b"\xED\xA0\xBD\xED\xB2\xA9", "💩"), (b"\xC0\x80", "\0")] {
+            for before in 0..70 {
+                for after in [0, 1, 300] {
+                    let (start, expected) = (prefix.repeat(before), text.repeat(before));
+                    let whole = |bytes: &[u8]| [&start[..], bytes, &b"a".repeat(after)].concat();
+                    for kernel in kernels() {
+                        for bytes in pairs {
+                            if text != "\0" {
+                                check_join::<false, false>(
+                                    kernel,
+                                    &whole(bytes),
+                                    start.len(),
+                                    expected.as_bytes(),
+                                );
+                            }
+                            check_join::<true, false>(
+                                kernel,
+                                &whole(bytes),
+                                start.len(),
+                                expected.as_bytes(),
+                            );
+                            if bytes[0] < 0xF0 {
+                                check_join::<true, true>(
+                                    kernel,
+                                    &whole(bytes),
+                                    start.len(),
+                                    expected.as_bytes(),
+                                );
+                            }
+                        }
+                        for bytes in of_modified {
+                            check_join::<true, false>(
+                                kernel,
+                                &whole(bytes),
+                                start.len(),
+                                expected.as_bytes(),
+                            );
+                            if bytes != b"\0" {
+                                check_join::<true, true>(
+                                    kernel,
+                                    &whole(bytes),
+                                    start.len(),
+                                    expected.as_bytes(),
+                                );
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
