@@ -9,6 +9,7 @@ use utf8_codec::mime::{MessageValidator, TransferDecoder, TransferEncoding, Tran
 use crate::corpora::Corpus;
 use crate::measure::{Contender, race};
 use crate::rows::{Bench, measured};
+use crate::streaming::with_kernel;
 
 /// The size of the decoded text.
 const LEN: usize = 48 * 1024;
@@ -67,32 +68,35 @@ impl Bench {
     }
 
     fn quoted_printable(&mut self) {
-        let scenario = "quoted-printable, 64 KiB";
-        if !self.is_wanted(scenario) {
-            return;
-        }
-        for corpus in CORPORA {
-            let body = &quoted(&corpus.text(LEN));
-            let mut copy = vec![0; body.len()];
-            let contenders = vec![
-                Contender::new("ours", move || {
-                    let mut decoder = TransferDecoder::new(TransferEncoding::QuotedPrintable);
-                    let mut keep = |piece: TransferPiece<'_>| {
-                        black_box(&piece);
-                    };
-                    decoder.feed(black_box(body), &mut keep);
-                    decoder.finish(&mut keep);
-                    decoder.offset()
-                }),
-                Contender::new("copy", move || {
-                    copy.copy_from_slice(black_box(body));
-                    black_box(&copy).len() as u64
-                }),
-            ];
-            let race = race(contenders, self.effort);
-            let of = measured(scenario, corpus.name(), body.len(), &race);
-            self.note(&of, "ours", &["copy"], 0.0);
-            self.note_speed(&of, "ours", 2.0);
+        // `None` is the best kernel of this CPU. The portable kernel has no goal.
+        for (scenario, kernel, goal) in [
+            ("quoted-printable, 64 KiB", None, 2.0),
+            ("quoted-printable, 64 KiB, AVX2", Some("avx2"), 2.0),
+            ("quoted-printable, 64 KiB, portable", Some("portable"), 0.0),
+        ] {
+            if !self.is_wanted(scenario) {
+                continue;
+            }
+            for corpus in CORPORA {
+                let body = &quoted(&corpus.text(LEN));
+                let mut copy = vec![0; body.len()];
+                let contenders = vec![
+                    Contender::new("ours", move || match kernel {
+                        Some(kernel) => with_kernel(kernel, || decode_quoted(body)),
+                        None => decode_quoted(body),
+                    }),
+                    Contender::new("copy", move || {
+                        copy.copy_from_slice(black_box(body));
+                        black_box(&copy).len() as u64
+                    }),
+                ];
+                let race = race(contenders, self.effort);
+                let of = measured(scenario, corpus.name(), body.len(), &race);
+                self.note(&of, "ours", &["copy"], 0.0);
+                if goal > 0.0 {
+                    self.note_speed(&of, "ours", goal);
+                }
+            }
         }
     }
 
@@ -128,6 +132,16 @@ impl Bench {
             self.note(&of, "ours", &["validation and line ends"], 0.4);
         }
     }
+}
+
+fn decode_quoted(body: &[u8]) -> u64 {
+    let mut decoder = TransferDecoder::new(TransferEncoding::QuotedPrintable);
+    let mut keep = |piece: TransferPiece<'_>| {
+        black_box(&piece);
+    };
+    decoder.feed(black_box(body), &mut keep);
+    decoder.finish(&mut keep);
+    decoder.offset()
 }
 
 fn base64(bytes: &[u8]) -> Vec<u8> {

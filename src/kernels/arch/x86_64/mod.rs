@@ -108,7 +108,7 @@ static AVX2: Functions = Functions {
     #[cfg(feature = "mime")]
     decode_base64_lines: Some(avx2::base64::decode_lines),
     #[cfg(feature = "mime")]
-    decode_quoted: None,
+    decode_quoted: Some(avx2::quoted::decode_segments),
     #[cfg(feature = "codec")]
     find_all: avx2::positions::find_all,
     find_class: avx2::classes::find_class,

@@ -12,6 +12,8 @@ pub(super) mod classes;
 pub(super) mod count;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
+#[cfg(feature = "mime")]
+pub(super) mod quoted;
 #[cfg(feature = "transcode")]
 pub(super) mod utf16;
 
