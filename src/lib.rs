@@ -51,19 +51,12 @@
 //!
 //! A [`Utf8Error`] has the absolute offset of the first byte of the ill-formed sequence, its [`ErrorKind`], and the
 //! length of the maximal subpart (Unicode D93b). A byte that cannot continue any well-formed text is reported by the
-//! call that receives it. A stream that ends inside a character is reported once, as
-//! [`ErrorKind::Truncated`].
+//! call that receives it. A stream that ends inside a character is reported once, as [`ErrorKind::Truncated`].
 //!
 //! # Debug builds
 //!
-//! At `opt-level = 0`, the default of the dev profile, the vector code would be slow. The crate then calls the
-//! validation of the standard library, which is always compiled with optimizations. The results are the same. For the
-//! speed of a release build, add this to `Cargo.toml`:
-//!
-//! ```toml
-//! [profile.dev.package.utf8-codec]
-//! opt-level = 3
-//! ```
+//! At `opt-level = 0`, the default of the dev profile, the validation of the standard library is used instead of the
+//! vector code, with the same results. For full speed set `opt-level = 3` in `[profile.dev.package.utf8-codec]`.
 // This page links to modules that exist only if their features are enabled.
 #![cfg_attr(
     not(all(

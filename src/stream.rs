@@ -297,8 +297,8 @@ chunk_without_error!(Bytes, BytesMut, Vec<u8>, Box<[u8]>, &'static [u8]);
 /// use utf8_codec::stream::Utf8StreamExt;
 ///
 /// # async fn show(response: impl Stream<Item = Result<Bytes, std::io::Error>>) {
-/// let forgiving = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
-/// let mut text = std::pin::pin!(response.utf8_with(forgiving));
+/// let replace = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Strip);
+/// let mut text = std::pin::pin!(response.utf8_with(replace));
 /// while let Some(Ok(part)) = text.next().await {
 ///     print!("{part}");
 /// }

@@ -199,9 +199,9 @@ menu.txt is probably windows-1252 text, or UTF-8 with some of it
 ";
     assert!(report.ends_with(end), "{report}");
     // The suggested command fixes the file.
-    let mend = "\"$0\" convert --on-error windows-1252 menu.txt -o menu.txt";
+    let command = "\"$0\" convert --on-error windows-1252 menu.txt -o menu.txt";
     let mut shell = std::process::Command::new("sh");
-    shell.args(["-c", mend, support::program::PROGRAM]).current_dir(directory.root());
+    shell.args(["-c", command, support::program::PROGRAM]).current_dir(directory.root());
     assert!(run(&mut shell, b"").status.success());
     assert_eq!(directory.read("menu.txt"), "tea\ncafé “noir”\n".as_bytes());
     assert_eq!(check(&directory, &["menu.txt"]).status.code(), Some(0));

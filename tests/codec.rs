@@ -118,7 +118,7 @@ fn every_ending() -> [LineEnding; 4] {
 }
 
 /// Well-formed and ill-formed text with line terminators.
-fn dirty_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
+fn partly_ill_formed_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
     let mut input = rng.dirty_text(len);
     for byte in &mut input {
         match rng.below(7) {
@@ -206,7 +206,7 @@ fn repaired_chunks_are_the_same_for_every_partition() {
 fn lines_are_the_same_for_every_partition() {
     let mut rng = Rng::new(3);
     for round in 0..1_200 {
-        let input = dirty_lines(&mut rng, 1 + round % 8);
+        let input = partly_ill_formed_lines(&mut rng, 1 + round % 8);
         for ending in every_ending() {
             let limit = [0, 1, 3, 100][round % 4];
             let expected = expected_lines(&input, ending, limit);
@@ -217,7 +217,7 @@ fn lines_are_the_same_for_every_partition() {
         }
     }
     for round in 0..40 {
-        let input = dirty_lines(&mut rng, 20 + 5 * round);
+        let input = partly_ill_formed_lines(&mut rng, 20 + 5 * round);
         for ending in every_ending() {
             let expected = expected_lines(&input, ending, 12);
             some_partitions(&input, 10, |chunks| {

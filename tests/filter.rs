@@ -179,12 +179,12 @@ fn a_slice_after_a_split_character_passes_without_a_copy() {
 #[test]
 fn edits_and_a_chunk_that_passes_do_not_allocate() {
     let text = "schön \u{1F4A9} 文字 ".repeat(500);
-    let dirty = b"abc\xFF\xC3 \xED\xA0\x80".repeat(300);
+    let ill_formed = b"abc\xFF\xC3 \xED\xA0\x80".repeat(300);
     let mut filter = Filter::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Escape));
     let mut passed = 0;
     let allocations_of_edits = allocations::count(|| {
         for size in [1, 2, 3, 1000, 16_384] {
-            for slice in text.as_bytes().chunks(size).chain(dirty.chunks(size)) {
+            for slice in text.as_bytes().chunks(size).chain(ill_formed.chunks(size)) {
                 let _ = filter.feed(slice, |edit| match edit {
                     Edit::Pass(range) => passed += range.len(),
                     Edit::Insert(bytes) => passed += bytes.len(),

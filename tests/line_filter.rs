@@ -97,7 +97,7 @@ fn expected(input: &[u8], max_length: usize, stops: bool) -> Filtered {
 }
 
 /// Bytes with many lines, some of them long.
-fn dirty_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
+fn partly_ill_formed_lines(rng: &mut Rng, len: usize) -> Vec<u8> {
     let mut bytes = rng.dirty_text(len);
     for _ in 0..len / 4 {
         let at = rng.below(len);
@@ -120,11 +120,11 @@ fn check(input: &[u8], chunks: &[&[u8]]) {
 fn a_strict_line_filter_passes_the_well_formed_lines_for_every_partition() {
     let mut rng = Rng::new(1459);
     for round in 0..200 {
-        let input = dirty_lines(&mut rng, 1 + round % 8);
+        let input = partly_ill_formed_lines(&mut rng, 1 + round % 8);
         every_partition(&input, |chunks| check(&input, chunks));
     }
     for round in 0..60 {
-        let input = dirty_lines(&mut rng, 9 + round);
+        let input = partly_ill_formed_lines(&mut rng, 9 + round);
         some_partitions(&input, 10, |chunks| check(&input, chunks));
     }
 }
@@ -133,7 +133,7 @@ fn a_strict_line_filter_passes_the_well_formed_lines_for_every_partition() {
 fn a_repairing_line_filter_passes_the_text_of_a_decoder_if_no_line_is_too_long() {
     let mut rng = Rng::new(5424);
     for round in 0..40 {
-        let mut input = dirty_lines(&mut rng, 60 + 20 * round);
+        let mut input = partly_ill_formed_lines(&mut rng, 60 + 20 * round);
         if round % 2 == 0 {
             input.splice(0..0, *b"\xEF\xBB\xBF");
         }
@@ -164,7 +164,7 @@ fn a_repaired_line_that_is_too_long_is_rejected_for_every_partition() {
     let mut rng = Rng::new(7);
     let decoder = TextDecoder::new().on_error(ErrorPolicy::Escape);
     for round in 0..40 {
-        let input = dirty_lines(&mut rng, 200 + round);
+        let input = partly_ill_formed_lines(&mut rng, 200 + round);
         let mut whole = None;
         for size in [1, 2, 5, 64, 1_000] {
             let chunks: Vec<_> = input.chunks(size).collect();

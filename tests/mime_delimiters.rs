@@ -199,8 +199,8 @@ fn fields_that_only_some_readers_can_parse_are_ambiguous() {
         ("multipart/mixed; boundary*0=\"b\"", Some("AmbiguousHeader")),
         ("multipart / mixed; boundary=b", Some("AmbiguousHeader")),
         ("multipart/mixed; boundary=\"\\b\"", Some("AmbiguousHeader")),
-        ("multipart/mixed; boundary=\"b \"", Some("BadBoundary")),
-        ("multipart/mixed; boundary=b; boundary=c", Some("BadBoundary")),
+        ("multipart/mixed; boundary=\"b \"", Some("InvalidBoundary")),
+        ("multipart/mixed; boundary=b; boundary=c", Some("InvalidBoundary")),
         ("multipart/mixed; boundary=b\u{c}", Some("MalformedContentType")),
     ] {
         let verdict = validate(&format!("Content-Type: {value}\n\n--b\n\ntext\n--b--\n"));

@@ -89,7 +89,7 @@ fn python_decodes_the_same_bytes_and_reports_the_same_errors() {
             bad += parts.iter().filter(|part| !part["error"].is_null()).count();
         } else {
             let name = case["encoding"].as_str().expect("a name");
-            let encoding = TransferEncoding::of_name(name.as_bytes()).expect("an encoding");
+            let encoding = TransferEncoding::for_name(name.as_bytes()).expect("an encoding");
             check_body(encoding, &bytes("body"), &bytes("decoded"));
         }
     }

@@ -176,8 +176,8 @@ fn headers_that_readers_parse_differently_are_errors() {
         ("A: b\rContent-Type: text/html\n", "HeaderControl@4"),
         ("A: b\r\n c\r\r\n", "HeaderControl@8"),
         ("A: b\n c\0\0\n", "HeaderControl@7"),
-        ("Content-Type: multipart/mixed\n", "BadBoundary@13"),
-        ("Content-Type: multipart/mixed; boundary=\"\"\n", "BadBoundary@13"),
+        ("Content-Type: multipart/mixed\n", "InvalidBoundary@13"),
+        ("Content-Type: multipart/mixed; boundary=\"\"\n", "InvalidBoundary@13"),
         (
             "Content-Type: multipart/mixed; boundary=b\nContent-Transfer-Encoding: base64\n",
             "EncodedStructure@68",

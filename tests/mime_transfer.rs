@@ -395,7 +395,7 @@ fn the_longest_line_can_be_set() {
         (Base64, vec![(76, TransferErrorKind::LongLine)]),
         (Binary, vec![]),
     ] {
-        let (mut decoder, mut errors) = (TransferDecoder::new(encoding).max_line(60), Vec::new());
+        let (mut decoder, mut errors) = (TransferDecoder::new(encoding).max_line_length(60), Vec::new());
         for _ in 0..50 {
             decoder.feed(b"abcd", |piece| {
                 if let TransferPiece::Error(error) = piece {
@@ -409,8 +409,8 @@ fn the_longest_line_can_be_set() {
 
 #[test]
 fn names_are_read_in_any_case() {
-    assert_eq!(TransferEncoding::of_name(b" Quoted-Printable\t"), Some(QuotedPrintable));
-    assert_eq!(TransferEncoding::of_name(b"BASE64"), Some(Base64));
-    assert_eq!(TransferEncoding::of_name(b"7-bit"), None);
+    assert_eq!(TransferEncoding::for_name(b" Quoted-Printable\t"), Some(QuotedPrintable));
+    assert_eq!(TransferEncoding::for_name(b"BASE64"), Some(Base64));
+    assert_eq!(TransferEncoding::for_name(b"7-bit"), None);
     assert_eq!(SevenBit.to_string(), "7bit");
 }

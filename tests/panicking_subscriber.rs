@@ -93,7 +93,7 @@ fn assert_is_text(text: &str) {
 }
 
 /// Errors of every kind, far apart and close together, with enough text between them for a kernel to process in bulk.
-fn dirty() -> Vec<u8> {
+fn ill_formed_input() -> Vec<u8> {
     let mut bytes = Vec::new();
     for bad in [&b"\xFF"[..], b"\xE2\x82", b"\xC0\x80", b"\xED\xA0\x80", b"\x80\x80\xF5"] {
         bytes.extend_from_slice(
@@ -118,7 +118,7 @@ fn decoders() -> impl Iterator<Item = TextDecoder> {
 #[test]
 #[cfg(feature = "alloc")]
 fn decode_into_leaves_valid_utf8() {
-    let input = dirty();
+    let input = ill_formed_input();
     for decoder in decoders() {
         at_every_event(|attempt| {
             let (mut decoder, mut text) = (decoder, String::from("before "));
@@ -141,7 +141,7 @@ fn decode_into_leaves_valid_utf8() {
 
 #[test]
 fn borrowed_text_is_valid_utf8() {
-    let input = dirty();
+    let input = ill_formed_input();
     for decoder in decoders() {
         at_every_event(|attempt| {
             let mut decoder = decoder;
@@ -169,7 +169,7 @@ mod transcoder {
     fn input(encoding: Encoding) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut to = Transcoder::new(Encoding::Utf8, encoding).on_error(ErrorPolicy::Escape);
-        to.feed(&dirty(), &mut bytes).expect("repaired");
+        to.feed(&ill_formed_input(), &mut bytes).expect("repaired");
         let unpaired: &[u8] = match encoding {
             Encoding::Utf16Le => b"\x01\xD8",
             Encoding::Utf16Be => b"\xD8\x01",
@@ -214,7 +214,7 @@ mod transcoder {
     fn a_panic_changes_neither_a_transcoder_nor_its_output() {
         for from in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le, Encoding::Cesu8]
         {
-            let input = if from == Encoding::Utf8 { dirty() } else { input(from) };
+            let input = if from == Encoding::Utf8 { ill_formed_input() } else { input(from) };
             for policy in POLICIES {
                 let transcoder =
                     Transcoder::new(from, Encoding::Utf8).on_error(policy).bom(BomPolicy::Require);
@@ -290,7 +290,7 @@ mod codecs {
 
     #[test]
     fn items_of_codecs_are_valid_utf8() {
-        let input = dirty();
+        let input = ill_formed_input();
         let mut framed = BytesMut::new();
         for chunk in input.chunks(40) {
             framed.extend_from_slice(&(chunk.len() as u32).to_be_bytes());
@@ -315,7 +315,7 @@ mod codecs {
 
         for policy in POLICIES {
             for encoding in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Be] {
-                every_item(&dirty(), || TranscodeCodec::new(encoding).on_error(policy));
+                every_item(&ill_formed_input(), || TranscodeCodec::new(encoding).on_error(policy));
             }
         }
     }
@@ -327,7 +327,7 @@ fn items_of_a_stream_are_valid_utf8() {
     use futures::{StreamExt, executor::block_on, stream};
     use utf8_codec::stream::Utf8StreamExt;
 
-    let input = dirty();
+    let input = ill_formed_input();
     for decoder in decoders() {
         at_every_event(|attempt| {
             let chunks = stream::iter(input.chunks(50).map(|chunk| Ok::<_, std::io::Error>(chunk.to_vec())));
@@ -353,7 +353,7 @@ fn text_borrowed_from_a_reader_is_valid_utf8() {
     use tokio::io::{AsyncBufReadExt, BufReader};
     use utf8_codec::io::Utf8Reader;
 
-    let input = dirty();
+    let input = ill_formed_input();
     for decoder in decoders() {
         at_every_event(|attempt| {
             let mut reader = Utf8Reader::with_decoder(BufReader::with_capacity(50, &input[..]), decoder);
@@ -412,7 +412,7 @@ mod body {
 
     #[test]
     fn data_of_a_body_is_valid_utf8() {
-        let input = dirty();
+        let input = ill_formed_input();
         for decoder in decoders() {
             at_every_event(|attempt| {
                 every_frame(input.chunks(50).map(Bytes::copy_from_slice), decoder, attempt);

@@ -52,8 +52,8 @@ fn input(rng: &mut Rng, len: usize) -> Vec<u8> {
     let bom = &b"\xEF\xBB\xBF"[..rng.below(4)];
     let clean = if rng.below(4) == 0 { rng.below(200) } else { 0 };
     let mut input = [bom, &b"good ".repeat(40)[..clean]].concat();
-    let dirty = 1 + rng.below(len);
-    for byte in rng.dirty_text(dirty) {
+    let len = 1 + rng.below(len);
+    for byte in rng.dirty_text(len) {
         input.push(byte);
         if rng.below(6) == 0 {
             input.push(b"\r\n\0\x1E"[rng.below(4)]);

@@ -18,9 +18,9 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data) else { return };
     let (chunks, encoding) = (input.chunks(), input.pick(5, &ENCODINGS));
     let (lenient, max) = (input.pick(6, &[false, true]), input.pick(7, &[998, 0, 5, 76]));
-    let transfer = TransferDecoder::new(encoding).max_line(max);
+    let transfer = TransferDecoder::new(encoding).max_line_length(max);
     let transfer = if lenient { transfer.lenient() } else { transfer };
-    let body = BodyDecoder::new(encoding).max_line(max);
+    let body = BodyDecoder::new(encoding).max_line_length(max);
     let body = if lenient { body.lenient() } else { body };
 
     let (bytes, offsets, errors) = decoded(transfer.clone(), &[input.bytes]);

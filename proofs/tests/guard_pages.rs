@@ -129,7 +129,7 @@ fn base64_reads_only_its_slice() {
         let symbols: Vec<u8> = (0..len).map(|i| b"QUJDRA+/"[i % 8]).collect();
         pages.both(&symbols, |chunk| {
             let mut bytes = 0;
-            let mut decoder = TransferDecoder::new(TransferEncoding::Base64).max_line(usize::MAX);
+            let mut decoder = TransferDecoder::new(TransferEncoding::Base64).max_line_length(usize::MAX);
             decoder.feed(chunk, |piece| {
                 if let TransferPiece::Bytes(decoded) = piece {
                     bytes += decoded.bytes().len();

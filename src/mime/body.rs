@@ -70,10 +70,10 @@ impl BodyDecoder {
         self
     }
 
-    /// Same as [`TransferDecoder::max_line`].
+    /// Same as [`TransferDecoder::max_line_length`].
     #[must_use]
-    pub fn max_line(mut self, bytes: usize) -> Self {
-        self.transfer = self.transfer.max_line(bytes);
+    pub fn max_line_length(mut self, bytes: usize) -> Self {
+        self.transfer = self.transfer.max_line_length(bytes);
         self
     }
 

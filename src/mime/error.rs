@@ -58,7 +58,7 @@ pub enum StructureErrorKind {
     ConflictingHeader,
     /// A `multipart` type without a boundary, with several that differ, or with one that is not 1 to 70 bytes of
     /// printable ASCII without a space at the end (RFC 2046 §5.1.1). Its body is not checked.
-    BadBoundary,
+    InvalidBoundary,
     /// A `multipart` body that ended before its first delimiter. It has no parts.
     MissingFirstBoundary,
     /// A `multipart` body that ended without its closing delimiter. Parts may be missing.
@@ -101,7 +101,7 @@ impl StructureErrorKind {
             Self::ConflictingCharset => "ConflictingCharset",
             Self::AmbiguousHeader => "AmbiguousHeader",
             Self::ConflictingHeader => "ConflictingHeader",
-            Self::BadBoundary => "BadBoundary",
+            Self::InvalidBoundary => "InvalidBoundary",
             Self::MissingFirstBoundary => "MissingFirstBoundary",
             Self::MissingFinalBoundary => "MissingFinalBoundary",
             Self::AmbiguousDelimiter => "AmbiguousDelimiter",

@@ -65,7 +65,7 @@ pub(super) fn describe(entity: Entity, declared: &mut Declared, limits: &MimeLim
     let encoding = declared.encoding.as_ref().map_or(Some(TransferEncoding::default()), |field| {
         // RFC 5322 allows a comment after the name, but readers that implement only RFC 2045 do not.
         let name = field.value.split(|&byte| byte == b'(').next().unwrap_or_default();
-        let encoding = TransferEncoding::of_name(name);
+        let encoding = TransferEncoding::for_name(name);
         if encoding.is_some() && name.len() < field.value.len() {
             report.structure(field.offset, StructureErrorKind::AmbiguousHeader);
         }
@@ -165,7 +165,7 @@ impl Report<'_> {
     fn boundary(&mut self, content_type: Option<&ContentType<'_>>, offset: u64) -> Option<Boundary> {
         let boundary = content_type.and_then(Boundary::of);
         if boundary.is_none() {
-            self.structure(offset, StructureErrorKind::BadBoundary);
+            self.structure(offset, StructureErrorKind::InvalidBoundary);
         }
         boundary
     }

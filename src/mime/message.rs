@@ -330,12 +330,12 @@ impl MessageValidator {
         self.verdicts.push(verdict);
         self.reading = match kind {
             PartKind::Text => {
-                let decoder = BodyDecoder::at(encoding, offset).max_line(self.limits.line_bytes);
+                let decoder = BodyDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
                 let decoder = if self.lenient { decoder.lenient() } else { decoder };
                 Reading::Text(Box::new(TextBody { decoder, undeclared, open_line: false }))
             }
             PartKind::OtherText if known => {
-                let body = TransferDecoder::at(encoding, offset).max_line(self.limits.line_bytes);
+                let body = TransferDecoder::at(encoding, offset).max_line_length(self.limits.line_bytes);
                 Reading::OtherText(Box::new(if self.lenient { body.lenient() } else { body }))
             }
             PartKind::OtherText | PartKind::Other => Reading::Other,

@@ -7,7 +7,7 @@ mod corpora;
 
 use std::hint::black_box;
 
-use corpora::{Corpus, soiled};
+use corpora::{Corpus, with_errors};
 use utf8_codec::mime::{TransferDecoder, TransferEncoding, TransferPiece};
 use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder, Utf8Decoder, from_utf8, validate_many};
@@ -58,7 +58,7 @@ fn transcode(mut transcoder: Transcoder, data: &[u8], chunk: usize, out: &mut Ve
 }
 
 /// Returns UTF-16LE in which every hundredth code unit is an unpaired surrogate.
-fn dirty_utf_16(text: &str) -> Vec<u8> {
+fn utf_16_with_errors(text: &str) -> Vec<u8> {
     let units = text.encode_utf16().enumerate();
     units.flat_map(|(i, unit)| if i % 100 == 0 { [0, 0xD8] } else { unit.to_le_bytes() }).collect()
 }
@@ -149,7 +149,7 @@ fn main() {
             Box::new(move || transfer(TransferEncoding::QuotedPrintable, &body))
         }
         "repair" => {
-            let data = soiled(&Corpus::Cyrillic.text(1 << 15), 100);
+            let data = with_errors(&Corpus::Cyrillic.text(1 << 15), 100);
             Box::new(move || {
                 let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
                 for piece in decoder.feed(&data) {
@@ -166,11 +166,11 @@ fn main() {
             Box::new(move || append(&data, &mut out))
         }
         "append-repair" => {
-            let (data, mut out) = (soiled(&Corpus::Cyrillic.text(1 << 15), 10), String::new());
+            let (data, mut out) = (with_errors(&Corpus::Cyrillic.text(1 << 15), 10), String::new());
             Box::new(move || append(&data, &mut out))
         }
         "utf-16-to-utf-8" => {
-            let data = dirty_utf_16(&Corpus::Cyrillic.text(1 << 15));
+            let data = utf_16_with_errors(&Corpus::Cyrillic.text(1 << 15));
             let (transcoder, mut out) = (Transcoder::new(Encoding::Utf16Le, Encoding::Utf8), Vec::new());
             let transcoder = transcoder.on_error(ErrorPolicy::Replace);
             Box::new(move || transcode(transcoder, &data, 1 << 15, &mut out))

@@ -111,7 +111,7 @@ pub async fn repairs(run: &Run) -> Row {
     let pieces: Vec<_> = (0..count)
         .map(|_| {
             let len = 1 + rng.below(50_000);
-            run.text.dirty(&mut rng, len)
+            run.text.piece_with_errors(&mut rng, len)
         })
         .collect();
     let (tally, _) = many(count, 100, |id| {

@@ -70,7 +70,7 @@ impl Text {
     }
 
     /// Same as [`piece`](Self::piece), but with about one ill-formed sequence in each KiB, and at least one.
-    pub fn dirty(&self, rng: &mut Rng, len: usize) -> Vec<u8> {
+    pub fn piece_with_errors(&self, rng: &mut Rng, len: usize) -> Vec<u8> {
         const ILL_FORMED: [&[u8]; 5] = [b"\xFF", b"\xC3", b"\xED\xA0\x80", b"\xF0\x9F\x92", b"\xC0\xAF"];
         let mut bytes = self.piece(rng, len).as_bytes().to_vec();
         for _ in 0..1 + len / 1024 {

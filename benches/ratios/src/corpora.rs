@@ -144,7 +144,7 @@ fn words(text: &mut String, rng: &mut Rng, letters: &[char], count: usize) {
 }
 
 /// Returns text in which one of every `one_in` bytes is replaced by an ill-formed byte.
-pub fn soiled(text: &str, one_in: usize) -> Vec<u8> {
+pub fn with_errors(text: &str, one_in: usize) -> Vec<u8> {
     let rng = &mut Rng(99);
     let mut bytes = text.as_bytes().to_vec();
     let count = bytes.len() / one_in;

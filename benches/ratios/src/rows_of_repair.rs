@@ -2,7 +2,7 @@
 
 use utf8_codec::{ErrorPolicy, TextDecoder};
 
-use crate::corpora::{Corpus, soiled};
+use crate::corpora::{Corpus, with_errors};
 use crate::measure::{Contender, race};
 use crate::rows::{Bench, measured};
 
@@ -17,15 +17,15 @@ impl Bench {
                 continue;
             }
             for corpus in [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic] {
-                let dirty = &soiled(&corpus.text(1 << 17), one_in);
-                let room = || String::with_capacity(3 * dirty.len());
+                let input = &with_errors(&corpus.text(1 << 17), one_in);
+                let room = || String::with_capacity(3 * input.len());
                 let (mut a, mut b, mut c, mut d) =
-                    (room(), room(), Vec::with_capacity(3 * dirty.len()), room());
+                    (room(), room(), Vec::with_capacity(3 * input.len()), room());
                 let contenders = vec![
                     Contender::new("ours", move || {
                         a.clear();
                         let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
-                        for chunk in dirty.chunks(8192) {
+                        for chunk in input.chunks(8192) {
                             decoder.decode_into(chunk, &mut a).expect("repaired");
                         }
                         if let Some(piece) = decoder.finish() {
@@ -36,7 +36,7 @@ impl Bench {
                     Contender::new("encoding_rs", move || {
                         b.clear();
                         let mut decoder = encoding_rs::UTF_8.new_decoder_without_bom_handling();
-                        for chunk in dirty.chunks(8192) {
+                        for chunk in input.chunks(8192) {
                             let _ = decoder.decode_to_string(chunk, &mut b, false);
                         }
                         let _ = decoder.decode_to_string(b"", &mut b, true);
@@ -44,7 +44,7 @@ impl Bench {
                     }),
                     Contender::new("bstr (whole)", move || {
                         c.clear();
-                        for part in bstr::ByteSlice::utf8_chunks(&dirty[..]) {
+                        for part in bstr::ByteSlice::utf8_chunks(&input[..]) {
                             c.extend_from_slice(part.valid().as_bytes());
                             if !part.invalid().is_empty() {
                                 c.extend_from_slice("\u{FFFD}".as_bytes());
@@ -52,11 +52,11 @@ impl Bench {
                         }
                         c.len() as u64
                     }),
-                    Contender::new("std (whole)", move || String::from_utf8_lossy(dirty).len() as u64),
+                    Contender::new("std (whole)", move || String::from_utf8_lossy(input).len() as u64),
                     Contender::new("utf8-zero", move || {
                         d.clear();
                         let mut decoder = utf8_zero::LossyDecoder::new(|text: &str| d.push_str(text));
-                        for chunk in dirty.chunks(8192) {
+                        for chunk in input.chunks(8192) {
                             decoder.feed(chunk);
                         }
                         drop(decoder);
@@ -65,7 +65,7 @@ impl Bench {
                 ];
                 let race = race(contenders, self.effort);
                 let peers = &["encoding_rs", "bstr (whole)", "std (whole)", "utf8-zero"];
-                self.note(&measured(scenario, corpus.name(), dirty.len(), &race), "ours", peers, 1.0);
+                self.note(&measured(scenario, corpus.name(), input.len(), &race), "ours", peers, 1.0);
             }
         }
     }

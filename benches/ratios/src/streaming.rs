@@ -144,12 +144,12 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
-const REFUSED: u8 = 8;
+const REJECTED: u8 = 8;
 
 /// States: 0 at a boundary; 1 to 3 bytes missing; 4 to 7 after E0, ED, F0, F4.
 const NEXT: [[u8; 12]; 9] = {
-    let mut next = [[REFUSED; 12]; 9];
-    next[0] = [0, REFUSED, REFUSED, REFUSED, 1, 4, 5, 2, 6, 3, 7, REFUSED];
+    let mut next = [[REJECTED; 12]; 9];
+    next[0] = [0, REJECTED, REJECTED, REJECTED, 1, 4, 5, 2, 6, 3, 7, REJECTED];
     let mut class = 1;
     while class <= 3 {
         next[1][class] = 0;
@@ -172,7 +172,7 @@ impl Streaming for Dfa {
         for &byte in chunk {
             self.0 = NEXT[usize::from(self.0)][usize::from(CLASSES[usize::from(byte)])];
         }
-        self.0 != REFUSED
+        self.0 != REJECTED
     }
 }
 

@@ -129,7 +129,7 @@ impl Filter {
         let plan = match plan {
             Ok(plan) => plan,
             Err(reason) if settings.only_reports() => {
-                self.shared.counters.refused(stream, way.message, &reason, true);
+                self.shared.counters.rejected(stream, way.message, &reason, true);
                 return headers_status::CONTINUE;
             }
             Err(reason) => {
@@ -228,7 +228,7 @@ impl Filter {
             match checked {
                 Ok(()) => {}
                 Err(reason) if settings.only_reports() => {
-                    self.shared.counters.refused(stream, way.message, &reason, true);
+                    self.shared.counters.rejected(stream, way.message, &reason, true);
                 }
                 Err(reason) => verdict = Verdict::Rejected(reason),
             }
@@ -256,21 +256,21 @@ impl Filter {
         counters.received(stream, outcome.len);
         counters.repaired(stream, outcome.repaired);
         if let Verdict::Reported(reason) = &outcome.verdict {
-            counters.refused(stream, way.message, reason, true);
+            counters.rejected(stream, way.message, reason, true);
         }
     }
 
     /// Counts and logs a message that is rejected.
     fn record_rejection(&self, stream: Stream, way: Way, reason: &Reason) {
         self.is_over.set(true);
-        self.shared.counters.refused(stream, way.message, reason, false);
+        self.shared.counters.rejected(stream, way.message, reason, false);
     }
 
     /// Responds with the problem document.
     fn reject(&self, stream: Stream, way: Way, reason: Reason) {
         self.record_rejection(stream, way, &reason);
-        let refusal = Rejection::new(way.message, reason);
-        stream.respond(refusal.status().as_u16(), JSON, &refusal.problem_json(), REJECTED);
+        let rejection = Rejection::new(way.message, reason);
+        stream.respond(rejection.status().as_u16(), JSON, &rejection.problem_json(), REJECTED);
     }
 
     fn panicked(&self, stream: Stream) {

@@ -82,9 +82,9 @@ impl Filter {
         counters.repaired(connection, outcome.repaired);
         match &outcome.verdict {
             Verdict::Pass => {}
-            Verdict::Reported(reason) => counters.refused(connection, message, reason, true),
+            Verdict::Reported(reason) => counters.rejected(connection, message, reason, true),
             Verdict::Rejected(reason) => {
-                counters.refused(connection, message, reason, false);
+                counters.rejected(connection, message, reason, false);
                 self.reject(connection, side, &outcome);
                 return network_status::STOP;
             }

@@ -123,7 +123,7 @@ impl TransferDecoder {
     ///
     /// `binary` and `base64` have no such limit.
     #[must_use]
-    pub fn max_line(mut self, bytes: usize) -> Self {
+    pub fn max_line_length(mut self, bytes: usize) -> Self {
         match &mut self.machine {
             Machine::Identity(machine) => machine.set_max_line(bytes),
             Machine::QuotedPrintable(machine) => machine.set_max_line(bytes),

@@ -24,7 +24,7 @@ pub enum TransferEncoding {
 impl TransferEncoding {
     /// Returns the encoding with this name. Case, and white space and folds around the name, are ignored. Returns
     /// `None` for any other name.
-    pub fn of_name(name: &[u8]) -> Option<Self> {
+    pub fn for_name(name: &[u8]) -> Option<Self> {
         let name = trim_blanks(name);
         [Self::SevenBit, Self::EightBit, Self::Binary, Self::QuotedPrintable, Self::Base64]
             .into_iter()
