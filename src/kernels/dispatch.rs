@@ -196,7 +196,7 @@ static IN_USE: AtomicPtr<Functions> = AtomicPtr::new(ptr::null_mut());
 /// address of the kernel first would be noticeable.
 static IS_TEXT: AtomicPtr<()> = AtomicPtr::new(choose_and_is_text as IsText as *mut ());
 
-/// [`IsText`] of the kernel in use.
+/// Calls the [`IsText`] function of the kernel in use.
 ///
 /// # Safety
 ///

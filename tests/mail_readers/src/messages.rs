@@ -1,4 +1,5 @@
-//! Generates messages: trees of parts, with a few changes of kinds that readers are known to parse differently.
+//! Generates messages: trees of parts with a few changes. Readers are known to parse messages with such changes
+//! differently.
 
 use fastrand::Rng;
 
