@@ -318,7 +318,7 @@ fn lines_near_the_limit_agree_with_the_naive_count() {
         let encoding = [SevenBit, EightBit][round % 2];
         let sizes = [body.len().max(1), 1, 1 + rng.below(9), 1 + rng.below(40)];
         for size in sizes {
-            let (mut decoder, mut errors) = (TransferDecoder::new(encoding).max_line(max), Vec::new());
+            let (mut decoder, mut errors) = (TransferDecoder::new(encoding).max_line_length(max), Vec::new());
             for chunk in body.chunks(size) {
                 decoder.feed(chunk, |piece| {
                     if let TransferPiece::Error(error) = piece {
