@@ -51,7 +51,7 @@ fn oracle(from: Encoding, to: Encoding, open: Open, input: &[u8]) -> (Vec<u8>, E
 }
 
 /// Random bytes that are often almost well-formed in the encoding.
-fn partly_ill_formed(rng: &mut Rng, encoding: Encoding, len: usize) -> Vec<u8> {
+fn dirty(rng: &mut Rng, encoding: Encoding, len: usize) -> Vec<u8> {
     const VALUES: [u32; 20] = [
         0x41,
         0x0A,
@@ -102,7 +102,7 @@ fn every_partition_of_every_pair_of_encodings_agrees_with_the_oracle() {
                     reject_pairs: bits & 4 != 0,
                     reject_fffe_ffff: bits & 8 != 0,
                 };
-                let input = partly_ill_formed(&mut rng, from, 1 + round % 9);
+                let input = dirty(&mut rng, from, 1 + round % 9);
                 let transcoder = Transcoder::new(from, to).switches(open.switches());
                 let expected = oracle(from, to, open, &input);
                 every_partition(&input, |chunks| {
@@ -120,14 +120,14 @@ fn long_samples_and_every_buffer_size_agree_with_the_oracle() {
     let mut rng = Rng::new(5);
     for from in Encoding::ALL {
         for to in Encoding::ALL {
-            let mut input = partly_ill_formed(&mut rng, from, 90);
+            let mut input = dirty(&mut rng, from, 90);
             // Runs of characters for the fast path, between other bytes.
             for value in
                 "plain ASCII, longer than any block; Ещё немного кириллицы, 漢字 and 💩💩💩💩💩💩💩💩".chars()
             {
                 input.extend(encodings::encode(from, Open::default(), value.into()).unwrap_or_default());
             }
-            input.extend(partly_ill_formed(&mut rng, from, 40));
+            input.extend(dirty(&mut rng, from, 40));
             let open = Open::default();
             let expected = oracle(from, to, open, &input);
             let transcoder = Transcoder::new(from, to);
@@ -337,7 +337,7 @@ fn an_adopted_subset_has_the_same_text_and_errors_in_long_input_for_every_partit
     for from in Encoding::ALL {
         for to in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Cesu8, Encoding::Wtf8, Encoding::Latin1] {
             for round in 0..4 {
-                let mut input = partly_ill_formed(&mut rng, from, 20 * round);
+                let mut input = dirty(&mut rng, from, 20 * round);
                 for i in 0..1 + 200 * round {
                     let text =
                         ["plain ASCII, ", "Ещё ", "漢字", "é\u{85}", "\u{2019}s", "\u{202E}", "💩", "\0"];
