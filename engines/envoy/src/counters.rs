@@ -4,7 +4,7 @@ use utf8_codec::ErrorKind;
 use utf8_codec::http::{Message, Reason};
 
 use crate::abi::log_level;
-use crate::host::{Config, Connection, Stream, log};
+use crate::host::{Config, log};
 
 /// The counters of a filter. Envoy exports them as `dynamicmodulescustom.utf8_<filter>_<name>`.
 #[derive(Clone, Debug)]
@@ -27,44 +27,25 @@ pub(crate) struct Counters {
     other: usize,
 }
 
-/// The destination of counters, metadata and log lines.
+/// A connection or stream with counters and dynamic metadata.
 pub(crate) trait Host: Copy {
     fn count(self, counter: usize, value: u64);
+    /// Sets a key of the metadata.
     fn set_text(self, key: &str, value: &str);
+    /// Sets a key of the metadata.
     fn set_number(self, key: &str, value: f64);
 }
 
-impl Host for Connection {
-    fn count(self, counter: usize, value: u64) {
-        Self::count(self, counter, value);
-    }
-    fn set_text(self, key: &str, value: &str) {
-        Self::set_text(self, key, value);
-    }
-    fn set_number(self, key: &str, value: f64) {
-        Self::set_number(self, key, value);
-    }
-}
-
-impl Host for Stream {
-    fn count(self, counter: usize, value: u64) {
-        Self::count(self, counter, value);
-    }
-    fn set_text(self, key: &str, value: &str) {
-        Self::set_text(self, key, value);
-    }
-    fn set_number(self, key: &str, value: f64) {
-        Self::set_number(self, key, value);
-    }
-}
+/// The reason to reject a configuration for which Envoy defines no counters.
+const UNDEFINED: &str = "the counters cannot be defined";
 
 impl Counters {
-    pub(crate) fn for_network(config: Config) -> Option<Self> {
-        Self::define(|name| config.define_network_counter(&format!("utf8_tcp_{name}")))
+    pub(crate) fn for_network(config: Config) -> Result<Self, &'static str> {
+        Self::define(|name| config.define_network_counter(&format!("utf8_tcp_{name}"))).ok_or(UNDEFINED)
     }
 
-    pub(crate) fn for_http(config: Config) -> Option<Self> {
-        Self::define(|name| config.define_http_counter(&format!("utf8_http_{name}")))
+    pub(crate) fn for_http(config: Config) -> Result<Self, &'static str> {
+        Self::define(|name| config.define_http_counter(&format!("utf8_http_{name}"))).ok_or(UNDEFINED)
     }
 
     fn define(define: impl Fn(&str) -> Option<usize>) -> Option<Self> {

@@ -9,6 +9,7 @@ use core::ptr;
 use std::panic::catch_unwind;
 
 use crate::abi::{self, Buffer, EnvoyPtr, Header};
+use crate::counters::Host;
 
 /// The namespace of the dynamic metadata.
 const NAMESPACE: &[u8] = b"utf8_codec";
@@ -36,7 +37,7 @@ pub(crate) fn log(level: u32, line: impl FnOnce() -> String) {
 ///
 /// # Panics
 ///
-/// Panics if they cannot be read. [`guard`] catches the panic, and nothing passes unchecked.
+/// If they cannot be read: the hook then fails, and nothing passes unchecked.
 ///
 /// # Safety
 ///
@@ -99,6 +100,39 @@ pub(crate) enum Side {
     Write,
 }
 
+/// The callbacks for one buffer.
+struct SideCallbacks {
+    len: unsafe extern "C" fn(EnvoyPtr) -> usize,
+    chunks_size: unsafe extern "C" fn(EnvoyPtr) -> usize,
+    chunks: unsafe extern "C" fn(EnvoyPtr, *mut Buffer) -> bool,
+    drain: unsafe extern "C" fn(EnvoyPtr, usize) -> bool,
+    append: unsafe extern "C" fn(EnvoyPtr, Buffer) -> bool,
+    inject: unsafe extern "C" fn(EnvoyPtr, Buffer, bool),
+}
+
+impl Side {
+    const fn callbacks(self) -> &'static SideCallbacks {
+        match self {
+            Self::Read => &SideCallbacks {
+                len: abi::network_filter_get_read_buffer_size,
+                chunks_size: abi::network_filter_get_read_buffer_chunks_size,
+                chunks: abi::network_filter_get_read_buffer_chunks,
+                drain: abi::network_filter_drain_read_buffer,
+                append: abi::network_filter_append_read_buffer,
+                inject: abi::network_filter_inject_read_data,
+            },
+            Self::Write => &SideCallbacks {
+                len: abi::network_filter_get_write_buffer_size,
+                chunks_size: abi::network_filter_get_write_buffer_chunks_size,
+                chunks: abi::network_filter_get_write_buffer_chunks,
+                drain: abi::network_filter_drain_write_buffer,
+                append: abi::network_filter_append_write_buffer,
+                inject: abi::network_filter_inject_write_data,
+            },
+        }
+    }
+}
+
 /// A connection with a network filter.
 #[derive(Clone, Copy)]
 pub(crate) struct Connection(EnvoyPtr);
@@ -111,61 +145,44 @@ impl Connection {
         Self(envoy)
     }
 
+    /// Passes the content of the buffer to `then`.
     pub(crate) fn with_slices<T>(self, side: Side, then: impl FnOnce(&[&[u8]]) -> T) -> T {
-        let Self(envoy) = self;
+        let callbacks = side.callbacks();
         // SAFETY: see the documentation of this module. Envoy writes the number of buffers that it returned before.
         unsafe {
-            match side {
-                Side::Read => with_slices(
-                    abi::network_filter_get_read_buffer_chunks_size(envoy),
-                    |buffers| abi::network_filter_get_read_buffer_chunks(envoy, buffers),
-                    then,
-                ),
-                Side::Write => with_slices(
-                    abi::network_filter_get_write_buffer_chunks_size(envoy),
-                    |buffers| abi::network_filter_get_write_buffer_chunks(envoy, buffers),
-                    then,
-                ),
-            }
+            let count = (callbacks.chunks_size)(self.0);
+            with_slices(count, |buffers| (callbacks.chunks)(self.0, buffers), then)
         }
+    }
+
+    /// Returns the length of the buffer.
+    pub(crate) fn len(self, side: Side) -> usize {
+        // SAFETY: see the documentation of this module.
+        unsafe { (side.callbacks().len)(self.0) }
     }
 
     /// Removes bytes from the start of the buffer.
     pub(crate) fn drain(self, side: Side, len: usize) {
-        if len == 0 {
-            return;
-        }
-        // SAFETY: see the documentation of this module.
-        unsafe {
-            match side {
-                Side::Read => abi::network_filter_drain_read_buffer(self.0, len),
-                Side::Write => abi::network_filter_drain_write_buffer(self.0, len),
-            };
+        if len > 0 {
+            // SAFETY: see the documentation of this module.
+            unsafe { (side.callbacks().drain)(self.0, len) };
         }
     }
 
-    /// Appends a copy. `data` may be part of the buffer, because its bytes are not moved.
+    /// Appends a copy.
     pub(crate) fn append(self, side: Side, data: &[u8]) {
-        if data.is_empty() {
-            return;
-        }
-        // SAFETY: see the documentation of this module.
-        unsafe {
-            match side {
-                Side::Read => abi::network_filter_append_read_buffer(self.0, Buffer::new(data)),
-                Side::Write => abi::network_filter_append_write_buffer(self.0, Buffer::new(data)),
-            };
+        if !data.is_empty() {
+            // SAFETY: see the documentation of this module.
+            unsafe { (side.callbacks().append)(self.0, Buffer::new(data)) };
         }
     }
 
-    /// Passes data to the next filter. `data` is not part of the buffer.
+    /// Passes a copy to the next filter, which runs before this function returns. It may close the connection, so the
+    /// content of the buffer may be released if its length has changed. Does nothing without data and without the end.
     pub(crate) fn inject(self, side: Side, data: &[u8], end: bool) {
-        // SAFETY: see the documentation of this module.
-        unsafe {
-            match side {
-                Side::Read => abi::network_filter_inject_read_data(self.0, Buffer::new(data), end),
-                Side::Write => abi::network_filter_inject_write_data(self.0, Buffer::new(data), end),
-            }
+        if !data.is_empty() || end {
+            // SAFETY: see the documentation of this module. `data` may be part of the buffer, because it is copied first.
+            unsafe { (side.callbacks().inject)(self.0, Buffer::new(data), end) }
         }
     }
 
@@ -173,19 +190,21 @@ impl Connection {
         // SAFETY: see the documentation of this module.
         unsafe { abi::network_filter_close_with_details(self.0, close_type, Buffer::new(details.as_bytes())) }
     }
+}
 
-    pub(crate) fn count(self, counter: usize, value: u64) {
+impl Host for Connection {
+    fn count(self, counter: usize, value: u64) {
         // SAFETY: see the documentation of this module.
         unsafe { abi::network_filter_increment_counter(self.0, counter, value) };
     }
 
-    pub(crate) fn set_text(self, key: &str, value: &str) {
+    fn set_text(self, key: &str, value: &str) {
         let [namespace, key, value] = [NAMESPACE, key.as_bytes(), value.as_bytes()].map(Buffer::new);
         // SAFETY: see the documentation of this module.
         unsafe { abi::network_set_dynamic_metadata_string(self.0, namespace, key, value) }
     }
 
-    pub(crate) fn set_number(self, key: &str, value: f64) {
+    fn set_number(self, key: &str, value: f64) {
         let [namespace, key] = [NAMESPACE, key.as_bytes()].map(Buffer::new);
         // SAFETY: see the documentation of this module.
         unsafe { abi::network_set_dynamic_metadata_number(self.0, namespace, key, value) }
@@ -303,19 +322,21 @@ impl Stream {
             }
         }
     }
+}
 
-    pub(crate) fn count(self, counter: usize, value: u64) {
+impl Host for Stream {
+    fn count(self, counter: usize, value: u64) {
         // SAFETY: see the documentation of this module. The counter has no labels.
         unsafe { abi::http_filter_increment_counter(self.0, counter, ptr::null_mut(), 0, value) };
     }
 
-    pub(crate) fn set_text(self, key: &str, value: &str) {
+    fn set_text(self, key: &str, value: &str) {
         let [namespace, key, value] = [NAMESPACE, key.as_bytes(), value.as_bytes()].map(Buffer::new);
         // SAFETY: see the documentation of this module.
         unsafe { abi::http_set_dynamic_metadata_string(self.0, namespace, key, value) }
     }
 
-    pub(crate) fn set_number(self, key: &str, value: f64) {
+    fn set_number(self, key: &str, value: f64) {
         let [namespace, key] = [NAMESPACE, key.as_bytes()].map(Buffer::new);
         // SAFETY: see the documentation of this module.
         unsafe { abi::http_set_dynamic_metadata_number(self.0, namespace, key, value) }

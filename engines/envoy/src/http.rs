@@ -6,13 +6,13 @@ use std::sync::Arc;
 use utf8_codec::http::{Message, Reason, Rejection};
 
 use crate::abi::{
-    Buffer, EnvoyPtr, ModulePtr, body_status, body_type, header_type, headers_status, log_level,
-    trailers_status,
+    Buffer, EnvoyPtr, ModulePtr, body_status, body_type, header_type, headers_status, trailers_status,
 };
 use crate::config::{FilterKind, Settings};
 use crate::counters::Counters;
-use crate::host::{Config, Stream, guard, log};
+use crate::host::{Config, Stream, guard};
 use crate::network::prefix;
+use crate::objects;
 use crate::plan::{Check, Outcome, Tunnel, Verdict, check_values, decide};
 
 /// The configuration of a filter.
@@ -29,8 +29,9 @@ struct Filter {
     shared: Arc<Shared>,
     /// The settings of the filter or of the route.
     settings: OnceCell<Arc<Settings>>,
-    request: Cell<Option<Check>>,
-    response: Cell<Option<Check>>,
+    /// Boxed, because many messages have no text to check.
+    request: Cell<Option<Box<Check>>>,
+    response: Cell<Option<Box<Check>>>,
     /// The tunnel that the request asks for.
     tunnel: Cell<Tunnel>,
     /// Whether the request or the response was rejected, or a hook panicked. Further data is dropped, and Envoy's own
@@ -81,7 +82,7 @@ impl Filter {
         }
     }
 
-    const fn check(&self, way: Way) -> &Cell<Option<Check>> {
+    const fn check(&self, way: Way) -> &Cell<Option<Box<Check>>> {
         match way.message {
             Message::Request => &self.request,
             Message::Response => &self.response,
@@ -91,15 +92,12 @@ impl Filter {
     /// Returns the settings of the route, or those of the filter if the route has none.
     fn settings(&self, stream: Stream) -> &Settings {
         self.settings.get_or_init(|| {
-            let route = stream.route_config().cast::<Settings>();
+            let route = stream.route_config();
             if route.is_null() {
                 return Arc::clone(&self.shared.settings);
             }
-            // SAFETY: `per_route_config_new` created it from an `Arc`, and Envoy keeps the route during a hook.
-            unsafe {
-                Arc::increment_strong_count(route);
-                Arc::from_raw(route)
-            }
+            // SAFETY: `per_route_config_new` returned the pointer, and Envoy keeps the route during a hook.
+            unsafe { objects::config(route) }
         })
     }
 
@@ -144,7 +142,7 @@ impl Filter {
             return headers_status::CONTINUE;
         }
         self.shared.counters.started(stream);
-        self.check(way).set(Some(plan.check));
+        self.check(way).set(Some(Box::new(plan.check)));
         if self.is_held(stream, way) { headers_status::STOP } else { headers_status::CONTINUE }
     }
 
@@ -298,47 +296,25 @@ fn apply(stream: Stream, way: Way, slices: &[&[u8]], outcome: &Outcome) {
     stream.append(way.received, &outcome.tail);
 }
 
-/// Parses the settings of a configuration, or logs why it is rejected.
-///
-/// # Safety
-///
-/// `config` is the buffer that Envoy passed to the hook.
-unsafe fn settings(config: Buffer, of: &str) -> Option<Arc<Settings>> {
-    // SAFETY: Envoy's buffer is valid until the hook returns.
-    match Settings::parse(unsafe { config.bytes() }, FilterKind::Http) {
-        Ok(settings) => Some(Arc::new(settings)),
-        Err(error) => {
-            log(log_level::ERROR, || format!("utf8_codec: the configuration of {of} is rejected: {error}"));
-            None
-        }
-    }
-}
-
 #[unsafe(no_mangle)]
 unsafe extern "C" fn envoy_dynamic_module_on_http_filter_config_new(
     envoy: EnvoyPtr,
     _name: Buffer,
     config: Buffer,
 ) -> ModulePtr {
-    let make = || {
-        // SAFETY: the buffer is that of this hook.
-        let Some(settings) = (unsafe { settings(config, "an HTTP filter") }) else {
-            return core::ptr::null();
-        };
-        // SAFETY: the pointer is that of this hook.
-        let Some(counters) = Counters::for_http(unsafe { Config::new(envoy) }) else {
-            log(log_level::ERROR, || "utf8_codec: the counters cannot be defined".into());
-            return core::ptr::null();
-        };
-        Arc::into_raw(Arc::new(Shared { settings, counters })).cast()
-    };
-    guard(make, core::ptr::null)
+    // SAFETY: the buffer and the pointer are those of this hook.
+    unsafe {
+        objects::new_config(config, FilterKind::Http, "an HTTP filter", |settings| {
+            let counters = Counters::for_http(Config::new(envoy))?;
+            Ok(Shared { settings: Arc::new(settings), counters })
+        })
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn envoy_dynamic_module_on_http_filter_config_destroy(config: ModulePtr) {
-    // SAFETY: `config_new` created it from an `Arc`, and Envoy destroys it once.
-    guard(|| drop(unsafe { Arc::from_raw(config.cast::<Shared>()) }), || ());
+    // SAFETY: `config_new` returned the pointer, and Envoy destroys it once.
+    unsafe { objects::destroy_config::<Shared>(config) }
 }
 
 #[unsafe(no_mangle)]
@@ -346,18 +322,14 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_per_route_config_new(
     _name: Buffer,
     config: Buffer,
 ) -> ModulePtr {
-    let make = || {
-        // SAFETY: the buffer is that of this hook.
-        let settings = unsafe { settings(config, "a route") };
-        settings.map_or(core::ptr::null(), |settings| Arc::into_raw(settings).cast())
-    };
-    guard(make, core::ptr::null)
+    // SAFETY: the buffer is that of this hook.
+    unsafe { objects::new_config(config, FilterKind::Http, "a route", Ok) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn envoy_dynamic_module_on_http_filter_per_route_config_destroy(config: ModulePtr) {
-    // SAFETY: `per_route_config_new` created it from an `Arc`, and Envoy destroys it once.
-    guard(|| drop(unsafe { Arc::from_raw(config.cast::<Settings>()) }), || ());
+    // SAFETY: `per_route_config_new` returned the pointer, and Envoy destroys it once.
+    unsafe { objects::destroy_config::<Settings>(config) }
 }
 
 #[unsafe(no_mangle)]
@@ -365,23 +337,15 @@ unsafe extern "C" fn envoy_dynamic_module_on_http_filter_new(
     config: ModulePtr,
     _envoy: EnvoyPtr,
 ) -> ModulePtr {
-    let make = || {
-        let config = config.cast::<Shared>();
-        // SAFETY: `config_new` created it from an `Arc`, and Envoy keeps it while it creates filters from it.
-        let shared = unsafe {
-            Arc::increment_strong_count(config);
-            Arc::from_raw(config)
-        };
-        Box::into_raw(Box::new(Filter::new(shared))).cast_const().cast()
-    };
     // Envoy responds with 500 if the filter is null.
-    guard(make, core::ptr::null)
+    // SAFETY: `config_new` returned the pointer, and Envoy keeps it while it creates filters from it.
+    unsafe { objects::new_filter(config, Filter::new) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn envoy_dynamic_module_on_http_filter_destroy(module: ModulePtr) {
-    // SAFETY: `new` created it from a `Box`, and Envoy destroys it once.
-    guard(|| drop(unsafe { Box::from_raw(module.cast_mut().cast::<Filter>()) }), || ());
+    // SAFETY: `new` returned the pointer, and Envoy destroys it once.
+    unsafe { objects::destroy_filter::<Filter>(module) }
 }
 
 /// Calls a hook of a filter. After a panic the client receives 500 or a reset, and the hook returns `stop`.

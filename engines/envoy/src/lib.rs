@@ -22,4 +22,7 @@ mod http;
 #[cfg(feature = "module")]
 #[allow(unsafe_code)]
 mod network;
+#[cfg(feature = "module")]
+#[allow(unsafe_code)]
+mod objects;
 pub mod plan;

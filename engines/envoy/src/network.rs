@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use utf8_codec::http::Message;
 
-use crate::abi::{self, Buffer, EnvoyPtr, ModulePtr, close_type, log_level, network_status};
+use crate::abi::{self, Buffer, EnvoyPtr, ModulePtr, close_type, network_status};
 use crate::config::{FilterKind, Settings};
 use crate::counters::Counters;
-use crate::host::{Config, Connection, Side, guard, log};
+use crate::host::{Config, Connection, Side, guard};
+use crate::objects;
 use crate::plan::{Check, Outcome, Verdict};
 
 /// The configuration of a filter.
@@ -22,12 +23,25 @@ struct Shared {
 /// The filter of a connection.
 ///
 /// A callback may call another hook before it returns, such as `event` while the connection is closed. The hooks
-/// therefore share the filter, and a check is removed from its cell while it is used. If there is no check, the
-/// direction has ended, or one of its hooks is running or has panicked, and further data is dropped.
+/// therefore share the filter, and the state of a direction is removed from its cell while it is used.
 struct Filter {
     shared: Arc<Shared>,
-    read: Cell<Option<Check>>,
-    write: Cell<Option<Check>>,
+    read: Cell<Direction>,
+    write: Cell<Direction>,
+}
+
+/// The state of one direction.
+#[derive(Default)]
+enum Direction {
+    /// No data has arrived.
+    Start,
+    /// Boxed, because most connections use one direction long before the other.
+    Checked(Box<Check>),
+    /// Data is not checked, or not checked anymore.
+    Unchecked,
+    /// The direction has ended, or one of its hooks is running or has panicked. Further data is dropped.
+    #[default]
+    Over,
 }
 
 /// The details of a close, for Envoy's access log.
@@ -35,40 +49,40 @@ const REJECTED: &str = "utf8_codec_rejected";
 const PANICKED: &str = "utf8_codec_panicked";
 
 impl Filter {
-    fn new(shared: Arc<Shared>) -> Self {
-        let check = |message| {
-            let Shared { settings, .. } = &*shared;
-            Cell::new(Some(if settings.covers(message) {
-                Check::text(settings.decoder(), settings.only_reports())
-            } else {
-                Check::pass()
-            }))
-        };
-        Self { read: check(Message::Request), write: check(Message::Response), shared }
+    const fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, read: Cell::new(Direction::Start), write: Cell::new(Direction::Start) }
     }
 
-    fn started(&self, connection: Connection) {
+    fn started(&self, connection: Connection) -> u32 {
         for message in [Message::Request, Message::Response] {
             if self.shared.settings.covers(message) {
                 self.shared.counters.started(connection);
             }
         }
+        network_status::CONTINUE
     }
 
     /// Processes new data of one direction.
     fn data(&self, connection: Connection, side: Side, len: usize, end: bool) -> u32 {
-        let (state, message) = match side {
+        let (direction, message) = match side {
             Side::Read => (&self.read, Message::Request),
             Side::Write => (&self.write, Message::Response),
         };
-        let Some(mut check) = state.take() else {
-            connection.drain(side, len);
-            return network_status::STOP;
+        let Shared { settings, counters } = &*self.shared;
+        let mut check = match direction.take() {
+            Direction::Start if settings.covers(message) => {
+                Box::new(Check::text(settings.decoder(), settings.only_reports()))
+            }
+            Direction::Checked(check) => check,
+            Direction::Start | Direction::Unchecked => {
+                direction.set(Direction::Unchecked);
+                return network_status::CONTINUE;
+            }
+            Direction::Over => {
+                connection.drain(side, len);
+                return network_status::STOP;
+            }
         };
-        if check.is_passing() {
-            state.set(Some(check));
-            return network_status::CONTINUE;
-        }
         let outcome = connection.with_slices(side, |slices| {
             let outcome = check.feed(slices, end);
             if !outcome.is_unchanged() && !matches!(outcome.verdict, Verdict::Rejected(_)) {
@@ -77,7 +91,6 @@ impl Filter {
             outcome
         });
         assert_eq!(outcome.len, len, "a part of the data was not checked");
-        let counters = &self.shared.counters;
         counters.received(connection, outcome.len);
         counters.repaired(connection, outcome.repaired);
         match &outcome.verdict {
@@ -89,11 +102,12 @@ impl Filter {
                 return network_status::STOP;
             }
         }
-        state.set(Some(check));
+        let is_over = check.is_passing();
+        direction.set(if is_over { Direction::Unchecked } else { Direction::Checked(check) });
         network_status::CONTINUE
     }
 
-    /// Ends the direction after its well-formed text. Its check has been removed from the cell.
+    /// Ends the direction after its well-formed text. Its state is [`Direction::Over`].
     fn reject(&self, connection: Connection, side: Side, outcome: &Outcome) {
         let mut text = outcome.head.as_slice().to_vec();
         connection.with_slices(side, |slices| {
@@ -106,40 +120,40 @@ impl Filter {
             // after the upstream has closed its side.
             Side::Read => connection.inject(side, &text, true),
             Side::Write => {
-                self.read.set(None);
+                self.read.set(Direction::Over);
                 connection.inject(side, &text, false);
                 connection.close(close_type::FLUSH_WRITE, REJECTED);
             }
         }
     }
+
+    fn panicked(&self, connection: Connection) -> u32 {
+        self.read.set(Direction::Over);
+        self.write.set(Direction::Over);
+        self.shared.counters.panicked(connection);
+        connection.close(close_type::ABORT, PANICKED);
+        network_status::STOP
+    }
 }
 
-thread_local! {
-    /// The bytes that are copied from one end of a buffer to the other: at most one slice, usually 16 KiB.
-    static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
-/// Changes the buffer. Bytes cannot be removed from its end, so the remaining bytes are copied if it must be shortened. Each
-/// slice is drained before its copy is appended, because Envoy stops reading while a buffer is above its limit. A drained
-/// slice is not read again.
+/// Changes the buffer. Bytes cannot be removed from its end. If it must be shortened, the next filter receives a copy of the
+/// bytes that are kept, and the buffer is emptied. They are not appended to the buffer, because Envoy stops reading while
+/// it is above its limit.
 fn apply(connection: Connection, side: Side, slices: &[&[u8]], outcome: &Outcome) {
     // Passed on before the buffer and not inserted into it, because the buffer may be full.
-    if !outcome.head.as_slice().is_empty() {
-        connection.inject(side, outcome.head.as_slice(), false);
-    }
+    connection.inject(side, outcome.head.as_slice(), false);
     if outcome.kept == outcome.len {
         connection.append(side, &outcome.tail);
         return;
     }
-    let mut scratch = SCRATCH.take();
-    for (slice, part) in slices.iter().zip(prefix(slices, outcome.kept)) {
-        scratch.clear();
-        scratch.extend_from_slice(part);
-        connection.drain(side, slice.len());
-        connection.append(side, &scratch);
+    for part in prefix(slices, outcome.kept).chain([&outcome.tail[..]]) {
+        // The next filter may close the connection, and Envoy may then release the slices.
+        if connection.len(side) != outcome.len {
+            return;
+        }
+        connection.inject(side, part, false);
     }
-    connection.append(side, &outcome.tail);
-    SCRATCH.set(scratch);
+    connection.drain(side, outcome.len);
 }
 
 /// Returns the first `len` bytes of the slices.
@@ -149,24 +163,6 @@ pub(crate) fn prefix<'s>(slices: &[&'s [u8]], len: usize) -> impl Iterator<Item 
         *left -= taken;
         Some(&slice[..taken])
     })
-}
-
-/// Returns the filter of a hook.
-///
-/// # Safety
-///
-/// `filter` was returned by `network_filter_new` and not yet destroyed.
-unsafe fn filter<'f>(filter: ModulePtr) -> &'f Filter {
-    // SAFETY: the caller guarantees the requirements.
-    unsafe { &*filter.cast::<Filter>() }
-}
-
-fn panicked(connection: Connection, filter: &Filter) -> u32 {
-    filter.read.set(None);
-    filter.write.set(None);
-    filter.shared.counters.panicked(connection);
-    connection.close(close_type::ABORT, PANICKED);
-    network_status::STOP
 }
 
 #[unsafe(no_mangle)]
@@ -180,31 +176,18 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_config_new(
     _name: Buffer,
     config: Buffer,
 ) -> ModulePtr {
-    let make = || {
-        // SAFETY: Envoy's buffer is valid until the hook returns.
-        let settings = match Settings::parse(unsafe { config.bytes() }, FilterKind::Network) {
-            Ok(settings) => settings,
-            Err(error) => {
-                log(log_level::ERROR, || {
-                    format!("utf8_codec: the configuration of a network filter is rejected: {error}")
-                });
-                return core::ptr::null();
-            }
-        };
-        // SAFETY: the pointer is that of this hook.
-        let Some(counters) = Counters::for_network(unsafe { Config::new(envoy) }) else {
-            log(log_level::ERROR, || "utf8_codec: the counters cannot be defined".into());
-            return core::ptr::null();
-        };
-        Arc::into_raw(Arc::new(Shared { settings, counters })).cast()
-    };
-    guard(make, core::ptr::null)
+    // SAFETY: the buffer and the pointer are those of this hook.
+    unsafe {
+        objects::new_config(config, FilterKind::Network, "a network filter", |settings| {
+            Ok(Shared { settings, counters: Counters::for_network(Config::new(envoy))? })
+        })
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn envoy_dynamic_module_on_network_filter_config_destroy(config: ModulePtr) {
-    // SAFETY: `config_new` created it from an `Arc`, and Envoy destroys it once.
-    guard(|| drop(unsafe { Arc::from_raw(config.cast::<Shared>()) }), || ());
+    // SAFETY: `config_new` returned the pointer, and Envoy destroys it once.
+    unsafe { objects::destroy_config::<Shared>(config) }
 }
 
 #[unsafe(no_mangle)]
@@ -212,17 +195,26 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_new(
     config: ModulePtr,
     _envoy: EnvoyPtr,
 ) -> ModulePtr {
-    let make = || {
-        let config = config.cast::<Shared>();
-        // SAFETY: `config_new` created it from an `Arc`, and Envoy keeps it while it creates filters from it.
-        let shared = unsafe {
-            Arc::increment_strong_count(config);
-            Arc::from_raw(config)
-        };
-        Box::into_raw(Box::new(Filter::new(shared))).cast_const().cast()
-    };
     // Envoy closes a connection whose filter is null.
-    guard(make, core::ptr::null)
+    // SAFETY: `config_new` returned the pointer, and Envoy keeps it while it creates filters from it.
+    unsafe { objects::new_filter(config, Filter::new) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn envoy_dynamic_module_on_network_filter_destroy(module: ModulePtr) {
+    // SAFETY: `new` returned the pointer, and Envoy destroys it once.
+    unsafe { objects::destroy_filter::<Filter>(module) }
+}
+
+/// Calls a hook of a filter. After a panic the connection is closed.
+///
+/// # Safety
+///
+/// The pointers are those that Envoy passed to the hook.
+unsafe fn hook(envoy: EnvoyPtr, module: ModulePtr, run: impl FnOnce(&Filter, Connection) -> u32) -> u32 {
+    // SAFETY: `new` returned `module`, which is not yet destroyed.
+    let (connection, filter) = unsafe { (Connection::new(envoy), &*module.cast::<Filter>()) };
+    guard(|| run(filter, connection), || filter.panicked(connection))
 }
 
 #[unsafe(no_mangle)]
@@ -231,12 +223,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_new_connection(
     module: ModulePtr,
 ) -> u32 {
     // SAFETY: the pointers are those of this hook.
-    let (connection, filter) = unsafe { (Connection::new(envoy), filter(module)) };
-    let start = || {
-        filter.started(connection);
-        network_status::CONTINUE
-    };
-    guard(start, || panicked(connection, filter))
+    unsafe { hook(envoy, module, Filter::started) }
 }
 
 #[unsafe(no_mangle)]
@@ -247,8 +234,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_read(
     end: bool,
 ) -> u32 {
     // SAFETY: the pointers are those of this hook.
-    let (connection, filter) = unsafe { (Connection::new(envoy), filter(module)) };
-    guard(|| filter.data(connection, Side::Read, len, end), || panicked(connection, filter))
+    unsafe { hook(envoy, module, |filter, connection| filter.data(connection, Side::Read, len, end)) }
 }
 
 #[unsafe(no_mangle)]
@@ -259,8 +245,7 @@ unsafe extern "C" fn envoy_dynamic_module_on_network_filter_write(
     end: bool,
 ) -> u32 {
     // SAFETY: the pointers are those of this hook.
-    let (connection, filter) = unsafe { (Connection::new(envoy), filter(module)) };
-    guard(|| filter.data(connection, Side::Write, len, end), || panicked(connection, filter))
+    unsafe { hook(envoy, module, |filter, connection| filter.data(connection, Side::Write, len, end)) }
 }
 
 #[unsafe(no_mangle)]
@@ -269,10 +254,4 @@ const extern "C" fn envoy_dynamic_module_on_network_filter_event(
     _module: ModulePtr,
     _event: u32,
 ) {
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn envoy_dynamic_module_on_network_filter_destroy(module: ModulePtr) {
-    // SAFETY: `new` created it from a `Box`, and Envoy destroys it once.
-    guard(|| drop(unsafe { Box::from_raw(module.cast_mut().cast::<Filter>()) }), || ());
 }
