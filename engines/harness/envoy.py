@@ -2,7 +2,9 @@
 
 import json
 import os
+import random
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -10,6 +12,8 @@ import urllib.request
 from pathlib import Path
 
 MODULE = {"name": "utf8_codec_envoy", "do_not_close": True}
+# The longest time that a row waits for anything, in seconds. Long, because other load may stop a process for seconds.
+PATIENCE = 60
 EXTENSIONS = "type.googleapis.com/envoy.extensions"
 METADATA = {key: f"%DYNAMIC_METADATA(utf8_codec:{key})%" for key in ("verdict", "direction", "kind", "offset", "len")}
 
@@ -84,7 +88,7 @@ def tls(certificate, alpn=()):
 
 def tcp_listener(name, settings, upstream, log=None, certificate=None, **more):
     kind = f"{EXTENSIONS}.filters.network.tcp_proxy.v3.TcpProxy"
-    proxy = {"@type": kind, "stat_prefix": name, "cluster": upstream, "idle_timeout": "20s"}
+    proxy = {"@type": kind, "stat_prefix": name, "cluster": upstream, "idle_timeout": f"{PATIENCE}s"}
     if log:
         proxy["access_log"] = access_log(log)
     filters = [] if settings is None else [network_filter(settings)]
@@ -96,7 +100,7 @@ def tcp_listener(name, settings, upstream, log=None, certificate=None, **more):
 
 def http_listener(name, settings, upstream, log=None, certificate=None, routes=(), filters=None, **more):
     kind = f"{EXTENSIONS}.filters.network.http_connection_manager.v3.HttpConnectionManager"
-    routes = [*routes, {"match": {"prefix": "/"}, "route": {"cluster": upstream, "timeout": "20s"}}]
+    routes = [*routes, {"match": {"prefix": "/"}, "route": {"cluster": upstream, "timeout": f"{PATIENCE}s"}}]
     own = [] if settings is None else [http_filter(settings)]
     router = {"@type": f"{EXTENSIONS}.filters.http.router.v3.Router"}
     manager = {
@@ -171,12 +175,13 @@ class Envoy:
             return False
         try:
             return self.admin("/ready").startswith("LIVE")
-        except OSError:
+        # A `ValueError` is for an address that is not whole yet.
+        except (OSError, ValueError):
             return False
 
     def admin(self, path, post=False):
         request = urllib.request.Request(f"http://{self.admin_file.read_text()}{path}", method="POST" if post else "GET")
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.read().decode()
 
     def ports(self):
@@ -219,11 +224,26 @@ def certificate(folder):
     return path
 
 
-def wait(condition, timeout=20):
+def wait(condition, timeout=PATIENCE):
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline, "nothing changed in time"
         time.sleep(0.05)
+
+
+def free_port():
+    """A port for a program that cannot report the one it chose. It is below the range from which the system takes ports for
+    clients, so no other connection takes it before the program does, and a client cannot connect to itself."""
+    first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for _ in range(1000):
+        port = random.randrange(max(1024, first - 20_000), first)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
+    raise AssertionError("no port is free")
 
 
 def folder():

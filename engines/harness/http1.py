@@ -6,6 +6,7 @@ import threading
 import time
 from dataclasses import dataclass, field
 
+from .envoy import PATIENCE
 from .upstream import Server
 
 
@@ -119,7 +120,7 @@ class Upstream(Server):
                 connection.sendall(piece)
                 time.sleep(0.002)
 
-    def take(self, number, timeout=20):
+    def take(self, number, timeout=PATIENCE):
         with self.changed:
             arrived = self.changed.wait_for(lambda: str(number) in self.requests, timeout)
             assert arrived, "no request reached the upstream"
@@ -146,7 +147,7 @@ def chunked_answer(pieces, trailers=b"", content_type="text/plain"):
 
 def exchange(port, pieces, pause=0.0, has_body=True, wrap=lambda connection: connection):
     """Sends the pieces of a request. Returns the response, or None."""
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as plain, wrap(plain) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as plain, wrap(plain) as connection:
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with contextlib.suppress(OSError):
             for piece in pieces:

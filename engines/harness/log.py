@@ -3,6 +3,8 @@
 import json
 import time
 
+from .envoy import PATIENCE
+
 
 class Verdicts:
     """Reads the entries that have a verdict, each once."""
@@ -13,7 +15,7 @@ class Verdicts:
 
     def take(self, count):
         """The entries since the last call. Waits until there are `count`."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while True:
             entries = self.entries()[self.seen :]
             if len(entries) >= count or time.monotonic() > deadline:

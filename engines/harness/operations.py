@@ -12,7 +12,6 @@ from pathlib import Path
 
 from . import envoy as e
 from . import programs
-from .http import free_port
 from .http1 import Upstream, chunked, exchange
 from .samples import random_text
 from .tcp import connect, parallel, read_all
@@ -71,7 +70,7 @@ def bad_configurations(operations):
             listener = e.http_listener("one", {}, "upstream", routes=[route])
         envoy = operations.envoy(e.bootstrap([listener], operations.clusters), f"bad-{index}")
         command = [*envoy.command, "--mode", "validate"]
-        done = subprocess.run(command, env=envoy.environment, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, env=envoy.environment, capture_output=True, text=True, timeout=2 * e.PATIENCE)
         # In this mode Envoy logs to standard error.
         assert done.returncode == 1 and reason in done.stderr, (settings, done.returncode, done.stderr[-500:])
 
@@ -90,7 +89,7 @@ def reload(operations):
         (folder / "new").write_text(json.dumps({"version_info": version, "resources": [listener]}))
         (folder / "new").rename(path)
 
-    port = free_port()
+    port = e.free_port()
     write({"on_error": "strict"}, "1")
     lds = {"lds_config": {"path_config_source": {"path": str(path), "watched_directory": {"path": str(folder)}}}}
     config = e.bootstrap(None, operations.clusters, dynamic_resources=lds, node={"id": "test", "cluster": "test"})
@@ -102,26 +101,28 @@ def reload(operations):
         envoy.wait_for_log("unknown variant `wrong`")
         assert post(port, b"caf\xff").status == 400, "the old configuration is not kept"
         write({"on_error": "replace"}, "3")
-        e.wait(lambda: post(port, b"caf\xff").status == 200)
+        # A connection that the old configuration accepted may end without a response.
+        e.wait(lambda: (response := post(port, b"caf\xff")) and response.status == 200)
     return "a bad configuration is rejected and the old one stays; the next good one is used"
 
 
 def hot_restart(operations):
-    port = free_port()
+    port = e.free_port()
     listener = e.tcp_listener("one", {}, "echo")
     listener["address"] = e.address(port)
     config = e.bootstrap([listener], operations.clusters)
-    base = ["--base-id", str(os.getpid() % 30000 + 1000), "--parent-shutdown-time-s", "6", "--drain-time-s", "3"]
-    old = operations.envoy(config, "old", arguments=[*base, "--restart-epoch", "0"])
-    new = operations.envoy(config, "new", arguments=[*base, "--restart-epoch", "1"])
+    times = ["--parent-shutdown-time-s", "10", "--drain-time-s", "5"]
+    base_id = operations.folder / "base-id"
+    old = operations.envoy(config, "old", arguments=[*times, "--use-dynamic-base-id", "--base-id-path", str(base_id)])
     with old, connect(port) as connection:
+        new = operations.envoy(config, "new", arguments=[*times, "--base-id", base_id.read_text(), "--restart-epoch", "1"])
         connection.sendall(b"na\xc3")
         assert connection.recv(10) == b"na"
         failed = []
 
         def traffic(index):
             data = random_text(5_000, index)
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 2 * e.PATIENCE
             while time.monotonic() < deadline and not stop:
                 with connect(port) as other:
                     other.sendall(data)
@@ -137,12 +138,12 @@ def hot_restart(operations):
             with new:
                 connection.sendall(b"\xaf")
                 assert connection.recv(10) == "ï".encode(), "the old process lost the start of a character"
-                e.wait(lambda: old.process.poll() is not None, 30)
+                e.wait(lambda: old.process.poll() is not None)
                 with connect(port) as other:
                     other.sendall(b"caf\xff")
                     assert read_all(other)[0] == b"caf"
                 stop.append(True)
-                [thread.join(30) for thread in threads]
+                [thread.join(e.PATIENCE) for thread in threads]
         finally:
             stop.append(True)
         assert not failed, f"{len(failed)} connections failed during the restart"
@@ -192,16 +193,24 @@ def readme(operations):
     environment = {**os.environ, "ENVOY_DYNAMIC_MODULES_SEARCH_PATH": str(ENGINES / "envoy" / "target" / "release")}
     # The library of the last build may be the one that panics for the tests.
     programs.module()
-    command = [str(operations.program), "-c", str(ENGINES / "envoy" / "envoy.yaml"), "--disable-hot-restart"]
+    # Other ports than those of the README, which another program may use.
+    config = (ENGINES / "envoy" / "envoy.yaml").read_text()
+    ports = {port: e.free_port() for port in (9901, 10000, 10001, 10002, 10003)}
+    for port, free in ports.items():
+        assert f"port_value: {port}}}" in config, port
+        config = config.replace(f"port_value: {port}}}", f"port_value: {free}}}")
+    path = operations.folder / "readme.yaml"
+    path.write_text(config)
+    command = [str(operations.program), "-c", str(path), "--disable-hot-restart"]
     log = open(operations.folder / "readme.log", "w")
     process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
-        e.wait(lambda: process.poll() is not None or is_open(10000), 30)
+        e.wait(lambda: process.poll() is not None or all(is_open(port) for port in ports.values()))
         assert process.poll() is None, (operations.folder / "readme.log").read_text()[-500:]
-        response = post(10000, b"caf\xff")
+        response = post(ports[10000], b"caf\xff")
         assert response.status == 400 and response.body.decode() == expected, response.body
-        assert post(10000, "café".encode()).body == b"the text is well-formed\n"
-        with connect(10001) as connection:
+        assert post(ports[10000], "café".encode()).body == b"the text is well-formed\n"
+        with connect(ports[10001]) as connection:
             connection.sendall(b"caf\xff\n")
             # The echo filter of Envoy does not answer after the end of its input.
             assert connection.recv(100) == "caf\ufffd\n".encode()

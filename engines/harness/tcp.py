@@ -15,7 +15,7 @@ numbers = itertools.count(1)
 
 
 def connect(port, tls=False):
-    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=e.PATIENCE)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if not tls:
         return connection
@@ -221,7 +221,7 @@ def slow_upstream(tcp):
             connection.sendall(b"more" * 1000)
         except OSError:
             pass
-        text, end = tcp.slow.take(number, 60)
+        text, end = tcp.slow.take(number, 2 * e.PATIENCE)
     assert (text, end) == (good, "end"), (len(text), end)
     return f"all {len(good)} bytes before the error reach a slow upstream"
 

@@ -5,6 +5,8 @@ import socket
 import threading
 import time
 
+from .envoy import PATIENCE
+
 
 class Server:
     """A TCP server on loopback. `serve` is called for each connection on a thread of its own."""
@@ -24,7 +26,7 @@ class Server:
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = self.listener.accept()
-                connection.settimeout(30)
+                connection.settimeout(2 * PATIENCE)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 threading.Thread(target=self.run, args=(connection,), daemon=True).start()
 
@@ -62,7 +64,7 @@ class Recorder(Server):
             self.received[number] = (text, end)
             self.ended.notify_all()
 
-    def take(self, number, timeout=20):
+    def take(self, number, timeout=PATIENCE):
         """The text after the first line, and how it ended."""
         number = b"#%d" % number
         with self.ended:
