@@ -74,13 +74,17 @@ def module(*features):
     return folder
 
 
-def wasm():
+def wasm(*features):
     """Builds the filter for WebAssembly, with vectors. Returns its path."""
     crate = ENGINES / "wasm"
     command = ["cargo", "build", "--release", "--locked", "--quiet", "--target", "wasm32-wasip1"]
+    command += [f"--features={feature}" for feature in features]
     environment = {**os.environ, "RUSTFLAGS": "-C target-feature=+simd128", "CARGO_TARGET_DIR": str(crate / "target")}
     subprocess.run(command, check=True, cwd=crate, env=environment)
-    return crate / "target" / "wasm32-wasip1" / "release" / "utf8_codec_wasm.wasm"
+    code = crate / "target" / "wasm32-wasip1" / "release" / "utf8_codec_wasm.wasm"
+    copy = code.with_name("-".join(["utf8_codec_wasm", *features]) + ".copy.wasm")
+    copy.write_bytes(code.read_bytes())
+    return copy
 
 
 def pingora():

@@ -37,7 +37,7 @@ pub(crate) fn log(level: u32, line: impl FnOnce() -> String) {
 ///
 /// # Panics
 ///
-/// If they cannot be read: the hook then fails, and nothing passes unchecked.
+/// Panics if they cannot be read. [`guard`] catches the panic, and nothing passes unchecked.
 ///
 /// # Safety
 ///
