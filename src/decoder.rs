@@ -7,6 +7,7 @@ use core::iter::FusedIterator;
 use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at};
 
 use crate::error::Utf8Error;
+use crate::kernels::classes::{ASCII_GROUP, Class};
 use crate::kernels::{self, AtBoundary, ScanState, TextEnd};
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) for a stream in chunks of any size.
@@ -221,8 +222,35 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 }
 
 impl<'c> Pieces<'_, 'c> {
+    /// Returns the next piece, and the number of bytes at its start that are known to be ASCII and not in the class.
+    #[inline]
+    pub(crate) fn next_within(&mut self, class: &Class) -> Option<(Piece<'c>, usize)> {
+        /// The minimum length of a chunk for which a search for ASCII pays.
+        const MIN_LEN: usize = 4 * ASCII_GROUP;
+        let starts_with_ascii = self.rest.first_chunk::<64>().is_some_and(|start| start.is_ascii());
+        if self.rest.len() < MIN_LEN || !starts_with_ascii {
+            return self.next().map(|piece| (piece, 0));
+        }
+        let mut ascii = 0;
+        let piece = self.next_piece_by(|start, rest| {
+            let (text, end, len) = kernels::prefix_within(start, rest, class);
+            ascii = len;
+            (text, end)
+        })?;
+        Some((piece, ascii))
+    }
+
     /// Returns the next piece. The chunk has bytes or an ill-formed sequence left.
     fn next_piece(&mut self) -> Option<Piece<'c>> {
+        self.next_piece_by(kernels::prefix)
+    }
+
+    /// [`next_piece`](Self::next_piece), with this function for [`kernels::prefix`].
+    #[inline(always)]
+    fn next_piece_by(
+        &mut self,
+        prefix: impl FnOnce(AtBoundary, &'c [u8]) -> (&'c str, TextEnd<'c>),
+    ) -> Option<Piece<'c>> {
         if let Some(ill_formed) = self.ill_formed.take() {
             return Some(self.reject(usize::from(ill_formed.bytes.len()), ill_formed));
         }
@@ -239,7 +267,7 @@ impl<'c> Pieces<'_, 'c> {
                 }
             };
         };
-        let (text, end) = kernels::prefix(start, self.rest);
+        let (text, end) = prefix(start, self.rest);
         match end {
             TextEnd::Unfinished(state) => self.take_up_to(&[], self.rest.len(), state),
             TextEnd::IllFormed(rest) => {

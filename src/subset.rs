@@ -196,6 +196,17 @@ impl Subset {
         });
         outside
     }
+
+    /// [`first_outside`](Self::first_outside) of text whose first `inside` bytes are known to be in the subset.
+    pub(crate) fn first_outside_after(&self, inside: usize, text: &str) -> Option<(usize, char)> {
+        let rest = text.get(inside..).unwrap_or_default();
+        self.first_outside(rest).map(|(at, character)| (inside + at, character))
+    }
+
+    /// Returns the class of the first bytes of the characters that may be outside the subset.
+    pub(crate) const fn doubtful(&self) -> &Class {
+        &self.doubtful
+    }
 }
 
 /// For more ranges than this the second bytes are not computed, because the compiler limits the evaluation time of

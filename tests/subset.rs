@@ -234,6 +234,69 @@ fn every_character_outside_is_found_in_long_text_by_every_preset() {
     }
 }
 
+/// Long ASCII at the start of a chunk is validated and searched at once. What follows it is not.
+#[test]
+fn long_ascii_before_any_other_bytes_agrees_with_the_oracle() {
+    let specials = [
+        &b"\0"[..],
+        b"\x7F",
+        b"\xC3\xA9",
+        b"\xC2\x80",
+        b"\xE2\x80\xAE",
+        b"\xEF\xBB\xBF",
+        b"\xF0\x9F\x92\xA9",
+        b"\xFF",
+        b"\x80",
+        b"\xED\xA0\x80",
+        b"\xE2\x80",
+    ];
+    for special in specials {
+        for at in (0..1_400).step_by(9).chain([255, 256, 257, 1_023, 1_024, 1_025]) {
+            for len in [at, 1_400, 2_500] {
+                let mut input = vec![b'a'; len];
+                input.splice(at.min(len)..at.min(len), special.iter().copied());
+                for subset in [CYRILLIC, Subset::NO_CONTROLS, Subset::new(&[0x80..=0x10_FFFF, 0x61..=0x61])] {
+                    let (text, errors, mended) = oracle(subset, &input);
+                    for chunks in [vec![&input[..]], vec![&input[..at / 2], &input[at / 2..]]] {
+                        let (got, found, _, repaired) = decode(subset, &chunks);
+                        let is_right =
+                            (got, found, repaired) == (text.clone(), errors.clone(), mended.clone());
+                        assert!(is_right, "{special:02X?} at {at} of {len}, {subset:?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_bom_policy_applies_before_long_ascii() {
+    let input = [b'a'; 5_000];
+    for bom in [BomPolicy::Strip, BomPolicy::Keep, BomPolicy::Reject, BomPolicy::Require] {
+        for start in [&b""[..], b"\xEF\xBB\xBF"] {
+            let stream = [start, &input].concat();
+            let mut decoder = TextDecoder::new().bom(bom).subset(Subset::NO_CONTROLS);
+            let mut errors = Vec::new();
+            let mut text = String::new();
+            for piece in decoder.feed(&stream) {
+                match piece.text() {
+                    Ok(good) => text.push_str(good),
+                    Err(error) => errors.push((error.offset, error.kind, error.len)),
+                }
+            }
+            let (kept, expected) = match (bom, start) {
+                (BomPolicy::Require, []) => ("", vec![(0, ErrorKind::MissingBom, 0)]),
+                (BomPolicy::Reject, [_, ..]) => ("", vec![(0, ErrorKind::UnexpectedBom, 3)]),
+                (BomPolicy::Keep, [_, ..]) => ("\u{FEFF}", vec![]),
+                _ => ("", vec![]),
+            };
+            assert_eq!(errors, expected, "{bom:?}");
+            assert!(text == kept.to_owned() + &"a".repeat(5_000), "{bom:?}");
+            assert_eq!(decoder.offset(), stream.len() as u64);
+        }
+    }
+}
+
 #[test]
 fn a_subset_of_subsets_is_their_intersection() {
     let both = Subset::all_of(&[Subset::NO_NUL, Subset::LATIN_1]);

@@ -2,7 +2,7 @@
 
 use super::dispatch::Kernel;
 use super::functions::CAPACITY;
-pub(crate) use super::functions::Class;
+pub(crate) use super::functions::{ASCII_GROUP, Class};
 
 /// Calls `visit` with the position of each byte of the class, in order, until it returns `false`. Returns whether
 /// `visit` never returned `false`.
@@ -29,9 +29,51 @@ fn each_by(kernel: Kernel, bytes: &[u8], class: &Class, mut visit: impl FnMut(us
     true
 }
 
+/// Returns the length of the ASCII at the start of the bytes that has no byte of the class, rounded down to groups of
+/// [`ASCII_GROUP`] bytes. Returns 0 if the kernel has no vector code for it.
+pub(super) fn ascii_without(bytes: &[u8], class: &Class) -> usize {
+    Kernel::in_use().ascii_without(bytes, class)
+}
+
 #[cfg(all(test, feature = "transcode"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ascii_ends_before_the_group_of_the_first_other_byte_or_byte_of_the_class() {
+        for kernel in Kernel::available().filter(|kernel| matches!(kernel.name(), "avx512" | "avx2")) {
+            for byte in 0..=u8::MAX {
+                let one = Class::EMPTY.with(byte, byte);
+                let lower = if byte > 0 { Class::EMPTY.with(0, byte - 1) } else { Class::EMPTY };
+                let higher = if byte < 0x7F { Class::EMPTY.with(byte + 1, 0x7F) } else { Class::EMPTY };
+                let others = lower.or(higher);
+                // Another byte with the same low 6 bits, which is not in the class `one`.
+                for filler in [byte ^ 0x40, b'a'] {
+                    if byte == filler || !filler.is_ascii() {
+                        continue;
+                    }
+                    for (len, at) in
+                        (0..3 * ASCII_GROUP).map(|at| (3 * ASCII_GROUP + 7, at)).chain([(255, 9)])
+                    {
+                        let mut bytes = vec![filler; len];
+                        assert_eq!(kernel.ascii_without(&bytes, &one), len / ASCII_GROUP * ASCII_GROUP);
+                        bytes[at] = byte;
+                        let expected = at.min(len / ASCII_GROUP * ASCII_GROUP) / ASCII_GROUP * ASCII_GROUP;
+                        assert_eq!(
+                            kernel.ascii_without(&bytes, &one),
+                            expected,
+                            "{kernel:?} {byte:02X} {at}"
+                        );
+                    }
+                }
+                if byte.is_ascii() {
+                    // No byte of the class `others`.
+                    let bytes = [byte; 2 * ASCII_GROUP];
+                    assert_eq!(kernel.ascii_without(&bytes, &others), bytes.len(), "{kernel:?} {byte:02X}");
+                }
+            }
+        }
+    }
 
     fn all_by(kernel: Kernel, bytes: &[u8], class: &Class) -> Vec<usize> {
         let mut all = Vec::new();

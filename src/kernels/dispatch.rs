@@ -171,6 +171,15 @@ impl Kernel {
         unsafe { (self.0.find_class)(bytes, class, positions) }
     }
 
+    /// [`AsciiWithout`](super::functions::AsciiWithout). Returns 0 if the kernel has no vector code for it.
+    pub(super) fn ascii_without(self, bytes: &[u8], class: &Class) -> usize {
+        match self.0.ascii_without {
+            // SAFETY: this CPU supports every `Kernel`.
+            Some(ascii_without) => unsafe { ascii_without(bytes, class) },
+            None => 0,
+        }
+    }
+
     /// Returns the UTF-16 conversions of this kernel. This CPU supports them.
     #[cfg(feature = "transcode")]
     pub(super) const fn utf16(self) -> Option<&'static Utf16> {

@@ -29,6 +29,8 @@ pub(super) struct Functions {
     #[cfg(feature = "codec")]
     pub(super) find_all: FindAll,
     pub(super) find_class: FindClass,
+    /// `None` if the kernel has no vector code for it.
+    pub(super) ascii_without: Option<AsciiWithout>,
     /// `None` if the kernel has only the portable loops.
     #[cfg(feature = "transcode")]
     pub(super) utf16: Option<Utf16>,
@@ -131,7 +133,7 @@ pub(super) type CountRange = unsafe fn(bytes: &[u8], range: Range) -> usize;
 pub(super) type AsciiLen = unsafe fn(bytes: &[u8]) -> usize;
 
 /// The number of bytes that are tested for ASCII at once.
-pub(super) const ASCII_GROUP: usize = 256;
+pub(crate) const ASCII_GROUP: usize = 256;
 
 /// Counts the occurrences of a byte in groups of [`ASCII_GROUP`] bytes, up to the first group with a byte that is not
 /// ASCII. A last, incomplete group is not counted. Returns the number of bytes in the counted groups, and the number of
@@ -389,6 +391,14 @@ impl Class {
 ///
 /// [`Functions::is_supported`] returned true.
 pub(super) type FindClass = unsafe fn(bytes: &[u8], class: &Class, positions: &mut [u16; CAPACITY]) -> Found;
+
+/// Returns the length of the ASCII at the start of the bytes that has no byte of the class, rounded down to groups of
+/// [`ASCII_GROUP`] bytes.
+///
+/// # Safety
+///
+/// [`Functions::is_supported`] returned true.
+pub(super) type AsciiWithout = unsafe fn(bytes: &[u8], class: &Class) -> usize;
 
 /// The UTF-16 conversions of a kernel with vector code, each for little-endian and big-endian code units.
 #[cfg(feature = "transcode")]

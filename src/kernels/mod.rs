@@ -67,4 +67,4 @@ pub use dispatch::Kernel;
 #[cfg(feature = "codec")]
 pub(crate) use positions::{Positions, find_byte};
 pub(crate) use state::{AtBoundary, ScanState};
-pub(crate) use validation::{TextEnd, prefix, short_ascii, text, validate};
+pub(crate) use validation::{TextEnd, prefix, prefix_within, short_ascii, text, validate};

@@ -1,6 +1,7 @@
 //! Validation: where a stream becomes ill-formed.
 
 use super::arch;
+use super::classes::{self, Class};
 use super::dispatch::{self, Kernel};
 use super::formula;
 use super::functions::Index;
@@ -143,6 +144,22 @@ pub(crate) fn prefix(start: AtBoundary, chunk: &[u8]) -> (&str, TextEnd<'_>) {
     // SAFETY: the chunk starts between characters. It is well-formed up to the unfinished sequence, or up to the
     // sequence that contains the byte at `index` or ends before it. `text` excludes that sequence.
     (unsafe { core::str::from_utf8_unchecked(text) }, end)
+}
+
+/// [`prefix`], and the number of bytes at the start of the text that are ASCII and not in the class. This number may be
+/// less than possible. The bytes that it counts are read only once.
+#[inline]
+pub(crate) fn prefix_within<'c>(
+    start: AtBoundary,
+    chunk: &'c [u8],
+    class: &Class,
+) -> (&'c str, TextEnd<'c>, usize) {
+    let ascii = classes::ascii_without(chunk, class);
+    let start = if ascii == 0 { start } else { AtBoundary::START };
+    let (text, end) = prefix(start, chunk.get(ascii..).unwrap_or_default());
+    let text = chunk.get(..ascii + text.len()).unwrap_or_default();
+    // SAFETY: ASCII is well-formed, and `prefix` returned the text after it.
+    (unsafe { core::str::from_utf8_unchecked(text) }, end, ascii)
 }
 
 /// [`prefix`] by the standard library.

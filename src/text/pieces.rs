@@ -4,7 +4,7 @@ use core::iter::FusedIterator;
 
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
 use crate::error::{ErrorKind, Utf8Error};
-use crate::policy::{First, Policies, ShortStr};
+use crate::policy::{BomPolicy, First, Policies, ShortStr};
 use crate::subset::Subset;
 
 /// A part of a chunk after the policies were applied. Pieces are in stream order.
@@ -87,11 +87,33 @@ impl<'d, 'c> TextPieces<'d, 'c> {
         if self.policies.is_at_start() {
             return self.next_at_start();
         }
-        Some(match self.pieces.next()? {
+        let piece = self.pieces.next()?;
+        Some(self.with_policies(piece))
+    }
+
+    /// Returns the next piece, and the number of bytes at its start that are known to be in the subset.
+    fn next_piece_within(&mut self, subset: &Subset) -> Option<(TextPiece<'c>, usize)> {
+        if self.policies.is_at_start() {
+            let is_ascii = self.pieces.decoder().pending().is_empty()
+                && self.pieces.rest().first().is_some_and(u8::is_ascii);
+            if !is_ascii || self.policies.bom == BomPolicy::Require {
+                return self.next_at_start().map(|piece| (piece, 0));
+            }
+            // The first character is not a BOM, and need not be one.
+            self.policies.pass_start();
+        }
+        let (piece, inside) = self.pieces.next_within(subset.doubtful())?;
+        Some((self.with_policies(piece), inside))
+    }
+
+    /// Applies the error policy to a piece.
+    #[inline]
+    fn with_policies(&mut self, piece: Piece<'c>) -> TextPiece<'c> {
+        match piece {
             Piece::Text(text) => TextPiece::Text(text),
             Piece::Seam(character) => TextPiece::Seam(character.into()),
             Piece::IllFormed(error) => repair(self.policies, error, self.pieces.rejected()),
-        })
+        }
     }
 
     /// Returns the first piece of a stream, after the BOM policy was applied.
@@ -134,9 +156,9 @@ impl<'d, 'c> TextPieces<'d, 'c> {
     fn next_within(&mut self, subset: Subset) -> Option<TextPiece<'c>> {
         if self.mixed.is_empty() {
             let (offset, rest) = (self.pieces.decoder().offset(), self.pieces.rest());
-            let piece = self.next_piece()?;
+            let (piece, inside) = self.next_piece_within(&subset)?;
             match piece {
-                TextPiece::Text(text) if subset.first_outside(text).is_some() => {
+                TextPiece::Text(text) if subset.first_outside_after(inside, text).is_some() => {
                     // Moves back to the start of the text, because the iterator may be dropped before all of the text
                     // is returned.
                     let start = self.pieces.decoder().valid_up_to().wrapping_sub(text.len() as u64);

@@ -26,6 +26,7 @@ pub(in crate::kernels) static STD: Functions = Functions {
     #[cfg(feature = "codec")]
     find_all: super::portable::positions::find_all,
     find_class: super::portable::classes::find_class,
+    ascii_without: None,
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]

@@ -61,6 +61,7 @@ static AVX512: Functions = Functions {
     #[cfg(feature = "codec")]
     find_all: avx512::positions::find_all,
     find_class: avx512::classes::find_class,
+    ascii_without: Some(avx512::classes::ascii_without),
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [avx512::utf16::encode::<false>, avx512::utf16::encode::<true>],
@@ -112,6 +113,7 @@ static AVX2: Functions = Functions {
     #[cfg(feature = "codec")]
     find_all: avx2::positions::find_all,
     find_class: avx2::classes::find_class,
+    ascii_without: Some(avx2::classes::ascii_without),
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [avx2::utf16::encode::<false>, avx2::utf16::encode::<true>],

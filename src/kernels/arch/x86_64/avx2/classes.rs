@@ -4,14 +4,17 @@
 use core::arch::x86_64::{
     __m256i, _mm_loadu_si128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
     _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setzero_si256,
-    _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_xor_si256,
+    _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_testz_si256, _mm256_xor_si256,
 };
 
 use crate::kernels::arch::portable::classes::{GROUP, find_class_with};
-use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
+use crate::kernels::functions::{ASCII_GROUP, BLOCK, CAPACITY, Class, Found};
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;
+
+/// The bit of each value of the high 4 bits in the tables.
+const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
 
 /// Implements [`FindClass`](crate::kernels::functions::FindClass).
 ///
@@ -24,7 +27,6 @@ pub(in crate::kernels) unsafe fn find_class(
     class: &Class,
     positions: &mut [u16; CAPACITY],
 ) -> Found {
-    const BITS: [u8; 16] = [1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128];
     let table = |entries: &[u8; 16]| {
         // SAFETY: there are 16 bytes.
         _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(entries.as_ptr().cast()) })
@@ -56,4 +58,37 @@ pub(in crate::kernels) unsafe fn find_class(
         half(0) | half(WIDTH) << 32
     };
     find_class_with(bytes, class, positions, is_clean, block_bits)
+}
+
+/// [`AsciiWithout`](crate::kernels::functions::AsciiWithout).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(in crate::kernels) unsafe fn ascii_without(bytes: &[u8], class: &Class) -> usize {
+    let table = |entries: &[u8; 16]| {
+        // SAFETY: there are 16 bytes.
+        _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(entries.as_ptr().cast()) })
+    };
+    let (low, _) = class.nibbles();
+    let (low, bit) = (table(&low), table(&BITS));
+    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let mut len = 0;
+    for group in groups {
+        let (mut any, mut any_mark) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+        for vector in 0..ASCII_GROUP / WIDTH {
+            // SAFETY: the vector is inside the group.
+            let x = unsafe { _mm256_loadu_si256(group.as_ptr().add(vector * WIDTH).cast()) };
+            let nibble = _mm256_and_si256(_mm256_srli_epi16::<4>(x), _mm256_set1_epi8(0x0F));
+            let mark = _mm256_and_si256(_mm256_shuffle_epi8(low, x), _mm256_shuffle_epi8(bit, nibble));
+            any = _mm256_or_si256(any, x);
+            any_mark = _mm256_or_si256(any_mark, mark);
+        }
+        if _mm256_movemask_epi8(any) != 0 || _mm256_testz_si256(any_mark, any_mark) == 0 {
+            break;
+        }
+        len += ASCII_GROUP;
+    }
+    len
 }

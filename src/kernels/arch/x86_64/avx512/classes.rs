@@ -7,7 +7,7 @@ use core::arch::x86_64::*;
 
 use super::Zmm;
 use crate::kernels::arch::vector::Vector;
-use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
+use crate::kernels::functions::{ASCII_GROUP, BLOCK, CAPACITY, Class, Found};
 
 /// The maximum number of bytes that one call searches.
 const STRETCH: usize = 4096;
@@ -124,6 +124,47 @@ pub(in crate::kernels) unsafe fn find_class(
         }
     }
     Found { count, searched: start }
+}
+
+/// [`AsciiWithout`](crate::kernels::functions::AsciiWithout).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx512f,avx512bw,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) unsafe fn ascii_without(bytes: &[u8], class: &Class) -> usize {
+    let [below_40, below_80, ..] = class.words();
+    // SAFETY: the array has the size of a vector.
+    let numbers = unsafe { _mm512_loadu_si512(NUMBERS.as_ptr().cast()) };
+    // The entry of the low 6 bits of an ASCII byte. The sum of the byte and its entry is 80 or more if the byte is in
+    // the class: always if both bytes with these bits are, and otherwise only for the higher or only for the lower one.
+    let [both, higher, lower] = [below_40 & below_80, below_80 & !below_40, below_40 & !below_80];
+    let table = _mm512_or_si512(
+        _mm512_maskz_set1_epi8(both, -0x80),
+        _mm512_or_si512(
+            _mm512_maskz_sub_epi8(higher, _mm512_set1_epi8(0x40), numbers),
+            _mm512_maskz_sub_epi8(lower, _mm512_set1_epi8(-1), numbers),
+        ),
+    );
+    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
+    let mut len = 0;
+    for group in groups {
+        let mut any = _mm512_setzero_si512();
+        for vector in 0..ASCII_GROUP / BLOCK {
+            let from = group.as_ptr().wrapping_add(vector * BLOCK);
+            Zmm::prefetch(from.wrapping_add(AHEAD));
+            // SAFETY: the vector is inside the group.
+            let x = unsafe { _mm512_loadu_si512(from.cast()) };
+            let sum = _mm512_add_epi8(x, _mm512_permutexvar_epi8(x, table));
+            // any | x | sum
+            any = _mm512_ternarylogic_epi32::<0xFE>(any, x, sum);
+        }
+        if _mm512_movepi8_mask(any) != 0 {
+            break;
+        }
+        len += ASCII_GROUP;
+    }
+    len
 }
 
 /// Writes `start` plus the index of each set bit. Returns the number of set bits. There is no loop over the bits,
