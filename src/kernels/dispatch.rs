@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 use super::arch;
 use super::functions::{CAPACITY, Class, Found, Functions, Index, IsText, Range};
 #[cfg(feature = "transcode")]
-use super::functions::{Conversions, Utf16};
+use super::functions::{Conversions, Units, Utf16};
 #[cfg(feature = "mime")]
 use super::functions::{LineForm, Segment};
 use super::state::ScanState;
@@ -190,6 +190,12 @@ impl Kernel {
     #[cfg(feature = "transcode")]
     pub(super) const fn conversions(self) -> Option<&'static Conversions> {
         self.0.conversions.as_ref()
+    }
+
+    /// Returns the conversions between single bytes and code units. This CPU supports them.
+    #[cfg(feature = "transcode")]
+    pub(super) const fn units(self) -> &'static Units {
+        self.0.units
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct Functions {
     /// `None` if the kernel has only the portable loops.
     #[cfg(feature = "transcode")]
     pub(super) conversions: Option<Conversions>,
+    #[cfg(feature = "transcode")]
+    pub(super) units: &'static Units,
 }
 
 /// The index of a byte in a chunk, stored plus one so that `Result<(), Index>` fits in one register.
@@ -456,3 +458,52 @@ pub(super) struct Conversions {
 /// [`Functions::is_supported`] returned true.
 #[cfg(feature = "transcode")]
 pub(super) type Convert = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, usize);
+
+/// The conversions between encodings of one byte per character and code units of UTF-16 or UTF-32. The first index is 1
+/// for windows-1252, and 0 for ISO 8859-1. The second index is that of the code unit: UTF-16LE, UTF-16BE, UTF-32LE,
+/// UTF-32BE. The functions convert up to the end of a slice or to the first character that the encoding does not have.
+#[cfg(feature = "transcode")]
+pub(super) struct Units {
+    pub(super) widen: [[Convert; 4]; 2],
+    pub(super) narrow: [[Convert; 4]; 2],
+}
+
+/// Creates [`Units`] from two functions. Their parameters are whether the bytes are windows-1252, whether the code
+/// units are those of UTF-32, and whether they are big-endian.
+#[cfg(feature = "transcode")]
+macro_rules! units {
+    ($widen:ident, $narrow:ident) => {
+        $crate::kernels::functions::Units {
+            widen: [
+                [
+                    $widen::<false, false, false>,
+                    $widen::<false, false, true>,
+                    $widen::<false, true, false>,
+                    $widen::<false, true, true>,
+                ],
+                [
+                    $widen::<true, false, false>,
+                    $widen::<true, false, true>,
+                    $widen::<true, true, false>,
+                    $widen::<true, true, true>,
+                ],
+            ],
+            narrow: [
+                [
+                    $narrow::<false, false, false>,
+                    $narrow::<false, false, true>,
+                    $narrow::<false, true, false>,
+                    $narrow::<false, true, true>,
+                ],
+                [
+                    $narrow::<true, false, false>,
+                    $narrow::<true, false, true>,
+                    $narrow::<true, true, false>,
+                    $narrow::<true, true, true>,
+                ],
+            ],
+        }
+    };
+}
+#[cfg(feature = "transcode")]
+pub(super) use units;

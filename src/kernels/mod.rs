@@ -10,6 +10,7 @@
 //! | `utf32.rs` | UTF-32 from UTF-8 and UTF-16, and back |
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back |
 //! | `pairs.rs` | UTF-8 from CESU-8 and Modified UTF-8, and back |
+//! | `units.rs` | UTF-16 and UTF-32 from ISO 8859-1 and windows-1252, and back |
 //! | `classes.rs` | the positions of all bytes of a class |
 //! | `positions.rs` | the positions of a byte |
 //! | `base64.rs` | bytes from base64 |
@@ -54,6 +55,8 @@ mod short;
 mod state;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "transcode")]
+pub(crate) mod units;
 #[cfg(feature = "transcode")]
 pub(crate) mod utf16;
 #[cfg(feature = "transcode")]

@@ -10,7 +10,7 @@ use super::switches::Switches;
 use super::target::Target;
 use crate::decoder::from_utf8;
 use crate::encoding::Encoding;
-use crate::kernels::{self, latin, utf16, utf32};
+use crate::kernels::{self, latin, units, utf16, utf32};
 use crate::subset::Subset;
 
 /// The size of a validated block. Validation reads the block, and the copy reads it again from the L1 cache.
@@ -56,7 +56,10 @@ pub(super) fn copy(source: &Source, target: &Target, src: &[u8], dst: &mut [u8])
         ((false, false), from, Encoding::Cesu8 | Encoding::ModifiedUtf8) if from != Encoding::Utf8Ucs4 => {
             through_utf_8(source, target, src, dst)
         }
-        _ => one_by_one(source, target, src, dst),
+        (_, from, to) => match units::Conversion::new(from, to) {
+            Some(conversion) => conversion.run(src, dst),
+            None => one_by_one(source, target, src, dst),
+        },
     }
 }
 

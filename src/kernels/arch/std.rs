@@ -31,6 +31,8 @@ pub(in crate::kernels) static STD: Functions = Functions {
     utf16: None,
     #[cfg(feature = "transcode")]
     conversions: None,
+    #[cfg(feature = "transcode")]
+    units: &super::portable::units::UNITS,
 };
 
 /// A safe [`Validate`](crate::kernels::functions::Validate) for chunks of any length.

@@ -34,6 +34,8 @@ static NEON: Functions = Functions {
     utf16: None,
     #[cfg(feature = "transcode")]
     conversions: None,
+    #[cfg(feature = "transcode")]
+    units: &super::portable::units::UNITS,
 };
 
 /// Compares the lanes of the vector code with the scalar definition of its formula.

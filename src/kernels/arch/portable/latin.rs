@@ -109,7 +109,7 @@ const fn bytes_from<const N: usize>(first: u32) -> [u8; N] {
 }
 
 /// Returns the windows-1252 byte of a character above U+007F.
-fn windows_1252_byte(value: u32) -> Option<u8> {
+pub(super) fn windows_1252_byte(value: u32) -> Option<u8> {
     // The bytes 81, 8D, 8F, 90 and 9D are the C1 characters with the same number. The other bytes from 80 to 9F are
     // characters above U+00FF.
     if matches!(value, 0xA0..=0xFF | 0x81 | 0x8D | 0x8F | 0x90 | 0x9D) {

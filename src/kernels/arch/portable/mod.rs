@@ -10,6 +10,8 @@ pub(in crate::kernels) mod positions;
 #[cfg(all(feature = "mime", target_arch = "x86_64", target_feature = "sse2"))]
 pub(in crate::kernels) mod quoted;
 #[cfg(feature = "transcode")]
+pub(in crate::kernels) mod units;
+#[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf16;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod utf32;
@@ -41,4 +43,6 @@ pub(in crate::kernels) static PORTABLE: Functions = Functions {
     utf16: None,
     #[cfg(feature = "transcode")]
     conversions: None,
+    #[cfg(feature = "transcode")]
+    units: &units::UNITS,
 };

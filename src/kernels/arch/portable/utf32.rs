@@ -6,15 +6,15 @@ use super::utf16::order;
 /// The number of characters that are tested at once.
 const BLOCK: usize = 16;
 
-const fn order_32<const BIG_ENDIAN: bool>(value: u32) -> [u8; 4] {
+pub(super) const fn order_32<const BIG_ENDIAN: bool>(value: u32) -> [u8; 4] {
     if BIG_ENDIAN { value.to_be_bytes() } else { value.to_le_bytes() }
 }
 
-const fn value<const BIG_ENDIAN: bool>(bytes: [u8; 4]) -> u32 {
+pub(super) const fn value<const BIG_ENDIAN: bool>(bytes: [u8; 4]) -> u32 {
     if BIG_ENDIAN { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
 }
 
-const fn unit<const BIG_ENDIAN: bool>(bytes: [u8; 2]) -> u16 {
+pub(super) const fn unit<const BIG_ENDIAN: bool>(bytes: [u8; 2]) -> u16 {
     if BIG_ENDIAN { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) }
 }
 

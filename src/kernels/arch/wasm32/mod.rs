@@ -34,6 +34,8 @@ static SIMD128: Functions = Functions {
     utf16: None,
     #[cfg(feature = "transcode")]
     conversions: None,
+    #[cfg(feature = "transcode")]
+    units: &super::portable::units::UNITS,
 };
 
 /// Compares each lane of the vector code with the scalar definition of its formula.

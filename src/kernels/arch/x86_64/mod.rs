@@ -92,6 +92,8 @@ static AVX512: Functions = Functions {
             avx512::pairs::join::<true, true>,
         ],
     }),
+    #[cfg(feature = "transcode")]
+    units: &avx512::units::UNITS,
 };
 
 static AVX2: Functions = Functions {
@@ -121,6 +123,8 @@ static AVX2: Functions = Functions {
     }),
     #[cfg(feature = "transcode")]
     conversions: None,
+    #[cfg(feature = "transcode")]
+    units: &avx2::units::UNITS,
 };
 
 /// Compares the lanes of every vector type of this CPU with the scalar definition of its formula.

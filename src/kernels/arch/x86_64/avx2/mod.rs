@@ -15,6 +15,8 @@ pub(super) mod positions;
 #[cfg(feature = "mime")]
 pub(super) mod quoted;
 #[cfg(feature = "transcode")]
+pub(super) mod units;
+#[cfg(feature = "transcode")]
 pub(super) mod utf16;
 
 use core::arch::x86_64::*;

@@ -143,7 +143,7 @@ fn surrogates(units: __m512i, [bits_0, bits_1, bits_2]: [__m256i; 3], third: u32
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-fn order<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
+pub(super) fn order<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
     if BIG_ENDIAN {
         _mm512_or_si512(_mm512_slli_epi16::<8>(units), _mm512_srli_epi16::<8>(units))
     } else {

@@ -10,7 +10,7 @@ const WIDTH: usize = 64;
 
 /// Converts UTF-32 code units to or from the byte order of the CPU.
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
-fn order_32<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
+pub(super) fn order_32<const BIG_ENDIAN: bool>(units: __m512i) -> __m512i {
     if BIG_ENDIAN {
         let reversed = _mm512_set4_epi32(0x0C0D_0E0F, 0x0809_0A0B, 0x0405_0607, 0x0001_0203);
         _mm512_shuffle_epi8(units, reversed)
