@@ -1,4 +1,4 @@
-//! `ContentType`: a parsed value is printed and parsed again to the same value. The position of an error is in the
+//! `ContentType`: a parsed value is printed and parsed again to the same value. The position of an error is inside the
 //! value.
 #![no_main]
 

@@ -336,7 +336,7 @@ impl QuotedPrintable {
     }
 }
 
-/// Returns [`QuotedPrintable::kernel_from`] at the start of a body.
+/// Returns the value of [`QuotedPrintable::kernel_from`] before the first byte of a body.
 fn kernel_from_start() -> u64 {
     if quoted::is_supported() { 0 } else { u64::MAX }
 }
