@@ -148,21 +148,22 @@ unsafe fn store([low, high]: [__m256i; 2], kept: u64, to: *mut u8) {
         }
         return;
     }
-    let mut bytes = [0_u8; WINDOW];
-    // SAFETY: the array has 64 bytes.
-    unsafe {
-        _mm256_storeu_si256(bytes.as_mut_ptr().cast(), low);
-        _mm256_storeu_si256(bytes.as_mut_ptr().add(WIDTH).cast(), high);
-    }
+    let quarters = [
+        _mm256_castsi256_si128(low),
+        _mm256_extracti128_si256::<1>(low),
+        _mm256_castsi256_si128(high),
+        _mm256_extracti128_si256::<1>(high),
+    ];
     let mut written = 0;
-    for (eight, kept) in bytes.as_chunks::<8>().0.iter().zip(kept.to_le_bytes()) {
-        // SAFETY: 8 bytes are read from each array. At most 8 bytes were written for each of the arrays before, so there
-        // is room for 8 bytes.
-        unsafe {
-            let shuffle = _mm_loadl_epi64(KEPT[usize::from(kept)].as_ptr().cast());
-            let moved = _mm_shuffle_epi8(_mm_loadl_epi64(eight.as_ptr().cast()), shuffle);
-            _mm_storel_epi64(to.add(written).cast(), moved);
+    for (quarter, kept) in quarters.into_iter().zip(kept.to_le_bytes().as_chunks::<2>().0) {
+        for (eight, &kept) in [quarter, _mm_srli_si128::<8>(quarter)].into_iter().zip(kept) {
+            // SAFETY: 8 bytes are read from the table. At most 8 bytes were written for each of the eights before, so
+            // there is room for 8 bytes.
+            unsafe {
+                let shuffle = _mm_loadl_epi64(KEPT[usize::from(kept)].as_ptr().cast());
+                _mm_storel_epi64(to.add(written).cast(), _mm_shuffle_epi8(eight, shuffle));
+            }
+            written += kept.count_ones() as usize;
         }
-        written += kept.count_ones() as usize;
     }
 }
