@@ -8,7 +8,7 @@ mod corpora;
 use std::hint::black_box;
 
 use corpora::{Corpus, with_errors};
-use utf8_codec::mime::{TransferDecoder, TransferEncoding, TransferPiece};
+use utf8_codec::mime::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
 use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder, Utf8Decoder, from_utf8, validate_many};
 
@@ -147,6 +147,16 @@ fn main() {
         "quoted-printable" => {
             let body = b"caf=C3=A9 au lait, s'il vous pla=C3=AEt ; et des g=C3=A2teaux=\r\n".repeat(400);
             Box::new(move || transfer(TransferEncoding::QuotedPrintable, &body))
+        }
+        "message-8bit" => {
+            let header = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n\r\n";
+            let message =
+                [header, &"a line of 8-bit text, na\u{EF}ve and caf\u{E9}\r\n".repeat(800)].concat();
+            Box::new(move || {
+                let mut validator = MessageValidator::new();
+                validator.feed(message.as_bytes());
+                black_box(validator.finish().is_ok());
+            })
         }
         "repair" => {
             let data = with_errors(&Corpus::Cyrillic.text(1 << 15), 100);
