@@ -122,7 +122,7 @@ pub(super) fn validate_few(state: &mut ScanState, chunk: &[u8]) -> Result<(), In
 }
 
 /// Returns the longest text at the start of a chunk, and why it ends.
-#[inline]
+#[inline(always)]
 pub(crate) fn prefix(start: AtBoundary, chunk: &[u8]) -> (&str, TextEnd<'_>) {
     if cfg!(utf8_codec_unoptimized) {
         return prefix_by_std(chunk);

@@ -107,7 +107,7 @@ impl<'d, 'c> TextPieces<'d, 'c> {
     }
 
     /// Applies the error policy to a piece.
-    #[inline]
+    #[inline(always)]
     fn with_policies(&mut self, piece: Piece<'c>) -> TextPiece<'c> {
         match piece {
             Piece::Text(text) => TextPiece::Text(text),
