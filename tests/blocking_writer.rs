@@ -8,10 +8,9 @@ mod support;
 use std::io::{self, ErrorKind, Write};
 
 use support::hostile::{HostileWriter, again};
-use support::outcomes::{CRAB, Outcome, check_written, outcomes_under, strict_outcomes, utf8_error, whole};
-use support::policies;
+use support::outcomes::{check_inner_errors, check_partitions, utf8_error};
 use utf8_codec::io::Utf8Writer;
-use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder, Utf8Error};
+use utf8_codec::{ErrorPolicy, TextDecoder, Utf8Error};
 
 /// Writes the chunks and ends the text. Returns the inner writer, and the error.
 fn by_write(
@@ -30,6 +29,7 @@ fn by_write(
                     let repeated = writer.write(b"more").unwrap_err();
                     assert_eq!(utf8_error(&repeated), error, "an error is returned again");
                     again(|| writer.finish()).expect("the error was reported");
+                    assert_eq!(writer.get_ref().flushes, 1);
                     return (writer.into_inner(), Some(error));
                 }
             }
@@ -39,36 +39,18 @@ fn by_write(
     let error = again(|| writer.finish()).err();
     assert!(writer.finish().is_ok(), "reported once");
     assert_eq!(writer.write(b"more").unwrap_err().kind(), ErrorKind::BrokenPipe);
+    assert_eq!(writer.get_ref().flushes, 1);
     (writer.into_inner(), error.as_ref().map(utf8_error))
-}
-
-fn check_writer(chunks: &[&[u8]], decoder: TextDecoder, expected: &Outcome) {
-    for at_most in [1, 2, 3, usize::MAX] {
-        let (inner, error) = by_write(HostileWriter::new(at_most), decoder, chunks);
-        check_written(&inner, &expected.0, at_most == usize::MAX);
-        assert_eq!((error, inner.flushes), (expected.1, 1), "{at_most} {chunks:02X?}");
-    }
 }
 
 #[test]
 fn a_writer_forwards_the_same_for_every_partition_and_every_short_write() {
-    strict_outcomes(150, 0, |chunks, _, expected| check_writer(chunks, TextDecoder::new(), expected));
-    for policy in policies() {
-        let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
-        outcomes_under(decoder, 20, |chunks, decoder, _, expected| check_writer(chunks, decoder, expected));
-    }
+    check_partitions(by_write);
 }
 
 #[test]
 fn writing_continues_after_an_inner_error_at_every_operation() {
-    let chunks: Vec<_> = CRAB.as_bytes().chunks(2).collect();
-    for at_most in [1, 3] {
-        for operation in 0..16 {
-            let inner = HostileWriter::new(at_most).fails_at(operation);
-            let (inner, error) = by_write(inner, TextDecoder::new(), &chunks);
-            assert_eq!((whole(&inner.written), error), (CRAB, None), "{operation}");
-        }
-    }
+    check_inner_errors(by_write);
 }
 
 #[test]

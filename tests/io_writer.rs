@@ -7,16 +7,16 @@ use std::io;
 
 use futures::executor::block_on;
 use support::hostile::HostileWriter;
-use support::outcomes::{CRAB, Outcome, check_written, outcomes_under, strict_outcomes, utf8_error, whole};
+use support::outcomes::{CRAB, check_inner_errors, check_partitions, utf8_error, whole};
 use utf8_codec::io::Utf8Writer;
-use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
+use utf8_codec::{ErrorKind, TextDecoder, Utf8Error};
 
-/// Writes the chunks and ends the text. Returns the bytes in the inner writer, and the error.
+/// Writes the chunks and ends the text. Returns the inner writer, and the error.
 fn by_tokio_write(
     inner: HostileWriter,
     decoder: TextDecoder,
     chunks: &[&[u8]],
-) -> (HostileWriter, Option<io::Error>) {
+) -> (HostileWriter, Option<Utf8Error>) {
     use tokio::io::AsyncWriteExt;
     block_on(async {
         let mut writer = Utf8Writer::with_decoder(inner, decoder);
@@ -27,9 +27,11 @@ fn by_tokio_write(
                     Ok(taken) => rest = &rest[taken..],
                     Err(error) if error.kind() == io::ErrorKind::TimedOut => {}
                     Err(error) => {
-                        let again = writer.write(b"more").await.unwrap_err();
-                        assert_eq!(utf8_error(&again), utf8_error(&error), "an error is returned again");
+                        let error = utf8_error(&error);
+                        let repeated = writer.write(b"more").await.unwrap_err();
+                        assert_eq!(utf8_error(&repeated), error, "an error is returned again");
                         while writer.shutdown().await.is_err() {}
+                        assert!(writer.get_ref().closed);
                         return (writer.into_inner(), Some(error));
                     }
                 }
@@ -43,7 +45,8 @@ fn by_tokio_write(
         assert!(writer.shutdown().await.is_ok(), "reported once");
         let after = writer.write(b"more").await.unwrap_err();
         assert_eq!(after.kind(), io::ErrorKind::BrokenPipe);
-        (writer.into_inner(), error)
+        assert!(writer.get_ref().closed);
+        (writer.into_inner(), error.as_ref().map(utf8_error))
     })
 }
 
@@ -51,7 +54,7 @@ fn by_futures_write(
     inner: HostileWriter,
     decoder: TextDecoder,
     chunks: &[&[u8]],
-) -> (HostileWriter, Option<io::Error>) {
+) -> (HostileWriter, Option<Utf8Error>) {
     use futures::io::AsyncWriteExt;
     block_on(async {
         let mut writer = Utf8Writer::with_decoder(inner, decoder);
@@ -63,41 +66,20 @@ fn by_futures_write(
             }
         }
         let closed = writer.close().await.err();
-        (writer.into_inner(), error.or(closed))
+        assert!(writer.get_ref().closed);
+        (writer.into_inner(), error.or(closed).as_ref().map(utf8_error))
     })
-}
-
-fn check_writer(chunks: &[&[u8]], decoder: TextDecoder, expected: &Outcome) {
-    for at_most in [1, 2, 3, usize::MAX] {
-        for by in [by_tokio_write, by_futures_write] {
-            let (inner, error) = by(HostileWriter::new(at_most), decoder, chunks);
-            check_written(&inner, &expected.0, at_most == usize::MAX);
-            assert_eq!(error.as_ref().map(utf8_error), expected.1, "{at_most} {chunks:02X?}");
-            assert!(inner.closed);
-        }
-    }
 }
 
 #[test]
 fn a_writer_forwards_the_same_for_every_partition_and_every_short_write() {
-    strict_outcomes(150, 0, |chunks, _, expected| check_writer(chunks, TextDecoder::new(), expected));
-    for policy in [ErrorPolicy::Replace, ErrorPolicy::Escape, ErrorPolicy::Skip] {
-        let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
-        outcomes_under(decoder, 40, |chunks, decoder, _, expected| check_writer(chunks, decoder, expected));
-    }
+    check_partitions(by_tokio_write);
+    check_partitions(by_futures_write);
 }
 
 #[test]
 fn writing_continues_after_an_inner_error_at_every_operation() {
-    let chunks: Vec<_> = CRAB.as_bytes().chunks(2).collect();
-    for at_most in [1, 3] {
-        for operation in 0..16 {
-            let inner = HostileWriter::new(at_most).fails_at(operation);
-            let (inner, error) = by_tokio_write(inner, TextDecoder::new(), &chunks);
-            assert_eq!(whole(&inner.written), CRAB, "{operation}");
-            assert!(error.is_none() && inner.closed);
-        }
-    }
+    check_inner_errors(by_tokio_write);
 }
 
 #[test]

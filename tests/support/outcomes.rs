@@ -2,10 +2,10 @@
 
 use std::io;
 
-use utf8_codec::{TextDecoder, Utf8Error};
+use utf8_codec::{BomPolicy, TextDecoder, Utf8Error};
 
 use super::hostile::HostileWriter;
-use super::{Rng, every_partition, oracle, some_partitions};
+use super::{Rng, every_partition, oracle, policies, some_partitions};
 
 pub const CRAB: &str = "na\u{EF}ve \u{1F980}!";
 
@@ -77,8 +77,40 @@ pub fn outcomes_under(
     }
 }
 
+/// Writes the chunks through a `Utf8Writer` and ends the text. Returns the inner writer, and the error.
+pub type Write = fn(HostileWriter, TextDecoder, &[&[u8]]) -> (HostileWriter, Option<Utf8Error>);
+
+/// Checks that `write` forwards the same text for every partition, every policy, and every short write.
+pub fn check_partitions(write: Write) {
+    let check = |chunks: &[&[u8]], decoder, expected: &Outcome| {
+        for at_most in [1, 2, 3, usize::MAX] {
+            let (inner, error) = write(HostileWriter::new(at_most), decoder, chunks);
+            check_written(&inner, &expected.0, at_most == usize::MAX);
+            assert_eq!(error, expected.1, "{at_most} {chunks:02X?}");
+        }
+    };
+    strict_outcomes(150, 0, |chunks, _, expected| check(chunks, TextDecoder::new(), expected));
+    for policy in policies() {
+        let decoder = TextDecoder::new().on_error(policy).bom(BomPolicy::Strip);
+        outcomes_under(decoder, 20, |chunks, decoder, _, expected| check(chunks, decoder, expected));
+    }
+}
+
+/// Checks that `write`, which calls again after an error that can be repeated, forwards the whole text if any one
+/// operation of the inner writer fails.
+pub fn check_inner_errors(write: Write) {
+    let chunks: Vec<_> = CRAB.as_bytes().chunks(2).collect();
+    for at_most in [1, 3] {
+        for operation in 0..16 {
+            let inner = HostileWriter::new(at_most).fails_at(operation);
+            let (inner, error) = write(inner, TextDecoder::new(), &chunks);
+            assert_eq!((whole(&inner.written), error), (CRAB, None), "{operation}");
+        }
+    }
+}
+
 /// Checks the bytes that were written. A writer that accepts everything must have received whole characters in each call.
-pub fn check_written(inner: &HostileWriter, expected: &str, accepts_everything: bool) {
+fn check_written(inner: &HostileWriter, expected: &str, accepts_everything: bool) {
     assert_eq!(whole(&inner.written), expected);
     if accepts_everything {
         let mut rest = &inner.written[..];
