@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -133,61 +133,57 @@ fn unchunk(mut rest: &[u8]) -> (Vec<u8>, bool) {
     (body, false)
 }
 
-/// Starts a server that reports each request, and responds with the given bytes in pieces, with a pause after each.
-fn server(response: &'static [&'static [u8]]) -> (SocketAddr, Receiver<Message>) {
+/// Starts a server that calls `respond` for each connection, in a thread of its own. `respond` reports the request.
+fn listen(
+    respond: impl Fn(TcpStream, &Sender<Message>) + Clone + Send + 'static,
+) -> (SocketAddr, Receiver<Message>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let (sender, receiver) = channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
-            let (mut stream, sender) = (stream.unwrap(), sender.clone());
-            thread::spawn(move || {
-                stream.set_nodelay(true).unwrap();
-                let _ = stream.set_read_timeout(Some(PATIENCE));
-                let message = Message::read(&mut stream);
-                let is_complete = message.is_complete;
-                let _ = sender.send(message);
-                if is_complete {
-                    for piece in response {
-                        let _ = stream.write_all(piece);
-                        thread::sleep(Duration::from_millis(20));
-                    }
-                    let _ = stream.shutdown(Shutdown::Both);
-                }
-            });
+            let (stream, sender, respond) = (stream.unwrap(), sender.clone(), respond.clone());
+            stream.set_nodelay(true).unwrap();
+            let _ = stream.set_read_timeout(Some(PATIENCE));
+            thread::spawn(move || respond(stream, &sender));
         }
     });
     (address, receiver)
 }
 
-/// Starts a server that reports each request, accepts its `Upgrade`, and sends back what it receives from then on.
-/// With `is_early`, it does not wait for the end of the request.
-fn upgrading_server(is_early: bool) -> (SocketAddr, Receiver<Message>) {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = listener.local_addr().unwrap();
-    let (sender, receiver) = channel();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (mut stream, sender) = (stream.unwrap(), sender.clone());
-            thread::spawn(move || {
-                stream.set_nodelay(true).unwrap();
-                let _ = stream.set_read_timeout(Some(PATIENCE));
-                let mut buffer = [0; 4096];
-                if is_early {
-                    let _ = stream.read(&mut buffer);
-                } else {
-                    let _ = sender.send(Message::read(&mut stream));
-                }
-                // Pingora 0.9 may close the connection if it reads 101 before it has processed the end of the request.
-                thread::sleep(Duration::from_millis(100));
-                let _ = stream.write_all(SWITCH);
-                while let Ok(len @ 1..) = stream.read(&mut buffer) {
-                    let _ = stream.write_all(&buffer[..len]);
-                }
-            });
+/// Starts a server that responds with the given bytes in pieces, with a pause after each.
+fn server(response: &'static [&'static [u8]]) -> (SocketAddr, Receiver<Message>) {
+    listen(move |mut stream, requests| {
+        let message = Message::read(&mut stream);
+        let is_complete = message.is_complete;
+        let _ = requests.send(message);
+        if is_complete {
+            for piece in response {
+                let _ = stream.write_all(piece);
+                thread::sleep(Duration::from_millis(20));
+            }
+            let _ = stream.shutdown(Shutdown::Both);
         }
-    });
-    (address, receiver)
+    })
+}
+
+/// Starts a server that accepts the `Upgrade` of a request, and sends back what it receives from then on. With `is_early`,
+/// it does not wait for the end of the request, and does not report it.
+fn upgrading_server(is_early: bool) -> (SocketAddr, Receiver<Message>) {
+    listen(move |mut stream, requests| {
+        let mut buffer = [0; 4096];
+        if is_early {
+            let _ = stream.read(&mut buffer);
+        } else {
+            let _ = requests.send(Message::read(&mut stream));
+        }
+        // Pingora 0.9 may close the connection if it reads 101 before it has processed the end of the request.
+        thread::sleep(Duration::from_millis(100));
+        let _ = stream.write_all(SWITCH);
+        while let Ok(len @ 1..) = stream.read(&mut buffer) {
+            let _ = stream.write_all(&buffer[..len]);
+        }
+    })
 }
 
 const SWITCH: &[u8] =
