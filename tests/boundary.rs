@@ -163,3 +163,12 @@ fn the_fourth_stray_byte_is_an_error_at_its_offset() {
     assert_eq!((error.offset, error.kind), (103, ErrorKind::UnexpectedContinuation));
     assert_eq!(resync.feed(b"\x80").0, b"", "it has already started");
 }
+
+#[test]
+fn three_bytes_in_all_are_skipped_for_every_partition() {
+    every_partition(b"\x80\x80\x80\x80\x80a", |chunks| {
+        let mut resync = Resync::new();
+        let skipped: usize = chunks.iter().map(|chunk| resync.feed(chunk).0.len()).sum();
+        assert_eq!((skipped, resync.skipped()), (3, 3), "{chunks:02X?}");
+    });
+}

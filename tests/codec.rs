@@ -276,6 +276,15 @@ fn the_limit_counts_the_line_and_not_its_terminator() {
     }
 }
 
+#[test]
+fn an_ill_formed_line_of_the_maximum_length_is_not_too_long() {
+    every_partition(b"ab\xFFcd\n", |chunks| {
+        let items = run(Utf8LinesCodec::new().max_length(5), chunks);
+        let rejected = b"ab\xFFcd".to_vec();
+        assert_eq!(items, [Item::IllFormed { offset: 2, kind: ErrorKind::InvalidLead, len: 1, rejected }]);
+    });
+}
+
 #[tokio::test]
 async fn an_ill_formed_line_does_not_end_the_session() {
     let input = b"good 1\nb\xFFd\ngood 2\nbad again \xED\xA0\x80\nlast";

@@ -140,6 +140,29 @@ fn content_length() {
         check(codec, stream.as_bytes(), &["!invalid frame header at byte 6"]);
     }
     check(codec, b"{\"jsonrpc\"\r\n", &["!invalid frame header at byte 0"]);
+}
+
+#[test]
+fn a_header_may_have_4096_bytes() {
+    let codec = ContentLengthCodec::new;
+    let header = |len: usize| {
+        let last = b"\r\nContent-Length: 1\r\n\r\n";
+        [b"A: ", &*vec![b'b'; len - 3 - last.len()], last].concat()
+    };
+    let error = "!the header of the frame at byte 0 is longer than 4096 bytes";
+    check(codec, &[&header(4096)[..], b"1"].concat(), &["1"]);
+    assert_eq!(decode(codec(), &[&header(4097)]), [Err(error[1..].to_owned())]);
+    // A field without an end is an error as soon as it is too long.
+    let mut codec = codec();
+    let mut buffer = BytesMut::from(&*vec![b'a'; 4096]);
+    assert!(codec.decode(&mut buffer).unwrap().is_none());
+    buffer.extend_from_slice(b"a");
+    assert!(matches!(codec.decode(&mut buffer), Err(FramingError::HeaderTooLong { offset: 0, limit: 4096 })));
+}
+
+#[test]
+fn a_header_that_is_too_long_is_one_error_for_every_partition() {
+    let codec = || ContentLengthCodec::new().max_length(6);
     // A header without an end is an error at the same length for every partition.
     let error = "!the header of the frame at byte 0 is longer than 4096 bytes";
     let long = [b"A: ".to_vec(), vec![b'b'; 4090], b"\r\n\r\n".to_vec()].concat();

@@ -131,6 +131,18 @@ fn text_is_written_whole_or_not_at_all() {
     let error = error.utf8_error().expect("a text error");
     assert_eq!((error.offset, error.kind, error.len), (1, ErrorKind::Unmappable, 2));
     assert_eq!(dst, "before");
+    let error = codec.encode("abcж!", &mut dst).expect_err("Cyrillic is not in Latin-1");
+    assert!(matches!(error, CodecError::IllFormed { rejected, .. } if rejected.bytes == "ж"));
+}
+
+#[test]
+fn a_text_that_needs_more_than_two_bytes_for_each_of_its_bytes_is_written_whole() {
+    let text = "abc".repeat(1_000);
+    for encoding in Encoding::ALL {
+        let mut dst = BytesMut::from(&b"before"[..]);
+        TranscodeCodec::new(encoding).encode(&text, &mut dst).expect("ASCII");
+        assert_eq!(dst, [b"before", &encoded(encoding, &text)[..]].concat(), "{encoding}");
+    }
 }
 
 #[cfg(feature = "stream")]
@@ -260,6 +272,39 @@ fn one_ill_formed_sequence_rejects_one_line_for_every_partition() {
         let repaired = lines(codec().on_error(ErrorPolicy::Replace).into_lines(), chunks);
         let expected = ["a", "b\u{FFFD}", "\u{FFFD}", "too long", "c", "d\u{FFFD}"];
         assert_eq!(repaired, expected.map(|line| Ok(line.to_owned())), "{chunks:02X?}");
+    });
+}
+
+#[test]
+fn the_limit_counts_the_line_and_not_its_terminator() {
+    let codec = || TranscodeCodec::new(Encoding::Utf16Le).into_lines().max_length(8);
+    let too_long = "line 1 at byte 0 is longer than 8 bytes".to_owned();
+    for (text, line) in [("abcd\n", Ok("abcd".to_owned())), ("abcde\n", Err(too_long.clone()))] {
+        some_partitions(&encoded(Encoding::Utf16Le, text), 60, |chunks| {
+            assert_eq!(lines(codec(), chunks), [line.clone()], "{chunks:02X?}");
+        });
+    }
+    // The error is returned before the terminator arrives.
+    let mut buffer = BytesMut::from(&*encoded(Encoding::Utf16Le, "abcdefgh"));
+    assert!(matches!(codec().decode(&mut buffer), Err(CodecError::LineTooLong { limit: 8, .. })));
+    // An LF after the CR that ends a long line is not an empty line.
+    some_partitions(&encoded(Encoding::Utf16Le, "abcde\r\nf\n"), 60, |chunks| {
+        let expected = [Err(too_long.clone()), Ok("f".to_owned())];
+        assert_eq!(lines(codec().ending(LineEnding::Any), chunks), expected, "{chunks:02X?}");
+    });
+}
+
+#[test]
+fn only_a_bom_at_the_start_selects_the_encoding_of_the_lines() {
+    let utf16 = |text| encoded(Encoding::Utf16Le, text);
+    // In UTF-16LE the bytes of U+FFFE are those of a BOM in UTF-16BE.
+    some_partitions(&utf16("\u{FFFE}a\nb\n"), 20, |chunks| {
+        let codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines();
+        assert_eq!(lines(codec, chunks), [Ok("\u{FFFE}a".to_owned()), Ok("b".to_owned())], "{chunks:02X?}");
+    });
+    some_partitions(&utf16("\u{FEFF}a\n\u{FFFE}b\n"), 20, |chunks| {
+        let codec = TranscodeCodec::new(Encoding::Utf8).sniff().bom(BomPolicy::Strip).into_lines();
+        assert_eq!(lines(codec, chunks), [Ok("a".to_owned()), Ok("\u{FFFE}b".to_owned())], "{chunks:02X?}");
     });
 }
 
