@@ -170,15 +170,11 @@ impl TranscodeLinesCodec {
         // The transcoder is copied, so that it stays consistent with the buffer if a `tracing` subscriber panics.
         let (mut reading, mut text, mut end) = (self.codec.reading, String::new(), String::new());
         let mut result = feed(&mut reading, &src[..length], &mut text);
-        let is_unfinished = !reading.pending().is_empty();
-        let ended = feed(&mut reading, &src[length..length + terminator], &mut end);
-        if is_unfinished && terminator > 0 {
-            // The sequence before the terminator is unfinished. `end` starts with its replacement, which is part of the
-            // line.
-            result = result.and(ended);
-            let repair = end.len().saturating_sub(terminator / units.width);
-            text.push_str(end.get(..repair).unwrap_or_default());
-        }
+        result = result.and(feed(&mut reading, &src[length..length + terminator], &mut end));
+        // If the sequence before the terminator is unfinished, `end` starts with its replacement, which is part of the
+        // line.
+        let repair = end.len().saturating_sub(terminator / units.width);
+        text.push_str(end.get(..repair).unwrap_or_default());
         if last {
             result = result.and(reading.finish(&mut text));
         }

@@ -167,7 +167,8 @@ impl FrameReader {
                 self.advance(src, at + 1);
                 return Ok(Some(length));
             }
-            let leads_with_zero = if zero { at == 1 } else { at == 0 && byte == b'0' } && src[0] == b'0';
+            // With `zero`, a 0 alone is a length.
+            let leads_with_zero = at == usize::from(zero) && src[0] == b'0';
             if !byte.is_ascii_digit() || leads_with_zero {
                 return Err(FramingError::InvalidHeader { offset: self.offset.wrapping_add(at as u64) });
             }
