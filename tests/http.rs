@@ -205,9 +205,10 @@ fn counters_count_bodies_bytes_repairs_and_errors() {
     let counters = HttpCounters::new();
     drain(Utf8Body::new(Script::of(&[b"ab\xED", b"\xA0"], EndHint::Nothing)).counters(&counters));
     let repair = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    drain(Utf8Body::with_decoder(Script::of(&[b"a\xFF\xFF"], EndHint::Nothing), repair).counters(&counters));
+    let frames: &[&[u8]] = &[b"a\xFF\xFF", b"b", b"\xFFc"];
+    drain(Utf8Body::with_decoder(Script::of(frames, EndHint::Nothing), repair).counters(&counters));
     let now = counters.snapshot();
-    assert_eq!((now.bodies, now.bytes, now.repaired), (2, 7, 2));
+    assert_eq!((now.bodies, now.bytes, now.repaired), (2, 10, 3));
     assert_eq!((now.rejected(ErrorKind::Surrogate), now.rejected_total()), (1, 1));
 }
 

@@ -2,6 +2,8 @@
 #![cfg(feature = "tower")]
 #![allow(missing_docs)]
 
+mod support;
+
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::routing::post;
@@ -15,7 +17,7 @@ use utf8_codec::http::{
     Utf8Body, Utf8BodyError,
 };
 use utf8_codec::tower::ValidateUtf8RequestLayer;
-use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 async fn problem<B: http_body::Body>(response: Response<B>) -> (StatusCode, Value)
 where
@@ -178,6 +180,80 @@ fn an_engine_without_a_body_type_can_filter() {
             !rules.decide(&content).expect("text").invalidates(name, value.as_bytes()),
             "nothing is repaired"
         );
+    }
+}
+
+#[test]
+fn a_field_is_removed_only_if_the_body_may_change() {
+    const STRICT: TextDecoder = TextDecoder::new();
+    let same_length = STRICT.on_error(ErrorPolicy::Substitute(Ascii::QUESTION_MARK));
+    let repair = STRICT.on_error(ErrorPolicy::Replace);
+    let form = "application/x-www-form-urlencoded";
+    let form_data = "multipart/form-data; boundary=x";
+    for (content_type, decoder, bytes, length) in [
+        ("image/png", repair, false, false),
+        ("text/plain", STRICT, false, false),
+        ("text/plain", same_length, true, false),
+        ("text/plain", repair, true, true),
+        ("text/plain", STRICT.bom(BomPolicy::Strip), true, true),
+        ("text/plain", same_length.bom(BomPolicy::Strip), true, true),
+        (form_data, STRICT, false, false),
+        (form_data, same_length, true, false),
+        (form_data, STRICT.bom(BomPolicy::Strip), true, true),
+        // A form has no BOM, and a repaired form is encoded again.
+        (form, STRICT.bom(BomPolicy::Strip), false, false),
+        (form, same_length, true, true),
+    ] {
+        let mut content = ContentFields::new();
+        content.add("content-type", content_type.as_bytes());
+        let plan = BodyRules::new().form_data(true).decoder(decoder).decide(&content).expect("checked");
+        for (name, expected) in [("etag", bytes), ("accept-ranges", bytes), ("content-length", length)] {
+            assert_eq!(plan.is_untrue(name, b"1"), expected, "{content_type} {decoder:?} {name}");
+        }
+    }
+}
+
+#[cfg(feature = "encoding_rs")]
+#[test]
+fn text_in_another_charset_is_repaired_the_same_for_every_partition() {
+    use support::every_partition;
+    use utf8_codec::http::OtherCharset;
+
+    // Shift_JIS with an invalid byte, and with half of a character at the end.
+    let bytes = b"\x93\xFA\xFFa\x96\x7B\x81";
+    let mut content = ContentFields::new();
+    content.add("content-type", b"text/plain; charset=shift_jis");
+    for (policy, expected, repaired) in [
+        (ErrorPolicy::Replace, "日\u{FFFD}a本\u{FFFD}", 2),
+        (ErrorPolicy::Escape, "日\u{FFFD}a本\u{FFFD}", 2),
+        (ErrorPolicy::ReplaceWith('#'), "日#a本#", 2),
+        (ErrorPolicy::Skip, "日a本", 2),
+        (ErrorPolicy::Strict, "日", 0),
+    ] {
+        let rules = BodyRules::new()
+            .other_charset(OtherCharset::Transcode)
+            .decoder(TextDecoder::new().on_error(policy));
+        let plan = rules.decide(&content).expect("a known charset");
+        every_partition(bytes, |chunks| {
+            let (mut filter, mut text, mut failed) = (BodyFilter::new(&plan, &rules), Vec::new(), None);
+            let mut drain = |filter: &mut BodyFilter| {
+                while let Some(next) = filter.next() {
+                    match next {
+                        Ok(data) => text.extend_from_slice(&data),
+                        Err(error) => failed = Some(Reason::of_body(&error)),
+                    }
+                }
+            };
+            for chunk in chunks {
+                filter.feed(Bytes::copy_from_slice(chunk));
+                drain(&mut filter);
+            }
+            filter.finish();
+            drain(&mut filter);
+            assert_eq!((text, filter.repaired()), (expected.into(), repaired), "{policy:?} {chunks:02X?}");
+            let is_strict = policy == ErrorPolicy::Strict;
+            assert_eq!(failed.is_some(), is_strict, "{policy:?} {chunks:02X?}");
+        });
     }
 }
 

@@ -174,6 +174,26 @@ fn limits_discard_one_event_for_every_partition() {
 }
 
 #[test]
+fn the_limit_of_a_line_applies_to_data_that_an_event_could_contain() {
+    some_partitions(b"data: 12\n\ndata: 3\n\n", 200, |chunks| {
+        let expected = [Err("line 1 at byte 0 is longer than 7 bytes".to_owned()), Ok("3".to_owned())];
+        let got = decode(&mut SseCodec::new().max_line_length(7), chunks);
+        let got: Vec<_> = got.into_iter().map(|item| item.map(|event| event.data.to_string())).collect();
+        assert_eq!(got, expected, "{chunks:?}");
+    });
+    some_partitions(b"data: 1234567\n\ndata: 3\n\n", 200, |chunks| {
+        let got = decode(&mut SseCodec::new().max_event_length(6), chunks);
+        assert_eq!(got[0], Err("event at line 1, byte 0 is longer than 6 bytes".to_owned()), "{chunks:?}");
+        assert!(matches!(&got[1..], [Ok(event)] if event.data == "3"), "{chunks:?}");
+    });
+    // An LF between two lines counts.
+    for stream in [&b"data: 1\ndata: 2\ndata: 3\n\n"[..], b"data: 1\ndata\ndata: 23\n\n"] {
+        assert!(decode(&mut SseCodec::new().max_event_length(5), &[stream])[0].is_ok());
+        assert!(decode(&mut SseCodec::new().max_event_length(4), &[stream])[0].is_err());
+    }
+}
+
+#[test]
 fn a_comment_of_any_length_is_not_an_error() {
     let mut stream = b"data: a\n:".to_vec();
     stream.resize(3 << 20, b' ');
