@@ -10,14 +10,15 @@ use std::sync::{Arc, Mutex};
 
 use bytes::{Buf, Bytes};
 use futures::executor::block_on;
-use http::{HeaderMap, Request, Response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Request, Response};
 use http_body::{Body as _, Frame};
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use support::bodies::{EndHint, Script, drain};
 use support::{Rng, conformance, every_partition, oracle, some_partitions};
-use utf8_codec::http::{HttpCounters, Utf8Body, Utf8BodyError};
+use utf8_codec::http::{BodyRules, HttpCounters, Message, Utf8Body, Utf8BodyError};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, Subset, TextDecoder};
 
 fn facts(error: Option<Utf8BodyError>) -> Option<(u64, ErrorKind, u8)> {
@@ -142,7 +143,7 @@ fn trailers_come_after_a_clean_end_only() {
 #[test]
 fn a_body_checks_its_trailers_if_configured() {
     let mut fields = trailers(&[("x-good", "1")]);
-    fields.insert("x-bad", http::HeaderValue::from_bytes(b"ab\xFF").unwrap());
+    fields.insert("x-bad", HeaderValue::from_bytes(b"ab\xFF").unwrap());
     // A reader of a body with a known size may stop before the trailers.
     for end_hint in [EndHint::Nothing, EndHint::EndStream] {
         let body = || Utf8Body::new(Script::of(&[b"text"], end_hint).with_trailers(fields.clone()));
@@ -166,6 +167,19 @@ fn size_hints_of_a_repaired_body_are_correct_for_every_subset() {
             let (_, _, error) = drain(Utf8Body::with_decoder(script, ascii.on_error(policy)));
             assert!(error.is_none());
         }
+    }
+}
+
+#[test]
+fn the_size_hints_of_a_body_that_is_not_checked_are_correct() {
+    for end_hint in EndHint::ALL {
+        let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("image/png"))]);
+        let script = Script::of(&[b"\xFF\0", b"\x80", b"\xC3"], end_hint);
+        let body = BodyRules::new().apply(Message::Request, &mut headers, script).unwrap();
+        // `drain` checks the hints after each frame.
+        let (data, _, error) = drain(body);
+        assert_eq!(data, b"\xFF\0\x80\xC3");
+        assert!(error.is_none());
     }
 }
 

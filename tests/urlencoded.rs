@@ -7,6 +7,7 @@ mod support;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
+use http_body::Body as _;
 use support::bodies::{EndHint, Script, drain};
 use support::{Rng, every_partition, oracle, policies, some_partitions};
 use utf8_codec::http::{BodyRules, Message, Utf8Body, Utf8BodyError};
@@ -186,6 +187,18 @@ fn a_replacement_is_percent_encoded() {
     let body = Script::of(&[b"\xFF"], EndHint::Size);
     ampersand.apply(Message::Request, &mut headers, body).expect("text");
     assert!(!headers.contains_key(CONTENT_LENGTH), "one byte becomes three");
+}
+
+#[test]
+fn size_hints_of_a_form_count_escapes_that_become_shorter() {
+    let sent = b"%F0%9F%A6".repeat(9);
+    for policy in policies() {
+        let rules = rules(TextDecoder::new().on_error(policy));
+        // `drain` checks the hints.
+        drain(form(&[&sent], EndHint::Size, &rules));
+    }
+    let strict = form(&[b"a=%C3%A9"], EndHint::Size, &rules(TextDecoder::new()));
+    assert_eq!(strict.size_hint().lower(), 8);
 }
 
 #[test]
