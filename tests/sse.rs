@@ -175,16 +175,17 @@ fn limits_discard_one_event_for_every_partition() {
 
 #[test]
 fn the_limit_of_a_line_applies_to_data_that_an_event_could_contain() {
-    some_partitions(b"data: 12\n\ndata: 3\n\n", 200, |chunks| {
-        let expected = [Err("line 1 at byte 0 is longer than 7 bytes".to_owned()), Ok("3".to_owned())];
+    some_partitions(b"data: 1\n\ndata: 23\n\ndata: 4\n\n", 200, |chunks| {
+        let too_long = "line 3 at byte 9 is longer than 7 bytes".to_owned();
+        let expected = [Ok("1".to_owned()), Err(too_long), Ok("4".to_owned())];
         let got = decode(&mut SseCodec::new().max_line_length(7), chunks);
         let got: Vec<_> = got.into_iter().map(|item| item.map(|event| event.data.to_string())).collect();
         assert_eq!(got, expected, "{chunks:?}");
     });
-    some_partitions(b"data: 1234567\n\ndata: 3\n\n", 200, |chunks| {
+    some_partitions(b"data: 1\n\ndata: 2345678\n\ndata: 9\n\n", 200, |chunks| {
         let got = decode(&mut SseCodec::new().max_event_length(6), chunks);
-        assert_eq!(got[0], Err("event at line 1, byte 0 is longer than 6 bytes".to_owned()), "{chunks:?}");
-        assert!(matches!(&got[1..], [Ok(event)] if event.data == "3"), "{chunks:?}");
+        assert_eq!(got[1], Err("event at line 3, byte 9 is longer than 6 bytes".to_owned()), "{chunks:?}");
+        assert!(matches!(&got[2..], [Ok(event)] if event.data == "9"), "{chunks:?}");
     });
     // An LF between two lines counts.
     for stream in [&b"data: 1\ndata: 2\ndata: 3\n\n"[..], b"data: 1\ndata\ndata: 23\n\n"] {
