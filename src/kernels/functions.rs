@@ -433,8 +433,8 @@ pub(super) type Decode = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, u
 pub(super) struct Conversions {
     /// UTF-8 from ISO 8859-1 and from windows-1252.
     pub(super) decode_latin: [Convert; 2],
-    /// UTF-8 to ISO 8859-1 or windows-1252, for the characters that have the same byte in both encodings.
-    pub(super) encode_latin: Convert,
+    /// UTF-8 to ISO 8859-1 and to windows-1252, for the characters that have the same byte in both encodings.
+    pub(super) encode_latin: [Convert; 2],
     /// UTF-32 from UTF-8, same as [`Encode`] but with 4 bytes of output for each byte of the text; little-endian and
     /// big-endian.
     pub(super) encode_utf32: [Encode; 2],

@@ -38,8 +38,9 @@ fn encode_by<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8
     let (mut read, mut written) = (0, 0);
     loop {
         // SAFETY: this CPU supports every `Kernel`.
-        let (by_vectors, bytes) =
-            unsafe { (conversions.encode_latin)(&input[read..], &mut output[written..]) };
+        let (by_vectors, bytes) = unsafe {
+            (conversions.encode_latin[usize::from(WINDOWS)])(&input[read..], &mut output[written..])
+        };
         read += by_vectors;
         written += bytes;
         // Converts the character at which the vector code stopped, or the rest of the input.
@@ -101,7 +102,7 @@ mod tests {
                 seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 (seed >> 16) as usize
             };
-            for len in 0..400 {
+            for len in (0..400).chain(1000..1040) {
                 let some = [b'a', b'b', 0, 0x7F, 0x80, 0x93, 0x9F, 0xA0, 0xC3, 0xE9, 0xFF];
                 let kinds = 1 + next() % some.len();
                 let bytes: Vec<u8> = (0..len)
@@ -127,9 +128,9 @@ mod tests {
             .ok()
             .and_then(|text| text.chars().next())
             .and_then(|it| (0..=u8::MAX).find(|&byte| character::<WINDOWS>(byte) == it));
-        for before in [0, 1, 31, 61, 62, 63, 64, 130] {
-            let input = [&b"a".repeat(before), sequence, &b"b".repeat(200)].concat();
-            let mut out = [0; 512];
+        for before in [0, 1, 31, 61, 62, 63, 64, 130, 254, 255, 256, 257] {
+            let input = [&b"a".repeat(before), sequence, &b"b".repeat(260)].concat();
+            let mut out = [0; 1024];
             let (read, written) = encode_by::<WINDOWS>(kernel, &input, &mut out);
             match mapped {
                 Some(byte) => assert_eq!((read, out[before]), (input.len(), byte), "{sequence:02X?}"),

@@ -70,7 +70,7 @@ static AVX512: Functions = Functions {
     #[cfg(feature = "transcode")]
     conversions: Some(Conversions {
         decode_latin: [avx512::latin::decode::<false>, avx512::latin::decode::<true>],
-        encode_latin: avx512::latin::encode,
+        encode_latin: [avx512::latin::encode, avx512::latin::encode_vectors],
         encode_utf32: [avx512::utf32::encode::<false>, avx512::utf32::encode::<true>],
         decode_utf32: [avx512::utf32::decode::<false>, avx512::utf32::decode::<true>],
         utf32_from_utf16: [
