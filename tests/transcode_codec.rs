@@ -14,7 +14,7 @@ use utf8_codec::codec::{
     CodecError, ErrorsAsItems, LineEnding, TranscodeCodec, TranscodeLinesCodec, Utf8LinesCodec,
 };
 use utf8_codec::transcode::Encoding;
-use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy};
+use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset};
 
 type Reported = (u64, ErrorKind, Vec<u8>);
 
@@ -273,6 +273,26 @@ fn one_ill_formed_sequence_rejects_one_line_for_every_partition() {
         let expected = ["a", "b\u{FFFD}", "\u{FFFD}", "too long", "c", "d\u{FFFD}"];
         assert_eq!(repaired, expected.map(|line| Ok(line.to_owned())), "{chunks:02X?}");
     });
+}
+
+#[test]
+fn a_terminator_is_neither_ill_formed_nor_part_of_the_line() {
+    let nul = LineEnding::Ascii(Ascii::NUL);
+    // A byte 00 alone is not Modified UTF-8, and the subset has no U+0000.
+    let modified = || TranscodeCodec::new(Encoding::ModifiedUtf8);
+    let subset = || TranscodeCodec::new(Encoding::Utf8).subset(Subset::NO_NUL);
+    for codec in [modified, subset] {
+        for (bytes, repaired) in [(&b"ab\0c\0"[..], ["ab", "c"]), (b"ab\xE2\x82\0c\0", ["ab\\xe2\\x82", "c"])]
+        {
+            some_partitions(bytes, 60, |chunks| {
+                let found = lines(codec().on_error(ErrorPolicy::Escape).into_lines().ending(nul), chunks);
+                assert_eq!(found, repaired.map(|line| Ok(line.to_owned())), "{chunks:02X?}");
+                let strict = lines(codec().into_lines().ending(nul), chunks);
+                assert_eq!(strict[0].is_ok(), repaired[0] == "ab", "{strict:?}");
+                assert_eq!(strict[1..], [Ok("c".to_owned())], "{chunks:02X?}");
+            });
+        }
+    }
 }
 
 #[test]

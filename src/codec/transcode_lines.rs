@@ -170,11 +170,18 @@ impl TranscodeLinesCodec {
         // The transcoder is copied, so that it stays consistent with the buffer if a `tracing` subscriber panics.
         let (mut reading, mut text, mut end) = (self.codec.reading, String::new(), String::new());
         let mut result = feed(&mut reading, &src[..length], &mut text);
-        result = result.and(feed(&mut reading, &src[length..length + terminator], &mut end));
-        // If the sequence before the terminator is unfinished, `end` starts with its replacement, which is part of the
-        // line.
-        let repair = end.len().saturating_sub(terminator / units.width);
-        text.push_str(end.get(..repair).unwrap_or_default());
+        let is_unfinished = !reading.pending().is_empty();
+        let terminator_bytes = &src[length..length + terminator];
+        let ended = feed(&mut reading, terminator_bytes, &mut end);
+        if is_unfinished && terminator > 0 {
+            // The sequence before the terminator is unfinished. `end` starts with its replacement, which is part of the
+            // line. What follows is the output for the terminator, which is the same if it is decoded again.
+            result = result.and(ended);
+            let (mut again, mut rest) = (reading, String::new());
+            let _ = feed(&mut again, terminator_bytes, &mut rest);
+            let repair = end.len().saturating_sub(rest.len());
+            text.push_str(end.get(..repair).unwrap_or_default());
+        }
         if last {
             result = result.and(reading.finish(&mut text));
         }

@@ -128,7 +128,7 @@ impl QuotedPrintable {
                     at += taken;
                     continue;
                 }
-                self.kernel_from = here + WINDOW as u64;
+                self.kernel_from = here.saturating_add(WINDOW as u64);
             }
             let limit = (rest.len() - at).min(room).min(MAX_PENDING);
             let len = copy_text(&rest[at..at + limit], block.space());
