@@ -65,7 +65,7 @@ def http_trap(engines):
         # Envoy waits up to a second between two reloads.
         e.wait(lambda: post(ports["FAIL_RELOAD"], b"good") == ("200", b"good"))
         assert post(ports["FAIL_RELOAD"], b"caf\xff")[0] == "400"
-        assert not [body for body in engines.mirror.requests if TRAP in body], "the text of the trap passed"
+        assert not [part for part in engines.mirror.reads if TRAP in part], "the text of the trap passed"
     return "its request fails; then closed: 503, open: unchecked, reload: checked again"
 
 
