@@ -232,11 +232,13 @@ def wait(condition, timeout=PATIENCE):
 
 
 def free_port():
-    """A port for a program that cannot report the one it chose. It is below the range from which the system takes ports for
-    clients, so no other connection takes it before the program does, and a client cannot connect to itself."""
+    """A port for a program that cannot report the one it chose. If possible, it is below the range from which the system
+    takes ports for clients, so no other connection takes it before the program does, and a client cannot connect to
+    itself."""
     first = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    last = first if first > 2048 else 65_536
     for _ in range(1000):
-        port = random.randrange(max(1024, first - 20_000), first)
+        port = random.randrange(max(1024, last - 20_000), last)
         with socket.socket() as probe:
             try:
                 probe.bind(("127.0.0.1", port))
