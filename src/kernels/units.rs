@@ -77,14 +77,21 @@ mod tests {
         }
     }
 
-    /// Converts with an output of `room` bytes. Checks that nothing is written after it.
+    /// Converts with an output of `room` bytes, at an even and at an odd address. Checks that nothing is written before
+    /// or after it.
     fn run(kernel: Kernel, [from, to]: [Encoding; 2], input: &[u8], room: usize) -> (usize, Vec<u8>) {
         let conversion = Conversion::new(from, to).expect("supported");
-        let mut out = vec![0xEE; room + 64];
-        let (read, written) = conversion.run_by(kernel, input, &mut out[..room]);
-        assert_eq!(out[room..], [0xEE; 64], "{kernel:?} writes after the end");
-        out.truncate(written);
-        (read, out)
+        let results = [0, 1].map(|start| {
+            let mut out = vec![0xEE; start + room + 64];
+            let end = start + room;
+            let (read, written) = conversion.run_by(kernel, input, &mut out[start..end]);
+            assert_eq!(out[end..], [0xEE; 64], "{kernel:?} writes after the end");
+            assert_eq!(out[..start], [0xEE][..start], "{kernel:?} writes before the start");
+            (read, out[start..start + written].to_vec())
+        });
+        let [even, odd] = results;
+        assert_eq!(even, odd, "{kernel:?}");
+        even
     }
 
     /// Checks both directions, with enough output space and with too little, and with half a unit at the end.

@@ -10,7 +10,8 @@
 //! surrogate that is not replaced is ill-formed in UTF-8. So the output is well-formed UTF-8 if and only if the input
 //! is well-formed CESU-8.
 //!
-//! The code here is for kernels without vector code for pairs, and for the input at which the vector code stops.
+//! The loops over blocks are the same for every kernel. What they call for one block is vector code if the kernel has
+//! it, and otherwise, and where the vector code stops, the code here.
 
 use crate::kernels::classes::{self, Class};
 use crate::kernels::{self, AtBoundary, TextEnd};

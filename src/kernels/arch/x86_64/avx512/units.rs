@@ -59,7 +59,8 @@ unsafe fn widen<const WINDOWS: bool, const WIDE: bool, const BIG_ENDIAN: bool>(
     let lanes = WIDTH / size;
     let count = input.len().min(output.len() / size);
     let (from, out) = (input.as_ptr(), output.as_mut_ptr());
-    // The first step is as long as needed to align the output, so that no other store crosses cache lines.
+    // The first step is as long as needed to align the output, so that no other store crosses cache lines. An output of
+    // units at an odd address cannot be aligned.
     let head = out.align_offset(WIDTH);
     let mut at = if head % size == 0 { count.min(head / size) } else { 0 };
     // SAFETY: `count` is at most the number of bytes of the input, and of units of the output. The steps are at most
