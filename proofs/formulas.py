@@ -11,7 +11,7 @@ import time
 
 from z3 import And, BitVec, BitVecs, BitVecVal, BoolVal, Extract, If, Implies, Not, Or, SolverFor, UGE, ULE, ULT, sat, simplify, unsat
 
-from model import Int, Machine, Slice, join
+from model import Int, Machine, Slice, Struct, join
 from rust import Source
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "src" / "kernels"
@@ -103,23 +103,40 @@ class Kernel:
         return self.machine.call(function, *arguments, this=this)
 
     def zero(self):
-        return [BitVecVal(0, 8)] * self.length
+        return self.wrapped([BitVecVal(0, 8)] * self.length)
+
+    def wrapped(self, lanes):
+        """A value of the type that implements `Vector`."""
+        return self.vector("new", lanes) if self.name == "simd128" else lanes
+
+    def shifted(self, function, before, x):
+        """The three vectors of the bytes before each byte."""
+        before = self.wrapped(before) if isinstance(before, list) else before
+        return self.vector(function, before, this=self.wrapped(x))
 
     def marks(self, x, p, in_bmp=False):
-        """Bit 7 of each lane."""
-        found = self.vector("or_marks_in_bmp" if in_bmp else "or_marks", x, p[:2] if in_bmp else p, this=self.zero())
+        """Whether each lane is marked."""
+        p = [self.wrapped(lanes) if isinstance(lanes, list) else lanes for lanes in (p[:2] if in_bmp else p)]
+        found = self.vector("or_marks_in_bmp" if in_bmp else "or_marks", self.wrapped(x), p, this=self.zero())
+        if isinstance(found, Struct):
+            found = self.vector("marks", this=found)
         return [is_marked(self.name, lane) for lane in found]
 
 
 def is_marked(name, lane):
-    # AVX2 tests a lane for zero, the others test bit 7.
-    return lane != 0 if name == "avx2" else Extract(7, 7, lane) == 1
+    # AVX2 and simd128 test a lane for zero, the others test bit 7.
+    return lane != 0 if name in ("avx2", "simd128") else Extract(7, 7, lane) == 1
+
+
+def lanes_of(vector):
+    return vector.fields["bytes"] if isinstance(vector, Struct) else vector
 
 
 KERNELS = [
     ("avx512", "arch/x86_64/avx512/mod.rs", 64),
     ("avx2", "arch/x86_64/avx2/mod.rs", 32),
     ("neon", "arch/aarch64/neon.rs", 16),
+    ("simd128", "arch/wasm32/simd128.rs", 16),
 ]
 
 
@@ -168,7 +185,7 @@ def prove_movement(report, kernel):
     """Proves that `shifted` and `load_rest` only move bytes."""
     n = kernel.length
     x, before = [BitVec(f"x{i}", 8) for i in range(n)], [BitVec(f"b{i}", 8) for i in range(n)]
-    moved = kernel.vector("shifted", before, this=x)
+    moved = [lanes_of(lanes) for lanes in kernel.shifted("shifted", before, x)]
     report.prove(
         "shifted moves in the last bytes of the vector before",
         And(*(join(moved[k - 1]) == join((before + x)[n - k:2 * n - k]) for k in (1, 2, 3))),
@@ -178,7 +195,7 @@ def prove_movement(report, kernel):
         chunk = [BitVec(f"c{i}", 8) for i in range(length)]
         for at in sorted({0, length - n, length - n + 1, length - n // 2, length - 1, length}):
             if 0 <= at and (at == 0 or length >= n) and length - at <= n:
-                found = kernel.vector("load_rest", Slice(chunk), Int(at, "usize"))
+                found = lanes_of(kernel.vector("load_rest", Slice(chunk), Int(at, "usize")))
                 expected = (chunk[at:] + [BitVecVal(0, 8)] * n)[:n]
                 claims.append(simplify(join(found) == join(expected)))
     report.prove(f"load_rest reads the chunk and zeros, and nothing outside ({len(claims)} lengths and positions)", And(*claims))
@@ -196,7 +213,7 @@ def prove_vector(report, kernel):
         found = step(found, past)
     here.append(is_good(found))
     carry = Int(join(history), "u32")
-    shifted = kernel.vector("shifted_after", carry, this=x)
+    shifted = kernel.shifted("shifted_after", carry, x)
     for in_bmp in (False, True):
         marks = kernel.marks(x, shifted, in_bmp)
         claims, so_far, current = [], BoolVal(True), found

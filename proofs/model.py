@@ -220,6 +220,25 @@ INSTRUCTIONS = {
     "vreinterpretq_u8_u32": lambda vector: vector,
     "vcreate_u8": lambda value: split(value.bits()),
     "vcombine_u8": lambda low, high: low + high,
+    # WebAssembly
+    "u8x16_splat": lambda value: splat(value.bits(), 16),
+    "i8x16_splat": lambda value: splat(value.bits(), 16),
+    "u32x4_splat": lambda value: splat(value.bits(), 16),
+    "u64x2": lambda low, high: split(low.bits()) + split(high.bits()),
+    "u8x16": lambda *lanes: [lane.bits() for lane in lanes],
+    "v128_load": lambda pointer: pointer.read(16),
+    "v128_and": by_lanes(8)(lambda a, b: a & b),
+    "v128_or": by_lanes(8)(lambda a, b: a | b),
+    "v128_xor": by_lanes(8)(lambda a, b: a ^ b),
+    "u8x16_sub": by_lanes(1)(lambda a, b: a - b),
+    "u8x16_sub_sat": by_lanes(1)(saturating_sub),
+    "i8x16_add_sat": by_lanes(1)(signed_saturating_add),
+    "i8x16_min": by_lanes(1)(lambda a, b: If(a < b, a, b)),
+    "u8x16_max": by_lanes(1)(lambda a, b: If(UGT(a, b), a, b)),
+    "i8x16_le": by_lanes(1)(lambda a, b: If(a <= b, BitVecVal(0xFF, 8), BitVecVal(0, 8))),
+    "u8x16_ge": by_lanes(1)(lambda a, b: If(UGE(a, b), BitVecVal(0xFF, 8), BitVecVal(0, 8))),
+    "u8x16_swizzle": lambda table, order: [look_up(table, index, BitVecVal(0, 8)) for index in order],
+    "u8x16_shuffle": lambda *it: [(it[16] + it[17])[index] for index in it[:16]],
 }
 
 
@@ -237,7 +256,7 @@ class Machine:
         if name not in self.constants:
             for source in self.sources:
                 try:
-                    expression = source.constant(name)
+                    expression = source.constant(name.removeprefix("Self::"))
                 except AssertionError:
                     continue
                 value = self.evaluate(expression, {})
@@ -249,12 +268,12 @@ class Machine:
                 raise AssertionError(f"unknown name {name}")
         return self.constants[name]
 
-    def call(self, name, *arguments, this=None):
+    def call(self, name, *arguments, this=None, constants=()):
         """Calls the only function of that name, a method of `this` if that is given."""
-        found = [source for source in self.sources if f"fn {name}(" in source.text]
+        found = [source for source in self.sources if f"fn {name}(" in source.text or f"fn {name}<" in source.text]
         assert len(found) == 1, f"{len(found)} sources have a function {name}"
         patterns, body = found[0].function(name)
-        names = {"self": this}
+        names = dict(zip(found[0].generics(name), constants), self=this)
         arguments = list(arguments)
         for pattern in patterns:
             if pattern != "self":
@@ -271,6 +290,11 @@ class Machine:
                 names[pattern] = Array(value, value.kind) if isinstance(value, Array) else value
             case ("Self", inner):
                 self.bind(inner, value, names)
+            case ("fields", fields):
+                for field, part in fields.items():
+                    self.bind(part, value.fields[field], names)
+            case ("typed", inner, kind):
+                self.bind(inner, Int(value, kind) if isinstance(value, int) and kind in WIDTHS else value, names)
             case list():
                 value = list(value)
                 assert len(pattern) == len(value), (pattern, len(value))
@@ -341,13 +365,21 @@ class Machine:
     def on_path(self, names, name, constants):
         if name in names:
             return names[name]
+        if name == "Self::new":
+            return lambda *arguments: self.call("new", *arguments)
         return self.constant(name)
 
     def on_field(self, names, value, field):
         value = self.evaluate(value, names)
+        if isinstance(value, Struct):
+            return value.fields[field]
         # The only field of a newtype.
         assert field == "0", field
         return value
+
+    def on_struct(self, names, fields, rest):
+        given = {} if rest is None else self.evaluate(rest, names).fields
+        return Struct(given | {field: self.evaluate(value, names) for field, value in fields.items()})
 
     def on_index(self, names, array, index):
         array, index = self.evaluate(array, names), self.evaluate(index, names)
@@ -430,7 +462,9 @@ class Machine:
             return arguments[0].to(name.split(":")[0])
         if name.endswith("::from_le_bytes"):
             return Int(simplify(join([byte(value) for value in arguments[0]])), name.split(":")[0])
-        return self.call(name, *arguments)
+        if name.startswith("Self::"):
+            name = name[len("Self::"):]
+        return self.call(name, *arguments, constants=[names[it] if it in names else it for it in constants])
 
     def on_method(self, names, value, name, constants, arguments):
         value = self.evaluate(value, names)
@@ -452,7 +486,7 @@ class Machine:
                 return value.read(value.size)
             case "map", list():
                 return [arguments[0](element) for element in value]
-            case "shifted", list():
+            case "shifted", list() | Struct():
                 return self.call("shifted", arguments[0], this=value)
             case "word", Int():
                 return value
@@ -470,6 +504,13 @@ class Machine:
                 count = self.number(arguments[0])
                 return Int(LShR(value.bits(), count) if count < WIDTHS[value.kind] else 0, value.kind)
         raise AssertionError(f"unknown method {name} of {type(value)}")
+
+
+class Struct:
+    """A struct with named fields."""
+
+    def __init__(self, fields):
+        self.fields = fields
 
 
 class Slice:
@@ -509,6 +550,6 @@ class Scope(dict):
 def literal(instruction, argument):
     """Gives a literal the type of the parameter."""
     if isinstance(argument, int) and not isinstance(argument, bool):
-        kind = "u64" if instruction in ("_bzhi_u64", "vcreate_u8") else "i32" if "32" in instruction.split("_")[-1] else "u8"
+        kind = "u64" if instruction in ("_bzhi_u64", "vcreate_u8", "u64x2") else "i32" if "32" in instruction.split("_")[-1] else "u8"
         return Int(argument, kind)
     return argument

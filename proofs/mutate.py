@@ -5,7 +5,7 @@
     proofs/mutate.py --all           every change
     proofs/mutate.py --all avx2      only those of one group
 
-Groups with an SMT proof (`formulas.py`): `formula`, `avx512`, `avx2`, `neon`. Every number and every shift that the proof
+Groups with an SMT proof (`formulas.py`): `formula`, `avx512`, `avx2`, `neon`, `simd128`. Every number and every shift that the proof
 reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
 
 Group `grammar`: every bound of every row in `encoding/grammar.rs` and `encoding/dialects.rs` is changed by 1, up and down.
@@ -30,7 +30,7 @@ from z3 import set_param
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = REPOSITORY / "src" / "kernels"
-SMT_GROUPS = ["formula", "avx512", "avx2", "neon"]
+SMT_GROUPS = ["formula", "avx512", "avx2", "neon", "simd128"]
 # In CI, one in this many changes is tried.
 SAMPLE = {"smt": 20, "grammar": 150}
 # Changes that have no effect on a caller: the file, a part of the line, the new values, and the reason.
