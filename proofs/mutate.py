@@ -5,7 +5,8 @@
     proofs/mutate.py --all           every change
     proofs/mutate.py --all avx2      only those of one group
 
-Groups with an SMT proof (`formulas.py`): `formula`, `avx512`, `avx2`, `neon`, `simd128`. Every number and every shift that the proof
+Groups with an SMT proof (`formulas.py`): `formula`, `avx512`, `avx2`, `neon`, `simd128`, and, for the conversions of AVX-512
+(`conversions.py`), `utf16`, `utf32`, `latin`. Every number and every shift that the proof
 reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
 
 Group `grammar`: every bound of every row in `encoding/grammar.rs` and `encoding/dialects.rs` is changed by 1, up and down.
@@ -24,13 +25,14 @@ import subprocess
 import sys
 import tempfile
 
+import conversions
 import formulas
 import rust
 from z3 import set_param
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = REPOSITORY / "src" / "kernels"
-SMT_GROUPS = ["formula", "avx512", "avx2", "neon", "simd128"]
+SMT_GROUPS = ["formula", "avx512", "avx2", "neon", "simd128", *conversions.PARTS]
 # In CI, one in this many changes is tried.
 SAMPLE = {"smt": 20, "grammar": 150}
 # Changes that have no effect on a caller: the file, a part of the line, the new values, and the reason.
@@ -57,6 +59,10 @@ def prove(group):
     report = Silent()
     kernels = [kernel for kernel in formulas.KERNELS if group in (kernel[0], "formula")]
     try:
+        if group in conversions.PARTS:
+            for parameter in (False, True):
+                conversions.PARTS[group](report, parameter)
+            return None
         if group == "formula":
             formulas.prove_one_byte(report)
         for arguments in kernels:
@@ -116,6 +122,7 @@ def changed_numbers(text):
 
 def smt_changes(group):
     file = {"formula": "formula.rs"} | {name: path for name, path, _ in formulas.KERNELS}
+    file |= {name: f"arch/x86_64/avx512/{name}.rs" for name in conversions.PARTS}
     for path, start, end in places_read(group):
         # `formula.rs` has a group of its own.
         if path == KERNELS / file[group] or (group == "neon" and path.name == "short.rs"):
@@ -201,7 +208,7 @@ def main():
                         survivors.append(f"{path}:{text.count(chr(10), 0, start) + 1}: {line}: {text[start:end]} to {new}")
                         print(survivors[-1], flush=True)
                 else:
-                    counts[group, re.sub(r"lane \d+", "lane", failed)] += 1
+                    counts[group, re.sub(r"lane \d+|, path.*|: \d+ bytes at.*", "", failed)] += 1
     for (group, failed), count in sorted(counts.items()):
         print(f"{group:8} {count:4}  {failed}")
     print(f"{total} changes, {len(survivors)} pass")

@@ -318,7 +318,7 @@ class Tokens:
             otherwise = None
             if self.peek() == "else":
                 self.next()
-                otherwise = self.block()
+                otherwise = self.primary() if self.peek() == "if" else self.block()
             return ("if", condition, then, otherwise)
         assert match.group("name"), f"not understood: {token} before {self.text[self.at:self.at + 60]!r}"
         if token == "Self" and self.peek() == "{":
