@@ -16,7 +16,7 @@ from z3 import And, BitVec, BitVecVal, Concat, Extract, If, Implies, LShR, Not, 
 import formulas
 from formulas import BAD, BOUNDARY, Failed, Report, state, step, within
 from model import Array, Int, Slice, join, split
-from paths import Mask, Output, Packed, Paths, Text, Total, paths, z3_bool
+from paths import Mask, Output, Packed, Paths, Place, Text, Total, paths, z3_bool
 from rust import Source
 
 BITS = 32
@@ -237,19 +237,21 @@ def to_utf16(is_big_endian):
     return made
 
 
-class FromLatin:
-    def __init__(self, windows):
-        self.windows = windows
-
-    def reads(self, memory, read, length):
-        return z3_bool(read == length)
-
-    def __call__(self, memory, i, read):
-        value = wide(memory[i])
-        if self.windows:
-            for byte in range(0x80, 0xA0):
-                value = If(memory[i] == byte, number(windows_1252(byte)), value)
-        return first_of(*utf8(value))
+def prove_latin_vector(report, windows, title):
+    """A vector of single bytes: each lane has the bytes of its character."""
+    function = Function("decode_vector", "latin", generics=[windows], constants={"WINDOWS_1252_C1": windows_words()})
+    x = [BitVec(f"x{i}", 8) for i in range(64)]
+    for count, (machine, (_, place), written) in enumerate(function.all_paths(lambda: (x, Place(Output(256), Total(0))), []), 1):
+        slots = slots_of(place.output, written)
+        per_byte = len(slots) // 64
+        claims = []
+        for i in LANES + [32, 33, 46, 47, 48, 49, 62, 63]:
+            value = wide(x[i])
+            if windows:
+                for byte in range(0x80, 0xA0):
+                    value = If(x[i] == byte, number(windows_1252(byte)), value)
+            claims.append(normal(slots[i * per_byte:(i + 1) * per_byte]) == normal(first_of(*utf8(value))))
+        report.prove(f"{title}, path {count}: each lane has the bytes of its character", Implies(And(*machine.conditions), And(*claims)))
 
 
 def windows_1252(byte):
@@ -391,7 +393,7 @@ def prove_latin_encode(report):
         slots.append((whole, If(And(c3, is_tail), lane + 0x40, lane)))
         length = If(whole, BitVecVal(i + 1, 64), length)
         c2, c3 = And(Not(stopped), lane == 0xC2), And(Not(stopped), lane == 0xC3)
-    function = Function("encode", "latin")
+    function = Function("encode_vectors", "latin")
     count = 0
     presets = {"after_c2": after_c2, "after_c3": after_c3}
     for machine, (_, output), result in function.all_paths(lambda: (Slice(x), Output(64)), [premise], presets=presets):
@@ -445,8 +447,7 @@ def prove_utf32(report, is_big_endian):
 
 def prove_latin(report, windows):
     name = "windows-1252" if windows else "ISO 8859-1"
-    function = Function("decode", "latin", generics=[windows], constants={"WINDOWS_1252_C1": windows_words()})
-    prove_decode(report, function, f"{name} to UTF-8", 1, 64, FromLatin(windows))
+    prove_latin_vector(report, windows, f"{name} to UTF-8")
     if not windows:
         prove_latin_encode(report)
 
