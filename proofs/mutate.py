@@ -34,12 +34,18 @@ REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = REPOSITORY / "src" / "kernels"
 SMT_GROUPS = ["formula", "avx512", "avx2", "neon", "simd128", *conversions.PARTS]
 # In CI, one in this many changes is tried.
-SAMPLE = {"smt": 20, "grammar": 150}
+SAMPLE = {"smt": 20, "conversions": 100, "grammar": 150}
 # Changes that have no effect on a caller: the file, a part of the line, the new values, and the reason.
 EQUIVALENT = [
     ("short.rs", "0xFF, 0xFF", {"0x7f", "0xfe"}, "any index from 16 on selects 0"),
     ("formula.rs", "[0x80; 64]", {"0x81"}, "only 7F differs, and it is marked because a continuation is due"),
     ("mod.rs", "ternarylogic_epi32::<0xFE>", {"0x7e"}, "no byte is due from all three bytes before it"),
+    ("latin.rs", "order = [0; WIDTH]", {"1"}, "every element is assigned"),
+    ("latin.rs", "let mut i = 0;", {"1"}, "the first element is 0 already"),
+    ("utf16.rs", "all(0x3F00)", {"0x3f01"}, "bit 0 is 0 after the shift"),
+    ("utf32.rs", "all(0x3F00)", {"0x3f01"}, "bit 0 is 0 after the shift"),
+    ("utf16.rs", "kept, all(0x80_0000)", {"0x800001"}, "only bit 7 of each byte is used"),
+    ("utf32.rs", "kept, all(0x80_0000)", {"0x800001"}, "only bit 7 of each byte is used"),
     ("formula.rs", "= 0x00;", {"0x1"}, "only 7F and FF differ, and they are marked because a continuation is due"),
 ]
 
@@ -194,7 +200,8 @@ def main():
                 shutil.copy(REPOSITORY / name, copy / name)
         for group in groups:
             changes = list(grammar_changes() if group == "grammar" else smt_changes(group))
-            step = 1 if is_all else SAMPLE["grammar" if group == "grammar" else "smt"]
+            kind = "grammar" if group == "grammar" else "conversions" if group in conversions.PARTS else "smt"
+            step = 1 if is_all else SAMPLE[kind]
             for change in changes[:: step]:
                 path, start, end, new = change
                 text = (REPOSITORY / path).read_text()
