@@ -9,7 +9,7 @@ fuzz_target!(|value: &[u8]| {
     for parse in [ContentType::parse, ContentType::parse_mail] {
         match parse(value) {
             Ok(parsed) => check(value, &parsed),
-            Err(error) => assert!(error.offset <= value.len()),
+            Err(error) => assert!(error.position <= value.len()),
         }
     }
 });
