@@ -1,8 +1,9 @@
 //! Finds every position of a byte of a class, in bulk.
 
+pub(crate) use super::class::Class;
 use super::dispatch::Kernel;
+pub(crate) use super::functions::ASCII_GROUP;
 use super::functions::CAPACITY;
-pub(crate) use super::functions::{ASCII_GROUP, Class};
 
 /// Calls `visit` with the position of each byte of the class, in order, until it returns `false`. Returns whether
 /// `visit` never returned `false`.

@@ -12,7 +12,8 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use super::arch;
-use super::functions::{CAPACITY, Class, Found, Functions, Index, IsText, Range};
+use super::class::Class;
+use super::functions::{CAPACITY, Found, Functions, Index, IsText, Range};
 #[cfg(feature = "transcode")]
 use super::functions::{Conversions, Units, Utf16};
 #[cfg(feature = "mime")]

@@ -31,12 +31,14 @@
 //! | `arch/portable/` | the kernel for every other target, and loops that other kernels share |
 //! | `arch/std.rs` | the validation of the standard library, for builds without optimizations |
 //! | `functions.rs` | the functions that a kernel consists of |
+//! | `class.rs` | a class: the set of characters that a search finds |
 //! | `state.rs` | the state that is kept between chunks |
 //! | `formula.rs` | the validation formula, its derivation, and the same formula for one byte |
 
 mod arch;
 #[cfg(feature = "mime")]
 pub(crate) mod base64;
+mod class;
 pub(crate) mod classes;
 pub(crate) mod count;
 #[allow(unreachable_pub, reason = "public only if a benchmark selects the kernel")]

@@ -1,7 +1,8 @@
 //! Finds every position of a byte of a class: the loop of all kernels except AVX-512, and a byte-by-byte comparison.
 
 use super::positions::write_positions;
-use crate::kernels::functions::{BLOCK, CAPACITY, Class, Found};
+use crate::kernels::class::Class;
+use crate::kernels::functions::{BLOCK, CAPACITY, Found};
 
 /// A call that has searched this many bytes stops. The last group may end up to 3 blocks later.
 const STRETCH: usize = 4096;

@@ -8,7 +8,8 @@ use core::arch::x86_64::{
 };
 
 use crate::kernels::arch::portable::classes::{GROUP, find_class_with};
-use crate::kernels::functions::{ASCII_GROUP, BLOCK, CAPACITY, Class, Found};
+use crate::kernels::class::Class;
+use crate::kernels::functions::{ASCII_GROUP, BLOCK, CAPACITY, Found};
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;

@@ -7,7 +7,8 @@ use core::arch::x86_64::*;
 
 use super::Zmm;
 use crate::kernels::arch::vector::Vector;
-use crate::kernels::functions::{ASCII_GROUP, BLOCK, CAPACITY, Class, Found};
+use crate::kernels::class::Class;
+use crate::kernels::functions::{ASCII_GROUP, BLOCK, CAPACITY, Found};
 
 /// The maximum number of bytes that one call searches.
 const STRETCH: usize = 4096;
