@@ -1,0 +1,82 @@
+//! `Transcoder`: the BOM policies, and the detection of the encoding by its BOM.
+#![cfg(all(feature = "transcode", feature = "alloc"))]
+#![allow(missing_docs)]
+
+mod support;
+
+use support::encodings::{self, Open, by_feed};
+use support::every_partition;
+use utf8_codec::transcode::{Encoding, Transcoder};
+use utf8_codec::{BomPolicy, ErrorKind};
+
+#[test]
+fn the_bom_policy_applies_in_every_encoding() {
+    for encoding in Encoding::ALL {
+        let Some(bom) = encoding.bom() else { continue };
+        let text = encodings::encode(encoding, Open::default(), 0x61).expect("ASCII");
+        let signed = [bom, &text[..]].concat();
+        let len = bom.len() as u8;
+        every_partition(&signed, |chunks| {
+            let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).bom(bom), chunks);
+            assert_eq!(with(BomPolicy::Keep), (b"\xEF\xBB\xBFa".to_vec(), vec![]), "{encoding}");
+            assert_eq!(with(BomPolicy::Strip), (b"a".to_vec(), vec![]), "{encoding}");
+            assert_eq!(with(BomPolicy::Require), (b"a".to_vec(), vec![]), "{encoding}");
+            let rejected = vec![(0, ErrorKind::UnexpectedBom, len)];
+            assert_eq!(with(BomPolicy::Reject), (b"a".to_vec(), rejected), "{encoding}");
+        });
+        every_partition(&text, |chunks| {
+            let with = |bom| by_feed(Transcoder::new(encoding, Encoding::Utf8).bom(bom), chunks);
+            for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Reject] {
+                assert_eq!(with(bom), (b"a".to_vec(), vec![]), "{encoding} {bom:?}");
+            }
+            let missing = vec![(0, ErrorKind::MissingBom, 0)];
+            assert_eq!(with(BomPolicy::Require), (b"a".to_vec(), missing), "{encoding}");
+        });
+    }
+    let missing = vec![(0, ErrorKind::MissingBom, 0)];
+    let nothing = Transcoder::new(Encoding::Utf16Le, Encoding::Utf8).bom(BomPolicy::Require);
+    assert_eq!(by_feed(nothing, &[]), (vec![], missing));
+}
+
+#[test]
+fn sniffing_selects_the_encoding_that_the_bom_names() {
+    for (input, encoding, text) in [
+        (&b"\xEF\xBB\xBFa"[..], Encoding::Utf8, "\u{FEFF}a"),
+        (b"\xFF\xFEa\0", Encoding::Utf16Le, "\u{FEFF}a"),
+        (b"\xFE\xFF\0a", Encoding::Utf16Be, "\u{FEFF}a"),
+        (b"\xFF\xFE\0\0a\0\0\0", Encoding::Utf32Le, "\u{FEFF}a"),
+        (b"\0\0\xFE\xFF\0\0\0a", Encoding::Utf32Be, "\u{FEFF}a"),
+        (b"\xFF\xFE", Encoding::Utf16Le, "\u{FEFF}"),
+        (b"abc", Encoding::Utf8, "abc"),
+        (b"\0\0a", Encoding::Utf8, "\0\0a"),
+        (b"", Encoding::Utf8, ""),
+    ] {
+        every_partition(input, |chunks| {
+            let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+            let mut out = String::new();
+            for chunk in chunks {
+                transcoder.feed(chunk, &mut out).expect("well-formed");
+            }
+            transcoder.finish(&mut out).expect("well-formed");
+            assert_eq!((out.as_str(), transcoder.from()), (text, encoding), "{chunks:02X?}");
+        });
+    }
+    for (input, errors) in [
+        (&b"\xFFa"[..], vec![(0, ErrorKind::InvalidLead, 1)]),
+        (b"\0\0\xFEa", vec![(2, ErrorKind::InvalidLead, 1)]),
+        (b"\xEF\xBBa", vec![(0, ErrorKind::MissingContinuation, 2)]),
+        (b"\xEF\xBB", vec![(0, ErrorKind::Truncated, 2)]),
+        (b"\xFF", vec![(0, ErrorKind::InvalidLead, 1)]),
+    ] {
+        every_partition(input, |chunks| {
+            let transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+            assert_eq!(by_feed(transcoder, chunks).1, errors, "{chunks:02X?}");
+        });
+    }
+    // An error that cannot be part of a BOM is reported by the call that contains it.
+    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+    assert!(transcoder.feed(b"\x80", &mut Vec::new()).is_err());
+    let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8).sniff();
+    assert!(transcoder.feed(b"\xFF", &mut Vec::new()).is_ok());
+    assert!(transcoder.feed(b"a", &mut Vec::new()).is_err());
+}
