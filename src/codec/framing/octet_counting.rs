@@ -73,8 +73,8 @@ impl OctetCountingCodec {
         self
     }
 
-    /// Also accepts messages that end with LF. The first byte of the stream determines the framing. A digit means octet
-    /// counting, any other byte means lines: a syslog message starts with `<`.
+    /// Also accepts messages that end with LF. The first byte of the stream determines the framing: octet counting
+    /// after a digit, lines after any other byte. A syslog message starts with `<`.
     ///
     /// The framing does not change within a stream. If it could change, text after an LF inside a message might be read
     /// as a length, and the messages after it would be hidden. Any client can write such text to a log.
