@@ -14,10 +14,11 @@ import time
 from z3 import And, BitVec, BitVecVal, Concat, Extract, If, Implies, LShR, Not, Or, UGE, UGT, ULE, ULT, ZeroExt
 
 import formulas
-from formulas import BAD, BOUNDARY, Failed, Report, state, step, within
+from formulas import BOUNDARY, Failed, Report, state, step, within
 from model import Array, Int, Slice, join, split
-from paths import Mask, Output, Packed, Paths, Place, Text, Total, paths, z3_bool
+from paths import Paths, paths
 from rust import Source
+from vectors import Mask, Output, Packed, Place, Text, Total, z3_bool
 
 BITS = 32
 
@@ -383,7 +384,6 @@ def prove_latin_encode(report):
     c2, c3, stopped, length = z3_bool(after_c2.list[0]), z3_bool(after_c3.list[0]), z3_bool(False), BitVecVal(0, 64)
     slots, begun = [], Or(c2, c3)
     length = If(begun, BitVecVal(-1, 64), length)
-    states = []
     for i, lane in enumerate(x):
         is_ascii, is_tail = ULT(lane, BitVecVal(0x80, 8)), within(lane, 0x80, 0xBF)
         is_lead = Or(lane == 0xC2, lane == 0xC3)
