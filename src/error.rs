@@ -91,6 +91,9 @@ impl fmt::Display for ErrorKind {
 
 /// One ill-formed sequence: a *maximal subpart* (Unicode definition D93b).
 ///
+/// A byte that cannot continue any well-formed text is reported by the call that receives it. A stream that ends inside
+/// a character is reported once, as [`ErrorKind::Truncated`].
+///
 /// The error contains no bytes of the input, so it can be logged and sent to a peer. `Display` names the encoding,
 /// which is UTF-8 unless a `Transcoder` read another one. Two errors are equal if their offsets, kinds and lengths are
 /// equal.

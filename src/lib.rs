@@ -29,12 +29,10 @@
 //! |---|---|---|
 //! | chunks in memory | [`Utf8Decoder`]; [`TextDecoder`] with an [`ErrorPolicy`], a [`BomPolicy`] and a [`Subset`]; [`from_utf8`] | none, `no_std` |
 //! | many strings in one buffer (Arrow, protobuf) | [`validate_many`] | none, `no_std` |
-//! | a buffer to truncate or split, a stream that is read from the middle | [`boundary`] | none, `no_std` |
-//! | offsets to convert to lines and columns | [`locate`] | none, `no_std`; `alloc` for the index |
+//! | a buffer to truncate or split; offsets to convert to lines and columns | [`boundary`]; [`locate`] | none, `no_std` |
 //! | WebSocket or gRPC messages | [`validator`] | none, `no_std`; `bytes` for segments |
-//! | a tokio `Framed` | [`codec`]: text as it arrives, lines, frames | `codec` (default) |
+//! | a tokio `Framed` | [`codec`]: text as it arrives, lines, frames; [`codec::framing`]: syslog, language servers | `codec` (default) |
 //! | a `Stream` of byte chunks | [`stream`] | `stream` |
-//! | syslog over TCP, language servers, netstrings, JSON text sequences | [`codec::framing`] | `codec` |
 //! | server-sent events | [`codec::sse`]; [`stream::SseStream`] | `codec`; `stream` |
 //! | a reader or writer, blocking or async | [`io`] | `std` (default), `io` (tokio), `futures-io` |
 //! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http-rules`, `http`, `tower`, `encoding_rs`; `alloc` |
@@ -46,17 +44,6 @@
 //! TextDecoder)` uses the policies of the decoder. Features are additive. The feature `tracing` emits an event with the
 //! offset, the kind and the length of each error, and never a byte of the input. The feature `cli` builds the
 //! `utf8-codec` command.
-//!
-//! # Errors
-//!
-//! A [`Utf8Error`] has the absolute offset of the first byte of the ill-formed sequence, its [`ErrorKind`], and the
-//! length of the maximal subpart (Unicode D93b). A byte that cannot continue any well-formed text is reported by the
-//! call that receives it. A stream that ends inside a character is reported once, as [`ErrorKind::Truncated`].
-//!
-//! # Debug builds
-//!
-//! At `opt-level = 0`, the default of the dev profile, the validation of the standard library is used instead of the
-//! vector code, with the same results. For full speed set `opt-level = 3` in `[profile.dev.package.utf8-codec]`.
 // This page links to modules that exist only if their features are enabled.
 #![cfg_attr(
     not(all(

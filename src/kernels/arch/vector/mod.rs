@@ -98,14 +98,14 @@ pub(in crate::kernels) trait Vector: Copy {
     #[cfg(test)]
     fn mark_bits(self) -> u64;
 
-    /// [`validate_large`], not inlined.
+    /// Calls the function [`validate_large`] without inlining it into [`validate`].
     ///
     /// # Safety
     ///
     /// Same as for [`validate_large`].
     unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Index>;
 
-    /// [`find`], not inlined.
+    /// Calls the function [`find`] without inlining it into the loops.
     ///
     /// # Safety
     ///
