@@ -15,7 +15,7 @@ use super::arch;
 use super::class::Class;
 use super::functions::{CAPACITY, Found, Functions, Index, IsText, Range};
 #[cfg(feature = "transcode")]
-use super::functions::{Conversions, Units, Utf16};
+use super::functions::{Latin, Pairs, Units, Utf16, Utf32};
 #[cfg(feature = "mime")]
 use super::functions::{LineForm, Segment};
 use super::state::ScanState;
@@ -187,10 +187,22 @@ impl Kernel {
         self.0.utf16.as_ref()
     }
 
-    /// Returns the conversions of this kernel other than those of [`utf16`](Self::utf16). This CPU supports them.
+    /// Returns the UTF-32 conversions of this kernel. This CPU supports them.
     #[cfg(feature = "transcode")]
-    pub(super) const fn conversions(self) -> Option<&'static Conversions> {
-        self.0.conversions.as_ref()
+    pub(super) const fn utf32(self) -> Option<&'static Utf32> {
+        self.0.utf32.as_ref()
+    }
+
+    /// Returns the conversions of this kernel between UTF-8 and single bytes. This CPU supports them.
+    #[cfg(feature = "transcode")]
+    pub(super) const fn latin(self) -> Option<&'static Latin> {
+        self.0.latin.as_ref()
+    }
+
+    /// Returns the conversions of this kernel for surrogate pairs of 6 bytes. This CPU supports them.
+    #[cfg(feature = "transcode")]
+    pub(super) const fn pairs(self) -> Option<&'static Pairs> {
+        self.0.pairs.as_ref()
     }
 
     /// Returns the conversions between single bytes and code units. This CPU supports them.

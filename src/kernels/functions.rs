@@ -37,7 +37,13 @@ pub(super) struct Functions {
     pub(super) utf16: Option<Utf16>,
     /// `None` if the kernel has only the portable loops.
     #[cfg(feature = "transcode")]
-    pub(super) conversions: Option<Conversions>,
+    pub(super) utf32: Option<Utf32>,
+    /// `None` if the kernel has only the portable loops.
+    #[cfg(feature = "transcode")]
+    pub(super) latin: Option<Latin>,
+    /// `None` if the kernel has no vector code for them.
+    #[cfg(feature = "transcode")]
+    pub(super) pairs: Option<Pairs>,
     #[cfg(feature = "transcode")]
     pub(super) units: &'static Units,
 }
@@ -317,26 +323,37 @@ pub(super) type Encode = unsafe fn(text: &str, output: &mut [u8]) -> (usize, usi
 #[cfg(feature = "transcode")]
 pub(super) type Decode = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, usize);
 
-/// The conversions of a kernel with vector code other than [`Utf16`].
+/// The UTF-32 conversions of a kernel with vector code, except those of [`Units`].
 #[cfg(feature = "transcode")]
-pub(super) struct Conversions {
-    /// UTF-8 from ISO 8859-1 and from windows-1252.
-    pub(super) decode_latin: [Convert; 2],
-    /// UTF-8 to ISO 8859-1 and to windows-1252, for the characters that have the same byte in both encodings.
-    pub(super) encode_latin: [Convert; 2],
-    /// UTF-32 from UTF-8, same as [`Encode`] but with 4 bytes of output for each byte of the text; little-endian and
+pub(super) struct Utf32 {
+    /// From UTF-8, same as [`Encode`] but with 4 bytes of output for each byte of the text; little-endian and
     /// big-endian.
-    pub(super) encode_utf32: [Encode; 2],
-    /// UTF-8 from UTF-32, up to a value that is not a scalar value.
-    pub(super) decode_utf32: [Convert; 2],
-    /// UTF-32 from UTF-16, by the byte order of the input and then of the output.
-    pub(super) utf32_from_utf16: [Convert; 4],
-    /// UTF-16 from UTF-32, by the byte order of the input and then of the output.
-    pub(super) utf32_to_utf16: [Convert; 4],
+    pub(super) encode: [Encode; 2],
+    /// To UTF-8, up to a value that is not a scalar value.
+    pub(super) decode: [Convert; 2],
+    /// From UTF-16, by the byte order of the input and then of the output.
+    pub(super) from_utf16: [Convert; 4],
+    /// To UTF-16, by the byte order of the input and then of the output.
+    pub(super) to_utf16: [Convert; 4],
+}
+
+/// The conversions of a kernel with vector code between UTF-8 and encodings of one byte per character, each for
+/// ISO 8859-1 and for windows-1252.
+#[cfg(feature = "transcode")]
+pub(super) struct Latin {
+    /// To UTF-8.
+    pub(super) decode: [Convert; 2],
+    /// From UTF-8, for the characters that have the same byte in both encodings.
+    pub(super) encode: [Convert; 2],
+}
+
+/// The conversions of a kernel with vector code between UTF-8 and the encodings with surrogate pairs of 6 bytes.
+#[cfg(feature = "transcode")]
+pub(super) struct Pairs {
     /// CESU-8 and Modified UTF-8 from UTF-8: the whole text.
-    pub(super) split_pairs: [Encode; 2],
+    pub(super) split: [Encode; 2],
     /// UTF-8 from CESU-8, Modified UTF-8 and its lenient variant. The output is not validated.
-    pub(super) join_pairs: [Convert; 3],
+    pub(super) join: [Convert; 3],
 }
 
 /// Reads input and writes output in blocks while both are long enough. Stops at or shortly before input that it does

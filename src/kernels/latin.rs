@@ -12,9 +12,9 @@ pub(crate) fn decode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (u
 }
 
 fn decode_by<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let (read, written) = match kernel.conversions() {
+    let (read, written) = match kernel.latin() {
         // SAFETY: this CPU supports every `Kernel`.
-        Some(conversions) => unsafe { (conversions.decode_latin[usize::from(WINDOWS)])(input, output) },
+        Some(latin) => unsafe { (latin.decode[usize::from(WINDOWS)])(input, output) },
         None => (0, 0),
     };
     let rest = decode_portable::<WINDOWS>(&input[read..], &mut output[written..]);
@@ -32,15 +32,14 @@ pub(crate) fn encode<const WINDOWS: bool>(input: &[u8], output: &mut [u8]) -> (u
 }
 
 fn encode_by<const WINDOWS: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let Some(conversions) = kernel.conversions() else {
+    let Some(latin) = kernel.latin() else {
         return encode_portable::<WINDOWS>(input, output, usize::MAX);
     };
     let (mut read, mut written) = (0, 0);
     loop {
         // SAFETY: this CPU supports every `Kernel`.
-        let (by_vectors, bytes) = unsafe {
-            (conversions.encode_latin[usize::from(WINDOWS)])(&input[read..], &mut output[written..])
-        };
+        let (by_vectors, bytes) =
+            unsafe { (latin.encode[usize::from(WINDOWS)])(&input[read..], &mut output[written..]) };
         read += by_vectors;
         written += bytes;
         // Converts the character at which the vector code stopped, or the rest of the input.

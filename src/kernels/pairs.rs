@@ -10,10 +10,10 @@ pub(crate) fn split<const MODIFIED: bool>(text: &str, output: &mut [u8]) -> (usi
 }
 
 fn split_by<const MODIFIED: bool>(kernel: Kernel, text: &str, output: &mut [u8]) -> (usize, usize) {
-    match kernel.conversions() {
-        Some(conversions) if output.len() / 2 >= text.len() => {
+    match kernel.pairs() {
+        Some(pairs) if output.len() / 2 >= text.len() => {
             // SAFETY: this CPU supports every `Kernel`; the output has 2 bytes for each byte.
-            unsafe { (conversions.split_pairs[usize::from(MODIFIED)])(text, output) }
+            unsafe { (pairs.split[usize::from(MODIFIED)])(text, output) }
         }
         _ => (0, 0),
     }
@@ -35,10 +35,10 @@ fn join_by<const MODIFIED: bool, const LENIENT: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
-    let Some(conversions) = kernel.conversions() else { return (0, 0) };
+    let Some(pairs) = kernel.pairs() else { return (0, 0) };
     let variant = usize::from(MODIFIED) + usize::from(MODIFIED && LENIENT);
     // SAFETY: this CPU supports every `Kernel`.
-    unsafe { (conversions.join_pairs[variant])(input, output) }
+    unsafe { (pairs.join[variant])(input, output) }
 }
 
 #[cfg(test)]
@@ -47,7 +47,7 @@ mod tests {
     use crate::encoding::dialects;
 
     fn kernels() -> impl Iterator<Item = Kernel> {
-        Kernel::available().filter(|kernel| kernel.conversions().is_some())
+        Kernel::available().filter(|kernel| kernel.pairs().is_some())
     }
 
     /// Returns the text in CESU-8 or Modified UTF-8, computed character by character.

@@ -28,9 +28,9 @@ fn encode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut 
             return (read, written);
         }
         let room = &mut output[written..];
-        let (taken, made) = match kernel.conversions() {
+        let (taken, made) = match kernel.utf32() {
             // SAFETY: the CPU has the instructions of every `Kernel`; the output has 4 bytes for each byte of the text.
-            Some(conversions) => unsafe { (conversions.encode_utf32[usize::from(BIG_ENDIAN)])(text, room) },
+            Some(utf32) => unsafe { (utf32.encode[usize::from(BIG_ENDIAN)])(text, room) },
             None => (0, 0),
         };
         let rest = encode_portable::<BIG_ENDIAN>(&text[taken..], &mut room[made..]);
@@ -46,7 +46,7 @@ fn encode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut 
 /// Reads UTF-32 and writes UTF-8 while there is input and output space, up to a value that is not a scalar value.
 /// Returns the number of bytes read and the number of bytes written.
 pub(crate) fn decode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let vectors = Kernel::in_use().conversions().map(|it| it.decode_utf32[usize::from(BIG_ENDIAN)]);
+    let vectors = Kernel::in_use().utf32().map(|it| it.decode[usize::from(BIG_ENDIAN)]);
     both(vectors, decode_portable::<BIG_ENDIAN>, input, output)
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn from_utf16<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
     output: &mut [u8],
 ) -> (usize, usize) {
     let orders = 2 * usize::from(FROM_BIG_ENDIAN) + usize::from(BIG_ENDIAN);
-    let vectors = Kernel::in_use().conversions().map(|it| it.utf32_from_utf16[orders]);
+    let vectors = Kernel::in_use().utf32().map(|it| it.from_utf16[orders]);
     both(vectors, from_utf16_portable::<FROM_BIG_ENDIAN, BIG_ENDIAN>, input, output)
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_ENDIAN: bool>(
     output: &mut [u8],
 ) -> (usize, usize) {
     let orders = 2 * usize::from(BIG_ENDIAN) + usize::from(TO_BIG_ENDIAN);
-    let vectors = Kernel::in_use().conversions().map(|it| it.utf32_to_utf16[orders]);
+    let vectors = Kernel::in_use().utf32().map(|it| it.to_utf16[orders]);
     both(vectors, to_utf16_portable::<BIG_ENDIAN, TO_BIG_ENDIAN>, input, output)
 }
 
@@ -124,13 +124,12 @@ mod tests {
 
     fn check_text<const A: bool, const B: bool>(kernel: Kernel, text: &str) {
         let (utf_16, utf_32) = (utf_16::<A>(text), utf_32::<B>(text));
-        let of =
-            |pick: fn(&crate::kernels::functions::Conversions) -> Convert| kernel.conversions().map(pick);
-        let decode = of(|it| it.decode_utf32[usize::from(B)]);
+        let of = |pick: fn(&crate::kernels::functions::Utf32) -> Convert| kernel.utf32().map(pick);
+        let decode = of(|it| it.decode[usize::from(B)]);
         check(decode, decode_portable::<B>, &utf_32, text.as_bytes());
-        let from_utf16 = of(|it| it.utf32_from_utf16[2 * usize::from(A) + usize::from(B)]);
+        let from_utf16 = of(|it| it.from_utf16[2 * usize::from(A) + usize::from(B)]);
         check(from_utf16, from_utf16_portable::<A, B>, &utf_16, &utf_32);
-        let to_utf16 = of(|it| it.utf32_to_utf16[2 * usize::from(B) + usize::from(A)]);
+        let to_utf16 = of(|it| it.to_utf16[2 * usize::from(B) + usize::from(A)]);
         check(to_utf16, to_utf16_portable::<B, A>, &utf_32, &utf_16);
 
         let mut out = vec![0xEE; 4 * text.len() + 64];
@@ -184,7 +183,7 @@ mod tests {
     #[test]
     fn conversions_stop_at_a_value_that_is_not_a_scalar_value() {
         for kernel in Kernel::available() {
-            let conversions = kernel.conversions();
+            let utf32 = kernel.utf32();
             for value in [0xD800, 0xDBFF, 0xDC00, 0xDFFF, 0x11_0000, 0x1_D800, 0x7FFF_FFFF, 0xFFFF_FFFF_u32] {
                 let is_scalar = char::from_u32(value).is_some();
                 for before in 0..70 {
@@ -196,9 +195,9 @@ mod tests {
                                 .concat();
                         let stop = if is_scalar { input.len() } else { 4 * before };
                         let mut out = [0; 1_000];
-                        let decode = conversions.map(|it| it.decode_utf32[0]);
+                        let decode = utf32.map(|it| it.decode[0]);
                         assert_eq!(both(decode, decode_portable::<false>, &input, &mut out).0, stop);
-                        let to_utf16 = conversions.map(|it| it.utf32_to_utf16[0]);
+                        let to_utf16 = utf32.map(|it| it.to_utf16[0]);
                         assert_eq!(
                             both(to_utf16, to_utf16_portable::<false, false>, &input, &mut out).0,
                             stop
@@ -213,7 +212,7 @@ mod tests {
                         let utf_16 = utf_16::<false>(&text);
                         let input = [&utf_16[..], &half.to_le_bytes(), &[b'a', 0].repeat(70)].concat();
                         let mut out = [0; 1_000];
-                        let from_utf16 = conversions.map(|it| it.utf32_from_utf16[0]);
+                        let from_utf16 = utf32.map(|it| it.from_utf16[0]);
                         let (read, _) =
                             both(from_utf16, from_utf16_portable::<false, false>, &input, &mut out);
                         assert_eq!(read, utf_16.len(), "{kernel:?} {before} {half:X}");

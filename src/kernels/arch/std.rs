@@ -30,7 +30,11 @@ pub(in crate::kernels) static STD: Functions = Functions {
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]
-    conversions: None,
+    utf32: None,
+    #[cfg(feature = "transcode")]
+    latin: None,
+    #[cfg(feature = "transcode")]
+    pairs: None,
     #[cfg(feature = "transcode")]
     units: &super::portable::units::UNITS,
 };

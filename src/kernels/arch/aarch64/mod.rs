@@ -33,7 +33,11 @@ static NEON: Functions = Functions {
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]
-    conversions: None,
+    utf32: None,
+    #[cfg(feature = "transcode")]
+    latin: None,
+    #[cfg(feature = "transcode")]
+    pairs: None,
     #[cfg(feature = "transcode")]
     units: &super::portable::units::UNITS,
 };

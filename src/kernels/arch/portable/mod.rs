@@ -42,7 +42,11 @@ pub(in crate::kernels) static PORTABLE: Functions = Functions {
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]
-    conversions: None,
+    utf32: None,
+    #[cfg(feature = "transcode")]
+    latin: None,
+    #[cfg(feature = "transcode")]
+    pairs: None,
     #[cfg(feature = "transcode")]
     units: &units::UNITS,
 };

@@ -5,7 +5,7 @@ mod avx512;
 
 use crate::kernels::functions::Functions;
 #[cfg(feature = "transcode")]
-use crate::kernels::functions::{Conversions, Utf16};
+use crate::kernels::functions::{Latin, Pairs, Utf16, Utf32};
 
 /// Whether the CPU has the features, detected at run time.
 #[cfg(feature = "std")]
@@ -68,25 +68,31 @@ static AVX512: Functions = Functions {
         decode: [avx512::utf16::decode::<false>, avx512::utf16::decode::<true>],
     }),
     #[cfg(feature = "transcode")]
-    conversions: Some(Conversions {
-        decode_latin: [avx512::latin::decode::<false>, avx512::latin::decode::<true>],
-        encode_latin: [avx512::latin::encode, avx512::latin::encode_vectors],
-        encode_utf32: [avx512::utf32::encode::<false>, avx512::utf32::encode::<true>],
-        decode_utf32: [avx512::utf32::decode::<false>, avx512::utf32::decode::<true>],
-        utf32_from_utf16: [
+    utf32: Some(Utf32 {
+        encode: [avx512::utf32::encode::<false>, avx512::utf32::encode::<true>],
+        decode: [avx512::utf32::decode::<false>, avx512::utf32::decode::<true>],
+        from_utf16: [
             avx512::utf32::from_utf16::<false, false>,
             avx512::utf32::from_utf16::<false, true>,
             avx512::utf32::from_utf16::<true, false>,
             avx512::utf32::from_utf16::<true, true>,
         ],
-        utf32_to_utf16: [
+        to_utf16: [
             avx512::utf32::to_utf16::<false, false>,
             avx512::utf32::to_utf16::<false, true>,
             avx512::utf32::to_utf16::<true, false>,
             avx512::utf32::to_utf16::<true, true>,
         ],
-        split_pairs: [avx512::pairs::split::<false>, avx512::pairs::split::<true>],
-        join_pairs: [
+    }),
+    #[cfg(feature = "transcode")]
+    latin: Some(Latin {
+        decode: [avx512::latin::decode::<false>, avx512::latin::decode::<true>],
+        encode: [avx512::latin::encode, avx512::latin::encode_vectors],
+    }),
+    #[cfg(feature = "transcode")]
+    pairs: Some(Pairs {
+        split: [avx512::pairs::split::<false>, avx512::pairs::split::<true>],
+        join: [
             avx512::pairs::join::<false, false>,
             avx512::pairs::join::<true, false>,
             avx512::pairs::join::<true, true>,
@@ -122,7 +128,11 @@ static AVX2: Functions = Functions {
         decode: [avx2::utf16::decode::<false>, avx2::utf16::decode::<true>],
     }),
     #[cfg(feature = "transcode")]
-    conversions: None,
+    utf32: None,
+    #[cfg(feature = "transcode")]
+    latin: None,
+    #[cfg(feature = "transcode")]
+    pairs: None,
     #[cfg(feature = "transcode")]
     units: &avx2::units::UNITS,
 };
