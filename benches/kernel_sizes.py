@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints lines of code and bytes of machine code of each kernel, as a table in Markdown.
+"""Prints lines of code and bytes of machine code of each part of each kernel, as a table in Markdown.
 
     benches/kernel_sizes.py PROGRAM     a release build with symbols, as benches/ratios/target/release/ratios
 
@@ -30,18 +30,38 @@ def sizes(program):
     return found
 
 
+def cell(code, module, path):
+    if not path.exists():
+        return ""
+    size = code.get(module)
+    return f"{lines(path)}, {size:,}" if size else f"{lines(path)}"
+
+
 def main():
     if len(sys.argv) != 2:
         print(__doc__, file=sys.stderr)
         return 2
     code = sizes(sys.argv[1])
-    print("| module | lines | bytes |\n|---|---:|---:|")
-    for path in sorted(KERNELS.rglob("*.rs")):
-        if "tests" in path.parts:
-            continue
-        module = str(path.relative_to(KERNELS).with_suffix("")).removesuffix("/mod").replace("/", "::")
-        size = code.get(module)
-        print(f"| `{module}` | {lines(path)} | {size or ''} |")
+    arch = KERNELS / "arch"
+    kernels = {
+        "portable": ("arch::portable", arch / "portable", "validation"),
+        "AVX2": ("arch::x86_64::avx2", arch / "x86_64/avx2", "mod"),
+        "AVX-512": ("arch::x86_64::avx512", arch / "x86_64/avx512", "mod"),
+        "NEON": ("arch::aarch64", arch / "aarch64", "neon"),
+        "simd128": ("arch::wasm32", arch / "wasm32", "simd128"),
+    }
+    parts = {path.stem for _, folder, _ in kernels.values() for path in folder.glob("*.rs")}
+    parts -= {"mod", "validation", "neon", "simd128"}
+    print("|", " | ".join(["part", *kernels]), "|\n|---" + "|---:" * len(kernels) + "|")
+    for part in ["validation", *sorted(parts)]:
+        row = []
+        for name, folder, first in kernels.values():
+            stem = first if part == "validation" else part
+            module = name if stem == "mod" else f"{name}::{stem}"
+            row.append(cell(code, module, folder / f"{stem}.rs"))
+        print("|", " | ".join([part, *row]), "|")
+    shared = [path for path in sorted(KERNELS.rglob("*.rs")) if path.parent in {KERNELS, arch / "vector"}]
+    print(f"\nShared by the kernels: {sum(map(lines, shared)):,} lines.")
     return 0
 
 
