@@ -85,6 +85,17 @@ impl Class {
         byte >> 6 == 2 && seconds >> (byte & 63) & 1 != 0
     }
 
+    /// Returns the byte of a class that consists of a single ASCII byte.
+    #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+    #[inline]
+    pub(super) const fn only_ascii(&self) -> Option<u8> {
+        match self.words {
+            [word, 0, _, 0] if word.is_power_of_two() => Some(word.trailing_zeros() as u8),
+            [0, word, _, 0] if word.is_power_of_two() => Some(0x40 | word.trailing_zeros() as u8),
+            _ => None,
+        }
+    }
+
     /// Five words of 64 bits: for the bytes `00..=3F`, the bytes `40..=7F`, the second bytes of 2-byte sequences, the
     /// lead bytes, and the second bytes of longer sequences.
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]

@@ -28,6 +28,9 @@ pub(in crate::kernels) unsafe fn find_class(
     class: &Class,
     positions: &mut [u16; CAPACITY],
 ) -> Found {
+    if let Some(byte) = class.only_ascii() {
+        return find_only(bytes, byte, class, positions);
+    }
     let table = |entries: &[u8; 16]| {
         // SAFETY: there are 16 bytes.
         _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(entries.as_ptr().cast()) })
@@ -56,6 +59,28 @@ pub(in crate::kernels) unsafe fn find_class(
     };
     let block_bits = |block: &[u8; BLOCK]| {
         let half = |at: usize| u64::from(!unmarked(marks(load(block, at))));
+        half(0) | half(WIDTH) << 32
+    };
+    find_class_with(bytes, class, positions, is_clean, block_bits)
+}
+
+/// [`find_class`] for a class of one ASCII byte, which is compared without a table.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn find_only(bytes: &[u8], byte: u8, class: &Class, positions: &mut [u16; CAPACITY]) -> Found {
+    let all = _mm256_set1_epi8(byte.cast_signed());
+    // SAFETY: every `at` below is the start of a vector in its block.
+    let load = |block: &[u8], at: usize| unsafe { _mm256_loadu_si256(block.as_ptr().add(at).cast()) };
+    let equal = |block: &[u8], at: usize| _mm256_cmpeq_epi8(load(block, at), all);
+    let is_clean = |group: &[u8; GROUP]| {
+        let mut any = _mm256_setzero_si256();
+        for vector in 0..GROUP / WIDTH {
+            any = _mm256_or_si256(any, equal(group, vector * WIDTH));
+        }
+        _mm256_testz_si256(any, any) != 0
+    };
+    let block_bits = |block: &[u8; BLOCK]| {
+        let half = |at: usize| u64::from(_mm256_movemask_epi8(equal(block, at)).cast_unsigned());
         half(0) | half(WIDTH) << 32
     };
     find_class_with(bytes, class, positions, is_clean, block_bits)
