@@ -10,7 +10,7 @@ use crate::kernels::functions::{BLOCK, CAPACITY, Found};
 /// # Safety
 ///
 /// The CPU has the features of the `target_feature` attribute.
-#[target_feature(enable = "avx2,bmi1")]
+#[target_feature(enable = "avx2,bmi1,popcnt")]
 pub(in crate::kernels) unsafe fn find_all(bytes: &[u8], byte: u8, positions: &mut [u16; CAPACITY]) -> Found {
     let all = _mm256_set1_epi8(byte.cast_signed());
     let equal_bits = |block: &[u8; BLOCK]| {
