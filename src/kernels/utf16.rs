@@ -132,6 +132,34 @@ mod tests {
         }
     }
 
+    fn check_every_character<const BIG_ENDIAN: bool>(kernel: Kernel) {
+        let fillers = ["", "a", "é", "漢", "éa", "a漢"];
+        let mut state = 61_u32;
+        for kinds in [1, 4, 6] {
+            // Every character, between characters of other lengths, at many positions of a vector.
+            let mut text = "x".repeat(kinds);
+            for character in '\0'..=char::MAX {
+                text.push(character);
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                text.push_str(fillers[(state >> 16) as usize % kinds]);
+            }
+            let utf_16: Vec<u8> = text.encode_utf16().flat_map(order::<BIG_ENDIAN>).collect();
+            let mut out = vec![0; 2 * text.len()];
+            let len = encode_text::<BIG_ENDIAN>(kernel, &text, &mut out);
+            assert!(out[..len] == utf_16, "{kernel:?}, {kinds}");
+            let (read, written) = decode_by::<BIG_ENDIAN>(kernel, &utf_16, &mut out);
+            assert!((read, &out[..written]) == (utf_16.len(), text.as_bytes()), "{kernel:?}, {kinds}");
+        }
+    }
+
+    #[test]
+    fn every_character() {
+        for kernel in Kernel::available() {
+            check_every_character::<false>(kernel);
+            check_every_character::<true>(kernel);
+        }
+    }
+
     /// The portable loop validates during the conversion. It stops where `std` reports the first error, or at an
     /// unfinished sequence.
     #[test]

@@ -216,7 +216,8 @@ const ROOM: usize = 3 * WIDTH + 4;
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 fn decode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> usize {
     let mut at = 0;
-    for (units, room) in input.as_chunks::<{ 4 * WIDTH }>().0.iter().zip(output.as_chunks_mut::<{ 2 * WIDTH }>().0)
+    for (units, room) in
+        input.as_chunks::<{ 4 * WIDTH }>().0.iter().zip(output.as_chunks_mut::<{ 2 * WIDTH }>().0)
     {
         // SAFETY: there are 4 vectors to read and room for 2.
         unsafe {
