@@ -128,7 +128,22 @@ static AVX2: Functions = Functions {
         decode: [avx2::utf16::decode::<false>, avx2::utf16::decode::<true>],
     }),
     #[cfg(feature = "transcode")]
-    utf32: None,
+    utf32: Some(Utf32 {
+        encode: [avx2::utf32::encode::<false>, avx2::utf32::encode::<true>],
+        decode: [avx2::utf32::decode::<false>, avx2::utf32::decode::<true>],
+        from_utf16: [
+            avx2::utf32::from_utf16::<false, false>,
+            avx2::utf32::from_utf16::<false, true>,
+            avx2::utf32::from_utf16::<true, false>,
+            avx2::utf32::from_utf16::<true, true>,
+        ],
+        to_utf16: [
+            avx2::utf32::to_utf16::<false, false>,
+            avx2::utf32::to_utf16::<false, true>,
+            avx2::utf32::to_utf16::<true, false>,
+            avx2::utf32::to_utf16::<true, true>,
+        ],
+    }),
     #[cfg(feature = "transcode")]
     latin: None,
     #[cfg(feature = "transcode")]

@@ -18,6 +18,8 @@ pub(super) mod quoted;
 pub(super) mod units;
 #[cfg(feature = "transcode")]
 pub(super) mod utf16;
+#[cfg(feature = "transcode")]
+pub(super) mod utf32;
 
 use core::arch::x86_64::*;
 

@@ -9,12 +9,12 @@ use crate::boundary::truncate;
 const WIDTH: usize = 32;
 
 /// A shuffle of 16 bytes for each mask of eight bits.
-type Shuffles = [[u8; 16]; 256];
+pub(super) type Shuffles = [[u8; 16]; 256];
 
 /// Keeps those of 8 code units whose bit is set.
-static UNITS: Shuffles = shuffles(2, 0, 2);
+pub(super) static UNITS: Shuffles = shuffles(2, 0, 2);
 /// Keeps the first byte of 8 pairs, and the second byte if the bit is set.
-static ONE_OR_TWO: Shuffles = shuffles(2, 1, 1);
+pub(super) static ONE_OR_TWO: Shuffles = shuffles(2, 1, 1);
 /// Keeps the first byte of 4 groups of 4 bytes, the second byte if the bit is set, and the third byte if the bit 4
 /// higher is also set.
 static ONE_TO_THREE: Shuffles = shuffles(4, 1, 1);
@@ -420,7 +420,7 @@ fn repeat_16(bytes: [i8; 16]) -> __m256i {
 
 /// Loads the shuffles for the masks of both halves of a vector.
 #[target_feature(enable = "avx2")]
-fn pair(shuffles: &'static Shuffles, low: u8, high: u8) -> __m256i {
+pub(super) fn pair(shuffles: &'static Shuffles, low: u8, high: u8) -> __m256i {
     let [low, high] = [low, high].map(|mask| shuffles[usize::from(mask)].as_ptr().cast());
     // SAFETY: each has 16 bytes.
     unsafe { _mm256_set_m128i(_mm_loadu_si128(high), _mm_loadu_si128(low)) }
@@ -431,7 +431,7 @@ fn pair(shuffles: &'static Shuffles, low: u8, high: u8) -> __m256i {
 /// - The CPU has the features of the `target_feature` attribute.
 /// - 32 bytes can be read.
 #[target_feature(enable = "avx2")]
-unsafe fn load(from: *const u8) -> __m256i {
+pub(super) unsafe fn load(from: *const u8) -> __m256i {
     // SAFETY: the caller guarantees that 32 bytes can be read.
     unsafe { _mm256_loadu_si256(from.cast()) }
 }
@@ -454,17 +454,17 @@ fn order<const BIG_ENDIAN: bool>(units: __m256i) -> __m256i {
 }
 
 #[target_feature(enable = "avx2")]
-fn all(byte: u8) -> __m256i {
+pub(super) fn all(byte: u8) -> __m256i {
     _mm256_set1_epi8(byte.cast_signed())
 }
 
 #[target_feature(enable = "avx2")]
-fn words(word: u16) -> __m256i {
+pub(super) fn words(word: u16) -> __m256i {
     _mm256_set1_epi16(word.cast_signed())
 }
 
 #[target_feature(enable = "avx2")]
-fn and(bytes: __m256i, mask: u8) -> __m256i {
+pub(super) fn and(bytes: __m256i, mask: u8) -> __m256i {
     _mm256_and_si256(bytes, all(mask))
 }
 
