@@ -158,4 +158,155 @@ mod tests {
             check_stop::<true>(kernel, b"\xE2\x82z");
         }
     }
+
+    /// Returns the bytes that [`encode`] writes and the number of bytes that it reads, computed character by character.
+    fn encoded<const WINDOWS: bool>(input: &[u8], room: usize) -> (usize, Vec<u8>) {
+        let end = core::str::from_utf8(input).map_or_else(|error| error.valid_up_to(), str::len);
+        let text = core::str::from_utf8(&input[..end]).expect("well-formed");
+        let (mut read, mut bytes) = (0, Vec::new());
+        for it in text.chars() {
+            let Some(byte) = (0..=u8::MAX).find(|&byte| character::<WINDOWS>(byte) == it) else { break };
+            if bytes.len() == room {
+                break;
+            }
+            read += it.len_utf8();
+            bytes.push(byte);
+        }
+        (read, bytes)
+    }
+
+    /// Returns the bytes that [`decode`] may write, computed byte by byte.
+    fn decoded<const WINDOWS: bool>(input: &[u8]) -> Vec<u8> {
+        input.iter().map(|&byte| character::<WINDOWS>(byte)).collect::<String>().into_bytes()
+    }
+
+    /// Sequences that are converted, and sequences at which a kernel stops.
+    const PARTS: [&[u8]; 30] = [
+        b"a",
+        b"bc",
+        b"a plain line of text, longer than a vector",
+        b"\xC3\xA9",
+        b"\xC3\x80",
+        b"\xC3\xBF",
+        b"\xC2\xA0",
+        b"\xC2\xBF",
+        b"\xE2\x80\x99",
+        b"\xE2\x80\x93",
+        b"\xE2\x82\xAC",
+        b"\xE2\x84\xA2",
+        b"\xE2\x80\xA6",
+        b"\xE2\x80\xBA",
+        b"\xC5\x93",
+        b"\xC2\x80",
+        b"\xC2\x81",
+        b"\xC2\x9F",
+        b"\xE2\x80\x8B",
+        b"\xE2\x82\xA2",
+        b"\xE2\x84\xAC",
+        b"\xC4\x80",
+        b"\xC1\x80",
+        b"\xC3",
+        b"\x80",
+        b"\xE2\x80",
+        b"\xE2\xC3\xA9",
+        b"\xF0\x9F\x92\xA9",
+        b"\xE0\xA0\x80",
+        b"\xFF",
+    ];
+
+    #[cfg(all(unix, feature = "codec"))]
+    fn check_guarded<const WINDOWS: bool>(kernel: Kernel) {
+        use crate::kernels::tests::guarded::Guarded;
+        let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));
+        let mut seed = 29_u32;
+        let mut next = |below: usize| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 16) as usize % below
+        };
+        for turn in 0..6000 {
+            // Most inputs have only sequences that are converted, and most of these are ASCII.
+            let (first, kinds) = (next(4), 4 + next(if turn % 3 == 0 { 26 } else { 9 }));
+            let ascii = next(20);
+            let mut bytes = Vec::new();
+            let len = next(700);
+            while bytes.len() < len {
+                let part = if next(20) < ascii { next(3) } else { first + next(kinds - first) };
+                bytes.extend_from_slice(PARTS[part]);
+            }
+            bytes.truncate(len);
+            let at_end = turn % 2 == 0;
+            let input = from.slice(bytes.len(), at_end);
+            input.copy_from_slice(&bytes);
+            let context = || format!("{kernel:?} {WINDOWS} {bytes:02X?}");
+
+            let room = if next(3) == 0 { next(len + 1) } else { len + next(9) };
+            let (read, expected) = encoded::<WINDOWS>(&bytes, room);
+            let output = to.slice(room, at_end);
+            let (taken, written) = encode_by::<WINDOWS>(kernel, input, output);
+            assert_eq!((taken, &output[..written]), (read, &expected[..]), "{}", context());
+
+            let expected = decoded::<WINDOWS>(&bytes);
+            let room = if next(3) == 0 { next(2 * len + 1) } else { expected.len() + next(9) };
+            let output = to.slice(room, at_end);
+            let (taken, written) = decode_by::<WINDOWS>(kernel, input, output);
+            assert_eq!(decoded::<WINDOWS>(&bytes[..taken]), output[..written], "{}", context());
+            assert!(taken == len || written + 3 > room, "stops early: {}", context());
+            if let Some(&byte) = bytes.get(taken) {
+                let more = decoded::<WINDOWS>(&[byte]).len();
+                assert!(written + more > room, "stops early: {}", context());
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(all(unix, feature = "codec"))]
+    fn no_access_outside_the_input_and_the_output() {
+        for kernel in Kernel::available() {
+            check_guarded::<false>(kernel);
+            check_guarded::<true>(kernel);
+        }
+    }
+
+    /// Every sequence of up to 3 bytes whose bytes are not all converted in the same way, among ASCII and among accents.
+    #[test]
+    fn every_pair_of_bytes_and_every_third_byte_in_text() {
+        for kernel in Kernel::available() {
+            for filler in ["a", "aé", "’"] {
+                for before in [0, 29, 30, 31, 95, 127] {
+                    let start = filler.repeat(before);
+                    let input = |sequence: &[u8]| {
+                        [start.as_bytes(), sequence, filler.repeat(140).as_bytes()].concat()
+                    };
+                    let check = |sequence: &[u8]| {
+                        let input = input(sequence);
+                        let mut out = [0; 1024];
+                        let (read, written) = encode_by::<true>(kernel, &input, &mut out);
+                        let expected = encoded::<true>(&input, 1024);
+                        assert_eq!(
+                            (read, &out[..written]),
+                            (expected.0, &expected.1[..]),
+                            "{kernel:?} {input:02X?}"
+                        );
+                        let (read, written) = encode_by::<false>(kernel, &input, &mut out);
+                        let expected = encoded::<false>(&input, 1024);
+                        assert_eq!(
+                            (read, &out[..written]),
+                            (expected.0, &expected.1[..]),
+                            "{kernel:?} {input:02X?}"
+                        );
+                    };
+                    for first in 0..=u8::MAX {
+                        for second in
+                            [0x00, 0x7F, 0x80, 0x81, 0x92, 0x9F, 0xA0, 0xBF, 0xC0, 0xC2, 0xC3, 0xE2, 0xFF]
+                        {
+                            check(&[first, second]);
+                        }
+                        for second in [0x80, 0x82, 0x84, 0x81] {
+                            check(&[0xE2, second, first]);
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

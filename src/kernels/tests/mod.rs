@@ -1,6 +1,8 @@
 //! Compares every kernel of this CPU with the standard library, the grammar, and the formula for one byte.
 
 mod chunks;
+#[cfg(all(unix, feature = "codec", feature = "transcode"))]
+pub(super) mod guarded;
 #[cfg(any(
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
     all(target_arch = "wasm32", target_feature = "simd128"),

@@ -92,7 +92,7 @@ const PUNCTUATION: u32 = 0x2010;
 /// The windows-1252 bytes of U+0150 to U+019F; 0 for a character without one.
 static LETTER_BYTES: [u8; 0x50] = bytes_from(LETTERS);
 /// The windows-1252 bytes of U+2010 to U+203F; 0 for a character without one.
-static PUNCTUATION_BYTES: [u8; 0x30] = bytes_from(PUNCTUATION);
+pub(in crate::kernels) const PUNCTUATION_BYTES: [u8; 0x30] = bytes_from(PUNCTUATION);
 const SINGLES: [(u32, u8); 4] = [(0x20AC, 0x80), (0x2122, 0x99), (0x2C6, 0x88), (0x2DC, 0x98)];
 
 const fn bytes_from<const N: usize>(first: u32) -> [u8; N] {

@@ -145,7 +145,10 @@ static AVX2: Functions = Functions {
         ],
     }),
     #[cfg(feature = "transcode")]
-    latin: None,
+    latin: Some(Latin {
+        decode: [avx2::latin::decode::<false>, avx2::latin::decode::<true>],
+        encode: [avx2::latin::encode::<false>, avx2::latin::encode::<true>],
+    }),
     #[cfg(feature = "transcode")]
     pairs: None,
     #[cfg(feature = "transcode")]

@@ -10,6 +10,8 @@
 pub(super) mod base64;
 pub(super) mod classes;
 pub(super) mod count;
+#[cfg(feature = "transcode")]
+pub(super) mod latin;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
 #[cfg(feature = "mime")]

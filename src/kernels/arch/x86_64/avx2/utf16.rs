@@ -17,7 +17,7 @@ pub(super) static UNITS: Shuffles = shuffles(2, 0, 2);
 pub(super) static ONE_OR_TWO: Shuffles = shuffles(2, 1, 1);
 /// Keeps the first byte of 4 groups of 4 bytes, the second byte if the bit is set, and the third byte if the bit 4
 /// higher is also set.
-static ONE_TO_THREE: Shuffles = shuffles(4, 1, 1);
+pub(super) static ONE_TO_THREE: Shuffles = shuffles(4, 1, 1);
 
 /// The bytes of 4 groups of 4 bytes: ASCII, the last byte of other characters, the first byte of 3 bytes, the first byte
 /// of 2 or the second of 3. The bits are those of [`ONE_TO_THREE`].

@@ -1,0 +1,474 @@
+//! Conversions between UTF-8 and ISO 8859-1 or windows-1252, with AVX2. AVX2 has no instruction that compresses a
+//! vector, so tables of shuffles compress a part at a time.
+//!
+//! A group of four vectors that is ASCII is copied. If only one vector of a group is not ASCII, the vectors before it are
+//! copied, and it is converted alone. Otherwise all four are converted without a branch for each, because in text with
+//! accents that branch would often be mispredicted.
+
+use core::arch::x86_64::*;
+
+use super::utf16::{ONE_OR_TWO, ONE_TO_THREE, pair};
+use crate::kernels::arch::portable::latin::{PUNCTUATION_BYTES, WINDOWS_1252_C1};
+
+/// The number of bytes in a vector.
+const WIDTH: usize = 32;
+
+/// The number of vectors that are tested for ASCII at once.
+const GROUP: usize = 4;
+
+/// [`Convert`](crate::kernels::functions::Convert): single bytes to UTF-8, while there is a vector of input and output
+/// space for the UTF-8 of any vector.
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    // If characters have up to 3 bytes, the last store writes 4 bytes more than it may use.
+    let most = if WINDOWS { 3 * WIDTH + 4 } else { 2 * WIDTH };
+    let (mut read, mut written) = (0, 0);
+    while input.len() - read >= WIDTH && output.len() - written >= most {
+        if input.len() - read >= GROUP * WIDTH && output.len() - written >= GROUP * most {
+            // SAFETY: a group can be read, and there is room for its UTF-8, which is not shorter.
+            unsafe {
+                let group = load_group(input.as_ptr().add(read));
+                let mut out = output.as_mut_ptr().add(written);
+                if is_ascii(group) {
+                    store_group(group, out);
+                    read += GROUP * WIDTH;
+                    written += GROUP * WIDTH;
+                    continue;
+                }
+                let masks = group.map(|x| signs(x));
+                if let Some(other) = only(masks) {
+                    store_group(group, out);
+                    read += other * WIDTH;
+                    written += other * WIDTH;
+                } else {
+                    let c1 = group.map(|x| is_c1(x));
+                    let has_three = WINDOWS && !is_ascii(c1);
+                    for (x, mask) in group.into_iter().zip(masks) {
+                        let len =
+                            if has_three { decode_three(x, mask, out) } else { decode_two(x, mask, out) };
+                        out = out.add(len);
+                        written += len;
+                    }
+                    read += GROUP * WIDTH;
+                    continue;
+                }
+            }
+        }
+        // SAFETY: a vector can be read, and there is room for its UTF-8.
+        written += unsafe {
+            let x = load(input.as_ptr().add(read));
+            let out = output.as_mut_ptr().add(written);
+            if WINDOWS && signs(is_c1(x)) != 0 {
+                decode_three(x, signs(x), out)
+            } else {
+                decode_two(x, signs(x), out)
+            }
+        };
+        read += WIDTH;
+    }
+    (read, written)
+}
+
+/// Writes the UTF-8 of 32 bytes of ISO 8859-1. `mask` has the bits of those that are not ASCII. Returns the number of
+/// bytes written.
+///
+/// # Safety
+///
+/// There is room for two vectors.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+unsafe fn decode_two(x: __m256i, mask: u32, out: *mut u8) -> usize {
+    let [first, second] = sequences_of_two(x);
+    let [a, b, c, d] = mask.to_le_bytes();
+    let low = _mm256_shuffle_epi8(_mm256_unpacklo_epi8(first, second), pair(&ONE_OR_TWO, a, c));
+    let high = _mm256_shuffle_epi8(_mm256_unpackhi_epi8(first, second), pair(&ONE_OR_TWO, b, d));
+    let count = |bits: u32| (mask & bits).count_ones() as usize;
+    // SAFETY: the last store starts at 48 or before.
+    unsafe {
+        _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(low));
+        _mm_storeu_si128(out.add(8 + count(0xFF)).cast(), _mm256_castsi256_si128(high));
+        _mm_storeu_si128(out.add(16 + count(0xFFFF)).cast(), _mm256_extracti128_si256::<1>(low));
+        _mm_storeu_si128(out.add(24 + count(0xFF_FFFF)).cast(), _mm256_extracti128_si256::<1>(high));
+    }
+    WIDTH + count(!0)
+}
+
+/// Returns the first bytes of the UTF-8 of bytes of ISO 8859-1, and the second bytes of those that are not ASCII.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn sequences_of_two(x: __m256i) -> [__m256i; 2] {
+    // C2 or C3
+    let lead = _mm256_or_si256(and(_mm256_srli_epi16::<6>(x), 0x03), all(0xC0));
+    [_mm256_blendv_epi8(x, lead, x), and(x, 0xBF)]
+}
+
+/// The three bytes of the UTF-8 of `80..=9F` in windows-1252, each in two tables of 16; 0 for no third byte.
+static C1: [[[u8; 16]; 2]; 3] = {
+    let mut tables = [[[0; 16]; 2]; 3];
+    let mut i = 0;
+    while i < 32 {
+        let sequence = WINDOWS_1252_C1[i].to_le_bytes();
+        let mut byte = 0;
+        while byte < 3 {
+            tables[byte][i / 16][i % 16] = sequence[byte];
+            byte += 1;
+        }
+        i += 1;
+    }
+    tables
+};
+
+/// Writes the UTF-8 of 32 bytes of windows-1252. `mask` has the bits of those that are not ASCII. Returns the number of
+/// bytes written.
+///
+/// # Safety
+///
+/// There is room for 100 bytes.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+unsafe fn decode_three(x: __m256i, mask: u32, out: *mut u8) -> usize {
+    let (c1, index) = (is_c1(x), and(x, 0x0F));
+    // Moves the bit that selects the table to bit 7.
+    let is_9x = _mm256_slli_epi16::<3>(x);
+    let byte = |tables: &'static [[u8; 16]; 2]| {
+        let [of_8x, of_9x] = [0, 1].map(|i| _mm256_shuffle_epi8(table(&tables[i]), index));
+        _mm256_blendv_epi8(of_8x, of_9x, is_9x)
+    };
+    let [first, second] = sequences_of_two(x);
+    let first = _mm256_blendv_epi8(first, byte(&C1[0]), c1);
+    let second = _mm256_blendv_epi8(second, byte(&C1[1]), c1);
+    let third = _mm256_and_si256(byte(&C1[2]), c1);
+    let threes = signs(third);
+    let zero = _mm256_setzero_si256();
+    let [ab, c] = [
+        [_mm256_unpacklo_epi8(first, second), _mm256_unpackhi_epi8(first, second)],
+        [_mm256_unpacklo_epi8(third, zero), _mm256_unpackhi_epi8(third, zero)],
+    ];
+    // Each half of a vector has 4 characters. The second halves follow all of the first halves.
+    let quarters = [
+        _mm256_unpacklo_epi16(ab[0], c[0]),
+        _mm256_unpackhi_epi16(ab[0], c[0]),
+        _mm256_unpacklo_epi16(ab[1], c[1]),
+        _mm256_unpackhi_epi16(ab[1], c[1]),
+    ];
+    let mask_of = |i: usize| (mask >> (4 * i) & 0xF | (threes >> (4 * i) & 0xF) << 4) as u8;
+    let count = |bits: u32| ((mask & bits).count_ones() + (threes & bits).count_ones()) as usize;
+    let mut packed = quarters;
+    for (i, quarter) in packed.iter_mut().enumerate() {
+        *quarter = _mm256_shuffle_epi8(*quarter, pair(&ONE_TO_THREE, mask_of(i), mask_of(i + 4)));
+    }
+    for i in 0..8 {
+        let bytes = packed[i % 4];
+        let bytes = if i < 4 { _mm256_castsi256_si128(bytes) } else { _mm256_extracti128_si256::<1>(bytes) };
+        // SAFETY: the last store starts at 84 or before. Each store may write bytes that the next one overwrites.
+        unsafe { _mm_storeu_si128(out.add(4 * i + count((1 << (4 * i)) - 1)).cast(), bytes) };
+    }
+    WIDTH + count(!0)
+}
+
+/// [`Convert`](crate::kernels::functions::Convert): UTF-8 to ISO 8859-1, or to windows-1252 except for the C1 characters
+/// and some letters. Stops before an ill-formed sequence and before a character that it does not convert.
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(in crate::kernels) unsafe fn encode<const WINDOWS: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let (mut read, mut written) = (0, 0);
+    while input.len() - read >= WIDTH && output.len() - written >= WIDTH {
+        if input.len() - read >= GROUP * WIDTH && output.len() - written >= GROUP * WIDTH {
+            // SAFETY: a group can be read, and there is room for one.
+            unsafe {
+                let group = load_group(input.as_ptr().add(read));
+                let mut out = output.as_mut_ptr().add(written);
+                let is_inside = unfinished(&input[..read]) > 0;
+                if !is_inside && is_ascii(group) {
+                    store_group(group, out);
+                    read += GROUP * WIDTH;
+                    written += GROUP * WIDTH;
+                    continue;
+                }
+                let mut masks = group.map(|x| signs(x));
+                masks[0] |= u32::from(is_inside);
+                if let Some(other) = only(masks) {
+                    store_group(group, out);
+                    read += other * WIDTH;
+                    written += other * WIDTH;
+                } else {
+                    let most = _mm256_max_epu8(
+                        _mm256_max_epu8(group[0], group[1]),
+                        _mm256_max_epu8(group[2], group[3]),
+                    );
+                    // Bit 7 is set if the byte is E0 or above.
+                    let has_three = WINDOWS && (is_inside || signs(_mm256_subs_epu8(most, all(0x60))) != 0);
+                    let mut marks = _mm256_setzero_si256();
+                    let mut len = 0;
+                    for (i, x) in group.into_iter().enumerate() {
+                        let before = before(input, read + i * WIDTH, x);
+                        let step =
+                            if has_three { of_three(x, before) } else { of_two::<WINDOWS>(x, before[0]) };
+                        marks = _mm256_or_si256(marks, step.marks);
+                        let bytes = compress(step.bytes, signs(step.dropped), out);
+                        out = out.add(bytes);
+                        len += bytes;
+                    }
+                    if signs(marks) == 0 {
+                        read += GROUP * WIDTH;
+                        written += len;
+                        continue;
+                    }
+                }
+            }
+        }
+        // SAFETY: a vector can be read, and there is room for one.
+        unsafe {
+            let x = load(input.as_ptr().add(read));
+            let before = before(input, read, x);
+            let step = if WINDOWS { of_three(x, before) } else { of_two::<WINDOWS>(x, before[0]) };
+            let taken = signs(step.marks).trailing_zeros();
+            let after = (!0_u64 << taken) as u32;
+            written += compress(step.bytes, signs(step.dropped) | after, output.as_mut_ptr().add(written));
+            read += taken as usize;
+            if taken < WIDTH as u32 {
+                break;
+            }
+        }
+    }
+    (read - unfinished(&input[..read]), written)
+}
+
+/// Returns the number of bytes of the unfinished sequence at the end of the bytes that were read. They have no output.
+#[inline]
+fn unfinished(read: &[u8]) -> usize {
+    match *read {
+        [.., 0xC0..=0xFF] => 1,
+        [.., 0xE0..=0xFF, _] => 2,
+        _ => 0,
+    }
+}
+
+/// Returns the bytes one and two before each byte of a vector; 0 before the start of the input.
+///
+/// # Safety
+///
+/// The vector `x` is that at `input[at]`.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+unsafe fn before(input: &[u8], at: usize, x: __m256i) -> [__m256i; 2] {
+    if at == 0 {
+        let half = _mm256_permute2x128_si256::<0x08>(x, x);
+        return [_mm256_alignr_epi8::<15>(x, half), _mm256_alignr_epi8::<14>(x, half)];
+    }
+    // SAFETY: there is a vector before this one.
+    unsafe { [1, 2].map(|distance| load(input.as_ptr().add(at - distance))) }
+}
+
+/// A vector of UTF-8 that is converted.
+struct Step {
+    /// The output, with a byte for each byte of the input.
+    bytes: __m256i,
+    /// Bit 7: the byte is not written.
+    dropped: __m256i,
+    /// Bit 7: the byte, or a sequence before it that it does not belong to, is not converted.
+    marks: __m256i,
+}
+
+/// Converts characters up to U+00FF. `p1` has the byte before each byte.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn of_two<const WINDOWS: bool>(x: __m256i, p1: __m256i) -> Step {
+    // For each byte from C0 on, what is added to the byte after it. After C0, C1 and C4 to FF this sets bit 7 of a mark.
+    static ADDED: [u8; 16] = [0, 0x80, 0x80, 0, 0x40, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let index = _mm256_min_epu8(_mm256_subs_epu8(p1, all(0xBF)), all(5));
+    let added = _mm256_shuffle_epi8(table(&ADDED), index);
+    let bytes = _mm256_add_epi8(x, added);
+    // Bit 7: the byte before is C0 or above; this byte is `80..=BF`.
+    let after_lead = _mm256_subs_epu8(p1, all(0x40));
+    let cont = _mm256_adds_epi8(x, all(0x40));
+    let mut marks = _mm256_or_si256(_mm256_xor_si256(after_lead, cont), added);
+    if WINDOWS {
+        marks = _mm256_or_si256(marks, is_c1(bytes));
+    }
+    Step { bytes, dropped: _mm256_subs_epu8(x, all(0x40)), marks }
+}
+
+/// The windows-1252 bytes of the characters of 3 bytes with the second byte 80: a table for each high half of the third
+/// byte from 9 to B.
+static PUNCTUATION: [[u8; 16]; 3] = {
+    let mut tables = [[0; 16]; 3];
+    let mut i = 0;
+    while i < 48 {
+        tables[i / 16][i % 16] = PUNCTUATION_BYTES[i];
+        i += 1;
+    }
+    tables
+};
+
+/// Converts characters up to U+00FF except C1 characters, and from U+2000 on. `p1` and `p2` have the bytes one and two
+/// before each byte.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn of_three(x: __m256i, [p1, p2]: [__m256i; 2]) -> Step {
+    let is = |bytes, byte| _mm256_cmpeq_epi8(bytes, all(byte));
+    let (after_c2, after_c3, after_e2) = (is(p1, 0xC2), is(p1, 0xC3), is(p1, 0xE2));
+    let third = is(p2, 0xE2);
+    let after_lead = _mm256_or_si256(_mm256_or_si256(after_c2, after_c3), after_e2);
+    // Bit 7: the byte before is C0 or above; this byte is `80..=BF`.
+    let is_lead = _mm256_subs_epu8(p1, all(0x40));
+    let cont = _mm256_adds_epi8(x, all(0x40));
+    let mut marks = _mm256_xor_si256(_mm256_or_si256(after_lead, third), cont);
+    marks = _mm256_or_si256(marks, _mm256_andnot_si256(after_lead, is_lead));
+    marks = _mm256_or_si256(marks, _mm256_and_si256(after_c2, is_c1(x)));
+    // U+2010 to U+203F. The sum is below 0x80 for 16 bytes, and for others the shuffle returns 0.
+    let mut punctuation = _mm256_setzero_si256();
+    for (tables, high) in PUNCTUATION.iter().zip([0x90, 0xA0, 0xB0]) {
+        let index = _mm256_adds_epu8(_mm256_sub_epi8(x, all(high)), all(0x70));
+        punctuation = _mm256_or_si256(punctuation, _mm256_shuffle_epi8(table(tables), index));
+    }
+    let mut mapped = _mm256_and_si256(punctuation, is(p1, 0x80));
+    // U+20AC and U+2122
+    let euro = _mm256_and_si256(is(p1, 0x82), is(x, 0xAC));
+    let trade_mark = _mm256_and_si256(is(p1, 0x84), is(x, 0xA2));
+    mapped = _mm256_or_si256(mapped, _mm256_or_si256(and(euro, 0x80), and(trade_mark, 0x99)));
+    marks = _mm256_or_si256(marks, _mm256_andnot_si256(mapped, third));
+    let two = _mm256_add_epi8(x, and(after_c3, 0x40));
+    Step {
+        bytes: _mm256_blendv_epi8(two, mapped, third),
+        dropped: _mm256_or_si256(_mm256_subs_epu8(x, all(0x40)), after_e2),
+        marks,
+    }
+}
+
+/// For each mask of eight bits, a shuffle that drops those of 8 bytes whose bit is set.
+static KEPT: [[u8; 8]; 256] = {
+    let mut shuffles = [[0; 8]; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut at, mut i) = (0, 0);
+        while i < 8 {
+            if mask >> i & 1 == 0 {
+                shuffles[mask][at] = i as u8;
+                at += 1;
+            }
+            i += 1;
+        }
+        mask += 1;
+    }
+    shuffles
+};
+
+/// Writes the bytes whose bit in `dropped` is not set. Returns the number of bytes written.
+///
+/// # Safety
+///
+/// There is room for a vector.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+unsafe fn compress(bytes: __m256i, dropped: u32, out: *mut u8) -> usize {
+    let [a, b, c, d] = dropped.to_le_bytes().map(|mask| i64::from_le_bytes(KEPT[usize::from(mask)]));
+    // The second 8 bytes of each half have the indices 8 to 15.
+    let second = 0x0808_0808_0808_0808;
+    let shuffles = _mm256_or_si256(_mm256_set_epi64x(d, c, b, a), _mm256_set_epi64x(second, 0, second, 0));
+    let kept = _mm256_shuffle_epi8(bytes, shuffles);
+    let (low, high) = (_mm256_castsi256_si128(kept), _mm256_extracti128_si256::<1>(kept));
+    let count = |bits: u32| (dropped & bits).count_ones() as usize;
+    // SAFETY: the stores of 8 bytes start at 0, 8, 16 and 24 or before.
+    unsafe {
+        _mm_storel_epi64(out.cast(), low);
+        out.add(8 - count(0xFF)).cast::<i64>().write_unaligned(_mm_extract_epi64::<1>(low));
+        _mm_storel_epi64(out.add(16 - count(0xFFFF)).cast(), high);
+        out.add(24 - count(0xFF_FFFF)).cast::<i64>().write_unaligned(_mm_extract_epi64::<1>(high));
+    }
+    WIDTH - count(!0)
+}
+
+/// Returns the index of the only mask that is not 0.
+#[inline]
+fn only(masks: [u32; GROUP]) -> Option<usize> {
+    let [a, b, c, d] = masks.map(|mask| u32::from(mask != 0));
+    let others = a | b << 1 | c << 2 | d << 3;
+    others.is_power_of_two().then_some(others.trailing_zeros() as usize)
+}
+
+/// # Safety
+///
+/// A vector can be read.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+unsafe fn load(from: *const u8) -> __m256i {
+    // SAFETY: the caller guarantees readable memory.
+    unsafe { _mm256_loadu_si256(from.cast()) }
+}
+
+/// # Safety
+///
+/// A group can be read.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+unsafe fn load_group(from: *const u8) -> [__m256i; GROUP] {
+    // SAFETY: the caller guarantees readable memory.
+    unsafe { [0, 1, 2, 3].map(|i| load(from.add(i * WIDTH))) }
+}
+
+/// # Safety
+///
+/// There is room for a group.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+unsafe fn store_group(group: [__m256i; GROUP], out: *mut u8) {
+    for (i, x) in group.into_iter().enumerate() {
+        // SAFETY: the caller guarantees the room.
+        unsafe { _mm256_storeu_si256(out.add(i * WIDTH).cast(), x) };
+    }
+}
+
+/// Whether no byte of the group has bit 7.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn is_ascii([a, b, c, d]: [__m256i; GROUP]) -> bool {
+    signs(_mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d))) == 0
+}
+
+/// Returns bit 7 of each byte.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn signs(bytes: __m256i) -> u32 {
+    _mm256_movemask_epi8(bytes).cast_unsigned()
+}
+
+/// Returns FF for each byte from 80 to 9F.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn is_c1(bytes: __m256i) -> __m256i {
+    // As signed numbers these are the bytes below -0x60.
+    _mm256_cmpgt_epi8(_mm256_set1_epi8(-0x60), bytes)
+}
+
+/// Loads a table into both halves of a vector.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn table(entries: &'static [u8; 16]) -> __m256i {
+    // SAFETY: there are 16 bytes to read.
+    unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(entries.as_ptr().cast())) }
+}
+
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn all(byte: u8) -> __m256i {
+    _mm256_set1_epi8(byte.cast_signed())
+}
+
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn and(bytes: __m256i, mask: u8) -> __m256i {
+    _mm256_and_si256(bytes, all(mask))
+}
