@@ -217,6 +217,7 @@ unsafe fn wrong_pairs(
 impl Vector for Ymm {
     const LEN: usize = 32;
     const GROUP: usize = 4;
+    const LONGEST_SEGMENT: usize = 4;
 
     #[inline(always)]
     unsafe fn zero() -> Self {
