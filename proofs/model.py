@@ -503,6 +503,8 @@ class Machine:
                 return Int(signed_saturating_add(value.bits(), Int(arguments[0], value.kind).bits()), value.kind)
             case "wrapping_add", Int():
                 return Int(value.bits() + arguments[0].bits(), value.kind)
+            case "wrapping_sub", Int():
+                return Int(value.bits() - Int(self.number(arguments[0]), value.kind).bits(), value.kind)
             case "unbounded_shr", Int():
                 count = self.number(arguments[0])
                 return Int(LShR(value.bits(), count) if count < WIDTHS[value.kind] else 0, value.kind)

@@ -239,6 +239,15 @@ impl ScanState {
         carry.0 >> 8 >> (24 - 8 * carry.pending_len() as u32)
     }
 
+    /// Returns the state after a byte, without a prediction.
+    #[inline]
+    pub(super) const fn after_byte(self, byte: u8) -> Self {
+        // The byte replaces the oldest one, which is then rotated to the end. For two shifts the compiler would use a
+        // double shift, which is slow on some CPUs.
+        let carry = (self.carry().0 & !0xFF | byte as u32).rotate_right(8);
+        Self::new(Carry(carry), Prediction::NONE)
+    }
+
     /// Returns the state after a chunk, with the same prediction.
     #[inline]
     pub(crate) fn after(self, chunk: &[u8]) -> Self {

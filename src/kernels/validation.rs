@@ -29,15 +29,21 @@ pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index>
         return arch::validate_by_std(chunk, state);
     }
     let [byte] = *chunk else {
-        return if short_ascii(state, chunk).is_some() { Ok(()) } else { validate_any(state, chunk) };
+        if short_ascii(state, chunk).is_some() {
+            return Ok(());
+        }
+        // The address of a copy is passed, so that the compiler can keep `state` in a register.
+        let mut after = *state;
+        let result = validate_any(&mut after, chunk);
+        *state = after;
+        return result;
     };
     // For a chunk of 1 byte the scalar formula is fastest. A call would cost more.
-    let carry = state.carry();
-    if formula::is_ill_formed(carry.word(), byte) || formula::is_never_a_lead(byte) {
+    if formula::makes_ill_formed(state.carry().word(), byte) || formula::is_never_a_lead(byte) {
         return Err(Index::new(0));
     }
     // ASCII is not predicted, because the byte may start a sequence.
-    *state = ScanState::new(carry.after_byte(byte), Prediction::NONE);
+    *state = state.after_byte(byte);
     Ok(())
 }
 
