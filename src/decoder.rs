@@ -4,7 +4,7 @@ mod sequence;
 
 use core::iter::FusedIterator;
 
-use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at};
+use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at, ill_formed_at_start_of};
 
 use crate::error::Utf8Error;
 use crate::kernels::classes::{ASCII_GROUP, Class};
@@ -99,16 +99,21 @@ impl Utf8Decoder {
                 self.offset = self.offset.wrapping_add(chunk.len() as u64);
                 Ok(())
             }
-            Err(index) => self.reject(chunk, index.get()),
+            Err(index) => {
+                let (after, error) = self.rejected(chunk, index.get());
+                *self = after;
+                Err(error)
+            }
         }
     }
 
+    /// Returns the decoder after an ill-formed sequence, and the error. It takes the decoder by value, so that the
+    /// compiler can keep it in registers.
     #[cold]
-    fn reject(&mut self, chunk: &[u8], index: usize) -> Result<(), Utf8Error> {
+    fn rejected(self, chunk: &[u8], index: usize) -> (Self, Utf8Error) {
         let (taken, ill_formed) = ill_formed_at(self.state, chunk, index);
-        self.offset = self.offset.wrapping_add(taken as u64);
-        self.state = ScanState::START;
-        Err(self.error_ending_here(ill_formed))
+        let after = Self::at(self.offset.wrapping_add(taken as u64));
+        (after, after.error_ending_here(ill_formed))
     }
 
     /// Ends the stream. The decoder can be used again for a stream that resumes after its end (a file that grows, a
@@ -145,6 +150,7 @@ impl Utf8Decoder {
     }
 
     /// Returns the error for a sequence that ends with the last byte consumed.
+    #[inline]
     fn error_ending_here(&self, IllFormed { kind, bytes }: IllFormed) -> Utf8Error {
         Utf8Error::new(self.offset.wrapping_sub(u64::from(bytes.len())), kind, bytes.len())
     }
@@ -183,11 +189,13 @@ impl<'c> Pieces<'_, 'c> {
     }
 
     /// Consumes the next `taken` bytes of the chunk and sets the state after them.
+    #[inline(always)]
     fn take(&mut self, taken: usize, state: ScanState) {
         self.take_up_to(self.rest.get(taken..).unwrap_or_default(), taken, state);
     }
 
     /// Same as [`take`](Self::take), for a caller that already has the rest of the chunk.
+    #[inline(always)]
     fn take_up_to(&mut self, rest: &'c [u8], taken: usize, state: ScanState) {
         self.rest = rest;
         self.decoder.offset = self.decoder.offset.wrapping_add(taken as u64);
@@ -195,6 +203,7 @@ impl<'c> Pieces<'_, 'c> {
     }
 
     /// Consumes the next `taken` bytes of the chunk, which end an ill-formed sequence.
+    #[inline(always)]
     fn reject(&mut self, taken: usize, ill_formed: IllFormed) -> Piece<'c> {
         self.take(taken, ScanState::START);
         self.rejected = ill_formed.bytes;
@@ -205,7 +214,7 @@ impl<'c> Pieces<'_, 'c> {
 impl<'c> Iterator for Pieces<'_, 'c> {
     type Item = Piece<'c>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<Piece<'c>> {
         if self.ill_formed.is_none() {
             if self.rest.is_empty() {
@@ -217,7 +226,7 @@ impl<'c> Iterator for Pieces<'_, 'c> {
                 return Some(Piece::Text(text));
             }
         }
-        self.next_piece()
+        self.next_piece_by(kernels::prefix)
     }
 }
 
@@ -240,12 +249,11 @@ impl<'c> Pieces<'_, 'c> {
         Some((piece, ascii))
     }
 
-    /// Returns the next piece. The chunk has bytes or an ill-formed sequence left.
-    fn next_piece(&mut self) -> Option<Piece<'c>> {
-        self.next_piece_by(kernels::prefix)
-    }
-
-    /// [`next_piece`](Self::next_piece), with this function for [`kernels::prefix`].
+    /// Returns the next piece. The chunk has bytes or an ill-formed sequence left. `prefix` is [`kernels::prefix`] or
+    /// returns the same.
+    ///
+    /// The functions that it calls take and return values, not `self`, so that the compiler can keep the fields of an
+    /// iterator in registers.
     #[inline(always)]
     fn next_piece_by(
         &mut self,
@@ -272,7 +280,7 @@ impl<'c> Pieces<'_, 'c> {
             TextEnd::Unfinished(state) => self.take_up_to(&[], self.rest.len(), state),
             TextEnd::IllFormed(rest) => {
                 self.take_up_to(rest, text.len(), ScanState::START);
-                let ill_formed = IllFormed::at_start_of(self.rest);
+                let ill_formed = ill_formed_at_start_of(rest);
                 if text.is_empty() {
                     return Some(self.reject(usize::from(ill_formed.bytes.len()), ill_formed));
                 }

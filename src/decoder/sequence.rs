@@ -104,7 +104,14 @@ pub(super) enum Continued {
     Unfinished(ScanState),
 }
 
+/// [`IllFormed::at_start_of`], not inlined.
+#[inline(never)]
+pub(super) fn ill_formed_at_start_of(bytes: &[u8]) -> IllFormed {
+    IllFormed::at_start_of(bytes)
+}
+
 /// Completes an unfinished sequence from the start of the chunk. Nothing after the sequence is read.
+#[inline(never)]
 pub(super) fn continue_sequence(state: ScanState, chunk: &[u8]) -> Continued {
     let joined = Joined::new(state, chunk);
     let taken = |len: usize| len.saturating_sub(joined.begun);
