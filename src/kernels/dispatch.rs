@@ -205,6 +205,18 @@ impl Kernel {
         self.0.pairs.as_ref()
     }
 
+    /// [`CopyBelow`](super::functions::CopyBelow) for ASCII, with `00` if `NUL`. Returns 0 if the kernel has no vector
+    /// code for it.
+    #[cfg(feature = "transcode")]
+    #[inline]
+    pub(super) fn copy_ascii<const NUL: bool>(self, input: &[u8], output: &mut [u8]) -> usize {
+        match self.0.copy_ascii {
+            // SAFETY: this CPU supports every `Kernel`.
+            Some(copy) => unsafe { (copy[usize::from(!NUL)])(input, output) },
+            None => 0,
+        }
+    }
+
     /// Returns the conversions between single bytes and code units. This CPU supports them.
     #[cfg(feature = "transcode")]
     pub(super) const fn units(self) -> &'static Units {

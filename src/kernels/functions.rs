@@ -44,6 +44,9 @@ pub(super) struct Functions {
     /// `None` if the kernel has no vector code for them.
     #[cfg(feature = "transcode")]
     pub(super) pairs: Option<Pairs>,
+    /// For ASCII, and for ASCII without `00`. `None` if the kernel has no vector code for it.
+    #[cfg(feature = "transcode")]
+    pub(super) copy_ascii: Option<[CopyBelow; 2]>,
     #[cfg(feature = "transcode")]
     pub(super) units: &'static Units,
 }
@@ -140,6 +143,15 @@ pub(super) type CountRange = unsafe fn(bytes: &[u8], range: Range) -> usize;
 /// [`Functions::is_supported`] returned true.
 #[cfg(feature = "transcode")]
 pub(super) type AsciiLen = unsafe fn(bytes: &[u8]) -> usize;
+
+/// Copies the bytes at the start of the input, in groups. Stops before the group with the first byte that is too high or,
+/// in a variant, `00`, and at or shortly before the end of the input or the output. Returns the number of bytes copied.
+///
+/// # Safety
+///
+/// [`Functions::is_supported`] returned true.
+#[cfg(feature = "transcode")]
+pub(super) type CopyBelow = unsafe fn(input: &[u8], output: &mut [u8]) -> usize;
 
 /// The number of bytes that are tested for ASCII at once.
 pub(crate) const ASCII_GROUP: usize = 256;
@@ -354,6 +366,8 @@ pub(super) struct Pairs {
     pub(super) split: [Encode; 2],
     /// UTF-8 from CESU-8, Modified UTF-8 and its lenient variant. The output is not validated.
     pub(super) join: [Convert; 3],
+    /// Copies text that is the same in CESU-8, and in Modified UTF-8. `None` if the kernel has no vector code for it.
+    pub(super) same: Option<[CopyBelow; 2]>,
 }
 
 /// Reads input and writes output in blocks while both are long enough. Stops at or shortly before input that it does

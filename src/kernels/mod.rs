@@ -9,6 +9,7 @@
 //! | `utf16.rs` | UTF-16 from UTF-8, and UTF-8 from UTF-16 |
 //! | `utf32.rs` | UTF-32 from UTF-8 and UTF-16, and back |
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back |
+//! | `ascii.rs` | a copy of ASCII, up to the first other byte |
 //! | `pairs.rs` | UTF-8 from CESU-8 and Modified UTF-8, and back |
 //! | `units.rs` | UTF-16 and UTF-32 from ISO 8859-1 and windows-1252, and back |
 //! | `classes.rs` | the positions of all bytes of a class |
@@ -36,6 +37,8 @@
 //! | `formula.rs` | the validation formula, its derivation, and the same formula for one byte |
 
 mod arch;
+#[cfg(feature = "transcode")]
+pub(crate) mod ascii;
 #[cfg(feature = "mime")]
 pub(crate) mod base64;
 mod class;

@@ -41,6 +41,18 @@ fn join_by<const MODIFIED: bool, const LENIENT: bool>(
     unsafe { (pairs.join[variant])(input, output) }
 }
 
+/// Copies text up to the first character that differs in CESU-8 or Modified UTF-8, or to a byte before it, which may be
+/// inside a character. Returns the number of bytes copied, and `None` if the kernel has no vector code for it.
+pub(crate) fn same<const MODIFIED: bool>(text: &str, output: &mut [u8]) -> Option<usize> {
+    same_by::<MODIFIED>(Kernel::in_use(), text, output)
+}
+
+fn same_by<const MODIFIED: bool>(kernel: Kernel, text: &str, output: &mut [u8]) -> Option<usize> {
+    let copy = kernel.pairs()?.same?[usize::from(MODIFIED)];
+    // SAFETY: this CPU supports every `Kernel`.
+    Some(unsafe { copy(text.as_bytes(), output) })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,6 +164,72 @@ mod tests {
                     .collect();
                 check::<false>(&text);
                 check::<true>(&text);
+            }
+        }
+    }
+
+    #[test]
+    fn an_output_of_every_length_is_not_exceeded() {
+        let parts = ["💩a\u{10000}é\0的\u{10FFFF}\0\0", "힣a💩", "\0", "plain text 的是 "];
+        for (part, repeats) in parts.into_iter().zip([14, 30, 140, 16]) {
+            let text = part.repeat(repeats);
+            room::<false>(&text);
+            room::<true>(&text);
+        }
+    }
+
+    /// Converts to UTF-8 with every output length, at several addresses.
+    fn room<const MODIFIED: bool>(text: &str) {
+        let pairs = encoded::<MODIFIED>(text);
+        for kernel in kernels() {
+            for room in 0..=pairs.len() {
+                let mut out = vec![0xEE; room + GUARD.len()];
+                let start = room % 32;
+                let (read, written) =
+                    join_by::<MODIFIED, false>(kernel, &pairs, &mut out[start..start + room]);
+                let (before, rest) = out.split_at(start);
+                let context = format!("{kernel:?} {room}: {read} {written}");
+                assert!(read <= pairs.len() && written <= room.min(text.len()), "{context}");
+                assert_eq!(rest[..written], text.as_bytes()[..written], "{context}");
+                // The vectors end anywhere, but not inside a pair.
+                let tail = &text.as_bytes()[written..];
+                let start = tail.iter().position(|byte| byte & 0xC0 != 0x80).unwrap_or(tail.len());
+                let tail = str::from_utf8(&tail[start..]).expect("text");
+                assert_eq!(pairs.len() - read - start, encoded::<MODIFIED>(tail).len(), "{context}");
+                assert!(rest[room..].iter().chain(before).all(|&byte| byte == 0xEE), "{context}");
+            }
+        }
+    }
+
+    #[test]
+    fn text_that_is_the_same_is_copied_up_to_the_group_of_the_first_other_character() {
+        for filler in ["a", "é", "的", "힣"] {
+            for special in ["💩", "\0", "\u{10FFFF}", ""] {
+                for before in 0..200 {
+                    let text = [&filler.repeat(before), special, &filler.repeat(300)].concat();
+                    copied::<false>(&text);
+                    copied::<true>(&text);
+                }
+            }
+        }
+    }
+
+    fn copied<const MODIFIED: bool>(text: &str) {
+        let differs = |c: char| c > '\u{FFFF}' || MODIFIED && c == '\0';
+        let same = text.find(differs).unwrap_or(text.len());
+        for kernel in kernels() {
+            for room in [text.len(), text.len() + 9, text.len() - 5, same] {
+                let mut out = vec![0xEE; room + GUARD.len()];
+                let start = same % 32;
+                let Some(copied) = same_by::<MODIFIED>(kernel, text, &mut out[start..start + room]) else {
+                    break;
+                };
+                let context = format!("{kernel:?} {room} {same}: {copied}");
+                let end = same.min(room);
+                assert!(copied <= end && (end < 128 || end - copied < 128), "{context}");
+                assert_eq!(out[start..start + copied], text.as_bytes()[..copied], "{context}");
+                let others = out[..start].iter().chain(&out[start + copied..]);
+                assert!(others.copied().all(|byte| byte == 0xEE), "{context}");
             }
         }
     }

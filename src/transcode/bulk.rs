@@ -10,6 +10,7 @@ use super::switches::Switches;
 use super::target::Target;
 use crate::decoder::from_utf8;
 use crate::encoding::Encoding;
+use crate::kernels::ascii::AsciiCopy;
 use crate::kernels::{self, latin, units, utf16, utf32};
 use crate::subset::Subset;
 
@@ -109,7 +110,10 @@ pub(super) fn copy_within(
 /// Copies UTF-8 to UTF-8.
 fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let mut done = 0;
+    let mut ascii = AsciiCopy::NEW;
     while done < src.len().min(dst.len()) {
+        // ASCII is copied and tested in the same loop.
+        done += ascii.run::<true>(&src[done..], &mut dst[done..]);
         let end = src.len().min(dst.len()).min(done + BLOCK);
         let (text, _) = kernels::prefix(kernels::AtBoundary::START, &src[done..end]);
         dst[done..done + text.len()].copy_from_slice(text.as_bytes());

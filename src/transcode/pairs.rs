@@ -13,6 +13,7 @@
 //! The loops over blocks are the same for every kernel. What they call for one block is vector code if the kernel has
 //! it, and otherwise, and where the vector code stops, the code here.
 
+use crate::kernels::ascii::AsciiCopy;
 use crate::kernels::classes::{self, Class};
 use crate::kernels::{self, AtBoundary, TextEnd};
 
@@ -26,7 +27,11 @@ const FIRST_BLOCK: usize = 64;
 /// number of bytes written.
 pub(super) fn split<const MODIFIED: bool>(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
+    let mut ascii = AsciiCopy::NEW;
     loop {
+        let same = copy_ascii::<MODIFIED>(&mut ascii, &src[read..], &mut dst[written..]);
+        read += same;
+        written += same;
         // The output is at most twice as long as the input: 4 bytes become 6, and in Modified UTF-8 the byte `00`
         // becomes 2.
         let len = (src.len() - read).min((dst.len() - written) / 2).min(BLOCK);
@@ -40,6 +45,13 @@ pub(super) fn split<const MODIFIED: bool>(src: &[u8], dst: &mut [u8]) -> (usize,
             return (read, written);
         }
     }
+}
+
+/// Copies the ASCII at the start of the input. It is the same in both encodings, except `00` in Modified UTF-8. Returns
+/// the number of bytes copied, which may be less than possible.
+#[inline]
+fn copy_ascii<const MODIFIED: bool>(ascii: &mut AsciiCopy, src: &[u8], dst: &mut [u8]) -> usize {
+    if MODIFIED { ascii.run::<false>(src, dst) } else { ascii.run::<true>(src, dst) }
 }
 
 /// Copies well-formed text and converts the characters that differ. `room` is twice as long as the text. Returns the
@@ -148,13 +160,19 @@ pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &
     // Whether the next block is expected to have no pair. Then the input is validated before it is copied, which is
     // faster than to validate the output after it.
     let mut is_same = true;
+    let mut ascii = AsciiCopy::NEW;
     loop {
+        if is_same {
+            let same = copy_ascii::<MODIFIED>(&mut ascii, &src[read..], &mut dst[written..]);
+            read += same;
+            written += same;
+        }
         // The output is never longer than the input.
         let len = (src.len() - read).min(dst.len() - written).min(block);
         let from = &src[read..read + len];
         if is_same {
             let (text, _) = kernels::prefix(AtBoundary::START, from);
-            let (taken, made) = join_bytes::<MODIFIED, LENIENT>(text.as_bytes(), &mut dst[written..]);
+            let (taken, made) = join_text::<MODIFIED, LENIENT>(text, &mut dst[written..]);
             read += taken;
             written += made;
             if taken < text.len() {
@@ -185,6 +203,18 @@ pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &
         is_same = taken == made;
         block = BLOCK.min(4 * block);
     }
+}
+
+/// [`join_bytes`] of UTF-8. The result is well-formed, because no pair is. `room` is as long as the text.
+fn join_text<const MODIFIED: bool, const LENIENT: bool>(text: &str, room: &mut [u8]) -> (usize, usize) {
+    if MODIFIED && LENIENT {
+        // Everything is well-formed.
+        room[..text.len()].copy_from_slice(text.as_bytes());
+        return (text.len(), text.len());
+    }
+    let same = kernels::pairs::same::<MODIFIED>(text, room).unwrap_or_default();
+    let (taken, made) = join_bytes::<MODIFIED, LENIENT>(&text.as_bytes()[same..], &mut room[same..]);
+    (same + taken, same + made)
 }
 
 /// Copies bytes and converts those that differ. Stops at the first byte that is always ill-formed at its position, and

@@ -36,6 +36,8 @@ pub(in crate::kernels) static STD: Functions = Functions {
     #[cfg(feature = "transcode")]
     pairs: None,
     #[cfg(feature = "transcode")]
+    copy_ascii: None,
+    #[cfg(feature = "transcode")]
     units: &super::portable::units::UNITS,
 };
 

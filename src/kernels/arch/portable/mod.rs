@@ -48,5 +48,7 @@ pub(in crate::kernels) static PORTABLE: Functions = Functions {
     #[cfg(feature = "transcode")]
     pairs: None,
     #[cfg(feature = "transcode")]
+    copy_ascii: None,
+    #[cfg(feature = "transcode")]
     units: &units::UNITS,
 };

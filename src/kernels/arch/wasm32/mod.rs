@@ -39,6 +39,8 @@ static SIMD128: Functions = Functions {
     #[cfg(feature = "transcode")]
     pairs: None,
     #[cfg(feature = "transcode")]
+    copy_ascii: None,
+    #[cfg(feature = "transcode")]
     units: &super::portable::units::UNITS,
 };
 

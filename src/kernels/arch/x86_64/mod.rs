@@ -97,7 +97,10 @@ static AVX512: Functions = Functions {
             avx512::pairs::join::<true, false>,
             avx512::pairs::join::<true, true>,
         ],
+        same: None,
     }),
+    #[cfg(feature = "transcode")]
+    copy_ascii: None,
     #[cfg(feature = "transcode")]
     units: &avx512::units::UNITS,
 };
@@ -150,7 +153,17 @@ static AVX2: Functions = Functions {
         encode: [avx2::latin::encode::<false>, avx2::latin::encode::<true>],
     }),
     #[cfg(feature = "transcode")]
-    pairs: None,
+    pairs: Some(Pairs {
+        split: [avx2::pairs::split::<false>, avx2::pairs::split::<true>],
+        join: [
+            avx2::pairs::join::<false, false>,
+            avx2::pairs::join::<true, false>,
+            avx2::pairs::join::<true, true>,
+        ],
+        same: Some([avx2::copy::below::<0xF0, true>, avx2::copy::below::<0xF0, false>]),
+    }),
+    #[cfg(feature = "transcode")]
+    copy_ascii: Some([avx2::copy::below::<0x80, true>, avx2::copy::below::<0x80, false>]),
     #[cfg(feature = "transcode")]
     units: &avx2::units::UNITS,
 };

@@ -9,9 +9,13 @@
 #[cfg(feature = "mime")]
 pub(super) mod base64;
 pub(super) mod classes;
+#[cfg(feature = "transcode")]
+pub(super) mod copy;
 pub(super) mod count;
 #[cfg(feature = "transcode")]
 pub(super) mod latin;
+#[cfg(feature = "transcode")]
+pub(super) mod pairs;
 #[cfg(feature = "codec")]
 pub(super) mod positions;
 #[cfg(feature = "mime")]

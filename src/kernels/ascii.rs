@@ -1,0 +1,119 @@
+//! A copy of ASCII, up to the first other byte.
+
+use super::dispatch::Kernel;
+
+/// The minimum number of bytes for which the vector code is called.
+const WORTH_VECTORS: usize = 256;
+
+/// The number of bytes that a copy has to reach, so that the next one is not delayed.
+const LONG: usize = 4096;
+/// The maximum number of calls without a copy.
+const LONGEST_PAUSE: u8 = 16;
+
+/// Copies ASCII while the input has much of it. Other input is left to the caller, which calls again for each block.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AsciiCopy {
+    /// The number of calls left without a copy. It starts at `pause` after a short copy.
+    wait: u8,
+    pause: u8,
+}
+
+impl AsciiCopy {
+    pub(crate) const NEW: Self = Self { wait: 0, pause: 1 };
+
+    /// Copies the ASCII at the start of the input, at most up to the end of the output. `00` is copied only if `NUL`.
+    /// Returns the number of bytes copied, which may be less than possible, and is 0 if the kernel has no vector code
+    /// for it.
+    #[inline]
+    pub(crate) fn run<const NUL: bool>(&mut self, input: &[u8], output: &mut [u8]) -> usize {
+        if self.wait > 0 {
+            self.wait -= 1;
+            return 0;
+        }
+        if input.len().min(output.len()) < WORTH_VECTORS {
+            return 0;
+        }
+        let copied = Kernel::in_use().copy_ascii::<NUL>(input, output);
+        if copied < LONG {
+            self.wait = self.pause;
+            self.pause = LONGEST_PAUSE.min(2 * self.pause);
+        } else {
+            self.pause = 1;
+        }
+        copied
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The maximum number of bytes before the first other byte that are not copied.
+    const GROUP: usize = 128;
+    const GUARD: u8 = 0xEE;
+
+    /// Checks the copy of `input[start..]` to an output of `room` bytes that starts `skew` bytes after an aligned
+    /// address. `others` is the position of the first byte that is not copied.
+    fn check<const NUL: bool>(kernel: Kernel, input: &[u8], room: usize, skew: usize, other: usize) {
+        let mut out = vec![GUARD; 64 + room + 64];
+        let start = out.as_ptr().align_offset(64) % 64 + skew % 32;
+        let copied = kernel.copy_ascii::<NUL>(input, &mut out[start..start + room]);
+        let context = format!("{kernel:?} {NUL} {} {room} {skew} {other}: {copied}", input.len());
+        let end = other.min(room).min(input.len());
+        assert!(copied <= end, "{context}");
+        assert_eq!(out[start..start + copied], input[..copied], "{context}");
+        assert!(out[..start].iter().all(|&byte| byte == GUARD), "{context}");
+        assert!(out[start + copied..].iter().all(|&byte| byte == GUARD), "{context}");
+        // The first group and those after it, from an aligned address on.
+        assert!(end < GROUP || copied + GROUP > end, "{context}");
+    }
+
+    #[test]
+    fn ascii_is_copied_up_to_the_group_of_the_first_other_byte() {
+        let text: Vec<u8> = (0..700).map(|i| (i % 127 + 1) as u8).collect();
+        for kernel in Kernel::available().filter(|kernel| kernel.name() == "avx2") {
+            for at in 0..text.len() {
+                let mut input = text.clone();
+                for (other, is_nul) in [(0x80, false), (0xC3, false), (0xFF, false), (0, true)] {
+                    input[at] = other;
+                    check::<false>(kernel, &input, input.len(), at * 7, at);
+                    check::<true>(kernel, &input, input.len(), at * 7, if is_nul { usize::MAX } else { at });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_byte_below_80_is_ascii() {
+        for kernel in Kernel::available().filter(|kernel| kernel.name() == "avx2") {
+            for byte in 0..=u8::MAX {
+                let input = [byte; 300];
+                let all = |is_copied: bool| if is_copied { usize::MAX } else { 0 };
+                check::<true>(kernel, &input, 300, byte.into(), all(byte.is_ascii()));
+                check::<false>(kernel, &input, 300, byte.into(), all(byte.is_ascii() && byte != 0));
+            }
+        }
+    }
+
+    #[test]
+    fn no_byte_after_either_slice_is_touched() {
+        for kernel in Kernel::available() {
+            for len in 0..400 {
+                for (room, skew) in [(len, 0), (len, 1), (len / 2, 31), (len + 100, 16), (300, len), (0, 5)] {
+                    check_len(kernel, len, room, skew);
+                }
+            }
+        }
+    }
+
+    fn check_len(kernel: Kernel, len: usize, room: usize, skew: usize) {
+        let input = vec![b'a'; len + 64];
+        let has_code = kernel.name() == "avx2";
+        if has_code {
+            check::<true>(kernel, &input[..len], room, skew, usize::MAX);
+            check::<false>(kernel, &input[64..], room, skew, usize::MAX);
+        } else {
+            assert_eq!(kernel.copy_ascii::<true>(&input, &mut vec![0; room]), 0);
+        }
+    }
+}
