@@ -6,15 +6,10 @@ definitions of the encodings: RFC 3629 section 3, RFC 2781 section 2.1, and the 
 has the list of claims.
 """
 
-import concurrent.futures
-import os
-import sys
-import time
-
 from z3 import And, BitVec, BitVecVal, Concat, Extract, If, Implies, LShR, Not, Or, UGE, UGT, ULE, ULT, ZeroExt
 
 import formulas
-from formulas import BOUNDARY, Failed, Report, state, step, within
+from formulas import BOUNDARY, run_parts, state, step, within
 from model import Array, Int, Slice, join, split
 from paths import Paths, paths
 from rust import Source
@@ -456,26 +451,5 @@ def prove_latin(report, windows):
 PARTS = {"utf16": prove_utf16, "utf32": prove_utf32, "latin": prove_latin}
 
 
-def run_part(name, parameter):
-    report = Report()
-    try:
-        PARTS[name](report, parameter)
-    except Failed as failed:
-        return report.count, str(failed)
-    return report.count, None
-
-
-def main():
-    started, count = time.monotonic(), 0
-    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
-        for done in [pool.submit(run_part, name, parameter) for name in PARTS for parameter in (False, True)]:
-            proved, failed = done.result()
-            if failed is not None:
-                pool.shutdown(wait=False, cancel_futures=True)
-                sys.exit(f"NOT PROVED: {failed}")
-            count += proved
-    print(f"{count} claims proved in {time.monotonic() - started:.0f} s")
-
-
 if __name__ == "__main__":
-    main()
+    run_parts([(prove, parameter) for prove in PARTS.values() for parameter in (False, True)])

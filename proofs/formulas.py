@@ -5,6 +5,8 @@ The functions are read from the Rust sources (`rust.py`) and computed over symbo
 (`model.py`), so that a change of the sources changes what is proved. docs/verification.md has the list of claims.
 """
 
+import concurrent.futures
+import os
 import pathlib
 import sys
 import time
@@ -237,21 +239,41 @@ def prove_vector(report, kernel):
         )
 
 
-def main():
+def prove_formula(report):
+    print("formula.rs")
+    prove_one_byte(report)
+
+
+def prove_kernel(report, name, path, length):
+    kernel = Kernel(name, path, length)
+    print(f"{name}: {path}")
+    prove_lanes(report, kernel)
+    prove_movement(report, kernel)
+    prove_vector(report, kernel)
+
+
+def run_part(prove, arguments):
+    """The number of claims proved, and the claim that is not."""
     report = Report()
     try:
-        print("formula.rs")
-        prove_one_byte(report)
-        for name, path, length in KERNELS:
-            kernel = Kernel(name, path, length)
-            print(f"{name}: {path}")
-            prove_lanes(report, kernel)
-            prove_movement(report, kernel)
-            prove_vector(report, kernel)
+        prove(report, *arguments)
     except Failed as failed:
-        sys.exit(f"NOT PROVED: {failed}")
-    print(f"{report.count} claims proved in {time.monotonic() - report.started:.0f} s")
+        return report.count, str(failed)
+    return report.count, None
+
+
+def run_parts(parts):
+    """Runs functions with their arguments, each in a process, and exits if a claim is not proved."""
+    started, count = time.monotonic(), 0
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(run_part, prove, arguments) for prove, *arguments in parts]):
+            proved, failed = done.result()
+            if failed is not None:
+                pool.shutdown(wait=False, cancel_futures=True)
+                sys.exit(f"NOT PROVED: {failed}")
+            count += proved
+    print(f"{count} claims proved in {time.monotonic() - started:.0f} s")
 
 
 if __name__ == "__main__":
-    main()
+    run_parts([(prove_formula,), *((prove_kernel, *kernel) for kernel in KERNELS)])

@@ -107,6 +107,11 @@ def signed_saturating_add(a, b):
 
 def look_up(table, index, otherwise=None):
     """Returns `table[index]`. The table has an entry for each value of the index, or there is an `otherwise`."""
+    if otherwise is None and len(table) == 1 << index.size():
+        for i in range(index.size()):
+            is_set = Extract(i, i, index) == 1
+            table = [low if low.eq(high) else If(is_set, high, low) for low, high in zip(table[::2], table[1::2])]
+        return table[0]
     found = otherwise if otherwise is not None else table[-1]
     for number in range(len(table) if otherwise is not None else len(table) - 1):
         found = If(index == number, table[number], found)
@@ -242,6 +247,26 @@ INSTRUCTIONS = {
 }
 
 
+# The results of instructions, by their operands. Paths through a function repeat the same instructions.
+EXECUTED = {}
+
+
+def executed(name, instruction, constants, arguments):
+    """Returns the result of an instruction, simplified."""
+    key = None
+    if all(isinstance(argument, list) for argument in arguments):
+        key = (name, *constants, *(tuple(lane.get_id() for lane in argument) for argument in arguments))
+        if key in EXECUTED:
+            return EXECUTED[key][0]
+    found = instruction(*constants, *arguments)
+    if isinstance(found, list):
+        found = [simplify(lane) for lane in found]
+    if key is not None:
+        # The numbers of the operands are unique as long as these exist.
+        EXECUTED[key] = (found, arguments)
+    return found
+
+
 class Return(Exception):
     pass
 
@@ -273,9 +298,9 @@ class Machine:
 
     def call(self, name, *arguments, this=None, constants=()):
         """Calls the only function of that name, a method of `this` if that is given."""
-        found = [source for source in self.sources if f"fn {name}(" in source.text or f"fn {name}<" in source.text]
+        found = [source for source in self.sources if source.has_function(name)]
         assert len(found) == 1 or found and self.first_is_used, f"{len(found)} sources have a function {name}"
-        patterns, body = found[0].function(name)
+        patterns, body = found[0].function(name, this is not None)
         names = dict(zip(found[0].generics(name), constants), self=this)
         arguments = list(arguments)
         for pattern in patterns:
@@ -460,7 +485,7 @@ class Machine:
             return names[name](*arguments)
         if name in INSTRUCTIONS:
             arguments = [literal(name, argument) for argument in arguments]
-            return [simplify(lane) for lane in found] if isinstance(found := INSTRUCTIONS[name](*constants, *arguments), list) else found
+            return executed(name, INSTRUCTIONS[name], constants, arguments)
         if name in ("u64::from", "u32::from"):
             return arguments[0].to(name.split(":")[0])
         if name.endswith("::from_le_bytes"):

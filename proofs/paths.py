@@ -7,7 +7,7 @@
 
 from z3 import And, BitVec, BitVecVal, Bool, If, LShR, Not, SolverFor, UGT, is_bv, is_bool, sat, simplify
 
-from model import Int, Machine, Pointer, Scope, WIDTHS
+from model import Int, Machine, Pointer, Scope, WIDTHS, executed
 from vectors import (
     boolean, z3_bool, either, both, opposite, differ, Mask, mask_of, Total, PowerOfTwo, Packed, Ones, Output, Place,
     Element, VECTORS,
@@ -102,15 +102,20 @@ class Paths(Machine):
                     names[name] = self.presets.pop(name)
 
     def do_while(self, names, condition, body):
-        if names is not self.scope:
-            super().do_while(names, condition, body)
-            return
-        if self.decide(self.evaluate(condition, names)):
+        is_main = names is self.scope
+        while True:
+            inner = Scope(names)
+            if not self.decide(self.evaluate(condition, inner)):
+                return
             try:
-                self.evaluate(body, names)
-            except (Continue, Break):
+                self.evaluate(body, inner)
+            except Continue:
                 pass
-        raise Stop
+            except Break:
+                if not is_main:
+                    return
+            if is_main:
+                raise Stop
 
     def do_continue(self, names):
         raise Continue
@@ -123,7 +128,12 @@ class Paths(Machine):
         for value in self.evaluate(iterator, names):
             inner = Scope(names)
             inner.define(lambda target: self.bind(pattern, value, target))
-            self.evaluate(body, inner)
+            try:
+                self.evaluate(body, inner)
+            except Continue:
+                pass
+            except Break:
+                return
 
     def do_assign(self, names, operator, target, expression):
         if target[0] == "list":
@@ -133,7 +143,8 @@ class Paths(Machine):
             return
         if target[0] == "path" and isinstance(element := names[target[1]], Element):
             value = self.evaluate(expression, names)
-            assert not operator
+            if operator:
+                value = self.operate(operator, element.array[element.index], value)
             element.array[element.index] = value
             return
         super().do_assign(names, operator, target, expression)
@@ -275,8 +286,7 @@ class Paths(Machine):
                 return Packed(bits, arguments[1], width)
             return self.compressed(bits, arguments[1], self.any_lane)
         arguments = [self.typed(name, argument) for argument in arguments]
-        found = VECTORS[name](*constants, *arguments)
-        return [simplify(lane) for lane in found] if isinstance(found, list) else found
+        return executed(name, VECTORS[name], constants, arguments)
 
     @staticmethod
     def typed(name, argument):
@@ -343,8 +353,11 @@ class Break(Exception):
     pass
 
 
-def paths(make, premises):
-    """Yields each path: what `make(decisions)` returns, with a machine that has the conditions of the path."""
+def paths(make, premises, is_possible=None):
+    """Yields each path: what `make(decisions)` returns, with a machine that has the conditions of the path.
+
+    `is_possible` replaces the solver for the decision whether a path exists. A path that does not exist proves nothing wrong.
+    """
     todo = [[]]
     while todo:
         decisions = todo.pop()
@@ -353,7 +366,11 @@ def paths(make, premises):
         except Branch as branch:
             condition, conditions = branch.args
             for decision in (False, True):
-                solver = SolverFor("QF_BV")
-                solver.add(*premises, *conditions, condition if decision else Not(condition))
-                if solver.check() == sat:
+                if (is_possible or has_model)([*premises, *conditions, condition if decision else Not(condition)]):
                     todo.append([*decisions, decision])
+
+
+def has_model(conditions):
+    solver = SolverFor("QF_BV")
+    solver.add(*conditions)
+    return solver.check() == sat

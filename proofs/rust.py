@@ -4,18 +4,35 @@ It supports the subset of Rust that the vector kernels use: `let` with patterns,
 tuples, arrays, and integer operators. Anything else is an error, so that a change of the source is never skipped.
 """
 
+import functools
 import re
 
 TOKEN = re.compile(
     r"""\s*(?://[^\n]*\n\s*)*(?:
-        (?P<number>0x[0-9A-Fa-f_]+|[0-9][0-9_]*)(?P<suffix>_?[iu](?:8|16|32|64|size))?
+        (?P<number>0x[0-9A-Fa-f_]+|0o[0-7_]+|0b[01_]+|[0-9][0-9_]*)(?P<suffix>_?[iu](?:8|16|32|64|size))?
+      | (?P<char>b?'(?:\\u\{[0-9A-Fa-f]+\}|\\.|[^'\\])')
+      | (?P<bytes>b"[^"\\]*")
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
-      | (?P<op>::<|::|>>=|<<|>>|->|\|=|&=|\+=|-=|==|!=|<=|>=|&&|\|\||\.\.|[-+*/%&|^!<>=(){}\[\],;:.\#'])
+      | (?P<op>::<|::|>>=|<<|>>|->|=>|\|=|&=|\+=|-=|==|!=|<=|>=|&&|\|\||\.\.=|\.\.|[-+*/%&|^!<>=(){}\[\],;:.\#'@])
     )""",
     re.VERBOSE,
 )
 
 INT_TYPES = {"u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64"}
+ESCAPES = {"n": 0x0A, "r": 0x0D, "t": 0x09, "0": 0x00, "\\": 0x5C, "'": 0x27}
+
+
+def is_type(name):
+    """Whether a name is that of a type or of a variant, and not of a constant or a variable."""
+    return name[0].isupper() and any(letter.islower() for letter in name)
+
+
+def character(text):
+    """The number of a character or a byte in quotes."""
+    inner = text[text.index("'") + 1:-1]
+    if inner.startswith("\\u"):
+        return int(inner[3:-1], 16)
+    return ESCAPES[inner[1]] if inner.startswith("\\") else ord(inner)
 
 
 class Source:
@@ -27,10 +44,15 @@ class Source:
 
     def constant(self, name):
         """Returns the value of a `const` or a `static`."""
-        match = re.search(rf"\b(?:const|static) {name}\b[^=]*= ", self.text)
+        match = re.search(rf"\b(?:const|static) {name}\b[^=]*=\s", self.text)
         assert match, f"{self.path} has no constant {name}"
         return Tokens(self.text, match.end()).expression()
 
+    @functools.cache
+    def has_function(self, name):
+        return f"fn {name}(" in self.text or f"fn {name}<" in self.text
+
+    @functools.cache
     def generics(self, name):
         """Returns the names of the constant parameters of a function."""
         found = re.search(rf"\bfn {name}<([^>(]*)>", self.text)
@@ -42,9 +64,13 @@ class Source:
         found = re.search(r"\[([iu][0-9]+);", declared)
         return found.group(1) if found else "u8"
 
-    def function(self, name):
-        """Returns the patterns and the body of the function with that name. There must be exactly one."""
+    @functools.cache
+    def function(self, name, is_method=False):
+        """Returns the patterns and the body of the function with that name. There must be exactly one, or one method."""
         starts = [match.start() for match in re.finditer(rf"\bfn {name}\b", self.text)]
+        if len(starts) > 1:
+            method = re.compile(rf"fn {name}\((?:&|mut )*self\b")
+            starts = [start for start in starts if bool(method.match(self.text, start)) == is_method]
         assert len(starts) == 1, f"{self.path} has {len(starts)} functions {name}"
         tokens = Tokens(self.text, starts[0])
         tokens.expect("fn")
@@ -79,7 +105,7 @@ class Tokens:
         if self.ahead is None:
             match = TOKEN.match(self.text, self.at)
             assert match, f"not understood: {self.text[self.at:self.at + 60]!r}"
-            self.ahead = (match, match.group("number") or match.group("name") or match.group("op"))
+            self.ahead = (match, match[match.lastgroup] if match.lastgroup != "suffix" else match["number"])
         return self.ahead[1]
 
     def next(self):
@@ -103,21 +129,38 @@ class Tokens:
 
     def skip_type(self):
         depth = 0
-        while depth > 0 or self.peek() not in (",", ")", "{", "=", ";"):
+        while depth > 0 or self.peek() not in (",", ")", "{", "=", ";", "|"):
             token = self.next()
-            depth += (token in "([<") - (token in ")]>") if len(token) == 1 else 0
+            depth += (token in "([<") - (token in ")]>") if len(token) == 1 else -2 * (token == ">>")
+
+    def literal(self, token):
+        """The number of a token that was just read, or `None`."""
+        if self.match["char"]:
+            return character(token)
+        return int(token.replace("_", ""), 0) if self.match["number"] else None
 
     def pattern(self):
+        while self.peek() in ("mut", "&"):
+            self.next()
         token = self.next()
-        if token == "mut":
-            token = self.next()
         if token in ("(", "["):
             return self.patterns({"(": ")", "[": "]"}[token])
-        if token == "Self" and self.peek() == "(":
+        if token == "..":
+            return ("rest",)
+        if (first := self.literal(token)) is not None:
+            if self.peek() not in ("..", "..="):
+                return ("between", first, first)
+            is_inclusive = self.next() == "..="
+            last = self.literal(self.next())
+            return ("between", first, last if is_inclusive else last - 1)
+        while self.peek() == "::":
             self.next()
-            (inner,) = self.patterns(")")
-            return ("Self", inner)
-        if token == "Self" and self.peek() == "{":
+            token = self.next()
+        if self.peek() == "(":
+            self.next()
+            inner = self.patterns(")")
+            return ("Self", inner[0]) if token == "Self" else ("variant", token, inner)
+        if self.peek() == "{" and is_type(token):
             self.next()
             fields = {}
             while self.peek() != "}":
@@ -131,16 +174,29 @@ class Tokens:
                     self.next()
             self.expect("}")
             return ("fields", fields)
-        return token
+        if self.peek() == "@":
+            self.next()
+            return ("at", token, self.pattern())
+        return ("variant", token, []) if is_type(token) else token
+
+    def alternatives(self):
+        """The pattern of an arm of a `match`."""
+        found = [self.pattern()]
+        while self.peek() == "|":
+            self.next()
+            found.append(self.pattern())
+        return found[0] if len(found) == 1 else ("or", found)
 
     def patterns(self, closing):
         found = []
         while self.peek() != closing:
-            found.append(self.pattern())
+            found.append(self.pattern() if closing == "|" else self.alternatives())
             if self.peek() == ":":
                 # The type of a parameter of a closure.
                 self.next()
-                found[-1] = ("typed", found[-1], self.next())
+                kind = self.peek()
+                self.skip_type()
+                found[-1] = ("typed", found[-1], kind)
             if self.peek() == ",":
                 self.next()
         self.expect(closing)
@@ -158,12 +214,21 @@ class Tokens:
                     self.next()
                     self.skip_type()
                 self.expect("=")
-                statements.append(("let", pattern, self.expression()))
+                value = self.expression()
+                if self.peek() == "else":
+                    self.next()
+                    statements.append(("let_else", pattern, value, self.block()))
+                else:
+                    statements.append(("let", pattern, value))
                 self.expect(";")
                 continue
             if self.peek() == "while":
                 self.next()
                 statements.append(("while", self.expression(), self.block()))
+                continue
+            if self.peek() == "loop":
+                self.next()
+                statements.append(("while", ("path", "true", []), self.block()))
                 continue
             if self.peek() == "for":
                 self.next()
@@ -171,17 +236,14 @@ class Tokens:
                 self.expect("in")
                 statements.append(("for", pattern, self.expression(), self.block()))
                 continue
-            if self.peek() in ("break", "continue"):
-                statements.append((self.next(),))
-                self.expect(";")
-                continue
-            if self.peek() == "return":
-                self.next()
-                statements.append(("return", self.expression()))
-                self.expect(";")
+            if self.peek() in ("break", "continue", "return"):
+                kind = self.next()
+                statements.append((kind, self.expression()) if kind == "return" else (kind,))
+                if self.peek() != "}":
+                    self.expect(";")
                 continue
             # As in Rust, a block at the start of a statement is the whole statement.
-            is_block = self.peek() in ("if", "unsafe")
+            is_block = self.peek() in ("if", "unsafe", "match")
             value = self.primary() if is_block else self.expression()
             if self.peek() == "}":
                 self.expect("}")
@@ -202,10 +264,12 @@ class Tokens:
     def expression(self, level=0):
         if level == 0:
             start = self.expression(1)
-            if self.peek() == "..":
-                self.next()
-                return ("range", start, self.expression(1))
-            return self.operators(start, 0)
+            start = self.operators(start, 0)
+            if self.peek() in ("..", "..="):
+                kind = "range" if self.next() == ".." else "through"
+                has_end = self.peek() not in ("]", ")", "{", ",")
+                return (kind, start, self.expression(1) if has_end else None)
+            return start
         if level == len(self.LEVELS):
             return self.cast()
         return self.operators(self.expression(level + 1), level)
@@ -227,7 +291,10 @@ class Tokens:
         if self.peek() in ("!", "-"):
             return ("unary", self.next(), self.unary())
         if self.peek() in ("&", "*"):
-            self.next()
+            is_reference = self.next() == "&"
+            if is_reference and self.peek() == "mut":
+                self.next()
+                return ("borrow", self.unary())
             return self.unary()
         return self.postfix()
 
@@ -242,7 +309,7 @@ class Tokens:
 
     def postfix(self):
         value = self.primary()
-        if self.peek() == "!" and value == ("path", "debug_assert", []):
+        if self.peek() == "!" and value in (("path", "debug_assert", []), ("path", "assert", [])):
             # Not read, so that its numbers are no numbers of the proof.
             self.next()
             depth, self.ahead = 0, None
@@ -288,6 +355,21 @@ class Tokens:
         match = self.match
         if match.group("number"):
             return ("number", int(token.replace("_", ""), 0), (match.group("suffix") or "").strip("_"))
+        if match["char"]:
+            return ("number", character(token), "u8" if token.startswith("b") else "")
+        if match["bytes"]:
+            return ("list", [("number", byte, "u8") for byte in token[2:-1].encode()])
+        if token in ("..", "..="):
+            has_end = self.peek() not in ("]", ")", "{", ",")
+            return ("range" if token == ".." else "through", ("number", 0, ""), self.expression(1) if has_end else None)
+        if token == "let":
+            pattern = self.alternatives()
+            self.expect("=")
+            return ("let_condition", pattern, self.expression(2))
+        if token == "match":
+            return self.arms(self.expression())
+        if token == "return":
+            return ("block", [("return", self.expression())], None)
         if token == "[":
             first = self.expression() if self.peek() != "]" else None
             if self.peek() == ";":
@@ -305,13 +387,12 @@ class Tokens:
         if token == "unsafe":
             return self.block()
         if token == "{":
-            self.ahead = (match, token)
-            self.at = match.start()
-            self.ahead = None
+            self.at, self.ahead = match.start(), None
             return self.block()
         if token == "|":
-            parameters = self.patterns("|")
-            return ("closure", parameters, self.expression())
+            return ("closure", self.patterns("|"), self.expression())
+        if token == "||":
+            return ("closure", [], self.expression())
         if token == "if":
             condition = self.expression()
             then = self.block()
@@ -321,7 +402,7 @@ class Tokens:
                 otherwise = self.primary() if self.peek() == "if" else self.block()
             return ("if", condition, then, otherwise)
         assert match.group("name"), f"not understood: {token} before {self.text[self.at:self.at + 60]!r}"
-        if token == "Self" and self.peek() == "{":
+        if is_type(token) and token != "None" and self.peek() == "{":
             self.next()
             fields, rest = {}, None
             while self.peek() != "}":
@@ -347,3 +428,20 @@ class Tokens:
                 self.next()
                 path.append(self.next())
         return ("path", "::".join(path), constants)
+
+    def arms(self, value):
+        """The arms of a `match`."""
+        self.expect("{")
+        found = []
+        while self.peek() != "}":
+            pattern, guard = self.alternatives(), None
+            if self.peek() == "if":
+                self.next()
+                guard = self.expression()
+            self.expect("=>")
+            # A block is the whole arm, also if the pattern of the next arm is in brackets.
+            found.append((pattern, guard, self.primary() if self.peek() == "{" else self.expression()))
+            if self.peek() == ",":
+                self.next()
+        self.expect("}")
+        return ("match", value, found)

@@ -23,15 +23,21 @@ def z3_bool(value):
 
 
 def either(a, b):
-    return boolean(Or(z3_bool(a), z3_bool(b)))
+    if isinstance(a, bool) or isinstance(b, bool):
+        known, other = (a, b) if isinstance(a, bool) else (b, a)
+        return known or other
+    return boolean(Or(a, b))
 
 
 def both(a, b):
-    return boolean(And(z3_bool(a), z3_bool(b)))
+    if isinstance(a, bool) or isinstance(b, bool):
+        known, other = (a, b) if isinstance(a, bool) else (b, a)
+        return known and other
+    return boolean(And(a, b))
 
 
 def opposite(a):
-    return boolean(Not(z3_bool(a)))
+    return not a if isinstance(a, bool) else boolean(Not(a))
 
 
 def differ(a, b):
@@ -288,6 +294,11 @@ VECTORS = {
     "_mm512_mask_storeu_epi16": lambda place, mask, lanes: place.store(
         lanes, [bit for bit in mask_of(mask, 32) for _ in range(2)]),
     "_pdep_u64": None,
+    "_mm512_setzero_si512": lambda: [BitVecVal(0, 8)] * 64,
+    "_mm512_maskz_sub_epi8": lambda mask, a, b: select(1)(mask, [BitVecVal(0, 8)] * 64, by_lanes(1)(lambda x, y: x - y)(a, b)),
+    "_mm256_cmpeq_epi8": by_lanes(1)(lambda a, b: If(a == b, BitVecVal(0xFF, 8), BitVecVal(0, 8))),
+    "_mm256_movemask_epi8": lambda a: Mask([boolean(Extract(7, 7, lane) == 1) for lane in a], "i32"),
+    "_mm256_testz_si256": lambda a, b: If(join(a) & join(b) == 0, BitVecVal(1, 32), BitVecVal(0, 32)),
 }
 for count in (8, 16, 32):
     width = count // 8
