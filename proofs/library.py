@@ -72,11 +72,19 @@ def as_int(value, kind):
 
 
 class Library(Paths):
-    """A machine that computes the functions of `core` that kernels use. `replaced` has functions to call instead."""
+    """A machine that computes the functions of `core` that kernels use.
 
-    def __init__(self, *sources, replaced=(), **options):
+    `replaced` has functions to call instead of others. If `skips_loop`, the loop over the input is left out, so that what
+    follows it starts from the state before it. `align_offset` is that of the output.
+    """
+
+    def __init__(self, *sources, replaced=(), skips_loop=False, align_offset=0, **options):
         super().__init__(*sources, **options)
-        self.replaced = dict(replaced)
+        self.replaced, self.skips_loop, self.align_offset = dict(replaced), skips_loop, align_offset
+
+    def do_while(self, names, condition, body):
+        if not (self.skips_loop and names is self.scope):
+            super().do_while(names, condition, body)
 
     # Patterns.
 
@@ -189,7 +197,7 @@ class Library(Paths):
             case Slice(), _:
                 return Int(found.memory[self.number(at)], "u8")
             case Output(), Span():
-                return Part(found, Total.of(at.start))
+                return Part(found, Total.of(at.start).times(found.size))
         return super().on_index(names, ("value", found), ("value", at))
 
     def on_as(self, names, value, kind):
@@ -242,6 +250,8 @@ class Library(Paths):
             return super().on_method(names, value, name, constants, arguments)
         value = self.evaluate(value, names)
         arguments = [self.evaluate(argument, names) for argument in arguments]
+        if name in self.replaced and isinstance(value, Struct):
+            return self.replaced[name](value, *arguments)
         match name, value:
             case "and_then", Option():
                 return arguments[0](value.value) if value.is_some else value
@@ -263,7 +273,7 @@ class Library(Paths):
             case ("as_mut_ptr" | "as_ptr"), Part():
                 return Place(value.output, value.at)
             case "align_offset", Place():
-                return self.align_offset
+                return Int(self.align_offset, "usize")
             case ("min" | "max"), (Int() | int()):
                 other = arguments[0]
                 kind = next((side.kind for side in (value, other) if isinstance(side, Int)), None)
@@ -278,7 +288,9 @@ class Library(Paths):
                 return Mask([opposite(bit) for bit in value.list], value.kind).trailing_zeros()
             case ("wrapping_mul" | "wrapping_sub"), Int():
                 other = as_int(arguments[0], value.kind)
-                a, b = (value.bits(), other.bits())
+                if not is_bv(value.value) and not is_bv(other.value):
+                    return Int(value.value * other.value if name == "wrapping_mul" else value.value - other.value, value.kind)
+                a, b = value.bits(), other.bits()
                 return Int(simplify(a * b if name == "wrapping_mul" else a - b), value.kind)
             case "cast_unsigned", (Mask() | Int()):
                 return value.to(value.kind.replace("i", "u"))

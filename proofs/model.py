@@ -8,7 +8,7 @@ from z3 import (
     And, BitVecVal, Concat, Extract, If, LShR, Or, SignExt, UGE, UGT, ULE, ULT, ZeroExt, is_bv, simplify,
 )
 
-WIDTHS = {"u8": 8, "i8": 8, "u16": 16, "i16": 16, "u32": 32, "i32": 32, "u64": 64, "i64": 64, "usize": 64}
+WIDTHS = {"u8": 8, "i8": 8, "u16": 16, "i16": 16, "u32": 32, "i32": 32, "u64": 64, "i64": 64, "usize": 64, "char": 32}
 
 
 def byte(value):
@@ -267,6 +267,9 @@ def executed(name, instruction, constants, arguments):
     return found
 
 
+KNOWN = {"true": True, "false": False}
+
+
 class Return(Exception):
     pass
 
@@ -289,7 +292,8 @@ class Machine:
                     continue
                 value = self.evaluate(expression, {})
                 if isinstance(value, Array):
-                    value = Array(value, source.element_kind(name))
+                    kind = source.element_kind(name)
+                    value = Array([Array(row, kind) if isinstance(row, Array) else row for row in value], kind)
                 self.constants[name] = value
                 break
             else:
@@ -372,7 +376,8 @@ class Machine:
 
     def on_repeat(self, names, element, length):
         element = self.evaluate(element, names)
-        return Array([element] * self.number(self.evaluate(length, names)))
+        length = self.number(self.evaluate(length, names))
+        return Array([Array(element) if isinstance(element, Array) else element for _ in range(length)])
 
     def on_if(self, names, condition, then, otherwise):
         condition = self.evaluate(condition, names)
@@ -492,7 +497,7 @@ class Machine:
             return Int(simplify(join([byte(value) for value in arguments[0]])), name.split(":")[0])
         if name.startswith("Self::"):
             name = name[len("Self::"):]
-        return self.call(name, *arguments, constants=[names[it] if it in names else it for it in constants])
+        return self.call(name, *arguments, constants=[names[it] if it in names else KNOWN.get(it, it) for it in constants])
 
     def on_method(self, names, value, name, constants, arguments):
         value = self.evaluate(value, names)

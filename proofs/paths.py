@@ -259,19 +259,20 @@ class Paths(Machine):
 
     def on_call(self, names, function, arguments):
         name, constants = function[1], function[2]
-        if name not in names and (name in VECTORS or name in ("_pext_u64", "_bzhi_u64") or "compress" in name):
+        if name not in names and (name in VECTORS or name in ("_pext_u64", "_bzhi_u64", "_bzhi_u32") or "compress" in name):
             arguments = [self.evaluate(argument, names) for argument in arguments]
             constants = [constant if isinstance(constant, int) else self.number(names[constant]) for constant in constants]
             return self.instruction(name, constants, arguments)
         return super().on_call(names, function, arguments)
 
     def instruction(self, name, constants, arguments):
-        if name == "_bzhi_u64":
+        if name in ("_bzhi_u64", "_bzhi_u32"):
             value, index = arguments
-            bits = mask_of(value, 64)
+            kind = name[-3:]
+            bits = mask_of(value, WIDTHS[kind])
             if not is_bv(index.value):
-                return Mask([bit if i < index.number() else False for i, bit in enumerate(bits)], "u64")
-            return Mask([both(bit, UGT(index.value, BitVecVal(i, 32))) for i, bit in enumerate(bits)], "u64")
+                return Mask([bit if i < index.number() else False for i, bit in enumerate(bits)], kind)
+            return Mask([both(bit, UGT(index.value, BitVecVal(i, 32))) for i, bit in enumerate(bits)], kind)
         if name == "_pdep_u64":
             found, source = [], iter(mask_of(arguments[0], 64))
             for bit in mask_of(arguments[1], 64):

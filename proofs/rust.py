@@ -19,6 +19,7 @@ TOKEN = re.compile(
 )
 
 INT_TYPES = {"u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64"}
+ASSIGNMENTS = ("=", "|=", "&=", "+=", "-=", ">>=")
 ESCAPES = {"n": 0x0A, "r": 0x0D, "t": 0x09, "0": 0x00, "\\": 0x5C, "'": 0x27}
 
 
@@ -248,7 +249,7 @@ class Tokens:
             if self.peek() == "}":
                 self.expect("}")
                 return ("block", statements, value)
-            if self.peek() in ("=", "|=", "&=", "+=", "-=", ">>="):
+            if self.peek() in ASSIGNMENTS:
                 operator = self.next()
                 statements.append(("assign", operator[:-1], value, self.expression()))
                 self.expect(";")
@@ -440,7 +441,10 @@ class Tokens:
                 guard = self.expression()
             self.expect("=>")
             # A block is the whole arm, also if the pattern of the next arm is in brackets.
-            found.append((pattern, guard, self.primary() if self.peek() == "{" else self.expression()))
+            arm = self.primary() if self.peek() == "{" else self.expression()
+            if self.peek() in ASSIGNMENTS:
+                arm = ("block", [("assign", self.next()[:-1], arm, self.expression())], None)
+            found.append((pattern, guard, arm))
             if self.peek() == ",":
                 self.next()
         self.expect("}")

@@ -5,9 +5,9 @@
   selects a lane and its rank: after the compression the lane has the index `rank`, and the other lanes have any value.
 """
 
-from z3 import And, BitVec, BitVecVal, BoolVal, Concat, Extract, If, LShR, Not, Or, UGE, UGT, ULE, ULT, Xor, is_bv, is_false, is_true, simplify
+from z3 import And, BitVec, BitVecVal, BoolVal, Concat, Extract, If, LShR, Not, Or, SolverFor, UGE, UGT, ULE, ULT, Xor, is_bv, is_false, is_true, simplify, unsat
 
-from model import Int, Pointer, Slice, WIDTHS, by_lanes, join, look_up, splat, split
+from model import Int, Pointer, Slice, WIDTHS, by_lanes, join, look_up, saturating_sub, splat, split
 
 
 def boolean(value):
@@ -143,11 +143,17 @@ class Ones:
         self.shift = shift
 
 
-class Output:
-    """The memory that a function writes."""
+def is_never(condition):
+    solver = SolverFor("QF_BV")
+    solver.add(condition)
+    return solver.check() == unsat
 
-    def __init__(self, length):
-        self.length, self.stores = length, []
+
+class Output:
+    """The memory that a function writes, in bytes. `size` is that of an element."""
+
+    def __init__(self, length, size=1):
+        self.length, self.size, self.stores = length, size, []
 
 
 class Place:
@@ -160,6 +166,10 @@ class Place:
         room = len(lanes.lanes if isinstance(lanes, Packed) else lanes)
         if mask is not None:
             room = max((i + 1 for i, bit in enumerate(mask) if bit is not False), default=0)
+            # Bits that depend on data may be unset in each case.
+            end = max(self.output.length - self.at.most(), 0)
+            if room > end and is_never(Or(*map(z3_bool, mask[end:]))):
+                room = end
         assert self.at.most() + room <= self.output.length, f"writes up to {self.at.most() + room} of {self.output.length}"
         self.output.stores.append((self.at, lanes, mask))
 
@@ -257,6 +267,38 @@ def madd(pairs_signed_by):
     return apply
 
 
+def packed(width):
+    """Narrows signed elements of two vectors to unsigned ones, in each 128 bits the first vector before the second."""
+    most = (1 << (4 * width)) - 1
+
+    def narrow(value):
+        low = Extract(4 * width - 1, 0, value)
+        return If(value < 0, BitVecVal(0, 4 * width), If(value > most, BitVecVal(most, 4 * width), low))
+
+    def apply(a, b):
+        return [part for i in range(0, len(a), 16) for half in (a, b) for value in elements(half[i:i + 16], width) for part in split(narrow(value))]
+
+    return apply
+
+
+def in_reverse(width):
+    """The elements of a vector are named from the last to the first."""
+    return lambda *values: [part for value in reversed(values) for part in split(BitVecVal(Int(value, "u64").value if isinstance(value, int) else value.value, 8 * width))]
+
+
+def unsigned_saturated(value):
+    return If(UGT(value, BitVecVal(0xFFFF, 32)), BitVecVal(0xFFFF, 16), Extract(15, 0, value))
+
+
+def permuted_by(width, index_bits):
+    """An instruction that selects elements of one vector."""
+    def apply(order, a):
+        table = elements(a, width)
+        return parts(look_up(table, Extract(index_bits - 1, 0, index)) for index in elements(order, width))
+
+    return apply
+
+
 COMPARISONS = {
     "eq": (lambda a, b: a == b, lambda a, b: a == b),
     "lt": (lambda a, b: a < b, ULT), "le": (lambda a, b: a <= b, ULE),
@@ -291,11 +333,33 @@ VECTORS = {
     "_mm512_maskz_set1_epi8": lambda mask, value: select(1)(mask, [BitVecVal(0, 8)] * 64, splat(value.bits(), 64)),
     "_mm512_storeu_si512": lambda place, lanes: place.store(lanes),
     "_mm256_storeu_si256": lambda place, lanes: place.store(lanes),
+    "_mm512_mask_storeu_epi8": lambda place, mask, lanes: place.store(lanes, mask_of(mask, 64)),
     "_mm512_mask_storeu_epi16": lambda place, mask, lanes: place.store(
         lanes, [bit for bit in mask_of(mask, 32) for _ in range(2)]),
     "_pdep_u64": None,
     "_mm512_setzero_si512": lambda: [BitVecVal(0, 8)] * 64,
     "_mm512_maskz_sub_epi8": lambda mask, a, b: select(1)(mask, [BitVecVal(0, 8)] * 64, by_lanes(1)(lambda x, y: x - y)(a, b)),
+    "_mm_maskz_loadu_epi8": masked_read(1, 16),
+    "_mm256_maskz_loadu_epi8": masked_read(1, 32),
+    "_mm512_maskz_loadu_epi32": masked_read(4, 16),
+    "_mm256_cmpeq_epi8_mask": compare_lanes(lambda a, b: a == b, 1),
+    "_mm256_zextsi128_si256": lambda a: a + [BitVecVal(0, 8)] * 16,
+    "_mm512_castsi256_si512": lambda a: a + a,
+    "_mm512_inserti64x4": lambda n, a, b: a[:32] + b if n else b + a[32:],
+    "_mm512_cvtusepi32_epi16": lambda a: parts(map(unsigned_saturated, elements(a, 4))),
+    "_mm512_testn_epi16_mask": compare_lanes(lambda a, b: a & b == 0, 2),
+    "_mm512_mullo_epi16": by_lanes(2)(lambda a, b: a * b),
+    "_mm512_packus_epi16": packed(2),
+    "_mm512_packus_epi32": packed(4),
+    "_mm512_permutexvar_epi64": permuted_by(8, 3),
+    "_mm512_permutexvar_epi32": permuted_by(4, 4),
+    "_mm512_mask_permutexvar_epi16": lambda source, mask, order, a: select(2)(mask, source, permuted_by(2, 5)(order, a)),
+    "_mm512_set_epi64": in_reverse(8),
+    "_mm512_set_epi32": in_reverse(4),
+    "_mm256_mask_storeu_epi8": lambda place, mask, lanes: place.store(lanes, mask_of(mask, 32)),
+    "_mm512_mask_storeu_epi32": lambda place, mask, lanes: place.store(
+        lanes, [bit for bit in mask_of(mask, 16) for _ in range(4)]),
+    "_mm512_subs_epu8": by_lanes(1)(saturating_sub),
     "_mm256_cmpeq_epi8": by_lanes(1)(lambda a, b: If(a == b, BitVecVal(0xFF, 8), BitVecVal(0, 8))),
     "_mm256_movemask_epi8": lambda a: Mask([boolean(Extract(7, 7, lane) == 1) for lane in a], "i32"),
     "_mm256_testz_si256": lambda a, b: If(join(a) & join(b) == 0, BitVecVal(1, 32), BitVecVal(0, 32)),
