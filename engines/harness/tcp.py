@@ -77,6 +77,8 @@ class Tcp:
             e.tcp_listener("echo", {}, "echo"),
             e.tcp_listener("echo-replace", replace, "echo"),
             e.tcp_listener("small", strict, "recorder", per_connection_buffer_limit_bytes=1024),
+            e.tcp_listener("edge", strict, "recorder", per_connection_buffer_limit_bytes=32768),
+            e.tcp_listener("edge-echo", strict, "echo", per_connection_buffer_limit_bytes=32768),
         ]
         config = e.bootstrap(listeners, clusters)
         self.envoy = e.Envoy(program, module, config, folder, workers=4, name="tcp")
@@ -253,6 +255,22 @@ def small_buffers(tcp):
     return "500 KB through a buffer limit of 1 KiB"
 
 
+def full_reads(tcp):
+    """Every read fills Envoy's slices of 16 KiB, and ends at each position in a character in turn."""
+    for unit in ("\u7f51", "\u00fc", "\U0001f600", "\u7f51\u00fcx"):
+        good = (unit * 700_000).encode()
+        for listener in ("strict", "edge"):
+            text, end, _ = tcp.request(listener, [good + b"\xff" + good], pause=0)
+            assert (text, end) == (good, "end"), (unit, listener, len(text), len(good), end)
+        for listener in ("echo", "edge-echo"):
+            with connect(tcp.ports[listener]) as connection, ThreadPoolExecutor(1) as pool:
+                received = pool.submit(read_all, connection)
+                connection.sendall(good)
+                connection.shutdown(socket.SHUT_WR)
+                assert received.result() == (good, "end"), (unit, listener)
+    return "4 texts of 2 MB, buffer limits of 32 KiB and 1 MiB, both directions"
+
+
 def counters(tcp):
     stat = lambda name: tcp.envoy.stat(f"dynamicmodulescustom.utf8_tcp_{name}")
     assert stat("rejected") > 200 and stat("reported") == len(ERRORS) and stat("repaired") > 100
@@ -281,5 +299,6 @@ ROWS = [
     ("TCP: slow client", large_response),
     ("TCP: random cuts on 4 workers", many_connections),
     ("TCP: small buffers", small_buffers),
+    ("TCP: full reads", full_reads),
     ("TCP: counters and log", counters),
 ]

@@ -11,9 +11,9 @@ use crate::abi::{
 use crate::config::{FilterKind, Settings};
 use crate::counters::Counters;
 use crate::host::{Config, Stream, guard};
-use crate::network::prefix;
 use crate::objects;
 use crate::plan::{Check, Outcome, Tunnel, Verdict, check_values, decide};
+use crate::rewrite::{Target, rewrite};
 
 /// The configuration of a filter.
 struct Shared {
@@ -279,21 +279,22 @@ impl Filter {
     }
 }
 
-/// Changes a received body. Bytes cannot be removed from its end or inserted at its start, so the remaining bytes are
-/// copied: each slice is appended and then drained from the start, so that the copies use the same memory. A drained slice
-/// is not read again.
+/// Changes a received body.
 fn apply(stream: Stream, way: Way, slices: &[&[u8]], outcome: &Outcome) {
-    let head = outcome.head.as_slice();
-    if head.is_empty() && outcome.kept == outcome.len {
-        stream.append(way.received, &outcome.tail);
-        return;
-    }
-    stream.append(way.received, head);
-    for (slice, part) in slices.iter().zip(prefix(slices, outcome.kept)) {
-        stream.append(way.received, part);
-        stream.drain(way.received, slice.len());
+    if !outcome.head.as_slice().is_empty() || outcome.kept < outcome.len {
+        rewrite((stream, way.received), slices, outcome.head.as_slice(), 0..outcome.kept);
     }
     stream.append(way.received, &outcome.tail);
+}
+
+impl Target for (Stream, u32) {
+    fn append(self, data: &[u8]) {
+        self.0.append(self.1, data);
+    }
+
+    fn drain(self, len: usize) {
+        self.0.drain(self.1, len);
+    }
 }
 
 #[unsafe(no_mangle)]

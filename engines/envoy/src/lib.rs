@@ -26,3 +26,5 @@ mod network;
 #[allow(unsafe_code)]
 mod objects;
 pub mod plan;
+#[cfg(any(feature = "module", test))]
+mod rewrite;

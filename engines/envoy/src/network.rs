@@ -13,6 +13,7 @@ use crate::counters::Counters;
 use crate::host::{Config, Connection, Side, guard};
 use crate::objects;
 use crate::plan::{Check, Outcome, Verdict};
+use crate::rewrite::{PIECE, Target, rewrite, within};
 
 /// The configuration of a filter.
 struct Shared {
@@ -111,7 +112,7 @@ impl Filter {
     fn reject(&self, connection: Connection, side: Side, outcome: &Outcome) {
         let mut text = outcome.head.as_slice().to_vec();
         connection.with_slices(side, |slices| {
-            prefix(slices, outcome.kept).for_each(|part| text.extend_from_slice(part))
+            within(slices, 0..outcome.kept).for_each(|part| text.extend_from_slice(part))
         });
         text.extend_from_slice(&outcome.tail);
         connection.drain(side, outcome.len);
@@ -136,33 +137,53 @@ impl Filter {
     }
 }
 
-/// Changes the buffer. Bytes cannot be removed from its end. If it must be shortened, the next filter receives a copy of the
-/// bytes that are kept, and the buffer is emptied. They are not appended to the buffer, because Envoy stops reading while
-/// it is above its limit.
+/// Changes the buffer. What does not fit into its limit is passed to the next filter before it, because Envoy stops
+/// reading while a buffer is above its limit.
 fn apply(connection: Connection, side: Side, slices: &[&[u8]], outcome: &Outcome) {
-    // Passed on before the buffer and not inserted into it, because the buffer may be full.
-    connection.inject(side, outcome.head.as_slice(), false);
-    if outcome.kept == outcome.len {
-        connection.append(side, &outcome.tail);
-        return;
-    }
-    for part in prefix(slices, outcome.kept).chain([&outcome.tail[..]]) {
-        // The next filter may close the connection, and Envoy may then release the slices.
-        if connection.len(side) != outcome.len {
-            return;
+    let (head, range) = (outcome.head.as_slice(), 0..outcome.kept);
+    if !outcome.tail.is_empty() {
+        let is_kept = outcome.kept == outcome.len;
+        let parts = within(slices, range).chain([&outcome.tail[..]]).filter(|_| !is_kept);
+        for part in [head].into_iter().chain(parts) {
+            if !pass(connection, side, part, outcome.len) {
+                return;
+            }
         }
-        connection.inject(side, part, false);
+        if is_kept { connection.append(side, &outcome.tail) } else { connection.drain(side, outcome.len) }
+    } else if outcome.kept + head.len() > outcome.len
+        && outcome.len >= PIECE
+        && outcome.len.is_multiple_of(PIECE)
+    {
+        // The buffer may be full, and would become longer.
+        let mut first = [0; 64];
+        first[..head.len()].copy_from_slice(head);
+        let start = first.len() - head.len();
+        for (to, from) in first[head.len()..].iter_mut().zip(within(slices, 0..start).flatten()) {
+            *to = *from;
+        }
+        if pass(connection, side, &first, outcome.len) {
+            rewrite((connection, side), slices, &[], start..outcome.kept);
+        }
+    } else {
+        rewrite((connection, side), slices, head, range);
     }
-    connection.drain(side, outcome.len);
 }
 
-/// Returns the first `len` bytes of the slices.
-pub(crate) fn prefix<'s>(slices: &[&'s [u8]], len: usize) -> impl Iterator<Item = &'s [u8]> {
-    slices.iter().scan(len, |left, slice| {
-        let taken = slice.len().min(*left);
-        *left -= taken;
-        Some(&slice[..taken])
-    })
+/// Passes a copy to the next filter. Returns false if that filter has closed the connection, because Envoy may then have
+/// released the slices of the buffer, which had this length.
+fn pass(connection: Connection, side: Side, data: &[u8], len: usize) -> bool {
+    connection.inject(side, data, false);
+    connection.len(side) == len
+}
+
+impl Target for (Connection, Side) {
+    fn append(self, data: &[u8]) {
+        self.0.append(self.1, data);
+    }
+
+    fn drain(self, len: usize) {
+        self.0.drain(self.1, len);
+    }
 }
 
 #[unsafe(no_mangle)]
