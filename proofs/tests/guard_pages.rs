@@ -123,6 +123,43 @@ fn conversions_read_and_write_only_their_slices() {
 }
 
 #[test]
+fn conversions_of_utf_32_read_and_write_only_their_slices() {
+    use Encoding::{Utf8, Utf16Be, Utf16Le, Utf32Be, Utf32Le};
+    let (mut pages, mut outputs) = (Guarded::new(), Guarded::new());
+    let pairs = [
+        (Utf8, Utf32Le),
+        (Utf8, Utf32Be),
+        (Utf32Le, Utf8),
+        (Utf32Be, Utf8),
+        (Utf16Le, Utf32Le),
+        (Utf16Be, Utf32Be),
+        (Utf16Be, Utf32Le),
+        (Utf32Le, Utf16Le),
+        (Utf32Be, Utf16Be),
+        (Utf32Le, Utf16Be),
+    ];
+    for len in (0..=150).chain((151..=LONGEST / 2).step_by(13)) {
+        for text in texts(len) {
+            for (from, to) in pairs {
+                let mut input = Vec::new();
+                let mut transcoder = Transcoder::new(Utf8, from).on_error(ErrorPolicy::Replace);
+                transcoder.feed(&text, &mut input).expect("repaired");
+                // Units at every address, the last one unfinished.
+                input.truncate(input.len().saturating_sub(len % 4));
+                pages.both(&input, |chunk| {
+                    for room in [0, 3, len, 2 * len, 4 * len] {
+                        outputs.both(&vec![0; room], |output| {
+                            let mut transcoder = Transcoder::new(from, to).on_error(ErrorPolicy::Replace);
+                            let _ = transcoder.feed_into(chunk, output);
+                        });
+                    }
+                });
+            }
+        }
+    }
+}
+
+#[test]
 fn base64_reads_only_its_slice() {
     let mut pages = Guarded::new();
     for len in 0..=LONGEST {

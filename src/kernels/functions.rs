@@ -338,6 +338,9 @@ pub(super) type Decode = unsafe fn(input: &[u8], output: &mut [u8]) -> (usize, u
 /// The UTF-32 conversions of a kernel with vector code, except those of [`Units`].
 #[cfg(feature = "transcode")]
 pub(super) struct Utf32 {
+    /// From ASCII at the start of bytes that were not validated. `None` if this is not faster than validation and
+    /// `encode`.
+    pub(super) encode_ascii: Option<[Convert; 2]>,
     /// From UTF-8, same as [`Encode`] but with 4 bytes of output for each byte of the text; little-endian and
     /// big-endian.
     pub(super) encode: [Encode; 2],

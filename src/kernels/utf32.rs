@@ -21,6 +21,13 @@ pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) ->
 fn encode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
     let (mut read, mut written) = (0, 0);
     loop {
+        if let Some(convert) = kernel.utf32().and_then(|it| it.encode_ascii) {
+            let (input, output) = (&input[read..], &mut output[written..]);
+            // SAFETY: the CPU has the instructions of every `Kernel`.
+            let (taken, made) = unsafe { (convert[usize::from(BIG_ENDIAN)])(input, output) };
+            read += taken;
+            written += made;
+        }
         let len = (input.len() - read).min((output.len() - written) / 4).min(PAGE);
         let (text, _) = prefix(AtBoundary::START, &input[read..read + len]);
         let text = truncate(text, (output.len() - written) / 4);
@@ -105,20 +112,29 @@ mod tests {
         text.encode_utf16().flat_map(order::<BIG_ENDIAN>).collect()
     }
 
-    /// Checks a conversion by a kernel and the portable loop, for the whole input and with too little output space.
+    /// Checks a conversion by a kernel and the portable loop, for the whole input and with too little output space. The
+    /// input and the output start at various addresses.
     fn check(
         vectors: Option<Convert>,
         portable: fn(&[u8], &mut [u8]) -> (usize, usize),
         from: &[u8],
         to: &[u8],
     ) {
+        let shift = from.len() / 2 % 33;
+        let source = [&vec![0xEE; shift], from].concat();
         for room in [to.len() + 200, to.len() + 3, to.len() / 2] {
-            let mut out = vec![0xEE; room + 64];
-            let (read, written) = both(vectors, portable, from, &mut out[..room]);
-            assert_eq!(out[..written], to[..written]);
-            assert_eq!(out[room..], [0xEE; 64], "writes after the end");
+            let mut out = vec![0xEE; shift + room + 64];
+            let (read, written) = both(vectors, portable, &source[shift..], &mut out[shift..shift + room]);
+            assert_eq!(out[shift..shift + written], to[..written]);
+            assert!(out[..shift].iter().all(|&byte| byte == 0xEE), "writes before the start");
+            assert_eq!(out[shift + room..], [0xEE; 64], "writes after the end");
             assert!(room < to.len() || (read, written) == (from.len(), to.len()), "stops early");
             assert!(room - written < 8 || read == from.len(), "stops early");
+        }
+        if let Some(convert) = vectors {
+            // SAFETY: `convert` is a function of a kernel that this CPU supports.
+            let (read, _) = unsafe { convert(from, &mut vec![0; to.len() + 200]) };
+            assert!(from.len() - read < 130, "the vector code stops early");
         }
     }
 
@@ -145,18 +161,22 @@ mod tests {
     #[test]
     fn every_scalar_value_is_converted() {
         for kernel in Kernel::available() {
-            for fillers in ["a", "aé漢💩"] {
+            type Check = fn(Kernel, &str);
+            let checks: [(&str, [Check; 2]); 2] = [
+                ("a", [check_text::<false, false>, check_text::<true, true>]),
+                ("aé漢💩", [check_text::<true, false>, check_text::<false, true>]),
+            ];
+            for (fillers, checks) in checks {
                 let mut fillers = fillers.chars().cycle();
                 let mut text = String::new();
                 for (i, character) in ('\0'..=char::MAX).enumerate() {
                     text.push(character);
                     text.extend(fillers.by_ref().take(i % 3));
-                    if text.len() > 900 {
-                        check_text::<false, false>(kernel, &text);
+                    if text.len() > 900 || character == char::MAX {
+                        checks.iter().for_each(|check| check(kernel, &text));
                         text.clear();
                     }
                 }
-                check_text::<false, false>(kernel, &text);
             }
         }
     }
@@ -205,8 +225,10 @@ mod tests {
                     }
                 }
             }
-            for half in [0xD800_u16, 0xDBFF, 0xDC00, 0xDFFF] {
-                for before in 0..70 {
+            for half in 0xD800..=0xDFFF_u16 {
+                let edges = [0xD800, 0xDBFF, 0xDC00, 0xDFFF];
+                let all = if edges.contains(&half) { 0..70 } else { 0..0 };
+                for before in all.chain([usize::from(half) % 70]) {
                     for filler in ['a', '💩'] {
                         let text: String = core::iter::repeat_n(filler, before).collect();
                         let utf_16 = utf_16::<false>(&text);
@@ -216,6 +238,54 @@ mod tests {
                         let (read, _) =
                             both(from_utf16, from_utf16_portable::<false, false>, &input, &mut out);
                         assert_eq!(read, utf_16.len(), "{kernel:?} {before} {half:X}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// All values up to 0x20_0000, and values with each of the high halves above. Either all values of a block are scalar
+    /// values, or none is.
+    #[test]
+    fn every_value_that_is_not_a_scalar_value_stops_the_conversion() {
+        let mut out = [0; 128];
+        let blocks = (0..0x20_0000).step_by(16);
+        let higher = (0x20_u32..=0xFFFF).flat_map(|high| [0, 0xD800, 0xFFF0].map(|low| high << 16 | low));
+        for kernel in Kernel::available().filter(|kernel| kernel.utf32().is_some()) {
+            let utf32 = kernel.utf32();
+            let decode = utf32.map(|it| it.decode[0]);
+            let to_utf16 = utf32.map(|it| it.to_utf16[0]);
+            for start in blocks.clone().chain(higher.clone()) {
+                let mut input = [0; 64];
+                for (unit, value) in input.as_chunks_mut().0.iter_mut().zip(start..=start + 15) {
+                    *unit = value.to_le_bytes();
+                }
+                let stop = if char::from_u32(start).is_some() { input.len() } else { 0 };
+                let (read, _) = both(decode, decode_portable::<false>, &input, &mut out);
+                assert_eq!(read, stop, "{kernel:?} {start:X}");
+                let (read, _) = both(to_utf16, to_utf16_portable::<false, false>, &input, &mut out);
+                assert_eq!(read, stop, "{kernel:?} {start:X}");
+            }
+        }
+    }
+
+    /// A byte that is not ASCII at every position of a long ASCII text, with various amounts of output space.
+    #[test]
+    fn ascii_stops_at_every_position() {
+        for kernel in Kernel::available() {
+            for end in ["", "é", "€", "💩"] {
+                for before in 0..200 {
+                    let text = ["x".repeat(before), end.to_owned(), "y".repeat(70)].concat();
+                    check_text::<false, false>(kernel, &text);
+                    let bad = [text.as_bytes(), b"\xFF", &b"z".repeat(70)].concat();
+                    for room in [4 * bad.len(), 4 * text.len(), 2 * text.len(), before] {
+                        let mut out = vec![0xEE; room + 64];
+                        let (read, written) = encode_by::<true>(kernel, &bad, &mut out[..room]);
+                        let expected = utf_32::<true>(&text);
+                        assert_eq!(out[..written], expected[..written], "{kernel:?} {text}");
+                        assert_eq!(text[..read].chars().count() * 4, written, "{kernel:?} {text}");
+                        assert_eq!(out[room..], [0xEE; 64], "{kernel:?} writes after the end");
+                        assert!(room < 4 * text.len() || read == text.len(), "{kernel:?} stops early");
                     }
                 }
             }

@@ -69,6 +69,7 @@ static AVX512: Functions = Functions {
     }),
     #[cfg(feature = "transcode")]
     utf32: Some(Utf32 {
+        encode_ascii: None,
         encode: [avx512::utf32::encode::<false>, avx512::utf32::encode::<true>],
         decode: [avx512::utf32::decode::<false>, avx512::utf32::decode::<true>],
         from_utf16: [
@@ -132,6 +133,7 @@ static AVX2: Functions = Functions {
     }),
     #[cfg(feature = "transcode")]
     utf32: Some(Utf32 {
+        encode_ascii: Some([avx2::utf32::widen_ascii::<false>, avx2::utf32::widen_ascii::<true>]),
         encode: [avx2::utf32::encode::<false>, avx2::utf32::encode::<true>],
         decode: [avx2::utf32::decode::<false>, avx2::utf32::decode::<true>],
         from_utf16: [

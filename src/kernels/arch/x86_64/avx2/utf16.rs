@@ -251,7 +251,7 @@ fn narrow<const BIG_ENDIAN: bool>(x: __m256i, next: __m256i) -> __m256i {
 
 /// Returns -1 for each unit that is a surrogate.
 #[target_feature(enable = "avx2")]
-fn is_surrogate(units: __m256i) -> __m256i {
+pub(super) fn is_surrogate(units: __m256i) -> __m256i {
     _mm256_cmpeq_epi16(_mm256_and_si256(units, words(0xF800)), words(0xD800))
 }
 
@@ -295,7 +295,7 @@ unsafe fn decode_one_or_two(x: __m256i, next: __m256i, out: *mut u8) -> usize {
 /// - The CPU has the features of the `target_feature` attribute.
 /// - There is room for 52 bytes.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-unsafe fn decode_in_bmp(units: __m256i, out: *mut u8) -> usize {
+pub(super) unsafe fn decode_in_bmp(units: __m256i, out: *mut u8) -> usize {
     // Bit 15 is set if the unit has at least 2 bytes, and if it has 3 bytes.
     let two = _mm256_adds_epu16(units, words(0x8000 - 0x80));
     let three = _mm256_adds_epu16(units, words(0x8000 - 0x800));

@@ -6,7 +6,7 @@ mod utf8;
 
 use core::arch::x86_64::*;
 
-pub(in crate::kernels) use utf8::{decode, encode};
+pub(in crate::kernels) use utf8::{decode, encode, widen_ascii};
 pub(in crate::kernels) use utf16::{from_utf16, to_utf16};
 
 /// The number of bytes in a vector.

@@ -2,7 +2,7 @@
 
 use core::arch::x86_64::*;
 
-use super::super::utf16::{ONE_OR_TWO, Shuffles, UNITS, all, and, load, pair};
+use super::super::utf16::{ONE_OR_TWO, Shuffles, UNITS, all, and, decode_in_bmp, is_surrogate, load, pair};
 use super::{WIDTH, are_scalars, order_32, ordered};
 use crate::boundary::truncate;
 
@@ -83,29 +83,35 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
         let [p1, p2, p3, next] =
             unsafe { [load(near.sub(1)), load(near.sub(2)), load(near.sub(3)), load(near.add(1))] };
         // A unit is written for the last byte of each sequence.
-        let last = _mm256_movemask_epi8(_mm256_cmpgt_epi8(next, all(0xBF)));
+        let last = _mm256_movemask_epi8(_mm256_cmpgt_epi8(next, all(0xBF))).cast_unsigned();
+        let zero = _mm256_setzero_si256();
+        // The bits of the last byte, and 0x40 times those of the byte before it.
+        let (bits_0, bits_1) = (and(x, 0x7F), _mm256_blendv_epi8(zero, and(p1, 0x3F), x));
+        let weights = _mm256_set1_epi16(0x4001);
+        let mut low = _mm256_maddubs_epi16(_mm256_unpacklo_epi8(bits_0, bits_1), weights);
+        let mut high = _mm256_maddubs_epi16(_mm256_unpackhi_epi8(bits_0, bits_1), weights);
         // Bit 7 is set for the last byte of a sequence of at least 3 bytes and of 4 bytes. It is also set for the third
         // byte of 4, for which no unit is written.
         let fourth = _mm256_subs_epu8(p3, all(0x70));
         let third = _mm256_or_si256(_mm256_subs_epu8(p2, all(0x60)), fourth);
-        let zero = _mm256_setzero_si256();
-        // Bits 0 to 7, and bits 8 to 15.
-        let low = _mm256_or_si256(and(x, 0x3F), and(_mm256_slli_epi16::<6>(p1), 0xC0));
-        let low = _mm256_blendv_epi8(x, low, x);
-        let bits_1 = _mm256_blendv_epi8(zero, and(_mm256_srli_epi16::<2>(p1), 0x0F), x);
-        let bits_2 = _mm256_blendv_epi8(zero, and(_mm256_slli_epi16::<4>(p2), 0xF0), third);
-        let high = _mm256_or_si256(bits_1, bits_2);
+        let has_third = _mm256_movemask_epi8(third) != 0;
+        if has_third {
+            // Bits 12 to 15.
+            let bits_2 = _mm256_blendv_epi8(zero, and(_mm256_slli_epi16::<4>(p2), 0xF0), third);
+            low = _mm256_or_si256(low, _mm256_unpacklo_epi8(zero, bits_2));
+            high = _mm256_or_si256(high, _mm256_unpackhi_epi8(zero, bits_2));
+        }
         let masks = last.to_le_bytes();
         let shuffles = [pair(&UNITS, masks[0], masks[2]), pair(&UNITS, masks[1], masks[3])];
-        let a = _mm256_shuffle_epi8(_mm256_unpacklo_epi8(low, high), shuffles[0]);
-        let b = _mm256_shuffle_epi8(_mm256_unpackhi_epi8(low, high), shuffles[1]);
+        let a = _mm256_shuffle_epi8(low, shuffles[0]);
+        let b = _mm256_shuffle_epi8(high, shuffles[1]);
         let mut parts = [
             _mm256_cvtepu16_epi32(_mm256_castsi256_si128(a)),
             _mm256_cvtepu16_epi32(_mm256_castsi256_si128(b)),
             _mm256_cvtepu16_epi32(_mm256_extracti128_si256::<1>(a)),
             _mm256_cvtepu16_epi32(_mm256_extracti128_si256::<1>(b)),
         ];
-        if _mm256_movemask_epi8(fourth) != 0 {
+        if has_third && _mm256_movemask_epi8(fourth) != 0 {
             // Bits 16 to 20: two bits of the second byte, and those of the lead byte.
             let of_p2 = and(_mm256_srli_epi16::<4>(p2), 0x03);
             let of_p3 = and(_mm256_slli_epi16::<2>(p3), 0x1C);
@@ -122,19 +128,42 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
                 *part = _mm256_or_si256(*part, _mm256_slli_epi32::<16>(top));
             }
         }
-        for (part, mask) in parts.into_iter().zip(masks) {
+        let count = |bits: u32| 4 * bits.count_ones() as usize;
+        // Counts of the bits of the parts before do not depend on each other.
+        let starts = [0, count(last & 0xFF), count(last & 0xFFFF), count(last & 0xFF_FFFF)];
+        for (part, start) in parts.into_iter().zip(starts) {
             // SAFETY: each unit is for a different byte, and the output has 4 bytes for each byte. The same is true for
             // the 8 units of a store.
             unsafe {
-                let out = output.as_mut_ptr().add(written);
+                let out = output.as_mut_ptr().add(written + start);
                 _mm256_storeu_si256(out.cast(), order_32::<BIG_ENDIAN>(part));
             }
-            written += 4 * mask.count_ones() as usize;
         }
+        written += count(last);
         at += WIDTH;
     }
     // A character that continues after the last vector was not written.
     (truncate(text, at).len(), written)
+}
+
+/// [`Convert`](crate::kernels::functions::Convert): ASCII to UTF-32, up to a vector with another byte.
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+pub(in crate::kernels) unsafe fn widen_ascii<const BIG_ENDIAN: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let bytes = &input[..input.len().min(output.len() / 4)];
+    // SAFETY: the length is tested first.
+    if bytes.len() < WIDTH || _mm256_movemask_epi8(unsafe { load(bytes.as_ptr()) }) != 0 {
+        return (0, 0);
+    }
+    // SAFETY: there is a vector of ASCII, and the output has 4 bytes for each byte.
+    let read = unsafe { encode_ascii::<BIG_ENDIAN>(bytes, 0, output.as_mut_ptr()) };
+    (read, 4 * read)
 }
 
 /// Writes the vector of ASCII at `at` as UTF-32, and more vectors of ASCII after it. Returns the number of bytes read.
@@ -222,6 +251,17 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
             }
             read += 2 * WIDTH;
             written += end + 8 + high.count_ones() as usize;
+            continue;
+        }
+        if _mm256_testz_si256(any, ordered::<BIG_ENDIAN>(0xFFFF_0000)) != 0 {
+            let units = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi32(a, b));
+            let surrogates = is_surrogate(units);
+            if _mm256_testz_si256(surrogates, surrogates) == 0 {
+                break;
+            }
+            // SAFETY: there is room for two vectors.
+            written += unsafe { decode_in_bmp(units, out) };
+            read += 2 * WIDTH;
             continue;
         }
         if !are_scalars(a, b) {
