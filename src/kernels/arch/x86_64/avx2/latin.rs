@@ -7,7 +7,8 @@
 
 use core::arch::x86_64::*;
 
-use super::utf16::{ONE_OR_TWO, ONE_TO_THREE, pair};
+use super::table;
+use super::utf16::{ONE_OR_TWO, ONE_TO_THREE, all, and, load, pair};
 use crate::kernels::arch::portable::latin::{PUNCTUATION_BYTES, WINDOWS_1252_C1};
 
 /// The number of bytes in a vector.
@@ -38,8 +39,10 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
                 let mut out = output.as_mut_ptr().add(written);
                 if is_ascii(group) {
                     store_group(group, out);
-                    read += GROUP * WIDTH;
-                    written += GROUP * WIDTH;
+                    // The next store is aligned.
+                    let len = GROUP * WIDTH - out.addr() % WIDTH;
+                    read += len;
+                    written += len;
                     continue;
                 }
                 let masks = group.map(|x| signs(x));
@@ -137,7 +140,8 @@ unsafe fn decode_three(x: __m256i, mask: u32, out: *mut u8) -> usize {
     // Moves the bit that selects the table to bit 7.
     let is_9x = _mm256_slli_epi16::<3>(x);
     let byte = |tables: &'static [[u8; 16]; 2]| {
-        let [of_8x, of_9x] = [0, 1].map(|i| _mm256_shuffle_epi8(table(&tables[i]), index));
+        // SAFETY: the CPU has AVX2.
+        let [of_8x, of_9x] = unsafe { [0, 1].map(|i| _mm256_shuffle_epi8(table(&tables[i]), index)) };
         _mm256_blendv_epi8(of_8x, of_9x, is_9x)
     };
     let [first, second] = sequences_of_two(x);
@@ -183,18 +187,33 @@ pub(in crate::kernels) unsafe fn encode<const WINDOWS: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
-    let (mut read, mut written) = (0, 0);
-    while input.len() - read >= WIDTH && output.len() - written >= WIDTH {
-        if input.len() - read >= GROUP * WIDTH && output.len() - written >= GROUP * WIDTH {
-            // SAFETY: a group can be read, and there is room for one.
-            unsafe {
-                let group = load_group(input.as_ptr().add(read));
-                let mut out = output.as_mut_ptr().add(written);
-                let is_inside = unfinished(&input[..read]) > 0;
-                if !is_inside && is_ascii(group) {
+    if input.len() < WIDTH || output.len() < WIDTH {
+        return (0, 0);
+    }
+    // The first vector has no bytes before it. If it has a byte that is not converted, no more work is done, because
+    // such bytes may be frequent.
+    // SAFETY: a vector can be read, and there is room for one.
+    let (mut read, mut written) = unsafe {
+        let x = load(input.as_ptr());
+        let half = _mm256_permute2x128_si256::<0x08>(x, x);
+        let before = [_mm256_alignr_epi8::<15>(x, half), _mm256_alignr_epi8::<14>(x, half)];
+        encode_vector::<WINDOWS>(x, before, output.as_mut_ptr())
+    };
+    let mut is_converted = read == WIDTH;
+    let mut is_inside = unfinished(&input[..read]) > 0;
+    while is_converted && input.len() - read >= WIDTH && output.len() - written >= WIDTH {
+        // SAFETY: these bytes can be read, and there is room for as many. There is a vector before them.
+        unsafe {
+            let mut from = input.as_ptr().add(read);
+            let mut out = output.as_mut_ptr().add(written);
+            if input.len() - read >= GROUP * WIDTH && output.len() - written >= GROUP * WIDTH {
+                let group = load_group(from);
+                if is_ascii(group) && !is_inside {
                     store_group(group, out);
-                    read += GROUP * WIDTH;
-                    written += GROUP * WIDTH;
+                    // The next store is aligned.
+                    let len = GROUP * WIDTH - out.addr() % WIDTH;
+                    read += len;
+                    written += len;
                     continue;
                 }
                 let mut masks = group.map(|x| signs(x));
@@ -203,45 +222,34 @@ pub(in crate::kernels) unsafe fn encode<const WINDOWS: bool>(
                     store_group(group, out);
                     read += other * WIDTH;
                     written += other * WIDTH;
+                    from = from.add(other * WIDTH);
+                    out = out.add(other * WIDTH);
                 } else {
-                    let most = _mm256_max_epu8(
-                        _mm256_max_epu8(group[0], group[1]),
-                        _mm256_max_epu8(group[2], group[3]),
-                    );
-                    // Bit 7 is set if the byte is E0 or above.
-                    let has_three = WINDOWS && (is_inside || signs(_mm256_subs_epu8(most, all(0x60))) != 0);
-                    let mut marks = _mm256_setzero_si256();
-                    let mut len = 0;
-                    for (i, x) in group.into_iter().enumerate() {
-                        let before = before(input, read + i * WIDTH, x);
-                        let step =
-                            if has_three { of_three(x, before) } else { of_two::<WINDOWS>(x, before[0]) };
-                        marks = _mm256_or_si256(marks, step.marks);
-                        let bytes = compress(step.bytes, signs(step.dropped), out);
-                        out = out.add(bytes);
-                        len += bytes;
-                    }
-                    if signs(marks) == 0 {
+                    let [a, b, c, d] = group;
+                    let greatest = _mm256_max_epu8(_mm256_max_epu8(a, b), _mm256_max_epu8(c, d));
+                    // Bit 7 is set for a byte from E0 on.
+                    let has_three =
+                        WINDOWS && (is_inside || signs(_mm256_subs_epu8(greatest, all(0x60))) != 0);
+                    let len = if has_three {
+                        encode_group::<WINDOWS, true>(from, out)
+                    } else {
+                        encode_group::<WINDOWS, false>(from, out)
+                    };
+                    if let Some(len) = len {
                         read += GROUP * WIDTH;
                         written += len;
+                        is_inside = unfinished(&input[..read]) > 0;
                         continue;
                     }
                 }
             }
+            let before = [load(from.sub(1)), load(from.sub(2))];
+            let (taken, len) = encode_vector::<WINDOWS>(load(from), before, out);
+            read += taken;
+            written += len;
+            is_converted = taken == WIDTH;
         }
-        // SAFETY: a vector can be read, and there is room for one.
-        unsafe {
-            let x = load(input.as_ptr().add(read));
-            let before = before(input, read, x);
-            let step = if WINDOWS { of_three(x, before) } else { of_two::<WINDOWS>(x, before[0]) };
-            let taken = signs(step.marks).trailing_zeros();
-            let after = (!0_u64 << taken) as u32;
-            written += compress(step.bytes, signs(step.dropped) | after, output.as_mut_ptr().add(written));
-            read += taken as usize;
-            if taken < WIDTH as u32 {
-                break;
-            }
-        }
+        is_inside = unfinished(&input[..read]) > 0;
     }
     (read - unfinished(&input[..read]), written)
 }
@@ -256,20 +264,50 @@ fn unfinished(read: &[u8]) -> usize {
     }
 }
 
-/// Returns the bytes one and two before each byte of a vector; 0 before the start of the input.
+/// Converts a vector up to a byte that is not converted. `before` has the bytes one and two before each byte. Returns
+/// the number of bytes read and the number of bytes written.
 ///
 /// # Safety
 ///
-/// The vector `x` is that at `input[at]`.
+/// There is room for a vector.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
-unsafe fn before(input: &[u8], at: usize, x: __m256i) -> [__m256i; 2] {
-    if at == 0 {
-        let half = _mm256_permute2x128_si256::<0x08>(x, x);
-        return [_mm256_alignr_epi8::<15>(x, half), _mm256_alignr_epi8::<14>(x, half)];
+unsafe fn encode_vector<const WINDOWS: bool>(
+    x: __m256i,
+    before: [__m256i; 2],
+    out: *mut u8,
+) -> (usize, usize) {
+    let step = if WINDOWS { of_three(x, before) } else { of_two::<WINDOWS>(x, before[0]) };
+    let taken = signs(step.marks).trailing_zeros();
+    let after = (!0_u64 << taken) as u32;
+    // SAFETY: the caller guarantees the room.
+    (taken as usize, unsafe { compress(step.bytes, signs(step.dropped) | after, out) })
+}
+
+/// Converts a group. Returns the number of bytes written, or `None` if a byte is not converted.
+///
+/// # Safety
+///
+/// A group and the 2 bytes before it can be read, and there is room for a group.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+unsafe fn encode_group<const WINDOWS: bool, const THREE: bool>(
+    from: *const u8,
+    out: *mut u8,
+) -> Option<usize> {
+    let mut marks = _mm256_setzero_si256();
+    let mut len = 0;
+    for i in 0..GROUP {
+        // SAFETY: the caller guarantees the memory. A compressed vector is not longer than the vector.
+        unsafe {
+            let from = from.add(i * WIDTH);
+            let (x, p1) = (load(from), load(from.sub(1)));
+            let step = if THREE { of_three(x, [p1, load(from.sub(2))]) } else { of_two::<WINDOWS>(x, p1) };
+            marks = _mm256_or_si256(marks, step.marks);
+            len += compress(step.bytes, signs(step.dropped), out.add(len));
+        }
     }
-    // SAFETY: there is a vector before this one.
-    unsafe { [1, 2].map(|distance| load(input.as_ptr().add(at - distance))) }
+    (signs(marks) == 0).then_some(len)
 }
 
 /// A vector of UTF-8 that is converted.
@@ -289,7 +327,8 @@ fn of_two<const WINDOWS: bool>(x: __m256i, p1: __m256i) -> Step {
     // For each byte from C0 on, what is added to the byte after it. After C0, C1 and C4 to FF this sets bit 7 of a mark.
     static ADDED: [u8; 16] = [0, 0x80, 0x80, 0, 0x40, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let index = _mm256_min_epu8(_mm256_subs_epu8(p1, all(0xBF)), all(5));
-    let added = _mm256_shuffle_epi8(table(&ADDED), index);
+    // SAFETY: the CPU has AVX2.
+    let added = _mm256_shuffle_epi8(unsafe { table(&ADDED) }, index);
     let bytes = _mm256_add_epi8(x, added);
     // Bit 7: the byte before is C0 or above; this byte is `80..=BF`.
     let after_lead = _mm256_subs_epu8(p1, all(0x40));
@@ -332,7 +371,9 @@ fn of_three(x: __m256i, [p1, p2]: [__m256i; 2]) -> Step {
     let mut punctuation = _mm256_setzero_si256();
     for (tables, high) in PUNCTUATION.iter().zip([0x90, 0xA0, 0xB0]) {
         let index = _mm256_adds_epu8(_mm256_sub_epi8(x, all(high)), all(0x70));
-        punctuation = _mm256_or_si256(punctuation, _mm256_shuffle_epi8(table(tables), index));
+        // SAFETY: the CPU has AVX2.
+        let bytes = _mm256_shuffle_epi8(unsafe { table(tables) }, index);
+        punctuation = _mm256_or_si256(punctuation, bytes);
     }
     let mut mapped = _mm256_and_si256(punctuation, is(p1, 0x80));
     // U+20AC and U+2122
@@ -401,16 +442,6 @@ fn only(masks: [u32; GROUP]) -> Option<usize> {
 
 /// # Safety
 ///
-/// A vector can be read.
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-#[inline]
-unsafe fn load(from: *const u8) -> __m256i {
-    // SAFETY: the caller guarantees readable memory.
-    unsafe { _mm256_loadu_si256(from.cast()) }
-}
-
-/// # Safety
-///
 /// A group can be read.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
@@ -451,24 +482,4 @@ fn signs(bytes: __m256i) -> u32 {
 fn is_c1(bytes: __m256i) -> __m256i {
     // As signed numbers these are the bytes below -0x60.
     _mm256_cmpgt_epi8(_mm256_set1_epi8(-0x60), bytes)
-}
-
-/// Loads a table into both halves of a vector.
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-#[inline]
-fn table(entries: &'static [u8; 16]) -> __m256i {
-    // SAFETY: there are 16 bytes to read.
-    unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(entries.as_ptr().cast())) }
-}
-
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-#[inline]
-fn all(byte: u8) -> __m256i {
-    _mm256_set1_epi8(byte.cast_signed())
-}
-
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-#[inline]
-fn and(bytes: __m256i, mask: u8) -> __m256i {
-    _mm256_and_si256(bytes, all(mask))
 }
