@@ -153,7 +153,7 @@ unsafe fn first_ill_formed<V: Vector>(
             *has_four_bytes = true;
         }
         at = stop;
-        segment = (2 * segment).min(V::LONGEST_SEGMENT);
+        segment = V::next_segment(segment);
     }
     // Less than a group is left of a chunk that is longer than a group. The last group of the chunk starts before `at`.
     // It contains part of any sequence that is unfinished at `at`, and then it is not ASCII.

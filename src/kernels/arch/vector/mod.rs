@@ -39,13 +39,19 @@ pub(in crate::kernels) trait Vector: Copy {
     /// The maximum length of a small chunk, at least the length of a group. Small chunks are validated without the
     /// aligned main loop.
     const SMALL: usize = SMALL;
-    /// The number of groups in the first segment. Each segment has twice as many as the one before, up to
-    /// [`LONGEST_SEGMENT`](Self::LONGEST_SEGMENT). An error is noticed only at the end of its segment. When text is
-    /// repaired, the validation starts again after each error, so the first segment is short.
+    /// The number of groups in the first segment. The segments grow up to [`LONGEST_SEGMENT`](Self::LONGEST_SEGMENT)
+    /// groups. An error is noticed only at the end of its segment. When text is repaired, the validation starts again
+    /// after each error, so the first segment is short.
     const FIRST_SEGMENT: usize = 2;
-    /// The maximum number of groups in a segment. With 16, finding an error in dense text would be slower than a test
-    /// of every block (AVX2: 0.84 of the speed of simdutf8 `compat`).
+    /// The maximum number of groups in a segment. If the segments doubled up to 16, finding an error in dense text would
+    /// be slower than a test of every block (AVX2: 0.84 of the speed of simdutf8 `compat`).
     const LONGEST_SEGMENT: usize = 8;
+
+    /// Returns the number of groups in the segment after one of `groups` groups.
+    #[inline(always)]
+    fn next_segment(groups: usize) -> usize {
+        (2 * groups).min(Self::LONGEST_SEGMENT)
+    }
 
     /// Returns a vector of zeros, which has no marks.
     ///

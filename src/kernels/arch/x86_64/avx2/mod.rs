@@ -221,7 +221,13 @@ unsafe fn wrong_pairs(
 impl Vector for Ymm {
     const LEN: usize = 32;
     const GROUP: usize = 4;
-    const LONGEST_SEGMENT: usize = 4;
+    const LONGEST_SEGMENT: usize = 16;
+
+    /// Segments that double up to 8 groups would be slower: by 2 % in long text, and by 7 % until an error in 4 KiB.
+    #[inline(always)]
+    fn next_segment(groups: usize) -> usize {
+        (groups + 1).min(Self::LONGEST_SEGMENT)
+    }
 
     #[inline(always)]
     unsafe fn zero() -> Self {
