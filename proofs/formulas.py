@@ -157,6 +157,10 @@ def prove_one_byte(report):
     report.prove("is_ill_formed(carry, x) exactly if the grammar rejects x", Implies(here, marked == (step(after(before), x) == BAD)))
     report.prove("makes_ill_formed is is_ill_formed", formula.call("makes_ill_formed", carry, Int(x, "u8")) == marked)
     report.prove(
+        "allows_no_byte is is_never_a_lead",
+        formula.call("allows_no_byte", Int(x, "u8")) == formula.call("is_never_a_lead", Int(x, "u8")),
+    )
+    report.prove(
         "is_never_a_lead exactly after C0, C1, F5..=FF",
         Implies(here, formula.call("is_never_a_lead", Int(p1, "u8")) == (after(before) == NEVER)),
     )

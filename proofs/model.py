@@ -417,7 +417,7 @@ class Machine:
     def on_index(self, names, array, index):
         array, index = self.evaluate(array, names), self.evaluate(index, names)
         if isinstance(index, Int) and is_bv(index.value):
-            entries = [entry if isinstance(entry, Int) else Int(entry, "u8") for entry in array]
+            entries = [entry if isinstance(entry, Int) else Int(entry, getattr(array, "kind", "u8")) for entry in array]
             return Int(look_up([entry.bits() for entry in entries], index.value, entries[-1].bits()), entries[0].kind)
         return array[self.number(index)]
 

@@ -155,10 +155,38 @@ pub(super) const fn makes_ill_formed(carry: u32, byte: u8) -> bool {
     let unset = !carry & LEAD;
     let is_due = unset.wrapping_sub(LOWEST) & carry & HIGHEST != 0;
     let is_continuation = byte & 0xC0 == 0x80;
-    let p1 = (carry >> 24) as u8;
-    let w = byte.wrapping_add(SECOND.0[(p1 & 0x3F) as usize]);
-    (is_due ^ is_continuation) | (p1 & p1 << 1 & w & 0x80 != 0)
+    let limit = LIMITS[(carry >> 24) as usize];
+    (is_due ^ is_continuation) | ((byte as u16).wrapping_add(limit) & NO_BYTE != 0)
 }
+
+/// [`is_never_a_lead`], for a caller that uses the table of [`makes_ill_formed`].
+#[inline]
+pub(super) const fn allows_no_byte(byte: u8) -> bool {
+    LIMITS[byte as usize] == NO_BYTE
+}
+
+/// For each lead byte a number whose sum with the next byte has bit 15 set if that continuation byte is forbidden; 0 for
+/// every byte without such a limit.
+const LIMITS: &[u16; 256] = &{
+    let mut table = [0; 256];
+    let mut lead = 0xF5;
+    while lead < 0x100 {
+        table[lead] = NO_BYTE;
+        lead += 1;
+    }
+    table[0xC0] = NO_BYTE;
+    table[0xC1] = NO_BYTE;
+    // Forbidden below A0 and below 90.
+    table[0xE0] = 0xFF60;
+    table[0xF0] = 0xFF70;
+    // Forbidden from A0 and from 90 on.
+    table[0xED] = 0x7F60;
+    table[0xF4] = 0x7F70;
+    table
+};
+
+/// The entry in [`LIMITS`] of a byte after which every byte is forbidden.
+const NO_BYTE: u16 = 0x8000;
 
 /// [`is_ill_formed`] by the formula for text without sequences of 4 bytes.
 #[cfg(test)]
@@ -277,6 +305,7 @@ mod tests {
                         let expected = if p1 < 0xF0 { found } else { [true; 256] };
                         assert!(in_bmp == expected, "{p3:02X} {p2:02X} {p1:02X}");
                     }
+                    assert!(allows_no_byte(p1) == is_never_a_lead(p1), "{p1:02X}");
                     all += 256;
                     let mut after = after_p2.iter().filter_map(|&stream| step(stream, p1));
                     let Some(stream) = after.next() else { continue };

@@ -39,7 +39,7 @@ pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index>
         return result;
     };
     // For a chunk of 1 byte the scalar formula is fastest. A call would cost more.
-    if formula::makes_ill_formed(state.carry().word(), byte) || formula::is_never_a_lead(byte) {
+    if formula::makes_ill_formed(state.carry().word(), byte) || formula::allows_no_byte(byte) {
         return Err(Index::new(0));
     }
     // ASCII is not predicted, because the byte may start a sequence.
