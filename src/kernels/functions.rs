@@ -313,6 +313,9 @@ pub(super) type AsciiWithout = unsafe fn(bytes: &[u8], class: &Class) -> usize;
 #[cfg(feature = "transcode")]
 pub(super) struct Utf16 {
     pub(super) encode: [Encode; 2],
+    /// From ASCII at the start of bytes that were not validated. `None` if this is not faster than validation and
+    /// `encode`.
+    pub(super) encode_ascii: Option<[Convert; 2]>,
     pub(super) decode: [Decode; 2],
 }
 

@@ -2,6 +2,7 @@
 
 use super::arch::utf16::{decode_portable, encode_portable};
 use super::dispatch::Kernel;
+use super::functions::Utf16;
 use super::state::AtBoundary;
 use super::validation::prefix;
 use crate::boundary::truncate;
@@ -9,47 +10,88 @@ use crate::boundary::truncate;
 /// The number of bytes that are validated at a time and then read again. They fit in the L1 cache.
 const PAGE: usize = 4 * 1024;
 
+/// The first number of bytes that are validated at a time, if ASCII is not validated separately. The next numbers are
+/// four times the one before, up to [`PAGE`].
+const FIRST_PAGE: usize = 256;
+
+/// A length of ASCII after which more ASCII is likely after a few characters.
+const MUCH_ASCII: usize = 64;
+
+/// The number of bytes after so much ASCII that are converted without vectors.
+const FEW: usize = 8;
+
 /// Reads UTF-8 and writes UTF-16 while there is input and output space, up to an ill-formed sequence. Returns the
 /// number of bytes read and the number of bytes written.
 ///
 /// An input byte is only read if there are 2 bytes of output for it, which is always enough.
 pub(crate) fn encode<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> (usize, usize) {
-    let kernel = Kernel::in_use();
-    if kernel.utf16().is_none() {
-        // The portable loop validates during the conversion. A separate validation would take as long as the loop.
-        let input = &input[..input.len().min(output.len() / 2)];
-        // SAFETY: the output has 2 bytes for each byte of the input.
-        return unsafe { encode_portable::<BIG_ENDIAN>(input, output) };
-    }
+    encode_by::<BIG_ENDIAN>(Kernel::in_use(), input, output)
+}
+
+fn encode_by<const BIG_ENDIAN: bool>(kernel: Kernel, input: &[u8], output: &mut [u8]) -> (usize, usize) {
+    let Some(utf16) = kernel.utf16() else {
+        return encode_some::<BIG_ENDIAN>(input, output, input.len());
+    };
     let (mut read, mut written) = (0, 0);
+    let mut page = if utf16.encode_ascii.is_some() { FIRST_PAGE } else { PAGE };
     loop {
-        let len = (input.len() - read).min((output.len() - written) / 2).min(PAGE);
-        let (text, _) = prefix(AtBoundary::START, &input[read..read + len]);
-        if text.is_empty() {
+        let (rest, room) = (&input[read..], &mut output[written..]);
+        if let Some(encode_ascii) = utf16.encode_ascii {
+            // SAFETY: the CPU has the instructions of every `Kernel`.
+            let (mut taken, mut made) = unsafe { encode_ascii[usize::from(BIG_ENDIAN)](rest, room) };
+            if taken >= MUCH_ASCII {
+                page = FIRST_PAGE;
+                let (few, few_made) = encode_some::<BIG_ENDIAN>(&rest[taken..], &mut room[made..], FEW);
+                taken += few;
+                made += few_made;
+            }
+            if taken > 0 {
+                read += taken;
+                written += made;
+                continue;
+            }
+        }
+        let len = rest.len().min(room.len() / 2).min(page);
+        let (text, _) = prefix(AtBoundary::START, &rest[..len]);
+        // Whether this is the end of the input, or an ill-formed sequence follows.
+        let is_last = len == rest.len() || text.len() + 3 < len;
+        let (taken, made) = encode_text::<BIG_ENDIAN>(utf16, text, is_last, room);
+        read += taken;
+        written += made;
+        if is_last || taken == 0 {
             return (read, written);
         }
-        written += encode_text::<BIG_ENDIAN>(kernel, text, &mut output[written..]);
-        read += text.len();
-        if text.len() + 3 < len {
-            // There is an ill-formed sequence. Another iteration would stop at it again.
-            return (read, written);
-        }
+        page = PAGE.min(4 * page);
     }
 }
 
-/// Writes as much of a text as fits. Returns the number of bytes written.
-fn encode_text<const BIG_ENDIAN: bool>(kernel: Kernel, text: &str, output: &mut [u8]) -> usize {
+/// Writes at most `limit` bytes of the input as UTF-16, without vectors and without a separate validation, which would
+/// take as long as the conversion.
+fn encode_some<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8], limit: usize) -> (usize, usize) {
+    let input = &input[..input.len().min(output.len() / 2).min(limit)];
+    // SAFETY: the output has 2 bytes for each byte of the input.
+    unsafe { encode_portable::<BIG_ENDIAN>(input, output) }
+}
+
+/// Writes as much of a text as fits as UTF-16. May stop at a character near the end, unless `is_last` is set. Returns
+/// the number of bytes read and the number of bytes written.
+fn encode_text<const BIG_ENDIAN: bool>(
+    utf16: &Utf16,
+    text: &str,
+    is_last: bool,
+    output: &mut [u8],
+) -> (usize, usize) {
     let text = truncate(text, output.len() / 2);
-    let (read, written) = match kernel.utf16() {
-        // SAFETY: the CPU has the instructions of every `Kernel`; the output has 2 bytes for each byte of the text.
-        Some(utf16) => unsafe { (utf16.encode[usize::from(BIG_ENDIAN)])(text, output) },
-        None => (0, 0),
-    };
+    // SAFETY: the CPU has the instructions of every `Kernel`; the output has 2 bytes for each byte of the text.
+    let (read, written) = unsafe { (utf16.encode[usize::from(BIG_ENDIAN)])(text, output) };
+    if read > 0 && !is_last {
+        return (read, written);
+    }
     // SAFETY: a sequence of n bytes needs at most 2 * n bytes of output. The bytes written so far leave 2 bytes for
     // each byte of the rest.
-    let (_, rest) =
+    let (rest, more) =
         unsafe { encode_portable::<BIG_ENDIAN>(&text.as_bytes()[read..], &mut output[written..]) };
-    written + rest
+    (read + rest, written + more)
 }
 
 /// Reads UTF-16 and writes UTF-8 while there is input and output space, up to an unpaired surrogate. Returns the number
@@ -98,8 +140,12 @@ mod tests {
             let shift = i % 32;
             let source = ["?".repeat(shift), text.clone()].concat();
             let mut out = vec![0xEE; shift + 2 * text.len() + 64];
-            let len =
-                encode_text::<BIG_ENDIAN>(kernel, &source[shift..], &mut out[shift..shift + 2 * text.len()]);
+            let len = encode_by::<BIG_ENDIAN>(
+                kernel,
+                source[shift..].as_bytes(),
+                &mut out[shift..shift + 2 * text.len()],
+            )
+            .1;
             assert_eq!(out[shift..shift + len], utf_16, "{text}");
             assert_eq!(out[shift + 2 * text.len()..], [0xEE; 64], "{text}");
 
@@ -132,6 +178,58 @@ mod tests {
         }
     }
 
+    /// Long texts, so that there are pages of every length. The conversion stops before an ill-formed sequence, and if
+    /// there is not enough output space for the rest.
+    fn check_long<const BIG_ENDIAN: bool>(kernel: Kernel) {
+        let texts: Vec<String> = texts().collect();
+        let mut state = 8_u32;
+        let mut below = move |bound: usize| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as usize % bound
+        };
+        for round in 0..400 {
+            let mut text = String::new();
+            while text.len() < 12_000 {
+                match below(2 + round % 3) {
+                    0 => text.push_str(&"ASCII".repeat(below(200))),
+                    1 => text.push_str(&texts[below(texts.len())]),
+                    _ => text.push_str(&"漢字とé".repeat(below(100))),
+                }
+            }
+            let end = truncate(&text, below(text.len())).len();
+            let ill_formed: &[u8] =
+                [&b"\xFF"[..], b"\xC3a", b"\xED\xA0\x80", b"\x80", b"\xF0\x9F\x92", b"\xC1\xBF"][below(6)];
+            let input = [&text.as_bytes()[..end], ill_formed, &text.as_bytes()[end..]].concat();
+            let utf_16: Vec<u8> = text[..end].encode_utf16().flat_map(order::<BIG_ENDIAN>).collect();
+            let mut out = vec![0xEE; 2 * input.len() + 64];
+            let (read, written) = encode_by::<BIG_ENDIAN>(kernel, &input, &mut out[..2 * input.len()]);
+            assert!((read, &out[..written]) == (end, &utf_16), "{kernel:?}, round {round}");
+            assert_eq!(out[2 * input.len()..], [0xEE; 64], "{kernel:?}, round {round}");
+
+            let room = below(2 * end + 1);
+            let mut out = vec![0xEE; room + 64];
+            let (read, written) = encode_by::<BIG_ENDIAN>(kernel, &input, &mut out[..room]);
+            let units = input[..read].iter().filter(|&&byte| byte < 0x80 || byte >= 0xC0).count();
+            let pairs = input[..read].iter().filter(|&&byte| byte >= 0xF0).count();
+            assert!(
+                text.is_char_boundary(read) && written == 2 * (units + pairs),
+                "{kernel:?}, round {round}"
+            );
+            assert!(out[..written] == utf_16[..written], "{kernel:?}, round {round}");
+            assert_eq!(out[room..], [0xEE; 64], "{kernel:?}, round {round}");
+            // There are 2 bytes for each byte read, except that a character may be left.
+            assert!(read == end || read + 4 > room / 2, "{kernel:?}, round {round}");
+        }
+    }
+
+    #[test]
+    fn long_texts_and_ill_formed_sequences() {
+        for kernel in Kernel::available() {
+            check_long::<false>(kernel);
+            check_long::<true>(kernel);
+        }
+    }
+
     fn check_every_character<const BIG_ENDIAN: bool>(kernel: Kernel) {
         let fillers = ["", "a", "é", "漢", "éa", "a漢"];
         let mut state = 61_u32;
@@ -145,7 +243,7 @@ mod tests {
             }
             let utf_16: Vec<u8> = text.encode_utf16().flat_map(order::<BIG_ENDIAN>).collect();
             let mut out = vec![0; 2 * text.len()];
-            let len = encode_text::<BIG_ENDIAN>(kernel, &text, &mut out);
+            let len = encode_by::<BIG_ENDIAN>(kernel, text.as_bytes(), &mut out).1;
             assert!(out[..len] == utf_16, "{kernel:?}, {kinds}");
             let (read, written) = decode_by::<BIG_ENDIAN>(kernel, &utf_16, &mut out);
             assert!((read, &out[..written]) == (utf_16.len(), text.as_bytes()), "{kernel:?}, {kinds}");

@@ -65,6 +65,7 @@ static AVX512: Functions = Functions {
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [avx512::utf16::encode::<false>, avx512::utf16::encode::<true>],
+        encode_ascii: None,
         decode: [avx512::utf16::decode::<false>, avx512::utf16::decode::<true>],
     }),
     #[cfg(feature = "transcode")]
@@ -128,7 +129,8 @@ static AVX2: Functions = Functions {
     ascii_without: Some(avx2::classes::ascii_without),
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
-        encode: [avx2::utf16::encode::<false>, avx2::utf16::encode::<true>],
+        encode: [avx2::to_utf16::encode::<false>, avx2::to_utf16::encode::<true>],
+        encode_ascii: Some([avx2::to_utf16::encode_ascii::<false>, avx2::to_utf16::encode_ascii::<true>]),
         decode: [avx2::utf16::decode::<false>, avx2::utf16::decode::<true>],
     }),
     #[cfg(feature = "transcode")]

@@ -21,6 +21,8 @@ pub(super) mod positions;
 #[cfg(feature = "mime")]
 pub(super) mod quoted;
 #[cfg(feature = "transcode")]
+pub(super) mod to_utf16;
+#[cfg(feature = "transcode")]
 pub(super) mod units;
 #[cfg(feature = "transcode")]
 pub(super) mod utf16;
