@@ -292,6 +292,8 @@ class Library(Paths):
                     return Int(value.value * other.value if name == "wrapping_mul" else value.value - other.value, value.kind)
                 a, b = value.bits(), other.bits()
                 return Int(simplify(a * b if name == "wrapping_mul" else a - b), value.kind)
+            case "cast_signed", int():
+                return value
             case "cast_unsigned", (Mask() | Int()):
                 return value.to(value.kind.replace("i", "u"))
             case ("start" | "end"), Span():

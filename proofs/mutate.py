@@ -6,7 +6,8 @@
     proofs/mutate.py --all avx2      only those of one group
 
 Groups with an SMT proof (`formulas.py`): `formula`, `avx512`, `avx2`, `neon`, `simd128`, and, for the conversions of AVX-512
-(`conversions.py`), `utf16`, `utf32`, `latin`. Every number and every shift that the proof
+(`conversions.py`), `utf16`, `utf32`, `latin`. The groups of `OTHERS` are those of `classes.py`, `searches.py`, `transfer.py` and
+`units.py`. Every number and every shift that the proof
 reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
 
 Group `grammar`: every bound of every row in `encoding/grammar.rs` and `encoding/dialects.rs` is changed by 1, up and down.
@@ -26,13 +27,35 @@ import sys
 import tempfile
 
 import conversions
+import classes
 import formulas
+import model
 import rust
+import searches
+import transfer
+import units
 from z3 import set_param
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
 KERNELS = REPOSITORY / "src" / "kernels"
-SMT_GROUPS = ["formula", "avx512", "avx2", "neon", "simd128", *conversions.PARTS]
+AVX512 = "arch/x86_64/avx512"
+# The functions that prove a group, with their arguments, and the file whose numbers are changed.
+OTHERS = {
+    "find_class": (f"{AVX512}/classes.rs", [
+        (classes.prove_blocks, 65), (classes.prove_groups, 257, False), (classes.prove_ascii_without, classes.AVX512),
+        (searches.prove_write,),
+    ]),
+    "find_class_avx2": ("arch/x86_64/avx2/classes.rs", [(classes.prove_avx2,)]),
+    "subset": ("../subset.rs", [(classes.prove_presets,)]),
+    "count": (f"{AVX512}/count.rs", [(searches.prove_count,), (searches.prove_count_ascii,)]),
+    "positions": (f"{AVX512}/positions.rs", [(searches.prove_find_all,)]),
+    "base64": (f"{AVX512}/base64.rs", [(prove,) for prove in transfer.PARTS["base64"]]),
+    "quoted": (f"{AVX512}/quoted.rs", [(prove,) for prove in transfer.PARTS["quoted"]]),
+    "window": ("arch/portable/quoted.rs", [(transfer.prove_quoted_segment,)]),
+    "units": (f"{AVX512}/units.rs", units.parts()["units"]),
+    "latin_groups": (f"{AVX512}/latin.rs", units.parts()["latin"]),
+}
+SMT_GROUPS = ["formula", "avx512", "avx2", "neon", "simd128", *conversions.PARTS, *OTHERS]
 # In CI, one in this many changes is tried.
 SAMPLE = {"smt": 20, "conversions": 100, "grammar": 150}
 # Changes that have no effect on a caller: the file, a part of the line, the new values, and the reason.
@@ -63,12 +86,12 @@ class Silent(formulas.Report):
 def prove(group):
     """The claim that fails, or `None`."""
     report = Silent()
+    model.EXECUTED.clear()
     kernels = [kernel for kernel in formulas.KERNELS if group in (kernel[0], "formula")]
     try:
-        if group in conversions.PARTS:
-            for parameter in (False, True):
-                conversions.PARTS[group](report, parameter)
-            return None
+        parts = [(conversions.PARTS[group], parameter) for parameter in (False, True)] if group in conversions.PARTS else []
+        for prove_part, *arguments in OTHERS[group][1] if group in OTHERS else parts:
+            prove_part(report, *arguments)
         if group == "formula":
             formulas.prove_one_byte(report)
         for arguments in kernels:
@@ -128,13 +151,13 @@ def changed_numbers(text):
 
 def smt_changes(group):
     file = {"formula": "formula.rs"} | {name: path for name, path, _ in formulas.KERNELS}
-    file |= {name: f"arch/x86_64/avx512/{name}.rs" for name in conversions.PARTS}
+    file |= {name: f"{AVX512}/{name}.rs" for name in conversions.PARTS} | {name: path for name, (path, _) in OTHERS.items()}
     for path, start, end in places_read(group):
         # `formula.rs` has a group of its own.
-        if path == KERNELS / file[group] or (group == "neon" and path.name == "short.rs"):
+        if path.resolve() == (KERNELS / file[group]).resolve() or (group == "neon" and path.name == "short.rs"):
             text = path.read_text()
             for change in changed_numbers(text[start:end]):
-                yield path.relative_to(REPOSITORY), start, end, change
+                yield path.resolve().relative_to(REPOSITORY), start, end, change
 
 
 def grammar_changes():
@@ -200,7 +223,8 @@ def main():
                 shutil.copy(REPOSITORY / name, copy / name)
         for group in groups:
             changes = list(grammar_changes() if group == "grammar" else smt_changes(group))
-            kind = "grammar" if group == "grammar" else "conversions" if group in conversions.PARTS else "smt"
+            is_slow = group in conversions.PARTS or group in OTHERS
+            kind = "grammar" if group == "grammar" else "conversions" if is_slow else "smt"
             step = 1 if is_all else SAMPLE[kind]
             for change in changes[:: step]:
                 path, start, end, new = change

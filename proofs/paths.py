@@ -43,6 +43,9 @@ class Paths(Machine):
         condition = boolean(condition)
         if isinstance(condition, bool):
             return condition
+        for earlier in self.conditions:
+            if earlier.eq(condition) or earlier.eq(Not(condition)):
+                return earlier.eq(condition)
         if not self.decisions:
             raise Branch(condition, self.conditions)
         decision = self.decisions.pop(0)
