@@ -8,12 +8,12 @@ ranges of each preset. docs/verification.md has the list of claims.
 
 import re
 
-from z3 import And, BitVec, BitVecVal, If, Implies, Not, Or, UGE, ULE, ULT, is_and, is_not, is_or
+from z3 import And, BitVec, BitVecVal, If, Implies, LShR, Not, Or, UGE, ULE, ULT, is_and, is_not, is_or
 
 import formulas
 from conversions import number, utf8
 from formulas import run_parts
-from library import Library, Room, as_int
+from library import Library, Recorder, Room, as_int
 from model import Array, Int, Slice, Struct
 from paths import Stop, paths
 from rust import Source
@@ -222,9 +222,33 @@ def holds(rule, value):
 
 def presets():
     """The preset subsets and the values of their fields."""
-    machine = Library(*sources("../subset.rs", "class.rs"))
+    machine = Library(*sources("../subset.rs", "class.rs"), constants={"Prefixes::EMPTY": Recorder()})
     for name in re.findall(r"pub const (\w+): Self", machine.sources[0].text):
         yield name, machine.constant(name).fields
+
+
+def is_added(calls, bytes_):
+    """Whether the first bytes of a character are added to a set of prefixes, of which the third bytes may be added apart."""
+    first, second, third = bytes_[:3]
+    found, in_thirds = [], Or(*(
+        And(first == lead, second == before, bit_of(bits, third)) for name, lead, before, bits in
+        ([*call] for call in calls if call[0] == "with_thirds")
+    ))
+    for name, *values in calls:
+        if name == "with_ascii":
+            high, lows = values
+            found.append(And(LShR(first, 4) == high, bit_of(lows, first & 0x0F)))
+        elif name == "with_seconds":
+            lead, bits, _, is_whole = values
+            found.append(And(first == lead, bit_of(bits, second), is_whole or in_thirds))
+        else:
+            assert name == "with_thirds", name
+    return Or(*found)
+
+
+def bit_of(bits, x):
+    """The bit of the low 6 bits of a byte."""
+    return Or(*(x & 0x3F == i for i in range(64) if bits >> i & 1))
 
 
 def prove_preset(report, name, fields):
@@ -239,7 +263,9 @@ def prove_preset(report, name, fields):
     the_class = Struct({name: as_int(word, "u64") for name, word in the_class.items() if name != "words"} | {"words": words})
     definition = Definition(the_class)
     found = definition.is_found(bytes_, 0)
-    begins = [Implies(And(condition, length == len_), result) for len_ in range(1, 5)
+    if "prefixes" in doubtful:
+        found = And(found, is_added(doubtful["prefixes"].calls, bytes_))
+    begins = [] if not definition.sources[0].has_function("begins") else [Implies(And(condition, length == len_), result) for len_ in range(1, 5)
               for condition, result in definition.all_paths("begins", Slice(bytes_[:len_] + [BitVecVal(0x61, 8)]))]
     report.prove(f"{name}: every character outside is found", Implies(is_outside, And(found, *begins)))
 

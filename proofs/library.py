@@ -22,6 +22,13 @@ class Variant:
         self.name, self.values = name, values
 
 
+class Recorder:
+    """A value of which only the calls of its methods are known, in order."""
+
+    def __init__(self, calls=()):
+        self.calls = list(calls)
+
+
 class Span:
     """A range of integers."""
 
@@ -180,6 +187,8 @@ class Library(Paths):
         return super().on_path(names, name, constants)
 
     def constant(self, name):
+        if name in self.constants:
+            return self.constants[name]
         return super().constant(name.rpartition("::")[2])
 
     def on_field(self, names, value, field):
@@ -253,6 +262,10 @@ class Library(Paths):
         if name in self.replaced and isinstance(value, Struct):
             return self.replaced[name](value, *arguments)
         match name, value:
+            case "or", Recorder():
+                return Recorder(value.calls + arguments[0].calls)
+            case _, Recorder():
+                return Recorder([*value.calls, (name, *map(self.number, arguments))])
             case "and_then", Option():
                 return arguments[0](value.value) if value.is_some else value
             case "len", list():
