@@ -93,6 +93,7 @@ impl Bench {
     pub fn conversions(&mut self) {
         self.unicode();
         self.windows_1252();
+        self.copies();
         self.dialects();
         self.same_under_a_policy();
     }
@@ -210,6 +211,33 @@ impl Bench {
                 let race = race(contenders, self.effort);
                 self.note_speed(&measured(scenario, name, input.len(), &race), "ours", 2.0);
             }
+        }
+    }
+
+    /// The speed of a copy, which is a limit for conversions that change nothing.
+    fn copies(&mut self) {
+        let scenario = "copy of UTF-8";
+        if !self.is_wanted(scenario) {
+            return;
+        }
+        for corpus in [Corpus::AsciiJson, Corpus::Cyrillic] {
+            let text = corpus.text(LEN);
+            let input = text.as_bytes();
+            let mut out = vec![0; 4 * LEN];
+            let contenders = vec![
+                Contender::new("copy", move || {
+                    let input = black_box(input);
+                    out[..input.len()].copy_from_slice(input);
+                    black_box(&mut out);
+                    input.len() as u64
+                }),
+                Contender::new("validation", move || {
+                    assert!(Utf8Decoder::new().validate(black_box(input)).is_ok());
+                    input.len() as u64
+                }),
+            ];
+            let race = race(contenders, self.effort);
+            self.note(&measured(scenario, corpus.name(), input.len(), &race), "copy", &["validation"], 0.0);
         }
     }
 
