@@ -5,21 +5,20 @@ use super::dispatch::Kernel;
 /// The minimum number of bytes for which the vector code is called.
 const WORTH_VECTORS: usize = 256;
 
-/// The number of bytes that a copy has to reach, so that the next one is not delayed.
+/// A copy of fewer bytes is followed by a pause.
 const LONG: usize = 4096;
-/// The maximum number of calls without a copy.
-const LONGEST_PAUSE: u8 = 16;
+/// The number of calls without a copy after a short one.
+const PAUSE: u8 = 8;
 
 /// Copies ASCII while the input has much of it. Other input is left to the caller, which calls again for each block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AsciiCopy {
-    /// The number of calls left without a copy. It starts at `pause` after a short copy.
+    /// The number of calls left without a copy.
     wait: u8,
-    pause: u8,
 }
 
 impl AsciiCopy {
-    pub(crate) const NEW: Self = Self { wait: 0, pause: 1 };
+    pub(crate) const NEW: Self = Self { wait: 0 };
 
     /// Copies the ASCII at the start of the input, at most up to the end of the output. `00` is copied only if `NUL`.
     /// Returns the number of bytes copied, which may be less than possible, and is 0 if the kernel has no vector code
@@ -35,10 +34,7 @@ impl AsciiCopy {
         }
         let copied = Kernel::in_use().copy_ascii::<NUL>(input, output);
         if copied < LONG {
-            self.wait = self.pause;
-            self.pause = LONGEST_PAUSE.min(2 * self.pause);
-        } else {
-            self.pause = 1;
+            self.wait = PAUSE;
         }
         copied
     }

@@ -4,10 +4,12 @@
 use core::arch::x86_64::*;
 
 use super::super::copy::GROUP;
-use super::{WIDTH, at_least_f0, byte, first, load, store};
+use super::{WIDTH, at_least_f0, byte, load, store};
 
 /// The number of bytes that are converted together.
 const BLOCK: usize = 2 * WIDTH;
+/// The number of bytes that are converted without another test of a group, after a group with a byte that changes.
+const STRETCH: usize = 3 * GROUP;
 /// The number of bytes that are read for a block: also the vectors 1 and 2 bytes later.
 const WINDOW: usize = BLOCK + 2;
 
@@ -57,8 +59,8 @@ pub(in crate::kernels) unsafe fn join<const MODIFIED: bool, const LENIENT: bool>
                 continue;
             }
         }
-        let group_end = len.min(read + GROUP);
-        while read < group_end {
+        let stretch_end = len.min(read + STRETCH);
+        while read < stretch_end {
             let (rest, room) = (len - read, output.len() - written);
             let (joined, is_end) = if rest >= WINDOW {
                 // SAFETY: a window follows in the input.
@@ -149,31 +151,37 @@ impl Joined {
         let (high, low) = (bits(highs), bits(of_leads(0xB0)));
         let conts = bits(x.map(|x| _mm256_cmpgt_epi8(byte(0xC0), x)));
         let pairs = high & low >> 3 & conts >> 2 & conts >> 5;
-        let mut stops = high & !pairs | low & !(pairs << 3);
         // Pairs and zeros that do not end in the block are left to the next one.
         let mut cut = high & u64::MAX << (BLOCK - 5);
-        if !LENIENT {
-            stops |= bits(x.map(|x| at_least_f0(x)));
+        if live < BLOCK {
+            cut |= 1 << live;
         }
+        let mut stops = high & !pairs | low & !(pairs << 3);
         let mut has_80 = 0;
         let mut zeros = [zero; 2];
         if MODIFIED {
             zeros = x.map(|x| _mm256_cmpeq_epi8(x, byte(0xC0)));
-            let c0 = bits(zeros);
-            has_80 = c0 & bits(n1.map(|n1| _mm256_cmpeq_epi8(n1, byte(0x80))));
-            stops |= c0 & !has_80;
-            cut |= c0 & 1 << (BLOCK - 1);
-            if !LENIENT {
-                stops |= bits(x.map(|x| _mm256_cmpeq_epi8(x, zero)));
-            }
+            let are_80 = n1.map(|n1| _mm256_cmpeq_epi8(n1, byte(0x80)));
+            has_80 = bits([0, 1].map(|half: usize| _mm256_and_si256(zeros[half], are_80[half])));
+            cut |= has_80 & 1 << (BLOCK - 1);
+            stops |= bits([0, 1].map(|half: usize| {
+                let mut stops = _mm256_andnot_si256(are_80[half], zeros[half]);
+                if !LENIENT {
+                    stops = _mm256_or_si256(stops, _mm256_cmpeq_epi8(x[half], zero));
+                    stops = _mm256_or_si256(stops, at_least_f0(x[half]));
+                }
+                stops
+            }));
+        } else if !LENIENT {
+            stops |= bits(x.map(|x| at_least_f0(x)));
         }
-        let mut taken = live.min(cut.trailing_zeros() as usize);
-        stops &= first(taken);
+        let (mut taken, mut taken_bits) = (cut.trailing_zeros() as usize, below_lowest(cut));
+        stops &= taken_bits;
         // The branch is predicted, so the next block does not wait for `stops`.
         if stops != 0 {
-            taken = stops.trailing_zeros() as usize;
+            (taken, taken_bits) = (stops.trailing_zeros() as usize, below_lowest(stops));
         }
-        let kept = first(taken) & !(pairs << 3 | pairs << 4 | has_80 << 1);
+        let kept = taken_bits & !(pairs << 3 | pairs << 4 | has_80 << 1);
         let before = [zero, highs[0]];
         let bytes = [0, 1].map(|half: usize| {
             let converted = convert([x[half], n1[half], n2[half]], highs[half], before[half]);
@@ -237,6 +245,12 @@ fn convert([x, n1, n2]: [__m256i; 3], highs: __m256i, before: __m256i) -> __m256
 fn bits([lower, upper]: [__m256i; 2]) -> u64 {
     let [lower, upper] = [lower, upper].map(|half| u64::from(_mm256_movemask_epi8(half).cast_unsigned()));
     lower | upper << 32
+}
+
+/// Returns a mask of the bits below the lowest one of `bits`, or of all bits if it is 0.
+#[inline(always)]
+const fn below_lowest(bits: u64) -> u64 {
+    bits.wrapping_sub(1) & !bits
 }
 
 /// 8 in each byte.

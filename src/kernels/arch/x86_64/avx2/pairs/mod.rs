@@ -26,12 +26,6 @@ fn byte(byte: u8) -> __m256i {
     _mm256_set1_epi8(byte.cast_signed())
 }
 
-/// Returns a mask of the first `len` bytes, at most 64.
-#[inline(always)]
-const fn first(len: usize) -> u64 {
-    if len == 64 { u64::MAX } else { (1 << len) - 1 }
-}
-
 /// # Safety
 ///
 /// - The CPU has the features of the `target_feature` attribute.

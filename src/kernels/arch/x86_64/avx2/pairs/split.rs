@@ -13,7 +13,7 @@
 use core::arch::x86_64::*;
 
 use super::super::copy::{GROUP, below};
-use super::{WIDTH, at_least_f0, byte, first, load};
+use super::{WIDTH, at_least_f0, byte, load};
 
 /// For each mask, the indexes of 8 bytes, where the index plus 8 follows each index in the mask.
 static INSERTED: [[u8; 16]; 256] = {
@@ -94,7 +94,7 @@ pub(in crate::kernels) unsafe fn split<const MODIFIED: bool>(
         last[..rest.len()].copy_from_slice(rest);
         // SAFETY: the array has the size of a vector.
         let parts = Parts::new::<MODIFIED>(unsafe { load(last.as_ptr()) }, before);
-        let mask = parts.mask & first(rest.len()) as u32;
+        let mask = parts.mask & ((1 << rest.len()) - 1);
         // SAFETY: the array has 64 bytes.
         unsafe { parts.store(mask, made.as_mut_ptr()) };
         let made = &made[..rest.len() + mask.count_ones() as usize];
