@@ -3,7 +3,7 @@
 from z3 import BitVec, BitVecVal, If, UDiv, ULT, is_bool, is_bv, simplify
 
 from model import Array, Int, Scope, Slice, Struct, WIDTHS
-from paths import Paths
+from paths import Continue, Paths, Stop
 from rust import is_type
 from vectors import Element, Mask, Output, Place, Total, both, either, opposite
 
@@ -82,14 +82,22 @@ class Library(Paths):
     """A machine that computes the functions of `core` that kernels use.
 
     `replaced` has functions to call instead of others. If `skips_loop`, the loop over the input is left out, so that what
-    follows it starts from the state before it. `align_offset` is that of the output.
+    follows it starts from the state before it. `align_offset` is that of the output. If `runs_once`,
+    the function ends after one iteration of an inner loop.
     """
 
-    def __init__(self, *sources, replaced=(), skips_loop=False, align_offset=0, **options):
+    def __init__(self, *sources, replaced=(), skips_loop=False, runs_once=False, align_offset=0, **options):
         super().__init__(*sources, **options)
+        self.runs_once = runs_once
         self.replaced, self.skips_loop, self.align_offset = dict(replaced), skips_loop, align_offset
 
     def do_while(self, names, condition, body):
+        if self.runs_once and names is not self.scope:
+            try:
+                self.evaluate(body, names)
+            except Continue:
+                pass
+            raise Stop
         if not (self.skips_loop and names is self.scope):
             super().do_while(names, condition, body)
 

@@ -6,8 +6,8 @@
     proofs/mutate.py --all avx2      only those of one group
 
 Groups with an SMT proof (`formulas.py`): `formula`, `avx512`, `avx2`, `neon`, `simd128`, and, for the conversions of AVX-512
-(`conversions.py`), `utf16`, `utf32`, `latin`. The groups of `OTHERS` are those of `classes.py`, `searches.py`, `transfer.py` and
-`units.py`. Every number and every shift that the proof
+(`conversions.py`), `utf16`, `utf32`, `latin`. The groups of `OTHERS` are those of `classes.py`, `searches.py`, `transfer.py`,
+`pairs.py` and `units.py`. Every number and every shift that the proof
 reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
 
 Group `grammar`: every bound of every row in `encoding/grammar.rs` and `encoding/dialects.rs` is changed by 1, up and down.
@@ -30,6 +30,7 @@ import conversions
 import classes
 import formulas
 import model
+import pairs
 import rust
 import searches
 import transfer
@@ -52,6 +53,7 @@ OTHERS = {
     "base64": (f"{AVX512}/base64.rs", [(prove,) for prove in transfer.PARTS["base64"]]),
     "quoted": (f"{AVX512}/quoted.rs", [(prove,) for prove in transfer.PARTS["quoted"]]),
     "window": ("arch/portable/quoted.rs", [(transfer.prove_quoted_segment,)]),
+    "pairs": (f"{AVX512}/pairs.rs", [(pairs.prove_join, False, False, 69), (pairs.prove_join, True, False, 69)]),
     "units": (f"{AVX512}/units.rs", units.parts()["units"]),
     "latin_groups": (f"{AVX512}/latin.rs", units.parts()["latin"]),
 }
@@ -70,6 +72,12 @@ EQUIVALENT = [
     ("utf16.rs", "kept, all(0x80_0000)", {"0x800001"}, "only bit 7 of each byte is used"),
     ("utf32.rs", "kept, all(0x80_0000)", {"0x800001"}, "only bit 7 of each byte is used"),
     ("count.rs", "in 0..ASCII_GROUP / WIDTH", {"1"}, "only what is prefetched changes"),
+    ("positions.rs", "if count > BLOCK / 2 {", {"3"}, "positions that are not used are stored, too"),
+    ("classes.rs", "if count > BLOCK / 2 {", {"3"}, "positions that are not used are stored, too"),
+    ("quoted.rs", "const TEXT: u8", {"0x41"}, "any class that is no digit, blank or stop"),
+    ("quoted.rs", "const BLANK: u8", {"0x61", "0x20"}, "any class that is no digit, text or stop"),
+    ("base64.rs", "values = [0x80; 128]", {"0x81"}, "only bit 7 is used"),
+    ("base64.rs", "values = [0x80; 128]", {"129"}, "the last element is not read"),
     ("formula.rs", "= 0x00;", {"0x1"}, "only 7F and FF differ, and they are marked because a continuation is due"),
 ]
 

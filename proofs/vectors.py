@@ -339,6 +339,8 @@ VECTORS = {
     "_pdep_u64": None,
     "_mm512_setzero_si512": lambda: [BitVecVal(0, 8)] * 64,
     "_mm512_maskz_sub_epi8": lambda mask, a, b: select(1)(mask, [BitVecVal(0, 8)] * 64, by_lanes(1)(lambda x, y: x - y)(a, b)),
+    "_mm512_mask_cmpeq_epi8_mask": lambda mask, a, b: Mask(
+        [both(bit, boolean(x == y)) for bit, x, y in zip(mask_of(mask, 64), a, b)], "u64"),
     "_mm_maskz_loadu_epi8": masked_read(1, 16),
     "_mm256_maskz_loadu_epi8": masked_read(1, 32),
     "_mm512_maskz_loadu_epi32": masked_read(4, 16),
