@@ -7,7 +7,7 @@ use core::iter::FusedIterator;
 use sequence::{Continued, IllFormed, Subpart, continue_sequence, ill_formed_at, ill_formed_at_start_of};
 
 use crate::error::Utf8Error;
-use crate::kernels::classes::{ASCII_GROUP, Class};
+use crate::kernels::classes::{self, Class, Prefixes};
 use crate::kernels::{self, AtBoundary, ScanState, TextEnd};
 
 /// A strict, resumable UTF-8 decoder (RFC 3629) for a stream in chunks of any size.
@@ -231,22 +231,20 @@ impl<'c> Iterator for Pieces<'_, 'c> {
 }
 
 impl<'c> Pieces<'_, 'c> {
-    /// Returns the next piece, and the number of bytes at its start that are known to be ASCII and not in the class.
+    /// Returns the next piece, and the number of bytes at its start that are known to have no character of the class and
+    /// the set, which are the same.
     #[inline]
-    pub(crate) fn next_within(&mut self, class: &Class) -> Option<(Piece<'c>, usize)> {
-        /// The minimum length of a chunk for which a search for ASCII pays.
-        const MIN_LEN: usize = 4 * ASCII_GROUP;
-        let starts_with_ascii = self.rest.first_chunk::<64>().is_some_and(|start| start.is_ascii());
-        if self.rest.len() < MIN_LEN || !starts_with_ascii {
+    pub(crate) fn next_within(&mut self, set: (&Class, &Prefixes)) -> Option<(Piece<'c>, usize)> {
+        if self.rest.len() < classes::LONG {
             return self.next().map(|piece| (piece, 0));
         }
-        let mut ascii = 0;
+        let mut inside = 0;
         let piece = self.next_piece_by(|start, rest| {
-            let (text, end, len) = kernels::prefix_within(start, rest, class);
-            ascii = len;
+            let (text, end, len) = kernels::prefix_within(start, rest, set);
+            inside = len;
             (text, end)
         })?;
-        Some((piece, ascii))
+        Some((piece, inside))
     }
 
     /// Returns the next piece. The chunk has bytes or an ill-formed sequence left. `prefix` is [`kernels::prefix`] or

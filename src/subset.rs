@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 
-use crate::kernels::classes::{self, Class};
+use crate::kernels::classes::{self, Class, Prefixes};
 
 /// The code points that a receiver accepts: the *adopted subset* of ISO/IEC 10646-1 §2.3c.
 ///
@@ -38,9 +38,15 @@ use crate::kernels::classes::{self, Class};
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Subset {
     rule: Rule,
-    /// The first two bytes, and for sequences of 3 bytes also the third bytes, of all characters that are outside. Some
-    /// characters with these bytes may be inside.
-    doubtful: Class,
+    doubtful: Doubtful,
+}
+
+/// The first bytes of all characters that are outside a subset. Some characters with these bytes may be inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Doubtful {
+    class: Class,
+    /// Fewer of the characters inside the subset, because the third bytes are included.
+    prefixes: Prefixes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -151,13 +157,13 @@ impl Subset {
 
     /// Creates a subset of the code points that are in all of these subsets.
     pub const fn all_of(subsets: &'static [Self]) -> Self {
-        let mut doubtful = Class::EMPTY;
-        let mut i = 0;
+        let (mut class, mut prefixes, mut i) = (Class::EMPTY, Prefixes::EMPTY, 0);
         while i < subsets.len() {
-            doubtful = doubtful.or(subsets[i].doubtful);
+            class = class.or(subsets[i].doubtful.class);
+            prefixes = prefixes.or(&subsets[i].doubtful.prefixes);
             i += 1;
         }
-        Self { rule: Rule::AllOf(subsets), doubtful }
+        Self { rule: Rule::AllOf(subsets), doubtful: Doubtful { class, prefixes } }
     }
 
     /// Whether a code point is in the subset. The code point may be a surrogate or a 31-bit value (RFC 2279).
@@ -178,18 +184,23 @@ impl Subset {
         match self.rule {
             Rule::AnyOf(_) => !self.contains(character),
             // Skips the subsets that certainly contain the character.
-            Rule::AllOf(subsets) => subsets
-                .iter()
-                .any(|subset| subset.doubtful.begins(text.as_bytes()) && subset.rejects(character, text)),
+            Rule::AllOf(subsets) => {
+                subsets.iter().any(|subset| subset.is_doubtful(text) && subset.rejects(character, text))
+            }
         }
+    }
+
+    /// Whether the first character of `text` may be outside the subset.
+    fn is_doubtful(&self, text: &str) -> bool {
+        self.doubtful.prefixes.begins(text.as_bytes())
     }
 
     /// Returns the position of the first character of `text` outside the subset, and the character.
     pub(crate) fn first_outside(&self, text: &str) -> Option<(usize, char)> {
         let mut outside = None;
-        classes::each(text.as_bytes(), &self.doubtful, |at| {
+        classes::each(text.as_bytes(), &self.doubtful.class, |at| {
             let rest = text.get(at..).unwrap_or_default();
-            if self.doubtful.begins(rest.as_bytes()) {
+            if self.is_doubtful(rest) {
                 outside = rest.chars().next().filter(|&it| self.rejects(it, rest)).map(|it| (at, it));
             }
             outside.is_none()
@@ -203,9 +214,9 @@ impl Subset {
         self.first_outside(rest).map(|(at, character)| (inside + at, character))
     }
 
-    /// Returns the class of the first bytes of the characters that may be outside the subset.
-    pub(crate) const fn doubtful(&self) -> &Class {
-        &self.doubtful
+    /// Returns the first bytes of the characters that may be outside the subset.
+    pub(crate) const fn doubtful(&self) -> (&Class, &Prefixes) {
+        (&self.doubtful.class, &self.doubtful.prefixes)
     }
 }
 
@@ -218,18 +229,26 @@ const MANY_RANGES: usize = 64;
 const MANY_RANGES_OF_THIRDS: usize = 24;
 
 /// The maximum number of pairs of lead and second byte for which third bytes are computed.
-const MANY_PAIRS: usize = 8;
+const MANY_PAIRS: usize = 24;
 
-/// Returns the class of the first bytes of all characters that may be outside the ranges.
-const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
-    let (mut class, mut thirds, mut pairs) = (Class::EMPTY, 0, 0);
-    let mut byte = 0;
-    while byte < 0x80 {
-        if !has_all(ranges, byte as u32, byte as u32) {
-            class = class.with(byte, byte);
+/// Returns the first bytes of all characters that may be outside the ranges.
+const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Doubtful {
+    let (mut class, mut prefixes) = (Class::EMPTY, Prefixes::EMPTY);
+    let mut high = 0;
+    while high < 8 {
+        let (mut low, mut lows) = (0, 0);
+        while low < 16 {
+            let byte = high << 4 | low;
+            if !has_all(ranges, byte as u32, byte as u32) {
+                class = class.with(byte, byte);
+                lows |= 1 << low;
+            }
+            low += 1;
         }
-        byte += 1;
+        prefixes = prefixes.with_ascii(high, lows);
+        high += 1;
     }
+    let mut pairs = 0;
     let mut lead = 0xC2_u8;
     while lead <= 0xF4 {
         // The number of bits in the bytes after the lead byte, and the minimum and maximum value of sequences of this
@@ -245,34 +264,43 @@ const fn doubtful(ranges: &[RangeInclusive<u32>]) -> Class {
             continue;
         }
         class = class.with(lead, lead);
+        // A bit for each second byte: whether all characters with it are doubtful, or some; and whether there are any.
+        let (mut all, mut some, mut possible) = (0, 0, 0);
         let mut second = 0;
         while second < 64 {
             let first = first + ((second as u32) << (bits - 6));
-            if ranges.len() > MANY_RANGES
-                || !has_values(ranges, first, first + (1 << (bits - 6)) - 1, min, max)
-            {
+            let last = first + (1 << (bits - 6)) - 1;
+            possible |= (!has_values(&[], first, last, min, max) as u64) << second;
+            if ranges.len() > MANY_RANGES || !has_values(ranges, first, last, min, max) {
                 class = class.with_seconds(lead, 0x80 + second, 0x80 + second);
-                if bits == 12 {
-                    thirds |= if pairs < MANY_PAIRS { doubtful_thirds(ranges, first) } else { u64::MAX };
+                let mut thirds = u64::MAX;
+                if bits > 6 && pairs < MANY_PAIRS && ranges.len() <= MANY_RANGES_OF_THIRDS {
+                    thirds = doubtful_thirds(ranges, first, bits - 12, min, max);
                     pairs += 1;
+                }
+                if thirds == u64::MAX {
+                    all |= 1 << second;
+                } else {
+                    some |= 1 << second;
+                    prefixes = prefixes.with_thirds(lead, 0x80 + second, thirds);
                 }
             }
             second += 1;
         }
+        prefixes = prefixes.with_seconds(lead, all, possible, true);
+        prefixes = prefixes.with_seconds(lead, some, possible, false);
         lead += 1;
     }
-    class.with_thirds(thirds)
+    Doubtful { class, prefixes }
 }
 
-/// Returns a bit for each of the 64 characters from `first`, set if the character is outside the ranges.
-const fn doubtful_thirds(ranges: &[RangeInclusive<u32>], first: u32) -> u64 {
-    if ranges.len() > MANY_RANGES_OF_THIRDS {
-        return u64::MAX;
-    }
+/// Returns a bit for each of the 64 third bytes, set if a character is outside the ranges. `first` is the value of the
+/// first character, and each third byte has `1 << bits` characters.
+const fn doubtful_thirds(ranges: &[RangeInclusive<u32>], first: u32, bits: u32, min: u32, max: u32) -> u64 {
     let (mut thirds, mut third) = (0, 0);
     while third < 64 {
-        let character = first + third;
-        if !has_values(ranges, character, character, 0x800, 0xFFFF) {
+        let first = first + (third << bits);
+        if !has_values(ranges, first, first + (1 << bits) - 1, min, max) {
             thirds |= 1 << third;
         }
         third += 1;

@@ -7,12 +7,10 @@ pub(crate) struct Class {
     words: [u64; 4],
     /// The second bytes of sequences of 3 and 4 bytes.
     seconds_of_long: u64,
-    /// The third bytes of 3-byte sequences. The kernels do not test them.
-    thirds: u64,
 }
 
 impl Class {
-    pub(crate) const EMPTY: Self = Self { words: [0; 4], seconds_of_long: 0, thirds: 0 };
+    pub(crate) const EMPTY: Self = Self { words: [0; 4], seconds_of_long: 0 };
 
     /// Adds the ASCII and lead bytes of a range; other bytes are ignored.
     pub(crate) const fn with(mut self, first: u8, last: u8) -> Self {
@@ -37,11 +35,6 @@ impl Class {
         self
     }
 
-    /// Adds the third bytes of 3-byte sequences. The mask has a bit for each continuation byte.
-    pub(crate) const fn with_thirds(self, thirds: u64) -> Self {
-        Self { thirds: self.thirds | thirds, ..self }
-    }
-
     /// Adds every continuation byte as a second byte, for all lead bytes from C0.
     #[cfg(feature = "transcode")]
     pub(crate) const fn with_all_seconds(self) -> Self {
@@ -55,20 +48,6 @@ impl Class {
         Self {
             words: [a | e, b | f, c | g, d | h],
             seconds_of_long: self.seconds_of_long | other.seconds_of_long,
-            thirds: self.thirds | other.thirds,
-        }
-    }
-
-    /// Whether the class matches the first character of text.
-    #[inline]
-    pub(crate) fn begins(&self, text: &[u8]) -> bool {
-        match *text {
-            [first @ 0xE0..=0xEF, second, third, ..] => {
-                self.has(first) && self.has_second(first, second) && self.thirds >> (third & 63) & 1 != 0
-            }
-            [first @ 0x80..=0xFF, second, ..] => self.has(first) && self.has_second(first, second),
-            [first, ..] => self.has(first),
-            [] => false,
         }
     }
 

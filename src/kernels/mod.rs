@@ -33,6 +33,7 @@
 //! | `arch/std.rs` | the validation of the standard library, for builds without optimizations |
 //! | `functions.rs` | the functions that a kernel consists of |
 //! | `class.rs` | a class: the set of characters that a search finds |
+//! | `prefixes.rs` | a set of characters by their first bytes, as tables of nibbles |
 //! | `state.rs` | the state that is kept between chunks |
 //! | `formula.rs` | the validation formula, its derivation, and the same formula for one byte |
 
@@ -54,6 +55,7 @@ pub(crate) mod latin;
 pub(crate) mod pairs;
 #[cfg(feature = "codec")]
 mod positions;
+mod prefixes;
 #[cfg(feature = "mime")]
 pub(crate) mod quoted;
 mod short;

@@ -1,7 +1,7 @@
 //! Validation: where a stream becomes ill-formed.
 
 use super::arch;
-use super::classes::{self, Class};
+use super::classes::{self, Class, Prefixes};
 use super::dispatch::{self, Kernel};
 use super::formula;
 use super::functions::Index;
@@ -152,20 +152,20 @@ pub(crate) fn prefix(start: AtBoundary, chunk: &[u8]) -> (&str, TextEnd<'_>) {
     (unsafe { core::str::from_utf8_unchecked(text) }, end)
 }
 
-/// [`prefix`], and the number of bytes at the start of the text that are ASCII and not in the class. This number may be
-/// less than possible. The bytes that it counts are read only once.
+/// [`prefix`], and the number of bytes at the start of the text that have no character of the class and the set, which
+/// are the same. This number may be less than possible. The bytes that it counts are read only once.
 #[inline]
 pub(crate) fn prefix_within<'c>(
     start: AtBoundary,
     chunk: &'c [u8],
-    class: &Class,
+    (class, set): (&Class, &Prefixes),
 ) -> (&'c str, TextEnd<'c>, usize) {
-    let ascii = classes::ascii_without(chunk, class);
-    let start = if ascii == 0 { start } else { AtBoundary::START };
-    let (text, end) = prefix(start, chunk.get(ascii..).unwrap_or_default());
-    let text = chunk.get(..ascii + text.len()).unwrap_or_default();
-    // SAFETY: ASCII is well-formed, and `prefix` returned the text after it.
-    (unsafe { core::str::from_utf8_unchecked(text) }, end, ascii)
+    let inside = classes::text_without(chunk, class, set);
+    let start = if inside == 0 { start } else { AtBoundary::START };
+    let (text, end) = prefix(start, chunk.get(inside..).unwrap_or_default());
+    let text = chunk.get(..inside + text.len()).unwrap_or_default();
+    // SAFETY: the kernel validated the bytes up to `inside`, and `prefix` returned the text after them.
+    (unsafe { core::str::from_utf8_unchecked(text) }, end, inside)
 }
 
 /// [`prefix`] by the standard library.

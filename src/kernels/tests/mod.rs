@@ -17,6 +17,7 @@ mod streams;
     all(target_arch = "x86_64", target_feature = "sse2")
 ))]
 mod tiny;
+mod within;
 
 use super::dispatch::{FORCED, Kernel};
 use super::formula;

@@ -30,6 +30,7 @@ static NEON: Functions = Functions {
     find_all: super::portable::positions::find_all,
     find_class: super::portable::classes::find_class,
     ascii_without: None,
+    text_without: None,
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]

@@ -39,6 +39,7 @@ pub(in crate::kernels) static PORTABLE: Functions = Functions {
     find_all: positions::find_all,
     find_class: classes::find_class,
     ascii_without: None,
+    text_without: None,
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]

@@ -134,7 +134,7 @@ pub(in crate::kernels) trait Vector: Copy {
 /// - The CPU has the instructions of `V`.
 /// - `at + V::LEN <= chunk.len()`.
 #[inline(always)]
-unsafe fn load_at<V: Vector>(chunk: &[u8], at: usize) -> V {
+pub(in crate::kernels) unsafe fn load_at<V: Vector>(chunk: &[u8], at: usize) -> V {
     debug_assert!(at + V::LEN <= chunk.len());
     // SAFETY: the caller guarantees the requirements.
     unsafe { V::load(chunk.as_ptr().add(at)) }
@@ -161,7 +161,7 @@ unsafe fn carry_at(chunk: &[u8], at: usize) -> Carry {
 /// - The CPU has the instructions of `V`.
 /// - `3 <= at` and `at + V::LEN <= chunk.len()`.
 #[inline(always)]
-unsafe fn or_marks_at<V: Vector>(marks: V, chunk: &[u8], at: usize) -> V {
+pub(in crate::kernels) unsafe fn or_marks_at<V: Vector>(marks: V, chunk: &[u8], at: usize) -> V {
     // SAFETY: the caller guarantees the requirements.
     unsafe {
         marks.or_marks(

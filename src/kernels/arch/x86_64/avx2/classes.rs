@@ -9,7 +9,7 @@ use core::arch::x86_64::{
 
 use crate::kernels::arch::portable::classes::{GROUP, find_class_with};
 use crate::kernels::class::Class;
-use crate::kernels::functions::{ASCII_GROUP, BLOCK, CAPACITY, Found};
+use crate::kernels::functions::{BLOCK, CAPACITY, Found};
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;
@@ -84,37 +84,4 @@ fn find_only(bytes: &[u8], byte: u8, class: &Class, positions: &mut [u16; CAPACI
         half(0) | half(WIDTH) << 32
     };
     find_class_with(bytes, class, positions, is_clean, block_bits)
-}
-
-/// [`AsciiWithout`](crate::kernels::functions::AsciiWithout).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
-#[target_feature(enable = "avx2,bmi1,popcnt")]
-pub(in crate::kernels) unsafe fn ascii_without(bytes: &[u8], class: &Class) -> usize {
-    let table = |entries: &[u8; 16]| {
-        // SAFETY: there are 16 bytes.
-        _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(entries.as_ptr().cast()) })
-    };
-    let (low, _) = class.nibbles();
-    let (low, bit) = (table(&low), table(&BITS));
-    let (groups, _) = bytes.as_chunks::<ASCII_GROUP>();
-    let mut len = 0;
-    for group in groups {
-        let (mut any, mut any_mark) = (_mm256_setzero_si256(), _mm256_setzero_si256());
-        for vector in 0..ASCII_GROUP / WIDTH {
-            // SAFETY: the vector is inside the group.
-            let x = unsafe { _mm256_loadu_si256(group.as_ptr().add(vector * WIDTH).cast()) };
-            let nibble = _mm256_and_si256(_mm256_srli_epi16::<4>(x), _mm256_set1_epi8(0x0F));
-            let mark = _mm256_and_si256(_mm256_shuffle_epi8(low, x), _mm256_shuffle_epi8(bit, nibble));
-            any = _mm256_or_si256(any, x);
-            any_mark = _mm256_or_si256(any_mark, mark);
-        }
-        if _mm256_movemask_epi8(any) != 0 || _mm256_testz_si256(any_mark, any_mark) == 0 {
-            break;
-        }
-        len += ASCII_GROUP;
-    }
-    len
 }
