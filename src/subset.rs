@@ -198,11 +198,10 @@ impl Subset {
     /// Returns the position of the first character of `text` outside the subset, and the character.
     pub(crate) fn first_outside(&self, text: &str) -> Option<(usize, char)> {
         let mut outside = None;
-        classes::each(text.as_bytes(), &self.doubtful.class, |at| {
+        let Doubtful { class, prefixes } = &self.doubtful;
+        classes::each_character(text, class, prefixes, |at| {
             let rest = text.get(at..).unwrap_or_default();
-            if self.is_doubtful(rest) {
-                outside = rest.chars().next().filter(|&it| self.rejects(it, rest)).map(|it| (at, it));
-            }
+            outside = rest.chars().next().filter(|&it| self.rejects(it, rest)).map(|it| (at, it));
             outside.is_none()
         });
         outside

@@ -30,6 +30,35 @@ fn each_by(kernel: Kernel, bytes: &[u8], class: &Class, mut visit: impl FnMut(us
     true
 }
 
+/// Calls `visit` with the position of each character of the set, in order, until it returns `false`. The class has the
+/// first bytes of the same characters, and maybe of others.
+#[inline(always)]
+pub(crate) fn each_character(text: &str, class: &Class, set: &Prefixes, visit: impl FnMut(usize) -> bool) {
+    each_character_by(Kernel::in_use(), text, class, set, visit);
+}
+
+#[inline(always)]
+fn each_character_by(
+    kernel: Kernel,
+    text: &str,
+    class: &Class,
+    set: &Prefixes,
+    mut visit: impl FnMut(usize) -> bool,
+) {
+    let bytes = text.as_bytes();
+    let Some(first_of) = kernel.first_of() else {
+        each_by(kernel, bytes, class, |at| !set.begins(bytes.get(at..).unwrap_or_default()) || visit(at));
+        return;
+    };
+    let mut start = 0;
+    while let Some(rest) = bytes.get(start..)
+        && let Some(at) = first_of(rest, set)
+        && visit(start + at)
+    {
+        start += at + 1;
+    }
+}
+
 /// The minimum length for which [`text_without`] pays.
 pub(crate) const LONG: usize = 4 * ASCII_GROUP;
 

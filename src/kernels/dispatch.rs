@@ -188,6 +188,12 @@ impl Kernel {
         self.0.text_without.map(|text_without| unsafe { text_without(bytes, set) })
     }
 
+    /// Returns the [`FirstOf`](super::functions::FirstOf) function of this kernel, or `None` if it has none.
+    pub(super) fn first_of(self) -> Option<impl Fn(&[u8], &Prefixes) -> Option<usize>> {
+        // SAFETY: this CPU supports every `Kernel`.
+        self.0.first_of.map(|first_of| move |text: &[u8], set: &Prefixes| unsafe { first_of(text, set) })
+    }
+
     /// Returns the UTF-16 conversions of this kernel. This CPU supports them.
     #[cfg(feature = "transcode")]
     pub(super) const fn utf16(self) -> Option<&'static Utf16> {

@@ -35,6 +35,8 @@ pub(super) struct Functions {
     pub(super) ascii_without: Option<AsciiWithout>,
     /// `None` if the kernel has no vector code for it.
     pub(super) text_without: Option<TextWithout>,
+    /// `None` if the kernel has no vector code for it.
+    pub(super) first_of: Option<FirstOf>,
     /// `None` if the kernel has only the portable loops.
     #[cfg(feature = "transcode")]
     pub(super) utf16: Option<Utf16>,
@@ -319,6 +321,13 @@ pub(super) type AsciiWithout = unsafe fn(bytes: &[u8], class: &Class) -> usize;
 ///
 /// [`Functions::is_supported`] returned true.
 pub(super) type TextWithout = unsafe fn(bytes: &[u8], set: &Prefixes) -> usize;
+
+/// Returns the index of the first character of the set. The bytes are text, which may start inside a character.
+///
+/// # Safety
+///
+/// [`Functions::is_supported`] returned true.
+pub(super) type FirstOf = unsafe fn(text: &[u8], set: &Prefixes) -> Option<usize>;
 
 /// The UTF-16 conversions of a kernel with vector code, each for little-endian and big-endian code units.
 #[cfg(feature = "transcode")]

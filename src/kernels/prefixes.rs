@@ -110,17 +110,72 @@ pub(crate) struct Prefixes {
     whole: u8,
     /// The first three bytes of the characters that have a bit of `pairs` that is not in `whole`.
     triples: Products<6>,
+    ascii: AsciiSet,
+}
+
+/// The ASCII bytes of a set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum AsciiSet {
+    Empty,
+    /// All ASCII bytes except `first..=last`.
+    Edges {
+        first: u8,
+        last: u8,
+    },
+    /// All ASCII bytes except `first..=last`, and except some below `10`.
+    EdgesBut {
+        first: u8,
+        last: u8,
+    },
+    Other,
 }
 
 impl Prefixes {
-    pub(crate) const EMPTY: Self = Self { pairs: Products::EMPTY, whole: 0, triples: Products::EMPTY };
+    pub(crate) const EMPTY: Self =
+        Self { pairs: Products::EMPTY, whole: 0, triples: Products::EMPTY, ascii: AsciiSet::Empty };
 
     /// Adds ASCII bytes with the same high nibble, by a bit for each low nibble.
     pub(crate) const fn with_ascii(self, high: u8, low: u16) -> Self {
         if low == 0 {
             return self;
         }
-        self.with_pairs([high_of(high << 4), spread(low), ALL, ALL], true)
+        let mut prefixes = self.with_pairs([high_of(high << 4), spread(low), ALL, ALL], true);
+        prefixes.ascii = prefixes.ascii_set();
+        prefixes
+    }
+
+    const fn ascii_set(&self) -> AsciiSet {
+        let [high, low, ..] = self.pairs.0;
+        if high as u64 == 0 {
+            return AsciiSet::Empty;
+        }
+        /// Whether an ASCII byte is in a set with these tables.
+        const fn is_in(high: u128, low: u128, byte: u8) -> bool {
+            (high >> (8 * (byte >> 4)) & low >> (8 * (byte & 0xF))) as u8 != 0
+        }
+        let mut end = 0x80;
+        while end > 0 && is_in(high, low, end - 1) {
+            end -= 1;
+        }
+        let mut first = end;
+        while first > 0 && !is_in(high, low, first - 1) {
+            first -= 1;
+        }
+        let (mut byte, mut is_all) = (0, true);
+        while byte < first {
+            if !is_in(high, low, byte) {
+                is_all = false;
+                if byte >= 0x10 {
+                    return AsciiSet::Other;
+                }
+            }
+            byte += 1;
+        }
+        match end {
+            0 => AsciiSet::Other,
+            _ if is_all => AsciiSet::Edges { first, last: end - 1 },
+            _ => AsciiSet::EdgesBut { first, last: end - 1 },
+        }
     }
 
     /// Adds pairs of a lead byte and a second byte, by a bit for each second byte. `is_whole` is whether all characters
@@ -200,6 +255,7 @@ impl Prefixes {
             }
             bit += 1;
         }
+        self.ascii = self.ascii_set();
         self
     }
 
@@ -236,9 +292,8 @@ impl Prefixes {
         &self.triples.0
     }
 
-    /// Whether ASCII bytes are in the set.
     #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
-    pub(super) const fn has_ascii(&self) -> bool {
-        self.pairs.0[0] as u64 != 0
+    pub(super) const fn ascii(&self) -> AsciiSet {
+        self.ascii
     }
 }

@@ -31,6 +31,7 @@ static NEON: Functions = Functions {
     find_class: super::portable::classes::find_class,
     ascii_without: None,
     text_without: None,
+    first_of: None,
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]

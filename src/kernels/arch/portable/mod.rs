@@ -40,6 +40,7 @@ pub(in crate::kernels) static PORTABLE: Functions = Functions {
     find_class: classes::find_class,
     ascii_without: None,
     text_without: None,
+    first_of: None,
     #[cfg(feature = "transcode")]
     utf16: None,
     #[cfg(feature = "transcode")]

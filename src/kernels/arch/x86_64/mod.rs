@@ -63,6 +63,7 @@ static AVX512: Functions = Functions {
     find_class: avx512::classes::find_class,
     ascii_without: Some(avx512::classes::ascii_without),
     text_without: None,
+    first_of: None,
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [avx512::utf16::encode::<false>, avx512::utf16::encode::<true>],
@@ -129,6 +130,7 @@ static AVX2: Functions = Functions {
     find_class: avx2::classes::find_class,
     ascii_without: None,
     text_without: Some(avx2::within::text_without),
+    first_of: Some(avx2::within::first_of),
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [avx2::to_utf16::encode::<false>, avx2::to_utf16::encode::<true>],

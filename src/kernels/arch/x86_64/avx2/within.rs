@@ -8,8 +8,7 @@ use core::arch::x86_64::*;
 
 use super::Ymm;
 use crate::kernels::arch::vector::{Vector, load_at, or_marks_at};
-use crate::kernels::functions::ASCII_GROUP;
-use crate::kernels::prefixes::Prefixes;
+use crate::kernels::prefixes::{AsciiSet, Prefixes};
 use crate::kernels::state::Carry;
 
 /// The number of bytes in a vector.
@@ -21,20 +20,6 @@ const GROUP: usize = 4 * WIDTH;
 const SEGMENTS: [usize; 2] = [2, 8];
 /// The distance in bytes at which memory is prefetched.
 const AHEAD: usize = 1024;
-
-/// Implements [`TextWithout`](crate::kernels::functions::TextWithout).
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
-#[target_feature(enable = "avx2,bmi1")]
-pub(in crate::kernels) unsafe fn text_without(bytes: &[u8], set: &Prefixes) -> usize {
-    if bytes.len() < 2 * WIDTH {
-        return 0;
-    }
-    // SAFETY: the features are enabled here; the length was tested.
-    unsafe { if set.has_ascii() { scan::<true>(bytes, set) } else { scan::<false>(bytes, set) } }
-}
 
 /// The tables of the first two bytes.
 #[derive(Clone, Copy)]
@@ -79,54 +64,17 @@ impl Pairs {
     }
 }
 
-/// The tables for ASCII.
-#[derive(Clone, Copy)]
-struct Ascii {
-    /// All bits for the bytes that are not ASCII.
-    high: __m256i,
-    /// The bits that are not set.
-    low: __m256i,
-}
-
-impl Ascii {
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn new(set: &Prefixes) -> Self {
-        let [high, low, ..] = set.pairs();
-        Self { high: table(&(high | u128::MAX << 64)), low: table(&!low) }
-    }
-
-    /// Returns `any` with nonzero bytes or bit 7 set for each byte that is not ASCII or is in the set.
-    ///
-    /// A lookup returns 0 if bit 7 of the index is set, so every byte that is not ASCII has all bits of its high nibble.
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn or_marks<const HAS_ASCII: bool>(self, any: __m256i, x: __m256i) -> __m256i {
-        if HAS_ASCII {
-            let high = _mm256_shuffle_epi8(self.high, high_nibbles(x));
-            _mm256_or_si256(any, _mm256_andnot_si256(_mm256_shuffle_epi8(self.low, x), high))
-        } else {
-            _mm256_or_si256(any, x)
-        }
-    }
-
-    #[target_feature(enable = "avx2")]
-    #[inline]
-    fn is_clean<const HAS_ASCII: bool>(any: __m256i) -> bool {
-        if HAS_ASCII { _mm256_testz_si256(any, any) != 0 } else { _mm256_movemask_epi8(any) == 0 }
-    }
-}
-
-/// [`text_without`]. `HAS_ASCII` is whether ASCII bytes are in the set.
+/// Implements [`TextWithout`](crate::kernels::functions::TextWithout).
 ///
 /// # Safety
 ///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There are at least two vectors.
+/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx2,bmi1")]
-unsafe fn scan<const HAS_ASCII: bool>(bytes: &[u8], set: &Prefixes) -> usize {
+pub(in crate::kernels) unsafe fn text_without(bytes: &[u8], set: &Prefixes) -> usize {
     let (start, len) = (bytes.as_ptr(), bytes.len());
-    let (pairs, ascii) = (Pairs::new(set), Ascii::new(set));
+    if len < 2 * WIDTH {
+        return 0;
+    }
     // The same first steps as in `validate_large`. From here on, all bytes before `at` have been validated, and all of
     // them but the last one have been looked up.
     // SAFETY: there is a vector at 0.
@@ -135,7 +83,7 @@ unsafe fn scan<const HAS_ASCII: bool>(bytes: &[u8], set: &Prefixes) -> usize {
         return 0;
     }
     // SAFETY: there are two vectors.
-    if let Some(index) = unsafe { first_of(bytes, set, 0, WIDTH + 1) } {
+    if let Some(index) = unsafe { first_in(bytes, set, 0, WIDTH) } {
         return index;
     }
     let mut at = WIDTH - start as usize % WIDTH;
@@ -145,35 +93,30 @@ unsafe fn scan<const HAS_ASCII: bool>(bytes: &[u8], set: &Prefixes) -> usize {
             return 0;
         }
         // SAFETY: there are two vectors.
-        if let Some(index) = unsafe { first_of(bytes, set, 4, WIDTH + 5) } {
+        if let Some(index) = unsafe { first_in(bytes, set, 4, WIDTH + 4) } {
             return index;
         }
         at += WIDTH;
     }
+    let pairs = Pairs::new(set);
     let (mut segment, mut has_four_bytes) = (SEGMENTS[0], false);
     while len - at > GROUP {
-        // The last byte before `at` is tested again, because it was not the first byte of a pair.
         // SAFETY: `4 <= at`, and there is a vector at `at`.
-        let x: Ymm = unsafe { load_at(bytes, at - 1) };
-        if Ascii::is_clean::<HAS_ASCII>(ascii.or_marks::<HAS_ASCII>(_mm256_setzero_si256(), x.0)) {
-            // The byte at `at - 1` is ASCII, so no sequence is unfinished.
-            while len - at > ASCII_GROUP {
-                let mut any = _mm256_setzero_si256();
-                let mut i = 0;
-                while i < ASCII_GROUP {
-                    if i % 64 == 0 {
-                        Ymm::prefetch(start.wrapping_add(at + i + AHEAD));
-                    }
-                    // SAFETY: there is a group at `at`.
-                    let x: Ymm = unsafe { load_at(bytes, at + i) };
-                    any = ascii.or_marks::<HAS_ASCII>(any, x.0);
-                    i += WIDTH;
+        if unsafe { load_at::<Ymm>(bytes, at - 1) }.is_ascii() {
+            // SAFETY: same as above.
+            let after = unsafe {
+                match set.ascii() {
+                    AsciiSet::Empty => after_ascii::<0>(bytes, set, at),
+                    AsciiSet::Edges { .. } => after_ascii::<1>(bytes, set, at),
+                    AsciiSet::EdgesBut { .. } => after_ascii::<2>(bytes, set, at),
+                    AsciiSet::Other => after_ascii::<3>(bytes, set, at),
                 }
-                if !Ascii::is_clean::<HAS_ASCII>(any) {
-                    break;
-                }
-                at += ASCII_GROUP;
-                segment = SEGMENTS[0];
+            };
+            if after == len {
+                return len;
+            }
+            if after > at {
+                (at, segment) = (after, SEGMENTS[0]);
             }
             if len - at <= GROUP {
                 break;
@@ -194,18 +137,192 @@ unsafe fn scan<const HAS_ASCII: bool>(bytes: &[u8], set: &Prefixes) -> usize {
         if marks.is_marked() {
             break;
         }
-        if _mm256_testz_si256(found, found) == 0
-            // SAFETY: `4 <= at < stop < len`.
-            && let Some(index) = unsafe { first_of(bytes, set, at - 1, stop) }
+        if !is_zero(found)
+            // SAFETY: `stop` is before the end.
+            && let Some(index) = unsafe { first_in(bytes, set, at - 1, stop - 1) }
         {
             return index;
         }
         at = stop;
         segment = (2 * segment).min(SEGMENTS[1]);
     }
-    // The start of the last character before `at`. Its first byte has not been looked up.
+    // The start of the last character before `at`. Its first byte may not have been looked up.
     let is_continuation = |&back: &usize| bytes.get(at - back).is_some_and(|byte| byte >> 6 == 2);
     at - 1 - (1..4).take_while(is_continuation).count()
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn is_zero(x: __m256i) -> bool {
+    _mm256_testz_si256(x, x) != 0
+}
+
+/// The number of bytes that [`after_ascii`] tests at once.
+const LONG_GROUP: usize = 8 * WIDTH;
+
+/// Returns an index up to which all bytes are ASCII and not in the set, or `at`. If these are all bytes up to the end,
+/// the end is returned. `MODE` is the [`AsciiSet`].
+///
+/// # Safety
+///
+/// `1 <= at`, and there is a vector at `at`.
+#[target_feature(enable = "avx2,bmi1")]
+#[inline(never)]
+unsafe fn after_ascii<const MODE: u8>(bytes: &[u8], set: &Prefixes, mut at: usize) -> usize {
+    let (start, len, ascii) = (bytes.as_ptr(), bytes.len(), Ascii::<MODE>::new(set));
+    // The last byte before `at` has not been looked up.
+    // SAFETY: the caller guarantees the range.
+    if !ascii.is_clean(ascii.with(Ascii::<MODE>::NONE(), unsafe { load_at(bytes, at - 1) })) {
+        return at;
+    }
+    while len - at >= LONG_GROUP {
+        let mut seen = Ascii::<MODE>::NONE();
+        let mut i = 0;
+        while i < LONG_GROUP {
+            if i % 128 == 0 {
+                Ymm::prefetch(start.wrapping_add(at + i + AHEAD));
+            }
+            // SAFETY: there is a group at `at`.
+            seen = ascii.with(seen, unsafe { load_at(bytes, at + i) });
+            i += WIDTH;
+        }
+        if !ascii.is_clean(seen) {
+            return at;
+        }
+        at += LONG_GROUP;
+    }
+    while at < len {
+        // The last vector overlaps the one before.
+        let from = at.min(len - WIDTH);
+        // SAFETY: there is a vector before the end.
+        if !ascii.is_clean(ascii.with(Ascii::<MODE>::NONE(), unsafe { load_at(bytes, from) })) {
+            return at;
+        }
+        at = from + WIDTH;
+    }
+    len
+}
+
+/// A test of whether bytes are ASCII and not in a set.
+#[derive(Clone, Copy)]
+struct Ascii<const MODE: u8> {
+    /// Modes 1 and 2: the lowest byte that is not in the set. Mode 3: the entries of the high nibble; all bits for the
+    /// bytes that are not ASCII.
+    first: __m256i,
+    /// Modes 1 and 2: the highest byte that is not in the set. Mode 3: the bits that the low nibble does not have.
+    last: __m256i,
+    /// Mode 2: for each low nibble the byte below `10` if it is not in the set, and 80 otherwise.
+    others: __m256i,
+}
+
+/// What was seen in a number of vectors: in modes 1 and 2 the lowest and the highest byte; otherwise bits, of which the
+/// highest (mode 0) or none (mode 3) may be set.
+type Seen = [__m256i; 2];
+
+impl<const MODE: u8> Ascii<MODE> {
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn new(set: &Prefixes) -> Self {
+        let [high, low, ..] = set.pairs();
+        let zero = _mm256_setzero_si256();
+        match set.ascii() {
+            AsciiSet::Edges { first, last } | AsciiSet::EdgesBut { first, last } => {
+                let is_outside =
+                    _mm256_cmpeq_epi8(_mm256_and_si256(table(low), _mm256_set1_epi8(*high as i8)), zero);
+                let numbers =
+                    table(&u128::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15]));
+                Self {
+                    first: _mm256_set1_epi8(first.cast_signed()),
+                    last: _mm256_set1_epi8(last.cast_signed()),
+                    others: _mm256_blendv_epi8(_mm256_set1_epi8(-0x80), numbers, is_outside),
+                }
+            }
+            AsciiSet::Empty | AsciiSet::Other => {
+                Self { first: table(&(high | u128::MAX << 64)), last: table(&!low), others: zero }
+            }
+        }
+    }
+
+    #[allow(non_snake_case)]
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn NONE() -> Seen {
+        let zero = _mm256_setzero_si256();
+        if MODE == 1 || MODE == 2 { [_mm256_set1_epi8(-1), zero] } else { [zero, zero] }
+    }
+
+    /// Adds a vector.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn with(self, [low, high]: Seen, Ymm(x): Ymm) -> Seen {
+        match MODE {
+            0 => [low, _mm256_or_si256(high, x)],
+            1 => [_mm256_min_epu8(low, x), _mm256_max_epu8(high, x)],
+            2 => {
+                // `FF` for the bytes that are not in the set although they are below others that are.
+                let is_outside = _mm256_cmpeq_epi8(_mm256_shuffle_epi8(self.others, x), x);
+                [_mm256_min_epu8(low, _mm256_or_si256(x, is_outside)), _mm256_max_epu8(high, x)]
+            }
+            _ => {
+                // A lookup returns 0 if bit 7 of the index is set, so a byte that is not ASCII has all bits of its high
+                // nibble.
+                let bits = _mm256_shuffle_epi8(self.first, high_nibbles(x));
+                let bits = _mm256_andnot_si256(_mm256_shuffle_epi8(self.last, x), bits);
+                [low, _mm256_or_si256(high, bits)]
+            }
+        }
+    }
+
+    /// Whether all bytes seen are ASCII and not in the set.
+    #[target_feature(enable = "avx2")]
+    #[inline]
+    fn is_clean(self, [low, high]: Seen) -> bool {
+        match MODE {
+            0 => _mm256_movemask_epi8(high) == 0,
+            1 | 2 => {
+                let (below, above) = (_mm256_subs_epu8(self.first, low), _mm256_subs_epu8(high, self.last));
+                is_zero(_mm256_or_si256(below, above))
+            }
+            _ => is_zero(high),
+        }
+    }
+}
+
+/// Implements [`FirstOf`](crate::kernels::functions::FirstOf).
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx2,bmi1")]
+pub(in crate::kernels) unsafe fn first_of(text: &[u8], set: &Prefixes) -> Option<usize> {
+    let (pairs, len) = (Pairs::new(set), text.len());
+    let mut at = 0;
+    while len - at > GROUP + 1 {
+        let mut found = _mm256_setzero_si256();
+        let mut i = 0;
+        while i < GROUP {
+            if i % 64 == 0 {
+                Ymm::prefetch(text.as_ptr().wrapping_add(at + i + AHEAD));
+            }
+            // SAFETY: there is a group at `at`, and another byte.
+            let [first, second]: [Ymm; 2] = unsafe { [load_at(text, at + i), load_at(text, at + i + 1)] };
+            found = _mm256_or_si256(found, pairs.find(first.0, second.0));
+            i += WIDTH;
+        }
+        if !is_zero(found)
+            // SAFETY: two bytes follow the group.
+            && let Some(index) = unsafe { first_in(text, set, at, at + GROUP) }
+        {
+            return Some(index);
+        }
+        at += GROUP;
+    }
+    // The rest, followed by zeros.
+    let mut rest = [0; GROUP + 2 * WIDTH];
+    rest[..len - at].copy_from_slice(&text[at..]);
+    // SAFETY: a vector follows the range.
+    let index = unsafe { first_in(&rest, set, 0, (len - at).next_multiple_of(WIDTH)) };
+    index.map(|index| at + index).filter(|&index| index < len)
 }
 
 /// The results of a number of vectors.
@@ -294,21 +411,21 @@ unsafe fn groups_at<const FOUR_BYTES: bool>(
     *results = step;
 }
 
-/// Returns the index of the first character of the set whose first byte is in `from..stop - 1`.
+/// Returns the index of the first character of the set whose first byte is in `from..to`.
 ///
 /// # Safety
 ///
-/// `from + 1 <= stop < bytes.len()`, and `stop - 1 - from` is a multiple of the length of a vector.
+/// `to + 1 < bytes.len()`, and `to - from` is a multiple of the length of a vector.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline(never)]
-unsafe fn first_of(bytes: &[u8], set: &Prefixes, from: usize, stop: usize) -> Option<usize> {
+unsafe fn first_in(bytes: &[u8], set: &Prefixes, from: usize, to: usize) -> Option<usize> {
     let pairs = Pairs::new(set);
     let [a, b, c, d, e, f] = set.triples();
     let [a, b, c, d, e, f] = [table(a), table(b), table(c), table(d), table(e), table(f)];
     let whole = _mm256_set1_epi8(set.whole().cast_signed());
     let mut at = from;
-    while at < stop - 1 {
-        // SAFETY: the last of the bytes is at `stop` or before it.
+    while at < to {
+        // SAFETY: the last one of these bytes is at `to + 1` or before it.
         let [first, second, third]: [Ymm; 3] =
             unsafe { [load_at(bytes, at), load_at(bytes, at + 1), load_at(bytes, at + 2)] };
         let triples = _mm256_and_si256(
@@ -316,9 +433,9 @@ unsafe fn first_of(bytes: &[u8], set: &Prefixes, from: usize, stop: usize) -> Op
             entries(e, f, third.0),
         );
         let found = _mm256_or_si256(_mm256_and_si256(pairs.find(first.0, second.0), whole), triples);
-        let is_zero = _mm256_movemask_epi8(_mm256_cmpeq_epi8(found, _mm256_setzero_si256()));
-        if is_zero != -1 {
-            return Some(at + (!is_zero).trailing_zeros() as usize);
+        let unmarked = _mm256_movemask_epi8(_mm256_cmpeq_epi8(found, _mm256_setzero_si256()));
+        if unmarked != -1 {
+            return Some(at + (!unmarked).trailing_zeros() as usize);
         }
         at += WIDTH;
     }
