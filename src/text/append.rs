@@ -144,8 +144,8 @@ struct StepLimit {
 }
 
 impl StepLimit {
-    /// After long text. The limit is reached at the first non-ASCII character.
-    const AFTER_LONG_TEXT: Self = Self { steps: 12, non_ascii: 12 };
+    /// After long text. The limit is reached at the first non-ASCII character, or after about 300 bytes of ASCII.
+    const AFTER_LONG_TEXT: Self = Self { steps: 6, non_ascii: 6 };
     /// After short text, for which a kernel call costs more than it saves.
     const AFTER_SHORT_TEXT: Self = Self { steps: 32, non_ascii: 1 };
     /// The maximum number of bytes of short text.
@@ -227,19 +227,25 @@ fn one_by_one(
             if not_ascii == 0 {
                 push(buffer, &mut len, window, STEP);
                 taken += STEP;
-                // Tested only here, where more ASCII is likely. Elsewhere the additional branch costs more than it
-                // saves.
-                if let Some(stretch) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STRETCH>())
-                    && stretch.is_ascii()
-                {
-                    push(buffer, &mut len, stretch, STRETCH);
-                    taken += STRETCH;
+                // Only here, where more ASCII is likely.
+                if let Some(stretch) = chunk.get(taken..).and_then(|rest| rest.first_chunk::<STRETCH>()) {
+                    let ascii = ascii_len(stretch);
+                    push(buffer, &mut len, stretch, ascii);
+                    taken += ascii;
                 }
                 continue;
             }
             ascii = not_ascii.trailing_zeros() as usize / 8;
             push(buffer, &mut len, window, ascii);
             taken += ascii;
+        } else if matches!(window[0], 0xC2..=0xDF) {
+            let pairs = pairs_len(u128::from_le_bytes(*window));
+            if pairs != 0 {
+                push(buffer, &mut len, window, pairs);
+                taken += pairs;
+                clean_steps += limit.non_ascii;
+                continue;
+            }
         }
         let Some(sequence) = window.get(ascii..).and_then(|rest| rest.first_chunk::<4>()) else {
             // The next window contains the whole sequence.
@@ -271,9 +277,40 @@ fn one_by_one(
 
 /// The size of the buffer that collects short texts before they are appended, so that a short text costs only a few
 /// moves.
-const BUFFER: usize = 512;
+const BUFFER: usize = 1024;
 
 const HIGH_BITS: u128 = u128::from_ne_bytes([0x80; STEP]);
+
+/// Returns the number of ASCII bytes at the start. There is no branch on it, because it would be mispredicted.
+#[inline(always)]
+fn ascii_len(stretch: &[u8; STRETCH]) -> usize {
+    let (words, _) = stretch.as_chunks::<8>();
+    let mut len = STRETCH;
+    for (i, &word) in words.iter().enumerate().rev() {
+        let bits = u64::from_le_bytes(word) & HIGH_BITS as u64;
+        let of_word = 8 * i + bits.trailing_zeros() as usize / 8;
+        len = if bits != 0 { of_word } else { len };
+    }
+    len
+}
+
+/// Returns the number of bytes of the well-formed 2-byte sequences at the start of a window.
+#[inline(always)]
+const fn pairs_len(window: u128) -> usize {
+    /// The bits that all of these sequences have in common.
+    const MASK: u128 = every_pair([0xE0, 0xC0]);
+    const PAIR: u128 = every_pair([0xC0, 0x80]);
+    /// The bits of which one is set in every lead byte except `C0` and `C1`. The sum with them has bit 5 set if one is.
+    const NOT_OVERLONG: u128 = every_pair([0x1E, 0]);
+    const BIT_5: u128 = every_pair([0x20, 0]);
+    let others = window & MASK ^ PAIR;
+    let overlong = !((window & NOT_OVERLONG) + NOT_OVERLONG) & BIT_5;
+    (others | overlong).trailing_zeros() as usize / 16 * 2
+}
+
+const fn every_pair(pair: [u8; 2]) -> u128 {
+    u128::MAX / 0xFFFF * u16::from_le_bytes(pair) as u128
+}
 
 /// The maximum number of bytes that one step pushes: ASCII of both sizes, or ASCII and one sequence or its replacement.
 const MAX_PER_STEP: usize = STEP + STRETCH;
@@ -292,9 +329,39 @@ fn push<const N: usize>(buffer: &mut [u8; BUFFER], len: &mut usize, bytes: &[u8;
 fn flush(buffer: &[u8; BUFFER], len: &mut usize, sink: &mut impl Sink) {
     let bytes = &buffer[..*len];
     debug_assert!(core::str::from_utf8(bytes).is_ok());
-    // SAFETY: every call of `push` appends whole characters: ASCII, sequences that `UTF_8.walk` found well-formed, and
-    // replacements.
+    // SAFETY: every call of `push` appends whole characters: ASCII, sequences that `UTF_8.walk` or `pairs_len` found
+    // well-formed, and replacements.
     #[allow(unsafe_code)]
     sink.made(unsafe { core::str::from_utf8_unchecked(bytes) });
     *len = 0;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_as_long_as_the_well_formed_sequences_of_two_bytes() {
+        for at in (0..STEP).step_by(2) {
+            for pair in 0..=u16::MAX {
+                let mut window = [*b"\xC2\x80", *b"\xDF\xBF"].as_flattened().repeat(STEP / 4);
+                window[at..at + 2].copy_from_slice(&pair.to_le_bytes());
+                let (sequence, kind) = UTF_8.walk(&window[at..at + 2]);
+                let is_pair = kind.is_none() && sequence == 2;
+                let window = u128::from_le_bytes(window.try_into().expect("a window"));
+                assert_eq!(pairs_len(window), if is_pair { STEP } else { at }, "{pair:04X} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn ascii_ends_before_the_first_other_byte() {
+        for at in 0..=STRETCH {
+            for byte in [0x80, 0xC2, 0xFF] {
+                let mut stretch = [0x7F; STRETCH];
+                stretch[at..].iter_mut().step_by(3).for_each(|other| *other = byte);
+                assert_eq!(ascii_len(&stretch), at);
+            }
+        }
+    }
 }
