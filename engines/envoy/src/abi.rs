@@ -138,6 +138,7 @@ callbacks! {
     fn network_filter_get_write_buffer_chunks(filter: EnvoyPtr, chunks: *mut Buffer) -> bool;
     fn network_filter_get_read_buffer_size(filter: EnvoyPtr) -> usize;
     fn network_filter_get_write_buffer_size(filter: EnvoyPtr) -> usize;
+    fn network_filter_get_buffer_limit(filter: EnvoyPtr) -> u32;
     fn network_filter_drain_read_buffer(filter: EnvoyPtr, length: usize) -> bool;
     fn network_filter_drain_write_buffer(filter: EnvoyPtr, length: usize) -> bool;
     fn network_filter_append_read_buffer(filter: EnvoyPtr, data: Buffer) -> bool;

@@ -161,6 +161,18 @@ impl Connection {
         unsafe { (side.callbacks().len)(self.0) }
     }
 
+    /// Returns the limit of the buffer. The buffer to write is that of the upstream connection, whose limit is unknown.
+    pub(crate) fn limit(self, side: Side) -> usize {
+        match side {
+            // SAFETY: see the documentation of this module.
+            Side::Read => match unsafe { abi::network_filter_get_buffer_limit(self.0) } {
+                0 => usize::MAX,
+                limit => limit as usize,
+            },
+            Side::Write => 0,
+        }
+    }
+
     /// Removes bytes from the start of the buffer.
     pub(crate) fn drain(self, side: Side, len: usize) {
         if len > 0 {

@@ -282,7 +282,7 @@ impl Filter {
 /// Changes a received body.
 fn apply(stream: Stream, way: Way, slices: &[&[u8]], outcome: &Outcome) {
     if !outcome.head.as_slice().is_empty() || outcome.kept < outcome.len {
-        rewrite((stream, way.received), slices, outcome.head.as_slice(), 0..outcome.kept);
+        rewrite((stream, way.received), slices, outcome.head.as_slice(), 0..outcome.kept, true);
     }
     stream.append(way.received, &outcome.tail);
 }

@@ -137,10 +137,12 @@ impl Filter {
     }
 }
 
-/// Changes the buffer. What does not fit into its limit is passed to the next filter before it, because Envoy stops
-/// reading while a buffer is above its limit.
+/// Changes the buffer. What may not fit into its limit is passed to the next filter before it, because Envoy stops reading
+/// while a buffer is above its limit.
 fn apply(connection: Connection, side: Side, slices: &[&[u8]], outcome: &Outcome) {
     let (head, range) = (outcome.head.as_slice(), 0..outcome.kept);
+    let room = connection.limit(side).saturating_sub(outcome.len);
+    let is_longer = outcome.kept + head.len() > outcome.len;
     if !outcome.tail.is_empty() {
         let is_kept = outcome.kept == outcome.len;
         let parts = within(slices, range).chain([&outcome.tail[..]]).filter(|_| !is_kept);
@@ -150,11 +152,7 @@ fn apply(connection: Connection, side: Side, slices: &[&[u8]], outcome: &Outcome
             }
         }
         if is_kept { connection.append(side, &outcome.tail) } else { connection.drain(side, outcome.len) }
-    } else if outcome.kept + head.len() > outcome.len
-        && outcome.len >= PIECE
-        && outcome.len.is_multiple_of(PIECE)
-    {
-        // The buffer may be full, and would become longer.
+    } else if is_longer && room < head.len() && outcome.len >= PIECE && outcome.len.is_multiple_of(PIECE) {
         let mut first = [0; 64];
         first[..head.len()].copy_from_slice(head);
         let start = first.len() - head.len();
@@ -162,10 +160,10 @@ fn apply(connection: Connection, side: Side, slices: &[&[u8]], outcome: &Outcome
             *to = *from;
         }
         if pass(connection, side, &first, outcome.len) {
-            rewrite((connection, side), slices, &[], start..outcome.kept);
+            rewrite((connection, side), slices, &[], start..outcome.kept, false);
         }
     } else {
-        rewrite((connection, side), slices, head, range);
+        rewrite((connection, side), slices, head, range, room >= 2 * PIECE);
     }
 }
 
