@@ -65,9 +65,7 @@ pub(in crate::kernels) unsafe fn from_utf16<const FROM_BIG_ENDIAN: bool, const B
     let (mut before, mut is_open) = (_mm256_setzero_si256(), 0);
     while input.len() - read >= WIDTH && output.len() - written >= 2 * WIDTH {
         if is_open == 0 {
-            // SAFETY: there are a vector of input and room for two.
-            let len =
-                unsafe { widen_units::<FROM_BIG_ENDIAN, BIG_ENDIAN>(&input[read..], &mut output[written..]) };
+            let len = widen_units::<FROM_BIG_ENDIAN, BIG_ENDIAN>(&input[read..], &mut output[written..]);
             read += len;
             written += 2 * len;
             if input.len() - read < WIDTH || output.len() - written < 2 * WIDTH {
@@ -112,56 +110,44 @@ pub(in crate::kernels) unsafe fn from_utf16<const FROM_BIG_ENDIAN: bool, const B
     (read - if is_open != 0 { 2 } else { 0 }, written)
 }
 
-/// Writes vectors of UTF-16 as UTF-32, up to a vector with a surrogate. Returns the number of bytes read.
-///
-/// # Safety
-///
-/// - The CPU has the features of the `target_feature` attribute.
-/// - There are a vector of input and room for two vectors.
+/// Writes pairs of vectors of UTF-16 as UTF-32, up to a pair with a surrogate. Returns the number of bytes read.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-unsafe fn widen_units<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
+fn widen_units<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> usize {
     let [mask, class] =
         [0xF800, 0xD800_u16].map(|it| if FROM_BIG_ENDIAN { it.swap_bytes() } else { it }).map(|it| words(it));
-    let last = (input.len() - WIDTH).min((output.len() - 2 * WIDTH) / 2);
+    let len = input.len().min(output.len() / 2);
     let mut read = 0;
-    // The first vector is read in part, so that all others are written to aligned addresses.
-    let mut len = WIDTH - output.as_ptr() as usize % WIDTH / 4 * 2;
-    while read <= last {
-        // SAFETY: the vector at `last` is in the input, and there is room for two vectors from twice that.
-        let (from, out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(2 * read)) };
-        // SAFETY: a vector can be read.
-        let units = unsafe { load(from) };
-        let surrogates = _mm256_cmpeq_epi16(_mm256_and_si256(units, mask), class);
-        if _mm256_movemask_epi8(surrogates) != 0 {
+    // The first vectors are read in part, so that all others are written to aligned addresses.
+    let mut step = 2 * WIDTH - output.as_ptr() as usize % WIDTH / 4 * 2;
+    while len - read >= 2 * WIDTH {
+        // SAFETY: two vectors can be read, and there is room for twice as many bytes.
+        let (from, mut out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(2 * read)) };
+        // SAFETY: two vectors can be read.
+        let pair = unsafe { [load(from), load(from.add(WIDTH))] };
+        let [a, b] = pair.map(|units| _mm256_cmpeq_epi16(_mm256_and_si256(units, mask), class));
+        if _mm256_movemask_epi8(_mm256_or_si256(a, b)) != 0 {
             break;
         }
-        for i in 0..2 {
-            // SAFETY: a vector can be read, and there is room for two.
-            unsafe {
-                let half = _mm_loadu_si128(from.add(WIDTH / 2 * i).cast());
-                let units = widened::<FROM_BIG_ENDIAN, BIG_ENDIAN>(_mm256_cvtepu16_epi32(half));
-                _mm256_storeu_si256(out.add(WIDTH * i).cast(), units);
+        for units in pair {
+            // In the order of the output, so that widening adds zeros after the unit, or before it.
+            let units = if FROM_BIG_ENDIAN == BIG_ENDIAN { units } else { order_16::<true>(units) };
+            for half in [_mm256_castsi256_si128(units), _mm256_extracti128_si256::<1>(units)] {
+                let units = _mm256_cvtepu16_epi32(half);
+                let units = if BIG_ENDIAN { _mm256_slli_epi32::<16>(units) } else { units };
+                // SAFETY: there is room for four vectors.
+                unsafe {
+                    _mm256_storeu_si256(out.cast(), units);
+                    out = out.add(WIDTH);
+                }
             }
         }
-        read += len;
-        len = WIDTH;
+        read += step;
+        step = 2 * WIDTH;
     }
     read
-}
-
-/// Returns lanes in the byte order of the output. The input order is that of a code unit of UTF-16 in the first half of
-/// each lane.
-#[target_feature(enable = "avx2")]
-fn widened<const FROM_BIG_ENDIAN: bool, const BIG_ENDIAN: bool>(units: __m256i) -> __m256i {
-    match (FROM_BIG_ENDIAN, BIG_ENDIAN) {
-        (false, false) => units,
-        (true, true) => _mm256_slli_epi32::<16>(units),
-        (true, false) => order_16::<true>(units),
-        (false, true) => order_32::<true>(units),
-    }
 }
 
 /// [`Convert`](crate::kernels::functions::Convert): UTF-32 to UTF-16, up to two vectors with a value that is not a

@@ -146,7 +146,7 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
     (truncate(text, at).len(), written)
 }
 
-/// [`Convert`](crate::kernels::functions::Convert): ASCII to UTF-32, up to a vector with another byte.
+/// [`Convert`](crate::kernels::functions::Convert): ASCII to UTF-32, up to two vectors with another byte.
 ///
 /// # Safety
 ///
@@ -156,14 +156,37 @@ pub(in crate::kernels) unsafe fn widen_ascii<const BIG_ENDIAN: bool>(
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
-    let bytes = &input[..input.len().min(output.len() / 4)];
-    // SAFETY: the length is tested first.
-    if bytes.len() < WIDTH || _mm256_movemask_epi8(unsafe { load(bytes.as_ptr()) }) != 0 {
-        return (0, 0);
+    let len = input.len().min(output.len() / 4);
+    let mut read = 0;
+    // The first vectors are read in part, so that all others are written to aligned addresses.
+    let mut step = 2 * WIDTH - output.as_ptr() as usize % WIDTH / 4;
+    // The last load reads 8 bytes after the two vectors.
+    while len - read >= 2 * WIDTH + 8 {
+        // SAFETY: two vectors can be read, and there is room for four times as many bytes.
+        let (from, out) = unsafe { (input.as_ptr().add(read), output.as_mut_ptr().add(4 * read)) };
+        // SAFETY: two vectors can be read.
+        if _mm256_movemask_epi8(unsafe { _mm256_or_si256(load(from), load(from.add(WIDTH))) }) != 0 {
+            break;
+        }
+        for i in 0..8 {
+            // SAFETY: two vectors and 8 bytes can be read, and there is room for eight vectors.
+            unsafe {
+                // Loads that overlap are not replaced by shuffles of a vector, which are slower.
+                let units = _mm_loadu_si128(from.add(8 * i).cast());
+                _mm256_storeu_si256(out.add(i * WIDTH).cast(), widened_ascii::<BIG_ENDIAN>(units));
+            }
+        }
+        read += step;
+        step = 2 * WIDTH;
     }
-    // SAFETY: there is a vector of ASCII, and the output has 4 bytes for each byte.
-    let read = unsafe { encode_ascii::<BIG_ENDIAN>(bytes, 0, output.as_mut_ptr()) };
     (read, 4 * read)
+}
+
+/// Returns the first 8 bytes as UTF-32.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+fn widened_ascii<const BIG_ENDIAN: bool>(bytes: __m128i) -> __m256i {
+    let units = _mm256_cvtepu8_epi32(bytes);
+    if BIG_ENDIAN { _mm256_slli_epi32::<24>(units) } else { units }
 }
 
 /// Writes the vector of ASCII at `at` as UTF-32, and more vectors of ASCII after it. Returns the number of bytes read.
@@ -182,10 +205,9 @@ unsafe fn encode_ascii<const BIG_ENDIAN: bool>(bytes: &[u8], at: usize, out: *mu
         for i in 0..4 {
             // SAFETY: there is a vector of input. The caller guarantees 4 bytes of output for each of its bytes.
             unsafe {
-                let from = bytes.as_ptr().add(at + read + 8 * i);
-                let units = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast()));
-                let units = if BIG_ENDIAN { _mm256_slli_epi32::<24>(units) } else { units };
-                _mm256_storeu_si256(out.add(4 * read + i * WIDTH).cast(), units);
+                let units = _mm_loadl_epi64(bytes.as_ptr().add(at + read + 8 * i).cast());
+                let out = out.add(4 * read + i * WIDTH);
+                _mm256_storeu_si256(out.cast(), widened_ascii::<BIG_ENDIAN>(units));
             }
         }
         read += len;
