@@ -1,9 +1,8 @@
 //! Conversions between UTF-8 and ISO 8859-1 or windows-1252, with AVX2. AVX2 has no instruction that compresses a
 //! vector, so tables of shuffles compress a part at a time.
 //!
-//! A group of four vectors that is ASCII is copied. If only one vector of a group is not ASCII, the vectors before it are
-//! copied, and it is converted alone. Otherwise all four are converted without a branch for each, because in text with
-//! accents that branch would often be mispredicted.
+//! Groups of four vectors of ASCII are copied. If only one vector of a group is not ASCII, it is converted alone. Otherwise
+//! all four are converted, because in text with accents a branch for each would often be mispredicted.
 
 use core::arch::x86_64::*;
 
@@ -31,28 +30,25 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
     // If characters have up to 3 bytes, the last store writes 4 bytes more than it may use.
     let most = if WINDOWS { 3 * WIDTH + 4 } else { 2 * WIDTH };
     let (mut read, mut written) = (0, 0);
-    while input.len() - read >= WIDTH && output.len() - written >= most {
+    loop {
+        let ascii = copy_ascii(&input[read..], &mut output[written..]);
+        read += ascii;
+        written += ascii;
+        if input.len() - read < WIDTH || output.len() - written < most {
+            return (read, written);
+        }
         if input.len() - read >= GROUP * WIDTH && output.len() - written >= GROUP * most {
             // SAFETY: a group can be read, and there is room for its UTF-8, which is not shorter.
             unsafe {
                 let group = load_group(input.as_ptr().add(read));
                 let mut out = output.as_mut_ptr().add(written);
-                if is_ascii(group) {
-                    store_group(group, out);
-                    // The next store is aligned.
-                    let len = GROUP * WIDTH - out.addr() % WIDTH;
-                    read += len;
-                    written += len;
-                    continue;
-                }
                 let masks = group.map(|x| signs(x));
                 if let Some(other) = only(masks) {
                     store_group(group, out);
                     read += other * WIDTH;
                     written += other * WIDTH;
                 } else {
-                    let c1 = group.map(|x| is_c1(x));
-                    let has_three = WINDOWS && !is_ascii(c1);
+                    let has_three = WINDOWS && !is_ascii(group.map(|x| is_c1(x)));
                     for (x, mask) in group.into_iter().zip(masks) {
                         let len =
                             if has_three { decode_three(x, mask, out) } else { decode_two(x, mask, out) };
@@ -66,8 +62,7 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
         }
         // SAFETY: a vector can be read, and there is room for its UTF-8.
         written += unsafe {
-            let x = load(input.as_ptr().add(read));
-            let out = output.as_mut_ptr().add(written);
+            let (x, out) = (load(input.as_ptr().add(read)), output.as_mut_ptr().add(written));
             if WINDOWS && signs(is_c1(x)) != 0 {
                 decode_three(x, signs(x), out)
             } else {
@@ -76,7 +71,26 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
         };
         read += WIDTH;
     }
-    (read, written)
+}
+
+/// Copies groups of ASCII. Returns the number of bytes copied.
+#[target_feature(enable = "avx2,bmi1,popcnt")]
+#[inline]
+fn copy_ascii(input: &[u8], output: &mut [u8]) -> usize {
+    let count = input.len().min(output.len());
+    let mut at = 0;
+    while count - at >= GROUP * WIDTH {
+        // SAFETY: a group can be read, and there is room for one.
+        unsafe {
+            let group = load_group(input.as_ptr().add(at));
+            if !is_ascii(group) {
+                break;
+            }
+            store_group(group, output.as_mut_ptr().add(at));
+        }
+        at += GROUP * WIDTH;
+    }
+    at
 }
 
 /// Writes the UTF-8 of 32 bytes of ISO 8859-1. `mask` has the bits of those that are not ASCII. Returns the number of
@@ -201,21 +215,21 @@ pub(in crate::kernels) unsafe fn encode<const WINDOWS: bool>(
     };
     let mut is_converted = read == WIDTH;
     let mut is_inside = unfinished(&input[..read]) > 0;
-    while is_converted && input.len() - read >= WIDTH && output.len() - written >= WIDTH {
+    while is_converted {
+        if !is_inside {
+            let ascii = copy_ascii(&input[read..], &mut output[written..]);
+            read += ascii;
+            written += ascii;
+        }
+        if input.len() - read < WIDTH || output.len() - written < WIDTH {
+            break;
+        }
         // SAFETY: these bytes can be read, and there is room for as many. There is a vector before them.
         unsafe {
             let mut from = input.as_ptr().add(read);
             let mut out = output.as_mut_ptr().add(written);
             if input.len() - read >= GROUP * WIDTH && output.len() - written >= GROUP * WIDTH {
                 let group = load_group(from);
-                if is_ascii(group) && !is_inside {
-                    store_group(group, out);
-                    // The next store is aligned.
-                    let len = GROUP * WIDTH - out.addr() % WIDTH;
-                    read += len;
-                    written += len;
-                    continue;
-                }
                 let mut masks = group.map(|x| signs(x));
                 masks[0] |= u32::from(is_inside);
                 if let Some(other) = only(masks) {
@@ -243,8 +257,8 @@ pub(in crate::kernels) unsafe fn encode<const WINDOWS: bool>(
                     }
                 }
             }
-            let before = [load(from.sub(1)), load(from.sub(2))];
-            let (taken, len) = encode_vector::<WINDOWS>(load(from), before, out);
+            let (x, before) = (load(from), [load(from.sub(1)), load(from.sub(2))]);
+            let (taken, len) = encode_vector::<WINDOWS>(x, before, out);
             read += taken;
             written += len;
             is_converted = taken == WIDTH;
