@@ -192,24 +192,27 @@ def prove_avx2(report):
     """The marks that `find_class` of AVX2 gives to the loop of all kernels."""
     the_class = any_class()
     definition = Definition(the_class)
-    closures = []
+    files, bytes_ = sources(*AVX2), [BitVec(f"x{i}", 8) for i in range(GROUP)]
 
-    def remember(bytes_, the_class, positions, is_clean, block_bits):
-        closures.append((is_clean, block_bits))
+    def make(decisions):
+        closures = []
+        machine = Library(*files, decisions=decisions, replaced={"find_class_with": lambda *found: closures.append(found[3:])})
+        machine.run("find_class", Slice([]), the_class, Room(CAPACITY))
+        return machine.conditions, *closures
 
-    machine = Library(*sources(*AVX2), replaced={"find_class_with": remember})
-    machine.run("find_class", Slice([]), the_class, Room(CAPACITY))
-    (is_clean, block_bits), = closures
-    bytes_ = [BitVec(f"x{i}", 8) for i in range(GROUP)]
-    bits = mask_of(block_bits(Slice(bytes_[:BLOCK])), 64)
-    for lane in LANES:
-        is_right = z3_bool(bits[lane]) == definition.result("has", Int(bytes_[lane], "u8"))
-        prove_lane(report, "find_class of AVX2: marked exactly if in the class", [], bytes_, lane, is_right)
-    conditions = [z3_bool(is_clean(Slice(bytes_)))]
-    for lane in LANES:
-        at = lane + BLOCK * (lane % 4)
-        is_right = Not(definition.result("has", Int(bytes_[at], "u8")))
-        prove_lane(report, "find_class of AVX2: no byte of a clean group is in the class", conditions, bytes_, at, is_right)
+    # Some classes have a search of their own.
+    for number_, (of_class, (is_clean, block_bits)) in enumerate(paths(make, []), 1):
+        title = f"find_class of AVX2, path {number_}"
+        bits = mask_of(block_bits(Slice(bytes_[:BLOCK])), 64)
+        for lane in LANES:
+            is_right = z3_bool(bits[lane]) == definition.result("has", Int(bytes_[lane], "u8"))
+            report.prove(f"{title}: marked exactly if in the class, byte {lane}", Implies(And(*of_class), is_right))
+        is_clean = [z3_bool(is_clean(Slice(bytes_)))]
+        for lane in LANES:
+            at = lane + BLOCK * (lane % 4)
+            here = And(*of_class, *parts_about(is_clean, [bytes_[at]]))
+            is_right = Not(definition.result("has", Int(bytes_[at], "u8")))
+            report.prove(f"{title}: no byte of a clean group is in the class, byte {at}", Implies(here, is_right))
 
 
 def holds(rule, value):

@@ -1,11 +1,11 @@
 """Computes functions that use `core`: options, slices, ranges, references, `match`, and structs with methods."""
 
-from z3 import BitVec, BitVecVal, If, UDiv, ULT, is_bool, is_bv, simplify
+from z3 import And, BitVec, BitVecVal, If, UDiv, ULT, is_bool, is_bv, simplify
 
 from model import Array, Int, Scope, Slice, Struct, WIDTHS
 from paths import Continue, Paths, Stop
 from rust import is_type
-from vectors import Element, Mask, Output, Place, Total, both, either, opposite
+from vectors import Element, Mask, Output, Place, Total, both, either, mask_of, opposite
 
 
 class Option:
@@ -305,6 +305,10 @@ class Library(Paths):
                 return Int(simplify(If(ULT(a, b) == (name == "min"), a, b)), kind)
             case "saturating_sub", Int() if not is_bv(value.value) and value.kind.startswith("u"):
                 return Int(max(value.number() - self.number(arguments[0]), 0), value.kind)
+            case "is_power_of_two", Int() if is_bv(value.value):
+                return And(value.value != 0, value.value & (value.value - 1) == 0)
+            case "trailing_zeros", Int() if is_bv(value.value):
+                return Mask(mask_of(value, WIDTHS[value.kind]), value.kind).trailing_zeros()
             case "trailing_ones", Mask():
                 return Mask([opposite(bit) for bit in value.list], value.kind).trailing_zeros()
             case ("wrapping_mul" | "wrapping_sub"), Int():
