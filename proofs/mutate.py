@@ -76,6 +76,7 @@ EQUIVALENT = [
     ("classes.rs", "if count > BLOCK / 2 {", {"3"}, "positions that are not used are stored, too"),
     ("quoted.rs", "const TEXT: u8", {"0x41"}, "any class that is no digit, blank or stop"),
     ("quoted.rs", "const BLANK: u8", {"0x61", "0x20"}, "any class that is no digit, text or stop"),
+    ("quoted.rs", "classes = [TEXT; 128]", {"129"}, "the last element is not read"),
     ("base64.rs", "values = [0x80; 128]", {"0x81"}, "only bit 7 is used"),
     ("base64.rs", "values = [0x80; 128]", {"129"}, "the last element is not read"),
     ("formula.rs", "= 0x00;", {"0x1"}, "only 7F and FF differ, and they are marked because a continuation is due"),
