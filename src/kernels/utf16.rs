@@ -222,6 +222,34 @@ mod tests {
         }
     }
 
+    fn check_output_lengths<const BIG_ENDIAN: bool>(kernel: Kernel) {
+        for part in ["a", "é", "漢", "💩", "漢字 é", "a💩"] {
+            let text = part.repeat(120);
+            let utf_16: Vec<u8> = text.encode_utf16().flat_map(order::<BIG_ENDIAN>).collect();
+            for room in 0..2 * text.len() + 8 {
+                let mut out = vec![0xEE; room + 64];
+                let (_, written) = encode_by::<BIG_ENDIAN>(kernel, text.as_bytes(), &mut out[..room]);
+                assert!(out[..written] == utf_16[..written], "{kernel:?}, {part}, {room}");
+                assert_eq!(out[room..], [0xEE; 64], "{kernel:?}, {part}, {room}");
+
+                let mut out = vec![0xEE; room + 64];
+                let (_, written) = decode_by::<BIG_ENDIAN>(kernel, &utf_16, &mut out[..room]);
+                assert!(out[..written] == text.as_bytes()[..written], "{kernel:?}, {part}, {room}");
+                assert_eq!(out[room..], [0xEE; 64], "{kernel:?}, {part}, {room}");
+                // The last 4 bytes of the output may remain.
+                assert!(written == text.len() || room - written < 4, "{kernel:?}, {part}, {room}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_output_length() {
+        for kernel in Kernel::available() {
+            check_output_lengths::<false>(kernel);
+            check_output_lengths::<true>(kernel);
+        }
+    }
+
     #[test]
     fn long_texts_and_ill_formed_sequences() {
         for kernel in Kernel::available() {
