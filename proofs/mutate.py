@@ -166,6 +166,9 @@ def smt_changes(group):
         # `formula.rs` has a group of its own.
         if path.resolve() == (KERNELS / file[group]).resolve() or (group == "neon" and path.name == "short.rs"):
             text = path.read_text()
+            # The ranges of the presets are what the classes are compared with.
+            if group == "subset" and start < text.index("const fn doubtful("):
+                continue
             for change in changed_numbers(text[start:end]):
                 yield path.resolve().relative_to(REPOSITORY), start, end, change
 
