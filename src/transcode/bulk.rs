@@ -10,7 +10,7 @@ use super::switches::Switches;
 use super::target::Target;
 use crate::decoder::from_utf8;
 use crate::encoding::Encoding;
-use crate::kernels::ascii::AsciiCopy;
+use crate::kernels::ascii::{AsciiCopy, copy_in_pieces};
 use crate::kernels::{self, latin, units, utf16, utf32};
 use crate::subset::Subset;
 
@@ -116,7 +116,7 @@ fn same(src: &[u8], dst: &mut [u8]) -> (usize, usize) {
         done += ascii.run::<true>(&src[done..], &mut dst[done..]);
         let end = src.len().min(dst.len()).min(done + BLOCK);
         let (text, _) = kernels::prefix(kernels::AtBoundary::START, &src[done..end]);
-        dst[done..done + text.len()].copy_from_slice(text.as_bytes());
+        copy_in_pieces(text.as_bytes(), &mut dst[done..done + text.len()]);
         done += text.len();
         if done + 3 < end || text.is_empty() {
             break;

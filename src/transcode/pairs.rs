@@ -13,7 +13,7 @@
 //! The loops over blocks are the same for every kernel. What they call for one block is vector code if the kernel has
 //! it, and otherwise, and where the vector code stops, the code here.
 
-use crate::kernels::ascii::AsciiCopy;
+use crate::kernels::ascii::{AsciiCopy, copy_in_pieces};
 use crate::kernels::classes::{self, Class};
 use crate::kernels::{self, AtBoundary, TextEnd};
 
@@ -105,7 +105,7 @@ impl Copy<'_, '_> {
             // A copy of fixed length is faster than a copy of `len` bytes.
             *to = *from;
         } else if let Some(to) = self.dst.get_mut(self.written..self.written + len) {
-            to.copy_from_slice(&self.src[self.read..position]);
+            copy_in_pieces(&self.src[self.read..position], to);
         } else {
             return self.fill();
         }
@@ -209,7 +209,7 @@ pub(super) fn join<const MODIFIED: bool, const LENIENT: bool>(src: &[u8], dst: &
 fn join_text<const MODIFIED: bool, const LENIENT: bool>(text: &str, room: &mut [u8]) -> (usize, usize) {
     if MODIFIED && LENIENT {
         // Everything is well-formed.
-        room[..text.len()].copy_from_slice(text.as_bytes());
+        copy_in_pieces(text.as_bytes(), &mut room[..text.len()]);
         return (text.len(), text.len());
     }
     let same = kernels::pairs::same::<MODIFIED>(text, room).unwrap_or_default();
