@@ -7,6 +7,7 @@ pub(crate) use super::prefixes::Prefixes;
 
 /// Calls `visit` with the position of each byte of the class, in order, until it returns `false`. Returns whether
 /// `visit` never returned `false`.
+#[cfg(feature = "transcode")]
 #[inline(always)]
 pub(crate) fn each(bytes: &[u8], class: &Class, visit: impl FnMut(usize) -> bool) -> bool {
     each_by(Kernel::in_use(), bytes, class, visit)
