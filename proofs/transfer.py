@@ -94,33 +94,34 @@ def good_groups(bad, count):
 
 
 def prove_base64_groups(report):
-    # An iteration of the loop over whole vectors.
-    symbols = symbolic("x", 64)
+    # An iteration of the loop over whole vectors, after another one.
+    symbols = symbolic("x", 128)
     for machine, (output, vectors, _) in paths(lambda decisions: whole_groups(symbols, decisions), []):
         here, bad = And(*machine.conditions), vectors.bad[0]
-        assert all(a.eq(b) for a, b in zip(vectors.read[0], symbols))
+        assert all(a.eq(b) for a, b in zip(vectors.read[0], symbols[64:], strict=True))
         if not output.stores:
             report.prove("base64: the loop stops only for a byte that is no symbol", Implies(here, Or(*bad)))
             continue
-        assert machine.number(machine.scope["done"]) == 16
-        is_right = And(Not(Or(*bad)), is_stored(output.stores[0], 0, vectors.bytes[0], BitVecVal(48, 64)))
+        assert machine.number(machine.scope["done"]) == 32
+        is_right = And(Not(Or(*bad)), is_stored(output.stores[0], 48, vectors.bytes[0], BitVecVal(48, 64)))
         report.prove("base64: the loop writes 48 bytes for 64 symbols", Implies(here, is_right))
     # The last step, for every number of groups.
     for count in range(1, 17):
-        symbols = symbolic("x", 4 * count)
-        output = Output(3 * count)
-        machine, vectors, done = run_base64("decode_groups", [Slice(symbols), output], [], skips_loop=True)
+        symbols = symbolic("x", 4 * (count + 16))
+        output, presets = Output(3 * (count + 16)), {"done": Int(16, "usize")}
+        machine, vectors, done = run_base64("decode_groups", [Slice(symbols), output], [], skips_loop=True, presets=presets)
         filler = [BitVecVal(ord("A"), 8)] * (64 - 4 * count)
-        assert all(a.eq(b) for a, b in zip(vectors.read[0], symbols + filler, strict=True))
+        assert all(a.eq(b) for a, b in zip(vectors.read[0], symbols[64:] + filler, strict=True))
         good = good_groups(vectors.bad[0], count)
         (store,) = output.stores
-        is_right = And(as_int(done, "usize").bits() == good, is_stored(store, 0, vectors.bytes[0], 3 * good))
+        is_right = And(as_int(done, "usize").bits() == good + 16, is_stored(store, 48, vectors.bytes[0], 3 * good))
         report.prove(f"base64: the last {count} groups are decoded up to the first that is none", is_right)
 
 
 def whole_groups(symbols, decisions):
-    output = Output(48)
-    machine, vectors, result = run_base64("decode_groups", [Slice(symbols), output], decisions)
+    output = Output(96)
+    presets = {"done": Int(16, "usize")}
+    machine, vectors, result = run_base64("decode_groups", [Slice(symbols), output], decisions, presets=presets)
     return machine, (output, vectors, result)
 
 
