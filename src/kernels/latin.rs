@@ -176,11 +176,13 @@ mod tests {
     }
 
     /// Returns the bytes that [`decode`] may write, computed byte by byte.
+    #[cfg(all(unix, feature = "codec"))]
     fn decoded<const WINDOWS: bool>(input: &[u8]) -> Vec<u8> {
         input.iter().map(|&byte| character::<WINDOWS>(byte)).collect::<String>().into_bytes()
     }
 
     /// Sequences that are converted, and sequences at which a kernel stops.
+    #[cfg(all(unix, feature = "codec"))]
     const PARTS: [&[u8]; 30] = [
         b"a",
         b"bc",

@@ -142,7 +142,7 @@ mod tests {
             let mut out = vec![0xEE; shift + 2 * text.len() + 64];
             let len = encode_by::<BIG_ENDIAN>(
                 kernel,
-                source[shift..].as_bytes(),
+                &source.as_bytes()[shift..],
                 &mut out[shift..shift + 2 * text.len()],
             )
             .1;
@@ -209,7 +209,7 @@ mod tests {
             let room = below(2 * end + 1);
             let mut out = vec![0xEE; room + 64];
             let (read, written) = encode_by::<BIG_ENDIAN>(kernel, &input, &mut out[..room]);
-            let units = input[..read].iter().filter(|&&byte| byte < 0x80 || byte >= 0xC0).count();
+            let units = input[..read].iter().filter(|byte| !(0x80..0xC0).contains(*byte)).count();
             let pairs = input[..read].iter().filter(|&&byte| byte >= 0xF0).count();
             assert!(
                 text.is_char_boundary(read) && written == 2 * (units + pairs),
