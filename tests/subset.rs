@@ -270,6 +270,27 @@ fn long_ascii_before_any_other_bytes_agrees_with_the_oracle() {
 }
 
 #[test]
+fn an_unfinished_sequence_before_long_text_agrees_with_the_oracle() {
+    let text = "plain text, longer than the fewest bytes for vectors, ".repeat(30).into_bytes();
+    for sequence in [&b"\xF0\x9F\x92"[..], b"\xF4\x8F\xBF", b"\xF0\x9F", b"\xE2\x80"] {
+        for at in 0..72 {
+            let mut bytes = text.clone();
+            bytes.splice(at..at, sequence.iter().copied());
+            // The address of the text decides where vectors start.
+            for shift in 0..32 {
+                let bytes = [&vec![b'x'; shift], &bytes[..]].concat();
+                let (text, errors, _, _) = decode(Subset::NO_CONTROLS, &[&bytes[shift..]]);
+                assert_eq!(errors, [(at as u64, ErrorKind::MissingContinuation, sequence.len() as u8)]);
+                assert!(
+                    str::from_utf8(text.as_bytes())
+                        .is_ok_and(|text| text.len() == bytes.len() - shift - sequence.len())
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn the_bom_policy_applies_before_long_ascii() {
     let input = [b'a'; 5_000];
     for bom in [BomPolicy::Strip, BomPolicy::Keep, BomPolicy::Reject, BomPolicy::Require] {

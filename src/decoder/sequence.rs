@@ -104,7 +104,7 @@ pub(super) enum Continued {
     Unfinished(ScanState),
 }
 
-/// [`IllFormed::at_start_of`], not inlined.
+/// Calls [`IllFormed::at_start_of`]. It is a separate function, so that the loop over pieces stays short.
 #[inline(never)]
 pub(super) fn ill_formed_at_start_of(bytes: &[u8]) -> IllFormed {
     IllFormed::at_start_of(bytes)

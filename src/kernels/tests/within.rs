@@ -138,6 +138,25 @@ fn the_text_ends_at_the_same_character_for_every_length_alignment_and_position()
 }
 
 #[test]
+fn an_unfinished_sequence_ends_the_text_at_every_position_and_alignment() {
+    let sets = [Subset::new(&[0..=0x10_FFFF]), Subset::NO_CONTROLS];
+    for lead in [&b"\xF0\x9F\x92"[..], b"\xF0\x9F", b"\xF0", b"\xF4\x8F\xBF", b"\xE2\x80", b"\xC3"] {
+        for after in ["y", "é", "語", "💩"] {
+            for at in 0..72 {
+                let mut bytes = vec![b'x'; 32 + at];
+                bytes.extend_from_slice(lead);
+                bytes.extend_from_slice(after.repeat(600).as_bytes());
+                for shift in 0..32 {
+                    for subset in &sets {
+                        check(&bytes[shift..], subset.doubtful().1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn random_text_ends_where_a_loop_over_its_characters_ends() {
     let mut seed = 5_u32;
     let mut next = || {

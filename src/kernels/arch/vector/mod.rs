@@ -146,7 +146,7 @@ pub(in crate::kernels) unsafe fn load_at<V: Vector>(chunk: &[u8], at: usize) -> 
 ///
 /// `4 <= at <= chunk.len()`.
 #[inline(always)]
-unsafe fn carry_at(chunk: &[u8], at: usize) -> Carry {
+pub(in crate::kernels) unsafe fn carry_at(chunk: &[u8], at: usize) -> Carry {
     debug_assert!((4..=chunk.len()).contains(&at));
     // SAFETY: the caller guarantees the range; the read needs no alignment.
     Carry::from_word(u32::from_le(unsafe { chunk.as_ptr().add(at - 4).cast::<u32>().read_unaligned() }))

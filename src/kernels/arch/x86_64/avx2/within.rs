@@ -7,7 +7,7 @@
 use core::arch::x86_64::*;
 
 use super::Ymm;
-use crate::kernels::arch::vector::{Vector, load_at, or_marks_at};
+use crate::kernels::arch::vector::{Vector, carry_at, load_at, or_marks_at};
 use crate::kernels::prefixes::{AsciiSet, Prefixes};
 use crate::kernels::state::Carry;
 
@@ -99,7 +99,10 @@ pub(in crate::kernels) unsafe fn text_without(bytes: &[u8], set: &Prefixes) -> u
         at += WIDTH;
     }
     let pairs = Pairs::new(set);
-    let (mut segment, mut has_four_bytes) = (SEGMENTS[0], false);
+    let mut segment = SEGMENTS[0];
+    // The first segment may start inside a sequence of 4 bytes.
+    // SAFETY: `4 <= at`, and there are two vectors, of which at most one is before `at`.
+    let mut has_four_bytes = unsafe { carry_at(bytes, at) }.has_lead_of_four();
     while len - at > GROUP {
         // SAFETY: `4 <= at`, and there is a vector at `at`.
         if unsafe { load_at::<Ymm>(bytes, at - 1) }.is_ascii() {
@@ -125,7 +128,8 @@ pub(in crate::kernels) unsafe fn text_without(bytes: &[u8], set: &Prefixes) -> u
         // A byte after the segment is read.
         let groups = segment.min((len - at - 1) / GROUP);
         let stop = at + groups * GROUP;
-        // SAFETY: `4 <= at`, and there are `groups` groups at `at`.
+        // SAFETY: `4 <= at`, and there are `groups` groups at `at`. A lead byte of a 4-byte sequence before `at` was marked
+        // in the segment before, unless it is the last byte.
         let mut results = unsafe { segment_at(&pairs, bytes, at, groups, has_four_bytes) };
         if results.0.is_marked() && !has_four_bytes {
             // The marks may be lead bytes of 4-byte sequences.
@@ -360,7 +364,9 @@ impl Step {
 ///
 /// # Safety
 ///
-/// `4 <= at`, and the groups are inside the bytes.
+/// - `4 <= at`, and the groups are inside the bytes.
+/// - `has_four_bytes` is set if one of the 3 bytes before `at` is the lead byte of a 4-byte sequence, except that it may
+///   be unset for the byte directly before `at`, because then the byte at `at` is marked.
 #[target_feature(enable = "avx2,bmi1")]
 #[inline]
 unsafe fn segment_at(
@@ -371,8 +377,8 @@ unsafe fn segment_at(
     has_four_bytes: bool,
 ) -> (Ymm, __m256i) {
     let mut step = Step { marks: Ymm(_mm256_setzero_si256()), found: _mm256_setzero_si256() };
-    // SAFETY: the caller guarantees the range. One of the 3 bytes before it can be the lead byte of a 4-byte sequence
-    // only if the whole formula is used.
+    debug_assert!(has_four_bytes || bytes[at - 3..at - 1].iter().all(|&byte| byte < 0xF0));
+    // SAFETY: the caller guarantees the requirements.
     unsafe {
         if has_four_bytes {
             groups_at::<true>(pairs, bytes, at, groups, &mut step);

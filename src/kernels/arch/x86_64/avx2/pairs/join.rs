@@ -43,7 +43,7 @@ pub(in crate::kernels) unsafe fn join<const MODIFIED: bool, const LENIENT: bool>
     input: &[u8],
     output: &mut [u8],
 ) -> (usize, usize) {
-    let (start, len, out) = (input.as_ptr(), input.len(), output.as_mut_ptr());
+    let (start, len) = (input.as_ptr(), input.len());
     let (mut read, mut written) = (0, 0);
     while read < len {
         if len - read >= GROUP && output.len() - written >= GROUP {
@@ -52,7 +52,7 @@ pub(in crate::kernels) unsafe fn join<const MODIFIED: bool, const LENIENT: bool>
             if !may_change::<MODIFIED, LENIENT>(group) {
                 for (vector, x) in group.into_iter().enumerate() {
                     // SAFETY: the output has room for the group.
-                    unsafe { store(out.add(written + vector * WIDTH), x) };
+                    unsafe { store(output.as_mut_ptr().add(written + vector * WIDTH), x) };
                 }
                 read += GROUP;
                 written += GROUP;
@@ -74,7 +74,7 @@ pub(in crate::kernels) unsafe fn join<const MODIFIED: bool, const LENIENT: bool>
             let made = joined.kept.count_ones() as usize;
             if room >= BLOCK {
                 // SAFETY: the output has room for a block.
-                unsafe { joined.store(out.add(written)) };
+                unsafe { joined.store(output.as_mut_ptr().add(written)) };
             } else if made <= room {
                 let mut last = [0; BLOCK];
                 // SAFETY: the array has the size of a block.

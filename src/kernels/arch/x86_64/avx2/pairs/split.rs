@@ -47,7 +47,7 @@ pub(in crate::kernels) unsafe fn split<const MODIFIED: bool>(
     output: &mut [u8],
 ) -> (usize, usize) {
     debug_assert!(output.len() / 2 >= text.len());
-    let (start, len, out) = (text.as_ptr(), text.len(), output.as_mut_ptr());
+    let (start, len) = (text.as_ptr(), text.len());
     // No byte of input becomes more than 2 bytes of output, so `written <= 2 * read`.
     let (mut read, mut written) = (0, 0);
     // The vector before the next one, if the next one may start inside a sequence of 4 bytes.
@@ -74,7 +74,7 @@ pub(in crate::kernels) unsafe fn split<const MODIFIED: bool>(
             let x = unsafe { load(start.add(read)) };
             let parts = Parts::new::<MODIFIED>(x, before);
             // SAFETY: 32 bytes are left in the text, so the output has room for 64.
-            written += unsafe { parts.store(parts.mask, out.add(written)) };
+            written += unsafe { parts.store(parts.mask, output.as_mut_ptr().add(written)) };
             read += WIDTH;
             before = x;
         }
@@ -84,7 +84,7 @@ pub(in crate::kernels) unsafe fn split<const MODIFIED: bool>(
         let x = unsafe { load(start.add(read)) };
         let parts = Parts::new::<MODIFIED>(x, before);
         // SAFETY: 32 bytes are left in the text, so the output has room for 64.
-        written += unsafe { parts.store(parts.mask, out.add(written)) };
+        written += unsafe { parts.store(parts.mask, output.as_mut_ptr().add(written)) };
         read += WIDTH;
         before = x;
     }
