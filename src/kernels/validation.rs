@@ -74,7 +74,7 @@ fn is_short_ascii(bytes: &[u8]) -> bool {
     bytes.len() <= SHORT && short::is_ascii(bytes)
 }
 
-/// Validates fewer than 4 bytes. Not inlined, because ASCII has been tested before and other text is less frequent.
+/// Validates fewer than 4 bytes. It is not inlined, because ASCII has been tested before and other text is less frequent.
 #[inline(never)]
 fn is_few_text(bytes: &[u8]) -> bool {
     Few::new(bytes).is_none_or(Few::is_text)

@@ -57,7 +57,7 @@ pub struct Transcoder {
     pub(super) conversion: Conversion,
 }
 
-// Every call of `feed` copies the transcoder, so it must be small.
+// Every call of `feed` copies the transcoder. More than half of it are the tables of a subset.
 const _: () = assert!(size_of::<Transcoder>() <= 480);
 
 /// The progress of a bounded call.

@@ -48,7 +48,7 @@ pub(super) unsafe fn ascii_len(bytes: &[u8]) -> usize {
     unsafe { vector::ascii_len::<Neon>(bytes) }
 }
 
-/// Calls [`vector::validate_large`]. Not inlined into [`validate`], so that short chunks do not save its registers.
+/// Calls [`vector::validate_large`]. It is not inlined, so that short chunks do not save its registers.
 ///
 /// # Safety
 ///
@@ -61,7 +61,7 @@ unsafe fn validate_large(chunk: &[u8], state: &mut ScanState) -> Result<(), Inde
     unsafe { vector::validate_large::<Neon>(chunk, state) }
 }
 
-/// Calls [`vector::find`]. Not inlined into the loops, which are left when there is an error.
+/// Calls [`vector::find`]. It is not inlined, because the loops call it only at an error.
 ///
 /// # Safety
 ///

@@ -389,7 +389,7 @@ unsafe fn segment_at(
     (step.marks, step.found)
 }
 
-/// Adds the results of `groups` groups. Not inlined, because then the registers suffice for the tables.
+/// Adds the results of `groups` groups. It is not inlined, because then the registers suffice for the tables.
 ///
 /// # Safety
 ///

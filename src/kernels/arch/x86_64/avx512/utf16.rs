@@ -276,7 +276,7 @@ fn sequences(units: __m256i, before: __m256i, first: u16, second: u16) -> (__m51
     (bytes, kept)
 }
 
-/// Returns the index one code unit before `read`. Not inlined, so that the compiler emits a branch. The branch is
+/// Returns the index one code unit before `read`. It is not inlined, so that the compiler emits a branch. The branch is
 /// predicted, so the address of the next load does not depend on the data.
 #[cold]
 #[inline(never)]
