@@ -31,10 +31,14 @@ def sizes(program):
 
 
 def cell(code, module, path):
-    if not path.exists():
+    """The lines and the bytes of a module, which is a file or a folder."""
+    files = [path] if path.exists() else sorted(path.with_suffix("").glob("*.rs"))
+    if not files:
         return ""
-    size = code.get(module)
-    return f"{lines(path)}, {size:,}" if size else f"{lines(path)}"
+    size = sum(size for name, size in code.items() if name == module or name.startswith(f"{module}::"))
+    size = code.get(module, 0) if path.stem == "mod" else size
+    count = sum(map(lines, files))
+    return f"{count}, {size:,}" if size else f"{count}"
 
 
 def main():
@@ -50,7 +54,7 @@ def main():
         "NEON": ("arch::aarch64", arch / "aarch64", "neon"),
         "simd128": ("arch::wasm32", arch / "wasm32", "simd128"),
     }
-    parts = {path.stem for _, folder, _ in kernels.values() for path in folder.glob("*.rs")}
+    parts = {path.stem for _, folder, _ in kernels.values() for path in folder.iterdir()}
     parts -= {"mod", "validation", "neon", "simd128"}
     print("|", " | ".join(["part", *kernels]), "|\n|---" + "|---:" * len(kernels) + "|")
     for part in ["validation", *sorted(parts)]:

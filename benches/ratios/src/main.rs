@@ -14,6 +14,7 @@ mod corpora;
 mod cpu;
 mod framed;
 mod measure;
+mod reasons;
 mod report;
 mod rows;
 mod rows_of_conversions;

@@ -8,6 +8,7 @@ use plotters::prelude::*;
 
 use crate::corpora::Corpus;
 use crate::measure::{Effort, race};
+use crate::reasons;
 use crate::rows::{PEERS, Row, validators};
 
 /// Returns the table of ratios in Markdown.
@@ -24,22 +25,27 @@ pub fn table(rows: &[Row]) -> String {
             ratio.median,
             ratio.low,
             ratio.high,
-            row.verdict()
+            reasons::verdict(row)
         );
     }
     table
 }
 
-/// Writes the page of this CPU, if the directory exists.
+/// Writes the page of this CPU, if the directory exists. Fails if the page of explanations, if it exists, lacks a section.
 pub fn page(rows: &[Row], directory: &Path) -> std::io::Result<()> {
     if !directory.is_dir() {
         return Ok(());
+    }
+    let absent = fs::read_to_string(directory.join("missed.md"))
+        .map_or_else(|_| Vec::new(), |page| reasons::absent(&page));
+    if !absent.is_empty() {
+        return Err(std::io::Error::other(format!("missed.md has no section {absent:?}")));
     }
     let family = crate::cpu::family();
     let count = |verdict| rows.iter().filter(|row| row.verdict() == verdict).count();
     let page = format!(
         "# Ratios: {family}\n\nWritten by `benches/ratios` on: {}. {} goals are met, {} are missed. [Performance](../performance.md) \
-        explains the columns and the missed goals.\n\n![Throughput of the conversions]({family}.svg)\n\n{}",
+        explains the columns, and [Missed goals](missed.md) the rows below their goals.\n\n![Throughput of the conversions]({family}.svg)\n\n{}",
         crate::cpu::model(),
         count("met"),
         count("**missed**"),

@@ -24,11 +24,15 @@ pub struct Row {
 }
 
 impl Row {
+    pub fn is_missed(&self) -> bool {
+        self.ratio.median < self.goal
+    }
+
     pub fn verdict(&self) -> &'static str {
         match self.goal {
             0.0 => "limit",
-            goal if self.ratio.median >= goal => "met",
-            _ => "**missed**",
+            _ if self.is_missed() => "**missed**",
+            _ => "met",
         }
     }
 }
