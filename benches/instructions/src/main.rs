@@ -10,7 +10,7 @@ use std::hint::black_box;
 use corpora::{Corpus, with_errors};
 use utf8_codec::mime::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
 use utf8_codec::transcode::{Encoding, Transcoder};
-use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder, Utf8Decoder, from_utf8, validate_many};
+use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder, from_utf8, validate_many};
 
 fn stream(data: &[u8], chunk: usize) {
     let mut decoder = Utf8Decoder::new();
@@ -55,6 +55,18 @@ fn transcode(mut transcoder: Transcoder, data: &[u8], chunk: usize, out: &mut Ve
         black_box(transcoder.feed(chunk, out).is_ok());
     }
     black_box(transcoder.finish(out).is_ok());
+}
+
+/// Converts text in chunks of 4 KiB.
+fn convert(corpus: Corpus, from: Encoding, to: Encoding) -> Box<dyn FnMut()> {
+    let (mut data, mut out) = (Vec::new(), Vec::new());
+    let text = corpus.text(1 << 15);
+    Transcoder::new(Encoding::Utf8, from)
+        .on_error(ErrorPolicy::Skip)
+        .feed(text.as_bytes(), &mut data)
+        .expect("repaired");
+    let transcoder = Transcoder::new(from, to).on_error(ErrorPolicy::Skip);
+    Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
 }
 
 /// Returns UTF-16LE in which every hundredth code unit is an unpaired surrogate.
@@ -194,6 +206,20 @@ fn main() {
             let data = text(Corpus::Cyrillic);
             let (transcoder, mut out) = (Transcoder::new(Encoding::Windows1252, Encoding::Utf8), Vec::new());
             Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
+        }
+        "utf-8-to-utf-32" => convert(Corpus::Cjk, Encoding::Utf8, Encoding::Utf32Le),
+        "utf-32-to-utf-8" => convert(Corpus::Cjk, Encoding::Utf32Le, Encoding::Utf8),
+        "utf-8-to-latin-1" => convert(Corpus::FrenchHtml, Encoding::Utf8, Encoding::Latin1),
+        "latin-1-to-utf-8" => convert(Corpus::FrenchHtml, Encoding::Latin1, Encoding::Utf8),
+        "utf-8-to-cesu-8" => convert(Corpus::Emoji, Encoding::Utf8, Encoding::Cesu8),
+        "cesu-8-to-utf-8" => convert(Corpus::Emoji, Encoding::Cesu8, Encoding::Utf8),
+        "subset" => {
+            let (data, mut out) = (text(Corpus::Arabic), String::new());
+            Box::new(move || {
+                out.clear();
+                let mut decoder = TextDecoder::new().subset(Subset::NO_BIDI_CONTROLS);
+                black_box(decoder.decode_into(&data, &mut out).is_ok());
+            })
         }
         _ => {
             eprintln!("no benchmark has the name {name}");
