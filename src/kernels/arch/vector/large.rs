@@ -318,13 +318,11 @@ unsafe fn marks_of_rest<V: Vector>(chunk: &[u8], mut at: usize) -> V {
 pub(in crate::kernels) unsafe fn find<V: Vector>(chunk: &[u8], mut at: usize, end: usize) -> Option<usize> {
     // SAFETY: the CPU has the instructions.
     let none = unsafe { V::zero() };
-    while end - at >= 2 * V::LEN {
+    while end - at > 2 * V::LEN {
         // SAFETY: the CPU has the instructions; `3 <= at`, and there are two vectors at `at`.
-        let pair = unsafe { [or_marks_at(none, chunk, at), or_marks_at(none, chunk, at + V::LEN)] };
-        if pair[0].or(pair[1]).is_marked() {
-            // Both indexes are computed, because a branch on the first vector would be mispredicted.
-            let [first, second] = pair.map(|marks| marks.first_mark_before(V::LEN));
-            return Some(at + first.unwrap_or(V::LEN + second.unwrap_or(0)));
+        let marks = unsafe { or_marks_at(or_marks_at(none, chunk, at), chunk, at + V::LEN) };
+        if marks.is_marked() {
+            break;
         }
         at += 2 * V::LEN;
     }
