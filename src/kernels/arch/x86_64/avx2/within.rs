@@ -323,7 +323,9 @@ pub(in crate::kernels) unsafe fn first_of(text: &[u8], set: &Prefixes) -> Option
     }
     // The rest, followed by zeros.
     let mut rest = [0; GROUP + 2 * WIDTH];
-    rest[..len - at].copy_from_slice(&text[at..]);
+    for (to, &byte) in rest.iter_mut().zip(text.get(at..).unwrap_or_default()) {
+        *to = byte;
+    }
     // SAFETY: a vector follows the range.
     let index = unsafe { first_in(&rest, set, 0, (len - at).next_multiple_of(WIDTH)) };
     index.map(|index| at + index).filter(|&index| index < len)
