@@ -62,7 +62,7 @@ fn decode_into_appends_the_same_text_as_feed() {
         }
         for policy in policies() {
             for bom in boms {
-                for subset in [None, Some(Subset::BMP), Some(Subset::NO_CONTROLS)] {
+                for subset in [None, Some(&Subset::BMP), Some(&Subset::NO_CONTROLS)] {
                     let decoder = TextDecoder::new().on_error(policy).bom(bom);
                     let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
                     let expected = fed(decoder, &[&input]);
@@ -111,7 +111,7 @@ fn decode_to_string_returns_the_text_of_a_stream() {
         }
         for policy in policies() {
             for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
-                for subset in [None, Some(Subset::BMP)] {
+                for subset in [None, Some(&Subset::BMP)] {
                     let decoder = TextDecoder::new().on_error(policy).bom(bom);
                     let decoder = subset.map_or(decoder, |subset| decoder.subset(subset));
                     let (text, errors, counters) = fed(decoder, &[&input]);

@@ -159,7 +159,7 @@ fn a_body_checks_its_trailers_if_configured() {
 
 #[test]
 fn size_hints_of_a_repaired_body_are_correct_for_every_subset() {
-    let ascii = TextDecoder::new().subset(Subset::ASCII);
+    let ascii = TextDecoder::new().subset(&Subset::ASCII);
     for policy in [ErrorPolicy::ReplaceWith('?'), ErrorPolicy::ReplaceWith('\u{1F980}'), ErrorPolicy::Replace]
     {
         for text in ["\u{1F980}".repeat(9), "\u{E9}\u{20AC}".repeat(9), "a".repeat(9)] {

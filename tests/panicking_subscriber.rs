@@ -111,7 +111,7 @@ const POLICIES: [ErrorPolicy; 4] =
 
 fn decoders() -> impl Iterator<Item = TextDecoder> {
     let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
-    let more = [replace.bom(BomPolicy::Require), replace.subset(Subset::BMP)];
+    let more = [replace.bom(BomPolicy::Require), replace.subset(&Subset::BMP)];
     POLICIES.map(|policy| TextDecoder::new().on_error(policy)).into_iter().chain(more)
 }
 

@@ -41,7 +41,7 @@ fn every_decoder() -> Vec<TextDecoder> {
         for bom in [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject] {
             let decoder = TextDecoder::new().on_error(policy).bom(bom);
             decoders.push(decoder);
-            decoders.extend([Subset::ASCII, Subset::NO_CONTROLS].map(|subset| decoder.subset(subset)));
+            decoders.extend([&Subset::ASCII, &Subset::NO_CONTROLS].map(|subset| decoder.subset(subset)));
         }
     }
     decoders

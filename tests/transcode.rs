@@ -249,7 +249,7 @@ fn an_adopted_subset_rejects_code_points_of_every_encoding() {
         let (a, e) = (bytes(0x61), bytes(0xE9));
         let input = [&a[..], &e, &a].concat();
         every_partition(&input, |chunks| {
-            let transcoder = Transcoder::new(encoding, Encoding::Utf8).subset(Subset::ASCII);
+            let transcoder = Transcoder::new(encoding, Encoding::Utf8).subset(&Subset::ASCII);
             let rejected = vec![(a.len() as u64, ErrorKind::OutsideSubset, e.len() as u8)];
             assert_eq!(by_feed(transcoder, chunks), (b"aa".to_vec(), rejected), "{encoding}");
             let mended = repaired(transcoder.on_error(ErrorPolicy::Replace), chunks);
@@ -260,7 +260,7 @@ fn an_adopted_subset_rejects_code_points_of_every_encoding() {
 
 #[test]
 fn an_adopted_subset_has_the_same_text_and_errors_in_long_input_for_every_partition() {
-    let subset = Subset::all_of(&[Subset::NO_CONTROLS, Subset::NO_BIDI_CONTROLS]);
+    static SUBSET: Subset = Subset::all_of(&[Subset::NO_CONTROLS, Subset::NO_BIDI_CONTROLS]);
     let mut rng = Rng::new(6);
     for from in Encoding::ALL {
         for to in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Cesu8, Encoding::Wtf8, Encoding::Latin1] {
@@ -280,7 +280,7 @@ fn an_adopted_subset_has_the_same_text_and_errors_in_long_input_for_every_partit
                 for (at, len, found) in encodings::decode(from, Open::default(), to == Encoding::Wtf8, &input)
                 {
                     let inside = |value: u32| {
-                        if subset.contains(value) { Ok(value) } else { Err(ErrorKind::OutsideSubset) }
+                        if SUBSET.contains(value) { Ok(value) } else { Err(ErrorKind::OutsideSubset) }
                     };
                     let encoded = found.and_then(inside).and_then(|value| {
                         encodings::encode(to, Open::default(), value).ok_or(ErrorKind::Unmappable)
@@ -291,7 +291,7 @@ fn an_adopted_subset_has_the_same_text_and_errors_in_long_input_for_every_partit
                     }
                 }
                 let expected = (out, errors);
-                let transcoder = Transcoder::new(from, to).subset(subset);
+                let transcoder = Transcoder::new(from, to).subset(&SUBSET);
                 for len in [1, 7, 97, 1_000, usize::MAX] {
                     let chunks: Vec<&[u8]> = input.chunks(len).collect();
                     assert_eq!(by_feed(transcoder, &chunks), expected, "{from} to {to} by {len}");
@@ -441,7 +441,7 @@ fn an_error_names_the_source_encoding() {
         let bom = encoding.bom().expect("one");
         let unexpected = message(transcoder.bom(BomPolicy::Reject), bom);
         assert_eq!(unexpected, format!("BOM at byte 0 (UnexpectedBom, {} bytes of {title})", bom.len()));
-        let outside = message(transcoder.subset(Subset::ASCII), bom);
+        let outside = message(transcoder.subset(&Subset::ASCII), bom);
         let expected =
             format!("character outside the subset at byte 0 (OutsideSubset, {} bytes of {title})", bom.len());
         assert_eq!(outside, expected);

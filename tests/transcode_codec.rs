@@ -280,7 +280,7 @@ fn a_terminator_is_neither_ill_formed_nor_part_of_the_line() {
     let nul = LineEnding::Ascii(Ascii::NUL);
     // A byte 00 alone is not Modified UTF-8, and the subset has no U+0000.
     let modified = || TranscodeCodec::new(Encoding::ModifiedUtf8);
-    let subset = || TranscodeCodec::new(Encoding::Utf8).subset(Subset::NO_NUL);
+    let subset = || TranscodeCodec::new(Encoding::Utf8).subset(&Subset::NO_NUL);
     for codec in [modified, subset] {
         for (bytes, repaired) in [(&b"ab\0c\0"[..], ["ab", "c"]), (b"ab\xE2\x82\0c\0", ["ab\\xe2\\x82", "c"])]
         {

@@ -170,7 +170,7 @@ fn bytes_and_errors_of_a_form_are_the_same_for_every_partition() {
                 check_strict(&sent, &chunks);
                 let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
                 check_repair(&sent, &chunks, replace);
-                check_repair(&sent, &chunks, replace.subset(Subset::ASCII));
+                check_repair(&sent, &chunks, replace.subset(&Subset::ASCII));
             }
         }
     }

@@ -26,7 +26,7 @@ pub(crate) fn policies() -> Vec<(&'static str, TextDecoder)> {
         ("Replace", replace),
         ("Skip", text.on_error(ErrorPolicy::Skip)),
         ("Require", text.bom(BomPolicy::Require)),
-        ("subset, Replace", replace.subset(NOT_A)),
+        ("subset, Replace", replace.subset(&NOT_A)),
     ]
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn rows() -> Vec<Row> {
             decoder.finish(&mut text);
         }));
     }
-    rows.push(push("subset, Strict", TextDecoder::new().subset(NOT_A)));
+    rows.push(push("subset, Strict", TextDecoder::new().subset(&NOT_A)));
     for (name, decoder) in policies() {
         rows.push(Row::new(format!("TextDecoder::feed, {name}"), TEXT, move |bytes, chunk| {
             let mut decoder = decoder;

@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use utf8_codec::{ErrorKind, ErrorPolicy, Subset, TextDecoder};
 use utf8_codec_fuzz::{Input, decode};
 
-const SUBSETS: [Subset; 9] = [
+static SUBSETS: [Subset; 9] = [
     Subset::ASCII,
     Subset::NO_CONTROLS,
     Subset::XML_CHARACTERS,
@@ -19,7 +19,7 @@ const SUBSETS: [Subset; 9] = [
 
 fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data) else { return };
-    let subset = input.pick(5, &SUBSETS);
+    let subset = input.pick(5, &SUBSETS.each_ref());
     let (text, parts) = input.text();
     let parts: Vec<&[u8]> = parts.iter().map(String::as_bytes).collect();
     let decoder = TextDecoder::new().subset(subset);

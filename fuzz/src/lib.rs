@@ -34,13 +34,13 @@ impl<'i> Input<'i> {
 
     /// Returns a decoder with any combination of policies.
     pub fn decoder(&self) -> TextDecoder {
-        const SUBSETS: [Option<Subset>; 6] = [
+        const SUBSETS: [Option<&Subset>; 6] = [
             None,
             None,
-            Some(Subset::ASCII),
-            Some(Subset::NO_CONTROLS),
-            Some(Subset::XML_CHARACTERS),
-            Some(Subset::UNICODE_ASSIGNABLES),
+            Some(&Subset::ASCII),
+            Some(&Subset::NO_CONTROLS),
+            Some(&Subset::XML_CHARACTERS),
+            Some(&Subset::UNICODE_ASSIGNABLES),
         ];
         let boms = [BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject];
         let decoder =

@@ -80,7 +80,7 @@ impl TranscodeCodec {
 
     /// Sets the adopted subset, for reading and writing.
     #[must_use]
-    pub fn subset(self, subset: Subset) -> Self {
+    pub fn subset(self, subset: &'static Subset) -> Self {
         Self { reading: self.reading.subset(subset), writing: self.writing.subset(subset), ..self }
     }
 

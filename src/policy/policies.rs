@@ -12,7 +12,7 @@ use crate::subset::Subset;
 pub(crate) struct Policies {
     pub(crate) on_error: ErrorPolicy,
     pub(crate) bom: BomPolicy,
-    pub(crate) subset: Option<Subset>,
+    pub(crate) subset: Option<&'static Subset>,
     counters: Counters,
     start: Start,
 }

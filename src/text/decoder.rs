@@ -72,7 +72,7 @@ impl TextDecoder {
     /// ill-formed sequence (ISO/IEC 10646-1 Annex R.7), with the kind [`ErrorKind::OutsideSubset`]. A BOM that the
     /// [`BomPolicy`] removes need not be in the subset.
     #[must_use]
-    pub const fn subset(mut self, subset: Subset) -> Self {
+    pub const fn subset(mut self, subset: &'static Subset) -> Self {
         self.policies.subset = Some(subset);
         self
     }

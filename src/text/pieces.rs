@@ -154,10 +154,10 @@ impl<'d, 'c> TextPieces<'d, 'c> {
 
     /// Returns the next piece, up to the next character outside the subset. The text before the first character outside
     /// the subset is searched twice, the rest once.
-    fn next_within(&mut self, subset: Subset) -> Option<TextPiece<'c>> {
+    fn next_within(&mut self, subset: &Subset) -> Option<TextPiece<'c>> {
         if self.mixed.is_empty() {
             let (offset, rest) = (self.pieces.decoder().offset(), self.pieces.rest());
-            let (piece, inside) = self.next_piece_within(&subset)?;
+            let (piece, inside) = self.next_piece_within(subset)?;
             match piece {
                 TextPiece::Text(text) if subset.first_outside_after(inside, text).is_some() => {
                     // Moves back to the start of the text, because the iterator may be dropped before all of the text

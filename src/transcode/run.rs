@@ -122,7 +122,7 @@ impl Conversion {
         if !is_bom_text {
             return;
         }
-        let (read, written) = match &self.policies.subset {
+        let (read, written) = match self.policies.subset {
             None => bulk::copy(&self.source, &self.target, rest, room.left()),
             Some(subset) => bulk::copy_within(subset, &self.source, &self.target, rest, room.left()),
         };

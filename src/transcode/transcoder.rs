@@ -57,8 +57,8 @@ pub struct Transcoder {
     pub(super) conversion: Conversion,
 }
 
-// Every call of `feed` copies the transcoder. More than half of it are the tables of a subset.
-const _: () = assert!(size_of::<Transcoder>() <= 480);
+// Every call of `feed` copies the transcoder.
+const _: () = assert!(size_of::<Transcoder>() <= 216);
 
 /// The progress of a bounded call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +108,7 @@ impl Transcoder {
 
     /// Sets the adopted subset. The [`ErrorPolicy`] applies to code points outside it.
     #[must_use]
-    pub const fn subset(mut self, subset: Subset) -> Self {
+    pub const fn subset(mut self, subset: &'static Subset) -> Self {
         self.conversion.policies.subset = Some(subset);
         self
     }

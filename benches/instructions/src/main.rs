@@ -217,7 +217,7 @@ fn main() {
             let (data, mut out) = (text(Corpus::Arabic), String::new());
             Box::new(move || {
                 out.clear();
-                let mut decoder = TextDecoder::new().subset(Subset::NO_BIDI_CONTROLS);
+                let mut decoder = TextDecoder::new().subset(&Subset::NO_BIDI_CONTROLS);
                 black_box(decoder.decode_into(&data, &mut out).is_ok());
             })
         }

@@ -13,7 +13,7 @@ use crate::rows::{Bench, measured};
 
 const LEN: usize = 64 * 1024;
 
-const SUBSETS: [(&str, Subset); 6] = [
+static SUBSETS: [(&str, Subset); 6] = [
     ("subset: no controls", Subset::NO_CONTROLS),
     ("subset: no NUL", Subset::NO_NUL),
     ("subset: BMP", Subset::BMP),
@@ -33,7 +33,7 @@ const SUBSETS: [(&str, Subset); 6] = [
 const CORPORA: [Corpus; 5] =
     [Corpus::AsciiJson, Corpus::FrenchHtml, Corpus::Cyrillic, Corpus::Arabic, Corpus::Cjk];
 
-fn decode(subset: Subset, text: &str) -> u64 {
+fn decode(subset: &'static Subset, text: &str) -> u64 {
     let mut decoder = TextDecoder::new().subset(subset);
     let mut taken = 0;
     for piece in decoder.feed(black_box(text.as_bytes())) {
@@ -58,7 +58,7 @@ impl Bench {
     }
 
     fn subsets(&mut self) {
-        for (scenario, subset) in SUBSETS {
+        for &(scenario, ref subset) in &SUBSETS {
             if !self.is_wanted(scenario) {
                 continue;
             }

@@ -331,8 +331,8 @@ impl Bom {
     }
 }
 
-fn subset(name: &str) -> Result<Subset, ConfigError> {
-    const SUBSETS: [(&str, Subset); 14] = [
+fn subset(name: &str) -> Result<&'static Subset, ConfigError> {
+    static SUBSETS: [(&str, Subset); 14] = [
         ("ascii", Subset::ASCII),
         ("latin-1", Subset::LATIN_1),
         ("bmp", Subset::BMP),
@@ -348,7 +348,7 @@ fn subset(name: &str) -> Result<Subset, ConfigError> {
         ("json-text", Subset::JSON_TEXT),
         ("yaml-printable", Subset::YAML_PRINTABLE),
     ];
-    SUBSETS.iter().find(|(known, _)| *known == name).map(|(_, subset)| *subset).ok_or_else(|| {
+    SUBSETS.iter().find(|(known, _)| *known == name).map(|(_, subset)| subset).ok_or_else(|| {
         let known: Vec<_> = SUBSETS.iter().map(|(known, _)| *known).collect();
         ConfigError(format!("unknown `subset`, expected one of {}", known.join(", ")))
     })
