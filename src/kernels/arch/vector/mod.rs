@@ -81,6 +81,8 @@ pub(in crate::kernels) trait Vector: Copy {
     /// Returns this vector shifted by 1, 2 and 3 bytes. The carry is shifted in.
     fn shifted_after(self, carry: Carry) -> [Self; 3];
 
+    /// Combines two vectors of text with a bitwise or. Vectors of marks must not be combined: a vector may keep its
+    /// marks in other fields, which the result does not have.
     fn or(self, other: Self) -> Self;
 
     fn is_ascii(self) -> bool;

@@ -247,8 +247,7 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
             unsafe { _mm_storeu_si128(out.cast(), _mm256_castsi256_si128(bytes)) };
             read += 2 * WIDTH;
             written += WIDTH / 2;
-            // SAFETY: the CPU has the features.
-            let len = unsafe { decode_ascii::<BIG_ENDIAN>(&input[read..], &mut output[written..]) };
+            let len = decode_ascii::<BIG_ENDIAN>(&input[read..], &mut output[written..]);
             read += 4 * len;
             written += len;
             continue;
@@ -311,12 +310,8 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
 }
 
 /// Writes blocks of 4 vectors of ASCII. Returns the number of characters.
-///
-/// # Safety
-///
-/// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-unsafe fn decode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> usize {
+fn decode_ascii<const BIG_ENDIAN: bool>(input: &[u8], output: &mut [u8]) -> usize {
     let count = output.len().min(input.len() / 4);
     let mut done = 0;
     // The first block is read in part, so that all others are written to aligned addresses.
