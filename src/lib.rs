@@ -5,45 +5,33 @@
 //! The decoder is `Copy` and 16 bytes in size, allocates nothing and never panics.
 //!
 //! ```
-//! use utf8_codec::{ErrorKind, Piece, Utf8Decoder};
+//! use utf8_codec::{Piece, Utf8Decoder};
 //!
 //! let mut decoder = Utf8Decoder::new();
-//! let mut text = String::new();
-//! for chunk in [&b"caf\xC3"[..], b"\xA9 \xFF!"] {
-//!     for piece in decoder.feed(chunk) {
-//!         match piece {
-//!             Piece::Text(part) => text.push_str(part),
-//!             Piece::Seam(character) => text.push(character),
-//!             Piece::IllFormed(error) => assert_eq!((error.offset, error.kind), (6, ErrorKind::InvalidLead)),
-//!         }
-//!     }
-//! }
-//! decoder.finish()?; // an error if the stream ended inside a character
-//! assert_eq!(text, "café !");
-//! # Ok::<(), utf8_codec::Utf8Error>(())
+//! assert_eq!(decoder.feed(b"caf\xC3").next(), Some(Piece::Text("caf")));
+//! let mut pieces = decoder.feed(b"\xA9 \xFF!");
+//! assert_eq!([pieces.next(), pieces.next()], [Some(Piece::Seam('é')), Some(Piece::Text(" "))]);
+//! assert!(matches!(pieces.next(), Some(Piece::IllFormed(error)) if error.offset == 6));
 //! ```
 //!
-//! # Modules
+//! # Overview
 //!
-//! | input | module and main types | feature |
+//! | input | names | feature |
 //! |---|---|---|
-//! | chunks in memory | [`Utf8Decoder`]; [`TextDecoder`] with an [`ErrorPolicy`], a [`BomPolicy`] and a [`Subset`]; [`from_utf8`] | none, `no_std` |
-//! | many strings in one buffer (Arrow, protobuf) | [`validate_many`] | none, `no_std` |
-//! | a buffer to truncate or split; offsets to convert to lines and columns | [`boundary`]; [`locate`] | none, `no_std` |
-//! | WebSocket or gRPC messages | [`validator`] | none, `no_std`; `bytes` for segments |
-//! | a tokio `Framed` | [`codec`]: text as it arrives, lines, frames; [`codec::framing`]: syslog, language servers | `codec` (default) |
-//! | a `Stream` of byte chunks | [`stream`] | `stream` |
-//! | server-sent events | [`codec::sse`]; [`stream::SseStream`] | `codec`; `stream` |
-//! | a reader or writer, blocking or async | [`io`] | `std` (default), `io` (tokio), `futures-io` |
-//! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http-rules`, `http`, `tower`, `encoding_rs`; `alloc` |
+//! | chunks in memory | [`Utf8Decoder`], [`TextDecoder`], [`from_utf8`], [`validate_many`] | none (`no_std`) |
+//! | positions in a buffer or text | [`boundary`], [`locate`] | none (`no_std`) |
+//! | WebSocket messages | [`validator`] | none (`no_std`) |
+//! | a tokio `Framed` | [`codec`], [`codec::framing`], [`codec::sse`] | `codec` (default) |
+//! | a `Stream` of chunks | [`stream`] | `stream` |
+//! | a reader or writer | [`io`] | `std`, `io`, `futures-io` |
+//! | HTTP messages | [`http`], [`tower`], [`content_type`] | `http`, `tower` |
 //! | mail | [`mime`] | `mime` |
-//! | a proxied connection | [`proxy`] | `proxy`; `relay` for the TCP pump |
-//! | UTF-16, CESU-8, Latin-1 and six other encodings | [`transcode`], [`detect`] | `transcode` |
+//! | a proxied connection | [`proxy`] | `proxy`, `relay` |
+//! | UTF-16, CESU-8, Latin-1, ... | [`transcode`], [`detect`] | `transcode` |
 //!
-//! Each adapter has two constructors. `new(inner)` is strict and keeps a byte order mark. `with_decoder(inner,
-//! TextDecoder)` uses the policies of the decoder. Features are additive. The feature `tracing` emits an event with the
-//! offset, the kind and the length of each error, and never a byte of the input. The feature `cli` builds the
-//! `utf8-codec` command.
+//! Each adapter has two constructors: `new(inner)` is strict and keeps a byte order mark, and `with_decoder(inner,
+//! TextDecoder)` uses the policies of the decoder. Features are additive. `tracing` emits an event with the offset, the
+//! kind and the length of each error, and never a byte of the input. `cli` builds the `utf8-codec` command.
 // This page links to modules that exist only if their features are enabled.
 #![cfg_attr(
     not(all(
