@@ -10,6 +10,7 @@
 //! | `utf32.rs` | UTF-32 from UTF-8 and UTF-16, and back |
 //! | `latin.rs` | UTF-8 from ISO 8859-1 and windows-1252, and back |
 //! | `ascii.rs` | a copy of ASCII, up to the first other byte |
+//! | `copy.rs` | a copy of any bytes |
 //! | `pairs.rs` | UTF-8 from CESU-8 and Modified UTF-8, and back |
 //! | `units.rs` | UTF-16 and UTF-32 from ISO 8859-1 and windows-1252, and back |
 //! | `classes.rs` | the positions of all bytes of a class |
@@ -44,6 +45,8 @@ pub(crate) mod ascii;
 pub(crate) mod base64;
 mod class;
 pub(crate) mod classes;
+#[cfg(any(feature = "alloc", feature = "transcode"))]
+pub(crate) mod copy;
 pub(crate) mod count;
 #[allow(unreachable_pub, reason = "public only if a benchmark selects the kernel")]
 mod dispatch;

@@ -14,6 +14,7 @@ use crate::boundary::floor_boundary;
 use crate::decoder::{Piece, Pieces, Utf8Decoder};
 use crate::encoding::UTF_8;
 use crate::error::Utf8Error;
+use crate::kernels::copy::COPIED_AT_ONCE;
 use crate::policy::{Policies, ShortStr};
 
 /// Receives the text of a chunk in stream order.
@@ -44,11 +45,6 @@ impl Sink for String {
 
     fn error(&mut self, _: Utf8Error) {}
 }
-
-/// The maximum number of bytes that are copied at once. For longer copies the C library may use a string instruction,
-/// which on some CPUs (Zen 3) is ten times as slow as vector instructions for some alignments. The limit of glibc is
-/// between 2 and 4 KiB.
-const COPIED_AT_ONCE: usize = 2 * 1024;
 
 /// Appends long text in parts of at most [`COPIED_AT_ONCE`] bytes.
 fn push_in_parts(to: &mut String, mut text: &str) {

@@ -10,7 +10,8 @@ use super::switches::Switches;
 use super::target::Target;
 use crate::decoder::from_utf8;
 use crate::encoding::Encoding;
-use crate::kernels::ascii::{AsciiCopy, copy_in_pieces};
+use crate::kernels::ascii::AsciiCopy;
+use crate::kernels::copy::copy_in_pieces;
 use crate::kernels::{self, latin, units, utf16, utf32};
 use crate::subset::Subset;
 

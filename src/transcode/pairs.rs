@@ -13,8 +13,9 @@
 //! The loops over blocks are the same for every kernel. What they call for one block is vector code if the kernel has
 //! it, and otherwise, and where the vector code stops, the code here.
 
-use crate::kernels::ascii::{AsciiCopy, copy_in_pieces};
+use crate::kernels::ascii::AsciiCopy;
 use crate::kernels::classes::{self, Class};
+use crate::kernels::copy::copy_in_pieces;
 use crate::kernels::{self, AtBoundary, TextEnd};
 
 /// The size of a block. It is small enough to be read again from the L1 cache.
