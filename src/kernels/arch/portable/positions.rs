@@ -6,7 +6,7 @@ use crate::kernels::functions::{CAPACITY, Found};
 
 #[cfg(feature = "codec")]
 /// The maximum number of bytes that one call searches.
-const STRETCH: usize = 4096;
+pub(in crate::kernels) const STRETCH: usize = 4096;
 
 /// The number of positions that are written without a test of the count. Most blocks have no more.
 const FEW: usize = 4;
@@ -26,11 +26,23 @@ pub(in crate::kernels) fn find_all_with(
     bytes: &[u8],
     positions: &mut [u16; CAPACITY],
     equal_bits: impl Fn(&[u8; BLOCK]) -> u64,
+    write: impl FnMut(u64, u16, &mut [u16; BLOCK]) -> usize,
+) -> Found {
+    find_more_with(Found { count: 0, searched: 0 }, bytes, positions, equal_bits, write)
+}
+
+#[cfg(feature = "codec")]
+/// Same as [`find_all_with`], for a search that has already `found` some positions. `rest` starts after the bytes that
+/// were searched, which are a number of blocks.
+#[inline(always)]
+pub(in crate::kernels) fn find_more_with(
+    found: Found,
+    mut rest: &[u8],
+    positions: &mut [u16; CAPACITY],
+    equal_bits: impl Fn(&[u8; BLOCK]) -> u64,
     mut write: impl FnMut(u64, u16, &mut [u16; BLOCK]) -> usize,
 ) -> Found {
-    let mut count = 0;
-    let mut rest = bytes;
-    let mut start = 0;
+    let Found { mut count, searched: mut start } = found;
     while start < STRETCH
         && let Some(room) = positions.get_mut(count..).and_then(|room| room.first_chunk_mut())
     {
