@@ -20,8 +20,11 @@ pub enum Newlines {
 }
 
 /// The block size of searches for a terminator. Terminators are counted in each block, and only the block that contains
-/// the wanted one is searched byte by byte.
+/// the wanted one is searched by groups or byte by byte.
 const BLOCK: usize = 1024;
+
+/// The group size of the search for the last terminator. The bytes of a group are tested together.
+const GROUP: usize = 32;
 
 impl Newlines {
     /// Returns the number of lines that end in a chunk, and the position at which the last line starts. If no line
@@ -72,6 +75,8 @@ impl Newlines {
             Self::Cr => b'\r',
             Self::Lf | Self::CrLf | Self::Any => b'\n',
         };
+        // The byte that also ends a line.
+        let other = if self == Self::Any { b'\r' } else { last };
         let is_end = |at: usize| match self {
             Self::Lf | Self::Cr => bytes[at] == last,
             Self::CrLf => bytes[at] == last && if at == 0 { after_cr } else { bytes[at - 1] == b'\r' },
@@ -81,10 +86,21 @@ impl Newlines {
         while end > 0 {
             let start = end.saturating_sub(BLOCK);
             let block = &bytes[start..end];
-            let may_hold =
-                count::byte(block, last) > 0 || (self == Self::Any && count::byte(block, b'\r') > 0);
-            if may_hold && let Some(at) = (start..end).rev().find(|&at| is_end(at)) {
-                return at + 1;
+            let may_hold = count::byte(block, last) > 0 || (other != last && count::byte(block, other) > 0);
+            if may_hold {
+                let (rest, groups) = block.as_rchunks::<GROUP>();
+                for group in groups.iter().rev() {
+                    // Without a branch for each byte, so that it is vectorized.
+                    let may_hold =
+                        group.iter().fold(false, |any, &byte| any | (byte == last) | (byte == other));
+                    if may_hold && let Some(at) = (end - GROUP..end).rev().find(|&at| is_end(at)) {
+                        return at + 1;
+                    }
+                    end -= GROUP;
+                }
+                if let Some(at) = (end - rest.len()..end).rev().find(|&at| is_end(at)) {
+                    return at + 1;
+                }
             }
             end = start;
         }
@@ -121,5 +137,48 @@ impl Newlines {
             }
         }
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of terminators, and the position after the last one.
+    fn model(newlines: Newlines, bytes: &[u8]) -> (usize, usize) {
+        let (mut ends, mut start, mut before) = (0, 0, 0);
+        for (at, &byte) in bytes.iter().enumerate() {
+            let (is_end, is_second) = match newlines {
+                Newlines::Lf => (byte == b'\n', false),
+                Newlines::Cr => (byte == b'\r', false),
+                Newlines::CrLf => (byte == b'\n' && before == b'\r', false),
+                Newlines::Any => (matches!(byte, b'\n' | b'\r'), byte == b'\n' && before == b'\r'),
+            };
+            ends += usize::from(is_end && !is_second);
+            start = if is_end { at + 1 } else { start };
+            before = byte;
+        }
+        (ends, start)
+    }
+
+    #[test]
+    fn the_last_line_starts_at_every_distance_from_the_end() {
+        let lens = [1, 2, GROUP - 1, GROUP, GROUP + 1, 100, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + GROUP];
+        for len in lens {
+            for at in 0..len {
+                for terminator in [&b"\n"[..], b"\r", b"\r\n"] {
+                    for last in *b"a\n\r" {
+                        let mut bytes = vec![b'a'; len];
+                        bytes[len - 1] = last;
+                        let end = len.min(at + terminator.len());
+                        bytes[at..end].copy_from_slice(&terminator[..end - at]);
+                        for newlines in [Newlines::Lf, Newlines::CrLf, Newlines::Cr, Newlines::Any] {
+                            let found = newlines.count(false, &bytes);
+                            assert_eq!(found, model(newlines, &bytes), "{newlines:?} {len} {at} {last:02X}");
+                        }
+                    }
+                }
+            }
+        }
     }
 }
