@@ -122,6 +122,8 @@ class Library(Paths):
                 return found
             case ("variant", ("Some" | "None") as name, inner), Option():
                 return value.is_some == (name == "Some") and self.all_match(inner, [value.value] * len(inner), names)
+            case ("fields", fields, name), Variant():
+                return value.name == name and self.all_match(list(fields.values()), [value.values[field] for field in fields], names)
             case ("variant", name, inner), Variant():
                 return value.name == name and self.all_match(inner, value.values, names)
             case list(), (list() | Slice()):
@@ -186,6 +188,9 @@ class Library(Paths):
             return Element(self.evaluate(place[1], names).fields, place[2])
         assert place[0] == "index", place[0]
         return Element(self.evaluate(place[1], names), self.number(self.evaluate(place[2], names)))
+
+    def on_struct_variant(self, names, name, fields):
+        return Variant(name, {field: self.evaluate(value, names) for field, value in fields.items()})
 
     def on_path(self, names, name, constants):
         if name in ("true", "false"):

@@ -8,7 +8,7 @@ from z3 import (
     And, BitVecVal, Concat, Extract, If, LShR, Or, SignExt, UGE, UGT, ULE, ULT, ZeroExt, is_bv, simplify,
 )
 
-WIDTHS = {"u8": 8, "i8": 8, "u16": 16, "i16": 16, "u32": 32, "i32": 32, "u64": 64, "i64": 64, "usize": 64, "char": 32}
+WIDTHS = {"u8": 8, "i8": 8, "u16": 16, "i16": 16, "u32": 32, "i32": 32, "u64": 64, "i64": 64, "usize": 64, "u128": 128, "char": 32}
 
 
 def byte(value):
@@ -70,6 +70,11 @@ class Array(list):
             value = value if is_bv(value) else BitVecVal(value, WIDTHS[self.kind])
             found += [Extract(8 * i + 7, 8 * i, value) for i in range(value.size() // 8)]
         return [simplify(value) for value in found]
+
+
+def copy_of(value):
+    """Copies an array and the arrays in it."""
+    return Array(map(copy_of, value), value.kind) if isinstance(value, Array) else value
 
 
 def join(lanes):
@@ -322,7 +327,7 @@ class Machine:
                 names[pattern] = Array(value, value.kind) if isinstance(value, Array) else value
             case ("Self", inner):
                 self.bind(inner, value, names)
-            case ("fields", fields):
+            case ("fields", fields, _):
                 for field, part in fields.items():
                     self.bind(part, value.fields[field], names)
             case ("typed", inner, kind):
@@ -365,6 +370,8 @@ class Machine:
             case ("index", array, index):
                 array = self.evaluate(array, names)
                 array[self.number(self.evaluate(index, names))] = value
+            case ("field", struct, field):
+                self.evaluate(struct, names).fields[field] = value
             case _:
                 raise AssertionError(f"no target: {target}")
 
@@ -377,7 +384,7 @@ class Machine:
     def on_repeat(self, names, element, length):
         element = self.evaluate(element, names)
         length = self.number(self.evaluate(length, names))
-        return Array([Array(element) if isinstance(element, Array) else element for _ in range(length)])
+        return Array([copy_of(element) for _ in range(length)])
 
     def on_if(self, names, condition, then, otherwise):
         condition = self.evaluate(condition, names)

@@ -7,7 +7,7 @@
 
 Groups with an SMT proof (`formulas.py`): `formula`, `avx512`, `avx2`, `neon`, `simd128`, and, for the conversions of AVX-512
 (`conversions.py`), `utf16`, `utf32`, `latin`. The groups of `OTHERS` are those of `classes.py`, `searches.py`, `transfer.py`,
-`pairs.py` and `units.py`. Every number and every shift that the proof
+`pairs.py`, `units.py`, `prefixes.py` and `within.py`. Every number and every shift that the proof
 reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
 
 Group `grammar`: every bound of every row in `encoding/grammar.rs` and `encoding/dialects.rs` is changed by 1, up and down.
@@ -31,10 +31,12 @@ import classes
 import formulas
 import model
 import pairs
+import prefixes
 import rust
 import searches
 import transfer
 import units
+import within
 from z3 import set_param
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
@@ -55,6 +57,11 @@ OTHERS = {
     "window": ("arch/portable/quoted.rs", [(transfer.prove_quoted_segment,)]),
     "pairs": (f"{AVX512}/pairs.rs", [(pairs.prove_join, False, False, 69), (pairs.prove_join, True, False, 69)]),
     "units": (f"{AVX512}/units.rs", units.parts()["units"]),
+    "within": ("arch/x86_64/avx2/within.rs", [
+        (within.prove_start, 0), (within.prove_start, 29), (within.prove_segments,), (within.prove_first_in,), (within.prove_step,),
+        (within.prove_end,), (prefixes.prove_pairs,), *((prefixes.prove_ascii, kind) for kind in range(4)),
+    ]),
+    "prefixes": ("prefixes.rs", [(prefixes.prove_preset, name) for name in ("NO_CONTROLS", "NO_BIDI_CONTROLS", "MQTT_5_RECOMMENDED")]),
     "latin_groups": (f"{AVX512}/latin.rs", units.parts()["latin"]),
 }
 SMT_GROUPS = ["formula", "avx512", "avx2", "neon", "simd128", *conversions.PARTS, *OTHERS]
@@ -123,8 +130,8 @@ def places_read(group):
     sources = {}
     read_source = rust.Source.__init__
 
-    def remember(source, path):
-        read_source(source, path)
+    def remember(source, path, *only):
+        read_source(source, path, *only)
         sources[source.text] = path
 
     def record(tokens):

@@ -142,7 +142,8 @@ class Paths(Machine):
         if target[0] == "list":
             value = self.evaluate(expression, names)
             for part, element in zip(target[1], value):
-                names.assign(part[1], element)
+                if part != ("path", "_", []):
+                    super().do_assign(names, "", part, ("value", element))
             return
         if target[0] == "path" and isinstance(element := names[target[1]], Element):
             value = self.evaluate(expression, names)
@@ -168,8 +169,8 @@ class Paths(Machine):
         if name in names:
             value = names[name]
             return value.array[value.index] if isinstance(value, Element) else value
-        if name in ("u64::MAX", "u32::MAX"):
-            return Int(-1, name[:3])
+        if name in ("u128::MAX", "u64::MAX", "u32::MAX"):
+            return Int(-1, name.split(":")[0])
         return self.constant(name)
 
     def on_range(self, names, first, last):

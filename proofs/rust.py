@@ -13,13 +13,13 @@ TOKEN = re.compile(
       | (?P<char>b?'(?:\\u\{[0-9A-Fa-f]+\}|\\.|[^'\\])')
       | (?P<bytes>b"[^"\\]*")
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
-      | (?P<op>::<|::|>>=|<<|>>|->|=>|\|=|&=|\+=|-=|==|!=|<=|>=|&&|\|\||\.\.=|\.\.|[-+*/%&|^!<>=(){}\[\],;:.\#'@])
+      | (?P<op>::<|::|>>=|<<|>>|->|=>|\|=|&=|\+=|-=|\*=|==|!=|<=|>=|&&|\|\||\.\.=|\.\.|[-+*/%&|^!<>=(){}\[\],;:.\#'@])
     )""",
     re.VERBOSE,
 )
 
 INT_TYPES = {"u8", "u16", "u32", "u64", "usize", "i8", "i16", "i32", "i64"}
-ASSIGNMENTS = ("=", "|=", "&=", "+=", "-=", ">>=")
+ASSIGNMENTS = ("=", "|=", "&=", "+=", "-=", "*=", ">>=")
 ESCAPES = {"n": 0x0A, "r": 0x0D, "t": 0x09, "0": 0x00, "\\": 0x5C, "'": 0x27}
 
 
@@ -37,11 +37,16 @@ def character(text):
 
 
 class Source:
-    """One Rust file."""
+    """One Rust file, or only the block of it that starts with a line."""
 
-    def __init__(self, path):
+    def __init__(self, path, only=None):
         self.path = path
         self.text = path.read_text().split("#[cfg(test)]\nmod tests")[0]
+        if only is not None:
+            start = self.text.index(only)
+            end = self.text.index("\n}\n", start)
+            # The places in the text stay the same.
+            self.text = " " * start + self.text[start:end] + "\n}" + " " * (len(self.text) - end - 2)
 
     def constant(self, name):
         """Returns the value of a `const` or a `static`."""
@@ -174,7 +179,7 @@ class Tokens:
                 if self.peek() == ",":
                     self.next()
             self.expect("}")
-            return ("fields", fields)
+            return ("fields", fields, token)
         if self.peek() == "@":
             self.next()
             return ("at", token, self.pattern())
@@ -210,10 +215,21 @@ class Tokens:
         while self.peek() != "}":
             if self.peek() in ("let", "const"):
                 self.next()
+                if self.peek() == "fn":
+                    # `Source.function` finds it.
+                    while self.peek() != "{":
+                        self.next()
+                    self.skip_balanced("{", "}")
+                    continue
                 pattern = self.pattern()
                 if self.peek() == ":":
                     self.next()
                     self.skip_type()
+                if self.peek() == ";":
+                    # A variable that is assigned later.
+                    self.next()
+                    statements.append(("let", pattern, ("number", 0, "")))
+                    continue
                 self.expect("=")
                 value = self.expression()
                 if self.peek() == "else":
@@ -404,22 +420,7 @@ class Tokens:
             return ("if", condition, then, otherwise)
         assert match.group("name"), f"not understood: {token} before {self.text[self.at:self.at + 60]!r}"
         if is_type(token) and token != "None" and self.peek() == "{":
-            self.next()
-            fields, rest = {}, None
-            while self.peek() != "}":
-                if self.peek() == "..":
-                    self.next()
-                    rest = self.expression()
-                else:
-                    field = self.next()
-                    fields[field] = ("path", field, [])
-                    if self.peek() == ":":
-                        self.next()
-                        fields[field] = self.expression()
-                if self.peek() == ",":
-                    self.next()
-            self.expect("}")
-            return ("struct", fields, rest)
+            return ("struct", *self.fields())
         path = [token]
         constants = []
         while self.peek() in ("::", "::<"):
@@ -428,7 +429,28 @@ class Tokens:
             else:
                 self.next()
                 path.append(self.next())
+        if len(path) > 1 and is_type(path[-1]) and self.peek() == "{":
+            return ("struct_variant", path[-1], self.fields()[0])
         return ("path", "::".join(path), constants)
+
+    def fields(self):
+        """The fields of a struct, and the struct that has the others."""
+        self.expect("{")
+        fields, rest = {}, None
+        while self.peek() != "}":
+            if self.peek() == "..":
+                self.next()
+                rest = self.expression()
+            else:
+                field = self.next()
+                fields[field] = ("path", field, [])
+                if self.peek() == ":":
+                    self.next()
+                    fields[field] = self.expression()
+            if self.peek() == ",":
+                self.next()
+        self.expect("}")
+        return fields, rest
 
     def arms(self, value):
         """The arms of a `match`."""
