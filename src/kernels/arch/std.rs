@@ -9,38 +9,9 @@ use crate::kernels::state::ScanState;
 
 pub(in crate::kernels) static STD: Functions = Functions {
     name: "std",
-    is_supported: || true,
     validate,
     is_text: |bytes| str::from_utf8(bytes).is_ok(),
-    count: super::portable::count::count,
-    count_range: super::portable::count::count_range,
-    count_ascii: super::portable::count::count_ascii,
-    #[cfg(feature = "transcode")]
-    ascii_len: super::portable::count::ascii_len,
-    #[cfg(feature = "mime")]
-    decode_base64: None,
-    #[cfg(feature = "mime")]
-    decode_base64_lines: None,
-    #[cfg(feature = "mime")]
-    decode_quoted: None,
-    #[cfg(feature = "codec")]
-    find_all: super::portable::positions::find_all,
-    find_class: super::portable::classes::find_class,
-    ascii_without: None,
-    text_without: None,
-    first_of: None,
-    #[cfg(feature = "transcode")]
-    utf16: None,
-    #[cfg(feature = "transcode")]
-    utf32: None,
-    #[cfg(feature = "transcode")]
-    latin: None,
-    #[cfg(feature = "transcode")]
-    pairs: None,
-    #[cfg(feature = "transcode")]
-    copy_ascii: None,
-    #[cfg(feature = "transcode")]
-    units: &super::portable::units::UNITS,
+    ..super::portable::BASE
 };
 
 /// A safe [`Validate`](crate::kernels::functions::Validate) for chunks of any length.

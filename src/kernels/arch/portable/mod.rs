@@ -19,7 +19,10 @@ mod validation;
 
 use crate::kernels::functions::Functions;
 
-pub(in crate::kernels) static PORTABLE: Functions = Functions {
+pub(in crate::kernels) static PORTABLE: Functions = BASE;
+
+/// The functions of this kernel. Other kernels replace those for which they have their own.
+pub(super) const BASE: Functions = Functions {
     name: "portable",
     is_supported: || true,
     validate: validation::validate,

@@ -12,38 +12,13 @@ pub(in crate::kernels) const KNOWN: Option<&Functions> = Some(&SIMD128);
 
 static SIMD128: Functions = Functions {
     name: "simd128",
-    is_supported: || true,
     validate: simd128::validate,
     is_text: simd128::is_text,
-    count: super::portable::count::count,
-    count_range: super::portable::count::count_range,
-    count_ascii: super::portable::count::count_ascii,
     #[cfg(feature = "transcode")]
     ascii_len: simd128::ascii_len,
-    #[cfg(feature = "mime")]
-    decode_base64: None,
-    #[cfg(feature = "mime")]
-    decode_base64_lines: None,
-    #[cfg(feature = "mime")]
-    decode_quoted: None,
     #[cfg(feature = "codec")]
     find_all: simd128::find_all,
-    find_class: super::portable::classes::find_class,
-    ascii_without: None,
-    text_without: None,
-    first_of: None,
-    #[cfg(feature = "transcode")]
-    utf16: None,
-    #[cfg(feature = "transcode")]
-    utf32: None,
-    #[cfg(feature = "transcode")]
-    latin: None,
-    #[cfg(feature = "transcode")]
-    pairs: None,
-    #[cfg(feature = "transcode")]
-    copy_ascii: None,
-    #[cfg(feature = "transcode")]
-    units: &super::portable::units::UNITS,
+    ..super::portable::BASE
 };
 
 /// Compares each lane of the vector code with the scalar definition of its formula.

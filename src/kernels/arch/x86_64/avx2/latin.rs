@@ -7,8 +7,8 @@
 use core::arch::x86_64::*;
 
 use super::table;
-use super::utf16::{ONE_OR_TWO, ONE_TO_THREE, all, and, load, pair};
-use crate::kernels::arch::portable::latin::{PUNCTUATION_BYTES, WINDOWS_1252_C1};
+use super::utf16::{all, and, load, pair};
+use crate::kernels::arch::shuffles::{C1, KEPT, ONE_OR_TWO, ONE_TO_THREE, PUNCTUATION, SECOND_OF_TWO};
 
 /// The number of bytes in a vector.
 const WIDTH: usize = 32;
@@ -125,22 +125,6 @@ fn sequences_of_two(x: __m256i) -> [__m256i; 2] {
     let lead = _mm256_or_si256(and(_mm256_srli_epi16::<6>(x), 0x03), all(0xC0));
     [_mm256_blendv_epi8(x, lead, x), and(x, 0xBF)]
 }
-
-/// The three bytes of the UTF-8 of `80..=9F` in windows-1252, each in two tables of 16; 0 for no third byte.
-static C1: [[[u8; 16]; 2]; 3] = {
-    let mut tables = [[[0; 16]; 2]; 3];
-    let mut i = 0;
-    while i < 32 {
-        let sequence = WINDOWS_1252_C1[i].to_le_bytes();
-        let mut byte = 0;
-        while byte < 3 {
-            tables[byte][i / 16][i % 16] = sequence[byte];
-            byte += 1;
-        }
-        i += 1;
-    }
-    tables
-};
 
 /// Writes the UTF-8 of 32 bytes of windows-1252. `mask` has the bits of those that are not ASCII. Returns the number of
 /// bytes written.
@@ -338,11 +322,9 @@ struct Step {
 #[target_feature(enable = "avx2,bmi1,popcnt")]
 #[inline]
 fn of_two<const WINDOWS: bool>(x: __m256i, p1: __m256i) -> Step {
-    // For each byte from C0 on, what is added to the byte after it. After C0, C1 and C4 to FF this sets bit 7 of a mark.
-    static ADDED: [u8; 16] = [0, 0x80, 0x80, 0, 0x40, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     let index = _mm256_min_epu8(_mm256_subs_epu8(p1, all(0xBF)), all(5));
     // SAFETY: the CPU has AVX2.
-    let added = _mm256_shuffle_epi8(unsafe { table(&ADDED) }, index);
+    let added = _mm256_shuffle_epi8(unsafe { table(&SECOND_OF_TWO) }, index);
     let bytes = _mm256_add_epi8(x, added);
     // Bit 7: the byte before is C0 or above; this byte is `80..=BF`.
     let after_lead = _mm256_subs_epu8(p1, all(0x40));
@@ -353,18 +335,6 @@ fn of_two<const WINDOWS: bool>(x: __m256i, p1: __m256i) -> Step {
     }
     Step { bytes, dropped: _mm256_subs_epu8(x, all(0x40)), marks }
 }
-
-/// The windows-1252 bytes of the characters of 3 bytes with the second byte 80: a table for each high half of the third
-/// byte from 9 to B.
-static PUNCTUATION: [[u8; 16]; 3] = {
-    let mut tables = [[0; 16]; 3];
-    let mut i = 0;
-    while i < 48 {
-        tables[i / 16][i % 16] = PUNCTUATION_BYTES[i];
-        i += 1;
-    }
-    tables
-};
 
 /// Converts characters up to U+00FF except C1 characters, and from U+2000 on. `p1` and `p2` have the bytes one and two
 /// before each byte.
@@ -402,24 +372,6 @@ fn of_three(x: __m256i, [p1, p2]: [__m256i; 2]) -> Step {
         marks,
     }
 }
-
-/// For each mask of eight bits, a shuffle that drops those of 8 bytes whose bit is set.
-static KEPT: [[u8; 8]; 256] = {
-    let mut shuffles = [[0; 8]; 256];
-    let mut mask = 0;
-    while mask < 256 {
-        let (mut at, mut i) = (0, 0);
-        while i < 8 {
-            if mask >> i & 1 == 0 {
-                shuffles[mask][at] = i as u8;
-                at += 1;
-            }
-            i += 1;
-        }
-        mask += 1;
-    }
-    shuffles
-};
 
 /// Writes the bytes whose bit in `dropped` is not set. Returns the number of bytes written.
 ///

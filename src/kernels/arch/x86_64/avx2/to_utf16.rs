@@ -2,8 +2,9 @@
 
 use core::arch::x86_64::*;
 
-use super::utf16::{UNITS, WIDTH, all, and, compress, load};
+use super::utf16::{WIDTH, all, and, compress, load};
 use crate::boundary::truncate;
+use crate::kernels::arch::shuffles::UNITS;
 
 /// [`Encode`](crate::kernels::functions::Encode), except for some characters at the end.
 ///

@@ -4,6 +4,7 @@ use core::arch::x86_64::*;
 
 use super::super::utf16::{load, words};
 use super::{WIDTH, are_scalars, order_16, order_32, ordered};
+use crate::kernels::arch::shuffles::ONE_OR_TWO_UNITS;
 
 /// The indexes of the set bits of each mask.
 static SET_BITS: [[u8; 8]; 256] = {
@@ -21,32 +22,6 @@ static SET_BITS: [[u8; 8]; 256] = {
         mask += 1;
     }
     indexes
-};
-
-/// Keeps the first two bytes of 4 lanes of 4 bytes, and the other two if the bit is set. The second table swaps the
-/// bytes of each pair.
-static ONE_OR_TWO_UNITS: [[[u8; 16]; 16]; 2] = {
-    let mut shuffles = [[[0x80; 16]; 16]; 2];
-    let mut mask = 0;
-    while mask < 16 {
-        let (mut at, mut lane) = (0, 0);
-        while lane < 4 {
-            let units = 1 + (mask >> lane & 1);
-            let mut unit = 0;
-            while unit < units {
-                let first = (4 * lane + 2 * unit) as u8;
-                shuffles[0][mask][at] = first;
-                shuffles[0][mask][at + 1] = first + 1;
-                shuffles[1][mask][at] = first + 1;
-                shuffles[1][mask][at + 1] = first;
-                at += 2;
-                unit += 1;
-            }
-            lane += 1;
-        }
-        mask += 1;
-    }
-    shuffles
 };
 
 /// [`Convert`](crate::kernels::functions::Convert): UTF-16 to UTF-32, up to a vector with an unpaired surrogate.

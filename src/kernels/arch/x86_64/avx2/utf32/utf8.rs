@@ -2,50 +2,10 @@
 
 use core::arch::x86_64::*;
 
-use super::super::utf16::{ONE_OR_TWO, Shuffles, UNITS, all, and, decode_in_bmp, is_surrogate, load, pair};
+use super::super::utf16::{all, and, decode_in_bmp, is_surrogate, load, pair};
 use super::{WIDTH, are_scalars, order_32, ordered};
 use crate::boundary::truncate;
-
-/// Keeps the bytes of 4 sequences of 1 to 4 bytes. Each is in a lane of 4 bytes, with the last byte of the sequence
-/// first. The lengths minus 1 have 2 bits each. The low half of the index has the low bits of the lengths, and the high
-/// half has the high bits.
-static ONE_TO_FOUR: Shuffles = {
-    let mut shuffles = [[0x80; 16]; 256];
-    let mut index = 0;
-    while index < 256 {
-        let (mut at, mut lane) = (0, 0);
-        while lane < 4 {
-            let mut byte = 1 + length_minus_1(index, lane);
-            while byte > 0 {
-                byte -= 1;
-                shuffles[index][at] = (4 * lane + byte) as u8;
-                at += 1;
-            }
-            lane += 1;
-        }
-        index += 1;
-    }
-    shuffles
-};
-
-/// The number of bytes that each shuffle of [`ONE_TO_FOUR`] keeps.
-static LENGTHS: [u8; 256] = {
-    let mut lengths = [0; 256];
-    let mut index = 0;
-    while index < 256 {
-        let mut lane = 0;
-        while lane < 4 {
-            lengths[index] += 1 + length_minus_1(index, lane) as u8;
-            lane += 1;
-        }
-        index += 1;
-    }
-    lengths
-};
-
-const fn length_minus_1(index: usize, lane: usize) -> usize {
-    (index >> lane & 1) + 2 * (index >> (4 + lane) & 1)
-}
+use crate::kernels::arch::shuffles::{LENGTHS, ONE_OR_TWO, ONE_TO_FOUR, UNITS};
 
 /// [`Encode`](crate::kernels::functions::Encode): text to UTF-32, up to a character near its end.
 ///
