@@ -48,6 +48,10 @@ mod tests {
     const GROUP: usize = 128;
     const GUARD: u8 = 0xEE;
 
+    fn has_code(kernel: &Kernel) -> bool {
+        matches!(kernel.name(), "avx2" | "neon")
+    }
+
     /// Checks the copy of `input[start..]` to an output of `room` bytes that starts `skew` bytes after an aligned
     /// address. `others` is the position of the first byte that is not copied.
     fn check<const NUL: bool>(kernel: Kernel, input: &[u8], room: usize, skew: usize, other: usize) {
@@ -67,7 +71,7 @@ mod tests {
     #[test]
     fn ascii_is_copied_up_to_the_group_of_the_first_other_byte() {
         let text: Vec<u8> = (0..700).map(|i| (i % 127 + 1) as u8).collect();
-        for kernel in Kernel::available().filter(|kernel| kernel.name() == "avx2") {
+        for kernel in Kernel::available().filter(has_code) {
             for at in 0..text.len() {
                 let mut input = text.clone();
                 for (other, is_nul) in [(0x80, false), (0xC3, false), (0xFF, false), (0, true)] {
@@ -81,7 +85,7 @@ mod tests {
 
     #[test]
     fn every_byte_below_80_is_ascii() {
-        for kernel in Kernel::available().filter(|kernel| kernel.name() == "avx2") {
+        for kernel in Kernel::available().filter(has_code) {
             for byte in 0..=u8::MAX {
                 let input = [byte; 300];
                 let all = |is_copied: bool| if is_copied { usize::MAX } else { 0 };
@@ -104,8 +108,7 @@ mod tests {
 
     fn check_len(kernel: Kernel, len: usize, room: usize, skew: usize) {
         let input = vec![b'a'; len + 64];
-        let has_code = kernel.name() == "avx2";
-        if has_code {
+        if has_code(&kernel) {
             check::<true>(kernel, &input[..len], room, skew, usize::MAX);
             check::<false>(kernel, &input[64..], room, skew, usize::MAX);
         } else {
