@@ -69,6 +69,37 @@ fn convert(corpus: Corpus, from: Encoding, to: Encoding) -> Box<dyn FnMut()> {
     Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
 }
 
+/// Returns the benchmark with a name such as `cyrillic-utf-8-utf-16le`: the text, the encoding of the input, and that of the
+/// output.
+fn named_conversion(name: &str) -> Option<Box<dyn FnMut()>> {
+    let corpora = [
+        ("ascii", Corpus::AsciiJson),
+        ("french", Corpus::FrenchHtml),
+        ("cyrillic", Corpus::Cyrillic),
+        ("cjk", Corpus::Cjk),
+        ("emoji", Corpus::Emoji),
+    ];
+    let encodings = [
+        ("utf-8", Encoding::Utf8),
+        ("utf-16le", Encoding::Utf16Le),
+        ("utf-16be", Encoding::Utf16Be),
+        ("utf-32le", Encoding::Utf32Le),
+        ("utf-32be", Encoding::Utf32Be),
+        ("latin-1", Encoding::Latin1),
+        ("windows-1252", Encoding::Windows1252),
+    ];
+    let (corpus, name) = corpora.into_iter().find_map(|(start, it)| Some((it, name.strip_prefix(start)?)))?;
+    let mut parts = encodings
+        .into_iter()
+        .filter_map(|(part, it)| Some((it, name.strip_prefix('-')?.strip_prefix(part)?)));
+    let (from, name) = parts.next()?;
+    let (to, _) = encodings
+        .into_iter()
+        .map(|(part, it)| (it, part))
+        .find(|(_, part)| name.strip_prefix('-') == Some(part))?;
+    Some(convert(corpus, from, to))
+}
+
 /// Returns UTF-16LE in which every hundredth code unit is an unpaired surrogate.
 fn utf_16_with_errors(text: &str) -> Vec<u8> {
     let units = text.encode_utf16().enumerate();
@@ -221,10 +252,10 @@ fn main() {
                 black_box(decoder.decode_into(&data, &mut out).is_ok());
             })
         }
-        _ => {
+        _ => named_conversion(&name).unwrap_or_else(|| {
             eprintln!("no benchmark has the name {name}");
             std::process::exit(2);
-        }
+        }),
     };
     for _ in 0..count {
         run();
