@@ -1,6 +1,18 @@
 //! The kernel for little-endian 64-bit ARM.
 
+#[cfg(feature = "transcode")]
+mod compress;
+#[cfg(feature = "transcode")]
+mod convert;
+#[cfg(feature = "transcode")]
+mod latin;
 mod neon;
+#[cfg(feature = "transcode")]
+mod to_utf16;
+#[cfg(feature = "transcode")]
+mod utf16;
+#[cfg(feature = "transcode")]
+mod utf32;
 
 use crate::kernels::functions::Functions;
 #[cfg(feature = "transcode")]
@@ -20,35 +32,35 @@ static NEON: Functions = Functions {
     ascii_len: neon::ascii_len,
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
-        encode: [neon::to_utf16::encode::<false>, neon::to_utf16::encode::<true>],
-        encode_ascii: Some([neon::to_utf16::encode_ascii::<false>, neon::to_utf16::encode_ascii::<true>]),
-        decode: [neon::utf16::decode::<false>, neon::utf16::decode::<true>],
+        encode: [to_utf16::encode::<false>, to_utf16::encode::<true>],
+        encode_ascii: Some([to_utf16::encode_ascii::<false>, to_utf16::encode_ascii::<true>]),
+        decode: [utf16::decode::<false>, utf16::decode::<true>],
     }),
     #[cfg(feature = "transcode")]
     utf32: Some(Utf32 {
-        encode_ascii: Some([neon::utf32::widen_ascii::<false>, neon::utf32::widen_ascii::<true>]),
-        encode: [neon::utf32::encode::<false>, neon::utf32::encode::<true>],
-        decode: [neon::utf32::decode::<false>, neon::utf32::decode::<true>],
+        encode_ascii: Some([utf32::widen_ascii::<false>, utf32::widen_ascii::<true>]),
+        encode: [utf32::encode::<false>, utf32::encode::<true>],
+        decode: [utf32::decode::<false>, utf32::decode::<true>],
         from_utf16: [
-            neon::utf32::from_utf16::<false, false>,
-            neon::utf32::from_utf16::<false, true>,
-            neon::utf32::from_utf16::<true, false>,
-            neon::utf32::from_utf16::<true, true>,
+            utf32::from_utf16::<false, false>,
+            utf32::from_utf16::<false, true>,
+            utf32::from_utf16::<true, false>,
+            utf32::from_utf16::<true, true>,
         ],
         to_utf16: [
-            neon::utf32::to_utf16::<false, false>,
-            neon::utf32::to_utf16::<false, true>,
-            neon::utf32::to_utf16::<true, false>,
-            neon::utf32::to_utf16::<true, true>,
+            utf32::to_utf16::<false, false>,
+            utf32::to_utf16::<false, true>,
+            utf32::to_utf16::<true, false>,
+            utf32::to_utf16::<true, true>,
         ],
     }),
     #[cfg(feature = "transcode")]
     latin: Some(Latin {
-        decode: [neon::latin::decode::<false>, neon::latin::decode::<true>],
-        encode: [neon::latin::encode::<false>, neon::latin::encode::<true>],
+        decode: [latin::decode::<false>, latin::decode::<true>],
+        encode: [latin::encode::<false>, latin::encode::<true>],
     }),
     #[cfg(feature = "transcode")]
-    copy_ascii: Some([neon::convert::copy_ascii::<true>, neon::convert::copy_ascii::<false>]),
+    copy_ascii: Some([convert::copy_ascii::<true>, convert::copy_ascii::<false>]),
     ..super::portable::BASE
 };
 

@@ -3,19 +3,6 @@
 //! This is the [formula](crate::kernels::formula). The index of the table lookup is `p1 - C0` instead of `p1 & 3F`. If
 //! `p1` is not a lead byte, the index is above 63 and the lookup returns 0, which `s1` masks in any case.
 
-#[cfg(feature = "transcode")]
-mod compress;
-#[cfg(feature = "transcode")]
-pub(super) mod convert;
-#[cfg(feature = "transcode")]
-pub(super) mod latin;
-#[cfg(feature = "transcode")]
-pub(super) mod to_utf16;
-#[cfg(feature = "transcode")]
-pub(super) mod utf16;
-#[cfg(feature = "transcode")]
-pub(super) mod utf32;
-
 use core::arch::aarch64::*;
 
 use crate::kernels::arch::vector::{self, LAST_TO_FRONT, Vector, words_of_short};
@@ -101,7 +88,7 @@ pub(super) unsafe fn check_lanes(pairs: impl Iterator<Item = (u8, u8)>) {
 }
 
 #[derive(Clone, Copy)]
-struct Neon(uint8x16_t);
+pub(super) struct Neon(pub(super) uint8x16_t);
 
 impl Vector for Neon {
     const LEN: usize = 16;
