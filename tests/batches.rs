@@ -40,7 +40,15 @@ fn in_batches(mut codec: Utf8LineBatchesCodec, chunks: &[&[u8]]) -> (Outcome, us
     let mut take = |batch: Result<utf8_codec::codec::Lines, CodecError>| match batch {
         Ok(lines) => {
             batches += 1;
-            assert!(lines.iter().count() > 0, "no empty batch");
+            let texts: Vec<_> = lines.iter().collect();
+            assert!(!texts.is_empty(), "no empty batch");
+            // `for_each` calls `fold`, and `collect` calls `next`.
+            for taken in 0..=texts.len().min(2) {
+                let (mut rest, mut others) = (lines.iter(), Vec::new());
+                assert!(rest.by_ref().take(taken).eq(texts[..taken].iter().copied()));
+                rest.for_each(|line| others.push(line));
+                assert_eq!(others, texts[taken..]);
+            }
             out.extend(lines.iter().map(|line| Ok(line.to_owned())));
         }
         Err(error) => out.push(Err(facts(error))),

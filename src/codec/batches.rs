@@ -303,6 +303,40 @@ impl<'l> Iterator for LinesIter<'l> {
         #[allow(unsafe_code)]
         Some(unsafe { core::str::from_utf8_unchecked(line) })
     }
+
+    /// Same as the loop over [`next`](Self::next), but keeps the position of the line in a register. `for_each`, `sum` and
+    /// `count` call this function.
+    #[inline]
+    fn fold<B, F: FnMut(B, &'l str) -> B>(mut self, init: B, mut f: F) -> B {
+        let (mut all, bytes, mut start) = (init, self.text.as_bytes(), self.start);
+        let byte = match self.ends {
+            Ends::Lf => b'\n',
+            Ends::Byte(byte) => byte,
+            Ends::CrLf | Ends::Any | Ends::Nowhere => {
+                for line in self {
+                    all = f(all, line);
+                }
+                return all;
+            }
+        };
+        while let Some((base, found)) = self.positions.next_found(bytes, byte) {
+            for &position in found {
+                let end = base + usize::from(position);
+                let Some(line) = bytes.get(start..end) else { return all };
+                start = end + 1;
+                let line = match self.ends {
+                    Ends::Lf => line.strip_suffix(b"\r").unwrap_or(line),
+                    _ => line,
+                };
+                debug_assert!(core::str::from_utf8(line).is_ok());
+                // SAFETY: same as in `next`.
+                #[allow(unsafe_code)]
+                let line = unsafe { core::str::from_utf8_unchecked(line) };
+                all = f(all, line);
+            }
+        }
+        all
+    }
 }
 
 impl FusedIterator for LinesIter<'_> {}

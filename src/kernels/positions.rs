@@ -44,6 +44,18 @@ impl Positions {
         Some(position)
     }
 
+    /// Returns all positions of `byte` in `bytes` that are found and not returned yet, relative to the first value. There is
+    /// at least one.
+    #[inline]
+    pub(crate) fn next_found(&mut self, bytes: &[u8], byte: u8) -> Option<(usize, &[u16])> {
+        if self.next == self.count && !self.find_more(bytes, byte) {
+            return None;
+        }
+        let found = self.found.get(self.next..self.count)?;
+        self.next = self.count;
+        Some((self.base, found))
+    }
+
     /// Searches the next bytes. Returns whether there are more positions.
     #[inline(never)]
     fn find_more(&mut self, bytes: &[u8], byte: u8) -> bool {
@@ -73,6 +85,17 @@ mod tests {
         core::iter::from_fn(|| positions.next(bytes, byte)).collect()
     }
 
+    /// All positions: the first `single` ones by [`Positions::next`], the others by [`Positions::next_found`].
+    fn all_found(bytes: &[u8], byte: u8, single: usize) -> Vec<usize> {
+        let mut positions = Positions::START;
+        let mut all: Vec<_> = core::iter::from_fn(|| positions.next(bytes, byte)).take(single).collect();
+        while let Some((base, found)) = positions.next_found(bytes, byte) {
+            assert!(!found.is_empty());
+            all.extend(found.iter().map(|&position| base + usize::from(position)));
+        }
+        all
+    }
+
     fn all_by(kernel: Kernel, bytes: &[u8], byte: u8) -> Vec<usize> {
         let (mut positions, mut all) = (Positions::START, Vec::new());
         while positions.searched < bytes.len() {
@@ -98,6 +121,9 @@ mod tests {
                 for byte in [b'\n', 0, b'a'] {
                     let expected: Vec<usize> = (0..len).filter(|&at| bytes[at] == byte).collect();
                     assert_eq!(all(&bytes, byte), expected, "{byte} in {bytes:?}");
+                    for single in [0, 1, 70] {
+                        assert_eq!(all_found(&bytes, byte, single), expected, "{byte} in {bytes:?}");
+                    }
                     for kernel in Kernel::available() {
                         assert_eq!(all_by(kernel, &bytes, byte), expected, "{kernel:?}: {byte} in {bytes:?}");
                     }
