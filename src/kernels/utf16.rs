@@ -258,6 +258,37 @@ mod tests {
         }
     }
 
+    #[cfg(all(unix, feature = "codec"))]
+    fn check_guarded<const BIG_ENDIAN: bool>(kernel: Kernel) {
+        use crate::kernels::tests::guarded::Guarded;
+        let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));
+        for (i, text) in texts().enumerate() {
+            let utf_16: Vec<u8> = text.encode_utf16().flat_map(order::<BIG_ENDIAN>).collect();
+            let at_end = i % 2 == 0;
+            for room in [2 * text.len(), i % (2 * text.len() + 1)] {
+                for (is_encoding, source, target) in
+                    [(true, text.as_bytes(), &utf_16[..]), (false, &utf_16[..], text.as_bytes())]
+                {
+                    let input = from.slice(source.len(), at_end);
+                    input.copy_from_slice(source);
+                    let output = to.slice(room, at_end);
+                    let convert = if is_encoding { encode_by::<BIG_ENDIAN> } else { decode_by::<BIG_ENDIAN> };
+                    let (_, written) = convert(kernel, input, output);
+                    assert!(output[..written] == target[..written], "{kernel:?} {room} {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(all(unix, feature = "codec"))]
+    fn no_access_outside_the_input_and_the_output() {
+        for kernel in Kernel::available() {
+            check_guarded::<false>(kernel);
+            check_guarded::<true>(kernel);
+        }
+    }
+
     fn check_every_character<const BIG_ENDIAN: bool>(kernel: Kernel) {
         let fillers = ["", "a", "é", "漢", "éa", "a漢"];
         let mut state = 61_u32;

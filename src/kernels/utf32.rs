@@ -201,6 +201,54 @@ mod tests {
     }
 
     #[test]
+    #[cfg(all(unix, feature = "codec"))]
+    fn no_access_outside_the_input_and_the_output() {
+        use crate::kernels::tests::guarded::Guarded;
+        let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));
+        let parts = ["a", "é", "€", "💩", "plain ASCII, longer than a block", "ёж", "漢字", "💩💩"];
+        let mut seed = 32_u32;
+        for kernel in Kernel::available() {
+            let utf32 = kernel.utf32();
+            for len in 0..500 {
+                let mut text = String::new();
+                while text.len() < len {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    text.push_str(parts[(seed >> 16) as usize % (1 + len % parts.len())]);
+                }
+                let (utf_8, utf_16, utf_32) =
+                    (text.as_bytes(), utf_16::<false>(&text), utf_32::<false>(&text));
+                let encode = |input: &[u8], output: &mut [u8]| encode_by::<false>(kernel, input, output);
+                let decode = |input: &[u8], output: &mut [u8]| {
+                    both(utf32.map(|it| it.decode[0]), decode_portable::<false>, input, output)
+                };
+                let widen = |input: &[u8], output: &mut [u8]| {
+                    both(utf32.map(|it| it.from_utf16[0]), from_utf16_portable::<false, false>, input, output)
+                };
+                let narrow = |input: &[u8], output: &mut [u8]| {
+                    both(utf32.map(|it| it.to_utf16[0]), to_utf16_portable::<false, false>, input, output)
+                };
+                type Convert<'a> = &'a dyn Fn(&[u8], &mut [u8]) -> (usize, usize);
+                let conversions: [(Convert<'_>, &[u8], &[u8]); 4] = [
+                    (&encode, utf_8, &utf_32),
+                    (&decode, &utf_32, utf_8),
+                    (&widen, &utf_16, &utf_32),
+                    (&narrow, &utf_32, &utf_16),
+                ];
+                for (convert, source, target) in conversions {
+                    for room in [target.len(), target.len() * (len % 8) / 8] {
+                        let at_end = len % 2 == 0;
+                        let input = from.slice(source.len(), at_end);
+                        input.copy_from_slice(source);
+                        let output = to.slice(room, at_end);
+                        let (_, written) = convert(input, output);
+                        assert!(output[..written] == target[..written], "{kernel:?} {room} {text}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn conversions_stop_at_a_value_that_is_not_a_scalar_value() {
         for kernel in Kernel::available() {
             let utf32 = kernel.utf32();
