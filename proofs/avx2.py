@@ -5,15 +5,10 @@ Here such a shuffle returns a new variable for each byte. A `Layout` describes w
 mask. `prove_tables` compares each layout with all rows of the table, which is read from the source.
 """
 
-from z3 import And, BitVec, BitVecVal, Concat, Extract, If, LShR, Not, SignExt, UGT, ULT, ZeroExt, is_bool, is_bv, is_not, simplify, substitute
+from z3 import BitVecVal, Extract, If, LShR, SignExt, UGT, ULT, ZeroExt
 
-from library import Library, Option, Part, Room, Span
-from model import Array, Int, Pointer, Slice, WIDTHS, by_lanes, halves, join, look_up, saturating_sub, shuffle, signed_saturating_add, splat, split
-from paths import Paths
-from vectors import (
-    Element, Mask, Output, Place, Total, VECTORS, both, boolean, either, elements, in_reverse, madd, mask_of, opposite, packed, parts,
-    permuted_by, widened, z3_bool,
-)
+from model import Int, WIDTHS, by_lanes, join, shuffle, signed_saturating_add, splat, split
+from vectors import Mask, VECTORS, both, boolean, either, elements, in_reverse, madd, opposite, packed, parts, permuted_by, widened
 
 HALF = 16
 
@@ -213,6 +208,10 @@ def one_to_four(bits):
     return found
 
 
+def lengths_of_four(bits):
+    return 4, [(1, bits[:4]), (2, bits[4:])]
+
+
 def one_or_two_units(is_swapped):
     def slots(bits):
         return [
@@ -232,8 +231,8 @@ LAYOUTS = {
     ("utf16.rs", "ONE_OR_TWO"): Layout(one_or_two),
     ("utf16.rs", "ONE_TO_THREE"): Layout(one_to_three, valid=each_three_is_two),
     ("utf16.rs", "IN_BMP"): Layout(in_bmp, valid=each_three_is_two),
-    ("utf8.rs", "ONE_TO_FOUR"): Layout(one_to_four),
-    ("utf8.rs", "LENGTHS"): Layout(None, length=lambda bits: (4, [(1, bits[:4]), (2, bits[4:])])),
+    ("utf8.rs", "ONE_TO_FOUR"): Layout(one_to_four, length=lengths_of_four),
+    ("utf8.rs", "LENGTHS"): Layout(None, length=lengths_of_four),
     ("utf32/utf16.rs", "SET_BITS"): Layout(kept_lanes(1), size=8),
     ("utf32/utf16.rs", "ONE_OR_TWO_UNITS"): [Layout(one_or_two_units(swapped), bits=4) for swapped in (0, 1)],
     ("latin.rs", "KEPT"): Layout(kept_lanes(1, opposite), size=8),

@@ -4,12 +4,13 @@ A shuffle by a row of a table returns variables, and a store of them has a slot 
 of all stores, one after the other, are the output.
 """
 
-from z3 import And, BitVec, Not, Or, is_bv, is_not, is_true, simplify, substitute
+from z3 import BitVec, If, is_bv, is_not, is_true, simplify, substitute
 
 from avx2 import LAYOUTS
 from library import Library, Option, Part, Span
 from model import Array, Int, Pointer, Slice, WIDTHS, join, split
-from vectors import Element, Mask, Output, Place, Total, boolean, mask_of, opposite, z3_bool
+from rust import Tokens
+from vectors import Element, Mask, Output, Place, Total, mask_of, opposite, z3_bool
 
 TABLES = {}
 
@@ -211,13 +212,17 @@ class Kernel(Library):
             return value.at + Total(self.align)
         return super().on_as(names, ("value", value), kind)
 
-    def on_let_else_or_if(self, condition):
-        return self.decide(condition)
+    def on_field(self, names, value, field):
+        value = self.evaluate(value, names)
+        return value[int(field)] if isinstance(value, tuple) else super().on_field(names, ("value", value), field)
 
     def operate(self, operator, left, right):
         if isinstance(left, Total) and operator in ("%", "/") or isinstance(right, Total) and operator == "/":
             assert not Total.of(left).terms
             return super().operate(operator, Int(Total.of(left).number, "usize"), right)
+        if operator == "*" and any(isinstance(side, Total) and side.terms for side in (left, right)):
+            total, factor = (left, right) if isinstance(left, Total) else (right, left)
+            return total.times(self.number(factor))
         if operator == "-" and isinstance(right, Total) and right.terms:
             left = Total.of(left)
             return left + right.times(-1)
@@ -233,8 +238,10 @@ class Kernel(Library):
 
     def on_call(self, names, function, arguments):
         _, name, constants = function
-        if name in ("Ymm",):
+        if name == "Ymm":
             return self.evaluate(arguments[0], names)
+        if name == "compress":
+            return self.call(name, *(self.evaluate(argument, names) for argument in arguments), constants=constants)
         if name in ("usize::from", "u32::from") and arguments:
             value = self.evaluate(arguments[0], names)
             if isinstance(value, (Total, Place)):
@@ -273,10 +280,10 @@ class Kernel(Library):
                 size = self.number(constants[0]) if not isinstance(constants[0], str) else self.size_of(constants[0], names)
                 output, at = (value, Total(0)) if isinstance(value, Output) else (value.output, value.at)
                 count = (output.length - at.most()) // size
-                return [[Part(output, at + Total(size * i)) for i in range(count)], None]
+                return [Part(output, at + Total(size * i)) for i in range(count)], None
             case "as_chunks", Slice() if isinstance(constants[0], str) and not constants[0].isidentifier():
                 size = self.size_of(constants[0], names)
-                return [[Slice(value.memory[i:i + size]) for i in range(0, len(value.memory) - size + 1, size)], None]
+                return [Slice(value.memory[i:i + size]) for i in range(0, len(value.memory) - size + 1, size)], None
             case "swap_bytes", (Int() | int()):
                 value = value if isinstance(value, Int) else Int(value, "u32")
                 return Int(int.from_bytes((value.value).to_bytes(WIDTHS[value.kind] // 8, "little"), "big"), value.kind)
@@ -302,8 +309,7 @@ class Kernel(Library):
 
     def size_of(self, text, names):
         """The value of a constant in braces."""
-        from rust import Tokens
-        return self.number(self.evaluate(Tokens(text.strip().removeprefix("{").removesuffix("}"), 0).expression(), names))
+        return self.number(self.evaluate(Tokens(text.strip().removeprefix("{").removesuffix("}") + ";", 0).expression(), names))
 
 
 def slots_of_store(machine, lanes):
@@ -335,7 +341,6 @@ def slots_of_store(machine, lanes):
 
 
 def simplify_if(condition, a, b):
-    from z3 import If
     return a if condition is True else b if condition is False else If(condition, a, b)
 
 
@@ -373,7 +378,7 @@ def slots_of(machine, output, start=0):
     slots, terms = [], [(start, True)]
     for place, lanes, mask in output.stores:
         assert mask is None
-        assert sum_of_total(place) == sum_of(terms), "a store is not at the end of the bytes before it"
+        assert sum_of_total(place) == sum_of(terms), f"a store is not at the end of the bytes before it {sum_of_total(place)} {sum_of(terms)}"
         made, more = slots_of_store(machine, lanes)
         slots += made
         terms += more

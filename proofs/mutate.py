@@ -7,7 +7,7 @@
 
 Groups with an SMT proof (`formulas.py`): `formula`, `avx512`, `avx2`, `neon`, `simd128`, and, for the conversions of AVX-512
 (`conversions.py`), `utf16`, `utf32`, `latin`. The groups of `OTHERS` are those of `classes.py`, `searches.py`, `transfer.py`,
-`pairs.py`, `units.py`, `prefixes.py` and `within.py`. Every number and every shift that the proof
+`pairs.py`, `units.py`, `prefixes.py`, `within.py` and `avx2_conversions.py`. Every number and every shift that the proof
 reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
 
 Group `grammar`: every bound of every row in `encoding/grammar.rs` and `encoding/dialects.rs` is changed by 1, up and down.
@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 
+import avx2_conversions
 import conversions
 import classes
 import formulas
@@ -58,10 +59,11 @@ OTHERS = {
     "pairs": (f"{AVX512}/pairs.rs", [(pairs.prove_join, False, False, 69), (pairs.prove_join, True, False, 69)]),
     "units": (f"{AVX512}/units.rs", units.parts()["units"]),
     "within": ("arch/x86_64/avx2/within.rs", [
-        (within.prove_start, 0), (within.prove_start, 29), (within.prove_segments,), (within.prove_first_in,), (within.prove_step,),
+        *((within.prove_start, pointer) for pointer in within.POINTERS), (within.prove_segments,), (within.prove_first_in,), (within.prove_step,),
         (within.prove_end,), (prefixes.prove_pairs,), *((prefixes.prove_ascii, kind) for kind in range(4)),
     ]),
     "prefixes": ("prefixes.rs", [(prefixes.prove_preset, name) for name in ("NO_CONTROLS", "NO_BIDI_CONTROLS", "MQTT_5_RECOMMENDED")]),
+    **{f"avx2_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", parts) for name, parts in avx2_conversions.GROUPS.items()},
     "latin_groups": (f"{AVX512}/latin.rs", units.parts()["latin"]),
 }
 SMT_GROUPS = ["formula", "avx512", "avx2", "neon", "simd128", *conversions.PARTS, *OTHERS]

@@ -75,6 +75,8 @@ class Within(Kernel):
 
     def on_call(self, names, function, arguments):
         _, name, constants = function
+        if name == "after_ascii":
+            (self.mode,) = constants
         if name in ("u128::from_le_bytes", "u128::from_ne_bytes") or name == "Carry::from_word":
             value = self.evaluate(arguments[0], names)
             return value if isinstance(value, Int) else Int(int.from_bytes(bytes(map(self.number, value)), "little"), "u128")
@@ -83,10 +85,6 @@ class Within(Kernel):
     def on_path(self, names, name, constants):
         prefix, _, last = name.rpartition("::")
         return Variant(last, []) if prefix == "AsciiSet" else super().on_path(names, name, constants)
-
-    def on_field(self, names, value, field):
-        value = self.evaluate(value, names)
-        return value[int(field)] if isinstance(value, tuple) else super().on_field(names, ("value", value), field)
 
     def on_as(self, names, value, kind):
         value, kind = self.evaluate(value, names), "u128" if kind == "Nibbles" else kind

@@ -12,7 +12,7 @@ from formulas import run_parts, state, step
 from library import Library, Option, Variant
 from model import Array, Int, Slice, Struct, join
 from paths import paths
-from prefixes import ALL, EDGES, GROUP, Loaded, Marks, PREFIXES, WIDTH, Within, any_set, has, source, symbolic
+from prefixes import ALL, EDGES, GROUP, KINDS, Loaded, Marks, PREFIXES, WIDTH, Within, any_set, has, source, symbolic
 from vectors import Mask, z3_bool
 
 class WithMarks(Within):
@@ -112,7 +112,8 @@ def prove_step(report):
 class Pass:
     """The calls of `text_without`, whose functions are replaced by what is proved about them."""
 
-    def __init__(self, bytes_):
+    def __init__(self, bytes_, kind="Empty"):
+        self.kind, self.reported = kind, []
         self.bytes_, self.validated, self.searched, self.calls, self.facts, self.count = bytes_, 0, 0, [], [], 0
 
     def new_bool(self, name):
@@ -141,6 +142,7 @@ class Pass:
             first, end = Library.number(first), Library.number(end)
             assert end + 1 < len(self.bytes_) and (end - first) % WIDTH == 0, "the requirements of first_in"
             if machine().decide(self.new_bool("has_character")):
+                self.reported.append(first)
                 return Option(Int(first, "usize"), True)
             self.search(first, end)
             return Option()
@@ -159,6 +161,7 @@ class Pass:
         def after_ascii(bytes_, the_set, at):
             at, end = Library.number(at), len(self.bytes_)
             assert at >= 1 and at + WIDTH <= end, "the requirements of after_ascii"
+            assert KINDS[machine().mode] == self.kind, "the mode of another kind"
             for after in (end, min(at + WIDTH, end)):
                 if machine().decide(self.new_bool("is_ascii")):
                     self.validate(at, after)
@@ -178,7 +181,7 @@ class Pass:
         return {
             "or_marks_at": or_marks_at, "first_in": first_in, "segment_at": segment_at, "after_ascii": after_ascii, "carry_at": carry_at,
             "load_at": load_at, "or_marks": or_marks, "shifted_after": lambda *_: "start", "is_ascii": lambda at: self.new_bool("ascii"),
-            "is_zero": lambda found: found.is_zero(machine()), "ascii": lambda the_set: Variant("Empty", []), "new": lambda the_set: None,
+            "is_zero": lambda found: found.is_zero(machine()), "ascii": lambda the_set: Variant(self.kind, {"first": 0, "last": 0} if "Edges" in self.kind else []), "new": lambda the_set: None,
         }
 
 
@@ -197,13 +200,17 @@ class Found:
         return True
 
 
-def run_pass(bytes_, searched, presets, pointer=0):
+def run_pass(bytes_, searched, presets, pointer=0, kind="Empty"):
     """Each path through the start of `text_without`, or through an iteration of its loop from a state."""
     def make(decisions):
-        found = Pass(bytes_)
+        found = Pass(bytes_, kind)
         found.validated, found.searched = searched
         machine = Within(*map(source, ALL), decisions=decisions, presets=presets, pointer=pointer, replaced=found.functions(lambda: machine))
-        result = machine.run("text_without", Slice(bytes_), any_set(Variant("Empty", [])))
+        result = machine.run("text_without", Slice(bytes_), any_set())
+        if result is not None:
+            # All bytes, none, or those before a character that `first_in` found or before the last one.
+            index, at = machine.number(result), machine.scope["at"] if machine.scope and "at" in machine.scope else 0
+            assert index in (0, len(bytes_), *found.reported) or index < machine.number(at) <= found.validated, "returns another index"
         return machine, found, result
 
     return paths(make, [], lambda conditions: True)
@@ -214,14 +221,14 @@ def has_no_lead(bytes_, at):
     return And(*(ULT(x, 0xF0) for x in bytes_[at - 3:at - 1]))
 
 
-# The addresses of the input modulo a vector, for which the first segment starts at 32, 31, 4, 35 and 33.
-POINTERS = [0, 1, 28, 29, 31]
+# The addresses of the input modulo a vector, for which the first segment starts at 32, 31, 4, 35, 34 and 33.
+POINTERS = [0, 1, 28, 29, 30, 31]
 
 
 def prove_start(report, pointer):
     """The same from the start of the text."""
     bytes_ = symbolic("x", 2 * WIDTH + GROUP + 2)
-    for machine, of, result in run_pass(bytes_, (0, 0), {}, pointer):
+    for machine, of, result in run_pass(bytes_, (0, 0), {}, pointer, KINDS[pointer % 4]):
         check_calls(report, f"text_without, the address {pointer}", of, BoolVal(True))
         if result is None:
             check_end(report, f"text_without, the address {pointer}", machine, of, BoolVal(True))

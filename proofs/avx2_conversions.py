@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""Proves one iteration of each conversion loop of the AVX2 kernel, on every path through it, after any text.
+
+An iteration starts inside the input and the output, which have the shortest length that it needs. What it writes is compared with
+the definitions of `conversions.py`. docs/verification.md has the list of claims.
+"""
+
+from z3 import And, BitVec, If, Implies, Not, Or, is_true, simplify
+
+import formulas
+from classes import parts_about
+from compressed import Kernel, prove_tables, slots_of, sum_of, sum_of_total
+from conversions import (
+    Encoded, FromUtf16, FromUtf32, first_of, in_order, is_surrogate, normal, pair, pair_to_utf8, to_utf16, utf8, utf16_unit, utf32_unit, wide,
+    windows_words,
+)
+from formulas import BOUNDARY, run_parts, state
+from model import Int, Slice, join
+from paths import paths
+from rust import Source
+from units import character
+from vectors import Mask, Output, Text, Total, z3_bool
+
+WIDTH = 32
+# Where the loops are in the input and in the output.
+READ, WRITTEN = 4, 3
+
+
+def sources(*names):
+    return [Source(formulas.ROOT / f"{name}.rs") for name in names]
+
+
+AVX2 = "arch/x86_64/avx2/"
+UTF16 = [AVX2 + "utf16"]
+TO_UTF16 = [AVX2 + "to_utf16", AVX2 + "utf16"]
+UTF32 = [AVX2 + "utf32/utf8", AVX2 + "utf32/mod", AVX2 + "utf16"]
+LATIN = [AVX2 + "latin", AVX2 + "utf16", AVX2 + "mod"]
+UNITS_32 = [AVX2 + "utf32/utf16", AVX2 + "utf32/mod", AVX2 + "utf16"]
+
+
+def all_paths(files, name, arguments, premises=(), generics=(), presets=(), align=0, **options):
+    """Runs an iteration on each path: the machine, the output, and the result if the function returned."""
+    def make(decisions):
+        machine = Kernel(*sources(*files), decisions=decisions, presets=dict(presets), align=align, **options)
+        given, output = arguments()
+        result = machine.run(name, given, output, constants=generics)
+        return machine, output, result
+
+    return paths(make, list(premises))
+
+
+def premises_about(machine, bytes_):
+    return And(*parts_about([simplify(condition) for condition in machine.conditions], bytes_))
+
+
+def prove_masks(report, name, machine, here):
+    obligations = [z3_bool(it) for it in machine.obligations if it is not True]
+    if obligations:
+        report.prove(f"{name}: the masks are those of the tables", Implies(here, And(*obligations)))
+
+
+def prove_from_units(report, title, files, function, generics, size, units, room, expected, align=0):
+    """A conversion from units of a fixed size: each has the bytes of its character."""
+    length = size * units
+    memory = [BitVec(f"x{i}", 8) for i in range(READ + length)]
+    given, count = memory[READ:], 0
+    presets = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize")}
+    for machine, output, _ in all_paths(
+        files, function, lambda: (Slice(memory), Output(WRITTEN + room)), generics=generics, presets=presets, align=align,
+    ):
+        names, count = machine.scope, count + 1
+        here, name = And(*machine.conditions), f"{title}, path {count}"
+        read, written = machine.number(names["read"]) - READ, Total.of(names["written"])
+        if getattr(machine, "broken", False) and read == 0:
+            assert not output.stores and written.number == WRITTEN and not written.terms
+            stopped = given if expected.taken is None else given[:expected.taken]
+            report.prove(f"{name}: stops only for a unit without a character", Implies(here, expected.stops(stopped)))
+            continue
+        slots, terms = slots_of(machine, output, WRITTEN)
+        # A first half at the end is written, but not counted.
+        is_split = expected.taken is not None and read == expected.taken - size
+        done = (read + size * is_split) // size
+        per_unit = len(slots) // done
+        if per_unit * done != len(slots) or sum_of_total(written) != sum_of(terms + ([(-2, True)] if is_split else [])):
+            # A store of ASCII may write more units than are counted: they are written again.
+            per_unit = (written.number - WRITTEN) // done
+            assert not written.terms and written.number == WRITTEN + per_unit * done and len(slots) >= per_unit * done
+            assert all(kept is True for kept, _ in slots)
+        prove_masks(report, name, machine, here)
+        report.prove(f"{name}: {read} bytes are read, no more than have a character", Implies(here, expected.reads(given, read, size * done)))
+        for i in sorted({0, 1, 3, 4, 7, 8, 11, 12, 15, 16, 23, 24, 31, done - 2, done - 1} & set(range(done))):
+            found = normal(slots[i * per_unit:(i + 1) * per_unit])
+            if is_split and i == done - 1:
+                report.prove(f"{name}: 2 bytes of the first half are not counted", Implies(here, found == normal(expected(given, i, read + size)) ))
+                continue
+            report.prove(f"{name}: unit {i} has the bytes of its character", Implies(here, found == normal(expected(given, i, read))))
+    assert count
+
+
+class Utf16(FromUtf16):
+    """`taken` is the number of bytes that are read where there are surrogates."""
+
+    def __init__(self, is_big_endian, made, taken=WIDTH):
+        super().__init__(is_big_endian, made)
+        self.taken = taken
+
+
+class Utf32(FromUtf32):
+    taken = None
+
+
+def prove_text(report, title, files, generics, unit_bytes, expected, has_pairs, at, align=0):
+    """Text to code units: the last byte of each sequence, and the third one of 4 if it has pairs, has its unit."""
+    rest = WIDTH + 1
+    text = Encoded(at, rest)
+    before = unit_bytes * at
+    third_before = Mask([text.is_third_of_four(at - 1) if at else False] + [False] * 31, "i32")
+    presets = {"at": Int(at, "usize"), "written": Int(before, "usize")} | ({"third_before": third_before} if has_pairs else {})
+    lanes = [0, 1, 2, 3, 7, 8, 15, 16, 23, 24, 30, 31]
+    for count, (machine, output, _) in enumerate(all_paths(
+        files, "encode", lambda: (Text(text.text), Output(unit_bytes * (at + rest))), generics=generics, presets=presets, align=align,
+    ), 1):
+        names, name = machine.scope, f"{title}, {rest} bytes at {at}, path {count}"
+        done = machine.number(names["at"]) - at
+        slots, terms = slots_of(machine, output, before)
+        assert len(slots) == unit_bytes * WIDTH
+        if done == WIDTH:
+            assert sum_of_total(Total.of(names["written"])) == sum_of(terms), "the length is not that of the units"
+        else:
+            assert machine.number(names["written"]) == before + unit_bytes * done and all(kept is True for kept, _ in slots)
+        if has_pairs and all(kept is True for kept, _ in slots):
+            # ASCII does not follow the third byte of 4.
+            claim = Not(z3_bool(names["third_before"].list[0]))
+            report.prove(f"{name}: no third byte is before the next vector", Implies(And(*text.premises(at)[0], *machine.conditions), claim))
+        for lane in lanes:
+            premises, here = text.premises(at + lane)
+            ends = here == state(BOUNDARY)
+            third = text.is_third_of_four(at + lane) if has_pairs else z3_bool(False)
+            bytes_ = text.text[max(at + lane - 4, 0):at + lane + 2]
+            given = And(*premises, premises_about(machine, bytes_))
+            unit = slots[unit_bytes * lane:unit_bytes * lane + unit_bytes]
+            kept = z3_bool(unit[0][0])
+            assert all(z3_bool(other).eq(kept) for other, _ in unit)
+            claims = [kept == Or(ends, third), Implies(kept, join([byte for _, byte in unit]) == join(expected(text, at + lane, third)))]
+            if has_pairs and lane == WIDTH - 1 and kept is not True and not is_true(kept):
+                claims.append(z3_bool(names["third_before"].list[0]) == third)
+            report.prove(f"{name}: byte {lane}", Implies(given, And(*claims)))
+
+
+def prove_utf16(report, is_big_endian):
+    order = "BE" if is_big_endian else "LE"
+    expected = Utf16(is_big_endian, pair_to_utf8)
+    prove_from_units(report, f"UTF-16{order} to UTF-8", UTF16, "decode", [is_big_endian], 2, 32, 100, expected)
+
+
+def prove_to_utf16(report, is_big_endian):
+    order = "BE" if is_big_endian else "LE"
+    for at in (0, 64):
+        prove_text(report, f"UTF-8 to UTF-16{order}", TO_UTF16, [is_big_endian], 2, utf16_unit(is_big_endian), True, at)
+
+
+def prove_to_utf32(report, is_big_endian):
+    order = "BE" if is_big_endian else "LE"
+    for at, align in ((0, 0), (64, 12)):
+        prove_text(report, f"UTF-8 to UTF-32{order}", UTF32, [is_big_endian], 4, utf32_unit(is_big_endian), False, at, align)
+
+
+def prove_utf32(report, is_big_endian):
+    order = "BE" if is_big_endian else "LE"
+    expected = Utf32(is_big_endian, lambda value: first_of(*utf8(value)))
+    prove_from_units(report, f"UTF-32{order} to UTF-8", UTF32, "decode", [is_big_endian], 4, 16, 64, expected)
+
+
+def prove_utf32_utf16(report, is_big_endian, other):
+    names = ["BE" if it else "LE" for it in (is_big_endian, other)]
+    expected = Utf32(is_big_endian, to_utf16(other))
+    prove_from_units(report, f"UTF-32{names[0]} to UTF-16{names[1]}", UNITS_32, "to_utf16", [is_big_endian, other], 4, 16, 64, expected)
+
+
+def prove_from_utf16(report, is_big_endian, other):
+    """UTF-16 to UTF-32, after a vector that ends with the first half of a pair, or not."""
+    names = ["BE" if it else "LE" for it in (is_big_endian, other)]
+    memory, before = [BitVec(f"x{i}", 8) for i in range(READ + WIDTH)], [BitVec(f"b{i}", 8) for i in range(WIDTH)]
+    given, units = memory[READ:], FromUtf16(is_big_endian, None)
+    for is_open in (0, 3):
+        earlier = join(before[30:])
+        premise = is_surrogate(earlier, 0xD800) if is_open else z3_bool(True)
+        presets = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize"), "before": before, "is_open": Int(is_open, "u32")}
+        for count, (machine, output, _) in enumerate(all_paths(
+            UNITS_32, "from_utf16", lambda: (Slice(memory), Output(WRITTEN + 2 * WIDTH)), generics=[is_big_endian, other], presets=presets,
+        ), 1):
+            state_ = machine.scope
+            here = And(premise, *machine.conditions)
+            name = f"UTF-16{names[0]} to UTF-32{names[1]}, {'after a first half, ' if is_open else ''}path {count}"
+            values = [units.unit(given, i) for i in range(WIDTH // 2)]
+            firsts = [z3_bool(bool(is_open)), *(is_surrogate(unit, 0xD800) for unit in values)]
+            is_paired = And(*(firsts[i] == is_surrogate(unit, 0xDC00) for i, unit in enumerate(values)))
+            if getattr(machine, "broken", False):
+                report.prove(f"{name}: stops only for an unpaired surrogate", Implies(here, Not(is_paired)))
+                continue
+            assert machine.number(state_["read"]) == READ + WIDTH
+            slots, terms = slots_of(machine, output, WRITTEN)
+            assert sum_of_total(Total.of(state_["written"])) == sum_of(terms) and len(slots) == 2 * WIDTH
+            report.prove(f"{name}: all surrogates are paired", Implies(here, is_paired))
+            report.prove(f"{name}: a first half at the end is kept", Implies(here, (state_["is_open"].bits() != 0) == firsts[-1]))
+            for i, unit in enumerate(values):
+                value = If(is_surrogate(unit, 0xDC00), pair(values[i - 1] if i else earlier, unit), wide(unit))
+                expected = [(Not(firsts[i + 1]), byte) for byte in in_order(value, other)]
+                report.prove(f"{name}: unit {i}", Implies(here, normal(slots[4 * i:4 * i + 4]) == normal(expected)))
+
+
+def prove_latin(report, windows):
+    """A vector of single bytes to UTF-8."""
+    title, room = ("windows-1252" if windows else "ISO 8859-1") + " to UTF-8", 3 * WIDTH + 4 if windows else 2 * WIDTH
+    memory = [BitVec(f"x{i}", 8) for i in range(READ + WIDTH)]
+    presets = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize")}
+    for count, (machine, output, result) in enumerate(all_paths(
+        LATIN, "decode", lambda: (Slice(memory), Output(WRITTEN + room)), generics=[windows], presets=presets,
+        constants={"WINDOWS_1252_C1": windows_words()},
+    ), 1):
+        assert result is None
+        here, name = And(*machine.conditions), f"{title}, path {count}"
+        slots, terms = slots_of(machine, output, WRITTEN)
+        assert machine.number(machine.scope["read"]) == READ + WIDTH
+        assert sum_of_total(Total.of(machine.scope["written"])) == sum_of(terms), "the length is not that of the bytes"
+        prove_masks(report, name, machine, here)
+        per_byte = len(slots) // WIDTH
+        for i in (0, 3, 4, 7, 8, 12, 15, 16, 19, 20, 24, 31):
+            x = memory[READ + i]
+            premises = premises_about(machine, [x])
+            found = normal(slots[per_byte * i:per_byte * i + per_byte])
+            report.prove(f"{name}: byte {i}", Implies(premises, found == normal(first_of(*utf8(character(x, windows))))))
+
+
+def prove_table(report, name):
+    prove_tables(report, sources(name))
+
+
+BOTH = (False, True)
+PAIRS = [(order, other) for order in BOTH for other in BOTH]
+# By the file with the loop.
+GROUPS = {
+    "utf16": [(prove_table, AVX2 + "utf16"), *((prove_utf16, order) for order in BOTH)],
+    "to_utf16": [(prove_to_utf16, order) for order in BOTH],
+    "utf32/utf8": [(prove_table, AVX2 + "utf32/utf8"), *((prove, order) for prove in (prove_utf32, prove_to_utf32) for order in BOTH)],
+    "utf32/utf16": [
+        (prove_table, AVX2 + "utf32/utf16"), *((prove, *orders) for prove in (prove_utf32_utf16, prove_from_utf16) for orders in PAIRS),
+    ],
+    "latin": [(prove_latin, windows) for windows in BOTH],
+}
+
+
+def parts():
+    return [part for group in GROUPS.values() for part in group]
+
+
+if __name__ == "__main__":
+    run_parts(parts())
