@@ -33,7 +33,48 @@ pub(crate) fn log(level: u32, line: impl FnOnce() -> String) {
     }
 }
 
-/// Reads `count` buffers, and passes them to `then` as slices. Allocates if there are more than 16.
+/// The content of a buffer of Envoy.
+pub(crate) struct Chunks<'b>(&'b [Buffer]);
+
+/// The number of slices up to which nothing is allocated.
+const INLINE: usize = 16;
+
+impl Chunks<'_> {
+    /// Returns the number of bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.0.iter().map(|buffer| buffer.length).sum()
+    }
+
+    /// Passes the slices to `then`.
+    pub(crate) fn read<T>(&self, then: impl FnOnce(&[&[u8]]) -> T) -> T {
+        // SAFETY: `with_chunks` has the requirements.
+        let slice = |buffer: &Buffer| unsafe { buffer.bytes() };
+        let buffers = self.0;
+        if buffers.len() <= INLINE {
+            let slices: [&[u8]; INLINE] =
+                core::array::from_fn(|index| buffers.get(index).map_or(&[][..], slice));
+            then(&slices[..buffers.len()])
+        } else {
+            then(&buffers.iter().map(slice).collect::<Vec<_>>())
+        }
+    }
+
+    /// Passes the slices to `then`, which may change their bytes.
+    pub(crate) fn write<T>(&mut self, then: impl FnOnce(&mut [&mut [u8]]) -> T) -> T {
+        // SAFETY: `with_chunks` has the requirements, and no other reference to a slice is left.
+        let slice = |buffer: &Buffer| unsafe { buffer.bytes_mut() };
+        let buffers = self.0;
+        if buffers.len() <= INLINE {
+            let mut slices: [&mut [u8]; INLINE] =
+                core::array::from_fn(|index| buffers.get(index).map_or(&mut [][..], slice));
+            then(&mut slices[..buffers.len()])
+        } else {
+            then(&mut buffers.iter().map(slice).collect::<Vec<_>>())
+        }
+    }
+}
+
+/// Reads `count` buffers, and passes them to `then`. Allocates if there are more than 16.
 ///
 /// # Panics
 ///
@@ -41,25 +82,21 @@ pub(crate) fn log(level: u32, line: impl FnOnce() -> String) {
 ///
 /// # Safety
 ///
-/// `read` writes `count` buffers, which stay unchanged while `then` runs.
-unsafe fn with_slices<T>(
+/// `read` writes `count` buffers, which nothing else uses while a function of [`Chunks`] runs. They do not overlap, and
+/// their bytes may be changed: Envoy declares them as `char *`.
+unsafe fn with_chunks<T>(
     count: usize,
     read: impl FnOnce(*mut Buffer) -> bool,
-    then: impl FnOnce(&[&[u8]]) -> T,
+    then: impl FnOnce(Chunks<'_>) -> T,
 ) -> T {
-    const INLINE: usize = 16;
-    // SAFETY: the caller guarantees the requirements.
-    let slice = |buffer: &Buffer| unsafe { buffer.bytes() };
     if count <= INLINE {
         let mut buffers = [Buffer::NULL; INLINE];
         assert!(count == 0 || read(buffers.as_mut_ptr()), "Envoy has no buffer");
-        let slices = buffers.each_ref().map(slice);
-        then(&slices[..count])
+        then(Chunks(&buffers[..count]))
     } else {
         let mut buffers = vec![Buffer::NULL; count];
         assert!(read(buffers.as_mut_ptr()), "Envoy has no buffer");
-        let slices: Vec<_> = buffers.iter().map(slice).collect();
-        then(&slices)
+        then(Chunks(&buffers))
     }
 }
 
@@ -146,12 +183,12 @@ impl Connection {
     }
 
     /// Passes the content of the buffer to `then`.
-    pub(crate) fn with_slices<T>(self, side: Side, then: impl FnOnce(&[&[u8]]) -> T) -> T {
+    pub(crate) fn with_chunks<T>(self, side: Side, then: impl FnOnce(Chunks<'_>) -> T) -> T {
         let callbacks = side.callbacks();
         // SAFETY: see the documentation of this module. Envoy writes the number of buffers that it returned before.
         unsafe {
             let count = (callbacks.chunks_size)(self.0);
-            with_slices(count, |buffers| (callbacks.chunks)(self.0, buffers), then)
+            with_chunks(count, |buffers| (callbacks.chunks)(self.0, buffers), then)
         }
     }
 
@@ -270,11 +307,11 @@ impl Stream {
         unsafe { abi::http_set_header(self.0, header_type, Buffer::new(name.as_bytes()), Buffer::NULL) };
     }
 
-    pub(crate) fn with_body<T>(self, body_type: u32, then: impl FnOnce(&[&[u8]]) -> T) -> T {
+    pub(crate) fn with_body<T>(self, body_type: u32, then: impl FnOnce(Chunks<'_>) -> T) -> T {
         let Self(envoy) = self;
         // SAFETY: see the documentation of this module. Envoy writes the number of buffers that it returned before.
         unsafe {
-            with_slices(
+            with_chunks(
                 abi::http_get_body_chunks_size(envoy, body_type),
                 |buffers| abi::http_get_body_chunks(envoy, body_type, buffers),
                 then,
@@ -282,7 +319,7 @@ impl Stream {
         }
     }
 
-    /// Appends a copy. `data` may be part of the body, because its bytes are not moved.
+    /// Appends a copy.
     pub(crate) fn append(self, body_type: u32, data: &[u8]) {
         if data.is_empty() {
             return;

@@ -10,10 +10,10 @@ use crate::abi::{
 };
 use crate::config::{FilterKind, Settings};
 use crate::counters::Counters;
-use crate::host::{Config, Stream, guard};
+use crate::host::{Chunks, Config, Stream, guard};
 use crate::objects;
 use crate::plan::{Check, Outcome, Tunnel, Verdict, check_values, decide};
-use crate::rewrite::{Target, rewrite};
+use crate::rewrite::shift;
 
 /// The configuration of a filter.
 struct Shared {
@@ -166,15 +166,15 @@ impl Filter {
 
     fn body(&self, stream: Stream, way: Way, end: bool) -> u32 {
         if self.is_over.get() {
-            let len = stream.with_body(way.received, |slices| slices.iter().map(|slice| slice.len()).sum());
+            let len = stream.with_body(way.received, |chunks| chunks.len());
             stream.drain(way.received, len);
             return body_status::STOP_NO_BUFFER;
         }
         let Some(mut check) = self.check(way).take() else { return body_status::CONTINUE };
-        let outcome = stream.with_body(way.received, |slices| {
-            let outcome = check.feed(slices, end);
+        let outcome = stream.with_body(way.received, |chunks| {
+            let outcome = chunks.read(|slices| check.feed(slices, end));
             if !outcome.is_unchanged() {
-                apply(stream, way, slices, &outcome);
+                apply(stream, way, chunks, &outcome);
             }
             outcome
         });
@@ -280,21 +280,11 @@ impl Filter {
 }
 
 /// Changes a received body.
-fn apply(stream: Stream, way: Way, slices: &[&[u8]], outcome: &Outcome) {
-    if !outcome.head.as_slice().is_empty() || outcome.kept < outcome.len {
-        rewrite((stream, way.received), slices, outcome.head.as_slice(), 0..outcome.kept, true);
-    }
+fn apply(stream: Stream, way: Way, mut chunks: Chunks<'_>, outcome: &Outcome) {
+    let remaining = chunks.write(|slices| shift(slices, outcome.head.as_slice(), outcome.kept));
+    stream.drain(way.received, remaining.drain);
+    stream.append(way.received, remaining.append.as_slice());
     stream.append(way.received, &outcome.tail);
-}
-
-impl Target for (Stream, u32) {
-    fn append(self, data: &[u8]) {
-        self.0.append(self.1, data);
-    }
-
-    fn drain(self, len: usize) {
-        self.0.drain(self.1, len);
-    }
 }
 
 #[unsafe(no_mangle)]

@@ -2,7 +2,8 @@
 //!
 //! - [`config`] reads the settings of a filter from JSON.
 //! - [`plan`] checks one direction of a connection or message, slice by slice, and returns the changes to the buffer.
-//!   Both are independent of Envoy. Other engines can use them with `default-features = false`.
+//! - [`rewrite`] makes these changes in the slices, as far as possible.
+//!   All three are independent of Envoy. Other engines can use them with `default-features = false`.
 //! - The feature `module` (default) adds the hooks that Envoy calls, over [abi.h] of Envoy 1.40.
 //!
 //! [abi.h]: https://github.com/envoyproxy/envoy/blob/v1.40.0/source/extensions/dynamic_modules/abi/abi.h
@@ -26,5 +27,4 @@ mod network;
 #[allow(unsafe_code)]
 mod objects;
 pub mod plan;
-#[cfg(any(feature = "module", test))]
-mod rewrite;
+pub mod rewrite;

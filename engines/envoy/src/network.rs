@@ -10,10 +10,10 @@ use utf8_codec::http::Message;
 use crate::abi::{self, Buffer, EnvoyPtr, ModulePtr, close_type, network_status};
 use crate::config::{FilterKind, Settings};
 use crate::counters::Counters;
-use crate::host::{Config, Connection, Side, guard};
+use crate::host::{Chunks, Config, Connection, Side, guard};
 use crate::objects;
 use crate::plan::{Check, Outcome, Verdict};
-use crate::rewrite::{PIECE, Target, rewrite, within};
+use crate::rewrite::{before, shift};
 
 /// The configuration of a filter.
 struct Shared {
@@ -84,10 +84,10 @@ impl Filter {
                 return network_status::STOP;
             }
         };
-        let outcome = connection.with_slices(side, |slices| {
-            let outcome = check.feed(slices, end);
+        let outcome = connection.with_chunks(side, |chunks| {
+            let outcome = chunks.read(|slices| check.feed(slices, end));
             if !outcome.is_unchanged() && !matches!(outcome.verdict, Verdict::Rejected(_)) {
-                apply(connection, side, slices, &outcome);
+                apply(connection, side, chunks, &outcome);
             }
             outcome
         });
@@ -111,8 +111,8 @@ impl Filter {
     /// Ends the direction after its well-formed text. Its state is [`Direction::Over`].
     fn reject(&self, connection: Connection, side: Side, outcome: &Outcome) {
         let mut text = outcome.head.as_slice().to_vec();
-        connection.with_slices(side, |slices| {
-            within(slices, 0..outcome.kept).for_each(|part| text.extend_from_slice(part))
+        connection.with_chunks(side, |chunks| {
+            chunks.read(|slices| before(slices, outcome.kept).for_each(|part| text.extend_from_slice(part)))
         });
         text.extend_from_slice(&outcome.tail);
         connection.drain(side, outcome.len);
@@ -137,34 +137,54 @@ impl Filter {
     }
 }
 
+/// The length of what is passed before the rest of a buffer that may be full.
+const FIRST: usize = 64;
+/// The size of the slices to which Envoy reads.
+const SLICE: usize = 16 * 1024;
+
 /// Changes the buffer. What may not fit into its limit is passed to the next filter before it, because Envoy stops reading
 /// while a buffer is above its limit.
-fn apply(connection: Connection, side: Side, slices: &[&[u8]], outcome: &Outcome) {
-    let (head, range) = (outcome.head.as_slice(), 0..outcome.kept);
-    let room = connection.limit(side).saturating_sub(outcome.len);
-    let is_longer = outcome.kept + head.len() > outcome.len;
+fn apply(connection: Connection, side: Side, mut chunks: Chunks<'_>, outcome: &Outcome) {
     if !outcome.tail.is_empty() {
-        let is_kept = outcome.kept == outcome.len;
-        let parts = within(slices, range).chain([&outcome.tail[..]]).filter(|_| !is_kept);
-        for part in [head].into_iter().chain(parts) {
-            if !pass(connection, side, part, outcome.len) {
-                return;
-            }
-        }
-        if is_kept { connection.append(side, &outcome.tail) } else { connection.drain(side, outcome.len) }
-    } else if is_longer && room < head.len() && outcome.len >= PIECE && outcome.len.is_multiple_of(PIECE) {
-        let mut first = [0; 64];
-        first[..head.len()].copy_from_slice(head);
-        let start = first.len() - head.len();
-        for (to, from) in first[head.len()..].iter_mut().zip(within(slices, 0..start).flatten()) {
-            *to = *from;
-        }
-        if pass(connection, side, &first, outcome.len) {
-            rewrite((connection, side), slices, &[], start..outcome.kept, false);
-        }
-    } else {
-        rewrite((connection, side), slices, head, range, room >= 2 * PIECE);
+        chunks.read(|slices| repair(connection, side, slices, outcome));
+        return;
     }
+    let head = outcome.head.as_slice();
+    let more = (outcome.kept + head.len()).saturating_sub(outcome.len);
+    let may_be_full = more > 0
+        && outcome.len >= SLICE
+        && outcome.len.is_multiple_of(SLICE)
+        && connection.limit(side).saturating_sub(outcome.len) < more;
+    let mut first = [0; FIRST];
+    let mut remaining = chunks.write(|slices| {
+        let remaining = shift(slices, head, outcome.kept);
+        if may_be_full {
+            let bytes = slices.iter().flat_map(|slice| slice.iter()).skip(remaining.drain);
+            first.iter_mut().zip(bytes).for_each(|(to, &from)| *to = from);
+        }
+        remaining
+    });
+    if may_be_full {
+        if !pass(connection, side, &first, outcome.len) {
+            return;
+        }
+        remaining.drain += FIRST;
+    }
+    connection.drain(side, remaining.drain);
+    connection.append(side, remaining.append.as_slice());
+}
+
+/// Changes the buffer if something in it is replaced.
+fn repair(connection: Connection, side: Side, slices: &[&[u8]], outcome: &Outcome) {
+    let head = outcome.head.as_slice();
+    let is_kept = outcome.kept == outcome.len;
+    let parts = before(slices, outcome.kept).chain([&outcome.tail[..]]).filter(|_| !is_kept);
+    for part in [head].into_iter().chain(parts) {
+        if !pass(connection, side, part, outcome.len) {
+            return;
+        }
+    }
+    if is_kept { connection.append(side, &outcome.tail) } else { connection.drain(side, outcome.len) }
 }
 
 /// Passes a copy to the next filter. Returns false if that filter has closed the connection, because Envoy may then have
@@ -172,16 +192,6 @@ fn apply(connection: Connection, side: Side, slices: &[&[u8]], outcome: &Outcome
 fn pass(connection: Connection, side: Side, data: &[u8], len: usize) -> bool {
     connection.inject(side, data, false);
     connection.len(side) == len
-}
-
-impl Target for (Connection, Side) {
-    fn append(self, data: &[u8]) {
-        self.0.append(self.1, data);
-    }
-
-    fn drain(self, len: usize) {
-        self.0.drain(self.1, len);
-    }
 }
 
 #[unsafe(no_mangle)]

@@ -13,7 +13,7 @@ use utf8_codec::http::{Message, Reason, Rejection};
 use utf8_codec_envoy::config::Settings;
 use utf8_codec_envoy::plan::{self, Check, Tunnel, Verdict};
 
-use crate::{log, new_content, whole};
+use crate::{change, log, whole};
 
 /// A request and its response.
 pub(crate) struct Exchange {
@@ -161,23 +161,23 @@ impl Exchange {
         };
         let check = if is_request { &mut self.request } else { &mut self.response };
         let outcome = check.feed(&[&data], end);
-        let content = new_content(&data, &outcome);
         if end {
             *check = Check::pass();
         }
-        match outcome.verdict {
-            Verdict::Rejected(reason) => return self.reject(message, reason, is_request),
-            Verdict::Reported(reason) => log("reported", message, &reason),
+        match &outcome.verdict {
+            Verdict::Rejected(reason) => return self.reject(message, reason.clone(), is_request),
+            Verdict::Reported(reason) => log("reported", message, reason),
             Verdict::Pass => {}
         }
-        if let Some(content) = content {
-            if is_request {
-                self.set_http_request_body(0, size, &content);
-            } else {
-                self.set_http_response_body(0, size, &content);
-            }
-        }
+        change(data, &outcome, |start, size, bytes| self.set_body(message, start, size, bytes));
         Action::Continue
+    }
+
+    fn set_body(&self, message: Message, start: usize, size: usize, bytes: &[u8]) {
+        match message {
+            Message::Request => self.set_http_request_body(start, size, bytes),
+            Message::Response => self.set_http_response_body(start, size, bytes),
+        }
     }
 
     fn trailers(&mut self, message: Message, fields: &[Field]) -> Action {
@@ -200,28 +200,23 @@ impl Exchange {
         }
         let check = if is_request { &mut self.request } else { &mut self.response };
         let outcome = check.feed(&[&data], true);
-        let content = new_content(&data, &outcome);
-        let reason = match (outcome.verdict, content) {
-            (Verdict::Rejected(reason), _) => Some(reason),
-            (Verdict::Reported(reason), _) => {
-                log("reported", message, &reason);
+        let reason = match &outcome.verdict {
+            Verdict::Rejected(reason) => Some(reason.clone()),
+            Verdict::Reported(reason) => {
+                log("reported", message, reason);
                 None
             }
-            (Verdict::Pass, Some(content)) if is_buffered => {
-                if is_request {
-                    self.set_http_request_body(0, data.len(), &content);
-                } else {
-                    self.set_http_response_body(0, data.len(), &content);
-                }
+            Verdict::Pass if is_buffered => {
+                change(data, &outcome, |start, size, bytes| self.set_body(message, start, size, bytes));
                 None
             }
+            Verdict::Pass if outcome.is_unchanged() => None,
             // There is no buffer to which the repaired end of the body could be added.
-            (Verdict::Pass, Some(_)) => {
+            Verdict::Pass => {
                 let why =
                     "a body that ends inside a character, before trailers, is repaired in buffered mode only";
                 return self.reset(message, why);
             }
-            (Verdict::Pass, None) => None,
         };
         let check = if is_request { &self.request } else { &self.response };
         for name in check.untrue(pairs(fields)) {

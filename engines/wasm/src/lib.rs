@@ -14,6 +14,7 @@ use proxy_wasm::types::{ContextType, LogLevel};
 use utf8_codec::http::{Message, Reason};
 use utf8_codec_envoy::config::{FilterKind, Settings};
 use utf8_codec_envoy::plan::Outcome;
+use utf8_codec_envoy::rewrite::shift;
 
 proxy_wasm::main! {{
     proxy_wasm::set_log_level(LogLevel::Info);
@@ -69,10 +70,24 @@ fn whole(data: Option<Vec<u8>>, size: usize) -> Option<Vec<u8>> {
     (data.len() == size).then_some(data)
 }
 
-/// The new content of a buffer whose only slice was `data`; `None` if it stays as it is.
-fn new_content(data: &[u8], outcome: &Outcome) -> Option<Vec<u8>> {
-    (!outcome.is_unchanged())
-        .then(|| [outcome.head.as_slice(), &data[..outcome.kept], &outcome.tail].concat())
+/// Changes a buffer whose content is `data`. `set` replaces a number of bytes of the buffer from a position.
+///
+/// Engines can replace bytes at the start of a buffer and append to it, but not remove the last ones. All bytes are
+/// therefore set again, after they were moved in the memory of the module.
+fn change(mut data: Vec<u8>, outcome: &Outcome, set: impl Fn(usize, usize, &[u8])) {
+    let len = data.len();
+    if outcome.is_unchanged() {
+    } else if outcome.tail.is_empty() {
+        let remaining = shift(&mut [&mut data], outcome.head.as_slice(), outcome.kept);
+        set(0, len, &data[remaining.drain..]);
+        let more = remaining.append.as_slice();
+        if !more.is_empty() {
+            // At the end of the buffer.
+            set(len - remaining.drain, 0, more);
+        }
+    } else {
+        set(0, len, &[outcome.head.as_slice(), &data[..outcome.kept], &outcome.tail].concat());
+    }
 }
 
 /// Logs an error without a byte of the payload.

@@ -11,7 +11,7 @@ use utf8_codec::http::Message;
 use utf8_codec_envoy::config::Settings;
 use utf8_codec_envoy::plan::{Check, Verdict};
 
-use crate::{log, new_content, whole};
+use crate::{change, log, whole};
 
 /// Both directions of a connection.
 pub(crate) struct Connection {
@@ -52,30 +52,33 @@ impl Connection {
             }
             direction.was_rejected = true;
         }
-        let content = match data {
+        let (data, outcome) = match data {
             Some(data) if !direction.was_rejected => {
                 let outcome = direction.check.feed(&[&data], end);
-                let content = new_content(&data, &outcome);
-                match outcome.verdict {
-                    Verdict::Rejected(reason) => {
-                        log("rejected", message, &reason);
-                        direction.was_rejected = true;
-                    }
-                    Verdict::Reported(reason) => log("reported", message, &reason),
-                    Verdict::Pass => {}
-                }
-                content
+                (data, outcome)
             }
-            _ => Some(Vec::new()),
+            _ => {
+                self.set(message, 0, size, &[]);
+                return Action::Continue;
+            }
         };
-        if let Some(content) = content {
-            if is_request {
-                self.set_downstream_data(0, size, &content);
-            } else {
-                self.set_upstream_data(0, size, &content);
+        match &outcome.verdict {
+            Verdict::Rejected(reason) => {
+                log("rejected", message, reason);
+                direction.was_rejected = true;
             }
+            Verdict::Reported(reason) => log("reported", message, reason),
+            Verdict::Pass => {}
         }
+        change(data, &outcome, |start, size, bytes| self.set(message, start, size, bytes));
         Action::Continue
+    }
+
+    fn set(&self, message: Message, start: usize, size: usize, bytes: &[u8]) {
+        match message {
+            Message::Request => self.set_downstream_data(start, size, bytes),
+            Message::Response => self.set_upstream_data(start, size, bytes),
+        }
     }
 }
 
