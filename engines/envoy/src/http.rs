@@ -13,7 +13,7 @@ use crate::counters::Counters;
 use crate::host::{Chunks, Config, Stream, guard};
 use crate::objects;
 use crate::plan::{Check, Outcome, Tunnel, Verdict, check_values, decide};
-use crate::rewrite::shift;
+use crate::rewrite::{GAP, shift};
 
 /// The configuration of a filter.
 struct Shared {
@@ -281,7 +281,7 @@ impl Filter {
 
 /// Changes a received body.
 fn apply(stream: Stream, way: Way, mut chunks: Chunks<'_>, outcome: &Outcome) {
-    let remaining = chunks.write(|slices| shift(slices, outcome.head.as_slice(), outcome.kept));
+    let remaining = chunks.write(|slices| shift(slices, outcome.head.as_slice(), outcome.kept, GAP));
     stream.drain(way.received, remaining.drain);
     stream.append(way.received, remaining.append.as_slice());
     stream.append(way.received, &outcome.tail);

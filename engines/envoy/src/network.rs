@@ -13,7 +13,7 @@ use crate::counters::Counters;
 use crate::host::{Chunks, Config, Connection, Side, guard};
 use crate::objects;
 use crate::plan::{Check, Outcome, Verdict};
-use crate::rewrite::{before, shift};
+use crate::rewrite::{GAP, before, shift};
 
 /// The configuration of a filter.
 struct Shared {
@@ -157,7 +157,7 @@ fn apply(connection: Connection, side: Side, mut chunks: Chunks<'_>, outcome: &O
         && connection.limit(side).saturating_sub(outcome.len) < more;
     let mut first = [0; FIRST];
     let mut remaining = chunks.write(|slices| {
-        let remaining = shift(slices, head, outcome.kept);
+        let remaining = shift(slices, head, outcome.kept, GAP);
         if may_be_full {
             let bytes = slices.iter().flat_map(|slice| slice.iter()).skip(remaining.drain);
             first.iter_mut().zip(bytes).for_each(|(to, &from)| *to = from);

@@ -4,15 +4,15 @@
 //! therefore moved toward the end, in the memory of the buffer, and the superfluous bytes at the start are drained. Nothing
 //! is allocated.
 //!
-//! Bytes that do not fit into the slices are appended. There are always some if the content is long: it is moved to 64 bytes
-//! after the start, because of the copy that follows. Linux copies the data of a `writev` with `rep movsb`. On AMD Zen 3 that
+//! Bytes that do not fit into the slices are appended. There are always some if the content is moved to 64 bytes after the
+//! start ([`GAP`]), because of the copy that follows. Linux copies the data of a `writev` with `rep movsb`. On AMD Zen 3 that
 //! needs 14 times as long if the destination is 1 to 31 bytes after the source, modulo the size of a page. Envoy reads to the
 //! start of a page. The destination is at the start of a page too, or, if the socket has unsent data, a few bytes before or
 //! after it: as many as were held or inserted earlier. Inserting held bytes at the start of the buffer, which needs no move,
 //! would cause the slow copy for all of the buffer.
 
-/// The distance to which the content is moved at least.
-const GAP: usize = 64;
+/// The distance from the start of the buffer to which long content is moved, so that a copy of it by Linux is fast.
+pub const GAP: usize = 64;
 /// The size of a page. The position of shorter content in its page does not matter.
 const PAGE: usize = 4096;
 
@@ -46,15 +46,16 @@ pub struct Remaining {
 }
 
 /// Changes the content of a buffer, which is these slices, to `head` and the first `kept` bytes of the slices, except for
-/// the changes that it returns. `head` has at most 8 bytes.
-pub fn shift(slices: &mut [&mut [u8]], head: &[u8], kept: usize) -> Remaining {
+/// the changes that it returns. `head` has at most 8 bytes. Long content starts after `gap` bytes, at most [`GAP`], which
+/// are drained.
+pub fn shift(slices: &mut [&mut [u8]], head: &[u8], kept: usize, gap: usize) -> Remaining {
     let len: usize = slices.iter().map(|slice| slice.len()).sum();
     let mut append = Rest { bytes: [0; GAP + 8], len: 0 };
     if head.is_empty() && kept == len {
         return Remaining { drain: 0, append };
     }
     let new_len = head.len() + kept;
-    let gap = if new_len >= 2 * PAGE { GAP } else { 0 };
+    let gap = if new_len >= 2 * PAGE { gap } else { 0 };
     let drain = len.saturating_sub(new_len).max(gap);
     let (head, head_after) = head.split_at(head.len().min(len - drain));
     append.push(head_after);
@@ -133,11 +134,11 @@ mod tests {
     }
 
     /// Returns the content after the move, and what remains of the changes.
-    fn shifted(all: &[u8], lens: &[usize], head: &[u8], kept: usize) -> (Vec<u8>, Remaining) {
+    fn shifted(all: &[u8], lens: &[usize], head: &[u8], kept: usize, gap: usize) -> (Vec<u8>, Remaining) {
         let mut all = all.to_vec();
         let mut rest = &mut all[..];
         let mut slices: Vec<&mut [u8]> = lens.iter().map(|&len| rest.split_off_mut(..len).unwrap()).collect();
-        let remaining = shift(&mut slices, head, kept);
+        let remaining = shift(&mut slices, head, kept, gap);
         (all, remaining)
     }
 
@@ -166,11 +167,13 @@ mod tests {
             for kept in ends.chain(some) {
                 for head_len in 0..=8 {
                     let head = &b"12345678"[..head_len];
-                    let (content, remaining) = shifted(&all, lens, head, kept);
-                    let rest = remaining.append.as_slice();
-                    assert!(remaining.drain <= all.len());
-                    let found = [&content[remaining.drain..], rest].concat();
-                    assert!(found == [head, &all[..kept]].concat(), "{lens:?} {head_len} {kept}");
+                    for gap in [0, GAP] {
+                        let (content, remaining) = shifted(&all, lens, head, kept, gap);
+                        let rest = remaining.append.as_slice();
+                        assert!(gap > 0 || remaining.drain == 0 || rest.is_empty());
+                        let found = [&content[remaining.drain..], rest].concat();
+                        assert!(found == [head, &all[..kept]].concat(), "{lens:?} {head_len} {kept}");
+                    }
                 }
             }
         }
@@ -183,7 +186,7 @@ mod tests {
             let all = bytes(len);
             let lens: Vec<usize> = all.chunks(SLICE).map(<[u8]>::len).collect();
             for (head, kept) in [("", len - 1), ("", len - 3), ("1", len), ("12", len - 1), ("123", len)] {
-                let (_, remaining) = shifted(&all, &lens, head.as_bytes(), kept);
+                let (_, remaining) = shifted(&all, &lens, head.as_bytes(), kept, GAP);
                 // A filter that passes the first 64 bytes before the others does not change this.
                 for passed in [0, 64] {
                     // The output may begin up to 3 bytes earlier or later: bytes that were held before.

@@ -14,7 +14,7 @@ use proxy_wasm::types::{ContextType, LogLevel};
 use utf8_codec::http::{Message, Reason};
 use utf8_codec_envoy::config::{FilterKind, Settings};
 use utf8_codec_envoy::plan::Outcome;
-use utf8_codec_envoy::rewrite::shift;
+use utf8_codec_envoy::rewrite::{GAP, shift};
 
 proxy_wasm::main! {{
     proxy_wasm::set_log_level(LogLevel::Info);
@@ -78,7 +78,10 @@ fn change(mut data: Vec<u8>, outcome: &Outcome, set: impl Fn(usize, usize, &[u8]
     let len = data.len();
     if outcome.is_unchanged() {
     } else if outcome.tail.is_empty() {
-        let remaining = shift(&mut [&mut data], outcome.head.as_slice(), outcome.kept);
+        let head = outcome.head.as_slice();
+        // Without something to append, a second call would cost more than the gap saves.
+        let gap = if head.len() + outcome.kept > len { GAP } else { 0 };
+        let remaining = shift(&mut [&mut data], head, outcome.kept, gap);
         set(0, len, &data[remaining.drain..]);
         let more = remaining.append.as_slice();
         if !more.is_empty() {
