@@ -34,7 +34,6 @@ pub struct Check {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "the common check is not boxed")]
 enum Kind {
     /// Not checked, or not checked anymore.
     Pass,

@@ -67,11 +67,9 @@ pub fn shift(slices: &mut [&mut [u8]], head: &[u8], kept: usize, gap: usize) -> 
         start += slice.len();
     }
     move_right(slices, fits, drain + head.len());
-    let mut position = drain;
-    for &byte in head {
-        let (index, end) = find(slices, position + 1);
+    for (position, &byte) in (drain + 1..).zip(head) {
+        let (index, end) = find(slices, position);
         slices[index][end - 1] = byte;
-        position += 1;
     }
     Remaining { drain, append }
 }
