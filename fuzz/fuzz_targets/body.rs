@@ -17,7 +17,8 @@ const TYPES: [&str; 5] = [
 ];
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, decoder) = (input.chunks(), input.decoder());
     let content_type = input.pick(5, &TYPES);
     let rules = BodyRules::new().decoder(decoder).missing_charset(MissingCharset::Utf8);

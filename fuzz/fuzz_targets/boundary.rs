@@ -8,7 +8,8 @@ use utf8_codec::boundary::{
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let (text, parts) = input.text();
     let bytes = text.as_bytes();
     let max = usize::from(u16::from_le_bytes([data[5], data[6]]));

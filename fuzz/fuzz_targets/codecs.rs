@@ -11,7 +11,8 @@ const ENDINGS: [LineEnding; 5] =
     [LineEnding::LfOrCrLf, LineEnding::Lf, LineEnding::CrLf, LineEnding::Any, LineEnding::Ascii(Ascii::NUL)];
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, decoder) = (input.chunks(), input.decoder());
 
     let (text, errors) = decode(decoder, &[input.bytes]);

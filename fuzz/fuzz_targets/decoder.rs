@@ -7,7 +7,8 @@ use utf8_codec_fuzz::support::oracle;
 use utf8_codec_fuzz::{Input, decode};
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let (expected_text, expected_errors) = oracle::decode(input.bytes);
     let chunks = input.chunks();
 

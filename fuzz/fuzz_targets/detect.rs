@@ -10,7 +10,8 @@ use utf8_codec::detect::{
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let chunks = input.chunks();
     assert_eq!(detected(&chunks), detected(&[input.bytes]));
     if let (Detection::NotUtf8 { first }, _) = detected(&[input.bytes]) {

@@ -20,7 +20,8 @@ const NAMES: [HeaderName; 4] = [
 ];
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     // The first line is the query, the next lines are header values, and the rest is the body.
     let mut lines = input.bytes.splitn(4, |&byte| byte == b'\n');
     let mut line = || lines.next().unwrap_or_default();

@@ -6,7 +6,8 @@ use utf8_codec::mime::{MessageValidator, MimeLimits};
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let mut limits = MimeLimits::default();
     limits.depth = input.pick(5, &[32, 0, 1, 3]);
     limits.parts = input.pick(6, &[1000, 0, 1, 5]);

@@ -10,7 +10,8 @@ use utf8_codec::transcode::Encoding;
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let mut decoder = input.decoder();
     let ending = input.pick(5, &[LineEnding::LfOrCrLf, LineEnding::Any, LineEnding::CrLf]);
     let lines =

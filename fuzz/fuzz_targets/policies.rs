@@ -6,7 +6,8 @@ use utf8_codec::TextDecoder;
 use utf8_codec_fuzz::{Input, decode};
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, new) = (input.chunks(), input.decoder());
     let expected = decode(new, &[input.bytes]);
     assert_eq!(decode(new, &chunks), expected);

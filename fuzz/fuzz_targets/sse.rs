@@ -12,7 +12,8 @@ use utf8_codec::stream::SseStream;
 use utf8_codec_fuzz::{Input, items};
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let (line, event) = (input.pick(5, &[0, 8, 100, 1 << 20]), input.pick(6, &[0, 20, 300, 1 << 20]));
     let new = || SseCodec::with_decoder(input.decoder()).max_line_length(line).max_event_length(event);
     let chunks = input.chunks();

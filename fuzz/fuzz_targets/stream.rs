@@ -11,7 +11,8 @@ use utf8_codec_fuzz::support::hostile::{HostileStream, Step, steps};
 use utf8_codec_fuzz::{Input, decode_until_error};
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, decoder) = (input.chunks(), input.decoder());
     let (expected, first) = decode_until_error(decoder, input.bytes);
     // The inner stream returns an error and continues after it.

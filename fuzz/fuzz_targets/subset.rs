@@ -18,7 +18,8 @@ static SUBSETS: [Subset; 9] = [
 ];
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let subset = input.pick(5, &SUBSETS.each_ref());
     let (text, parts) = input.text();
     let parts: Vec<&[u8]> = parts.iter().map(String::as_bytes).collect();

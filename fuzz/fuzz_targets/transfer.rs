@@ -15,7 +15,8 @@ const ENCODINGS: [TransferEncoding; 5] = [
 ];
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, encoding) = (input.chunks(), input.pick(5, &ENCODINGS));
     let (lenient, max) = (input.pick(6, &[false, true]), input.pick(7, &[998, 0, 5, 76]));
     let transfer = TransferDecoder::new(encoding).max_line_length(max);

@@ -7,7 +7,8 @@ use utf8_codec::validator::{Mask, Utf8Validator};
 use utf8_codec_fuzz::Input;
 
 fuzz_target!(|data: &[u8]| {
-    let Some(input) = Input::new(data) else { return };
+    let mut space = Vec::new();
+    let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, key) = (input.chunks(), [data[5], data[6], data[7], data[0]]);
     let expected = core::str::from_utf8(input.bytes).map(drop).map_err(|error| error.valid_up_to() as u64);
 

@@ -2,7 +2,8 @@
 //! chunks.
 //!
 //! The first 8 bytes of an input are settings, the rest is the stream. A seed is therefore 8 bytes and a text, and a
-//! mutation of the text keeps the settings.
+//! mutation of the text keeps the settings. Inputs are short, because libFuzzer needs many executions. A setting repeats the
+//! first half of the stream, so that there are also streams that are longer than the buffers and blocks of the crate.
 
 #[path = "../../tests/support/mod.rs"]
 pub mod support;
@@ -20,10 +21,25 @@ pub struct Input<'i> {
 }
 
 impl<'i> Input<'i> {
-    /// Returns `None` if there are fewer than 8 bytes.
-    pub fn new(data: &'i [u8]) -> Option<Self> {
+    /// Returns `None` if there are fewer than 8 bytes. `space` is for a stream whose first half is repeated.
+    pub fn new(data: &'i [u8], space: &'i mut Vec<u8>) -> Option<Self> {
         let (&settings, bytes) = data.split_first_chunk()?;
-        Some(Self { settings, bytes })
+        // One setting in ten, because a long stream takes the time of many short ones.
+        let longest = match settings[3] {
+            0..=229 => 0,
+            230..=239 => 1_100,
+            240..=249 => 4_200,
+            250..=255 => 9_000,
+        };
+        let (repeated, rest) = bytes.split_at(bytes.len() / 2);
+        if longest == 0 || repeated.is_empty() {
+            return Some(Self { settings, bytes });
+        }
+        while space.len() < longest {
+            space.extend_from_slice(repeated);
+        }
+        space.extend_from_slice(rest);
+        Some(Self { settings, bytes: space })
     }
 
     /// Selects one of the choices. Settings 0 to 2 select the policies and 3 to 4 the chunks, and 5 to 7 are for the
@@ -51,6 +67,8 @@ impl<'i> Input<'i> {
     /// Returns the stream in chunks, some of which may be empty.
     pub fn chunks(&self) -> Vec<&'i [u8]> {
         let longest = self.pick(3, &[1, 2, 3, 5, 9, 33, 65, 129, 1025, 5000]);
+        // The number of chunks is bounded, because a chunk takes more time than its bytes.
+        let longest = longest.max(self.bytes.len() / 128);
         let mut rng = Rng::new(u64::from(self.settings[4]));
         let (mut chunks, mut rest) = (Vec::new(), self.bytes);
         while !rest.is_empty() {
@@ -97,7 +115,16 @@ pub fn decode_until_error(mut decoder: TextDecoder, bytes: &[u8]) -> (String, Op
     (text, end.err())
 }
 
-/// Returns all items of a codec. Errors are compared by `Debug`, which has offsets, kinds and lengths.
+/// Returns the `Debug` output of an error, which has offsets, kinds and lengths. Errors are compared by it.
+pub fn shown(error: impl core::fmt::Debug) -> String {
+    use core::fmt::Write;
+    // A `String` that grows is slow under AddressSanitizer.
+    let mut shown = String::with_capacity(200);
+    write!(shown, "{error:?}").expect("a string");
+    shown
+}
+
+/// Returns all items of a codec.
 pub fn items<C: Decoder<Error: core::fmt::Debug>>(
     codec: &mut C,
     chunks: &[&[u8]],
@@ -106,11 +133,11 @@ pub fn items<C: Decoder<Error: core::fmt::Debug>>(
     for chunk in chunks {
         buffer.extend_from_slice(chunk);
         while let Some(item) = codec.decode(&mut buffer).transpose() {
-            items.push(item.map_err(|error| format!("{error:?}")));
+            items.push(item.map_err(shown));
         }
     }
     while let Some(item) = codec.decode_eof(&mut buffer).transpose() {
-        items.push(item.map_err(|error| format!("{error:?}")));
+        items.push(item.map_err(shown));
     }
     assert!(buffer.is_empty(), "every byte was returned or reported");
     items

@@ -220,7 +220,10 @@ pub fn encode(encoding: Encoding, open: Open, value: u32) -> Option<Vec<u8>> {
         Encoding::Utf32Le | Encoding::Utf32Be => open.surrogates || !surrogate,
         Encoding::Latin1 => value < 0x100,
         Encoding::Windows1252 => {
-            return (0..=0xFF).find(|&byte| windows_1252(byte) == value).map(|byte| vec![byte]);
+            return match value {
+                0..0x80 | 0xA0..0x100 => Some(vec![value as u8]),
+                _ => (0x80..0xA0).find(|&byte| windows_1252(byte) == value).map(|byte| vec![byte]),
+            };
         }
         other => panic!("{other} is new"),
     };
