@@ -24,12 +24,12 @@ impl<'i> Input<'i> {
     /// Returns `None` if there are fewer than 8 bytes. `space` is for a stream whose first half is repeated.
     pub fn new(data: &'i [u8], space: &'i mut Vec<u8>) -> Option<Self> {
         let (&settings, bytes) = data.split_first_chunk()?;
-        // One setting in ten, because a long stream takes the time of many short ones.
+        // Few settings, because a long stream takes the time of a hundred short ones.
         let longest = match settings[3] {
-            0..=229 => 0,
-            230..=239 => 1_100,
-            240..=249 => 4_200,
-            250..=255 => 9_000,
+            0..=244 => 0,
+            245..=251 => 1_100,
+            252..=254 => 4_200,
+            255 => 9_000,
         };
         let (repeated, rest) = bytes.split_at(bytes.len() / 2);
         if longest == 0 || repeated.is_empty() {
