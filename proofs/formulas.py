@@ -155,10 +155,13 @@ def prove_one_byte(report):
     carry = Int(join([BitVecVal(0, 8), p3, p2, p1]), "u32")
     marked = formula.call("is_ill_formed", carry, Int(x, "u8"))
     report.prove("is_ill_formed(carry, x) exactly if the grammar rejects x", Implies(here, marked == (step(after(before), x) == BAD)))
-    report.prove("makes_ill_formed is is_ill_formed", formula.call("makes_ill_formed", carry, Int(x, "u8")) == marked)
     report.prove(
-        "allows_no_byte is is_never_a_lead",
-        formula.call("allows_no_byte", Int(x, "u8")) == formula.call("is_never_a_lead", Int(x, "u8")),
+        "ends_well_formed exactly if the grammar accepts x",
+        Implies(
+            here,
+            formula.call("ends_well_formed", Int(join([p3, p2, p1, x]), "u32"))
+            == And(step(after(before), x) != BAD, step(after(before), x) != NEVER),
+        ),
     )
     report.prove(
         "is_never_a_lead exactly after C0, C1, F5..=FF",

@@ -388,7 +388,12 @@ class Machine:
 
     def on_if(self, names, condition, then, otherwise):
         condition = self.evaluate(condition, names)
-        assert isinstance(condition, bool), "a branch depends on symbolic data"
+        if not isinstance(condition, bool):
+            # Both branches must be values: no statement except `let` is allowed in them.
+            assert otherwise is not None, "a branch depends on symbolic data"
+            for block in (then, otherwise):
+                assert block[0] == "block" and all(kind == "let" for kind, *_ in block[1]), "a branch depends on symbolic data"
+            return If(condition, self.evaluate(then, names), self.evaluate(otherwise, names))
         if condition:
             return self.evaluate(then, names)
         return None if otherwise is None else self.evaluate(otherwise, names)
@@ -405,6 +410,8 @@ class Machine:
     def on_path(self, names, name, constants):
         if name in names:
             return names[name]
+        if name in ("true", "false"):
+            return name == "true"
         if name == "Self::new":
             return lambda *arguments: self.call("new", *arguments)
         return self.constant(name)
@@ -539,7 +546,8 @@ class Machine:
             case "saturating_add", Int() if value.kind.startswith("i"):
                 return Int(signed_saturating_add(value.bits(), Int(arguments[0], value.kind).bits()), value.kind)
             case "wrapping_add", Int():
-                return Int(value.bits() + arguments[0].bits(), value.kind)
+                other = arguments[0] if isinstance(arguments[0], Int) else Int(arguments[0], value.kind)
+                return Int(value.bits() + other.bits(), value.kind)
             case "wrapping_sub", Int():
                 return Int(value.bits() - Int(self.number(arguments[0]), value.kind).bits(), value.kind)
             case "unbounded_shr", Int():

@@ -39,11 +39,12 @@ pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index>
         return result;
     };
     // For a chunk of 1 byte the scalar formula is fastest. A call would cost more.
-    if formula::makes_ill_formed(state.carry().word(), byte) || formula::allows_no_byte(byte) {
+    // ASCII is not predicted, because the byte may start a sequence.
+    let after = state.after_byte(byte);
+    if !formula::ends_well_formed(after.carry().word()) {
         return Err(Index::new(0));
     }
-    // ASCII is not predicted, because the byte may start a sequence.
-    *state = state.after_byte(byte);
+    *state = after;
     Ok(())
 }
 
