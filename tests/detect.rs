@@ -87,6 +87,10 @@ fn coincidence_is_the_probability_of_a_false_detection() {
     assert!(Detection::Utf8 { sequences: 3 }.coincidence() < 1e-4);
     assert_eq!(Detection::Utf8 { sequences: u64::MAX }.coincidence(), 0.0);
     assert!(Detection::Utf8WithBom { sequences: 0 }.coincidence() < 0.04);
+    let utf_16 = Detection::LooksLikeUtf16 { encoding: Encoding::Utf16Le, units: 9, evidence: 1 };
+    assert_eq!(utf_16.coincidence(), 102.0 * 0.5_f64.powi(16));
+    assert_eq!(Detection::Utf16(Encoding::Utf16Be).coincidence(), 0.5_f64.powi(16));
+    assert_eq!(Detection::Utf32(Encoding::Utf32Be).coincidence(), 0.5_f64.powi(32));
 }
 
 #[test]
@@ -193,10 +197,10 @@ fn designations_are_found_for_every_partition_and_every_padding() {
 fn a_padded_designation_starts_at_a_code_unit_and_an_iterator_can_be_dropped_early() {
     let shifted = [&b"\0"[..], &padded(Padding::Ucs4, b"\x1B\x25\x47")].concat();
     assert_eq!(DesignationRecognizer::padded(Padding::Ucs4).feed(&shifted).next(), None);
-    assert_eq!(
-        DesignationRecognizer::padded(Padding::Ucs4).feed(b"\0\0\x01\x1B\0\0\0\x25\0\0\0\x47").next(),
-        None
-    );
+    for padding in [b"\0\0\x01", b"\x01\x01\0"] {
+        let foreign = [padding, &b"\x1B\0\0\0\x25\0\0\0\x47"[..]].concat();
+        assert_eq!(DesignationRecognizer::padded(Padding::Ucs4).feed(&foreign).next(), None);
+    }
 
     let stream = b"\x1B%Gtext\x1B%@rest";
     let mut recognizer = DesignationRecognizer::new();
@@ -367,6 +371,58 @@ fn other_encodings_have_the_documented_false_positive_rate() {
         let (wrong, all) = look_like_utf_16(parts);
         eprintln!("{wrong} of {all} parts of a program");
         assert!(wrong * 200 <= all, "{wrong} of {all} parts of a program");
+    }
+}
+
+#[test]
+fn utf_16_is_detected_up_to_the_limit_of_each_condition() {
+    // The groups are a number of times the same code unit, in little-endian order.
+    let detect_units = |groups: &[(usize, u16)]| {
+        let units = groups.iter().flat_map(|&(count, unit)| vec![unit; count]);
+        let text: Vec<u8> = units.flat_map(u16::to_le_bytes).collect();
+        match detect(&[&text]) {
+            Detection::LooksLikeUtf16 { encoding, units, .. } => {
+                assert_eq!(units as usize, text.len() / 2);
+                Some(encoding)
+            }
+            _ => None,
+        }
+    };
+    // U+5050 is two printable bytes. U+00E9 and U+8080 are ill-formed as UTF-8.
+    let (a, e_acute, control, pair, swapped) = (0x0061, 0x00E9, 0x0001, 0x5050, 0x6100);
+    for (groups, expected) in [
+        // At most 1 unit in 16 is unusual.
+        (&[(15, a), (1, control)][..], true),
+        (&[(14, a), (1, control)], false),
+        (&[(30, a), (2, control)], true),
+        (&[(29, a), (2, control)], false),
+        // At most half of the units are pairs of printable bytes. U+9050 is not, and neither are kana.
+        (&[(4, a), (1, e_acute), (5, pair)], true),
+        (&[(3, a), (1, e_acute), (5, pair)], false),
+        (&[(3, a), (1, e_acute), (5, 0x9050)], true),
+        (&[(3, a), (1, e_acute), (5, 0x5090)], true),
+        (&[(3, a), (1, e_acute), (5, 0x3050)], true),
+        (&[(3, a), (1, e_acute), (5, 0x30D0)], true),
+        // In well-formed UTF-8, 3 of 4 units are below U+2000.
+        (&[(3, a), (1, pair)], true),
+        (&[(3, a), (2, pair)], false),
+        (&[(3, a), (9, 0x0131)], true),
+        (&[(3, a), (2, 0x2031)], false),
+        // Units whose properties depend only on the upper byte.
+        (&[(3, a), (1, e_acute), (1, 0x2000)], true),
+        (&[(3, a), (1, e_acute), (1, 0x2800)], false),
+    ] {
+        assert_eq!(detect_units(groups), expected.then_some(Encoding::Utf16Le), "{groups:X?}");
+    }
+    // The first 4 KiB are well-formed if the first error is after them.
+    let prefix: Vec<u8> = b"a\0a\0a\0PPPP".iter().copied().cycle().take(4096).collect();
+    assert_eq!(detect(&[&prefix, b"\xFF"]).encoding(), None);
+    assert_eq!(detect(&[&prefix[..4095], b"\xFF"]).encoding(), Some(Encoding::Utf16Le));
+    // The byte order with more evidence is chosen.
+    for (little, big, expected) in
+        [(4, 3, Some(Encoding::Utf16Le)), (3, 4, Some(Encoding::Utf16Be)), (3, 3, None)]
+    {
+        assert_eq!(detect_units(&[(little, a), (big, swapped), (1, 0x8080)]), expected, "{little} {big}");
     }
 }
 

@@ -99,6 +99,12 @@ async fn the_rest_of_a_rejected_body_is_drained_up_to_a_bound() {
             let layer = layer.clone().drain(drain).drain_timer(two_seconds);
             assert_eq!(drained(&layer, post(&json), body()).await, expected, "drain {drain}");
         }
+        // A body that is known to be longer than the limit is not read.
+        let known = || Script::of(&[b"\xFF", b"abc", b"def", b"ghi"], EndHint::Size);
+        for (drain, expected) in [(10, (0, false)), (9, (0, true)), (8, (3, true))] {
+            let layer = layer.clone().drain(drain).drain_timer(two_seconds);
+            assert_eq!(drained(&layer, post(&json), known()).await, expected, "drain {drain}");
+        }
         // This body is pending before each frame. Without a timer the layer does not wait for the rest.
         assert_eq!(drained(&layer, post(&json), body()).await, (3, true));
         let timed = layer.clone().drain_timer(two_seconds);

@@ -293,7 +293,12 @@ fn canonical_names_and_aliases_of_encodings_are_parsed() {
         assert_eq!(name.parse(), Ok(encoding), "{name}");
     }
     let unknown = "utf-7".parse::<Encoding>().expect_err("not an encoding here").to_string();
-    assert!(unknown.contains("cesu-8"), "{unknown}");
+    let names = Encoding::ALL.map(|encoding| encoding.to_string()).join(", ");
+    assert_eq!(unknown, format!("unknown encoding; known are {names}"));
+    for encoding in Encoding::ALL {
+        assert!(encoding.aliases().all(|alias| alias.parse() == Ok(encoding)), "{encoding}");
+    }
+    assert_eq!(Encoding::ALL.into_iter().map(|encoding| encoding.aliases().count()).sum::<usize>(), 28);
 }
 
 #[test]
@@ -315,5 +320,8 @@ fn charset_labels_of_the_web_and_of_annex_m_are_parsed() {
     }
     assert_eq!(Encoding::Utf8.descriptor(), Some("ISO 10646 part-1 utf-8"));
     assert_eq!(Encoding::Utf8.arc(), Some(("UTF8-form", 8)));
+    assert_eq!(Encoding::Utf16Be.descriptor(), Some("ISO 10646 part-1 utf-16"));
+    assert_eq!(Encoding::Utf16Be.arc(), Some(("transformation-format-16", 5)));
+    assert_eq!((Encoding::Utf16Le.descriptor(), Encoding::Utf16Le.arc()), (None, None));
     assert_eq!(Encoding::Utf8.bom(), Some(&b"\xEF\xBB\xBF"[..]));
 }

@@ -424,6 +424,23 @@ async fn trailers_of_every_body_are_checked() {
 }
 
 #[tokio::test]
+async fn the_body_of_a_handler_ends_after_its_last_frame() {
+    for end_hint in EndHint::ALL {
+        for layer in [ValidateUtf8RequestLayer::new(), ValidateUtf8RequestLayer::streaming()] {
+            let service = layer.layer(service_fn(async |request: Request<CheckedBody<Script>>| {
+                let (data, trailers, error) = support::bodies::drain(request.into_body());
+                assert!(trailers.is_some() && error.is_none());
+                Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(data))))
+            }));
+            let body = Script::of(&[b"abc", b"def"], end_hint).with_trailers(trailers(b"ok"));
+            let request = post(&[("content-type", "text/plain")]).body(body).unwrap();
+            let response = service.oneshot(request).await.unwrap();
+            assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "abcdef");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_response_to_a_rejected_request_can_be_replaced() {
     let layer = ValidateUtf8RequestLayer::new().on_rejection(|rejection: &Rejection| {
         assert!(matches!(rejection.reason, Reason::Body(error) if error.kind == ErrorKind::Surrogate));
