@@ -227,15 +227,15 @@ def inserted(bits):
 
 # By the file and the name of the table.
 LAYOUTS = {
-    ("utf16.rs", "UNITS"): Layout(kept_lanes(2)),
-    ("utf16.rs", "ONE_OR_TWO"): Layout(one_or_two),
-    ("utf16.rs", "ONE_TO_THREE"): Layout(one_to_three, valid=each_three_is_two),
-    ("utf16.rs", "IN_BMP"): Layout(in_bmp, valid=each_three_is_two),
-    ("utf8.rs", "ONE_TO_FOUR"): Layout(one_to_four, length=lengths_of_four),
-    ("utf8.rs", "LENGTHS"): Layout(None, length=lengths_of_four),
+    ("shuffles.rs", "UNITS"): Layout(kept_lanes(2)),
+    ("shuffles.rs", "ONE_OR_TWO"): Layout(one_or_two),
+    ("shuffles.rs", "ONE_TO_THREE"): Layout(one_to_three, valid=each_three_is_two),
+    ("shuffles.rs", "IN_BMP"): Layout(in_bmp, valid=each_three_is_two),
+    ("shuffles.rs", "ONE_TO_FOUR"): Layout(one_to_four, length=lengths_of_four),
+    ("shuffles.rs", "LENGTHS"): Layout(None, length=lengths_of_four),
     ("utf32/utf16.rs", "SET_BITS"): Layout(kept_lanes(1), size=8),
-    ("utf32/utf16.rs", "ONE_OR_TWO_UNITS"): [Layout(one_or_two_units(swapped), bits=4) for swapped in (0, 1)],
-    ("latin.rs", "KEPT"): Layout(kept_lanes(1, opposite), size=8),
+    ("shuffles.rs", "ONE_OR_TWO_UNITS"): [Layout(one_or_two_units(swapped), bits=4) for swapped in (0, 1)],
+    ("shuffles.rs", "KEPT"): Layout(kept_lanes(1, opposite), size=8),
     ("join.rs", "KEPT"): Layout(kept_lanes(1), size=8),
     ("split.rs", "INSERTED"): Layout(inserted),
     ("quoted.rs", "KEPT"): Layout(kept_lanes(1), size=8),

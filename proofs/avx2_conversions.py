@@ -31,11 +31,12 @@ def sources(*names):
 
 
 AVX2 = "arch/x86_64/avx2/"
-UTF16 = [AVX2 + "utf16"]
-TO_UTF16 = [AVX2 + "to_utf16", AVX2 + "utf16"]
-UTF32 = [AVX2 + "utf32/utf8", AVX2 + "utf32/mod", AVX2 + "utf16"]
-LATIN = [AVX2 + "latin", AVX2 + "utf16", AVX2 + "mod"]
-UNITS_32 = [AVX2 + "utf32/utf16", AVX2 + "utf32/mod", AVX2 + "utf16"]
+SHUFFLES = "arch/shuffles"
+UTF16 = [AVX2 + "utf16", SHUFFLES]
+TO_UTF16 = [AVX2 + "to_utf16", *UTF16]
+UTF32 = [AVX2 + "utf32/utf8", AVX2 + "utf32/mod", *UTF16]
+LATIN = [AVX2 + "latin", *UTF16, AVX2 + "mod"]
+UNITS_32 = [AVX2 + "utf32/utf16", AVX2 + "utf32/mod", *UTF16]
 
 
 def all_paths(files, name, arguments, premises=(), generics=(), presets=(), align=0, **options):
@@ -240,9 +241,9 @@ BOTH = (False, True)
 PAIRS = [(order, other) for order in BOTH for other in BOTH]
 # By the file with the loop.
 GROUPS = {
-    "utf16": [(prove_table, AVX2 + "utf16"), *((prove_utf16, order) for order in BOTH)],
+    "utf16": [*((prove_utf16, order) for order in BOTH)],
     "to_utf16": [(prove_to_utf16, order) for order in BOTH],
-    "utf32/utf8": [(prove_table, AVX2 + "utf32/utf8"), *((prove, order) for prove in (prove_utf32, prove_to_utf32) for order in BOTH)],
+    "utf32/utf8": [*((prove, order) for prove in (prove_utf32, prove_to_utf32) for order in BOTH)],
     "utf32/utf16": [
         (prove_table, AVX2 + "utf32/utf16"), *((prove, *orders) for prove in (prove_utf32_utf16, prove_from_utf16) for orders in PAIRS),
     ],
@@ -251,7 +252,7 @@ GROUPS = {
 
 
 def parts():
-    return [part for group in GROUPS.values() for part in group]
+    return [(prove_table, SHUFFLES), *(part for group in GROUPS.values() for part in group)]
 
 
 if __name__ == "__main__":

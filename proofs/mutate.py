@@ -63,6 +63,7 @@ OTHERS = {
         (within.prove_end,), (prefixes.prove_pairs,), *((prefixes.prove_ascii, kind) for kind in range(4)),
     ]),
     "prefixes": ("prefixes.rs", [(prefixes.prove_preset, name) for name in ("NO_CONTROLS", "NO_BIDI_CONTROLS", "MQTT_5_RECOMMENDED")]),
+    "shuffles": ("arch/shuffles.rs", [(avx2_conversions.prove_table, avx2_conversions.SHUFFLES)]),
     **{f"avx2_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", parts) for name, parts in avx2_conversions.GROUPS.items()},
     "latin_groups": (f"{AVX512}/latin.rs", units.parts()["latin"]),
 }
@@ -89,6 +90,10 @@ EQUIVALENT = [
     ("base64.rs", "values = [0x80; 128]", {"0x81"}, "only bit 7 is used"),
     ("base64.rs", "values = [0x80; 128]", {"129"}, "the last element is not read"),
     ("subset.rs", "first < 0xD800 && last >=", {"0xd801"}, "no block ends at D800, and one that starts there returns before"),
+    ("to_utf16.rs", "first = [0; 3 + WIDTH + 1]", {"1"}, "any ASCII byte before the text"),
+    ("utf8.rs", "first = [0; 3 + WIDTH + 1]", {"1"}, "any ASCII byte before the text"),
+    ("utf16.rs", "indexes = [[0; 8]; 256]", {"1"}, "what is after the kept units is overwritten"),
+    ("shuffles.rs", "shuffles = [[0x80; 16]; 256]", {"0x0", "0x81"}, "what is after the kept bytes is overwritten"),
     ("formula.rs", "= 0x00;", {"0x1"}, "only 7F and FF differ, and they are marked because a continuation is due"),
 ]
 
