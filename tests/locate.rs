@@ -313,6 +313,15 @@ mod index {
     }
 
     #[test]
+    fn an_ill_formed_sequence_across_two_blocks_is_one_character() {
+        let mut index = LineIndex::new(Newlines::Lf);
+        index.feed(&"x".repeat(62));
+        index.feed_ill_formed(3);
+        let offsets = (61..=65).map(|at| index.location(at).expect("it is in the text").offset);
+        assert!(offsets.eq([61, 62, 62, 62, 65]));
+    }
+
+    #[test]
     fn ascii_after_a_block_that_starts_inside_a_character_is_not_inside_one() {
         let text = ["x".repeat(63), "é".into(), "x".repeat(100)].concat();
         check_index(&text, Newlines::Lf, &[&text]);
