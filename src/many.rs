@@ -117,9 +117,11 @@ fn are_valid<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> bool {
     let Some(text) = bytes.get(first..index(last)).and_then(kernels::text) else { return false };
     let (mut before, mut are_valid) = (0, true);
     for &offset in offsets {
-        // An offset less than the first one wraps to an index after the end, which is no character boundary.
+        // An offset less than the first one wraps to an index after the end. There is no test of such an index, because
+        // the last one is the end, so they are not in order. The two conditions are computed without a branch.
         let at = index(offset).wrapping_sub(first);
-        are_valid &= before <= at && text.is_char_boundary(at);
+        let is_boundary = text.as_bytes().get(at).is_none_or(|byte| byte & 0xC0 != 0x80);
+        are_valid &= (before <= at) & is_boundary;
         before = at;
     }
     are_valid
