@@ -1,6 +1,6 @@
 //! Tables for conversions with vectors of 16 bytes, or of 32 bytes whose halves are shuffled separately: AVX2 and NEON.
-//! They have no instruction that compresses a vector, so tables of shuffles compress a part of a vector at a time. An
-//! index of 80 selects 0.
+//! AVX2 and NEON have no instruction that compresses a vector, so tables of shuffles compress a part of a vector at a time.
+//! In a shuffle an index of 80 selects 0.
 
 use super::portable::latin::{PUNCTUATION_BYTES, WINDOWS_1252_C1};
 
@@ -149,8 +149,8 @@ pub(super) static KEPT: [[u8; 8]; 256] = {
     shuffles
 };
 
-/// What is added to the byte after each byte: after one below C0, C0, C1, C2, C3, or a higher one. After C0, C1 and C4 to
-/// FF this sets bit 7 of a mark.
+/// What is added to a byte: after a byte below C0 (index 0), after C0 to C3 (1 to 4), and after C4 to FF (5). After C0, C1
+/// and C4 to FF this sets bit 7 of a mark.
 pub(super) static SECOND_OF_TWO: [u8; 16] = [0, 0x80, 0x80, 0, 0x40, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 
 /// The three bytes of the UTF-8 of `80..=9F` in windows-1252, each in two tables of 16; 0 for no third byte.

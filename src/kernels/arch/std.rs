@@ -8,10 +8,9 @@ use crate::kernels::functions::{Functions, Index};
 use crate::kernels::state::ScanState;
 
 pub(in crate::kernels) static STD: Functions = Functions {
-    name: "std",
     validate,
     is_text: |bytes| str::from_utf8(bytes).is_ok(),
-    ..super::portable::BASE
+    ..super::portable::extended("std", || true)
 };
 
 /// A safe [`Validate`](crate::kernels::functions::Validate) for chunks of any length.

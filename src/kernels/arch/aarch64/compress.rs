@@ -1,6 +1,6 @@
 //! Compresses vectors by the tables of shuffles. NEON has no instruction that moves a bit of each lane to a general
-//! register, so a different bit of each lane is kept, and the lanes are added. The low byte of a sum is the mask of 8 or 4
-//! lanes, which is the index of the shuffle. The high byte is the number of bits of the mask.
+//! register, so a different bit of each lane is kept, and the lanes are added. The low byte of a sum is the mask of 8
+//! lanes, or two masks of 4 lanes, which is the index of the shuffle. The high byte is the number of bits of the mask.
 
 use core::arch::aarch64::*;
 
@@ -12,7 +12,7 @@ use crate::kernels::arch::shuffles::Shuffles;
 #[inline]
 pub(super) fn sums(mask: uint8x16_t) -> [u16; 2] {
     let bits = vandq_u8(mask, vreinterpretq_u8_u64(vdupq_n_u64(0x8040_2010_0804_0201)));
-    // The compiler replaces additions of bits that cannot carry, but not those that widen.
+    // LLVM replaces a pairwise addition of bits that cannot carry by three instructions, but not one that widens.
     let bits = vpaddlq_u32(vpaddlq_u16(vpaddlq_u8(bits)));
     let counts = vreinterpretq_u64_u8(vcntq_u8(vreinterpretq_u8_u64(bits)));
     let sums = vmovn_u64(vsliq_n_u64::<8>(bits, counts));

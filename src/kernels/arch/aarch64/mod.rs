@@ -25,7 +25,6 @@ pub(in crate::kernels) static KERNELS: [&Functions; 1] = [&NEON];
 pub(in crate::kernels) const KNOWN: Option<&Functions> = Some(&NEON);
 
 static NEON: Functions = Functions {
-    name: "neon",
     validate: neon::validate,
     is_text: neon::is_text,
     #[cfg(feature = "transcode")]
@@ -61,7 +60,7 @@ static NEON: Functions = Functions {
     }),
     #[cfg(feature = "transcode")]
     copy_ascii: Some([convert::copy_ascii::<true>, convert::copy_ascii::<false>]),
-    ..super::portable::BASE
+    ..super::portable::extended("neon", || true)
 };
 
 /// Compares the lanes of the vector code with the scalar definition of its formula.

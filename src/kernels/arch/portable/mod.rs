@@ -19,10 +19,15 @@ mod validation;
 
 use crate::kernels::functions::Functions;
 
-pub(in crate::kernels) static PORTABLE: Functions = BASE;
+pub(in crate::kernels) static PORTABLE: Functions = extended("portable", || true);
 
-/// The functions of this kernel. Other kernels replace those for which they have their own.
-pub(super) const BASE: Functions = Functions {
+/// Returns the functions of this kernel, with another name and another test of the CPU. Other kernels replace those for
+/// which they have their own.
+pub(super) const fn extended(name: &'static str, is_supported: fn() -> bool) -> Functions {
+    Functions { name, is_supported, ..FUNCTIONS }
+}
+
+const FUNCTIONS: Functions = Functions {
     name: "portable",
     is_supported: || true,
     validate: validation::validate,

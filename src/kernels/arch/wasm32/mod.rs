@@ -11,14 +11,13 @@ pub(in crate::kernels) static KERNELS: [&Functions; 1] = [&SIMD128];
 pub(in crate::kernels) const KNOWN: Option<&Functions> = Some(&SIMD128);
 
 static SIMD128: Functions = Functions {
-    name: "simd128",
     validate: simd128::validate,
     is_text: simd128::is_text,
     #[cfg(feature = "transcode")]
     ascii_len: simd128::ascii_len,
     #[cfg(feature = "codec")]
     find_all: simd128::find_all,
-    ..super::portable::BASE
+    ..super::portable::extended("simd128", || true)
 };
 
 /// Compares each lane of the vector code with the scalar definition of its formula.
