@@ -117,8 +117,8 @@ fn are_valid<O: Copy + TryInto<usize>>(bytes: &[u8], offsets: &[O]) -> bool {
     let Some(text) = bytes.get(first..index(last)).and_then(kernels::text) else { return false };
     let (mut before, mut are_valid) = (0, true);
     for &offset in offsets {
-        // An offset less than the first one wraps to an index after the end. There is no test of such an index, because
-        // the last one is the end, so they are not in order. The two conditions are computed without a branch.
+        // An offset less than the first one wraps to an index after the end. It is taken for a boundary here, but the
+        // last index is the end, so a later offset is out of order. Both conditions are computed without a branch.
         let at = index(offset).wrapping_sub(first);
         let is_boundary = text.as_bytes().get(at).is_none_or(|byte| byte & 0xC0 != 0x80);
         are_valid &= (before <= at) & is_boundary;

@@ -142,8 +142,9 @@ pub(super) const fn is_ill_formed(carry: u32, byte: u8) -> bool {
     ((due ^ cont) | (s1 & w)) & 0x80 != 0
 }
 
-/// Whether the last byte of a carry may follow the three bytes before it and is not [never a lead](is_never_a_lead). The
-/// stream was well-formed before it. This is [`is_ill_formed`] in fewer instructions of a CPU.
+/// Whether the last byte of a carry may follow the three bytes before it and is not [never a lead](is_never_a_lead). This
+/// equals `!is_ill_formed(..) && !is_never_a_lead(..)` if the stream was well-formed before the byte, in fewer
+/// instructions.
 #[inline]
 pub(super) const fn ends_well_formed(carry: u32) -> bool {
     // The three highest bits of `p2` and the four highest bits of `p3`; the lowest of these bits; the bits after them.
@@ -194,8 +195,9 @@ const KINDS: &[u32; 256] = &{
     table
 };
 
-/// The kinds of bytes that each byte allows after it. For ASCII and continuation bytes it is `START`: a sum with bit 8
-/// or 16 clears that bit and sets the one of `CONTINUATION`.
+/// The kinds of bytes that each byte allows after it. For ASCII and continuation bytes bits 8 to 23 are set, so `START` is
+/// allowed. If another continuation byte is due, bit 8 or 16 is added, and the carry clears `START` and sets
+/// `CONTINUATION`.
 const ALLOWED: &[u32; 256] = &{
     let mut table = [0x00FF_FF00; 256];
     let mut lead = 0xC2;

@@ -38,7 +38,7 @@ pub(crate) fn validate(state: &mut ScanState, chunk: &[u8]) -> Result<(), Index>
         *state = after;
         return result;
     };
-    // For a chunk of 1 byte the scalar formula is fastest. A call would cost more.
+    // For a chunk of 1 byte two tables are fastest. A call would cost more.
     // ASCII is not predicted, because the byte may start a sequence.
     let after = state.after_byte(byte);
     if !formula::ends_well_formed(after.carry().word()) {

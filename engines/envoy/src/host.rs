@@ -83,7 +83,8 @@ impl Chunks<'_> {
 /// # Safety
 ///
 /// `read` writes `count` buffers, which nothing else uses while a function of [`Chunks`] runs. They do not overlap, and
-/// their bytes may be changed: Envoy declares them as `char *`.
+/// their bytes may be changed: Envoy declares them as `char *`, and no other filter has added a fragment of shared or
+/// read-only memory, which the ABI does not distinguish (README.md).
 unsafe fn with_chunks<T>(
     count: usize,
     read: impl FnOnce(*mut Buffer) -> bool,
