@@ -19,7 +19,7 @@ use inputs::Input;
 /// would otherwise be counted as growth.
 const SIZE: usize = 16 * 1024;
 /// The size of input that is fed byte by byte. It is smaller, because each byte costs as much as a chunk.
-const SIZE_BY_BYTE: usize = 2 * 1024;
+const SIZE_BY_BYTE: usize = 4 * 1024;
 const FACTOR: usize = 4;
 
 /// Consumes an input in chunks of at most the given length.
