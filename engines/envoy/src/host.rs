@@ -3,6 +3,10 @@
 //! A [`Connection`], [`Stream`] or [`Config`] may only be created from the pointer that Envoy passes to a hook, and
 //! used until that hook returns. Under this condition every callback may be called: Envoy calls all hooks of a filter
 //! on one thread, copies its arguments, and returns buffers that are valid until they are changed.
+//!
+//! The ABI does not tell whether the bytes of a buffer may be changed. `Buffer::addBufferFragment` of Envoy adds memory
+//! that may be read-only, or shared with other buffers: caches pass the bodies of responses so. What a client sends is
+//! read from its socket to memory that only its buffer uses. Only these buffers are changed in place.
 
 use core::panic::AssertUnwindSafe;
 use core::ptr;
@@ -34,7 +38,10 @@ pub(crate) fn log(level: u32, line: impl FnOnce() -> String) {
 }
 
 /// The content of a buffer of Envoy.
-pub(crate) struct Chunks<'b>(&'b [Buffer]);
+pub(crate) struct Chunks<'b> {
+    buffers: &'b [Buffer],
+    is_writable: bool,
+}
 
 /// The number of slices up to which nothing is allocated.
 const INLINE: usize = 16;
@@ -42,14 +49,14 @@ const INLINE: usize = 16;
 impl Chunks<'_> {
     /// Returns the number of bytes.
     pub(crate) fn len(&self) -> usize {
-        self.0.iter().map(|buffer| buffer.length).sum()
+        self.buffers.iter().map(|buffer| buffer.length).sum()
     }
 
     /// Passes the slices to `then`.
     pub(crate) fn read<T>(&self, then: impl FnOnce(&[&[u8]]) -> T) -> T {
         // SAFETY: `with_chunks` has the requirements.
         let slice = |buffer: &Buffer| unsafe { buffer.bytes() };
-        let buffers = self.0;
+        let buffers = self.buffers;
         if buffers.len() <= INLINE {
             let slices: [&[u8]; INLINE] =
                 core::array::from_fn(|index| buffers.get(index).map_or(&[][..], slice));
@@ -59,18 +66,22 @@ impl Chunks<'_> {
         }
     }
 
-    /// Passes the slices to `then`, which may change their bytes.
-    pub(crate) fn write<T>(&mut self, then: impl FnOnce(&mut [&mut [u8]]) -> T) -> T {
+    /// Passes the slices to `then`, which may change their bytes. Returns `None` without calling it if another buffer may
+    /// share the bytes.
+    pub(crate) fn write<T>(&mut self, then: impl FnOnce(&mut [&mut [u8]]) -> T) -> Option<T> {
+        if !self.is_writable {
+            return None;
+        }
         // SAFETY: `with_chunks` has the requirements, and no other reference to a slice is left.
         let slice = |buffer: &Buffer| unsafe { buffer.bytes_mut() };
-        let buffers = self.0;
-        if buffers.len() <= INLINE {
+        let buffers = self.buffers;
+        Some(if buffers.len() <= INLINE {
             let mut slices: [&mut [u8]; INLINE] =
                 core::array::from_fn(|index| buffers.get(index).map_or(&mut [][..], slice));
             then(&mut slices[..buffers.len()])
         } else {
             then(&mut buffers.iter().map(slice).collect::<Vec<_>>())
-        }
+        })
     }
 }
 
@@ -82,22 +93,22 @@ impl Chunks<'_> {
 ///
 /// # Safety
 ///
-/// `read` writes `count` buffers, which nothing else uses while a function of [`Chunks`] runs. They do not overlap, and
-/// their bytes may be changed: Envoy declares them as `char *`, and no other filter has added a fragment of shared or
-/// read-only memory, which the ABI does not distinguish (README.md).
+/// `read` writes `count` buffers, whose bytes nothing else changes or releases while a function of [`Chunks`] runs. If
+/// `is_writable`, the buffers do not overlap, and nothing else uses their bytes.
 unsafe fn with_chunks<T>(
     count: usize,
+    is_writable: bool,
     read: impl FnOnce(*mut Buffer) -> bool,
     then: impl FnOnce(Chunks<'_>) -> T,
 ) -> T {
     if count <= INLINE {
         let mut buffers = [Buffer::NULL; INLINE];
         assert!(count == 0 || read(buffers.as_mut_ptr()), "Envoy has no buffer");
-        then(Chunks(&buffers[..count]))
+        then(Chunks { buffers: &buffers[..count], is_writable })
     } else {
         let mut buffers = vec![Buffer::NULL; count];
         assert!(read(buffers.as_mut_ptr()), "Envoy has no buffer");
-        then(Chunks(&buffers))
+        then(Chunks { buffers: &buffers, is_writable })
     }
 }
 
@@ -189,7 +200,7 @@ impl Connection {
         // SAFETY: see the documentation of this module. Envoy writes the number of buffers that it returned before.
         unsafe {
             let count = (callbacks.chunks_size)(self.0);
-            with_chunks(count, |buffers| (callbacks.chunks)(self.0, buffers), then)
+            with_chunks(count, side == Side::Read, |buffers| (callbacks.chunks)(self.0, buffers), then)
         }
     }
 
@@ -227,13 +238,32 @@ impl Connection {
         }
     }
 
-    /// Passes a copy to the next filter, which runs before this function returns. It may close the connection, so the
-    /// content of the buffer may be released if its length has changed. Does nothing without data and without the end.
+    /// Passes a copy to the next filter, which runs before this function returns and may close the connection. Does nothing
+    /// without data and without the end.
     pub(crate) fn inject(self, side: Side, data: &[u8], end: bool) {
         if !data.is_empty() || end {
-            // SAFETY: see the documentation of this module. `data` may be part of the buffer, because it is copied first.
+            // SAFETY: see the documentation of this module.
             unsafe { (side.callbacks().inject)(self.0, Buffer::new(data), end) }
         }
+    }
+
+    /// Passes copies of the first `len` bytes of the buffer to the next filter, as [`inject`](Self::inject) does. Returns
+    /// false, and passes nothing more, if that filter has closed the connection, which releases the buffer.
+    pub(crate) fn inject_start(self, side: Side, chunks: &Chunks<'_>, mut len: usize) -> bool {
+        let all = chunks.len();
+        for buffer in chunks.buffers {
+            let part = Buffer { length: buffer.length.min(len), ..*buffer };
+            len -= part.length;
+            if part.length > 0 {
+                // SAFETY: see the documentation of this module. The part is not released before Envoy has copied it, and
+                // there is no reference to it: it may be released when this call returns.
+                unsafe { (side.callbacks().inject)(self.0, part, false) }
+                if self.len(side) != all {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     pub(crate) fn close(self, close_type: u32, details: &str) {
@@ -314,6 +344,7 @@ impl Stream {
         unsafe {
             with_chunks(
                 abi::http_get_body_chunks_size(envoy, body_type),
+                body_type == abi::body_type::RECEIVED_REQUEST,
                 |buffers| abi::http_get_body_chunks(envoy, body_type, buffers),
                 then,
             )

@@ -13,7 +13,7 @@ use crate::counters::Counters;
 use crate::host::{Chunks, Config, Stream, guard};
 use crate::objects;
 use crate::plan::{Check, Outcome, Tunnel, Verdict, check_values, decide};
-use crate::rewrite::{GAP, shift};
+use crate::rewrite::{GAP, Target, joined, replace, shift};
 
 /// The configuration of a filter.
 struct Shared {
@@ -281,10 +281,25 @@ impl Filter {
 
 /// Changes a received body.
 fn apply(stream: Stream, way: Way, mut chunks: Chunks<'_>, outcome: &Outcome) {
-    let remaining = chunks.write(|slices| shift(slices, outcome.head.as_slice(), outcome.kept, GAP));
-    stream.drain(way.received, remaining.drain);
-    stream.append(way.received, remaining.append.as_slice());
-    stream.append(way.received, &outcome.tail);
+    let (head, kept) = (outcome.head.as_slice(), outcome.kept);
+    let target = (stream, way.received);
+    if let Some(remaining) = chunks.write(|slices| shift(slices, head, kept, GAP)) {
+        target.drain(remaining.drain);
+        target.append(remaining.append.as_slice());
+    } else if !head.is_empty() || kept < outcome.len {
+        replace(target, outcome.len, &chunks.read(|slices| joined(head, slices, kept)));
+    }
+    target.append(&outcome.tail);
+}
+
+impl Target for (Stream, u32) {
+    fn append(self, data: &[u8]) {
+        self.0.append(self.1, data);
+    }
+
+    fn drain(self, len: usize) {
+        self.0.drain(self.1, len);
+    }
 }
 
 #[unsafe(no_mangle)]

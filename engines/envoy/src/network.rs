@@ -13,7 +13,7 @@ use crate::counters::Counters;
 use crate::host::{Chunks, Config, Connection, Side, guard};
 use crate::objects;
 use crate::plan::{Check, Outcome, Verdict};
-use crate::rewrite::{GAP, before, shift};
+use crate::rewrite::{GAP, Target, joined, replace, shift};
 
 /// The configuration of a filter.
 struct Shared {
@@ -110,10 +110,9 @@ impl Filter {
 
     /// Ends the direction after its well-formed text. Its state is [`Direction::Over`].
     fn reject(&self, connection: Connection, side: Side, outcome: &Outcome) {
-        let mut text = outcome.head.as_slice().to_vec();
-        connection.with_chunks(side, |chunks| {
-            chunks.read(|slices| before(slices, outcome.kept).for_each(|part| text.extend_from_slice(part)))
-        });
+        let head = outcome.head.as_slice();
+        let mut text =
+            connection.with_chunks(side, |chunks| chunks.read(|slices| joined(head, slices, outcome.kept)));
         text.extend_from_slice(&outcome.tail);
         connection.drain(side, outcome.len);
         match side {
@@ -146,52 +145,69 @@ const SLICE: usize = 16 * 1024;
 /// while a buffer is above its limit.
 fn apply(connection: Connection, side: Side, mut chunks: Chunks<'_>, outcome: &Outcome) {
     if !outcome.tail.is_empty() {
-        chunks.read(|slices| repair(connection, side, slices, outcome));
-        return;
+        return repair(connection, side, &chunks, outcome);
     }
-    let head = outcome.head.as_slice();
-    let more = (outcome.kept + head.len()).saturating_sub(outcome.len);
+    let (head, kept, len) = (outcome.head.as_slice(), outcome.kept, outcome.len);
+    let more = (kept + head.len()).saturating_sub(len);
     let may_be_full = more > 0
-        && outcome.len >= SLICE
-        && outcome.len.is_multiple_of(SLICE)
-        && connection.limit(side).saturating_sub(outcome.len) < more;
+        && len >= SLICE
+        && len.is_multiple_of(SLICE)
+        && connection.limit(side).saturating_sub(len) < more;
     let mut first = [0; FIRST];
-    let mut remaining = chunks.write(|slices| {
-        let remaining = shift(slices, head, outcome.kept, GAP);
+    let moved = chunks.write(|slices| {
+        let remaining = shift(slices, head, kept, GAP);
         if may_be_full {
             let bytes = slices.iter().flat_map(|slice| slice.iter()).skip(remaining.drain);
             first.iter_mut().zip(bytes).for_each(|(to, &from)| *to = from);
         }
         remaining
     });
-    if may_be_full {
-        if !pass(connection, side, &first, outcome.len) {
-            return;
+    let target = (connection, side);
+    if let Some(remaining) = moved {
+        let passed = if may_be_full { FIRST } else { 0 };
+        if pass(connection, side, &first[..passed], len) {
+            target.drain(remaining.drain + passed);
+            target.append(remaining.append.as_slice());
         }
-        remaining.drain += FIRST;
+        return;
     }
-    connection.drain(side, remaining.drain);
-    connection.append(side, remaining.append.as_slice());
+    let content = chunks.read(|slices| joined(head, slices, kept));
+    if !may_be_full {
+        replace(target, len, &content);
+    } else if pass(connection, side, &content[..FIRST], len) {
+        target.drain(len);
+        target.append(&content[FIRST..]);
+    }
 }
 
 /// Changes the buffer if something in it is replaced.
-fn repair(connection: Connection, side: Side, slices: &[&[u8]], outcome: &Outcome) {
-    let head = outcome.head.as_slice();
-    let is_kept = outcome.kept == outcome.len;
-    let parts = before(slices, outcome.kept).chain([&outcome.tail[..]]).filter(|_| !is_kept);
-    for part in [head].into_iter().chain(parts) {
-        if !pass(connection, side, part, outcome.len) {
-            return;
-        }
+fn repair(connection: Connection, side: Side, chunks: &Chunks<'_>, outcome: &Outcome) {
+    let (kept, len) = (outcome.kept, outcome.len);
+    if !pass(connection, side, outcome.head.as_slice(), len) {
+        return;
     }
-    if is_kept { connection.append(side, &outcome.tail) } else { connection.drain(side, outcome.len) }
+    if kept == len {
+        connection.append(side, &outcome.tail);
+    } else if connection.inject_start(side, chunks, kept) && pass(connection, side, &outcome.tail, len) {
+        connection.drain(side, len);
+    }
 }
 
-/// Passes a copy to the next filter. Returns false if that filter has closed the connection, because Envoy may then have
-/// released the slices of the buffer, which had this length.
+/// Passes a copy to the next filter. Returns false if that filter has closed the connection, which releases the buffer. The
+/// buffer had this length.
 fn pass(connection: Connection, side: Side, data: &[u8], len: usize) -> bool {
     connection.inject(side, data, false);
     connection.len(side) == len
+}
+
+impl Target for (Connection, Side) {
+    fn append(self, data: &[u8]) {
+        self.0.append(self.1, data);
+    }
+
+    fn drain(self, len: usize) {
+        self.0.drain(self.1, len);
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -1,8 +1,9 @@
 //! The change of an engine's buffer if bytes are removed from its end or inserted at its start.
 //!
-//! Envoy has no callback that removes bytes from the end of a buffer, only from its start. The bytes that are kept are
-//! therefore moved toward the end, in the memory of the buffer, and the superfluous bytes at the start are drained. Nothing
-//! is allocated.
+//! Envoy has no callback that removes bytes from the end of a buffer, only from its start. If the bytes of the buffer may be
+//! changed ([`shift`]), those that are kept are therefore moved toward the end, in the memory of the buffer, and the
+//! superfluous bytes at the start are drained. Nothing is allocated. Otherwise ([`replace`]) everything is drained, and a copy
+//! is appended.
 //!
 //! Bytes that do not fit into the slices are appended. There are always some if the content is moved to 64 bytes after the
 //! start ([`GAP`]), because of the copy that follows. Linux copies the data of a `writev` with `rep movsb`. On AMD Zen 3 that
@@ -114,17 +115,46 @@ fn find(slices: &[&mut [u8]], mut position: usize) -> (usize, usize) {
     (slices.len(), 0)
 }
 
-/// Returns the parts of the slices before a position in their concatenation.
-pub fn before<'s>(slices: &[&'s [u8]], mut position: usize) -> impl Iterator<Item = &'s [u8]> {
-    slices.iter().map(move |slice| {
-        let part = &slice[..position.min(slice.len())];
-        position -= part.len();
-        part
-    })
+/// A buffer of an engine.
+pub trait Target: Copy {
+    /// Appends a copy.
+    fn append(self, data: &[u8]);
+    /// Removes bytes from the start.
+    fn drain(self, len: usize);
+}
+
+/// Replaces the `len` bytes of a buffer by a copy of `content`. If it is long, there are [`GAP`] bytes before it in its
+/// slice. The buffer does not become longer than `content`.
+pub fn replace(target: impl Target, len: usize, content: &[u8]) {
+    target.drain(len);
+    let mut rest = content;
+    if content.len() >= 2 * PAGE {
+        // One slice, because Envoy rounds the capacity of a slice up to a page.
+        target.append(&[0; GAP]);
+        let first;
+        (first, rest) = content.split_at(PAGE - GAP);
+        target.append(first);
+        target.drain(GAP);
+    }
+    target.append(rest);
+}
+
+/// Returns `head` and the first `kept` bytes of the slices.
+pub fn joined(head: &[u8], slices: &[&[u8]], kept: usize) -> Vec<u8> {
+    let mut joined = Vec::with_capacity(head.len() + kept);
+    joined.extend_from_slice(head);
+    for slice in slices {
+        let missing = head.len() + kept - joined.len();
+        joined.extend_from_slice(&slice[..missing.min(slice.len())]);
+    }
+    joined
 }
 
 #[cfg(test)]
 mod tests {
+    use core::cell::RefCell;
+    use std::collections::VecDeque;
+
     use super::*;
 
     fn bytes(len: usize) -> Vec<u8> {
@@ -204,11 +234,85 @@ mod tests {
         }
     }
 
+    /// A slice of Envoy: its data is at `start..` of its memory, and more data fits up to its capacity.
+    struct Slice {
+        memory: Vec<u8>,
+        start: usize,
+        capacity: usize,
+    }
+
+    /// A model of `Buffer::OwnedImpl` of Envoy.
+    #[derive(Default)]
+    struct Model {
+        slices: VecDeque<Slice>,
+        longest: usize,
+    }
+
+    impl Model {
+        fn content(&self) -> Vec<u8> {
+            self.slices.iter().flat_map(|slice| &slice.memory[slice.start..]).copied().collect()
+        }
+    }
+
+    impl Target for &RefCell<Model> {
+        fn append(self, mut data: &[u8]) {
+            let mut model = self.borrow_mut();
+            if let Some(last) = model.slices.back_mut() {
+                let fits = data.split_off(..data.len().min(last.capacity - last.memory.len())).unwrap();
+                last.memory.extend_from_slice(fits);
+            }
+            if !data.is_empty() {
+                let capacity = data.len().next_multiple_of(PAGE);
+                model.slices.push_back(Slice { memory: data.to_vec(), start: 0, capacity });
+            }
+            model.longest = model.longest.max(model.content().len());
+        }
+
+        fn drain(self, mut len: usize) {
+            let mut model = self.borrow_mut();
+            while len > 0 {
+                let first = &mut model.slices[0];
+                let now = len.min(first.memory.len() - first.start);
+                first.start += now;
+                len -= now;
+                if first.start == first.memory.len() {
+                    model.slices.pop_front();
+                }
+            }
+        }
+    }
+
     #[test]
-    fn parts_before_a_position() {
+    fn a_replaced_buffer_has_the_content_and_never_more_bytes() {
+        for old in [0, 1, 5000, 32_768] {
+            for len in [0, 1, PAGE - GAP, 2 * PAGE - 1, 2 * PAGE, 2 * PAGE + 1, 16_384, 32_771] {
+                let model = RefCell::default();
+                (&model).append(&bytes(old));
+                model.borrow_mut().longest = 0;
+                replace(&model, old, &bytes(len));
+                let model = model.into_inner();
+                assert!(model.content() == bytes(len), "{old} {len}");
+                assert_eq!(model.longest, len, "{old}");
+                // The output may begin up to 3 bytes earlier or later: bytes that were held before.
+                for shift in 0..7 {
+                    let mut output = PAGE + shift - 3;
+                    for slice in &model.slices {
+                        let slice_len = slice.memory.len() - slice.start;
+                        let distance = (output + PAGE - slice.start) % PAGE;
+                        assert!(len < 2 * PAGE || slice_len < 128 || !(1..32).contains(&distance), "{len}");
+                        output += slice_len;
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn joined_is_the_head_and_the_bytes_before_a_position() {
         let slices: [&[u8]; 4] = [b"ab", b"", b"cde", b"f"];
-        for position in 0..=6 {
-            assert_eq!(before(&slices, position).collect::<Vec<_>>().concat(), b"abcdef"[..position]);
+        for kept in 0..=6 {
+            assert_eq!(joined(b"", &slices, kept), b"abcdef"[..kept]);
+            assert_eq!(joined(b"12", &slices, kept), b"12abcdef"[..kept + 2]);
         }
     }
 }
