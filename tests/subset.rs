@@ -255,7 +255,7 @@ fn long_ascii_before_any_other_bytes_agrees_with_the_oracle() {
         b"\xE2\x80",
     ];
     for special in specials {
-        for at in (0..1_400).step_by(9).chain([255, 256, 257, 1_023, 1_024, 1_025]) {
+        for at in (0..1_400).step_by(29).chain([255, 256, 257, 1_023, 1_024, 1_025]) {
             for len in [at, 1_400, 2_500] {
                 let mut input = vec![b'a'; len];
                 input.splice(at.min(len)..at.min(len), special.iter().copied());

@@ -118,7 +118,7 @@ fn every_partition_of_every_pair_of_encodings_agrees_with_the_oracle() {
 #[test]
 fn long_samples_and_every_buffer_size_agree_with_the_oracle() {
     let mut rng = Rng::new(5);
-    for from in Encoding::ALL {
+    for (number, from) in Encoding::ALL.into_iter().enumerate() {
         for to in Encoding::ALL {
             let mut input = dirty(&mut rng, from, 90);
             // Runs of characters for the fast path, between other bytes.
@@ -134,7 +134,7 @@ fn long_samples_and_every_buffer_size_agree_with_the_oracle() {
             some_partitions(&input, 10, |chunks| {
                 assert_eq!(by_feed(transcoder, chunks), expected, "{from} to {to} {chunks:02X?}");
             });
-            for room in 6..80 {
+            for room in (6 + number % 4..80).step_by(4) {
                 assert_eq!(by_feed_into(transcoder, &[&input], room), expected, "{from} to {to} room {room}");
             }
         }
@@ -177,13 +177,9 @@ fn every_code_point_round_trips_through_every_encoding_that_contains_it() {
             assert!(errors.is_empty() && back == held, "{encoding} by {size}");
         }
         // UTF-8 and UTF-16 have their own fast paths.
-        let through = [
-            (encoding, Encoding::Utf8),
-            (Encoding::Utf8, Encoding::Utf16Le),
-            (Encoding::Utf16Le, Encoding::Utf16Be),
-        ];
         let mut there = bytes.clone();
-        for (from, to) in through.into_iter().chain([(Encoding::Utf16Be, encoding)]) {
+        let (utf_8, utf_16) = (Encoding::Utf8, Encoding::Utf16Le);
+        for (from, to) in [(encoding, utf_8), (utf_8, utf_16), (utf_16, encoding)] {
             let (next, errors) = by_feed(Transcoder::new(from, to), &there.chunks(4099).collect::<Vec<_>>());
             assert_eq!(errors, [], "{from} to {to}");
             there = next;
@@ -314,7 +310,7 @@ fn long_stretches_with_and_without_pairs_agree_with_the_oracle() {
         (Encoding::Utf8, Encoding::ModifiedUtf8),
         (Encoding::ModifiedUtf8, Encoding::Utf8),
     ] {
-        for round in 0..16 {
+        for round in 0..6 {
             let open = Open { lenient_java: round % 2 == 0, ..Open::default() };
             let mut input = Vec::new();
             for _ in 0..1 + rng.below(6) {
