@@ -7,7 +7,8 @@ pub(super) const WIDTH: usize = 16;
 
 /// # Safety
 ///
-/// 16 bytes can be read.
+/// - The CPU has the features of the `target_feature` attribute.
+/// - 16 bytes can be read.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) unsafe fn load(from: *const u8) -> uint8x16_t {
@@ -17,7 +18,8 @@ pub(super) unsafe fn load(from: *const u8) -> uint8x16_t {
 
 /// # Safety
 ///
-/// There is room for 16 bytes.
+/// - The CPU has the features of the `target_feature` attribute.
+/// - There is room for 16 bytes.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) unsafe fn store(out: *mut u8, bytes: uint8x16_t) {

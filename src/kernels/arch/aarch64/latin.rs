@@ -8,7 +8,7 @@ use super::convert::{WIDTH, any, copy_ascii, is_ascii, load};
 use crate::kernels::arch::shuffles::{C1, KEPT, ONE_OR_TWO, ONE_TO_THREE, PUNCTUATION, SECOND_OF_TWO};
 
 /// The number of vectors that are converted before the next test for a group of ASCII.
-const GROUP: usize = 4;
+const VECTORS: usize = 4;
 
 /// [`Convert`](crate::kernels::functions::Convert): single bytes to UTF-8, while there is a vector of input and output
 /// space for the UTF-8 of any vector.
@@ -29,7 +29,7 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
         let ascii = unsafe { copy_ascii::<true>(&input[read..], &mut output[written..]) };
         read += ascii;
         written += ascii;
-        for _ in 0..GROUP {
+        for _ in 0..VECTORS {
             if input.len() - read < WIDTH || output.len() - written < most {
                 return (read, written);
             }
@@ -47,7 +47,8 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
 ///
 /// # Safety
 ///
-/// There is room for two vectors.
+/// - The CPU has the features of the `target_feature` attribute.
+/// - There is room for two vectors.
 #[target_feature(enable = "neon")]
 #[inline]
 unsafe fn decode_two(x: uint8x16_t, out: *mut u8) -> usize {
@@ -70,7 +71,8 @@ fn sequences_of_two(x: uint8x16_t) -> [uint8x16_t; 2] {
 ///
 /// # Safety
 ///
-/// There is room for 52 bytes.
+/// - The CPU has the features of the `target_feature` attribute.
+/// - There is room for 52 bytes.
 #[target_feature(enable = "neon")]
 unsafe fn decode_three(x: uint8x16_t, out: *mut u8) -> usize {
     let (c1, index) = (is_c1(x), vandq_u8(x, all(0x1F)));
@@ -125,7 +127,7 @@ pub(in crate::kernels) unsafe fn encode<const WINDOWS: bool>(
                 written += ascii;
             }
         }
-        for _ in 0..GROUP {
+        for _ in 0..VECTORS {
             if input.len() - read < WIDTH || output.len() - written < WIDTH {
                 break 'groups;
             }
@@ -226,7 +228,8 @@ fn of_three(x: uint8x16_t, [p1, p2]: [uint8x16_t; 2]) -> Step {
 ///
 /// # Safety
 ///
-/// There is room for a vector.
+/// - The CPU has the features of the `target_feature` attribute.
+/// - There is room for a vector.
 #[target_feature(enable = "neon")]
 #[inline]
 unsafe fn drop_bytes(bytes: uint8x16_t, dropped: uint8x16_t, out: *mut u8) -> usize {

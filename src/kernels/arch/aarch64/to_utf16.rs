@@ -120,7 +120,8 @@ pub(in crate::kernels) unsafe fn encode_ascii<const BIG_ENDIAN: bool>(
 ///
 /// # Safety
 ///
-/// There is room for 2 vectors.
+/// - The CPU has the features of the `target_feature` attribute.
+/// - There is room for 2 vectors.
 #[target_feature(enable = "neon")]
 #[inline]
 unsafe fn store_wide<const BIG_ENDIAN: bool>(bytes: uint8x16_t, out: *mut u8) {

@@ -115,7 +115,8 @@ pub(in crate::kernels) unsafe fn widen_ascii<const BIG_ENDIAN: bool>(
 ///
 /// # Safety
 ///
-/// There is room for 4 vectors.
+/// - The CPU has the features of the `target_feature` attribute.
+/// - There is room for 4 vectors.
 #[target_feature(enable = "neon")]
 #[inline]
 unsafe fn store_wide<const BIG_ENDIAN: bool>(bytes: uint8x16_t, out: *mut u8) {
@@ -185,7 +186,8 @@ pub(in crate::kernels) unsafe fn decode<const BIG_ENDIAN: bool>(
 ///
 /// # Safety
 ///
-/// There is room for 16 bytes.
+/// - The CPU has the features of the `target_feature` attribute.
+/// - There is room for 16 bytes.
 #[target_feature(enable = "neon")]
 #[inline]
 unsafe fn decode_four(units: uint32x4_t, out: *mut u8) -> usize {
@@ -329,7 +331,8 @@ pub(in crate::kernels) unsafe fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_E
 ///
 /// # Safety
 ///
-/// 64 bytes can be read.
+/// - The CPU has the features of the `target_feature` attribute.
+/// - 64 bytes can be read.
 #[target_feature(enable = "neon")]
 #[inline]
 unsafe fn load_units<const BIG_ENDIAN: bool>(from: *const u8) -> [uint32x4_t; 4] {
