@@ -76,7 +76,7 @@ impl LineIndex {
         self.after_cr = bytes.last().map_or(self.after_cr, |&last| last == b'\r');
     }
 
-    /// Appends an ill-formed sequence of `bytes` bytes, which counts as one character.
+    /// Appends an ill-formed sequence of `bytes` bytes, which counts as one character. Does nothing if it has no bytes.
     pub fn feed_ill_formed(&mut self, bytes: u64) {
         for at in 1..bytes {
             self.block(self.len + at).continuations |= 1 << ((self.len + at) % BLOCK);

@@ -260,8 +260,11 @@ impl Locator {
         self.after_cr = last == b'\r';
     }
 
-    /// Counts an ill-formed sequence of `bytes` bytes as one character.
+    /// Counts an ill-formed sequence of `bytes` bytes as one character. Does nothing if it has no bytes.
     pub fn feed_ill_formed(&mut self, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
         self.here.offset += bytes;
         self.here.columns += Columns { bytes, characters: 1, utf16: 1 };
         self.after_cr = false;
