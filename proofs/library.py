@@ -92,7 +92,8 @@ class Library(Paths):
         self.replaced, self.skips_loop, self.align_offset = dict(replaced), skips_loop, align_offset
 
     def do_while(self, names, condition, body):
-        if self.runs_once and names is not self.scope:
+        # A constant is computed at a depth of 100.
+        if self.runs_once and names is not self.scope and self.depth < 100:
             try:
                 self.evaluate(body, names)
             except Continue:
@@ -310,6 +311,13 @@ class Library(Paths):
                 return Int(simplify(If(ULT(a, b) == (name == "min"), a, b)), kind)
             case "saturating_sub", Int() if not is_bv(value.value) and value.kind.startswith("u"):
                 return Int(max(value.number() - self.number(arguments[0]), 0), value.kind)
+            case "checked_sub", Int() if not is_bv(value.value) and value.kind.startswith("u"):
+                found = value.number() - self.number(arguments[0])
+                return Option(Int(found, value.kind), True) if found >= 0 else Option()
+            case "is_power_of_two", Int() if not is_bv(value.value):
+                return value.value.bit_count() == 1
+            case "trailing_zeros", Int() if not is_bv(value.value):
+                return Int((value.value & -value.value).bit_length() - 1 if value.value else WIDTHS[value.kind], "u32")
             case "is_power_of_two", Int() if is_bv(value.value):
                 return And(value.value != 0, value.value & (value.value - 1) == 0)
             case "trailing_zeros", Int() if is_bv(value.value):

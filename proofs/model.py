@@ -403,7 +403,10 @@ class Machine:
             inner = Scope(names)
             for parameter, argument in zip(parameters, arguments):
                 inner.define(lambda target: self.bind(parameter, argument, target))
-            return self.evaluate(body, inner)
+            try:
+                return self.evaluate(body, inner)
+            except Return as result:
+                return result.args[0]
 
         return run
 

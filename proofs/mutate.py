@@ -27,6 +27,9 @@ import sys
 import tempfile
 
 import avx2_conversions
+import avx2_latin
+import avx2_pairs
+import avx2_transfer
 import conversions
 import classes
 import formulas
@@ -55,6 +58,15 @@ OTHERS = {
     "positions": (f"{AVX512}/positions.rs", [(searches.prove_find_all,)]),
     "base64": (f"{AVX512}/base64.rs", [(prove,) for prove in transfer.PARTS["base64"]]),
     "quoted": (f"{AVX512}/quoted.rs", [(prove,) for prove in transfer.PARTS["quoted"]]),
+    "avx2_base64": ("arch/x86_64/avx2/base64.rs", [(prove,) for prove in avx2_transfer.PARTS["base64"]]),
+    "avx2_quoted": ("arch/x86_64/avx2/quoted.rs", [(prove,) for prove in avx2_transfer.PARTS["quoted"]]),
+    "avx2_join": ("arch/x86_64/avx2/pairs/join.rs", [
+        (avx2_pairs.prove_join_table,), *((avx2_pairs.prove_join_group, *kind) for kind in avx2_pairs.KINDS),
+        (avx2_pairs.prove_join, False, False, 66, 64), (avx2_pairs.prove_join, True, False, 66, 64), (avx2_pairs.prove_join, True, False, 5, 4),
+    ]),
+    "avx2_split": ("arch/x86_64/avx2/pairs/split.rs", avx2_pairs.PARTS["split"]),
+    "avx2_copy": ("arch/x86_64/avx2/copy.rs", avx2_pairs.PARTS["copy"]),
+    "avx2_latin_encode": ("arch/x86_64/avx2/latin.rs", avx2_latin.PARTS),
     "window": ("arch/portable/quoted.rs", [(transfer.prove_quoted_segment,)]),
     "pairs": (f"{AVX512}/pairs.rs", [(pairs.prove_join, False, False, 69), (pairs.prove_join, True, False, 69)]),
     "units": (f"{AVX512}/units.rs", units.parts()["units"]),

@@ -255,7 +255,10 @@ class Tokens:
                 continue
             if self.peek() in ("break", "continue", "return"):
                 kind = self.next()
-                statements.append((kind, self.expression()) if kind == "return" else (kind,))
+                if kind == "return":
+                    statements.append((kind, ("list", []) if self.peek() == ";" else self.expression()))
+                else:
+                    statements.append((kind,))
                 if self.peek() != "}":
                     self.expect(";")
                 continue

@@ -283,7 +283,7 @@ def packed(width):
 
 def in_reverse(width):
     """The elements of a vector are named from the last to the first."""
-    return lambda *values: [part for value in reversed(values) for part in split(BitVecVal(Int(value, "u64").value if isinstance(value, int) else value.value, 8 * width))]
+    return lambda *values: [part for value in reversed(values) for part in split(Extract(8 * width - 1, 0, (Int(value, "u64") if isinstance(value, int) else value.to("u64")).bits()))]
 
 
 def unsigned_saturated(value):
