@@ -489,8 +489,9 @@ class Machine:
             a, b = self.number(left), self.number(right)
             return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[operator]
         kind = next(side.kind for side in (left, right) if isinstance(side, Int))
-        assert kind.startswith("u"), kind
         a, b = (side.bits() if isinstance(side, Int) else BitVecVal(side, WIDTHS[kind]) for side in (left, right))
+        if kind.startswith("i"):
+            return {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[operator]
         return {"==": a == b, "!=": a != b, "<": ULT(a, b), "<=": ULE(a, b), ">": UGT(a, b), ">=": UGE(a, b)}[operator]
 
     @staticmethod

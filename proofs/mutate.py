@@ -29,6 +29,7 @@ import tempfile
 import avx2_conversions
 import avx2_latin
 import avx2_pairs
+import avx2_searches
 import avx2_transfer
 import conversions
 import classes
@@ -67,6 +68,10 @@ OTHERS = {
     "avx2_split": ("arch/x86_64/avx2/pairs/split.rs", avx2_pairs.PARTS["split"]),
     "avx2_copy": ("arch/x86_64/avx2/copy.rs", avx2_pairs.PARTS["copy"]),
     "avx2_latin_encode": ("arch/x86_64/avx2/latin.rs", avx2_latin.PARTS),
+    "avx2_count": ("arch/x86_64/avx2/count.rs", avx2_searches.PARTS["count"]),
+    "portable_count": ("arch/portable/count.rs", avx2_searches.PARTS["count"]),
+    "avx2_positions": ("arch/x86_64/avx2/positions.rs", avx2_searches.PARTS["positions"]),
+    "portable_positions": ("arch/portable/positions.rs", avx2_searches.PARTS["positions"]),
     "window": ("arch/portable/quoted.rs", [(transfer.prove_quoted_segment,)]),
     "pairs": (f"{AVX512}/pairs.rs", [(pairs.prove_join, False, False, 69), (pairs.prove_join, True, False, 69)]),
     "units": (f"{AVX512}/units.rs", units.parts()["units"]),

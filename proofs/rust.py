@@ -23,6 +23,13 @@ ASSIGNMENTS = ("=", "|=", "&=", "+=", "-=", "*=", ">>=")
 ESCAPES = {"n": 0x0A, "r": 0x0D, "t": 0x09, "0": 0x00, "\\": 0x5C, "'": 0x27}
 
 
+def integer_limit(kind, name):
+    """`MAX` or `MIN` of a type of integers."""
+    width = int(kind[1:]) if kind[1:].isdigit() else 64
+    low = -(1 << (width - 1)) if kind[0] == "i" else 0
+    return {"MIN": low, "MAX": low + (1 << width) - 1}[name]
+
+
 def is_type(name):
     """Whether a name is that of a type or of a variant, and not of a constant or a variable."""
     return name[0].isupper() and any(letter.islower() for letter in name)
@@ -146,9 +153,16 @@ class Tokens:
         return int(token.replace("_", ""), 0) if self.match["number"] else None
 
     def pattern(self):
-        while self.peek() in ("mut", "&"):
+        while self.peek() in ("mut", "&", "&&"):
             self.next()
         token = self.next()
+        if token == "-":
+            number = -self.literal(self.next())
+            return ("between", number, number)
+        if token in INT_TYPES and self.peek() == "::":
+            self.next()
+            number = integer_limit(token, self.next())
+            return ("between", number, number)
         if token in ("(", "["):
             return self.patterns({"(": ")", "[": "]"}[token])
         if token == "..":
@@ -170,6 +184,8 @@ class Tokens:
             self.next()
             fields = {}
             while self.peek() != "}":
+                if self.peek() == "mut":
+                    self.next()
                 field = self.next()
                 if field != "..":
                     fields[field] = field
