@@ -82,6 +82,11 @@ class Pairs(Kernel):
             if isinstance(found, Array):
                 assert self.number(at.start) == 0
                 return ArrayPart(found, at.last)
+            if isinstance(found, Part) and at.last is not None:
+                part = Part(found.output, found.at + Total.of(at.start))
+                part.end = found.at + Total.of(at.last)
+                assert part.end.most() <= found.output.length, "a slice outside the output"
+                return part
             if isinstance(found, Output) and at.last is not None:
                 part = Part(found, Total.of(at.start))
                 part.end = Total.of(at.last)

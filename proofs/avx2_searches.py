@@ -20,6 +20,7 @@ from vectors import Element, Mask, Total, mask_of, z3_bool
 
 COUNT = ["arch/x86_64/avx2/count.rs", "arch/portable/count.rs", "functions.rs"]
 POSITIONS = ["arch/x86_64/avx2/positions.rs", "arch/portable/positions.rs", "functions.rs"]
+CLASSES = ["arch/portable/classes.rs", "functions.rs"]
 GROUP, BLOCK, CAPACITY = 256, 64, 192
 
 
@@ -379,7 +380,112 @@ def prove_find_more(report):
             ))
 
 
-PARTS = {"count": [(prove_count_if,), (prove_count,), (prove_count_ascii,)], "positions": [(prove_write,), (prove_find_all,), (prove_find_more,)]}
+class Next:
+    """The bits that remain: one with the index `at`, if there is one."""
+
+    def __init__(self, at):
+        self.at = at
+
+
+class Classes(Finds):
+    """A machine for an iteration of `find_class_with`, and in it one of the loop over lead bytes, for the bit `next_`."""
+
+    def __init__(self, *sources, next_=None, **options):
+        super().__init__(*sources, **options)
+        self.next_, self.chunks = next_, 0
+
+    def do_let(self, names, pattern, expression):
+        super().do_let(names, pattern, expression)
+        if pattern == "seconds":
+            names["seconds"] = Next(self.next_)
+
+    def operate(self, operator, left, right):
+        if isinstance(left, Next):
+            if operator == "!=":
+                return left.at is not None
+            # `prove_write` has the claim that this removes the lowest bit.
+            return Next(None) if operator == "&" else left
+        return super().operate(operator, left, right)
+
+    def on_method(self, names, value, name, constants, arguments):
+        value = self.evaluate(value, names)
+        arguments = [self.evaluate(argument, names) for argument in arguments]
+        match name, value:
+            case "trailing_zeros", Next():
+                return Int(value.at, "u32")
+            case "first_chunk", Slice():
+                # The first call is for a group, the second one for a block, by their types.
+                self.chunks += 1
+                size = GROUP if self.chunks == 1 else BLOCK
+                return Option(Slice(value.memory[:size]), True) if size <= len(value.memory) else Option()
+            case "get", Slice():
+                first, end = arguments[0].within(len(value.memory))
+                return Option(Slice(value.memory[first:end]), True) if first <= end <= len(value.memory) else Option()
+        return super().on_method(names, ("value", value), name, constants, [("value", argument) for argument in arguments])
+
+
+def prove_find_class(report):
+    """An iteration of the loop of `find_class`: a group without a byte of the class is passed over. In a block, a lead byte is
+    discarded exactly if its second byte is known and not in the class."""
+    start, before, marks, has_second = 64, 5, [Bool(f"bit_{i}") for i in range(BLOCK)], Bool("has_second")
+    cases = [(GROUP, None), (GROUP - 1, None), (0, None), (BLOCK + 1, BLOCK - 1), *((BLOCK, i) for i in range(BLOCK)), (3, 0), (3, 1), (3, 2)]
+    for length, lead in cases:
+        x = symbolic("x", start + length)
+        rest = x[start:]
+
+        def make(decisions):
+            calls, blocks, groups = [], [], []
+
+            def block_bits(block):
+                blocks.append(block.memory if isinstance(block, Slice) else list(block))
+                return Mask(marks, "u64")
+
+            def is_clean(group):
+                groups.append(group.memory)
+                return Bool("is_clean")
+
+            def write(bits, at, room):
+                calls.append((bits, at, room))
+                return Total(0, [(1, bits)])
+
+            presets = {"count": Int(before, "usize"), "start": Int(start, "usize")}
+            pairs = []
+            replaced = {"write_positions": write, "has_second": lambda _, *pair: pairs.append(pair) or has_second}
+            machine = Classes(*sources(*CLASSES), next_=lead, decisions=decisions, presets=presets, replaced=replaced)
+            machine.sizes = []
+            result = machine.run("find_class_with", Slice(x), Struct({}), Space(CAPACITY), is_clean, block_bits)
+            return machine, calls, blocks, groups, pairs, result
+
+        for count, (machine, calls, blocks, groups, pairs, result) in enumerate(paths(make, [], lambda conditions: True), 1):
+            names, here = machine.scope, And(*machine.conditions)
+            found = machine.number(names["start"]) - start
+            assert [group == rest for group in groups] == [True] * (length == GROUP)
+            if not calls:
+                assert length == GROUP and found == GROUP and machine.number(names["count"]) == before
+                report.prove("find_class: a group is passed over only without a byte of the class", Implies(here, Bool("is_clean")))
+                continue
+            ((bits, at, room),), (block,) = calls, blocks
+            taken = min(length, BLOCK)
+            as_bytes = [it if not isinstance(it, (Int, int)) else BitVecVal(Library.number(it), 8) for it in block]
+            assert found == taken and machine.number(at) == start and room.at.equals(Total(before))
+            assert Total.of(names["count"]).equals(Total(before, [(1, bits)]))
+            if pairs:
+                ((first, second),) = pairs
+                assert first.value.eq(rest[lead]) and second.value.eq(rest[lead + 1])
+            claims = [a == b for a, b in zip(as_bytes, rest[:taken] + [BitVecVal(0, 8)] * (BLOCK - taken))]
+            for i in range(BLOCK):
+                expected = marks[i] if i < taken else z3_bool(False)
+                if i == lead and i + 1 < length:
+                    expected = And(marks[i], Not(And(UGE(rest[i], 0x80), Not(has_second))))
+                claims.append(z3_bool(bits.list[i]) == expected)
+            report.prove(f"find_class: {length} bytes, the lead byte {lead}, path {count}", Implies(here, And(*claims)))
+
+
+PARTS = {
+    "count": [(prove_count_if,), (prove_count,), (prove_count_ascii,)],
+    "positions": [(prove_write,), (prove_find_all,), (prove_find_more,)],
+    "classes": [(prove_find_class,)],
+}
 
 
 if __name__ == "__main__":

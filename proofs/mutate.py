@@ -31,6 +31,7 @@ import avx2_latin
 import avx2_pairs
 import avx2_searches
 import avx2_transfer
+import avx2_units
 import conversions
 import classes
 import formulas
@@ -72,6 +73,8 @@ OTHERS = {
     "portable_count": ("arch/portable/count.rs", avx2_searches.PARTS["count"]),
     "avx2_positions": ("arch/x86_64/avx2/positions.rs", avx2_searches.PARTS["positions"]),
     "portable_positions": ("arch/portable/positions.rs", avx2_searches.PARTS["positions"]),
+    "portable_classes": ("arch/portable/classes.rs", avx2_searches.PARTS["classes"]),
+    "avx2_units": ("arch/x86_64/avx2/units.rs", avx2_units.PARTS),
     "window": ("arch/portable/quoted.rs", [(transfer.prove_quoted_segment,)]),
     "pairs": (f"{AVX512}/pairs.rs", [(pairs.prove_join, False, False, 69), (pairs.prove_join, True, False, 69)]),
     "units": (f"{AVX512}/units.rs", units.parts()["units"]),

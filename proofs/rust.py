@@ -406,6 +406,8 @@ class Tokens:
             return self.arms(self.expression())
         if token == "return":
             return ("block", [("return", self.expression())], None)
+        if token == "break":
+            return ("block", [("break",)], None)
         if token == "[":
             first = self.expression() if self.peek() != "]" else None
             if self.peek() == ";":
