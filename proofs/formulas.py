@@ -97,7 +97,7 @@ class Kernel:
 
     def __init__(self, name, path, length):
         self.name, self.length = name, length
-        shared = [] if length > 16 else [Source(ROOT / "arch/vector/short.rs")]
+        shared = [] if length > 32 else [Source(ROOT / "arch/vector/short.rs")]
         self.machine = Machine(Source(ROOT / path), *shared, Source(ROOT / "formula.rs"))
         self.machine.constants["Self::LEN"] = Int(length, "usize")
 
@@ -209,6 +209,14 @@ def prove_movement(report, kernel):
                 expected = (chunk[at:] + [BitVecVal(0, 8)] * n)[:n]
                 claims.append(simplify(join(found) == join(expected)))
     report.prove(f"load_rest reads the chunk and zeros, and nothing outside ({len(claims)} lengths and positions)", And(*claims))
+    if kernel.name != "avx2":
+        return
+    claims = []
+    for length in range(4, n + 1):
+        chunk = [BitVec(f"c{i}", 8) for i in range(length)]
+        found = lanes_of(kernel.vector("load_whole", Slice(chunk)))
+        claims.append(simplify(join(found) == join(chunk + [BitVecVal(0, 8)] * (n - length))))
+    report.prove(f"load_whole reads the chunk and zeros, and nothing outside ({len(claims)} lengths)", And(*claims))
 
 
 def prove_vector(report, kernel):

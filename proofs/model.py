@@ -110,6 +110,15 @@ def signed_saturating_add(a, b):
     return If(total < low, BitVecVal(low, width), If(total > high, BitVecVal(high, width), Extract(width - 1, 0, total)))
 
 
+def rounded_average(a, b):
+    total = ZeroExt(1, a) + ZeroExt(1, b) + 1
+    return Extract(a.size(), 1, total)
+
+
+def greatest(a, b):
+    return If(ULT(a, b), b, a)
+
+
 def look_up(table, index, otherwise=None):
     """Returns `table[index]`. The table has an entry for each value of the index, or there is an `otherwise`."""
     if otherwise is None and len(table) == 1 << index.size():
@@ -208,6 +217,10 @@ INSTRUCTIONS = {
     "_mm256_or_si256": by_lanes(8)(lambda a, b: a | b),
     "_mm256_xor_si256": by_lanes(8)(lambda a, b: a ^ b),
     "_mm256_subs_epu8": by_lanes(1)(saturating_sub),
+    "_mm256_avg_epu8": by_lanes(1)(rounded_average),
+    "_mm256_max_epu8": by_lanes(1)(greatest),
+    "_mm256_set_m128i": lambda high, low: low + high,
+    "_mm_shuffle_epi8": shuffle,
     "_mm256_cmpeq_epi32": by_lanes(4)(lambda a, b: If(a == b, BitVecVal(-1, 32), BitVecVal(0, 32))),
     # NEON
     "vdupq_n_u8": lambda value: splat(value.bits(), 16),

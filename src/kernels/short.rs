@@ -31,6 +31,23 @@ pub(super) fn is_ascii(bytes: &[u8]) -> bool {
     len == 0 || (bytes[0] | bytes[len / 2] | bytes[len - 1]).is_ascii()
 }
 
+/// The maximum length of a chunk for [`is_ascii_chunk`].
+pub(super) const SHORT_CHUNK: usize = 64;
+
+/// [`is_ascii`] for at most [`SHORT_CHUNK`] bytes.
+#[inline(always)]
+pub(super) fn is_ascii_chunk(bytes: &[u8]) -> bool {
+    let len = bytes.len();
+    debug_assert!(len <= SHORT_CHUNK);
+    if len <= SHORT {
+        return is_ascii(bytes);
+    }
+    let words = [0, 8, 16, 24, len - 32, len - 24, len - 16, len - 8];
+    // SAFETY: there are at least 32 bytes, so no word ends after their end.
+    let any = words.into_iter().fold(0, |any, at| any | unsafe { long_at(bytes, at) });
+    any & HIGH == 0
+}
+
 /// # Safety
 ///
 /// `at + 8 <= bytes.len()`.
@@ -109,14 +126,21 @@ mod tests {
 
     #[test]
     fn ascii_at_every_length() {
-        for len in 0..=SHORT {
-            let mut bytes = [0x7F; SHORT];
-            assert!(is_ascii(&bytes[..len]));
+        for len in 0..=SHORT_CHUNK {
+            let mut bytes = [0x7F; SHORT_CHUNK];
+            check_ascii(&bytes[..len], true);
             for at in 0..len {
                 bytes[at] = 0x80;
-                assert!(!is_ascii(&bytes[..len]), "{at} of {len}");
+                check_ascii(&bytes[..len], false);
                 bytes[at] = 0;
             }
+        }
+    }
+
+    fn check_ascii(bytes: &[u8], expected: bool) {
+        assert_eq!(is_ascii_chunk(bytes), expected, "{bytes:02X?}");
+        if bytes.len() <= SHORT {
+            assert_eq!(is_ascii(bytes), expected, "{bytes:02X?}");
         }
     }
 

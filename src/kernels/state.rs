@@ -50,7 +50,17 @@ impl Carry {
 
     #[inline]
     pub(super) const fn ends_with_never_a_lead(self) -> bool {
-        formula::is_never_a_lead((self.0 >> 24) as u8)
+        // A table takes three instructions fewer than a comparison with the ranges, for each chunk.
+        const NEVER: [bool; 256] = {
+            let mut never = [false; 256];
+            let mut byte = 0;
+            while byte < 256 {
+                never[byte] = formula::is_never_a_lead(byte as u8);
+                byte += 1;
+            }
+            never
+        };
+        NEVER[(self.0 >> 24) as usize]
     }
 
     #[inline]
@@ -121,8 +131,8 @@ impl Prediction {
     /// would be mispredicted.
     #[inline]
     pub(super) const fn after_chunk(self, end: Carry) -> Self {
-        let kept = if end.is_ascii() { 0xFFFF_FFFF } else { 0xFFFF_0000 };
-        Self((self.0 + Self::ASCII_AT_END) & kept)
+        let next = self.0 + Self::ASCII_AT_END;
+        Self(if end.is_ascii() { next } else { next & 0xFFFF_0000 })
     }
 }
 

@@ -5,7 +5,7 @@ use super::classes::{self, Class, Prefixes};
 use super::dispatch::{self, Kernel};
 use super::formula;
 use super::functions::Index;
-use super::short::{self, Few, SHORT};
+use super::short::{self, Few, SHORT, SHORT_CHUNK};
 use super::state::{AtBoundary, Prediction, ScanState};
 
 /// The reason why the text of a chunk ends.
@@ -84,7 +84,8 @@ fn is_few_text(bytes: &[u8]) -> bool {
 /// Returns a short chunk as text if ASCII is likely and all of it is ASCII.
 #[inline(always)]
 pub(crate) fn short_ascii<'c>(state: &mut ScanState, chunk: &'c [u8]) -> Option<&'c str> {
-    if cfg!(utf8_codec_unoptimized) || !state.expects_ascii() || !is_short_ascii(chunk) {
+    let is_short = chunk.len() <= SHORT_CHUNK;
+    if cfg!(utf8_codec_unoptimized) || !(is_short && state.expects_ascii()) || !short::is_ascii_chunk(chunk) {
         return None;
     }
     *state = ScanState::AFTER_ASCII;

@@ -4,21 +4,18 @@
 //! `#[target_feature]` attribute for its vector type.
 
 mod large;
-#[cfg(any(
-    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
 mod short;
 mod small;
 
 #[cfg(feature = "transcode")]
 pub(super) use large::ascii_len;
 pub(in crate::kernels) use large::{find, validate_large};
+pub(super) use short::LAST_TO_FRONT;
 #[cfg(any(
     all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
     all(target_arch = "wasm32", target_feature = "simd128")
 ))]
-pub(super) use short::{LAST_TO_FRONT, words_of_short};
+pub(super) use short::words_of_short;
 pub(in crate::kernels) use small::{is_text, validate};
 
 use super::super::functions::Index;
@@ -39,6 +36,10 @@ pub(in crate::kernels) trait Vector: Copy {
     /// The maximum length of a small chunk, at least the length of a group. Small chunks are validated without the
     /// aligned main loop.
     const SMALL: usize = SMALL;
+    /// Whether chunks and texts of up to two vectors have code without loops, which tests ASCII first and uses the whole
+    /// formula, and longer small chunks are tested for ASCII in groups of four vectors. If `load_rest` takes few
+    /// instructions, this is not faster.
+    const UNROLLED: bool = false;
     /// The number of groups in the first segment. The segments grow up to [`LONGEST_SEGMENT`](Self::LONGEST_SEGMENT)
     /// groups. An error is noticed only at the end of its segment. When text is repaired, the validation starts again
     /// after each error, so the first segment is short.
@@ -74,6 +75,19 @@ pub(in crate::kernels) trait Vector: Copy {
     /// - `at <= chunk.len() <= at + LEN`.
     /// - The chunk has at least 4 bytes and, if `at` is not 0, at least `LEN`.
     unsafe fn load_rest(chunk: &[u8], at: usize) -> Self;
+
+    /// Same as [`load_rest`](Self::load_rest) at 0. This function may have a branch on the length, because most chunks of a
+    /// stream have the same length.
+    ///
+    /// # Safety
+    ///
+    /// - The CPU has the instructions of this type.
+    /// - The chunk has at least 4 bytes and at most `LEN`.
+    #[inline(always)]
+    unsafe fn load_whole(chunk: &[u8]) -> Self {
+        // SAFETY: the caller guarantees the requirements.
+        unsafe { Self::load_rest(chunk, 0) }
+    }
 
     /// Returns this vector shifted by 1, 2 and 3 bytes. The last bytes of the vector before it are shifted in.
     fn shifted(self, before: Self) -> [Self; 3];

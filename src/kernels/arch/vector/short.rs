@@ -1,4 +1,4 @@
-//! Loads the rest of a chunk, for kernels with vectors of 16 bytes.
+//! Loads the rest of a chunk, in parts of 16 bytes.
 
 /// Table lookup indices. The 16 indices from `16 - n` on move the last `n` bytes of a vector to its start. An index of
 /// `FF` selects 0.
@@ -14,6 +14,10 @@ pub(in crate::kernels::arch) static LAST_TO_FRONT: [u8; 32] = [
 /// # Safety
 ///
 /// The chunk has 4 to 15 bytes.
+#[cfg(any(
+    all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+    all(target_arch = "wasm32", target_feature = "simd128")
+))]
 #[inline(always)]
 pub(in crate::kernels::arch) unsafe fn words_of_short(chunk: &[u8]) -> [u64; 2] {
     let (start, len) = (chunk.as_ptr(), chunk.len());

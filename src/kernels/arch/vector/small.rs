@@ -23,7 +23,7 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
     let end = unsafe { carry_at(chunk, len) };
     if len <= V::LEN {
         // SAFETY: the CPU has the instructions; the chunk has at least 4 bytes and fits in a vector.
-        let x = unsafe { V::load_rest(chunk, 0) };
+        let x = unsafe { V::load_whole(chunk) };
         if before.expects_ascii() {
             if x.is_ascii() {
                 *state = ScanState::new(end, Prediction::ASCII);
@@ -44,6 +44,29 @@ pub(in crate::kernels) unsafe fn validate<V: Vector>(
     if len > V::SMALL {
         // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
         return unsafe { V::validate_large(chunk, state) };
+    }
+    if V::UNROLLED && (V::LEN + 3..=2 * V::LEN).contains(&len) {
+        // The whole formula takes fewer instructions than the prediction whether it is needed.
+        // SAFETY: the CPU has the instructions; the chunk is at least 3 bytes longer than a vector.
+        let (x, y) = unsafe { (load_at::<V>(chunk, 0), load_at::<V>(chunk, len - V::LEN)) };
+        if before.expects_ascii() {
+            if x.or(y).is_ascii() {
+                *state = ScanState::new(end, Prediction::ASCII);
+                return Ok(());
+            }
+            before = ScanState::new(before.carry(), before.prediction().mispredicted());
+        }
+        let marks = none.or_marks(x, x.shifted_after(before.carry()));
+        // SAFETY: the CPU has the instructions; the second vector starts at 3 or later.
+        if unsafe { or_marks_at(marks, chunk, len - V::LEN) }.is_marked() {
+            // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
+            return unsafe { V::validate_large(chunk, state) };
+        }
+        if end.ends_with_never_a_lead() {
+            return Err(Index::new(len - 1));
+        }
+        *state = ScanState::new(end, before.prediction().after_chunk(end));
+        return Ok(());
     }
     if before.expects_ascii() {
         // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
@@ -97,10 +120,23 @@ pub(in crate::kernels) unsafe fn is_text<V: Vector>(bytes: &[u8]) -> bool {
         return x.is_ascii() || is_text();
     }
     if len <= 2 * V::LEN {
+        // `load_rest` may take many instructions, so ASCII is tested before, and other text without it if possible.
+        // SAFETY: the CPU has the instructions; there are more bytes than a vector.
+        if V::UNROLLED && unsafe { load_at::<V>(bytes, 0).or(load_at(bytes, len - V::LEN)) }.is_ascii() {
+            return true;
+        }
+        if V::UNROLLED && len >= V::LEN + 3 {
+            // SAFETY: the CPU has the instructions; the last vector starts at 3 or later.
+            let marks = unsafe {
+                let x: V = load_at(bytes, 0);
+                or_marks_at(zero.or_marks(x, x.shifted(zero)), bytes, len - V::LEN)
+            };
+            return !marks.is_marked() && ends_whole();
+        }
         // SAFETY: the CPU has the instructions; there are more bytes than a vector and at most two vectors.
         let (x, y) = unsafe { (V::load(bytes.as_ptr()), V::load_rest(bytes, V::LEN)) };
         let marks = || zero.or_marks(x, x.shifted(zero)).or_marks(y, y.shifted(x));
-        return x.or(y).is_ascii() || !marks().is_marked() && ends_whole();
+        return !V::UNROLLED && x.or(y).is_ascii() || !marks().is_marked() && ends_whole();
     }
     if len <= 4 * V::LEN {
         // SAFETY: the CPU has the instructions; there are more than two vectors and at most four.
@@ -158,6 +194,21 @@ unsafe fn marks_of_small<V: Vector>(state: ScanState, chunk: &[u8], expects_four
 #[inline(always)]
 unsafe fn is_ascii<V: Vector>(chunk: &[u8]) -> bool {
     let last = chunk.len() - V::LEN;
+    if V::UNROLLED && chunk.len() >= 4 * V::LEN {
+        // SAFETY: the CPU has the instructions; the chunk has four vectors.
+        let four_at = |at: usize| unsafe {
+            let (front, back) = (load_at::<V>(chunk, at), load_at::<V>(chunk, at + 2 * V::LEN));
+            front.or(load_at(chunk, at + V::LEN)).or(back.or(load_at(chunk, at + 3 * V::LEN)))
+        };
+        let last = chunk.len() - 4 * V::LEN;
+        let mut any = four_at(last);
+        let mut at = 0;
+        while at < last {
+            any = any.or(four_at(at));
+            at += 4 * V::LEN;
+        }
+        return any.is_ascii();
+    }
     // SAFETY: the CPU has the instructions; the chunk is longer than a vector.
     let mut any: V = unsafe { load_at(chunk, last) };
     let mut at = 0;
