@@ -7,7 +7,7 @@ mod support;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use core::time::Duration;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use support::every_partition;
 use support::relay::{Reports, piped, read_all, read_some};
@@ -15,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, dup
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use utf8_codec::proxy::{Direction, End, LineFilter, OnRejection, Outcome, Relay};
+use utf8_codec::proxy::{Direction, End, LineFilter, Observer, OnRejection, Outcome, Relay};
 use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 async fn accept_and_relay(
@@ -370,5 +370,117 @@ async fn a_relay_in_report_mode_forwards_every_byte() {
             reports.lock().unwrap()[0],
             (Direction::Requests, Utf8Error::new(1, ErrorKind::InvalidLead, 1))
         );
+    }
+}
+
+/// A peer whose reads fail or return the end, and whose shutdown fails or succeeds.
+struct Failing {
+    read: Option<std::io::ErrorKind>,
+    shutdown: Option<std::io::ErrorKind>,
+}
+
+impl AsyncRead for Failing {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        _: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        Poll::Ready(self.read.map_or(Ok(()), |kind| Err(kind.into())))
+    }
+}
+
+impl AsyncWrite for Failing {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, from: &[u8]) -> Poll<std::io::Result<usize>> {
+        Poll::Ready(Ok(from.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(self.shutdown.map_or(Ok(()), |kind| Err(kind.into())))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_may_fail_only_because_the_peer_has_closed_the_connection() {
+    use std::io::ErrorKind::{NotConnected, TimedOut};
+
+    for (fails, closed) in [(NotConnected, true), (TimedOut, false)] {
+        let (client, mut near) = duplex(64);
+        drop(client);
+        let mut upstream = Failing { read: None, shutdown: Some(fails) };
+        let outcome = Relay::new().run(&mut near, &mut upstream, |_, _| {}).await;
+        assert_eq!(matches!(outcome.end, End::Closed), closed, "{outcome:?}");
+        assert_eq!(matches!(outcome.end, End::Failed(Direction::Requests, _)), !closed, "{outcome:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_read_ends_the_connection_at_once() {
+    let relay = Relay::new().linger(Duration::from_secs(3600));
+    let start = tokio::time::Instant::now();
+    let (_client, mut near) = duplex(64);
+    let mut upstream = Failing { read: Some(std::io::ErrorKind::ConnectionReset), shutdown: None };
+    let outcome = relay.run(&mut near, &mut upstream, |_, _| {}).await;
+    assert!(matches!(outcome.end, End::Failed(Direction::Responses, _)), "{outcome:?}");
+    assert!(start.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test]
+async fn the_outcome_has_the_reason_of_the_direction_that_stopped_first() {
+    for first in [Direction::Requests, Direction::Responses] {
+        let relay = Relay::new().linger(Duration::from_secs(20));
+        let (mut client, mut server, reports, relayed) = piped(relay, 64);
+        let reported = |count| {
+            let reports = Arc::clone(&reports);
+            async move {
+                while reports.lock().unwrap().len() < count {
+                    sleep(Duration::from_millis(1)).await;
+                }
+            }
+        };
+        let peers = match first {
+            Direction::Requests => [&mut client, &mut server],
+            Direction::Responses => [&mut server, &mut client],
+        };
+        for (count, peer) in peers.into_iter().enumerate() {
+            peer.write_all(b"\xFF").await.unwrap();
+            timeout(Duration::from_secs(10), reported(count + 1)).await.expect("an error");
+        }
+        drop((client, server));
+        let outcome = relayed.await.unwrap();
+        assert!(matches!(outcome.end, End::IllFormed(stopped, _) if stopped == first), "{outcome:?}");
+    }
+}
+
+/// An observer of the numbers of held bytes.
+#[derive(Clone, Default)]
+struct Held(Arc<Mutex<Vec<usize>>>);
+
+impl Observer for Held {
+    fn held(&mut self, _: Direction, bytes: usize) {
+        self.0.lock().unwrap().push(bytes);
+    }
+}
+
+#[tokio::test]
+async fn the_observer_receives_each_change_of_the_number_of_held_bytes() {
+    for (relay, expected) in [(Relay::new(), &[2, 0][..]), (Relay::new().report_only(), &[])] {
+        let ((mut client, mut near), (mut far, mut server)) = (duplex(64), duplex(64));
+        let held = Held::default();
+        let observer = held.clone();
+        let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
+        for (sent, is_whole) in [(&b"a"[..], true), (b"b\xE2\x82", false), (b"\xACc", true), (b"d", true)] {
+            client.write_all(sent).await.unwrap();
+            if is_whole {
+                let last = *sent.last().unwrap();
+                while read_some(&mut server, 1).await != [last] {}
+            } else {
+                assert_eq!(read_some(&mut server, 1).await, b"b");
+            }
+        }
+        assert_eq!(*held.0.lock().unwrap(), expected);
     }
 }

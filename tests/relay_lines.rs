@@ -100,3 +100,58 @@ async fn a_peer_that_does_not_read_its_replies_is_not_read_from() {
     // The reply to each 2 bytes has about 30 bytes.
     assert!(sent < 40_000, "{sent} bytes were read");
 }
+
+#[tokio::test]
+async fn the_replies_to_a_peer_are_limited_while_it_does_not_read_them() {
+    let ((mut client, mut near), (mut far, _server)) = (duplex(64 * 1024), duplex(64 * 1024));
+    let answering = Answering::default();
+    let observer = answering.clone();
+    let _relayed = tokio::spawn(async move {
+        Relay::new().lines(LineFilter::new()).run(&mut near, &mut far, observer).await
+    });
+    client.write_all(b"\xFF\n").await.unwrap();
+    assert_eq!(read_some(&mut client, 24).await, b"bad line 1: InvalidLead\n");
+    while timeout(Duration::from_millis(100), client.write(&b"\xFF\n".repeat(32 * 1024))).await.is_ok() {}
+    // 64 KiB in the pipe, 64 KiB that are being written, 64 KiB in the queue, and the replies to the last 4 KiB of lines.
+    let replies = answering.0.lock().unwrap().len();
+    assert!(replies * 28 < 256 * 1024, "{replies} replies");
+}
+
+#[tokio::test]
+async fn a_reply_is_written_before_the_start_of_the_next_line() {
+    let relay = Relay::new().lines(LineFilter::new()).only(Direction::Requests);
+    let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
+    let observer = Answering::default();
+    let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
+    server.write_all(b"half a ").await.unwrap();
+    assert_eq!(read_some(&mut client, 7).await, b"half a ");
+    client.write_all(b"b\xFFd\ngood\n").await.unwrap();
+    assert_eq!(read_some(&mut server, 5).await, b"good\n");
+    server.write_all(b"line\nhalf the next").await.unwrap();
+    let expected = b"line\nbad line 1: InvalidLead\nhalf the next";
+    assert_eq!(read_some(&mut client, expected.len()).await, expected);
+}
+
+#[tokio::test]
+async fn a_reply_is_written_although_both_peers_have_sent_lines() {
+    let ((mut client, mut near), (mut far, mut server)) = (duplex(256), duplex(256));
+    client.write_all(b"good\n").await.unwrap();
+    server.write_all(b"\xFF\n").await.unwrap();
+    let relay = Relay::new().lines(LineFilter::new());
+    let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
+    let expected = b"good\nbad line 1: InvalidLead\n";
+    assert_eq!(read_some(&mut server, expected.len()).await, expected);
+}
+
+#[tokio::test]
+async fn lines_are_read_after_the_direction_of_their_replies_has_ended() {
+    let ((mut client, mut near), (mut far, mut server)) = (duplex(1024), duplex(1024));
+    let relay = Relay::new().lines(LineFilter::new());
+    let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
+    server.shutdown().await.unwrap();
+    assert_eq!(read_all(&mut client).await, b"");
+    // The replies would be longer than the queue.
+    let lines = [&b"\xFF\n".repeat(10_000)[..], b"last\n"].concat();
+    timeout(Duration::from_secs(20), client.write_all(&lines)).await.expect("all is read").unwrap();
+    assert_eq!(read_some(&mut server, 5).await, b"last\n");
+}

@@ -9,7 +9,7 @@ use core::task::{Context, Poll};
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
-use support::relay::{piped, read_some};
+use support::relay::{piped, read_all, read_some};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, duplex};
 use tokio::time::{Instant, sleep};
 use utf8_codec::proxy::{End, Relay};
@@ -46,6 +46,19 @@ async fn a_relay_without_an_idle_timeout_waits() {
     assert!(matches!(relayed.await.unwrap().end, End::Closed));
     let (client, server, _, relayed) = piped(Relay::new().idle_timeout(Duration::MAX), 64);
     drop((client, server));
+    assert!(matches!(relayed.await.unwrap().end, End::Closed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reply_may_come_long_after_the_end_of_the_requests() {
+    let (mut client, mut server, _, relayed) = piped(Relay::new(), 64);
+    client.write_all(b"request").await.unwrap();
+    client.shutdown().await.unwrap();
+    assert_eq!(read_all(&mut server).await, b"request");
+    sleep(Duration::from_secs(3600)).await;
+    server.write_all(b"reply").await.unwrap();
+    drop(server);
+    assert_eq!(read_all(&mut client).await, b"reply");
     assert!(matches!(relayed.await.unwrap().end, End::Closed));
 }
 

@@ -86,3 +86,41 @@ impl Deadline {
         [self.idle, self.over, window, self.linger].into_iter().flatten().min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_too_slow_if_it_moved_less_than_the_rate_since_the_last_check() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let mut deadline = Deadline::new(Limits { min_rate: 10, ..Limits::default() }, start);
+        assert!(deadline.check(0, after(9)).is_none());
+        assert!(deadline.check(100, after(10)).is_none());
+        assert_eq!(deadline.next(), Some(after(20)));
+        assert!(matches!(deadline.check(199, after(20)), Some(End::TooSlow)));
+        deadline.linger(Duration::from_secs(5), after(20));
+        assert!(deadline.check(199, after(24)).is_none(), "the rate is no longer checked");
+        assert!(matches!(deadline.check(199, after(25)), Some(End::Idle)));
+    }
+
+    #[test]
+    fn a_limit_is_exceeded_at_its_time_and_without_limits_there_is_no_timer() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        assert_eq!(Deadline::new(Limits::default(), start).next(), None);
+        let limits = Limits {
+            idle_timeout: Some(Duration::from_secs(3)),
+            max_duration: Some(Duration::from_secs(10)),
+            ..Limits::default()
+        };
+        let mut deadline = Deadline::new(limits, start);
+        assert!(deadline.check(1, after(2)).is_none());
+        assert_eq!(deadline.next(), Some(after(5)));
+        assert!(deadline.check(1, after(4)).is_none());
+        assert!(matches!(deadline.check(1, after(5)), Some(End::Idle)));
+        assert!(deadline.check(2, after(9)).is_none());
+        assert!(matches!(deadline.check(2, after(10)), Some(End::TooLong)));
+    }
+}

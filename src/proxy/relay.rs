@@ -257,7 +257,7 @@ impl Relay {
             let wake = deadline.next().unwrap_or(start + FAR);
             // Most timers never fire. A timer that fires early is reset, which is cheaper than resetting it at each
             // read.
-            if wake < timer.deadline() || timer.deadline() <= now {
+            if wake < timer.deadline() {
                 timer.as_mut().reset(wake);
             }
             while timer.as_mut().poll(cx).is_ready() {

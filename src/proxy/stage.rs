@@ -32,7 +32,6 @@ impl Stage {
         mut edit: impl FnMut(Edit<'_>),
     ) -> Result<(), StageError> {
         match self {
-            Self::Untouched if slice.is_empty() => Ok(()),
             Self::Untouched => {
                 edit(Edit::Pass(0..slice.len()));
                 Ok(())
@@ -94,9 +93,7 @@ impl Pending {
 
     /// Frees the memory of the copy.
     pub(super) fn release(&mut self) {
-        if self.copy.capacity() > 0 {
-            self.copy = Vec::new();
-        }
+        self.copy = Vec::new();
     }
 
     /// Appends bytes of the slice, which is in the buffer after the headroom.
