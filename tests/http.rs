@@ -184,6 +184,24 @@ fn the_size_hints_of_a_body_that_is_not_checked_are_correct() {
 }
 
 #[test]
+fn a_body_has_changed_if_a_byte_differs() {
+    let (replace, strip) =
+        (TextDecoder::new().on_error(ErrorPolicy::Replace), TextDecoder::new().bom(BomPolicy::Strip));
+    for (decoder, sent, changed) in [
+        (replace, &b"a"[..], false),
+        (replace, b"a\xFF", true),
+        // The replacement is as long as the sequence.
+        (replace, b"\xF0\x90\x80", true),
+        (strip, b"a", false),
+        (strip, b"\xEF\xBB\xBFa", true),
+    ] {
+        let mut body = Utf8Body::with_decoder(Script::of(&[sent], EndHint::Nothing), decoder);
+        while block_on(body.frame()).is_some() {}
+        assert_eq!(body.has_changed(), changed, "{}", sent.escape_ascii());
+    }
+}
+
+#[test]
 fn an_error_of_the_inner_body_is_returned_unchanged() {
     let (data, _, error) =
         drain(Utf8Body::new(Script::of(&[b"ab\xE2"], EndHint::Nothing).with_failure("reset")));

@@ -193,6 +193,7 @@ fn fields_that_only_some_readers_can_parse_are_ambiguous() {
         ("multipart/mixed; boundary=b", None),
         ("Multipart/Mixed;\n\tBoundary=\"b\" ;", None),
         ("multipart/mixed; name*0*=utf-8''x; name*1*=y; boundary=b", None),
+        ("multipart/mixed; name=\"a; boundary=c\"; boundary=b", None),
         ("multipart/mixed (a comment); boundary=b", Some("AmbiguousHeader")),
         ("multipart/mixed; boundary=b (a comment)", Some("AmbiguousHeader")),
         ("multipart/mixed; boundary*=us-ascii''b", Some("AmbiguousHeader")),

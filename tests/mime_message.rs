@@ -62,6 +62,30 @@ fn a_message_that_is_not_multipart_has_only_part_1() {
 }
 
 #[test]
+fn a_body_of_any_type_is_text_if_it_is_json_or_has_a_charset() {
+    for (content_type, kind) in [
+        ("application/geo+json", PartKind::Text),
+        ("application/sql; charset=utf-8", PartKind::Text),
+        ("application/sql", PartKind::Other),
+    ] {
+        assert_eq!(
+            validate(format!("Content-Type: {content_type}\r\n\r\n")).parts[0].kind,
+            kind,
+            "{content_type}"
+        );
+    }
+}
+
+#[test]
+fn only_a_message_may_start_with_an_envelope_line() {
+    let envelope = "From a@b.example Sun Nov 22 10:00:00 2026\n";
+    assert_eq!(summary(&validate(format!("{envelope}Subject: x\n\ntext\n"))), "1 text/plain");
+    let head = "Content-Type: multipart/mixed; boundary=b\n\n--b\n";
+    let verdict = validate(format!("{head}{envelope}\n\ntext\n--b--\n"));
+    assert_eq!(summary(&verdict), format!("1 text/plain MalformedHeader@{}", head.len()));
+}
+
+#[test]
 fn parts_are_numbered_as_imap_does() {
     let message = "Content-Type: multipart/mixed; boundary=a\n\npreamble\n--a\n\none\n--a\n\
         Content-Type: multipart/alternative; boundary=\"b b\"\n\n--b b\n\ntwo.one\n--b b  \n\

@@ -35,8 +35,9 @@ fn form(parts: &[Part<'_>]) -> Vec<u8> {
 /// Returns the bytes before the end or the error, and the error.
 fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Option<Utf8BodyError>) {
     let mut body = Utf8Body::form_data(Script::of(chunks, end_hint), BOUNDARY, rules).expect("a boundary");
-    let (mut out, hint) = (Vec::new(), body.size_hint());
+    let (mut out, mut hints) = (Vec::new(), Vec::new());
     loop {
+        hints.push((out.len(), body.size_hint()));
         let ended = body.is_end_stream();
         let Some(frame) = block_on(body.frame()) else { break };
         assert!(!ended, "a frame after the end");
@@ -48,8 +49,10 @@ fn check(chunks: &[&[u8]], end_hint: EndHint, rules: &BodyRules) -> (Vec<u8>, Op
             }
         }
     }
-    let len = out.len() as u64;
-    assert!(hint.lower() <= len && hint.upper().is_none_or(|upper| len <= upper), "{hint:?} for {len}");
+    for (before, hint) in hints {
+        let len = (out.len() - before) as u64;
+        assert!(hint.lower() <= len && hint.upper().is_none_or(|upper| len <= upper), "{hint:?} for {len}");
+    }
     (out, None)
 }
 
@@ -170,6 +173,11 @@ fn a_replacement_does_not_cross_the_end_of_its_field() {
     let (out, error) = check_all(&bad, &rules);
     assert!(error.is_none());
     assert!(out == good, "{}", out.escape_ascii());
+
+    let mut body =
+        Utf8Body::form_data(Script::of(&[&bad], EndHint::Nothing), BOUNDARY, &rules).expect("a boundary");
+    while block_on(body.frame()).is_some() {}
+    assert_eq!(body.repaired(), 3);
 }
 
 #[test]
