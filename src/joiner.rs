@@ -82,6 +82,9 @@ mod tests {
         assert_eq!(joiner.span(&chunk, 0..1), None);
         assert_eq!(joiner.span(&chunk, 2..4), None);
         assert_eq!(joiner.end(&chunk).unwrap(), "023");
+        assert_eq!(joiner.span(&chunk, 0..3), None);
+        assert_eq!(joiner.copy(&chunk, b"a").unwrap().as_ptr(), chunk.as_ptr(), "as long as the limit");
+        assert_eq!(joiner.end(&chunk).unwrap(), "a");
     }
 
     #[test]

@@ -408,6 +408,12 @@ fn utf_16_is_detected_up_to_the_limit_of_each_condition() {
         (&[(3, a), (2, pair)], false),
         (&[(3, a), (9, 0x0131)], true),
         (&[(3, a), (2, 0x2031)], false),
+        // U+0000, noncharacters and unpaired surrogates do not occur in text.
+        (&[(31, a), (1, 0x0000)], false),
+        (&[(31, a), (1, 0xFDD0)], false),
+        (&[(31, a), (1, 0xD800), (1, 0xDC00), (1, a)], true),
+        (&[(31, a), (1, 0xD800), (1, a)], false),
+        (&[(31, a), (1, 0xDC00), (1, a)], false),
         // Units whose properties depend only on the upper byte.
         (&[(3, a), (1, e_acute), (1, 0x2000)], true),
         (&[(3, a), (1, e_acute), (1, 0x2800)], false),
@@ -441,6 +447,10 @@ fn utf_16_is_decided_by_the_first_4_kib() {
     let detection = detector.detection();
     assert!(matches!(detection, Detection::LooksLikeUtf16 { encoding: Encoding::Utf16Be, units: 2048, .. }));
     assert_eq!(detector.feed(&[0; 100]), detection);
+
+    // There is just enough evidence, and a chunk ends inside its first unit.
+    let text = utf_16(&("aaa".to_owned() + &"\u{8080}".repeat(2045)), Encoding::Utf16Be);
+    assert_eq!(detect(&[&text[..1], &text[1..]]).encoding(), Some(Encoding::Utf16Be));
 
     let mut detector = Detector::new();
     detector.feed(&b"a".repeat(4096));

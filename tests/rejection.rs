@@ -257,6 +257,41 @@ fn text_in_another_charset_is_repaired_the_same_for_every_partition() {
     }
 }
 
+#[cfg(feature = "encoding_rs")]
+#[test]
+fn a_body_in_another_charset_has_the_same_error_for_every_partition() {
+    use support::bodies::{EndHint, Script};
+    use support::every_partition;
+    use utf8_codec::http::OtherCharset;
+
+    let rules = BodyRules::new().other_charset(OtherCharset::Transcode);
+    for (charset, bytes, expected) in [
+        ("shift_jis", &b"\x93\xFAa"[..], Ok("日a")),
+        ("shift_jis", b"\x93\xFAa\x81", Err(3)),
+        // The error is detected only at the fourth byte.
+        ("gb18030", b"ab\x81\x30\x81\x21cd", Err(2)),
+    ] {
+        let content_type = format!("text/plain; charset={charset}");
+        let mut content = ContentFields::new();
+        content.add("content-type", content_type.as_bytes());
+        let plan = rules.decide(&content).expect("a known charset");
+        every_partition(bytes, |chunks| {
+            for end_hint in EndHint::ALL {
+                let body =
+                    Utf8Body::with_filter(Script::of(chunks, end_hint), BodyFilter::new(&plan, &rules));
+                let (text, _, error) = support::bodies::drain(body);
+                match expected {
+                    Ok(expected) => assert!(error.is_none() && text == expected.as_bytes(), "{error:?}"),
+                    Err(offset) => {
+                        let Some(Utf8BodyError::Undecodable(error)) = error else { panic!("{error:?}") };
+                        assert_eq!(error.offset, offset, "{charset} {chunks:02X?}");
+                    }
+                }
+            }
+        });
+    }
+}
+
 #[test]
 fn a_filter_ends_with_its_error() {
     let mut filter = BodyFilter::text(TextDecoder::new());

@@ -155,3 +155,10 @@ async fn lines_are_read_after_the_direction_of_their_replies_has_ended() {
     timeout(Duration::from_secs(20), client.write_all(&lines)).await.expect("all is read").unwrap();
     assert_eq!(read_some(&mut server, 5).await, b"last\n");
 }
+
+#[tokio::test]
+async fn a_rejected_line_is_removed_from_between_two_lines() {
+    let (mut client, mut server, _, _relayed) = piped(Relay::new().lines(LineFilter::new()), 64);
+    client.write_all(b"one\nb\xFFd\ntwo\n").await.unwrap();
+    assert_eq!(read_some(&mut server, 8).await, b"one\ntwo\n");
+}
