@@ -330,6 +330,7 @@ def prove_copy_ascii(report):
             return machine, output, machine.run("copy_ascii", Slice(x), output)
 
         for machine, output, result in paths(make, []):
+            machine.check_start()
             is_ascii, found = And(*(ULT(byte, 0x80) for byte in x[at:])), written_bytes(output)
             if min(length, room) < GROUP:
                 assert machine.number(result) == at and not found

@@ -323,6 +323,7 @@ def prove_find_all(report):
             return machine, calls, more, space, machine.run("find_all", Slice([]), wanted, space)
 
         for machine, calls, more, space, result in paths(make, [], lambda conditions: True):
+            machine.check_start()
             if result is not None:
                 ends += 1
                 ((found, rest, positions),) = more
@@ -404,7 +405,11 @@ class Classes(Finds):
             if operator == "!=":
                 return left.at is not None
             # `prove_write` has the claim that this removes the lowest bit.
-            return Next(None) if operator == "&" else left
+            if operator == "-":
+                assert right == 1
+                return ("minus 1", left)
+            assert operator == "&" and right == ("minus 1", left)
+            return Next(None)
         return super().operate(operator, left, right)
 
     def on_method(self, names, value, name, constants, arguments):
@@ -458,6 +463,7 @@ def prove_find_class(report):
 
         for count, (machine, calls, blocks, groups, pairs, result) in enumerate(paths(make, [], lambda conditions: True), 1):
             names, here = machine.scope, And(*machine.conditions)
+            machine.check_start()
             found = machine.number(names["start"]) - start
             assert [group == rest for group in groups] == [True] * (length == GROUP)
             if not calls:

@@ -32,6 +32,8 @@ class Paths(Machine):
         self.presets, self.lane, self.rank = dict(presets), lane, rank
         self.premises, self.decisions, self.conditions = list(premises), list(decisions), []
         self.selected, self.fresh, self.depth, self.scope = None, 0, 0, None
+        # What the presets replace.
+        self.initial = {}
 
     def any_lane(self):
         self.fresh += 1
@@ -102,7 +104,15 @@ class Paths(Machine):
         if names is self.scope:
             for name in list(names):
                 if name in self.presets:
+                    self.initial[name] = names[name]
                     names[name] = self.presets.pop(name)
+
+    def check_start(self):
+        """The state that the presets replace is the start of the input and of the output, after no bytes."""
+        assert self.initial and not self.presets, "a preset is not used"
+        for name, value in self.initial.items():
+            zeros = [self.number(value)] if isinstance(value, (Int, int)) else [simplify(lane).as_long() for lane in value] if isinstance(value, list) else []
+            assert not any(zeros), f"{name} does not start at 0"
 
     def do_while(self, names, condition, body):
         is_main = names is self.scope
