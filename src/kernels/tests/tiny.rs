@@ -13,14 +13,20 @@ use crate::kernels::state::{Carry, Prediction, ScanState};
 
 use super::PREDICTIONS;
 
+/// The maximum length of a small chunk for the vector whose short chunks have code without loops. Longer chunks have the
+/// same code as without it.
+const UNROLLED_SMALL: usize = 24;
+
 /// A vector of 4 bytes, or of marks, which are bit 7 of each byte.
 #[derive(Clone, Copy)]
-struct Tiny([u8; Self::LEN]);
+struct Tiny<const UNROLLED: bool>([u8; 4]);
 
-impl Vector for Tiny {
+impl<const UNROLLED: bool> Vector for Tiny<UNROLLED> {
     const LEN: usize = 4;
     const GROUP: usize = 2;
-    const SMALL: usize = 12;
+    // Without loops, ASCII of four vectors and more is tested in groups of four.
+    const SMALL: usize = if UNROLLED { UNROLLED_SMALL } else { 12 };
+    const UNROLLED: bool = UNROLLED;
     const FIRST_SEGMENT: usize = 1;
     const LONGEST_SEGMENT: usize = 2;
 
@@ -134,11 +140,11 @@ fn rejected(before: &[u8], chunk: &[u8]) -> Option<usize> {
     })
 }
 
-fn assert_found(before: &[u8], prediction: Prediction, chunk: &[u8], expected: Option<usize>) {
+fn assert_found<V: Vector>(before: &[u8], prediction: Prediction, chunk: &[u8], expected: Option<usize>) {
     let start = ScanState::new(Carry::START.after(before), prediction);
     let mut state = start;
     // SAFETY: the vector needs no instructions; the chunk has at least 4 bytes.
-    let found = unsafe { vector::validate::<Tiny>(chunk, &mut state) };
+    let found = unsafe { vector::validate::<V>(chunk, &mut state) };
     let is_right = match (found, expected) {
         (Ok(()), None) => state.carry().word() == start.after(chunk).carry().word(),
         (Err(index), Some(expected)) => {
@@ -148,6 +154,17 @@ fn assert_found(before: &[u8], prediction: Prediction, chunk: &[u8], expected: O
         _ => false,
     };
     assert!(is_right, "{found:?}, not {expected:?}, after {before:02X?} in {chunk:02X?}");
+}
+
+fn assert_all<V: Vector>(before: &[u8], chunk: &[u8], expected: Option<usize>) {
+    for prediction in PREDICTIONS {
+        assert_found::<V>(before, prediction, chunk, expected);
+    }
+    if before.is_empty() {
+        // SAFETY: the vector needs no instructions; the chunk has at least 4 bytes.
+        let is_text = unsafe { vector::is_text::<V>(chunk) };
+        assert_eq!(is_text, core::str::from_utf8(chunk).is_ok(), "{chunk:02X?}");
+    }
 }
 
 /// Checks all strings of `tiles` tiles, taken from the first `kinds` of [`TILES`] and shortened by 0 to 3 bytes, at
@@ -171,13 +188,9 @@ fn check(tiles: u32, kinds: usize, ends: &[&[u8]]) -> usize {
                 for less in 0..4.min(string.len() - 3) {
                     let chunk = &memory.0[range.start..range.end - less];
                     let expected = rejected.filter(|&index| index < chunk.len());
-                    for prediction in PREDICTIONS {
-                        assert_found(end, prediction, chunk, expected);
-                    }
-                    if end.is_empty() {
-                        // SAFETY: the vector needs no instructions; the chunk has at least 4 bytes.
-                        let is_text = unsafe { vector::is_text::<Tiny>(chunk) };
-                        assert_eq!(is_text, core::str::from_utf8(chunk).is_ok(), "{chunk:02X?}");
+                    assert_all::<Tiny<false>>(end, chunk, expected);
+                    if chunk.len() <= UNROLLED_SMALL {
+                        assert_all::<Tiny<true>>(end, chunk, expected);
                     }
                     checked += 1;
                 }
