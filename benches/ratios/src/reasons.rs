@@ -23,7 +23,10 @@ const SECTIONS: &[(&str, &[Rows])] = &[
     ("Dense text", &[(" chunks", "")]),
     ("Error positions", &[("error position", "")]),
     ("Repair", &[("repair", ""), ("Replace", "")]),
-    ("Frames and lines", &[("FramedRead", ""), ("lines, one", ""), ("encoder", ""), ("counted", "")]),
+    (
+        "Frames and lines",
+        &[("FramedRead", ""), ("lines, one", ""), ("encoder", ""), ("counted", ""), ("server-sent", "")],
+    ),
     ("Mail", &[("quoted-printable", ""), ("base64", ""), ("mail", "")]),
     ("Subsets and detection", &[("subset", ""), ("detector", ""), ("designations", "")]),
     ("UTF-16, UTF-32 and ISO 8859-1", &[("UTF-16", ""), ("UTF-32", ""), ("8859", ""), ("1252", "")]),
