@@ -115,6 +115,7 @@ EQUIVALENT = [
     ("quoted.rs", "kept = [[0; 8]; 256]", {"9"}, "does not compile"),
     ("quoted.rs", "let mut mask = 0;", {"1"}, "the row of no bytes is not used"),
     ("quoted.rs", "while mask < 256", {"257"}, "no bit of the low 8 is set in 256"),
+    ("join.rs", "while index < 8", {"9"}, "bit 8 of a mask of 8 bits is 0"),
     ("quoted.rs", "while i < 8", {"9"}, "bit 8 of a mask of 8 bits is 0"),
     ("positions.rs", "const FEW: usize = 1", {"0"}, "the positions are written after the next test"),
     ("positions.rs", "const MORE: usize = 3", {"1", "2"}, "the positions are written after the next test"),
