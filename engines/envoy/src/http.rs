@@ -13,7 +13,8 @@ use crate::counters::Counters;
 use crate::host::{Chunks, Config, Stream, guard};
 use crate::objects;
 use crate::plan::{Check, Outcome, Tunnel, Verdict, check_values, decide};
-use crate::rewrite::{GAP, Target, joined, replace, shift};
+use crate::rewrite::{Target, rewrite};
+use crate::shift::{GAP, shift};
 
 /// The configuration of a filter.
 struct Shared {
@@ -287,7 +288,7 @@ fn apply(stream: Stream, way: Way, mut chunks: Chunks<'_>, outcome: &Outcome) {
         target.drain(remaining.drain);
         target.append(remaining.append.as_slice());
     } else if !head.is_empty() || kept < outcome.len {
-        replace(target, outcome.len, &chunks.read(|slices| joined(head, slices, kept)));
+        chunks.read(|slices| rewrite(target, slices, head, 0..kept, true));
     }
     target.append(&outcome.tail);
 }

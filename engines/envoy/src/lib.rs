@@ -2,7 +2,7 @@
 //!
 //! - [`config`] reads the settings of a filter from JSON.
 //! - [`plan`] checks one direction of a connection or message, slice by slice, and returns the changes to the buffer.
-//! - [`rewrite`] makes these changes in the slices, as far as possible.
+//! - [`shift`] makes these changes in the slices, as far as possible.
 //!   All three are independent of Envoy. Other engines can use them with `default-features = false`.
 //! - The feature `module` (default) adds the hooks that Envoy calls, over [abi.h] of Envoy 1.40.
 //!
@@ -27,4 +27,6 @@ mod network;
 #[allow(unsafe_code)]
 mod objects;
 pub mod plan;
-pub mod rewrite;
+#[cfg(any(feature = "module", test))]
+mod rewrite;
+pub mod shift;

@@ -13,7 +13,8 @@ use crate::counters::Counters;
 use crate::host::{Chunks, Config, Connection, Side, guard};
 use crate::objects;
 use crate::plan::{Check, Outcome, Verdict};
-use crate::rewrite::{GAP, Target, joined, replace, shift};
+use crate::rewrite::{Target, rewrite, within};
+use crate::shift::{GAP, shift};
 
 /// The configuration of a filter.
 struct Shared {
@@ -110,9 +111,11 @@ impl Filter {
 
     /// Ends the direction after its well-formed text. Its state is [`Direction::Over`].
     fn reject(&self, connection: Connection, side: Side, outcome: &Outcome) {
-        let head = outcome.head.as_slice();
-        let mut text =
-            connection.with_chunks(side, |chunks| chunks.read(|slices| joined(head, slices, outcome.kept)));
+        let mut text = outcome.head.as_slice().to_vec();
+        connection.with_chunks(side, |chunks| {
+            chunks
+                .read(|slices| within(slices, 0..outcome.kept).for_each(|part| text.extend_from_slice(part)))
+        });
         text.extend_from_slice(&outcome.tail);
         connection.drain(side, outcome.len);
         match side {
@@ -171,12 +174,17 @@ fn apply(connection: Connection, side: Side, mut chunks: Chunks<'_>, outcome: &O
         }
         return;
     }
-    let content = chunks.read(|slices| joined(head, slices, kept));
     if !may_be_full {
-        replace(target, len, &content);
-    } else if pass(connection, side, &content[..FIRST], len) {
-        target.drain(len);
-        target.append(&content[FIRST..]);
+        return chunks.read(|slices| rewrite(target, slices, head, 0..kept, false));
+    }
+    let start = FIRST - head.len();
+    first[..head.len()].copy_from_slice(head);
+    chunks.read(|slices| {
+        let bytes = within(slices, 0..start).flatten();
+        first[head.len()..].iter_mut().zip(bytes).for_each(|(to, &from)| *to = from);
+    });
+    if pass(connection, side, &first, len) {
+        chunks.read(|slices| rewrite(target, slices, &[], start..kept, false));
     }
 }
 

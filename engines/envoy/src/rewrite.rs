@@ -1,153 +1,104 @@
-//! The change of an engine's buffer if bytes are removed from its end or inserted at its start.
+//! The change of an engine's buffer whose slices may be shared, if bytes are removed from its end or inserted at its start.
 //!
-//! Envoy has no callback that removes bytes from the end of a buffer, only from its start. If the bytes of the buffer may be
-//! changed ([`shift`]), those that are kept are therefore moved toward the end, in the memory of the buffer, and the
-//! superfluous bytes at the start are drained. Nothing is allocated. Otherwise ([`replace`]) everything is drained, and a copy
-//! is appended.
+//! Envoy has no callback that removes bytes from the end of a buffer. All bytes that are kept are therefore copied: the
+//! copies are appended, and the old bytes are drained from the start. Two properties of the order of these calls matter for
+//! speed.
 //!
-//! Bytes that do not fit into the slices are appended. There are always some if the content is moved to 64 bytes after the
-//! start ([`GAP`]), because of the copy that follows. Linux copies the data of a `writev` with `rep movsb`. On AMD Zen 3 that
-//! needs 14 times as long if the destination is 1 to 31 bytes after the source, modulo the size of a page. Envoy reads to the
-//! start of a page. The destination is at the start of a page too, or, if the socket has unsent data, a few bytes before or
-//! after it: as many as were held or inserted earlier. Inserting held bytes at the start of the buffer, which needs no move,
-//! would cause the slow copy for all of the buffer.
+//! - A buffer that may be full never becomes longer than it was, except by the bytes that are inserted. Above its limit
+//!   Envoy stops reading from the connection, which costs three system calls. Each piece is then drained before its copy is
+//!   appended, so it is copied twice.
+//! - The copies do not start at the start of a page. Linux copies the data of a `writev` with `rep movsb`. On AMD Zen 3 that
+//!   needs 14 times as long if the destination is 1 to 31 bytes after the source, modulo the size of a page. The
+//!   destination is at the start of a page if the socket has no unsent data, and Envoy reads to the start of a page. A
+//!   `writev` that begins with the held bytes of a character and continues with such a slice is in that case for all of
+//!   its bytes. Padding, which is drained before the hook returns, moves the copies away from the start of the page.
 
-/// The distance from the start of the buffer to which long content is moved, so that a copy of it by Linux is fast.
-pub const GAP: usize = 64;
-/// The size of a page. The position of shorter content in its page does not matter.
+use core::cell::Cell;
+use core::ops::Range;
+
+/// The length of the padding.
+const PADDING: usize = 64;
+/// The size of a page. Envoy rounds the capacity of a slice up to a multiple of it.
 const PAGE: usize = 4096;
+/// The maximum length of a piece that is drained at once: the size of the slices to which Envoy reads.
+pub(crate) const PIECE: usize = 16 * 1024;
+/// The number of bytes that are appended only after everything is drained. They make room for the padding and the head.
+const RESERVE: usize = PADDING + 8;
 
-/// A few bytes.
-#[derive(Clone, Copy, Debug)]
-pub struct Rest {
-    bytes: [u8; GAP + 8],
-    len: usize,
+thread_local! {
+    /// The copies of bytes that are drained and not yet appended, at most about 20 KiB.
+    static COPY: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-impl Rest {
-    /// Returns the bytes.
-    pub fn as_slice(&self) -> &[u8] {
-        &self.bytes[..self.len]
-    }
-
-    fn push(&mut self, bytes: &[u8]) {
-        self.bytes[self.len..][..bytes.len()].copy_from_slice(bytes);
-        self.len += bytes.len();
-    }
-}
-
-/// The changes of the buffer that remain after its bytes were moved.
-#[derive(Clone, Copy, Debug)]
-#[must_use]
-pub struct Remaining {
-    /// The number of bytes to drain from the start.
-    pub drain: usize,
-    /// The bytes to append.
-    pub append: Rest,
-}
-
-/// Changes the content of a buffer, which is these slices, to `head` and the first `kept` bytes of the slices, except for
-/// the changes that it returns. `head` has at most 8 bytes. Long content starts after `gap` bytes, at most [`GAP`], which
-/// are drained.
-pub fn shift(slices: &mut [&mut [u8]], head: &[u8], kept: usize, gap: usize) -> Remaining {
-    let len: usize = slices.iter().map(|slice| slice.len()).sum();
-    let mut append = Rest { bytes: [0; GAP + 8], len: 0 };
-    if head.is_empty() && kept == len {
-        return Remaining { drain: 0, append };
-    }
-    let new_len = head.len() + kept;
-    let gap = if new_len >= 2 * PAGE { gap } else { 0 };
-    let drain = len.saturating_sub(new_len).max(gap);
-    let (head, head_after) = head.split_at(head.len().min(len - drain));
-    append.push(head_after);
-    let fits = kept.min(len - drain - head.len());
-    let mut start = 0;
-    for slice in &*slices {
-        let position = |at: usize| at.saturating_sub(start).min(slice.len());
-        append.push(&slice[position(fits)..position(kept)]);
-        start += slice.len();
-    }
-    move_right(slices, fits, drain + head.len());
-    for (position, &byte) in (drain + 1..).zip(head) {
-        let (index, end) = find(slices, position);
-        slices[index][end - 1] = byte;
-    }
-    Remaining { drain, append }
-}
-
-/// Moves the first `len` bytes by `distance`.
-fn move_right(slices: &mut [&mut [u8]], mut len: usize, distance: usize) {
-    if distance == 0 {
-        return;
-    }
-    // The ends of the bytes that are not moved yet, and of the places for them: a slice and a position in it.
-    let (mut from, mut from_end) = find(slices, len);
-    let (mut to, mut to_end) = find(slices, len + distance);
-    while len > 0 {
-        while from_end == 0 {
-            from -= 1;
-            from_end = slices[from].len();
-        }
-        while to_end == 0 {
-            to -= 1;
-            to_end = slices[to].len();
-        }
-        let now = len.min(from_end).min(to_end);
-        (from_end, to_end, len) = (from_end - now, to_end - now, len - now);
-        let source = from_end..from_end + now;
-        if from == to {
-            slices[to].copy_within(source, to_end);
-        } else {
-            let (before, after) = slices.split_at_mut(to);
-            after[0][to_end..to_end + now].copy_from_slice(&before[from][source]);
-        }
-    }
-}
-
-/// Returns the slice that contains the byte before `position`, and the position in this slice.
-fn find(slices: &[&mut [u8]], mut position: usize) -> (usize, usize) {
-    for (index, slice) in slices.iter().enumerate() {
-        if position <= slice.len() {
-            return (index, position);
-        }
-        position -= slice.len();
-    }
-    (slices.len(), 0)
-}
-
-/// A buffer of an engine.
-pub trait Target: Copy {
+/// A buffer of Envoy. Drained bytes of a slice are not read again.
+pub(crate) trait Target: Copy {
     /// Appends a copy.
     fn append(self, data: &[u8]);
     /// Removes bytes from the start.
     fn drain(self, len: usize);
 }
 
-/// Replaces the `len` bytes of a buffer by a copy of `content`. If it is long, there are [`GAP`] bytes before it in its
-/// slice. The buffer does not become longer than `content`.
-pub fn replace(target: impl Target, len: usize, content: &[u8]) {
-    target.drain(len);
-    let mut rest = content;
-    if content.len() >= 2 * PAGE {
-        // One slice, because Envoy rounds the capacity of a slice up to a page.
-        target.append(&[0; GAP]);
-        let first;
-        (first, rest) = content.split_at(PAGE - GAP);
-        target.append(first);
-        target.drain(GAP);
+/// Replaces the content of a buffer, which is these slices, by `head` and the bytes of the slices in `range`. If `range`
+/// does not start at 0, the next filter has already received 64 bytes, and there is no head. If `has_room` is set, the
+/// buffer may temporarily be longer by [`PIECE`].
+pub(crate) fn rewrite(
+    target: impl Target,
+    slices: &[&[u8]],
+    head: &[u8],
+    range: Range<usize>,
+    has_room: bool,
+) {
+    let len: usize = slices.iter().map(|slice| slice.len()).sum();
+    // For short content, the position in the page does not matter.
+    let padding = if range.start == 0 && range.end >= 2 * PAGE { PADDING } else { 0 };
+    if has_room {
+        target.append(&[0; PADDING][..padding]);
+        target.append(head);
+        target.drain(range.start);
+        for piece in within(slices, range.clone()).flat_map(|part| part.chunks(PIECE)) {
+            target.append(piece);
+            target.drain(piece.len());
+        }
+        target.drain(len - range.end + padding);
+        return;
     }
-    target.append(rest);
+    let mut copy = COPY.take();
+    copy.clear();
+    copy.resize(padding, 0);
+    copy.extend_from_slice(head);
+    let mut has_appended = false;
+    target.drain(range.start);
+    let mut left = range.len();
+    for piece in within(slices, range.clone()).flat_map(|part| part.chunks(PIECE)) {
+        copy.extend_from_slice(piece);
+        target.drain(piece.len());
+        left -= piece.len();
+        if left > 0 && copy.len() >= PAGE + RESERVE {
+            let ready = copy.len() - RESERVE;
+            target.append(&copy[..ready]);
+            copy.drain(..ready);
+            has_appended = true;
+        }
+    }
+    target.drain(len - range.end);
+    if padding > 0 && !has_appended {
+        target.append(&copy[..PAGE]);
+        copy.drain(..PAGE);
+    }
+    // Only copies are left, and the padding is the first of them.
+    target.drain(padding);
+    target.append(&copy);
+    COPY.set(copy);
 }
 
-/// Returns `head` and the first `kept` bytes of the slices.
-pub fn joined(head: &[u8], slices: &[&[u8]], kept: usize) -> Vec<u8> {
-    let mut joined = Vec::with_capacity(head.len() + kept);
-    joined.extend_from_slice(head);
-    for slice in slices {
-        let missing = head.len() + kept - joined.len();
-        joined.extend_from_slice(&slice[..missing.min(slice.len())]);
-    }
-    joined
+/// Returns the parts of the slices whose positions in their concatenation are in `range`.
+pub(crate) fn within<'s>(slices: &[&'s [u8]], range: Range<usize>) -> impl Iterator<Item = &'s [u8]> {
+    slices.iter().scan(0, move |start, slice| {
+        let position = |at: usize| at.saturating_sub(*start).min(slice.len());
+        let part = &slice[position(range.start)..position(range.end)];
+        *start += slice.len();
+        Some(part)
+    })
 }
 
 #[cfg(test)]
@@ -157,98 +108,27 @@ mod tests {
 
     use super::*;
 
-    fn bytes(len: usize) -> Vec<u8> {
-        (0..len).map(|index| (index * 7 + index / 251) as u8).collect()
-    }
-
-    /// Returns the content after the move, and what remains of the changes.
-    fn shifted(all: &[u8], lens: &[usize], head: &[u8], kept: usize, gap: usize) -> (Vec<u8>, Remaining) {
-        let mut all = all.to_vec();
-        let mut rest = &mut all[..];
-        let mut slices: Vec<&mut [u8]> = lens.iter().map(|&len| rest.split_off_mut(..len).unwrap()).collect();
-        let remaining = shift(&mut slices, head, kept, gap);
-        (all, remaining)
-    }
-
-    #[test]
-    fn the_content_is_the_head_and_the_kept_bytes() {
-        let lens: [&[usize]; 14] = [
-            &[],
-            &[0],
-            &[1],
-            &[2],
-            &[3, 5],
-            &[1, 1, 1, 1, 1, 1],
-            &[0, 2, 0, 0, 1, 0],
-            &[20, 0, 1, 7, 0],
-            &[4096],
-            &[8195, 1],
-            &[16384, 16384],
-            &[5, 16384, 100, 3],
-            &[1, 0, 16384, 2, 700],
-            &[1000, 16384],
-        ];
-        for lens in lens {
-            let all = bytes(lens.iter().sum());
-            let some = [all.len() / 2, all.len() / 3, 0];
-            let ends = (0..12).map(|removed| all.len().saturating_sub(removed));
-            for kept in ends.chain(some) {
-                for head_len in 0..=8 {
-                    let head = &b"12345678"[..head_len];
-                    for gap in [0, GAP] {
-                        let (content, remaining) = shifted(&all, lens, head, kept, gap);
-                        let rest = remaining.append.as_slice();
-                        assert!(gap > 0 || remaining.drain == 0 || rest.is_empty());
-                        let found = [&content[remaining.drain..], rest].concat();
-                        assert!(found == [head, &all[..kept]].concat(), "{lens:?} {head_len} {kept}");
-                    }
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn long_content_is_not_shortly_before_its_position_in_the_output() {
-        const SLICE: usize = 16 * 1024;
-        for len in [PAGE * 2 + 8, 10_000, SLICE, SLICE + 1, SLICE * 2, SLICE * 2 + 2000, SLICE * 8] {
-            let all = bytes(len);
-            let lens: Vec<usize> = all.chunks(SLICE).map(<[u8]>::len).collect();
-            for (head, kept) in [("", len - 1), ("", len - 3), ("1", len), ("12", len - 1), ("123", len)] {
-                let (_, remaining) = shifted(&all, &lens, head.as_bytes(), kept, GAP);
-                // A filter that passes the first 64 bytes before the others does not change this.
-                for passed in [0, 64] {
-                    // The output may begin up to 3 bytes earlier or later: bytes that were held before.
-                    for shift in 0..7 {
-                        let mut output = PAGE + passed + shift - 3;
-                        let mut start = remaining.drain + passed;
-                        for slice_len in &lens {
-                            let distance = (output + PAGE * 100 - start) % PAGE;
-                            let in_slice = slice_len - start;
-                            assert!(in_slice < 128 || !(1..32).contains(&distance), "{len} {head} {kept}");
-                            output += in_slice;
-                            start = 0;
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// A slice of Envoy: its data is at `start..` of its memory, and more data fits up to its capacity.
+    /// A slice of Envoy: its data is at `start..end` of its memory, and more data fits after `end`.
     struct Slice {
         memory: Vec<u8>,
         start: usize,
         capacity: usize,
     }
 
-    /// A model of `Buffer::OwnedImpl` of Envoy.
-    #[derive(Default)]
+    /// A model of Envoy's `Buffer::OwnedImpl`.
     struct Model {
         slices: VecDeque<Slice>,
+        len: usize,
         longest: usize,
     }
 
     impl Model {
+        fn new(slices: &[&[u8]]) -> Self {
+            let len = slices.concat().len();
+            let slice = |data: &&[u8]| Slice { memory: data.to_vec(), start: 0, capacity: data.len() };
+            Self { slices: slices.iter().map(slice).collect(), len, longest: len }
+        }
+
         fn content(&self) -> Vec<u8> {
             self.slices.iter().flat_map(|slice| &slice.memory[slice.start..]).copied().collect()
         }
@@ -257,19 +137,22 @@ mod tests {
     impl Target for &RefCell<Model> {
         fn append(self, mut data: &[u8]) {
             let mut model = self.borrow_mut();
+            model.len += data.len();
+            model.longest = model.longest.max(model.len);
             if let Some(last) = model.slices.back_mut() {
-                let fits = data.split_off(..data.len().min(last.capacity - last.memory.len())).unwrap();
+                let (fits, rest) = data.split_at((last.capacity - last.memory.len()).min(data.len()));
                 last.memory.extend_from_slice(fits);
+                data = rest;
             }
             if !data.is_empty() {
                 let capacity = data.len().next_multiple_of(PAGE);
                 model.slices.push_back(Slice { memory: data.to_vec(), start: 0, capacity });
             }
-            model.longest = model.longest.max(model.content().len());
         }
 
         fn drain(self, mut len: usize) {
             let mut model = self.borrow_mut();
+            model.len -= len;
             while len > 0 {
                 let first = &mut model.slices[0];
                 let now = len.min(first.memory.len() - first.start);
@@ -282,25 +165,53 @@ mod tests {
         }
     }
 
+    fn bytes(len: usize) -> Vec<u8> {
+        (0..len).map(|index| (index * 7 + index / 251) as u8).collect()
+    }
+
     #[test]
-    fn a_replaced_buffer_has_the_content_and_never_more_bytes() {
-        for old in [0, 1, 5000, 32_768] {
-            for len in [0, 1, PAGE - GAP, 2 * PAGE - 1, 2 * PAGE, 2 * PAGE + 1, 16_384, 32_771] {
-                let model = RefCell::default();
-                (&model).append(&bytes(old));
-                model.borrow_mut().longest = 0;
-                replace(&model, old, &bytes(len));
-                let model = model.into_inner();
-                assert!(model.content() == bytes(len), "{old} {len}");
-                assert_eq!(model.longest, len, "{old}");
-                // The output may begin up to 3 bytes earlier or later: bytes that were held before.
-                for shift in 0..7 {
-                    let mut output = PAGE + shift - 3;
-                    for slice in &model.slices {
-                        let slice_len = slice.memory.len() - slice.start;
-                        let distance = (output + PAGE - slice.start) % PAGE;
-                        assert!(len < 2 * PAGE || slice_len < 128 || !(1..32).contains(&distance), "{len}");
-                        output += slice_len;
+    fn the_content_is_the_head_and_the_range_and_the_buffer_grows_only_by_the_head() {
+        let lens: [&[usize]; 12] = [
+            &[],
+            &[1],
+            &[3, 5],
+            &[1000],
+            &[4096],
+            &[8192],
+            &[8195, 1],
+            &[16384],
+            &[16384, 16384],
+            &[5, 16384, 100, 3],
+            &[16384, 16384, 16384, 700],
+            &[100_000, 16384],
+        ];
+        for lens in lens {
+            let all = bytes(lens.iter().sum());
+            let mut rest = &all[..];
+            let slices: Vec<&[u8]> = lens.iter().map(|&len| rest.split_off(..len).unwrap()).collect();
+            for held in 0..4.min(all.len() + 1) {
+                for head in [&b""[..], b"1", b"12", b"123", b"12345678"] {
+                    for start in [0, 64 - head.len()] {
+                        let range = start..all.len() - held;
+                        if start > 0 && range.len() < PAGE {
+                            continue;
+                        }
+                        let head = if start > 0 { b"" } else { head };
+                        let expected = [head, &all[range.clone()]].concat();
+                        let rewritten = |has_room| {
+                            let model = RefCell::new(Model::new(&slices));
+                            rewrite(&model, &slices, head, range.clone(), has_room);
+                            let model = model.into_inner();
+                            assert!(model.content() == expected, "{lens:?} {held} {head:?} {start}");
+                            assert_eq!(model.len, expected.len());
+                            model.longest
+                        };
+                        assert!(rewritten(true) <= all.len() + PADDING + head.len() + PIECE);
+                        assert_eq!(
+                            rewritten(false),
+                            all.len().max(expected.len()),
+                            "{lens:?} {held} {head:?}"
+                        );
                     }
                 }
             }
@@ -308,11 +219,27 @@ mod tests {
     }
 
     #[test]
-    fn joined_is_the_head_and_the_bytes_before_a_position() {
-        let slices: [&[u8]; 4] = [b"ab", b"", b"cde", b"f"];
-        for kept in 0..=6 {
-            assert_eq!(joined(b"", &slices, kept), b"abcdef"[..kept]);
-            assert_eq!(joined(b"12", &slices, kept), b"12abcdef"[..kept + 2]);
+    fn no_copy_is_shortly_before_its_position_in_the_output() {
+        for len in [PAGE * 2 + 8, 10_000, PIECE, PIECE + 1, PIECE * 2, PIECE * 2 + 2000, PIECE * 8] {
+            let all = bytes(len);
+            let slices: Vec<&[u8]> = all.chunks(PIECE).collect();
+            let cases = [(&b""[..], 0, 0), (b"12", 0, 0), (b"", 61, 64)];
+            for ((head, start, passed), has_room) in
+                cases.into_iter().flat_map(|case| [(case, false), (case, true)])
+            {
+                let model = RefCell::new(Model::new(&slices));
+                rewrite(&model, &slices, head, start..len - 1, has_room);
+                // The output may begin up to 3 bytes earlier or later: bytes that were held before.
+                for shift in 0..7 {
+                    let mut output = PAGE + passed + shift - 3;
+                    for slice in &model.borrow().slices {
+                        let distance = (output + PAGE * 100 - slice.start) % PAGE;
+                        let slice_len = slice.memory.len() - slice.start;
+                        assert!(slice_len < PADDING * 2 || !(1..32).contains(&distance), "{len} {shift}");
+                        output += slice_len;
+                    }
+                }
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use proxy_wasm::types::{ContextType, LogLevel};
 use utf8_codec::http::{Message, Reason};
 use utf8_codec_envoy::config::{FilterKind, Settings};
 use utf8_codec_envoy::plan::Outcome;
-use utf8_codec_envoy::rewrite::{GAP, shift};
+use utf8_codec_envoy::shift::{GAP, shift};
 
 proxy_wasm::main! {{
     proxy_wasm::set_log_level(LogLevel::Info);
