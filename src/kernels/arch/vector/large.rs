@@ -11,7 +11,7 @@ use super::super::super::state::ScanState;
 use super::{Vector, carry_at, load_at, or_marks_at, or_marks_in_bmp_at};
 
 /// The distance in bytes at which memory is prefetched into the L1 cache. docs/performance.md has measurements for
-/// other distances.
+/// other distances. ASCII is prefetched only if [`Vector::prefetches_ascii`].
 const AHEAD: usize = 1024;
 /// The distance at which memory is prefetched into the L2 cache, for dense text. The loop over ASCII does not use it:
 /// if the text is already in the L2 cache, this prefetch would cost a fifth of the speed of that loop.
@@ -94,6 +94,7 @@ unsafe fn first_ill_formed<V: Vector>(
         at += V::LEN;
     }
     debug_assert!(at >= 4);
+    let prefetches_ascii = V::prefetches_ascii();
     let mut segment = V::FIRST_SEGMENT;
     while len - at >= group {
         // SAFETY: `4 <= at <= len`.
@@ -102,7 +103,9 @@ unsafe fn first_ill_formed<V: Vector>(
             // SAFETY: the CPU has the instructions; there is a group at `at`.
             if unsafe { is_ascii::<V>(chunk, at, V::GROUP) } {
                 loop {
-                    V::prefetch(start.wrapping_add(at + AHEAD));
+                    if prefetches_ascii {
+                        V::prefetch(start.wrapping_add(at + AHEAD));
+                    }
                     at += group;
                     // SAFETY: the CPU has the instructions; there is a group at `at`.
                     if len - at < group || !unsafe { is_ascii::<V>(chunk, at, V::GROUP) } {
@@ -178,10 +181,12 @@ unsafe fn first_ill_formed<V: Vector>(
 #[cfg(feature = "transcode")]
 #[inline(always)]
 pub(in crate::kernels) unsafe fn ascii_len<V: Vector>(bytes: &[u8]) -> usize {
-    let (group, mut at) = (V::GROUP * V::LEN, 0);
+    let (group, prefetches_ascii, mut at) = (V::GROUP * V::LEN, V::prefetches_ascii(), 0);
     // SAFETY: the CPU has the instructions; there is a group at `at`.
     while bytes.len() - at >= group && unsafe { is_ascii::<V>(bytes, at, V::GROUP) } {
-        V::prefetch(bytes.as_ptr().wrapping_add(at + AHEAD));
+        if prefetches_ascii {
+            V::prefetch(bytes.as_ptr().wrapping_add(at + AHEAD));
+        }
         at += group;
     }
     at

@@ -138,6 +138,12 @@ pub(in crate::kernels) trait Vector: Copy {
     #[inline(always)]
     fn prefetch(_from: *const u8) {}
 
+    /// Whether loops that only test for ASCII prefetch. By default they do.
+    #[inline(always)]
+    fn prefetches_ascii() -> bool {
+        true
+    }
+
     /// Prefetches a cache line that will be read later. Does nothing by default.
     #[inline(always)]
     fn prefetch_far(_from: *const u8) {}

@@ -2,6 +2,7 @@
 
 mod avx2;
 mod avx512;
+mod vendor;
 
 use crate::kernels::functions::Functions;
 #[cfg(feature = "transcode")]

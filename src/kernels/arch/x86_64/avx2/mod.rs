@@ -32,6 +32,7 @@ pub(super) mod within;
 
 use core::arch::x86_64::*;
 
+use super::vendor::prefetches_ascii;
 use crate::kernels::arch::vector::{self, LAST_TO_FRONT, Vector};
 use crate::kernels::functions::Index;
 use crate::kernels::state::{Carry, ScanState};
@@ -377,6 +378,11 @@ impl Vector for Ymm {
     fn prefetch(from: *const u8) {
         // SAFETY: a prefetch has no visible effect, and every x86-64 CPU has the instruction.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+    }
+
+    #[inline(always)]
+    fn prefetches_ascii() -> bool {
+        prefetches_ascii()
     }
 
     #[inline(always)]

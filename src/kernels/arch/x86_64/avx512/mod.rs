@@ -23,6 +23,7 @@ pub(super) mod utf32;
 
 use core::arch::x86_64::*;
 
+use super::vendor::prefetches_ascii;
 use crate::kernels::arch::vector::{self, Vector};
 use crate::kernels::formula::{SECOND, SECOND_IN_BMP};
 use crate::kernels::functions::Index;
@@ -220,6 +221,11 @@ impl Vector for Zmm {
     fn prefetch(from: *const u8) {
         // SAFETY: a prefetch has no visible effect, and every x86-64 CPU has the instruction.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast()) }
+    }
+
+    #[inline(always)]
+    fn prefetches_ascii() -> bool {
+        prefetches_ascii()
     }
 
     #[inline(always)]

@@ -1,0 +1,41 @@
+//! The choices that depend on the vendor of the CPU and not on its instructions.
+
+use core::sync::atomic::{AtomicU8, Ordering};
+
+const UNKNOWN: u8 = 0;
+const NO: u8 = 1;
+const YES: u8 = 2;
+
+static PREFETCHES_ASCII: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// Whether loops that only test for ASCII prefetch into the L1 cache. On CPUs of Intel a prefetch makes such loops faster if
+/// the text is in memory. On Zen 5 it makes them slower wherever the text is: docs/performance/missed.md has measurements.
+#[inline(always)]
+pub(super) fn prefetches_ascii() -> bool {
+    match PREFETCHES_ASCII.load(Ordering::Relaxed) {
+        UNKNOWN => detect(),
+        known => known == YES,
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn detect() -> bool {
+    let prefetches = !is_amd();
+    PREFETCHES_ASCII.store(if prefetches { YES } else { NO }, Ordering::Relaxed);
+    prefetches
+}
+
+/// Whether the vendor is AMD, or Hygon, whose CPUs are derived from Zen. SGX enclaves and Miri do not have `cpuid`.
+fn is_amd() -> bool {
+    #[cfg(any(target_env = "sgx", miri))]
+    return false;
+    #[cfg(not(any(target_env = "sgx", miri)))]
+    {
+        #[allow(unused_unsafe, reason = "the function is safe in newer versions of Rust")]
+        // SAFETY: every x86-64 CPU has the instruction.
+        let leaf = unsafe { core::arch::x86_64::__cpuid(0) };
+        let vendor = [leaf.ebx, leaf.edx, leaf.ecx].map(u32::to_le_bytes);
+        matches!(vendor.as_flattened(), b"AuthenticAMD" | b"HygonGenuine")
+    }
+}
