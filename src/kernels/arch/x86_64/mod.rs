@@ -45,7 +45,7 @@ pub(in crate::kernels) const KNOWN: Option<&Functions> = if cfg!(all(
 
 static AVX512: Functions = Functions {
     name: "avx512",
-    is_supported: || has!("avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"),
+    is_supported: || has!("avx2" "avx512f" "avx512bw" "avx512vl" "avx512vbmi" "avx512vbmi2" "bmi1" "bmi2" "popcnt"),
     validate: avx512::validate,
     is_text: avx512::is_text,
     count: avx512::count::count,
@@ -68,12 +68,12 @@ static AVX512: Functions = Functions {
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [avx512::utf16::encode::<false>, avx512::utf16::encode::<true>],
-        encode_ascii: None,
+        encode_ascii: Some([avx512::utf16::encode_ascii::<false>, avx512::utf16::encode_ascii::<true>]),
         decode: [avx512::utf16::decode::<false>, avx512::utf16::decode::<true>],
     }),
     #[cfg(feature = "transcode")]
     utf32: Some(Utf32 {
-        encode_ascii: None,
+        encode_ascii: Some([avx2::utf32::widen_ascii::<false>, avx2::utf32::widen_ascii::<true>]),
         encode: [avx512::utf32::encode::<false>, avx512::utf32::encode::<true>],
         decode: [avx512::utf32::decode::<false>, avx512::utf32::decode::<true>],
         from_utf16: [
@@ -102,10 +102,10 @@ static AVX512: Functions = Functions {
             avx512::pairs::join::<true, false>,
             avx512::pairs::join::<true, true>,
         ],
-        same: None,
+        same: Some([avx512::copy::below::<0xF0, true>, avx512::copy::below::<0xF0, false>]),
     }),
     #[cfg(feature = "transcode")]
-    copy_ascii: None,
+    copy_ascii: Some([avx512::copy::below::<0x80, true>, avx512::copy::below::<0x80, false>]),
     #[cfg(feature = "transcode")]
     units: &avx512::units::UNITS,
 };

@@ -5,6 +5,8 @@
 #[cfg(feature = "mime")]
 pub(super) mod base64;
 pub(super) mod classes;
+#[cfg(feature = "transcode")]
+pub(super) mod copy;
 pub(super) mod count;
 #[cfg(feature = "transcode")]
 pub(super) mod latin;

@@ -1,15 +1,15 @@
 //! UTF-16 conversions with AVX-512 VBMI2, which can compress a vector to the bytes that a mask selects.
 
 use core::arch::x86_64::{
-    __m256i, __m512i, _mm256_storeu_si256, _mm512_add_epi16, _mm512_and_si512, _mm512_castsi512_si256,
-    _mm512_cmpeq_epi16_mask, _mm512_cmpge_epu8_mask, _mm512_cmpge_epu16_mask, _mm512_cmplt_epi8_mask,
-    _mm512_cmplt_epu32_mask, _mm512_cvtepi16_epi8, _mm512_cvtepu8_epi16, _mm512_cvtepu16_epi32,
-    _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_mask_blend_epi16, _mm512_mask_blend_epi32,
-    _mm512_mask_mov_epi8, _mm512_mask_storeu_epi16, _mm512_maskz_compress_epi8, _mm512_maskz_loadu_epi8,
-    _mm512_maskz_loadu_epi16, _mm512_maskz_mov_epi8, _mm512_maskz_mov_epi32, _mm512_movepi8_mask,
-    _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32, _mm512_setzero_si512,
-    _mm512_slli_epi16, _mm512_slli_epi32, _mm512_srli_epi16, _mm512_srli_epi32, _mm512_storeu_si512,
-    _pext_u64,
+    __m256i, __m512i, _mm256_loadu_si256, _mm256_storeu_si256, _mm512_add_epi16, _mm512_and_si512,
+    _mm512_castsi512_si256, _mm512_cmpeq_epi16_mask, _mm512_cmpge_epu8_mask, _mm512_cmpge_epu16_mask,
+    _mm512_cmplt_epi8_mask, _mm512_cmplt_epu32_mask, _mm512_cvtepi16_epi8, _mm512_cvtepu8_epi16,
+    _mm512_cvtepu16_epi32, _mm512_extracti64x4_epi64, _mm512_loadu_si512, _mm512_mask_blend_epi16,
+    _mm512_mask_blend_epi32, _mm512_mask_mov_epi8, _mm512_mask_storeu_epi16, _mm512_maskz_compress_epi8,
+    _mm512_maskz_loadu_epi8, _mm512_maskz_loadu_epi16, _mm512_maskz_mov_epi8, _mm512_maskz_mov_epi32,
+    _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi16, _mm512_set1_epi32,
+    _mm512_setzero_si512, _mm512_slli_epi16, _mm512_slli_epi32, _mm512_srli_epi16, _mm512_srli_epi32,
+    _mm512_storeu_si512, _pext_u64,
 };
 
 use super::latin::below_800;
@@ -113,6 +113,51 @@ pub(in crate::kernels) unsafe fn encode<const BIG_ENDIAN: bool>(
         at += WIDTH;
     }
     (len, out as usize - output.as_ptr() as usize)
+}
+
+/// Converts vectors of ASCII, up to a character that is not ASCII or to the last whole vector.
+///
+/// # Safety
+///
+/// The CPU has the features of the `target_feature` attribute.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+pub(in crate::kernels) unsafe fn encode_ascii<const BIG_ENDIAN: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> (usize, usize) {
+    let end = input.len().min(output.len() / 2);
+    let (from, out) = (input.as_ptr(), output.as_mut_ptr());
+    // Converts the vector at an index. Returns a mask of the bytes that are not ASCII.
+    //
+    // SAFETY: every `at` below is the start of a vector in the first `end` bytes, and the output has 2 bytes for each.
+    let convert = |at: usize| unsafe {
+        let x = _mm512_loadu_si512(from.add(at).cast());
+        for half in 0..2 {
+            let bytes = _mm256_loadu_si256(from.add(at + half * WIDTH / 2).cast());
+            store::<BIG_ENDIAN>(out.add(2 * at + half * WIDTH), _mm512_cvtepu8_epi16(bytes));
+        }
+        _mm512_movepi8_mask(x)
+    };
+    if end < WIDTH {
+        return (0, 0);
+    }
+    let mut others = convert(0);
+    let mut at = 0;
+    if others == 0 {
+        // The next vector starts earlier, so that the address of its output is aligned if possible.
+        at = WIDTH - out.addr() % WIDTH / 2;
+        while end - at >= WIDTH {
+            others = convert(at);
+            if others != 0 {
+                break;
+            }
+            at += WIDTH;
+        }
+    }
+    if others != 0 {
+        at += others.trailing_zeros() as usize;
+    }
+    (at, 2 * at)
 }
 
 /// Returns the units of sequences of 1 to 3 bytes.

@@ -170,6 +170,13 @@ fn has_no_scalar(units: __m512i) -> bool {
     surrogates | _mm512_cmpgt_epu32_mask(units, _mm512_set1_epi32(0x10_FFFF)) != 0
 }
 
+/// Whether any lane is a surrogate.
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi1,bmi2,popcnt")]
+fn has_surrogate(units: __m512i) -> bool {
+    let class = _mm512_and_si512(units, _mm512_set1_epi16(0xF800_u16 as i16));
+    _mm512_cmpeq_epi16_mask(class, _mm512_set1_epi16(0xD800_u16 as i16)) != 0
+}
+
 /// [`Convert`](crate::kernels::functions::Convert): UTF-32 to UTF-8, up to two vectors with a value that is not a
 /// scalar value.
 ///
@@ -275,8 +282,7 @@ pub(in crate::kernels) unsafe fn from_utf16<const FROM_BIG_ENDIAN: bool, const B
                 _mm512_cvtepu16_epi32(_mm512_extracti64x4_epi64::<1>(units)),
             ]
         };
-        let class = _mm512_and_si512(units, _mm512_set1_epi16(0xF800_u16 as i16));
-        if _mm512_cmpeq_epi16_mask(class, _mm512_set1_epi16(0xD800_u16 as i16)) == 0 {
+        if !has_surrogate(units) {
             let [low, high] = halves(units);
             // SAFETY: there is room for two vectors.
             unsafe {
@@ -338,15 +344,19 @@ pub(in crate::kernels) unsafe fn to_utf16<const BIG_ENDIAN: bool, const TO_BIG_E
         // SAFETY: two vectors can be read.
         let (a, b) = unsafe { (_mm512_loadu_si512(from.cast()), _mm512_loadu_si512(from.add(WIDTH).cast())) };
         let (a, b) = (order_32::<BIG_ENDIAN>(a), order_32::<BIG_ENDIAN>(b));
-        if has_no_scalar(a) || has_no_scalar(b) {
-            break;
-        }
         let any = _mm512_or_si512(a, b);
         if _mm512_test_epi32_mask(any, _mm512_set1_epi32(!0xFFFF)) == 0 {
+            let units = low_halves(a, b);
+            if has_surrogate(units) {
+                break;
+            }
             // SAFETY: there is room for two vectors.
-            unsafe { _mm512_storeu_si512(out.cast(), order_16::<TO_BIG_ENDIAN>(low_halves(a, b))) };
+            unsafe { _mm512_storeu_si512(out.cast(), order_16::<TO_BIG_ENDIAN>(units)) };
             written += WIDTH;
         } else {
+            if has_no_scalar(a) || has_no_scalar(b) {
+                break;
+            }
             let mut len = 0;
             for units in [a, b] {
                 let all = |value: i32| _mm512_set1_epi32(value);
