@@ -281,6 +281,64 @@ fn a_length_greater_than_that_of_the_buffer_is_an_error() {
     assert_eq!(reader.read_str_chunk().unwrap(), Some("ok"));
 }
 
+/// A buffered reader whose `fill_buf` returns the whole rest, and whose `read` returns these lengths. A length greater
+/// than that of the buffer is returned without data.
+struct ReadsLess<'i> {
+    input: &'i [u8],
+    lens: std::vec::IntoIter<usize>,
+}
+
+impl Read for ReadsLess<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let len = self.lens.next().unwrap();
+        if len <= buf.len() { (&mut self.input).take(len as u64).read(buf) } else { Ok(len) }
+    }
+}
+
+impl BufRead for ReadsLess<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        Ok(self.input)
+    }
+
+    fn consume(&mut self, bytes: usize) {
+        self.input = &self.input[bytes..];
+    }
+}
+
+/// Returns a reader that has validated `a🦀b` in the inner buffer. A `read` then has copied `a` and the first byte of
+/// the next character, and has returned `a`.
+fn inside_a_character(lens: Vec<usize>) -> Utf8Reader<ReadsLess<'static>, InnerBuffer> {
+    let inner = ReadsLess { input: "a\u{1F980}b".as_bytes(), lens: lens.into_iter() };
+    let mut reader = Utf8Reader::new(inner).use_inner_buffer();
+    assert_eq!(reader.fill_buf().unwrap(), "a\u{1F980}b".as_bytes());
+    let mut buffer = [0; 8];
+    assert_eq!(reader.read(&mut buffer).unwrap(), 1);
+    assert_eq!(buffer[0], b'a');
+    reader
+}
+
+#[test]
+fn a_character_that_starts_in_the_own_buffer_and_ends_in_the_inner_one_is_returned_by_either_trait() {
+    let mut filled = inside_a_character(vec![2]);
+    assert_eq!(filled.fill_buf().unwrap(), "\u{1F980}b".as_bytes());
+    filled.consume(5);
+    assert!(filled.fill_buf().unwrap().is_empty());
+
+    let mut rest = [0; 8];
+    assert_eq!(inside_a_character(vec![2, 1, 3]).read(&mut rest).unwrap(), 5);
+    assert_eq!(&rest[..5], "\u{1F980}b".as_bytes());
+}
+
+#[test]
+fn a_length_greater_than_the_space_after_a_part_of_a_character_is_an_error() {
+    // The own buffer has 8 KiB, and one of them is occupied.
+    let mut reader = inside_a_character(vec![2, 8 * 1024, 4]);
+    let mut rest = [0; 8];
+    assert_eq!(reader.read(&mut rest).unwrap_err().kind(), ErrorKind::Other);
+    assert_eq!(reader.read(&mut rest).unwrap(), 5, "and nothing is lost");
+    assert_eq!(&rest[..5], "\u{1F980}b".as_bytes());
+}
+
 /// A buffered reader whose buffer changes between two calls.
 struct Changing(usize);
 

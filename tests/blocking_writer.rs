@@ -65,6 +65,13 @@ fn write_all_and_flush_forward_whole_characters_and_finish_reports_a_truncated_o
     assert!(writer.finish().is_ok());
 }
 
+#[test]
+fn an_unfinished_character_after_text_is_accepted_in_the_same_write() {
+    let mut writer = Utf8Writer::new(Vec::new());
+    assert_eq!(writer.write(b"ab\xE2\x82").unwrap(), 4);
+    assert_eq!((writer.get_ref().as_slice(), writer.decoder().pending()), (&b"ab"[..], &b"\xE2\x82"[..]));
+}
+
 /// A writer that returns 0, or more than the length of the buffer.
 struct BadWriter(usize);
 
