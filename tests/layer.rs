@@ -312,6 +312,12 @@ async fn a_body_is_held_up_to_a_limit() {
         assert_eq!(seen.problem()["kind"], "TooLong");
         let body = Script::of(&[b"1234", b"", b"5678"], end_hint);
         assert_eq!(through(&layer, post(&json).body(body).unwrap()).await.text, "12345678");
+        // The limit is for all frames together.
+        for (last, status) in [(b"678".as_slice(), StatusCode::OK), (b"6789", StatusCode::PAYLOAD_TOO_LARGE)]
+        {
+            let body = Script::of(&[b"123", b"45", last], end_hint);
+            assert_eq!(through(&layer, post(&json).body(body).unwrap()).await.status, status);
+        }
     }
     let png = [("content-type", "image/png")];
     assert_eq!(send(&layer, &png, b"not text, however long").await.status, StatusCode::OK);
@@ -421,6 +427,21 @@ async fn trailers_of_every_body_are_checked() {
     }
     let now = counters.snapshot();
     assert_eq!((now.rejected(ErrorKind::MissingContinuation), now.rejected_otherwise), (12, 0));
+}
+
+#[tokio::test]
+async fn a_body_that_is_not_text_is_wrapped_only_if_its_trailers_are_checked() {
+    let checking = ValidateUtf8RequestLayer::new();
+    let passing = checking.clone().rules(BodyRules::new().check_trailers(false));
+    for (layer, expected) in [(checking, "CheckedBody(Streaming)"), (passing, "CheckedBody(Unchecked)")] {
+        let service = layer.layer(service_fn(async |request: Request<CheckedBody<Script>>| {
+            Ok::<_, Infallible>(Response::new(Full::new(Bytes::from(format!("{:?}", request.body())))))
+        }));
+        let body = Script::of(&[b"\xFF"], EndHint::Nothing);
+        let request = post(&[("content-type", "image/png")]).body(body).unwrap();
+        let response = service.oneshot(request).await.unwrap();
+        assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), expected);
+    }
 }
 
 #[tokio::test]
