@@ -258,6 +258,11 @@ fn a_line_without_an_end_is_decided_at_the_limit_for_every_partition() {
         (&b"caf\xC3\xA9\xE9\n\xE9"[..], "caféé\né"),
         (b"c\xE9f\xC3\xA9\nabc", "céfÃ©\nabc"),
         (b"abc\xC3\xA9\xE9", "abcéé"),
+        // The bytes of earlier chunks count for the limit.
+        (b"caf\xC3\xA9\xE9!", "caféé!"),
+        // The next line is decided anew.
+        (b"c\xE9f\xC3\xA9\n\xC3\xA9", "céfÃ©\né"),
+        (b"caf\xC3\xA9\n\xE9\xC3\xA9", "café\néÃ©"),
     ] {
         every_partition(input, |chunks| {
             let mut decoder = FallbackDecoder::new(Legacy::Latin1, Scope::Line).limit(4);
@@ -268,6 +273,19 @@ fn a_line_without_an_end_is_decided_at_the_limit_for_every_partition() {
             decoder.finish(&mut out);
             assert_eq!(out, text, "{chunks:02X?}");
         });
+    }
+}
+
+#[test]
+fn a_fallback_decoder_keeps_its_scope_for_the_next_stream() {
+    for (scope, text) in [(Scope::Sequence, "éé!"), (Scope::Line, "Ã©é!")] {
+        let mut decoder = FallbackDecoder::new(Legacy::Latin1, scope);
+        for _ in 0..2 {
+            let mut out = String::new();
+            decoder.feed(b"\xC3\xA9\xE9!", &mut out);
+            decoder.finish(&mut out);
+            assert_eq!(out, text, "{scope:?}");
+        }
     }
 }
 
@@ -414,6 +432,7 @@ fn utf_16_is_detected_up_to_the_limit_of_each_condition() {
         (&[(31, a), (1, 0xD800), (1, 0xDC00), (1, a)], true),
         (&[(31, a), (1, 0xD800), (1, a)], false),
         (&[(31, a), (1, 0xDC00), (1, a)], false),
+        (&[(31, a), (2, 0xDC00), (1, a)], false),
         // Units whose properties depend only on the upper byte.
         (&[(3, a), (1, e_acute), (1, 0x2000)], true),
         (&[(3, a), (1, e_acute), (1, 0x2800)], false),
