@@ -221,6 +221,15 @@ fn a_rejected_bom_rejects_the_first_line() {
 }
 
 #[test]
+fn held_bytes_include_an_unfinished_character() {
+    let mut filter = LineFilter::new();
+    filter.feed(b"first\nabc\xE2\x82", |_| {}).unwrap();
+    assert_eq!((filter.held(), filter.offset()), (5, 11));
+    filter.feed(b"\xAC", |_| {}).unwrap();
+    assert_eq!((filter.held(), filter.offset()), (6, 12));
+}
+
+#[test]
 fn memory_is_bounded_by_the_length_of_a_line() {
     let mut filter = LineFilter::new().max_length(100);
     let mut rejected = 0;
