@@ -335,6 +335,7 @@ fn flush(buffer: &[u8; BUFFER], len: &mut usize, sink: &mut impl Sink) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::ErrorPolicy;
 
     #[test]
     fn pairs_are_as_long_as_the_well_formed_sequences_of_two_bytes() {
@@ -358,6 +359,61 @@ mod tests {
                 stretch[at..].iter_mut().step_by(3).for_each(|other| *other = byte);
                 assert_eq!(ascii_len(&stretch), at);
             }
+        }
+    }
+
+    /// The lengths of the borrowed texts and of the copied ones, in order.
+    #[derive(Default)]
+    struct Lengths {
+        borrowed: Vec<usize>,
+        copied: Vec<usize>,
+    }
+
+    impl Sink for Lengths {
+        fn borrowed(&mut self, text: &str) {
+            self.borrowed.push(text.len());
+        }
+
+        fn made(&mut self, text: &str) {
+            self.copied.push(text.len());
+        }
+
+        fn error(&mut self, _: Utf8Error) {}
+    }
+
+    /// Long text after an error must be borrowed again, because a kernel decodes it faster.
+    #[test]
+    fn text_after_an_error_is_copied_up_to_the_limit_of_steps_and_then_borrowed() {
+        let (ascii, euro) = (|len| "a".repeat(len), |count| "\u{20AC}".repeat(count));
+        let pairs = |count| "\u{E9}".repeat(count);
+        // The text after each `FF`, and the lengths of the borrowed and of the copied texts. The first replacement has
+        // 3 bytes. So have the first step after it, in text of 3-byte sequences, and the next replacement.
+        let rows: [(&[String], &[usize], &[usize]); 10] = [
+            // After long text, 6 steps of 48 bytes of ASCII. The last step also ends before other characters.
+            (&[ascii(400)], &[400 - 6 * 48], &[3, 6 * 48]),
+            (&[ascii(5 * 48 + 15) + &euro(9)], &[9 * 3], &[3, 5 * 48 + 15]),
+            // The first other character reaches the limit: pairs of bytes in a whole step, or one longer sequence.
+            (&[pairs(100)], &[200 - 16], &[3, 16]),
+            (&[euro(100)], &[300 - 3], &[3, 3]),
+            (&[ascii(7) + &euro(30)], &[90 - 3], &[3, 7 + 3]),
+            // After short text, at most 24 bytes, 16 steps with such characters.
+            (&[euro(9), pairs(400)], &[24, 800 - 16 * 16], &[3, 3, 3, 16 * 16]),
+            (&[euro(9), euro(400)], &[24, 1200 - 16 * 3], &[3, 3, 3, 16 * 3]),
+            (&[euro(9) + "a", pairs(400)], &[25, 800 - 16], &[3, 3, 3, 16]),
+            // 32 steps with ASCII. Copies are collected up to the length of the buffer.
+            (&[euro(9), ascii(2000)], &[24, 2000 - 32 * 48], &[3, 3, 3, 21 * 48, 11 * 48]),
+            // Text that is too short to be borrowed is copied with the replacement after it.
+            (&[ascii(7), pairs(100)], &[200 - 16], &[3, 7 + 3 + 16]),
+        ];
+        for (texts, borrowed, copied) in rows {
+            let mut decoder = TextDecoder::new().on_error(ErrorPolicy::Replace);
+            // The first bytes of a stream are decoded by another function.
+            decoder.decode_to(b"x", &mut Lengths::default()).expect("ASCII");
+            let bytes: Vec<u8> = texts.iter().flat_map(|text| [b"\xFF", text.as_bytes()].concat()).collect();
+            let mut found = Lengths::default();
+            decoder.decode_to(&bytes, &mut found).expect("every error is repaired");
+            found.copied.retain(|&len| len > 0);
+            assert_eq!((found.borrowed.as_slice(), found.copied.as_slice()), (borrowed, copied), "{texts:?}");
         }
     }
 }
