@@ -152,7 +152,7 @@ fn long_texts_have_the_same_locations_for_every_partition() {
         }
     }
     // More characters than the 8-bit counters of a lane can count.
-    for text in ["\n".repeat(40_000), "€\r\n".repeat(20_000), "🦀".repeat(9_000)] {
+    for text in ["\n".repeat(40_000), "\r".repeat(40_000), "€\r\n".repeat(20_000), "🦀".repeat(9_000)] {
         for newlines in ALL {
             let mut locator = Locator::new().newlines(newlines);
             locator.feed(&text);
@@ -206,6 +206,37 @@ fn a_position_inside_a_character_is_its_start() {
 }
 
 #[test]
+fn a_cr_before_the_chunk_has_an_offset_if_its_lf_starts_the_chunk() {
+    let mut locator = Locator::new().newlines(Newlines::CrLf);
+    locator.feed("a\r");
+    for (column, offset) in [(0, None), (1, Some(1)), (2, Some(1)), (9, Some(1))] {
+        assert_eq!(locator.offset_of("\nb", 0, Column::Bytes(column)), offset, "{column}");
+    }
+}
+
+/// Lines are counted in blocks of 1024 bytes. Here terminators are at the ends of blocks and across them.
+#[test]
+fn the_lines_of_a_long_chunk_start_where_those_of_a_loop_do() {
+    let lens = [1023, 1021, 1500, 10, 20, 540, 0, 1022, 5000, 3];
+    let lines: Vec<String> = lens.iter().map(|&len| "x".repeat(len)).collect();
+    for terminator in ["\n", "\r\n", "\r", "\n\r"] {
+        let text = lines.join(terminator);
+        for newlines in ALL {
+            let locator = Locator::new().newlines(newlines);
+            let (positions, _) = by_hand(&text, newlines);
+            for (offset, line, _) in positions.into_iter().filter(|(.., columns)| *columns == [0; 3]) {
+                let is_between =
+                    text[..offset as usize].ends_with('\r') && text[offset as usize..].starts_with('\n');
+                if newlines != Newlines::Any || !is_between {
+                    let found = locator.offset_of(&text, line, Column::Bytes(0));
+                    assert_eq!(found, Some(offset), "{terminator:?} {newlines:?} {line}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn an_ill_formed_sequence_is_one_character() {
     let mut locator = Locator::new().newlines(Newlines::CrLf);
     locator.feed("a\r");
@@ -229,6 +260,7 @@ mod index {
         whole.feed(text);
         assert_eq!(index, whole, "{newlines:?} {chunks:?}");
         assert_eq!((index.len(), index.lines()), (text.len() as u64, ends.len() as u64));
+        assert_eq!(index.is_empty(), text.is_empty());
         for &(offset, line, columns) in &positions {
             let is_between =
                 text[..offset as usize].ends_with('\r') && text[offset as usize..].starts_with('\n');
