@@ -142,6 +142,30 @@ fn errors_of_the_text_of_a_long_body_have_the_offset_of_the_escape() {
     }
 }
 
+/// White space is pending until the byte after it, and at most 998 bytes of it.
+#[test]
+fn white_space_above_the_length_of_a_line_is_text_even_before_a_line_break() {
+    let decoded = |body: &str| {
+        let whole = decode(QuotedPrintable, false, &[body.as_bytes()]);
+        (whole.bytes, whole.errors.iter().any(|error| error.2 == TransferErrorKind::InvalidEscape))
+    };
+    let spaces = |count| " ".repeat(count);
+    assert_eq!(decoded(&(spaces(998) + "\nb")), (b"\nb".to_vec(), false));
+    assert_eq!(decoded(&(spaces(999) + "\nb")), ((spaces(999) + "\nb").into_bytes(), false));
+    // A soft break, and a `=` that is not one.
+    assert_eq!(decoded(&format!("a={}\nb", spaces(997))), (b"ab".to_vec(), false));
+    assert_eq!(decoded(&format!("a={}\nb", spaces(998))), (b"a=\nb".to_vec(), true));
+}
+
+#[test]
+fn the_bytes_of_an_invalid_soft_break_have_their_own_offsets() {
+    for body in [&b"ab= \rx"[..], b"ab=\rx", b"ab= \r", b"ab=\r"] {
+        let whole = decode(QuotedPrintable, false, &[body]);
+        assert_eq!(whole.bytes, body);
+        assert!(whole.offsets.iter().copied().eq(0..body.len() as u64), "{:?}", whole.offsets);
+    }
+}
+
 #[test]
 fn a_body_after_the_end_of_another_one_is_decoded_in_the_same_way() {
     let body = [&good_lines(150)[..], b"x \r\n", &good_lines(150)].concat();

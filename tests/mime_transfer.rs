@@ -359,11 +359,74 @@ fn an_error_has_an_offset_in_the_decoded_body() {
         (QuotedPrintable, b"= \rx a\rb", &[(0, 0), (6, 6)]),
         // A skipped byte has the decoded offset of the next byte.
         (Base64, b"QU*JD-REVG\n*Q=Q=", &[(2, 1), (5, 3), (11, 6), (13, 6), (14, 6), (15, 6)]),
+        // After several lines of the same form and a part of a group.
+        (Base64, b"QUJD\r\nQUJD\r\nQUJD\r\nQUJD\r\nQUJD\r\nQ*UJD", &[(31, 15)]),
     ] {
         let offsets = decode(encoding, false, &[body]).errors;
         let offsets: Vec<_> = offsets.iter().map(|&(offset, decoded, ..)| (offset, decoded)).collect();
         assert_eq!(offsets, expected, "{encoding} {}", body.escape_ascii());
         errors(encoding, false, body);
+    }
+}
+
+/// Returns the bytes and the errors of a body with a longest line: encoded offset, decoded offset, kind.
+fn with_longest_line(
+    encoding: TransferEncoding,
+    max: usize,
+    chunks: &[&[u8]],
+) -> (Vec<u8>, Vec<(u64, u64, TransferErrorKind)>) {
+    let (mut decoder, mut bytes, mut errors) =
+        (TransferDecoder::new(encoding).max_line_length(max), Vec::new(), Vec::new());
+    let mut keep = |piece: TransferPiece<'_>| match piece {
+        TransferPiece::Bytes(decoded) => bytes.extend_from_slice(decoded.bytes()),
+        TransferPiece::Error(error) => errors.push((error.offset, error.decoded_offset, error.kind)),
+        piece => panic!("{piece:?}"),
+    };
+    chunks.iter().for_each(|chunk| decoder.feed(chunk, &mut keep));
+    decoder.finish(&mut keep);
+    (bytes, errors)
+}
+
+#[test]
+fn a_line_that_is_too_long_has_an_offset_in_the_decoded_body_after_text_and_escapes() {
+    for prefix in 0..4 {
+        let body = ["a".repeat(prefix), "x=41".repeat(40)].concat();
+        for max in prefix + 4..76 {
+            // The number of bytes decoded before the limit, which is not inside an escape.
+            let decoded = match (max - prefix) % 4 {
+                rest @ 0..=1 => prefix + (max - prefix) / 4 * 2 + rest,
+                _ => continue,
+            };
+            let (bytes, errors) = with_longest_line(QuotedPrintable, max, &[body.as_bytes()]);
+            assert_eq!(bytes.len(), prefix + 80);
+            let expected = (max as u64, decoded as u64, TransferErrorKind::LineTooLong);
+            assert_eq!(errors, [expected], "{prefix} {max}");
+        }
+    }
+}
+
+#[test]
+fn a_long_line_of_base64_is_reported_if_a_chunk_ends_inside_it() {
+    let body = ["A".repeat(76), "A".repeat(80), "A".repeat(76)].join("\r\n");
+    let expected = vec![(78 + 76, 57 + 57, TransferErrorKind::LongLine)];
+    for cut in 0..body.len() {
+        let (first, second) = body.as_bytes().split_at(cut);
+        let (bytes, errors) = with_longest_line(Base64, 998, &[first, second]);
+        assert_eq!((bytes.len(), &errors), ((76 + 80 + 76) / 4 * 3, &expected), "{cut}");
+    }
+}
+
+/// Decoded bytes are collected in a block of 4 KiB. Here the rest of a long line fills it up to its end.
+#[test]
+fn a_long_line_of_quoted_printable_fits_into_the_block_with_everything_that_is_pending() {
+    for escapes in 3_080..3_110 {
+        for rest in ["b".repeat(4_096 - escapes), " ".repeat(998) + "x"] {
+            let body = ["a".repeat(77), "=41".repeat(escapes), rest.clone()].concat() + "\r\n";
+            let (bytes, errors) = with_longest_line(QuotedPrintable, 100_000, &[body.as_bytes()]);
+            let expected = ["a".repeat(77), "A".repeat(escapes), rest].concat() + "\r\n";
+            assert!(bytes == expected.as_bytes(), "{escapes}");
+            assert_eq!(errors, [(76, 76, TransferErrorKind::LongLine)]);
+        }
     }
 }
 
@@ -404,6 +467,19 @@ fn the_longest_line_can_be_set() {
             });
         }
         assert_eq!(errors, expected, "{encoding}");
+    }
+}
+
+#[test]
+fn the_longest_line_can_be_longer_than_by_default() {
+    let line = "a".repeat(1_500);
+    for (encoding, expected) in [
+        (SevenBit, vec![]),
+        (EightBit, vec![]),
+        (QuotedPrintable, vec![(76, 76, TransferErrorKind::LongLine)]),
+    ] {
+        let (bytes, errors) = with_longest_line(encoding, 2_000, &[line.as_bytes()]);
+        assert_eq!((bytes.len(), errors), (1_500, expected), "{encoding}");
     }
 }
 
