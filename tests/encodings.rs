@@ -270,6 +270,21 @@ fn modified_utf_8_is_strict_unless_lenient_java_is_set() {
     assert_eq!(convert(lenient, &[b"\xC0\x81"]), overlong);
 }
 
+/// ASCII is converted in blocks if no kernel converts the pair of encodings, which is so with this switch.
+#[test]
+fn a_nul_among_ascii_has_two_bytes_in_modified_utf_8() {
+    let text = "20 bytes and a NUL\0, then 20 more bytes".as_bytes();
+    let modified = text[..18].iter().chain(b"\xC0\x80").chain(&text[19..]).copied().collect::<Vec<u8>>();
+    for to in [Encoding::Utf8, Encoding::Utf8Ucs4] {
+        let switches = Switches::STRICT.reject_fffe_ffff();
+        let encode = Transcoder::new(to, Encoding::ModifiedUtf8).switches(switches);
+        assert_eq!(convert(encode, &[text]).as_deref(), Ok(modified.as_slice()));
+        let decode = Transcoder::new(Encoding::ModifiedUtf8, to).switches(switches);
+        assert_eq!(convert(decode, &[&modified]).as_deref(), Ok(text));
+        assert_eq!(convert(decode, &[text]), Err(Utf8Error::new(18, ErrorKind::InvalidLead, 1)));
+    }
+}
+
 #[test]
 fn canonical_names_and_aliases_of_encodings_are_parsed() {
     for encoding in Encoding::ALL {
