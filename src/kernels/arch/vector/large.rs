@@ -94,7 +94,6 @@ unsafe fn first_ill_formed<V: Vector>(
         at += V::LEN;
     }
     debug_assert!(at >= 4);
-    let prefetches_ascii = V::prefetches_ascii();
     let mut segment = V::FIRST_SEGMENT;
     while len - at >= group {
         // SAFETY: `4 <= at <= len`.
@@ -102,16 +101,8 @@ unsafe fn first_ill_formed<V: Vector>(
         if before.is_ascii() {
             // SAFETY: the CPU has the instructions; there is a group at `at`.
             if unsafe { is_ascii::<V>(chunk, at, V::GROUP) } {
-                loop {
-                    if prefetches_ascii {
-                        V::prefetch(start.wrapping_add(at + AHEAD));
-                    }
-                    at += group;
-                    // SAFETY: the CPU has the instructions; there is a group at `at`.
-                    if len - at < group || !unsafe { is_ascii::<V>(chunk, at, V::GROUP) } {
-                        break;
-                    }
-                }
+                // SAFETY: the CPU has the instructions; there is a group at `at`.
+                at = unsafe { skip_ascii::<V>(chunk, at + group) };
                 expects_ascii = true;
                 segment = V::FIRST_SEGMENT;
                 if len - at < group {
@@ -181,11 +172,40 @@ unsafe fn first_ill_formed<V: Vector>(
 #[cfg(feature = "transcode")]
 #[inline(always)]
 pub(in crate::kernels) unsafe fn ascii_len<V: Vector>(bytes: &[u8]) -> usize {
-    let (group, prefetches_ascii, mut at) = (V::GROUP * V::LEN, V::prefetches_ascii(), 0);
+    // SAFETY: the CPU has the instructions.
+    unsafe { skip_ascii::<V>(bytes, 0) }
+}
+
+/// Returns the index after the groups of ASCII that start at `at`.
+///
+/// # Safety
+///
+/// - The CPU has the instructions of `V`.
+/// - `at <= chunk.len()`.
+#[inline(always)]
+unsafe fn skip_ascii<V: Vector>(chunk: &[u8], at: usize) -> usize {
+    // SAFETY: the caller guarantees the requirements.
+    unsafe {
+        if V::prefetches_ascii() {
+            skip_ascii_by::<V, true>(chunk, at)
+        } else {
+            skip_ascii_by::<V, false>(chunk, at)
+        }
+    }
+}
+
+/// Same as [`skip_ascii`]. The memory is prefetched if `PREFETCH`.
+///
+/// # Safety
+///
+/// Same as for [`skip_ascii`].
+#[inline(always)]
+unsafe fn skip_ascii_by<V: Vector, const PREFETCH: bool>(chunk: &[u8], mut at: usize) -> usize {
+    let group = V::GROUP * V::LEN;
     // SAFETY: the CPU has the instructions; there is a group at `at`.
-    while bytes.len() - at >= group && unsafe { is_ascii::<V>(bytes, at, V::GROUP) } {
-        if prefetches_ascii {
-            V::prefetch(bytes.as_ptr().wrapping_add(at + AHEAD));
+    while chunk.len() - at >= group && unsafe { is_ascii::<V>(chunk, at, V::GROUP) } {
+        if PREFETCH {
+            V::prefetch(chunk.as_ptr().wrapping_add(at + AHEAD));
         }
         at += group;
     }
