@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Proves the AVX2 conversions between UTF-8 and CESU-8 or Modified UTF-8 (`join` and `split` in `avx2/pairs/`), and the copy of
-bytes below a limit (`avx2/copy.rs`).
+"""Proves the AVX2 conversions between UTF-8 and CESU-8 or Modified UTF-8 (`join` and `split` in `avx2/pairs/`).
 
 `join` is proved for a block of 64 bytes from any position, with the shortest input and output of each of its ways; `split` for a
 vector after another one, and for the rest of a text. The definitions are those of `pairs.py`. docs/verification.md has the list
@@ -10,7 +9,6 @@ of claims.
 from z3 import And, BitVec, BitVecVal, Bool, BoolVal, Concat, Extract, If, Implies, LShR, Not, Or, UGE, UGT, ULT
 
 import formulas
-from avx2_conversions import premises_about
 from compressed import Kernel, prove_tables, slots_of, sum_of, sum_of_total
 from conversions import Encoded, utf8, wide
 from formulas import run_parts
@@ -408,45 +406,6 @@ def prove_split_loop(report, modified):
             report.prove(f"{name}: the parts are written", z3_bool(is_right))
 
 
-# Copies.
-
-
-def prove_copy(report, limit, nul, pointer):
-    """The first two groups, of which the second may overlap the first. It starts at a multiple of a vector in the output.
-
-    A group is copied exactly if all of its bytes are below the limit, and `00` only if it may occur.
-    """
-    second = GROUP - (pointer + GROUP) % WIDTH
-    title = f"below {limit:X}{'' if nul else ' without 00'}, the output at {pointer}"
-
-    def is_copied(byte):
-        return And(ULT(byte, BitVecVal(limit, 8)), *([] if nul else [byte != 0]))
-
-    both = second + GROUP
-    for length, room in ((both, both), (both - 1, both), (both, both - 1), (GROUP - 1, GROUP), (GROUP, GROUP - 1)):
-        x, results = symbolic("x", length), []
-
-        def make(decisions):
-            output = Output(room)
-            machine = Pairs(source(COPY), decisions=decisions, align=pointer)
-            return machine, output, machine.run("below", Slice(x), output, constants=[limit, nul])
-
-        for machine, output, result in paths(make, [], lambda conditions: True):
-            here = And(*machine.conditions)
-            result = machine.number(machine.scope["at"] if result is None else result)
-            results.append(result)
-            found = written_bytes(output)
-            assert set(found) == set(range(result)) and all(kept is True for kept, _ in found.values())
-            name = f"{title}, {result} of {length} to {room}"
-            for i in sorted({at for at in range(result) if at % WIDTH in (0, 1, 15, 16, 30, 31)}) if (length, room) == (both, both) else ():
-                report.prove(f"{name}: byte {i}", Implies(premises_about(machine, [x[i]]), And(is_copied(x[i]), found[i][1] == x[i])))
-            group = 0 if result == 0 else second
-            if result < group + GROUP <= min(length, room):
-                report.prove(f"{name}: stops only for another byte", Implies(here, Not(And(*map(is_copied, x[group:group + GROUP])))))
-        most = both if min(length, room) == both else GROUP if min(length, room) >= GROUP else 0
-        assert sorted(results) == sorted({0, GROUP, most} if most else {0}), results
-
-
 PARTS = {
     "join": [
         (prove_arithmetic,), (prove_join_table,), *((prove_join_group, *kind) for kind in KINDS),
@@ -454,7 +413,6 @@ PARTS = {
         *((prove_join, *KINDS[1], *sizes) for sizes in ((5, 4), (5, 0), (5, BLOCK), (BLOCK + 1, BLOCK), (WINDOW, BLOCK - 1))),
     ],
     "split": [(prove_split_table,), *((prove, modified) for modified in (False, True) for prove in (prove_split_vector, prove_split_loop))],
-    "copy": [(prove_copy, 0x80, True, 31), (prove_copy, 0xF0, True, 1), (prove_copy, 0xF0, False, 0)],
 }
 
 

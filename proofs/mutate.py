@@ -7,7 +7,7 @@
 
 Groups with an SMT proof (`formulas.py`): `formula`, `avx512`, `avx2`, `neon`, `simd128`, and, for the conversions of AVX-512
 (`conversions.py`), `utf16`, `utf32`, `latin`. The groups of `OTHERS` are those of `classes.py`, `searches.py`, `transfer.py`,
-`pairs.py`, `units.py`, `prefixes.py`, `within.py` and `avx2_conversions.py`. Every number and every shift that the proof
+`pairs.py`, `copies.py`, `units.py`, `prefixes.py`, `within.py` and `avx2_conversions.py`. Every number and every shift that the proof
 reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
 
 Group `grammar`: every bound of every row in `encoding/grammar.rs` and `encoding/dialects.rs` is changed by 1, up and down.
@@ -34,6 +34,7 @@ import avx2_transfer
 import avx2_units
 import conversions
 import classes
+import copies
 import formulas
 import model
 import pairs
@@ -67,7 +68,10 @@ OTHERS = {
         (avx2_pairs.prove_join, False, False, 66, 64), (avx2_pairs.prove_join, True, False, 66, 64), (avx2_pairs.prove_join, True, False, 5, 4),
     ]),
     "avx2_split": ("arch/x86_64/avx2/pairs/split.rs", avx2_pairs.PARTS["split"]),
-    "avx2_copy": ("arch/x86_64/avx2/copy.rs", avx2_pairs.PARTS["copy"]),
+    "copy": (f"{AVX512}/copy.rs", copies.PARTS["avx512_copy"]),
+    "avx2_copy": ("arch/x86_64/avx2/copy.rs", copies.PARTS["avx2_copy"]),
+    "ascii": (f"{AVX512}/utf16.rs", copies.PARTS["avx512_ascii"]),
+    "avx2_ascii": ("arch/x86_64/avx2/to_utf16.rs", copies.PARTS["avx2_ascii"]),
     "avx2_latin_encode": ("arch/x86_64/avx2/latin.rs", avx2_latin.PARTS),
     "avx2_count": ("arch/x86_64/avx2/count.rs", avx2_searches.PARTS["count"]),
     "portable_count": ("arch/portable/count.rs", avx2_searches.PARTS["count"]),

@@ -362,6 +362,8 @@ VECTORS = {
     "_mm512_mask_storeu_epi32": lambda place, mask, lanes: place.store(
         lanes, [bit for bit in mask_of(mask, 16) for _ in range(4)]),
     "_mm512_subs_epu8": by_lanes(1)(saturating_sub),
+    "_mm512_max_epu8": by_lanes(1)(lambda a, b: If(ULT(a, b), b, a)),
+    "_mm512_min_epu8": by_lanes(1)(lambda a, b: If(ULT(a, b), a, b)),
     "_mm256_cmpeq_epi8": by_lanes(1)(lambda a, b: If(a == b, BitVecVal(0xFF, 8), BitVecVal(0, 8))),
     "_mm256_movemask_epi8": lambda a: Mask([boolean(Extract(7, 7, lane) == 1) for lane in a], "i32"),
     "_mm256_testz_si256": lambda a, b: If(join(a) & join(b) == 0, BitVecVal(1, 32), BitVecVal(0, 32)),
