@@ -131,4 +131,38 @@ mod tests {
             check(&symbols, room);
         }
     }
+    #[test]
+    #[cfg(all(unix, feature = "codec", feature = "transcode"))]
+    fn no_access_outside_the_input_and_the_output() {
+        use crate::kernels::tests::guarded::Guarded;
+        let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));
+        let symbols: [u8; 300] = core::array::from_fn(|i| b"Zm9vYmFyA+/9"[i % 12]);
+        let mut expected = [0; 512];
+        for kernel in Kernel::available() {
+            for (len, at_end) in (0..symbols.len()).flat_map(|len| [(len, false), (len, true)]) {
+                for room in [len / 4 * 3, len, len / 2] {
+                    let (input, output) = (from.slice(len, at_end), to.slice(room, at_end));
+                    input.copy_from_slice(&symbols[..len]);
+                    let done = 3 * kernel.decode_base64(input, output);
+                    portable::decode_groups(input, &mut expected);
+                    assert_eq!(output[..done], expected[..done], "{kernel:?} {len} {room}");
+                }
+            }
+            for (form, at_end) in forms().flat_map(|form| [(form, false), (form, true)]) {
+                let encoded = lines_of(form, 3);
+                for len in encoded.len() - form.len()..=encoded.len() {
+                    for room in [len / form.len() * form.decoded(), 3 * form.decoded() - 1] {
+                        let (input, output) = (from.slice(len, at_end), to.slice(room, at_end));
+                        input.copy_from_slice(&encoded[..len]);
+                        let Some(lines) = kernel.decode_base64_lines(input, output, form) else { continue };
+                        assert_eq!(
+                            lines,
+                            (len / form.len()).min(room / form.decoded()),
+                            "{kernel:?} {form:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
 }

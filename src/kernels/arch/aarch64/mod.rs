@@ -1,11 +1,17 @@
 //! The kernel for little-endian 64-bit ARM.
 
+#[cfg(feature = "mime")]
+mod base64;
+#[cfg(feature = "mime")]
+mod blocks;
 #[cfg(feature = "transcode")]
 mod compress;
 #[cfg(feature = "transcode")]
 mod convert;
 #[cfg(feature = "transcode")]
 mod latin;
+#[cfg(feature = "mime")]
+mod lookup;
 mod neon;
 #[cfg(feature = "transcode")]
 mod to_utf16;
@@ -29,6 +35,10 @@ static NEON: Functions = Functions {
     is_text: neon::is_text,
     #[cfg(feature = "transcode")]
     ascii_len: neon::ascii_len,
+    #[cfg(feature = "mime")]
+    decode_base64: Some(base64::decode_groups),
+    #[cfg(feature = "mime")]
+    decode_base64_lines: Some(base64::decode_lines),
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [to_utf16::encode::<false>, to_utf16::encode::<true>],
