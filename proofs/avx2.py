@@ -236,7 +236,6 @@ LAYOUTS = {
     ("utf32/utf16.rs", "SET_BITS"): Layout(kept_lanes(1), size=8),
     ("shuffles.rs", "ONE_OR_TWO_UNITS"): [Layout(one_or_two_units(swapped), bits=4) for swapped in (0, 1)],
     ("shuffles.rs", "KEPT"): Layout(kept_lanes(1, opposite), size=8),
-    ("join.rs", "KEPT"): Layout(kept_lanes(1), size=8),
+    ("kept.rs", "KEPT"): Layout(kept_lanes(1), size=8),
     ("split.rs", "INSERTED"): Layout(inserted),
-    ("quoted.rs", "KEPT"): Layout(kept_lanes(1), size=8),
 }

@@ -22,6 +22,7 @@ from vectors import Mask, Output, Place, Text, Total, boolean, is_never, z3_bool
 
 AVX2 = "arch/x86_64/avx2/"
 COPY, MOD, JOIN, SPLIT = (f"{AVX2}{name}.rs" for name in ("copy", "pairs/mod", "pairs/join", "pairs/split"))
+KEPT = "arch/kept.rs"
 WIDTH, BLOCK, GROUP, WINDOW = 32, 64, 128, 66
 # Where the loops are in the input and in the output.
 READ, WRITTEN = 4, 3
@@ -157,7 +158,7 @@ class InBlock(Definition):
 
 
 def prove_join_table(report):
-    prove_tables(report, [source(JOIN)])
+    prove_tables(report, [source(KEPT)])
 
 
 def prove_join(report, modified, lenient, length, room):
@@ -165,7 +166,7 @@ def prove_join(report, modified, lenient, length, room):
     x = symbolic("x", READ + length)
     definition, width = InBlock(x[READ:], modified, lenient), min(length, BLOCK)
     title = f"{title_of('join', modified, lenient)}, {length} bytes, room for {room}"
-    files = [source(path) for path in (JOIN, MOD, COPY)]
+    files = [source(path) for path in (JOIN, KEPT, MOD, COPY)]
 
     def make(decisions):
         output = Output(WRITTEN + room)
@@ -227,7 +228,7 @@ def prove_join(report, modified, lenient, length, room):
 def prove_join_group(report, modified, lenient):
     """A group is copied only if it has no byte that changes or stops."""
     x = symbolic("x", READ + GROUP)
-    files = [source(path) for path in (JOIN, MOD, COPY)]
+    files = [source(path) for path in (JOIN, KEPT, MOD, COPY)]
     title = f"{title_of('join', modified, lenient)}, a group"
     for room in (GROUP, GROUP - 1):
         def make(decisions):

@@ -31,7 +31,7 @@
 //! | `arch/x86_64/`, `arch/aarch64/`, `arch/wasm32/` | AVX-512, AVX2, NEON and `simd128`: their vector types, and the algorithms that only they have |
 //! | `arch/vector/` | the validation algorithm, generic over the vector type |
 //! | `arch/portable/` | the kernel for every other target, and loops that other kernels share |
-//! | `arch/shuffles.rs` | the tables that AVX2 and NEON share |
+//! | `arch/kept.rs`, `arch/shuffles.rs` | the tables that AVX2 and NEON share |
 //! | `arch/std.rs` | the validation of the standard library, for builds without optimizations |
 //! | `functions.rs` | the functions that a kernel consists of |
 //! | `class.rs` | a class: the set of characters that a search finds |

@@ -7,6 +7,14 @@
 
 #[cfg(all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"))]
 mod aarch64;
+#[cfg(all(
+    any(feature = "mime", feature = "transcode"),
+    any(
+        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+        all(target_arch = "x86_64", target_feature = "sse2")
+    )
+))]
+mod kept;
 mod portable;
 #[cfg(all(
     feature = "transcode",

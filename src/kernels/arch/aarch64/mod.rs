@@ -13,6 +13,8 @@ mod latin;
 #[cfg(feature = "mime")]
 mod lookup;
 mod neon;
+#[cfg(feature = "mime")]
+mod quoted;
 #[cfg(feature = "transcode")]
 mod to_utf16;
 #[cfg(feature = "transcode")]
@@ -39,6 +41,8 @@ static NEON: Functions = Functions {
     decode_base64: Some(base64::decode_groups),
     #[cfg(feature = "mime")]
     decode_base64_lines: Some(base64::decode_lines),
+    #[cfg(feature = "mime")]
+    decode_quoted: Some(quoted::decode_segments),
     #[cfg(feature = "transcode")]
     utf16: Some(Utf16 {
         encode: [to_utf16::encode::<false>, to_utf16::encode::<true>],

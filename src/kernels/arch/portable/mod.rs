@@ -7,7 +7,13 @@ pub(in crate::kernels) mod count;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod latin;
 pub(in crate::kernels) mod positions;
-#[cfg(all(feature = "mime", target_arch = "x86_64", target_feature = "sse2"))]
+#[cfg(all(
+    feature = "mime",
+    any(
+        all(target_arch = "aarch64", target_feature = "neon", target_endian = "little"),
+        all(target_arch = "x86_64", target_feature = "sse2")
+    )
+))]
 pub(in crate::kernels) mod quoted;
 #[cfg(feature = "transcode")]
 pub(in crate::kernels) mod units;

@@ -5,6 +5,7 @@ use core::arch::x86_64::*;
 
 use super::super::copy::GROUP;
 use super::{WIDTH, at_least_f0, byte, load, store};
+use crate::kernels::arch::kept::KEPT;
 
 /// The number of bytes that are converted together.
 const BLOCK: usize = 2 * WIDTH;
@@ -12,24 +13,6 @@ const BLOCK: usize = 2 * WIDTH;
 const STRETCH: usize = 3 * GROUP;
 /// The number of bytes that are read for a block: also the vectors 1 and 2 bytes later.
 const WINDOW: usize = BLOCK + 2;
-
-/// For each mask, the indexes in the mask.
-static KEPT: [[u8; 8]; 256] = {
-    let mut table = [[0; 8]; 256];
-    let mut mask = 0;
-    while mask < 256 {
-        let (mut index, mut len) = (0, 0);
-        while index < 8 {
-            if mask >> index & 1 == 1 {
-                table[mask][len] = index;
-                len += 1;
-            }
-            index += 1;
-        }
-        mask += 1;
-    }
-    table
-};
 
 /// [`Convert`](crate::kernels::functions::Convert) of CESU-8, or of Modified UTF-8 if `MODIFIED`, to UTF-8. Other
 /// bytes are copied without validation. Stops at the first byte that is ill-formed and could be well-formed in the
