@@ -304,4 +304,46 @@ mod tests {
             }
         }
     }
+    #[test]
+    #[cfg(all(unix, feature = "codec"))]
+    fn no_access_outside_the_input_and_the_output() {
+        use crate::kernels::tests::guarded::Guarded;
+        let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));
+        for kernel in kernels() {
+            for part in ["💩", "a", "é\0的💩\0\0", "힣"] {
+                for (count, at_end) in (0..150).flat_map(|count| [(count, false), (count, true)]) {
+                    let text = part.repeat(count);
+                    guarded::<false>(kernel, &text, at_end, &mut from, &mut to);
+                    guarded::<true>(kernel, &text, at_end, &mut from, &mut to);
+                }
+            }
+        }
+
+        fn guarded<const MODIFIED: bool>(
+            kernel: Kernel,
+            text: &str,
+            at_end: bool,
+            from: &mut Guarded,
+            to: &mut Guarded,
+        ) {
+            let pairs = encoded::<MODIFIED>(text);
+            let input = from.slice(text.len(), at_end);
+            input.copy_from_slice(text.as_bytes());
+            let input = str::from_utf8(input).expect("text");
+            let output = to.slice(2 * text.len(), at_end);
+            let (_, written) = split_by::<MODIFIED>(kernel, input, output);
+            assert_eq!(output[..written], pairs[..], "{kernel:?} {text:?}");
+            let output = to.slice(text.len(), at_end);
+            if let Some(copied) = same_by::<MODIFIED>(kernel, input, output) {
+                assert_eq!(output[..copied], text.as_bytes()[..copied], "{kernel:?} {text:?}");
+            }
+            let input = from.slice(pairs.len(), at_end);
+            input.copy_from_slice(&pairs);
+            for room in [pairs.len(), text.len(), text.len() / 2] {
+                let output = to.slice(room, at_end);
+                let (_, written) = join_by::<MODIFIED, false>(kernel, input, output);
+                assert_eq!(output[..written], text.as_bytes()[..written], "{kernel:?} {text:?}");
+            }
+        }
+    }
 }

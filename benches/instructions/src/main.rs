@@ -87,6 +87,8 @@ fn named_conversion(name: &str) -> Option<Box<dyn FnMut()>> {
         ("utf-32be", Encoding::Utf32Be),
         ("latin-1", Encoding::Latin1),
         ("windows-1252", Encoding::Windows1252),
+        ("cesu-8", Encoding::Cesu8),
+        ("modified-utf-8", Encoding::ModifiedUtf8),
     ];
     let (corpus, name) = corpora.into_iter().find_map(|(start, it)| Some((it, name.strip_prefix(start)?)))?;
     let mut parts = encodings

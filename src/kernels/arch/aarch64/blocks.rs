@@ -20,11 +20,30 @@ pub(super) unsafe fn load_block(from: *const u8) -> Block {
     [a, b, c, d]
 }
 
+/// Returns a bit for each byte of a mask, whose bytes are 0 or FF. The lowest bit is that of the first byte.
+#[cfg(feature = "transcode")]
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) fn bits([a, b, c, d]: Block) -> u64 {
+    let (odd, upper) = (vdupq_n_u8(0xAA), vdupq_n_u8(0xCC));
+    // Both halves of each lane have the bits of four bytes.
+    let fours = vbslq_u8(upper, vbslq_u8(odd, d, c), vbslq_u8(odd, b, a));
+    vget_lane_u64::<0>(vreinterpret_u64_u8(vshrn_n_u16::<4>(vreinterpretq_u16_u8(fours))))
+}
+
 /// Returns the byte after each byte. `last` is in each lane of the vector after the block.
 #[target_feature(enable = "neon")]
 #[inline]
 pub(super) fn next([a, b, c, d]: Block, last: uint8x16_t) -> Block {
     [b, c, d, vextq_u8::<1>(a, last)]
+}
+
+/// Returns the byte before each byte, and 0 for the first one.
+#[cfg(feature = "transcode")]
+#[target_feature(enable = "neon")]
+#[inline]
+pub(super) fn previous([a, b, c, d]: Block) -> Block {
+    [vextq_u8::<15>(vdupq_n_u8(0), d), a, b, c]
 }
 
 /// Writes the bytes whose bit is set in `kept`. Up to 64 bytes are overwritten. Returns the number of bytes.

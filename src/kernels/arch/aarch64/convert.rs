@@ -41,14 +41,17 @@ pub(super) fn is_ascii(bytes: uint8x16_t) -> bool {
     vmaxvq_u8(bytes) < 0x80
 }
 
-/// [`CopyBelow`](crate::kernels::functions::CopyBelow) for ASCII, with `00` only if `NUL`.
+/// [`CopyBelow`](crate::kernels::functions::CopyBelow): copies bytes below `LIMIT`, and `00` only if `NUL`.
 ///
 /// # Safety
 ///
 /// The CPU has the features of the `target_feature` attribute.
 #[target_feature(enable = "neon")]
 #[inline]
-pub(in crate::kernels) unsafe fn copy_ascii<const NUL: bool>(input: &[u8], output: &mut [u8]) -> usize {
+pub(in crate::kernels) unsafe fn copy_below<const LIMIT: u8, const NUL: bool>(
+    input: &[u8],
+    output: &mut [u8],
+) -> usize {
     const GROUP: usize = 4 * WIDTH;
     let mut at = 0;
     for (group, room) in input.as_chunks::<GROUP>().0.iter().zip(output.as_chunks_mut::<GROUP>().0) {
@@ -56,11 +59,11 @@ pub(in crate::kernels) unsafe fn copy_ascii<const NUL: bool>(input: &[u8], outpu
         unsafe {
             let vectors = [0, 1, 2, 3].map(|i| load(group.as_ptr().add(i * WIDTH)));
             let [a, b, c, d] = vectors;
-            let mut others = vorrq_u8(vorrq_u8(a, b), vorrq_u8(c, d));
+            let mut highest = vmaxq_u8(vmaxq_u8(a, b), vmaxq_u8(c, d));
             if !NUL {
-                others = vorrq_u8(others, vceqzq_u8(vminq_u8(vminq_u8(a, b), vminq_u8(c, d))));
+                highest = vorrq_u8(highest, vceqzq_u8(vminq_u8(vminq_u8(a, b), vminq_u8(c, d))));
             }
-            if !is_ascii(others) {
+            if vmaxvq_u8(highest) >= LIMIT {
                 break;
             }
             for (i, x) in vectors.into_iter().enumerate() {

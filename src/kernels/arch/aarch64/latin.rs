@@ -4,7 +4,7 @@
 use core::arch::aarch64::*;
 
 use super::compress::{compress, sums, sums_of_4_bytes};
-use super::convert::{WIDTH, any, copy_ascii, is_ascii, load};
+use super::convert::{WIDTH, any, copy_below, is_ascii, load};
 use crate::kernels::arch::shuffles::{C1, KEPT, ONE_OR_TWO, ONE_TO_THREE, PUNCTUATION, SECOND_OF_TWO};
 
 /// The number of vectors that are converted before the next test for a group of ASCII.
@@ -26,7 +26,7 @@ pub(in crate::kernels) unsafe fn decode<const WINDOWS: bool>(
     let (mut read, mut written) = (0, 0);
     loop {
         // SAFETY: the CPU has the features.
-        let ascii = unsafe { copy_ascii::<true>(&input[read..], &mut output[written..]) };
+        let ascii = unsafe { copy_below::<0x80, true>(&input[read..], &mut output[written..]) };
         read += ascii;
         written += ascii;
         for _ in 0..VECTORS {
@@ -120,7 +120,7 @@ pub(in crate::kernels) unsafe fn encode<const WINDOWS: bool>(
     'groups: while input.len() - read >= WIDTH && output.len() - written >= WIDTH {
         if unfinished(&input[..read]) == 0 {
             // SAFETY: the CPU has the features.
-            let ascii = unsafe { copy_ascii::<true>(&input[read..], &mut output[written..]) };
+            let ascii = unsafe { copy_below::<0x80, true>(&input[read..], &mut output[written..]) };
             if ascii > 0 {
                 before = all(0);
                 read += ascii;
