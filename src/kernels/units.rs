@@ -186,4 +186,29 @@ mod tests {
             }
         });
     }
+    #[test]
+    #[cfg(all(unix, feature = "codec"))]
+    fn no_access_outside_the_input_and_the_output() {
+        use crate::kernels::tests::guarded::Guarded;
+        let (mut from, mut to) = (Guarded::new(4096), Guarded::new(4096));
+        each_pair(|kernel, [bytes, units]| {
+            for (len, at_end) in (0..200_usize).flat_map(|len| [(len, false), (len, true)]) {
+                // In half of the inputs each byte is converted by itself.
+                let input: Vec<u8> = (0..len).map(|i| if len % 2 == 0 { b'a' } else { i as u8 }).collect();
+                let wide: Vec<u8> =
+                    input.iter().flat_map(|&byte| unit(units, character(bytes, byte))).collect();
+                for (source, target, pair) in
+                    [(&input, &wide, [bytes, units]), (&wide, &input, [units, bytes])]
+                {
+                    for room in [target.len(), target.len() / 2] {
+                        let (input, output) = (from.slice(source.len(), at_end), to.slice(room, at_end));
+                        input.copy_from_slice(source);
+                        let conversion = Conversion::new(pair[0], pair[1]).expect("supported");
+                        let (_, written) = conversion.run_by(kernel, input, output);
+                        assert_eq!(output[..written], target[..written], "{kernel:?} {pair:?} {len} {room}");
+                    }
+                }
+            }
+        });
+    }
 }

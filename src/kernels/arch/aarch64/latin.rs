@@ -281,7 +281,7 @@ fn is_continuation(bytes: uint8x16_t) -> uint8x16_t {
 /// Returns FF for each byte from 80 to 9F.
 #[target_feature(enable = "neon")]
 #[inline]
-fn is_c1(bytes: uint8x16_t) -> uint8x16_t {
+pub(super) fn is_c1(bytes: uint8x16_t) -> uint8x16_t {
     // As signed numbers these are the bytes below -0x60.
     vcltq_s8(vreinterpretq_s8_u8(bytes), vdupq_n_s8(-0x60))
 }

@@ -20,6 +20,8 @@ mod quoted;
 #[cfg(feature = "transcode")]
 mod to_utf16;
 #[cfg(feature = "transcode")]
+mod units;
+#[cfg(feature = "transcode")]
 mod utf16;
 #[cfg(feature = "transcode")]
 mod utf32;
@@ -82,6 +84,8 @@ static NEON: Functions = Functions {
     }),
     #[cfg(feature = "transcode")]
     copy_ascii: Some([convert::copy_below::<0x80, true>, convert::copy_below::<0x80, false>]),
+    #[cfg(feature = "transcode")]
+    units: &units::UNITS,
     ..super::portable::extended("neon", || true)
 };
 
