@@ -132,6 +132,9 @@ EQUIVALENT = [
     ("utf8.rs", "first = [0; 3 + WIDTH + 1]", {"1"}, "any ASCII byte before the text"),
     ("utf16.rs", "indexes = [[0; 8]; 256]", {"1"}, "what is after the kept units is overwritten"),
     ("shuffles.rs", "shuffles = [[0x80; 16]; 256]", {"0x0", "0x81"}, "what is after the kept bytes is overwritten"),
+    ("utf16.rs", "_mm512_srli_epi16::<8>(units))", {"9"}, "the high byte of a unit of ASCII is 0: the group utf16 fails"),
+    ("to_utf16.rs", "_mm256_or_si256(c, d))) == 0 {", {"1"}, "both halves of the mask are the same, and of 0 the other mask is 0, too"),
+    ("to_utf16.rs", "let mut shuffle = [0x80; WIDTH]", {"0x81"}, "only bit 7 is used"),
     ("formula.rs", "= 0x00;", {"0x1"}, "only 7F and FF differ, and they are marked because a continuation is due"),
 ]
 
