@@ -8,6 +8,7 @@ mod corpora;
 use std::hint::black_box;
 
 use corpora::{Corpus, with_errors};
+use utf8_codec::detect::{DesignationRecognizer, Detector, FallbackDecoder, Legacy, Scope};
 use utf8_codec::mime::{MessageValidator, TransferDecoder, TransferEncoding, TransferPiece};
 use utf8_codec::transcode::{Encoding, Transcoder};
 use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder, Utf8Decoder, from_utf8, validate_many};
@@ -67,6 +68,19 @@ fn convert(corpus: Corpus, from: Encoding, to: Encoding) -> Box<dyn FnMut()> {
         .expect("repaired");
     let transcoder = Transcoder::new(from, to).on_error(ErrorPolicy::Skip);
     Box::new(move || transcode(transcoder, &data, 1 << 12, &mut out))
+}
+
+/// Validates 500 strings of 8 to 40 bytes in one buffer.
+fn many(corpus: Corpus) -> Box<dyn FnMut()> {
+    let strings = corpus.strings(8..=40, 500);
+    let ends = strings.iter().scan(0, |end, string| {
+        *end += string.len() as i32;
+        Some(*end)
+    });
+    let (offsets, bytes): (Vec<i32>, _) = (std::iter::once(0).chain(ends).collect(), strings.concat());
+    Box::new(move || {
+        black_box(validate_many(bytes.as_bytes(), &offsets).is_ok());
+    })
 }
 
 /// Returns the benchmark with a name such as `cyrillic-utf-8-utf-16le`: the text, the encoding of the input, and that of the
@@ -173,16 +187,47 @@ fn main() {
                 }
             })
         }
-        "strings-many" => {
-            let strings = Corpus::FrenchHtml.strings(8..=40, 500);
-            let ends = strings.iter().scan(0, |end, string| {
-                *end += string.len() as i32;
-                Some(*end)
-            });
-            let (offsets, bytes): (Vec<i32>, _) =
-                (std::iter::once(0).chain(ends).collect(), strings.concat());
+        "strings-many" => many(Corpus::FrenchHtml),
+        "strings-many-ascii" => many(Corpus::AsciiJson),
+        "error-position" => {
+            let mut data = text(Corpus::Cyrillic);
+            data.truncate(4000);
+            data.push(0xFF);
             Box::new(move || {
-                black_box(validate_many(bytes.as_bytes(), &offsets).is_ok());
+                black_box(from_utf8(&data).is_ok());
+            })
+        }
+        "detector" => {
+            let data = text(Corpus::Cyrillic);
+            Box::new(move || {
+                let mut detector = Detector::new();
+                black_box(detector.feed(&data));
+                black_box(detector.finish());
+            })
+        }
+        "fallback-by-line" => {
+            let characters: Vec<char> = Corpus::Cyrillic.text(1 << 15).chars().collect();
+            let mut data = Vec::new();
+            for (i, line) in characters.chunks(40).enumerate() {
+                if i % 10 == 9 {
+                    data.push(0xE9);
+                }
+                data.extend(line.iter().collect::<String>().bytes());
+                data.push(b'\n');
+            }
+            let mut out = String::new();
+            Box::new(move || {
+                out.clear();
+                let mut decoder = FallbackDecoder::new(Legacy::Windows1252, Scope::Line);
+                decoder.feed(&data, &mut out);
+                decoder.finish(&mut out);
+            })
+        }
+        "designations" => {
+            let data = text(Corpus::Cyrillic);
+            Box::new(move || {
+                let mut recognizer = DesignationRecognizer::new();
+                black_box(recognizer.feed(&data).count());
             })
         }
         "base64-lines" => {
