@@ -5,6 +5,7 @@ use core::arch::aarch64::*;
 
 use super::super::blocks::{Block, bits, load_block, next, previous, store_kept};
 use super::super::convert::any;
+use super::at_least_f0;
 
 /// The number of bytes that are converted together.
 const BLOCK: usize = 64;
@@ -78,12 +79,6 @@ pub(in crate::kernels) unsafe fn join<const MODIFIED: bool, const LENIENT: bool>
 #[inline]
 fn is(x: uint8x16_t, byte: u8) -> uint8x16_t {
     vceqq_u8(x, vdupq_n_u8(byte))
-}
-
-#[target_feature(enable = "neon")]
-#[inline]
-fn at_least_f0(x: uint8x16_t) -> uint8x16_t {
-    vcgeq_u8(x, vdupq_n_u8(0xF0))
 }
 
 /// Whether [`join`] converts a byte of the group or stops at it. Returns `true` also for `ED` before `80..=9F`.

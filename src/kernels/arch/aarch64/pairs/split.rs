@@ -14,6 +14,7 @@ use core::arch::aarch64::*;
 
 use super::super::compress::{compress, sums};
 use super::super::convert::{WIDTH, copy_below, load};
+use super::at_least_f0;
 use crate::kernels::arch::shuffles::ONE_OR_TWO;
 
 /// The number of vectors that are converted before the next test for a group that is the same.
@@ -78,12 +79,6 @@ pub(in crate::kernels) unsafe fn split<const MODIFIED: bool>(
 #[inline]
 fn ends_inside(x: uint8x16_t) -> bool {
     vgetq_lane_u32::<3>(vreinterpretq_u32_u8(at_least_f0(x))) >> 8 != 0
-}
-
-#[target_feature(enable = "neon")]
-#[inline]
-fn at_least_f0(x: uint8x16_t) -> uint8x16_t {
-    vcgeq_u8(x, vdupq_n_u8(0xF0))
 }
 
 /// Converts the bytes of `x`. `before` are the bytes before them. Returns the number of bytes written, 16 to 32.
