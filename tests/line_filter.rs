@@ -179,6 +179,23 @@ fn a_repaired_line_that_is_too_long_is_rejected_for_every_partition() {
     }
 }
 
+#[test]
+fn no_error_after_the_line_that_ends_the_stream_is_reported() {
+    let mut rng = Rng::new(8);
+    for policy in policies() {
+        let decoder = TextDecoder::new().on_error(policy);
+        for round in 0..40 {
+            let input = partly_ill_formed_lines(&mut rng, 200 + round);
+            let filter = || LineFilter::with_decoder(decoder).max_length(12).stop();
+            let whole = filtered(filter(), &[&input]);
+            for size in [1, 2, 5, 64] {
+                let chunks: Vec<_> = input.chunks(size).collect();
+                assert_eq!(filtered(filter(), &chunks), whole, "{policy:?} {chunks:02X?}");
+            }
+        }
+    }
+}
+
 fn filtered_again(all: &Filtered) -> (Vec<u8>, Vec<Utf8Error>, Vec<RejectedLine>) {
     (all.forwarded.clone(), all.errors.clone(), all.rejected.clone())
 }

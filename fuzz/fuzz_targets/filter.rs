@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 use libfuzzer_sys::fuzz_target;
+use utf8_codec::Utf8Error;
 use utf8_codec::proxy::{Edit, Filter, LineFilter, RejectedLine, Verdict};
 use utf8_codec_fuzz::{Input, decode_until_error};
 
@@ -50,11 +51,12 @@ fn apply(edit: Edit<'_>, slice: &[u8], forwarded: &mut Vec<u8>) {
     }
 }
 
-fn by_lines(mut filter: LineFilter, chunks: &[&[u8]]) -> (Vec<u8>, Vec<RejectedLine>) {
-    let (mut forwarded, mut rejected, mut checked) = (Vec::new(), Vec::new(), 0);
+fn by_lines(mut filter: LineFilter, chunks: &[&[u8]]) -> (Vec<u8>, Vec<RejectedLine>, Vec<Utf8Error>) {
+    let (mut forwarded, mut rejected, mut errors, mut checked) = (Vec::new(), Vec::new(), Vec::new(), 0);
     for chunk in chunks.iter().copied().map(Some).chain([None]) {
         let edit = |edit: Edit<'_>| match edit {
             Edit::LineRejected(line) => rejected.push(line),
+            Edit::IllFormed(error) => errors.push(error),
             edit => apply(edit, chunk.unwrap_or_default(), &mut forwarded),
         };
         let result = match chunk {
@@ -68,5 +70,5 @@ fn by_lines(mut filter: LineFilter, chunks: &[&[u8]]) -> (Vec<u8>, Vec<RejectedL
             break;
         }
     }
-    (forwarded, rejected)
+    (forwarded, rejected, errors)
 }

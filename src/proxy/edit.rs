@@ -71,6 +71,11 @@ pub(super) trait Edits: Sink {
     /// The pending bytes of a character, possibly none. The other bytes of the character are at the start of the next
     /// range that passes.
     fn held(&mut self, bytes: &[u8]);
+
+    /// Whether text may end the stream. No error after that text is reported.
+    fn may_end(&self) -> bool {
+        false
+    }
 }
 
 /// Decodes `slice[start..]`. If the policy does not repair an error, returns it, and the bytes after it are not
@@ -83,7 +88,7 @@ pub(super) fn decode(
 ) -> Result<(), Utf8Error> {
     let rest = &slice[start..];
     if !decoder.is_past_start() {
-        return decoder.decode_to(rest, edits);
+        return decode_rest(decoder, rest, edits);
     }
     // If the slice is well-formed, one call of the kernel is enough, wherever the slice starts and ends.
     let before = *decoder;
@@ -108,8 +113,17 @@ pub(super) fn decode(
             let (bytes, len) = last_bytes(held, &rest[..taken]);
             let bytes = &bytes[len.saturating_sub(error.len.into())..len];
             put(decoder.apply_policy(error, bytes), edits)?;
-            decoder.decode_to(&rest[taken..], edits)
+            decode_rest(decoder, &rest[taken..], edits)
         }
+    }
+}
+
+fn decode_rest(decoder: &mut TextDecoder, rest: &[u8], edits: &mut impl Edits) -> Result<(), Utf8Error> {
+    if edits.may_end() {
+        // `decode_to` reports some errors before the text that precedes them.
+        decoder.feed(rest).try_for_each(|piece| put(piece, edits))
+    } else {
+        decoder.decode_to(rest, edits)
     }
 }
 

@@ -318,6 +318,10 @@ impl<F: FnMut(Edit<'_>)> Edits for LineEdits<'_, F> {
         self.text(range);
     }
 
+    fn may_end(&self) -> bool {
+        self.stops
+    }
+
     fn held(&mut self, bytes: &[u8]) {
         self.hold();
         if !self.line.skipped {
