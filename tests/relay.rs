@@ -170,6 +170,17 @@ async fn an_end_inside_a_character_is_reported_and_replaced_before_the_half_clos
 }
 
 #[tokio::test]
+async fn skipped_bytes_are_left_out_between_parts_of_one_read() {
+    let relay = Relay::with_decoder(TextDecoder::new().on_error(ErrorPolicy::Skip));
+    let (mut client, mut server, _, relayed) = piped(relay, 64);
+    client.write_all(b"a\xFFb\xFF\xFFcd").await.unwrap();
+    client.shutdown().await.unwrap();
+    assert_eq!(read_all(&mut server).await, b"abcd");
+    drop((client, server));
+    assert_eq!(relayed.await.unwrap().requests.ill_formed, 3);
+}
+
+#[tokio::test]
 async fn the_direction_that_is_not_filtered_is_forwarded_unchanged() {
     let (mut client, mut server, reports, relayed) = piped(Relay::new().only(Direction::Responses), 64);
     client.write_all(b"\xFF\xC3").await.unwrap();

@@ -8,7 +8,7 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
 use support::relay::{piped, read_all, read_some};
-use tokio::io::{AsyncWriteExt, duplex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 use tokio::time::{sleep, timeout};
 use utf8_codec::proxy::{Direction, End, LineError, LineFilter, Observer, RejectedLine, Relay};
 
@@ -117,6 +117,46 @@ async fn the_replies_to_a_peer_are_limited_while_it_does_not_read_them() {
     assert!(replies * 28 < 256 * 1024, "{replies} replies");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_peer_that_does_not_read_its_replies_is_not_read_from_when_the_relay_is_woken() {
+    let ((mut client, mut near), (mut far, _server)) = (duplex(1 << 20), duplex(1024));
+    let answering = Answering::default();
+    let observer = answering.clone();
+    let _relayed = tokio::spawn(async move {
+        let ticks = async {
+            loop {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        Relay::new().lines(LineFilter::new()).run_until(&mut near, &mut far, observer, ticks).await
+    });
+    client.write_all(&b"\xFF\n".repeat(1 << 19)).await.unwrap();
+    sleep(Duration::from_millis(20)).await;
+    let early = answering.0.lock().unwrap().len();
+    sleep(Duration::from_millis(200)).await;
+    let late = answering.0.lock().unwrap().len();
+    assert!((1_000..1 << 17).contains(&early), "{early} replies");
+    assert_eq!(late, early);
+}
+
+#[tokio::test(start_paused = true)]
+async fn reading_continues_after_the_replies_were_written() {
+    const ROOM: usize = 1 << 20;
+    const LINES: usize = 200_000;
+    let ((mut client, mut near), (mut far, _server)) = (duplex(ROOM), duplex(ROOM));
+    let relay = Relay::new().lines(LineFilter::new());
+    let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
+    client.write_all(&b"\xFF\n".repeat(LINES)).await.unwrap();
+    let (mut replies, mut buffer) = (0, vec![0; ROOM]);
+    while replies < LINES {
+        // The time stands still until the relay has filled the buffer of the connection and waits.
+        sleep(Duration::from_millis(20)).await;
+        let read = timeout(Duration::from_secs(10), client.read(&mut buffer)).await;
+        let read = read.unwrap_or_else(|_| panic!("only {replies} replies")).unwrap();
+        replies += buffer[..read].iter().filter(|&&byte| byte == b'\n').count();
+    }
+}
+
 #[tokio::test]
 async fn a_reply_is_written_before_the_start_of_the_next_line() {
     let relay = Relay::new().lines(LineFilter::new()).only(Direction::Requests);
@@ -154,6 +194,22 @@ async fn lines_are_read_after_the_direction_of_their_replies_has_ended() {
     let lines = [&b"\xFF\n".repeat(10_000)[..], b"last\n"].concat();
     timeout(Duration::from_secs(20), client.write_all(&lines)).await.expect("all is read").unwrap();
     assert_eq!(read_some(&mut server, 5).await, b"last\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn lines_are_read_if_their_replies_can_no_longer_be_written() {
+    let ((mut client, mut near), (mut far, mut server)) = (duplex(1 << 20), duplex(1 << 20));
+    let relay = Relay::new().lines(LineFilter::new()).only(Direction::Requests);
+    let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, Answering::default()).await });
+    // The replies wait for the end of a line that has no end.
+    server.write_all(b"half a line").await.unwrap();
+    assert_eq!(read_some(&mut client, 11).await, b"half a line");
+    client.write_all(&b"\xFF\n".repeat(20_000)).await.unwrap();
+    client.write_all(b"good\n").await.unwrap();
+    sleep(Duration::from_millis(20)).await;
+    server.shutdown().await.unwrap();
+    let read = timeout(Duration::from_secs(10), read_some(&mut server, 5)).await;
+    assert_eq!(read.as_deref(), Ok(&b"good\n"[..]));
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ const ERROR_COST: usize = 16;
 const MIN_COST: usize = 1024;
 
 /// If this many bytes of replies to a peer are queued, no more lines are read from that peer.
-pub(super) const ANSWERS: usize = 64 * 1024;
+const ANSWERS: usize = 64 * 1024;
 
 /// The maximum length of one read from a peer that receives replies to its lines.
 const ANSWERED_READ: usize = 4 * 1024;
@@ -155,18 +155,20 @@ impl Pump {
         some
     }
 
-    /// Returns the number of bytes of queued replies.
-    pub(super) fn waiting_answers(&self) -> usize {
-        self.answers.len()
+    /// Whether many replies are queued that can still be written. The lines that they reply to are not read until then.
+    pub(super) const fn has_many_answers(&self) -> bool {
+        !self.ended && self.stop.is_none() && self.answers.len() >= ANSWERS
     }
 
-    /// Runs the state machine up to the next read. Returns the cost in bytes.
+    /// Runs the state machine up to the next read. Returns the cost in bytes. Without `may_read` it does not read, and
+    /// registers no waker for a read.
     pub(super) fn poll_cycle<R, W>(
         &mut self,
         cx: &mut Context<'_>,
         from: &mut R,
         to: &mut W,
         observer: &mut impl Observer,
+        may_read: bool,
     ) -> Poll<usize>
     where
         R: AsyncRead + Unpin,
@@ -175,7 +177,7 @@ impl Pump {
         let (read, ill_formed) = (self.flow.read, self.flow.ill_formed);
         loop {
             self.state = match self.state {
-                State::Read => ready!(self.poll_read(cx, from, observer)),
+                State::Read => ready!(self.poll_read(cx, from, observer, may_read)),
                 State::Write => ready!(self.poll_write(cx, to, observer)),
                 State::Flush => {
                     let next = ready!(self.poll_flush(cx, to));
@@ -221,9 +223,15 @@ impl Pump {
         cx: &mut Context<'_>,
         from: &mut R,
         observer: &mut impl Observer,
+        may_read: bool,
     ) -> Poll<State> {
         if !self.answers.is_empty() && self.pending.answer(&[], &mut self.answers, self.between_lines) {
             return Poll::Ready(State::Write);
+        }
+        if !may_read {
+            self.buffer = None;
+            self.pending.release();
+            return Poll::Pending;
         }
         let read = match ready!(self.poll_into_buffer(cx, from)) {
             Ok(0) if self.source_is_reset => Err(io::ErrorKind::ConnectionReset.into()),

@@ -13,7 +13,7 @@ use crate::proxy::deadline::{Deadline, Limits};
 use crate::proxy::filter::Filter;
 use crate::proxy::lines::LineFilter;
 use crate::proxy::outcome::{Direction, End, Observer, Outcome};
-use crate::proxy::pump::{ANSWERS, Pump, Setup};
+use crate::proxy::pump::{Pump, Setup};
 use crate::proxy::stage::Stage;
 use crate::text::TextDecoder;
 
@@ -306,26 +306,29 @@ where
 {
     let mut budget = TURN;
     let (mut request_ready, mut response_ready) = (true, true);
+    // Whether a direction was not read because the replies to its lines are not written yet.
+    let (mut request_held, mut response_held) = (false, false);
     while request_ready || response_ready {
         if request_ready {
-            match requests.poll_cycle(cx, client, upstream, observer) {
+            request_held = responses.has_many_answers();
+            match requests.poll_cycle(cx, client, upstream, observer, !request_held) {
                 Poll::Ready(cost) => budget = budget.saturating_sub(cost),
                 Poll::Pending => request_ready = false,
             }
             response_ready |= requests.collect_replies(responses);
+            response_ready |= response_held && !requests.has_many_answers();
             responses.notice_reset(requests);
         }
         if response_ready {
-            match responses.poll_cycle(cx, upstream, client, observer) {
+            response_held = requests.has_many_answers();
+            match responses.poll_cycle(cx, upstream, client, observer, !response_held) {
                 Poll::Ready(cost) => budget = budget.saturating_sub(cost),
                 Poll::Pending => response_ready = false,
             }
             request_ready |= responses.collect_replies(requests);
+            request_ready |= request_held && !responses.has_many_answers();
             requests.notice_reset(responses);
         }
-        // Stop reading from a peer that does not read its replies.
-        request_ready &= responses.waiting_answers() < ANSWERS;
-        response_ready &= requests.waiting_answers() < ANSWERS;
         if budget == 0 {
             return true;
         }
