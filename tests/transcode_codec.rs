@@ -346,6 +346,22 @@ fn a_bom_selects_the_encoding_of_the_lines() {
 }
 
 #[test]
+fn a_bom_that_is_longer_than_the_limit_selects_the_encoding_of_the_lines() {
+    let bytes = encoded(Encoding::Utf16Le, "\u{FEFF}a\nb\n\nc");
+    some_partitions(&bytes, 200, |chunks| {
+        for max in [0, 1] {
+            let codec = TranscodeCodec::new(Encoding::Utf8).sniff().into_lines().max_length(max);
+            let too_long = |line, offset| {
+                let unit = if max == 1 { "byte" } else { "bytes" };
+                Err(format!("line {line} at byte {offset} is longer than {max} {unit}"))
+            };
+            let expected = [too_long(1, 0), too_long(2, 6), Ok(String::new()), too_long(4, 12)];
+            assert_eq!(lines(codec, chunks), expected, "{chunks:02X?}");
+        }
+    });
+}
+
+#[test]
 fn lines_are_written_in_the_encoding_with_their_terminator() {
     for encoding in Encoding::ALL {
         for (ending, terminator) in [(LineEnding::LfOrCrLf, "\n"), (LineEnding::CrLf, "\r\n")] {

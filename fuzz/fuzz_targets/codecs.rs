@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use utf8_codec::codec::{LineEnding, Lines, TranscodeCodec, Utf8Codec, Utf8LinesCodec};
 use utf8_codec::transcode::Encoding;
-use utf8_codec::{Ascii, ErrorPolicy};
+use utf8_codec::{Ascii, BomPolicy, ErrorPolicy};
 use utf8_codec_fuzz::{Input, decode, items, support};
 
 const ENDINGS: [LineEnding; 5] =
@@ -36,7 +36,11 @@ fuzz_target!(|data: &[u8]| {
 
     let encoding = input.pick(7, &Encoding::ALL);
     let policies: Vec<ErrorPolicy> = support::policies().into();
-    let transcoded = || TranscodeCodec::new(encoding).on_error(input.pick(0, &policies));
+    let bom = input.pick(1, &[BomPolicy::Keep, BomPolicy::Strip, BomPolicy::Require, BomPolicy::Reject]);
+    let transcoded = || {
+        let codec = TranscodeCodec::new(encoding).on_error(input.pick(0, &policies)).bom(bom);
+        if input.pick(2, &[false, true]) { codec.sniff() } else { codec }
+    };
     let whole = items(&mut transcoded(), &[input.bytes]);
     let cut = items(&mut transcoded(), &chunks);
     for errors in [false, true] {

@@ -59,6 +59,8 @@ pub struct TranscodeLinesCodec {
     max_length: usize,
     /// The number of bytes at the front of the buffer in which no terminator starts.
     searched: usize,
+    /// The code units of the encoding of a BOM. The transcoder may detect the BOM later, with the bytes after it.
+    detected: Option<Units>,
     /// The number of lines that have ended.
     lines: u64,
     state: LineState,
@@ -72,6 +74,7 @@ impl TranscodeCodec {
             ending: LineEnding::LfOrCrLf,
             max_length: DEFAULT_MAX_LENGTH,
             searched: 0,
+            detected: None,
             lines: 0,
             state: LineState::Line,
         }
@@ -103,16 +106,15 @@ impl TranscodeLinesCodec {
 
     /// Returns the size and the byte order of the code units. Returns `None` until enough bytes have been read to
     /// detect a BOM.
-    fn units(&self, src: &[u8], last: bool) -> Option<Units> {
-        let mut encoding = self.codec.reading.from();
+    fn units(&mut self, src: &[u8], last: bool) -> Option<Units> {
         if self.codec.sniffs && self.offset() == 0 {
             match sniff(src, last) {
                 Sniff::Undecided => return None,
-                Sniff::Found(found) => encoding = found,
+                Sniff::Found(found) => self.detected = Some(Units::of(found)),
                 Sniff::Absent => {}
             }
         }
-        Some(Units::of(encoding))
+        Some(self.detected.unwrap_or(Units::of(self.codec.reading.from())))
     }
 
     fn line(&self) -> LineStart {
