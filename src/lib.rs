@@ -76,7 +76,7 @@ mod pages {
 mod trace;
 
 pub mod boundary;
-#[cfg(any(feature = "futures-io", feature = "io", feature = "stream"))]
+#[cfg(any(feature = "futures-io", feature = "http", feature = "io", feature = "stream"))]
 mod budget;
 #[cfg(any(feature = "codec", feature = "http-rules", feature = "stream"))]
 mod chunks;

@@ -4,11 +4,13 @@
 
 mod support;
 
+use core::cell::Cell;
 use core::convert::Infallible;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 
 use bytes::{Buf, Bytes};
+use futures::FutureExt;
 use futures::executor::block_on;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Request, Response};
@@ -95,6 +97,8 @@ fn frames_pass_without_a_copy() {
     let mut body = pin!(Utf8Body::new(Full::new(frame.clone())));
     let got = block_on(body.frame()).unwrap().unwrap().into_data().unwrap();
     assert_eq!((got.as_ptr(), got.len()), (frame.as_ptr(), frame.len()));
+    assert!(body.is_end_stream());
+    assert_eq!(body.size_hint().exact(), Some(0));
 
     let cut = frame.slice(..3);
     let mut body = Utf8Body::new(Full::new(cut.clone()));
@@ -102,6 +106,19 @@ fn frames_pass_without_a_copy() {
     assert_eq!((got.as_ptr(), &got[..]), (cut.as_ptr(), &b"sm"[..]));
     assert!(!body.is_end_stream());
     assert_eq!(body.size_hint().exact(), Some(1), "the pending byte is not returned yet");
+}
+
+#[test]
+fn the_end_of_a_body_is_processed_without_another_poll_of_the_inner_body_if_a_hint_announces_it() {
+    for end_hint in EndHint::ALL {
+        let mut body = pin!(Utf8Body::new(Script::of(&[b"caf\xC3"], end_hint)));
+        assert_eq!(block_on(body.frame()).unwrap().unwrap().into_data().unwrap(), "caf");
+        // The inner body is pending once before its end.
+        let next = body.frame().now_or_never();
+        assert_eq!(next.is_some(), end_hint != EndHint::Nothing, "{end_hint:?}");
+        let error = next.unwrap_or_else(|| block_on(body.frame())).unwrap().expect_err("half a character");
+        assert_eq!(facts(Some(error)), Some((3, ErrorKind::Truncated, 1)));
+    }
 }
 
 #[test]
@@ -298,5 +315,36 @@ async fn hyper_does_not_send_part_of_a_character_under_content_length() {
     for version in [http::Version::HTTP_11, http::Version::HTTP_2] {
         let (got, served) = serve_one("€ and é".as_bytes(), version).await;
         assert_eq!((got.as_deref(), served), (Ok("€ and é".as_bytes()), None));
+    }
+}
+
+#[test]
+fn one_poll_reads_a_bounded_amount_of_input_without_text() {
+    static FRAME: &[u8] = &[0xFF; 1024];
+    for frame in [FRAME, b""] {
+        let read = Cell::new(0);
+        let frames = core::iter::repeat_n(frame, 10_000).map(|frame| {
+            read.set(read.get() + 1);
+            Ok::<_, Infallible>(Frame::data(Bytes::from_static(frame)))
+        });
+        let skip = TextDecoder::new().on_error(ErrorPolicy::Skip);
+        let body = Utf8Body::with_decoder(StreamBody::new(futures::stream::iter(frames)), skip);
+        let mut body = tokio_test::task::spawn(body);
+        let poll = body.enter(|cx, body| body.poll_frame(cx));
+        assert!(poll.is_pending() && body.is_woken());
+        assert!(read.get() < 2000, "{}", read.get());
+        let end = block_on(body.into_inner().frame());
+        assert!(end.is_none(), "the rest has no text");
+        assert_eq!(read.get(), 10_000);
+    }
+}
+
+#[test]
+fn the_error_of_a_bom_is_not_counted_as_repaired() {
+    let decoder = TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Require);
+    for (chunk, repaired) in [("\u{FEFF}a".as_bytes(), 0), (b"\xEF\xBB\xBFa\xFF", 1), (b"a", 0)] {
+        let mut body = Utf8Body::with_decoder(Full::<Bytes>::from(chunk), decoder);
+        while let Some(Ok(_)) = block_on(body.frame()) {}
+        assert_eq!(body.repaired(), repaired, "{chunk:02X?}");
     }
 }

@@ -292,6 +292,34 @@ fn a_body_in_another_charset_has_the_same_error_for_every_partition() {
     }
 }
 
+#[cfg(feature = "encoding_rs")]
+#[test]
+fn a_body_in_another_charset_ends_with_the_replacement_of_half_a_character() {
+    use std::pin::pin;
+
+    use futures::executor::block_on;
+    use http_body::Body as _;
+    use support::bodies::{EndHint, Script};
+    use utf8_codec::http::OtherCharset;
+
+    let rules = BodyRules::new()
+        .other_charset(OtherCharset::Transcode)
+        .decoder(TextDecoder::new().on_error(ErrorPolicy::Replace));
+    let mut content = ContentFields::new();
+    content.add("content-type", b"text/plain; charset=shift_jis");
+    let plan = rules.decide(&content).expect("a known charset");
+    for end_hint in [EndHint::EndStream, EndHint::Size] {
+        let script = Script::of(&[b"a\x81"], end_hint);
+        let mut body = pin!(Utf8Body::with_filter(script, BodyFilter::new(&plan, &rules)));
+        for (expected, is_last) in [("a", false), ("\u{FFFD}", true)] {
+            let text = block_on(body.frame()).unwrap().unwrap().into_data().unwrap();
+            assert_eq!(text, expected);
+            assert_eq!(body.is_end_stream(), is_last && end_hint == EndHint::EndStream);
+            assert_eq!(body.size_hint().exact() == Some(0), is_last && end_hint == EndHint::Size);
+        }
+    }
+}
+
 #[test]
 fn a_filter_ends_with_its_error() {
     let mut filter = BodyFilter::text(TextDecoder::new());

@@ -11,8 +11,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
-use utf8_codec::Utf8Error;
 use utf8_codec::proxy::Direction;
+use utf8_codec::{ErrorKind, Utf8Error};
 
 use super::log::DroppedLines;
 use super::net::Peer;
@@ -118,7 +118,8 @@ impl Metrics {
     pub(super) fn ill_formed(&self, direction: Direction, error: Utf8Error) {
         let labels = [("direction", direction.as_str()), ("kind", error.kind.as_str())];
         self.ill_formed.get_or_create(&labels).inc();
-        if self.repairs {
+        // No policy repairs the error of a BOM.
+        if self.repairs && !matches!(error.kind, ErrorKind::MissingBom | ErrorKind::UnexpectedBom) {
             self.repaired[direction as usize].inc();
         }
     }

@@ -17,6 +17,7 @@ use super::filter::BodyFilter;
 use super::integrity::remove_digests;
 use super::observer::BodyObserver;
 use super::rules::BodyRules;
+use crate::budget::Budget;
 use crate::text::TextDecoder;
 
 pin_project! {
@@ -188,6 +189,7 @@ where
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Utf8BodyError>>> {
         let mut this = self.project();
+        let (mut budget, mut read) = (Budget::new(), None);
         loop {
             if matches!(this.state, State::Done) {
                 return Poll::Ready(None);
@@ -217,6 +219,10 @@ where
                 }
                 return Poll::Ready(Some(Ok(Frame::trailers(*trailers))));
             }
+            // Under `ErrorPolicy::Skip` and in empty frames an unlimited amount of input may have no text.
+            if let Some(bytes) = read.take() {
+                ready!(budget.spend(bytes, cx));
+            }
             let rest = match ready!(this.inner.as_mut().poll_frame(cx)) {
                 None => Rest::Nothing,
                 Some(Err(error)) => {
@@ -228,6 +234,7 @@ where
                         if !this.filter.is_passing() {
                             this.observer.received(data.remaining() as u64);
                         }
+                        read = Some(data.remaining());
                         feed(this.filter, data);
                         // A reader that counts to `Content-Length` may not poll again, so the end is processed now.
                         let is_last = this.inner.is_end_stream() || this.inner.size_hint().exact() == Some(0);

@@ -21,6 +21,12 @@ impl Counters {
         self.by_kind.iter().sum()
     }
 
+    /// Returns the number of errors that a policy repairs: all except those of a BOM.
+    #[cfg(feature = "http-rules")]
+    pub(crate) fn repairable(&self) -> u64 {
+        self.total() - self.of(ErrorKind::MissingBom) - self.of(ErrorKind::UnexpectedBom)
+    }
+
     /// Adds the counters of another decoder.
     #[cfg(feature = "codec")]
     pub(crate) fn add(&mut self, other: Self) {

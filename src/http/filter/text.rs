@@ -12,7 +12,7 @@ use crate::text::TextDecoder;
 pub(super) fn repaired(decoder: &TextDecoder) -> u64 {
     match decoder.error_policy() {
         ErrorPolicy::Strict => 0,
-        _ => decoder.counters().total(),
+        _ => decoder.counters().repairable(),
     }
 }
 
