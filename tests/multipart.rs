@@ -316,3 +316,20 @@ fn a_file_passes_without_a_copy() {
     }
     assert!(is_slice);
 }
+
+#[test]
+fn nothing_follows_the_error_of_a_missing_bom() {
+    let rules =
+        BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Require));
+    let form = form(&[("; name=a", "", "\u{E9}".as_bytes())]);
+    let start = form.len() - 2 - b"\r\n--\r\n--".len() - BOUNDARY.len();
+    // The character is split, and the delimiter is in the second chunk.
+    let chunks = [&form[..=start], &form[start + 1..]];
+    assert_eq!(chunks[0].last(), Some(&0xC3));
+    for chunks in [&[&form[..]][..], &chunks] {
+        let (out, error) = check(chunks, EndHint::Nothing, &rules);
+        assert_eq!(out.escape_ascii().to_string(), form[..start].escape_ascii().to_string());
+        let error = error.and_then(|error| error.utf8_error()).expect("an error");
+        assert_eq!((error.offset, error.kind), (start as u64, ErrorKind::MissingBom));
+    }
+}

@@ -342,6 +342,10 @@ impl FormFilter {
 
     /// Ends the part. An unfinished character is an error or is repaired. The text of the field `_charset_` is stored.
     fn end_part(&mut self, chunk: &Bytes) {
+        // After an error nothing is added to the output, for example for a character that the error left unfinished.
+        if self.error.is_some() {
+            return;
+        }
         self.repaired += self.part.repaired();
         let FormPart::Text { mut decoder, start, label } =
             core::mem::replace(&mut self.part, FormPart::Untouched)
@@ -353,14 +357,14 @@ impl FormFilter {
         }
         let before = decoder.counters().total();
         match decoder.finish().map(|end| end.text().map(str::to_owned)) {
-            Some(Err(error)) if self.error.is_none() => {
+            Some(Err(error)) => {
                 self.error = Some(Utf8Error { offset: start + error.offset, ..error }.into());
             }
             Some(Ok(text)) => {
                 self.repaired += decoder.counters().total() - before;
                 self.out.copy(chunk, text.as_bytes());
             }
-            Some(Err(_)) | None => {}
+            None => {}
         }
     }
 
