@@ -280,6 +280,17 @@ fn a_file_that_cannot_be_read_is_reported_and_the_others_are_checked() {
 }
 
 #[test]
+fn more_threads_than_the_system_allows_are_not_started() {
+    let directory = Directory::new();
+    directory.write("bad", b"\xFF");
+    for command in ["check", "detect"] {
+        let mut program = program(&[command, "--jobs", "18446744073709551615", "."]);
+        let output = run(program.current_dir(directory.root()), b"");
+        assert_eq!((output.status.code(), stderr(&output)), (Some(1), String::new()), "{command}");
+    }
+}
+
+#[test]
 fn further_errors_are_counted() {
     let input = b"\xFF\n".repeat(1000);
     let (_, report) = check_stdin(&["--format", "short", "--max-errors", "2"], &input);

@@ -4,6 +4,8 @@
 
 mod support;
 
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Output;
 
 use support::program::{Directory, program, run, stderr, stdout};
@@ -196,4 +198,26 @@ fn files_whose_encoding_was_guessed_wrongly_are_checked_by_decoding() {
         assert_eq!(directory.read(name), fixed.map_or(content, str::as_bytes), "{issue}");
         assert_eq!(directory.read(".editorconfig"), config.as_bytes());
     }
+}
+
+#[test]
+fn a_directory_whose_files_cannot_be_read_does_not_end_the_check() {
+    let directory = Directory::new();
+    directory.write("good", "good");
+    directory.write("bad", b"\xFF");
+    let output = check(&directory, &["good/absent", "bad"]);
+    assert_eq!(stderr(&output), "utf8-codec: cannot read good/absent: Not a directory (os error 20)\n");
+    assert_eq!(stdout(&output), "bad:1:1: FF is never part of UTF-8\n");
+    assert_eq!(output.status.code(), Some(2));
+    // The superuser may search every directory.
+    let closed = directory.write("closed/file", "file");
+    let closed = closed.parent().expect("its directory");
+    fs::set_permissions(closed, fs::Permissions::from_mode(0o600)).expect("a mode");
+    let output = check(&directory, &["closed/file", "bad"]);
+    fs::set_permissions(closed, fs::Permissions::from_mode(0o700)).expect("a mode");
+    assert_eq!(stdout(&output), "bad:1:1: FF is never part of UTF-8\n");
+    // A configuration that exists and cannot be read is an error.
+    symlink("utf8-codec.toml", directory.path("utf8-codec.toml")).expect("a link");
+    let output = check(&directory, &["bad"]);
+    assert!(stderr(&output).contains("utf8-codec.toml: Too many levels of symbolic links"));
 }

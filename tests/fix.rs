@@ -171,6 +171,29 @@ fn a_file_that_cannot_be_replaced_is_not_changed() {
 }
 
 #[test]
+fn a_file_with_several_names_on_the_command_line_is_fixed_once() {
+    let directory = Directory::new();
+    symlink("file", directory.path("link")).expect("a link");
+    for _ in 0..20 {
+        directory.write("file", b"caf\xE9\n");
+        let output = fix(&directory, &["--from", "latin1", "--jobs", "4", "file", "./file", "link", "."]);
+        assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+        assert!(stdout(&output).ends_with("1 file checked: no errors, 1 error fixed in 1 file\n"));
+        assert_eq!(directory.read("file"), "café\n".as_bytes());
+    }
+}
+
+#[test]
+fn a_pipe_is_not_read() {
+    let directory = Directory::new();
+    let mut pipe = Command::new("mkfifo");
+    assert!(pipe.arg(directory.path("pipe")).status().expect("mkfifo").success());
+    let output = fix(&directory, &["--from", "latin1", "pipe"]);
+    assert_eq!(stderr(&output), "utf8-codec: cannot read pipe: it is not a regular file\n");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
 fn a_dry_run_prints_a_diff_that_patch_and_git_apply() {
     let long = "0123456789\n".repeat(30);
     let files: [(&str, Vec<u8>, &[u8]); 6] = [

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::thread::{self, Scope};
 
 use ignore::types::TypesBuilder;
 use ignore::{WalkBuilder, WalkState};
@@ -31,10 +32,13 @@ pub(super) struct WalkArgs {
     /// Read only files of a type in directories, such as `rust` or `md`; can be repeated
     #[arg(long = "type", value_name = "TYPE")]
     types: Vec<String>,
-    /// Number of files that are read in parallel [default: the number of CPUs]
+    /// Number of files that are read in parallel, at most 256 [default: the number of CPUs]
     #[arg(long, short, value_name = "N", value_parser = at_least_one)]
     jobs: Option<NonZeroUsize>,
 }
+
+/// The maximum number of threads. More would not read faster, and each takes memory.
+const MAX_JOBS: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
 /// A file to read.
 #[derive(Clone, Debug)]
@@ -47,7 +51,8 @@ pub(super) struct Input {
 
 impl WalkArgs {
     pub(super) fn jobs(&self) -> NonZeroUsize {
-        self.jobs.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+        let jobs = self.jobs.or_else(|| thread::available_parallelism().ok());
+        jobs.unwrap_or(NonZeroUsize::MIN).min(MAX_JOBS)
     }
 
     /// Returns the files in the order of the report: in command line order, with the files of a directory sorted.
@@ -101,6 +106,16 @@ impl WalkArgs {
         }
         Ok(inputs)
     }
+}
+
+/// Starts the threads that share the work with this one, `jobs` in total. If the system does not allow so many, the
+/// others do the work.
+pub(super) fn spawn<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    jobs: usize,
+    work: impl Fn() + Copy + Send + 'scope,
+) {
+    let _ = (1..jobs).try_for_each(|_| thread::Builder::new().spawn_scoped(scope, work).map(drop));
 }
 
 /// Returns a key that sorts in the same order as the components of the path, and is compared faster.

@@ -114,18 +114,23 @@ impl Config {
     pub(super) fn read(file: &Path, root: &Path) -> Result<Self, String> {
         let cannot = |error: &dyn Display| format!("cannot read {}: {error}", file.display());
         let text = fs::read_to_string(file).map_err(|error| cannot(&error))?;
-        let Content { rules, encoding, bom, files } = toml::from_str(&text).map_err(|error| {
+        Self::parse(&text, root).map_err(|error| cannot(&error))
+    }
+
+    /// Parses the content of a configuration file. An error contains the line, if it is not about a glob.
+    fn parse(text: &str, root: &Path) -> Result<Self, String> {
+        let Content { rules, encoding, bom, files } = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             let line = text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1;
-            cannot(&format_args!("line {line}: {}", error.message()))
+            format!("line {line}: {}", error.message())
         })?;
         let mut sections = Vec::new();
         for Section { glob, rules, encoding, bom } in files {
             let mut globs = GitignoreBuilder::new("");
             for glob in &glob {
-                globs.add_line(None, glob).map_err(|error| cannot(&error))?;
+                globs.add_line(None, glob).map_err(|error| error.to_string())?;
             }
-            let globs = globs.build().map_err(|error| cannot(&error))?;
+            let globs = globs.build().map_err(|error| error.to_string())?;
             sections.push((globs, Options { rules, encoding, bom }));
         }
         Ok(Self { root: root.to_owned(), options: Options { rules, encoding, bom }, sections })
@@ -185,6 +190,9 @@ impl Configs {
             return Ok(known.clone());
         }
         let file = directory.join(NAME);
+        if fs::symlink_metadata(&file).is_err_and(|error| is_without_files(&error)) {
+            return Ok(None);
+        }
         let config = match fs::metadata(&file) {
             Ok(metadata) if metadata.is_file() => Some(Arc::new(Config::read(&file, directory)?)),
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -205,7 +213,99 @@ impl Configs {
     }
 }
 
+/// Whether an error for a name in a directory means that none of its files can be read: it is not a directory, or it may
+/// not be searched. Such files are reported when they are opened.
+fn is_without_files(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied)
+}
+
 /// Returns the directory of a path, `.` if it has none.
 pub(super) fn directory_of(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VALID: &str = r#"# All keys.
+rules = ["control", "bom"]
+encoding = "utf-8"
+bom = "reject"
+
+[[files]]
+glob = "legacy/**/*.txt"
+encoding = "windows-1252"
+rules = []
+
+[[files]]
+glob = ["*.ps1", "!keep.ps1", "a[0-9]?\\*"]
+bom = "require"
+"#;
+
+    /// Whatever is in the file, `parse` and `options_for` return, and an error names a line of the file.
+    #[test]
+    fn any_change_of_a_file_is_parsed_or_has_an_error_with_its_line() {
+        const PARTS: [&str; 16] = [
+            "",
+            "\n",
+            "\"",
+            "'",
+            "\"\"\"",
+            "[[files]]\n",
+            "[",
+            "]",
+            "{",
+            "}",
+            "=",
+            "**",
+            "\\",
+            "\u{E9}",
+            "\0",
+            "9e9",
+        ];
+        let root = Path::new("/root");
+        let mut state = 1_u64;
+        let mut below = |end: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % end
+        };
+        let mut parsed = 0;
+        for _ in 0..5_000 {
+            let mut text = VALID.to_owned();
+            for _ in 0..=below(3) {
+                let mut at = below(text.len() + 1);
+                let mut end = (at + below(6)).min(text.len());
+                while !text.is_char_boundary(at) {
+                    at -= 1;
+                }
+                while !text.is_char_boundary(end) {
+                    end += 1;
+                }
+                text.replace_range(at..end, PARTS[below(PARTS.len())]);
+            }
+            match Config::parse(&text, root) {
+                Ok(config) => {
+                    parsed += 1;
+                    config.options_for(Path::new("/root/legacy/deep"), Path::new("deep/a.txt"));
+                    config.options_for(Path::new("/elsewhere"), Path::new(".."));
+                }
+                Err(error) => {
+                    let line = error.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+                    let line = line.map(|(line, why)| (line.parse::<usize>(), why));
+                    assert!(
+                        matches!(line, Some((Ok(1..), why)) if !why.is_empty()) || error.contains("glob"),
+                        "{error}\n{text}"
+                    );
+                    let lines = text.bytes().filter(|&byte| byte == b'\n').count() + 1;
+                    assert!(
+                        line.is_none_or(|(line, _)| line.is_ok_and(|line| line <= lines)),
+                        "{error}\n{text}"
+                    );
+                }
+            }
+        }
+        // Both happen often.
+        assert!((250..4_750).contains(&parsed), "{parsed}");
+    }
 }

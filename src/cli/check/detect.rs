@@ -14,7 +14,7 @@ use super::super::escape;
 use super::super::files::open;
 use super::super::log::Verbosity;
 use super::super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
-use super::super::walk::{Input, WalkArgs};
+use super::super::walk::{Input, WalkArgs, spawn};
 use super::diagnostic::{FileStatus, Summary};
 use super::order::{Receive, Turn};
 use super::report::{Format, counted, file_members, github_value, name_of, sarif_end, sarif_start, uri};
@@ -87,9 +87,7 @@ impl DetectArgs {
             }
         };
         thread::scope(|scope| {
-            (1..self.walk.jobs().get().min(inputs.len())).for_each(|_| {
-                scope.spawn(work);
-            });
+            spawn(scope, self.walk.jobs().get().min(inputs.len()), work);
             work();
         });
         let Receiver { mut out, status, .. } = turn.into_receiver().map_err(cannot_write)?;

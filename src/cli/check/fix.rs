@@ -5,7 +5,7 @@
 
 use core::str::FromStr;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::Path;
 
@@ -114,6 +114,10 @@ impl FixArgs {
         report: &mut dyn FnMut(Diagnostic),
         show: &mut dyn FnMut(Vec<u8>),
     ) -> io::Result<Summary> {
+        // A fix reads the file several times. The content of a pipe would be lost.
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
         let mut summary = scan(&mut File::open(path)?, checks, skip_binary, &mut |_| {})?;
         if summary.errors == 0 || !matches!(summary.end, FileStatus::Checked) {
             return Ok(summary);

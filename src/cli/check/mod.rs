@@ -19,7 +19,7 @@ use core::cell::RefCell;
 use core::fmt::Display;
 use core::num::NonZeroUsize;
 use std::collections::HashSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Seek, Write};
 use std::path::Path;
 use std::thread;
@@ -35,7 +35,7 @@ use super::args::at_least_one;
 use super::files::{is_standard, open};
 use super::log::Verbosity;
 use super::outcome::{CommandResult, CommandStatus, cannot_write, print_error};
-use super::walk::{Input, WalkArgs};
+use super::walk::{Input, WalkArgs, spawn};
 pub(super) use detect::DetectArgs;
 use diagnostic::{Diagnostic, FileStatus, Fixed, Summary};
 use fix::FixArgs;
@@ -176,9 +176,7 @@ impl Args {
             }
         };
         thread::scope(|scope| {
-            (1..jobs).for_each(|_| {
-                scope.spawn(work);
-            });
+            spawn(scope, jobs, work);
             work();
         });
         let Receiver { mut reporter, progress, .. } = turn.into_receiver().map_err(cannot_write)?;
@@ -200,8 +198,10 @@ impl Args {
         if inputs.iter().any(|input| is_standard(&input.path)) {
             return Err("--fix cannot rewrite stdin; `utf8-codec convert` writes its result to stdout");
         }
+        // By the canonical path, because two threads that fix one file would disturb each other.
         let mut seen = HashSet::new();
-        Ok(inputs.into_iter().filter(|input| seen.insert(input.path.clone())).collect())
+        let canonical = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        Ok(inputs.into_iter().filter(|input| seen.insert(canonical(&input.path))).collect())
     }
 
     /// Opens a file. Returns `None` for stdin, and with `--fix`, which opens the file several times itself.
