@@ -10,6 +10,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::thread::{self, sleep};
 use std::time::Instant;
 
@@ -266,6 +267,45 @@ fn sessions_that_are_too_long_or_too_slow_are_reset() {
     proxy.signal("TERM");
     let (_, log) = proxy.wait();
     assert!(log.iter().any(|line| line["end"] == "too long"), "{log:?}");
+}
+
+#[test]
+fn the_maximum_duration_includes_the_wait_before_a_reset() {
+    let flood = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = flood.local_addr().unwrap().to_string();
+    let (ended, has_ended) = mpsc::channel();
+    thread::spawn(move || {
+        let (mut peer, _) = flood.accept().unwrap();
+        while peer.write_all(&[b'x'; 64 * 1024]).is_ok() {}
+        ended.send(()).unwrap();
+    });
+    let proxy = Server::start(&["proxy", "--upstream", &address, "--max-session", "2", "--linger", "0.1"]);
+    // The client does not read, so most of the responses are never acknowledged.
+    let mut client = proxy.connect();
+    sleep(Duration::from_secs(1));
+    client.write_all(b"\xFF").unwrap();
+    assert_eq!(
+        has_ended.recv_timeout(Duration::from_secs(10)),
+        Ok(()),
+        "the connection to the server is reset"
+    );
+}
+
+#[test]
+fn a_stream_that_is_rejected_for_its_bom_is_not_counted_as_repaired() {
+    let admin = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let options = ["--admin", &admin, "--linger", "0.1", "--on-error", "replace", "--bom", "reject"];
+    let proxy = Server::start(&[&["proxy"], &options[..]].concat());
+    assert_eq!(proxy.ask(&[b"a\xFF\n"]), "line 1: 2 characters: a\u{FFFD}\n");
+    proxy.ask_and_be_reset(&["\u{FEFF}a\n".as_bytes()]);
+    let (_, metrics) = get(&admin, "/metrics");
+    for line in [
+        "utf8_codec_repaired_total{direction=\"requests\"} 1",
+        "utf8_codec_rejected_total{direction=\"requests\"} 1",
+        "utf8_codec_ill_formed_total{direction=\"requests\",kind=\"UnexpectedBom\"} 1",
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line} in {metrics}");
+    }
 }
 
 #[test]

@@ -85,7 +85,8 @@ fn a_closed_pipe_ends_the_program_without_a_message() {
     let bad = directory.write("bad", vec![0xFF; 1 << 20]);
     let (text, bad) = (text.to_str().expect("UTF-8"), bad.to_str().expect("UTF-8"));
     let many = [&["detect"][..], &[text; 100]].concat();
-    for args in [&["convert", text][..], &["check", bad], &["mail", text], &many, &["--help"]] {
+    let proxy = ["proxy", "--listen", "127.0.0.1:0"];
+    for args in [&["convert", text][..], &["check", bad], &["mail", text], &many, &["--help"], &proxy] {
         let (reader, writer) = std::io::pipe().expect("a pipe");
         drop(reader);
         let child = program(args).stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()).spawn();
@@ -99,9 +100,11 @@ fn a_closed_pipe_ends_the_program_without_a_message() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
-    let child = program(&["convert", "--list"]).stdout(full).stderr(std::process::Stdio::piped()).spawn();
-    let output = child.expect("the program starts").wait_with_output().expect("it ends");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("cannot write to stdout: No space left on device"));
+    for args in [&["convert", "--list"][..], &["proxy", "--listen", "127.0.0.1:0"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+        let child = program(args).stdout(full).stderr(std::process::Stdio::piped()).spawn();
+        let output = child.expect("the program starts").wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("cannot write to stdout: No space left on device"), "{args:?}");
+    }
 }

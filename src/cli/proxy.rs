@@ -7,6 +7,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use utf8_codec::codec::Utf8LinesCodec;
@@ -183,6 +184,7 @@ impl Args {
             answer: self.answer.clone(),
             report_only: self.mode == Mode::Report,
             delivery_timeout: self.service.idle_timeout().unwrap_or(Duration::MAX),
+            max_session: Some(self.max_session).filter(|time| !time.is_zero()),
             metrics,
             cut: cut.clone(),
         });
@@ -234,6 +236,8 @@ struct FilterProxy {
     report_only: bool,
     /// How long a reset waits for a peer that does not read.
     delivery_timeout: Duration,
+    /// The maximum duration of a connection, with the time that a reset waits.
+    max_session: Option<Duration>,
     metrics: Arc<Metrics>,
     cut: CancellationToken,
 }
@@ -262,6 +266,7 @@ impl FilterProxy {
         };
         // Setting TCP_NODELAY only fails on a socket that is already closed, which the relay reports.
         let _ = client.set_nodelay().and(upstream.set_nodelay());
+        let over = self.max_session.and_then(|time| Instant::now().checked_add(time));
         let mut session = Session { proxy: &self, reports, connection, peer, held: [0; 2] };
         let relayed =
             self.relay.run_until(&mut client, &mut upstream, &mut session, self.cut.cancelled()).await;
@@ -297,6 +302,7 @@ impl FilterProxy {
             };
             tokio::select! {
                 _ = sides => {}
+                () = until(over) => {}
                 () = self.cut.cancelled() => {}
             }
         }
@@ -318,6 +324,14 @@ impl FilterProxy {
         answer = answer.replace("{offset}", &offset).replace("{kind}", kind).replace("{len}", &len);
         answer.push('\n');
         Some(answer.into_bytes())
+    }
+}
+
+/// Waits until this time, or forever.
+async fn until(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
     }
 }
 

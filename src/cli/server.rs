@@ -20,7 +20,7 @@ use super::args::{at_least_one, file_mode, seconds};
 use super::limits::{HELD_BACK_INTERVAL, LogLimit, Sources};
 use super::log::{DroppedLines, LogArgs};
 use super::net::{Listener, Peer, Socket};
-use super::outcome::{CommandResult, CommandStatus};
+use super::outcome::{CommandResult, CommandStatus, cannot_write};
 use super::sockets::{descriptor_limit, notify};
 
 /// How long a closed connection is still read, so that the peer receives an orderly end instead of a reset. Also how
@@ -213,10 +213,10 @@ async fn next_connection(listener: &Listener) -> (Socket, Peer) {
 }
 
 /// Prints the address on stdout, and notifies the service manager.
-pub(super) fn announce(listener: &Listener) -> io::Result<()> {
+pub(super) fn announce(listener: &Listener) -> Result<(), Box<dyn Error>> {
     let mut stdout = io::stdout();
-    writeln!(stdout, "listening on {}", listener.address()?)?;
-    stdout.flush()?;
+    writeln!(stdout, "listening on {}", listener.address()?).map_err(cannot_write)?;
+    stdout.flush().map_err(cannot_write)?;
     notify("READY=1");
     Ok(())
 }
