@@ -285,6 +285,18 @@ fn a_nul_among_ascii_has_two_bytes_in_modified_utf_8() {
     }
 }
 
+/// ASCII is converted in blocks of 16 bytes here, too.
+#[test]
+fn a_run_of_a_byte_is_converted_like_the_byte() {
+    for (from, to) in [(Encoding::Latin1, Encoding::Windows1252), (Encoding::Windows1252, Encoding::Latin1)] {
+        let transcoder = Transcoder::new(from, to);
+        for byte in 0..=u8::MAX {
+            let single = convert(transcoder, &[&[byte]]);
+            assert_eq!(convert(transcoder, &[&[byte; 20]]), single.map(|out| out.repeat(20)), "{byte:02X}");
+        }
+    }
+}
+
 #[test]
 fn canonical_names_and_aliases_of_encodings_are_parsed() {
     for encoding in Encoding::ALL {

@@ -38,6 +38,21 @@ fn the_bom_policy_applies_in_every_encoding() {
     assert_eq!(by_feed(nothing, &[]), (vec![], missing));
 }
 
+/// The fast path and the slow path note that the start was read.
+#[test]
+fn a_bom_policy_that_is_set_later_applies_only_if_nothing_was_read() {
+    for (before, expected) in
+        [(&b""[..], "a"), (b"b", "b\u{FEFF}a"), ("\u{FEFF}".as_bytes(), "\u{FEFF}\u{FEFF}a")]
+    {
+        let mut transcoder = Transcoder::new(Encoding::Utf8, Encoding::Utf8);
+        let mut out = String::new();
+        transcoder.feed(before, &mut out).expect("well-formed");
+        transcoder = transcoder.bom(BomPolicy::Strip);
+        transcoder.feed("\u{FEFF}a".as_bytes(), &mut out).expect("well-formed");
+        assert_eq!(out, expected);
+    }
+}
+
 #[test]
 fn sniffing_selects_the_encoding_that_the_bom_names() {
     for (input, encoding, text) in [
