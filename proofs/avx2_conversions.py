@@ -39,10 +39,10 @@ LATIN = [AVX2 + "latin", *UTF16, AVX2 + "mod"]
 UNITS_32 = [AVX2 + "utf32/utf16", AVX2 + "utf32/mod", *UTF16]
 
 
-def all_paths(files, name, arguments, premises=(), generics=(), presets=(), align=0, **options):
+def all_paths(files, name, arguments, premises=(), generics=(), presets=(), align=0, kernel=Kernel, **options):
     """Runs an iteration on each path: the machine, the output, and the result if the function returned."""
     def make(decisions):
-        machine = Kernel(*sources(*files), decisions=decisions, presets=dict(presets), align=align, **options)
+        machine = kernel(*sources(*files), decisions=decisions, presets=dict(presets), align=align, **options)
         given, output = arguments()
         result = machine.run(name, given, output, constants=generics)
         return machine, output, result
@@ -60,14 +60,17 @@ def prove_masks(report, name, machine, here):
         report.prove(f"{name}: the masks are those of the tables", Implies(here, And(*obligations)))
 
 
-def prove_from_units(report, title, files, function, generics, size, units, room, expected, align=0):
+LANES = (0, 1, 3, 4, 7, 8, 11, 12, 15, 16, 23, 24, 31)
+
+
+def prove_from_units(report, title, files, function, generics, size, units, room, expected, align=0, lanes=LANES, **options):
     """A conversion from units of a fixed size: each has the bytes of its character."""
     length = size * units
     memory = [BitVec(f"x{i}", 8) for i in range(READ + length)]
     given, count = memory[READ:], 0
     presets = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize")}
     for machine, output, _ in all_paths(
-        files, function, lambda: (Slice(memory), Output(WRITTEN + room)), generics=generics, presets=presets, align=align,
+        files, function, lambda: (Slice(memory), Output(WRITTEN + room)), generics=generics, presets=presets, align=align, **options,
     ):
         names, count = machine.scope, count + 1
         here, name = And(*machine.conditions), f"{title}, path {count}"
@@ -89,7 +92,7 @@ def prove_from_units(report, title, files, function, generics, size, units, room
             assert all(kept is True for kept, _ in slots)
         prove_masks(report, name, machine, here)
         report.prove(f"{name}: {read} bytes are read, no more than have a character", Implies(here, expected.reads(given, read, size * done)))
-        for i in sorted({0, 1, 3, 4, 7, 8, 11, 12, 15, 16, 23, 24, 31, done - 2, done - 1} & set(range(done))):
+        for i in sorted({*lanes, done - 2, done - 1} & set(range(done))):
             found = normal(slots[i * per_unit:(i + 1) * per_unit])
             if is_split and i == done - 1:
                 report.prove(f"{name}: 2 bytes of the first half are not counted", Implies(here, found == normal(expected(given, i, read + size)) ))

@@ -65,9 +65,13 @@ def is_possible(p1, p2, three):
     return Implies(p2 == 0xE2, within(p1, 0x80, 0xBF)) if three else BoolVal(True)
 
 
-def prove_step(report, windows, three):
+def make_machine(**options):
+    return Kernel(*sources(*LATIN), **options)
+
+
+def prove_step(report, windows, three, make=make_machine, width=WIDTH):
     """`of_two` and `of_three`: a byte is marked exactly if it is not converted, if no byte before it in its sequence is marked."""
-    machine, x, before = Kernel(*sources(*LATIN), constants={"PUNCTUATION_BYTES": punctuation_bytes()}), symbolic("x", WIDTH), symbolic("b", 2)
+    machine, x, before = make(constants={"PUNCTUATION_BYTES": punctuation_bytes()}), symbolic("x", width), symbolic("b", 2)
     all_bytes = before + x
     p1, p2 = all_bytes[1:-1], all_bytes[:-2]
     step = machine.call("of_three", x, [p1, p2]) if three else machine.call("of_two", x, p1, constants=[windows])
@@ -85,13 +89,13 @@ def prove_step(report, windows, three):
 class Step:
     """Replaces `of_two` and `of_three`: any bytes and any marks."""
 
-    def __init__(self):
-        self.calls, self.values = [], []
+    def __init__(self, width=WIDTH):
+        self.calls, self.values, self.width = [], [], width
 
     def made(self, name, *arguments):
         n = len(self.calls)
         self.calls.append((name, *arguments))
-        fields = {field: symbolic(f"{field}_{n}_", WIDTH) for field in ("bytes", "dropped", "marks")}
+        fields = {field: symbolic(f"{field}_{n}_", self.width) for field in ("bytes", "dropped", "marks")}
         self.values.append(fields)
         return Struct(fields)
 
@@ -159,7 +163,7 @@ def prove_group(report, windows, three):
             report.prove(f"{title}: the bytes that are not dropped are written", And(*claims))
 
 
-def prove_unfinished(report):
+def prove_unfinished(report, make_kernel=make_machine):
     """The number of bytes of an unfinished sequence at the end of bytes that are converted."""
     for length in (1, 2, 3):
         x = symbolic("x", length)
@@ -168,14 +172,17 @@ def prove_unfinished(report):
         last = bytes_[-1]
 
         def make(decisions):
-            machine = Kernel(*sources(*LATIN), decisions=decisions)
+            machine = make_kernel(decisions=decisions)
             return machine, machine.call("unfinished", Slice(x))
 
         for machine, found in paths(make, []):
             found, here = machine.number(found), And(*machine.conditions, is_possible(last, p1, True), is_possible(p1, p2, True))
             expected = If(UGE(last, 0xC0), BitVecVal(1, 8), If(UGE(p1, 0xE0), BitVecVal(2, 8), BitVecVal(0, 8)))
             report.prove(f"unfinished: {found} of {length} bytes", Implies(here, expected == found))
-    # The only mask that is not zero.
+
+
+def prove_only(report):
+    """The index of the only mask that is not zero."""
     masks = Array([Int(BitVec(f"mask_{i}", 32), "u32") for i in range(4)], "u32")
     is_set = [mask.value != 0 for mask in masks]
 
@@ -343,7 +350,7 @@ def prove_copy_ascii(report):
 
 BOTH = (False, True)
 PARTS = [
-    (prove_step, False, False), (prove_step, True, False), (prove_step, True, True), (prove_unfinished,), (prove_copy_ascii,),
+    (prove_step, False, False), (prove_step, True, False), (prove_step, True, True), (prove_unfinished,), (prove_only,), (prove_copy_ascii,),
     *((prove, windows) for prove in (prove_vector, prove_start, prove_loop) for windows in BOTH),
     (prove_group, False, False), (prove_group, True, False), (prove_group, True, True),
 ]

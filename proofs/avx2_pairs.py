@@ -12,7 +12,7 @@ import formulas
 from compressed import Kernel, prove_tables, slots_of, sum_of, sum_of_total
 from conversions import Encoded, utf8, wide
 from formulas import run_parts
-from library import Part, as_int
+from library import Option, Part, as_int
 from model import Array, Int, Slice, Struct
 from pairs import KINDS, Definition
 from paths import paths
@@ -46,28 +46,12 @@ class ArrayPart:
         self.array, self.count = array, count
 
 
-class Pairs(Kernel):
+class Arrays(Kernel):
     """A machine with arrays that functions write, as with the output. `copies` has what was copied to the output from them."""
 
     def __init__(self, *sources, **options):
         super().__init__(*sources, **options)
-        self.copies, self.below, self.rooms = [], [], []
-
-    def call(self, name, *arguments, this=None, constants=()):
-        if name == "store" and this is None:
-            # `Joined` and `Parts` have a method of this name.
-            before, self.sources = self.sources, tuple(source for source in self.sources if source.path.name == "mod.rs")
-            try:
-                return super().call(name, *arguments, constants=constants)
-            finally:
-                self.sources = before
-        return super().call(name, *arguments, this=this, constants=constants)
-
-    def on_call(self, names, function, arguments):
-        _, name, constants = function
-        if name == "below" and "below" in self.replaced:
-            self.below.append(constants)
-        return super().on_call(names, function, arguments)
+        self.copies, self.rooms = [], []
 
     def on_path(self, names, name, constants):
         if name == "usize::from":
@@ -81,11 +65,6 @@ class Pairs(Kernel):
             if isinstance(found, Array):
                 assert self.number(at.start) == 0
                 return ArrayPart(found, at.last)
-            if isinstance(found, Part) and at.last is not None:
-                part = Part(found.output, found.at + Total.of(at.start))
-                part.end = found.at + Total.of(at.last)
-                assert part.end.most() <= found.output.length, "a slice outside the output"
-                return part
             if isinstance(found, Output) and at.last is not None:
                 part = Part(found, Total.of(at.start))
                 part.end = Total.of(at.last)
@@ -116,6 +95,15 @@ class Pairs(Kernel):
                 assert sum_of_total(length) == sum_of_total(Total.of(given.count)), "other lengths"
                 self.copies.append((value, given))
                 return None
+            case "get_mut", Part():
+                (span,) = arguments
+                assert self.number(span.start) == 0 and not span.is_inclusive
+                self.rooms.append((span.last, value.output.length - value.at.most()))
+                if not self.decide(HAS_ROOM):
+                    return Option()
+                part = Part(value.output, value.at)
+                part.end = value.at + Total.of(span.last)
+                return Option(part, True)
             case "wrapping_sub", Mask() if arguments == [1]:
                 return Mask(decrement(value), value.kind)
         return super().on_method(names, ("value", value), name, constants, [("value", argument) for argument in arguments])
@@ -125,7 +113,31 @@ class Pairs(Kernel):
             # A large condition has a name instead.
             self.rooms.append((left, self.number(right)))
             return HAS_ROOM
+        if isinstance(left, Mask) and isinstance(right, int) and operator in ("|", "&", "^"):
+            assert right < 1 << len(left.list), "a bit that the type does not have"
         return super().operate(operator, left, right)
+
+
+class Pairs(Arrays):
+    def __init__(self, *sources, **options):
+        super().__init__(*sources, **options)
+        self.below = []
+
+    def call(self, name, *arguments, this=None, constants=()):
+        if name == "store" and this is None:
+            # `Joined` and `Parts` have a method of this name.
+            before, self.sources = self.sources, tuple(source for source in self.sources if source.path.name == "mod.rs")
+            try:
+                return super().call(name, *arguments, constants=constants)
+            finally:
+                self.sources = before
+        return super().call(name, *arguments, this=this, constants=constants)
+
+    def on_call(self, names, function, arguments):
+        _, name, constants = function
+        if name == "below" and "below" in self.replaced:
+            self.below.append(constants)
+        return super().on_call(names, function, arguments)
 
 
 def decrement(mask):
@@ -161,17 +173,19 @@ def prove_join_table(report):
     prove_tables(report, [source(KEPT)])
 
 
-def prove_join(report, modified, lenient, length, room):
+def join_machine(decisions):
+    files = [source(path) for path in (JOIN, KEPT, MOD, COPY)]
+    return Pairs(*files, decisions=decisions, runs_once=True, presets={"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize")})
+
+
+def prove_join(report, modified, lenient, length, room, new_machine=join_machine, slots_of=slots_of):
     """A block at `READ`, of which `length` bytes are left, with `room` bytes in the output."""
     x = symbolic("x", READ + length)
     definition, width = InBlock(x[READ:], modified, lenient), min(length, BLOCK)
     title = f"{title_of('join', modified, lenient)}, {length} bytes, room for {room}"
-    files = [source(path) for path in (JOIN, KEPT, MOD, COPY)]
 
     def make(decisions):
-        output = Output(WRITTEN + room)
-        presets = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize")}
-        machine = Pairs(*files, decisions=decisions, runs_once=True, presets=presets)
+        output, machine = Output(WRITTEN + room), new_machine(decisions)
         result = machine.run("join", Slice(x), output, constants=[modified, lenient])
         machine.check_start()
         return machine, output, result
@@ -208,6 +222,8 @@ def prove_join(report, modified, lenient, length, room):
             assert room >= BLOCK
             slots, terms = slots_of(machine, output, WRITTEN)
         assert len(slots) == BLOCK and sum_of_total(Total.of(written)) == sum_of(terms)
+        if obligations := [z3_bool(it) for it in machine.obligations if it is not True]:
+            report.prove(f"{name}: the masks are those of the lanes", Implies(here, And(*obligations)))
         report.prove(f"{name}: the bytes that are read", Implies(here, as_int(read, "usize").bits() == READ + taken))
         stopped = Or(*(And(definition.stops(i), Not(definition.is_left(i)), *(Not(end) for end in ends[:i])) for i in range(width)))
         report.prove(f"{name}: the end is a byte that stops", Implies(here, stopped if result else Not(stopped)))
@@ -215,13 +231,13 @@ def prove_join(report, modified, lenient, length, room):
         report.prove(f"{name}: no byte after them is kept", Implies(here, And(*(
             Implies(z3_bool(slots[i][0]), UGT(taken, BitVecVal(i, 64))) for i in range(BLOCK)
         ))))
-        for i in range(width):
-            kept, value = definition.output(i)
-            premise = And(here, Not(Or(*ends[:i + 1])))
-            claims = [z3_bool(slots[i][0]) == kept]
-            if i in LANES:
-                claims.append(Implies(kept, slots[i][1] == value))
-            report.prove(f"{name}: byte {i}", Implies(premise, And(*claims)))
+        for first in range(0, width, 8):
+            claims = []
+            for i in range(first, min(first + 8, width)):
+                kept, value = definition.output(i)
+                is_right = Implies(kept, slots[i][1] == value) if i in LANES else True
+                claims.append(Implies(Not(Or(*ends[:i + 1])), And(z3_bool(slots[i][0]) == kept, is_right)))
+            report.prove(f"{name}: the bytes from {first} on", Implies(here, And(*claims)))
     assert count
 
 
@@ -300,28 +316,41 @@ def split_bytes(x, at, modified):
     return first, has_second, second
 
 
-def prove_split_vector(report, modified):
-    """The parts of a vector, at the start of a text and after another vector, with a text of 3 bytes after it."""
-    for at in (0, WIDTH):
-        text = Encoded(at, WIDTH + 3)
-        x, before = text.text[at:at + WIDTH], text.text[:at] or [BitVecVal(0, 8)] * WIDTH
-        machine = Pairs(source(SPLIT), source(MOD), source(COPY))
-        parts = machine.call("new", x, before, constants=[modified]).fields
-        for i in range(WIDTH):
+def split_parts(x, before, modified):
+    """The bytes of the output for each byte of a vector, and the obligations."""
+    machine = Pairs(source(SPLIT), source(MOD), source(COPY))
+    parts = machine.call("new", x, before, constants=[modified]).fields
+    return list(zip(parts["firsts"], parts["mask"].list, parts["seconds"])), machine.obligations
+
+
+def prove_split_bytes(report, modified, width=WIDTH, split_parts=split_parts):
+    """The parts of a vector, at the start of a text, after another vector, and after copied bytes, with a text of 3 bytes after it."""
+    for at, is_known in ((0, False), (width, True), (width, False)):
+        text = Encoded(at, width + 3)
+        x, before = text.text[at:at + width], text.text[:at] if is_known else [BitVecVal(0, 8)] * width
+        found, obligations = split_parts(x, before, modified)
+        name = f"{title_of('split', modified)}, {'after a vector' if is_known else 'after copied bytes' if at else 'at the start'}"
+        # No sequence of 4 bytes is unfinished after bytes that were copied.
+        copied = [] if is_known else [ULT(byte, BitVecVal(0xF0, 8)) for byte in text.text[:at][-3:]]
+        if any(it is not True for it in obligations):
+            report.prove(f"{name}: the masks are those of the tables", And(*map(z3_bool, obligations)))
+        for i, (first_found, mask, second_found) in enumerate(found):
             premises, _ = text.premises(at + i)
             # The rest of the sequence of the byte, too.
             more = []
-            found = formulas.state(formulas.BOUNDARY) if max(at + i - 3, 0) == 0 else text.start
+            state = formulas.state(formulas.BOUNDARY) if max(at + i - 3, 0) == 0 else text.start
             for j in range(max(at + i - 3, 0), at + i + 4):
                 if j < text.length:
-                    found = formulas.step(found, text.text[j])
-                    more.append(ULT(found, formulas.state(formulas.NEVER)))
+                    state = formulas.step(state, text.text[j])
+                    more.append(ULT(state, formulas.state(formulas.NEVER)))
             first, has_second, second = split_bytes(text.text, at + i, modified)
-            claim = And(
-                parts["firsts"][i] == first, z3_bool(parts["mask"].list[i]) == has_second, Implies(has_second, parts["seconds"][i] == second),
-            )
-            report.prove(f"{title_of('split', modified)}: byte {i} after {at} bytes", Implies(And(*premises, *more), claim))
-    text, before = symbolic("t", 3), symbolic("b", WIDTH)
+            claim = And(first_found == first, z3_bool(mask) == has_second, Implies(has_second, second_found == second))
+            report.prove(f"{name}: byte {i}", Implies(And(*premises, *more, *copied), claim))
+
+
+def prove_split_vector(report, modified):
+    prove_split_bytes(report, modified)
+    before = symbolic("b", WIDTH)
     machine = Pairs(source(SPLIT), source(MOD), source(COPY))
     is_inside = Or(*(UGE(byte, BitVecVal(0xF0, 8)) for byte in before[-3:]))
     report.prove("split: `ends_inside` is exact", z3_bool(machine.call("ends_inside", before)) == is_inside)

@@ -16,7 +16,7 @@ from paths import paths
 from rust import Source
 from transfer import KINDS, STARTS, digit, kinds, symbol_value
 from units import written_bytes
-from vectors import Mask, Output, Total, boolean, z3_bool
+from vectors import Mask, Output, Total, boolean, mask_of, z3_bool
 
 BASE64 = ["arch/x86_64/avx2/base64.rs", "functions.rs"]
 KEPT = "arch/kept.rs"
@@ -128,8 +128,11 @@ def prove_base64_lines(report):
             prove_base64_line(report, groups, line_break)
 
 
-def prove_base64_line(report, groups, line_break):
-    """Lines of a form: each is decoded exactly if all of its bytes are symbols before the line break of the form."""
+def prove_base64_line(report, groups, line_break, run=run_base64, least=SYMBOLS):
+    """Lines of a form: each is decoded exactly if all of its bytes are symbols before the line break of the form.
+
+    Lines of fewer than `least` symbols are left to the portable loop.
+    """
     title = f"base64: lines of {4 * groups} symbols and {line_break}"
     length, decoded = 4 * groups + len(line_break), 3 * groups
     form = Struct({"groups": Int(groups, "u8"), "has_cr": len(line_break) == 2})
@@ -143,14 +146,14 @@ def prove_base64_line(report, groups, line_break):
 
         def make(decisions):
             output, given = Output(room), Slice(encoded)
-            machine, vectors, result = run_base64(
+            machine, vectors, result = run(
                 "decode_lines", [given, output, form], decisions, replaced={"decode_lines": portable}, constants={"portable::decode_groups": "groups"},
             )
             return machine, output, given, machine.number(result)
 
         for machine, output, given, result in paths(make, [], lambda conditions: True):
             here = And(*machine.conditions)
-            if 4 * groups < SYMBOLS:
+            if 4 * groups < least:
                 (arguments,) = calls
                 assert arguments[0] is given and arguments[1] is output and arguments[3] == "groups" and result == 7 and not output.stores
                 assert arguments[2].fields == form.fields
@@ -166,7 +169,7 @@ def prove_base64_line(report, groups, line_break):
                 line, part = divmod(at, decoded)
                 start = line * length + part // 3 * 4
                 assert kept is True and byte.eq(Vectors.group(encoded[start:start + 4])[part % 3]), "other bytes are written"
-        if claims or 4 * groups < SYMBOLS:
+        if claims or 4 * groups < least:
             report.prove(f"{title}, {lines} in {whole} bytes", And(*claims))
 
 
@@ -205,12 +208,12 @@ def prove_increment(report):
     report.prove("quoted-printable: the model adds 1 to a mask", increment(mask).bits() == mask.bits() + 1)
 
 
-def prove_quoted_bytes(report):
+def prove_quoted_bytes(report, kernel=Quoted, names=QUOTED, slots_of=slots_of):
     """The kinds of the bytes of a window, and the bytes that are written."""
     x, windows = symbolic("x", READ + WINDOW), []
     given = x[READ:]
     kept, escapes = ([Bool(f"{name}_{i}") for i in range(WINDOW)] for name in ("kept", "escape"))
-    files = sources(*QUOTED)
+    files = sources(*names)
     length = BitVec("len", 8)
 
     def segment(window):
@@ -220,7 +223,7 @@ def prove_quoted_bytes(report):
 
     def make(decisions):
         output, segments = Output(WRITTEN + WINDOW), [Struct({})]
-        machine = Quoted(
+        machine = kernel(
             *files, decisions=decisions, replaced={"segment": segment}, presets={"at": Int(READ, "usize"), "written": Int(WRITTEN, "usize")},
         )
         count = machine.run("decode_segments", Slice(x), output, segments)
@@ -250,18 +253,19 @@ def prove_quoted_bytes(report):
             else:
                 expected, premise = given[i], given[i] != 0x3D
             report.prove(f"quoted-printable: path {number}, byte {i} is itself or the value of its escape", Implies(And(premise, kept[i]), byte == expected))
+    masks = [mask_of(windows[0][kind], WINDOW) for kind in KINDS]
     for i, byte in enumerate(given):
-        is_right = And(*(z3_bool(windows[0][kind].list[i]) == expected for kind, expected in zip(KINDS, kinds(byte))))
+        is_right = And(*(z3_bool(mask[i]) == expected for mask, expected in zip(masks, kinds(byte))))
         report.prove(f"quoted-printable: the kinds of byte {i}", is_right)
 
 
-def prove_quoted_end(report):
+def prove_quoted_end(report, kernel=Quoted, names=QUOTED):
     """A window that does not fit is not read, nor one that has another unit written."""
     x = symbolic("x", READ + WINDOW)
     presets = {"at": Int(READ, "usize"), "written": Int(WRITTEN, "usize")}
     for missing_input, missing_output, is_found in ((1, 0, True), (0, 1, True), (0, 0, False)):
         calls, output, segments = [], Output(WRITTEN + WINDOW - missing_output), [None]
-        machine = Quoted(*sources(*QUOTED), replaced={"segment": lambda window: calls.append(window) or Option()}, presets=presets)
+        machine = kernel(*sources(*names), replaced={"segment": lambda window: calls.append(window) or Option()}, presets=presets)
         count = machine.run("decode_segments", Slice(x[:len(x) - missing_input]), output, segments)
         is_right = machine.number(count) == 0 and not output.stores and segments == [None] and len(calls) == (not is_found)
         report.prove(f"quoted-printable: nothing is written, {missing_input} and {missing_output} bytes less, {is_found}", z3_bool(is_right))

@@ -139,6 +139,12 @@ class Kernel(Library):
             row = Row(layout, bits, len(self.rows))
             self.rows |= {lane.decl().name(): (row, i) for i, lane in enumerate(row.lanes)}
             return Array(row.lanes, "u8")
+        if isinstance(found, Part) and isinstance(at, Span) and at.last is not None:
+            assert not at.is_inclusive
+            part = Part(found.output, found.at + Total.of(at.start))
+            part.end = found.at + Total.of(at.last)
+            assert part.end.most() <= found.output.length, "a slice outside the output"
+            return part
         if isinstance(found, Part) and isinstance(at, Span):
             assert Library.number(at.start) + found.at.most() <= found.output.length
             return Part(found.output, found.at + Total.of(at.start))

@@ -31,7 +31,7 @@ def sources(names):
     return [Source(formulas.ROOT / name) for name in names]
 
 
-def prove_copy(report, file, width, limit, nul, pointer):
+def prove_copy(report, file, width, limit, nul, pointer, function="below", kernel=Kernel, edges=EDGES):
     """The first two groups, of which the second may overlap the first. It starts at a multiple of a vector in the output.
 
     A group is copied exactly if all of its bytes are below the limit, and `00` only if it may occur.
@@ -51,8 +51,8 @@ def prove_copy(report, file, width, limit, nul, pointer):
 
         def make(decisions):
             output = Output(room)
-            machine = Kernel(*sources([file]), decisions=decisions, align=pointer)
-            return machine, output, machine.run("below", Slice(x), output, constants=[limit, nul])
+            machine = kernel(*sources([file]), decisions=decisions, align=pointer)
+            return machine, output, machine.run(function, Slice(x), output, constants=[limit, nul])
 
         for machine, output, result in paths(make, [], lambda conditions: True):
             here = And(*machine.conditions)
@@ -62,7 +62,7 @@ def prove_copy(report, file, width, limit, nul, pointer):
             name = f"{title}, {result} of {length} to {room}"
             is_whole = set(found) == set(range(result)) and all(kept is True for kept, _ in found.values())
             report.prove(f"{name}: exactly these bytes are written", z3_bool(is_whole))
-            for i in sorted(at for at in range(result) if at % width in EDGES) if (length, room) == (both, both) else ():
+            for i in sorted(at for at in range(result) if at % width in edges) if (length, room) == (both, both) else ():
                 of_byte = And(*parts_about([simplify(condition) for condition in machine.conditions], [x[i]]))
                 report.prove(f"{name}: byte {i}", Implies(of_byte, And(is_copied(x[i]), found[i][1] == x[i])))
             group = 0 if result == 0 else second
@@ -73,7 +73,7 @@ def prove_copy(report, file, width, limit, nul, pointer):
         report.prove(f"{title}, {length} to {room}: the groups are where they are expected", z3_bool(sorted(results) == expected))
 
 
-def prove_encode_ascii(report, files, width, block, is_big_endian, pointer):
+def prove_encode_ascii(report, files, width, block, is_big_endian, pointer, kernel=Kernel):
     """Up to three blocks of bytes, of which the second may overlap the first.
 
     The result is the index of the first other byte of the whole blocks, or the index where the next block would start, for every input.
@@ -94,7 +94,7 @@ def prove_encode_ascii(report, files, width, block, is_big_endian, pointer):
 
         def make(decisions):
             output = Output(room)
-            machine = Kernel(*sources(files), decisions=decisions, align=pointer)
+            machine = kernel(*sources(files), decisions=decisions, align=pointer)
             return machine, output, machine.run("encode_ascii", Slice(x), output, constants=[is_big_endian])
 
         for count, (machine, output, result) in enumerate(paths(make, []), 1):

@@ -269,16 +269,25 @@ INSTRUCTIONS = {
 EXECUTED = {}
 
 
+def numbers_of(operand):
+    """What identifies an operand: the numbers of its terms."""
+    return tuple(map(numbers_of, operand)) if isinstance(operand, list) else operand.get_id()
+
+
+def simplified(value):
+    return [simplified(part) for part in value] if isinstance(value, list) else simplify(value)
+
+
 def executed(name, instruction, constants, arguments):
     """Returns the result of an instruction, simplified."""
     key = None
     if all(isinstance(argument, list) for argument in arguments):
-        key = (name, *constants, *(tuple(lane.get_id() for lane in argument) for argument in arguments))
+        key = (name, *constants, *map(numbers_of, arguments))
         if key in EXECUTED:
             return EXECUTED[key][0]
     found = instruction(*constants, *arguments)
     if isinstance(found, list):
-        found = [simplify(lane) for lane in found]
+        found = simplified(found)
     if key is not None:
         # The numbers of the operands are unique as long as these exist.
         EXECUTED[key] = (found, arguments)

@@ -7,8 +7,8 @@
 
 Groups with an SMT proof (`formulas.py`): `formula`, `avx512`, `avx2`, `neon`, `simd128`, and, for the conversions of AVX-512
 (`conversions.py`), `utf16`, `utf32`, `latin`. The groups of `OTHERS` are those of `classes.py`, `searches.py`, `transfer.py`,
-`pairs.py`, `copies.py`, `units.py`, `prefixes.py`, `within.py` and `avx2_conversions.py`. Every number and every shift that the proof
-reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
+`pairs.py`, `copies.py`, `units.py`, `prefixes.py`, `within.py` and the programs for AVX2 and NEON. Every number and every shift
+that the proof reads from the Rust source is changed: the lowest and the highest set bit of a number, and `<<` to `>>`.
 
 Group `grammar`: every bound of every row in `encoding/grammar.rs` and `encoding/dialects.rs` is changed by 1, up and down.
 The tests are the unit tests of `encoding`, `proofs/tests/grammar.rs` and `four_bytes.rs`, and those of the transcoder for
@@ -37,6 +37,14 @@ import classes
 import copies
 import formulas
 import model
+import neon_base64
+import neon_copies
+import neon_latin
+import neon_pairs
+import neon_quoted
+import neon_units
+import neon_utf16
+import neon_utf32
 import pairs
 import prefixes
 import rust
@@ -80,6 +88,14 @@ OTHERS = {
     "portable_positions": ("arch/portable/positions.rs", avx2_searches.PARTS["positions"]),
     "portable_classes": ("arch/portable/classes.rs", avx2_searches.PARTS["classes"]),
     "avx2_units": ("arch/x86_64/avx2/units.rs", avx2_units.PARTS),
+    "neon_units": ("arch/aarch64/units.rs", neon_units.PARTS),
+    "neon_base64": ("arch/aarch64/base64.rs", neon_base64.PARTS),
+    "neon_lookup": ("arch/aarch64/lookup.rs", [(neon_base64.prove_lookup,)]),
+    "neon_sums": ("arch/aarch64/compress.rs", [*neon_latin.PARTS["compress"], (neon_latin.prove_decode_vector, True, True)]),
+    "neon_latin": ("arch/aarch64/latin.rs", neon_latin.PARTS["latin"]),
+    "neon_convert": ("arch/aarch64/convert.rs", neon_copies.PARTS["convert"]),
+    "neon_encode_ascii": ("arch/aarch64/to_utf16.rs", neon_copies.PARTS["to_utf16"]),
+    "neon_decode_ascii": ("arch/aarch64/utf16.rs", neon_copies.PARTS["utf16"]),
     "window": ("arch/portable/quoted.rs", [(transfer.prove_quoted_segment,)]),
     "pairs": (f"{AVX512}/pairs.rs", [(pairs.prove_join, False, False, 69), (pairs.prove_join, True, False, 69)]),
     "units": (f"{AVX512}/units.rs", units.parts()["units"]),
@@ -91,6 +107,14 @@ OTHERS = {
     "shuffles": ("arch/shuffles.rs", [(avx2_conversions.prove_table, avx2_conversions.SHUFFLES)]),
     **{f"avx2_{name.replace('/', '_')}": (f"arch/x86_64/avx2/{name}.rs", parts) for name, parts in avx2_conversions.GROUPS.items()},
     "latin_groups": (f"{AVX512}/latin.rs", units.parts()["latin"]),
+    "neon_compress": ("arch/aarch64/compress.rs", [*neon_utf16.PARTS["compress"], *neon_utf16.PARTS["to_utf16"]]),
+    "neon_utf16": ("arch/aarch64/utf16.rs", neon_utf16.PARTS["utf16"]),
+    "neon_utf32": ("arch/aarch64/utf32.rs", neon_utf32.PARTS["utf32"]),
+    "neon_join": ("arch/aarch64/pairs/join.rs", neon_pairs.PARTS["join"]),
+    "neon_split": ("arch/aarch64/pairs/split.rs", neon_pairs.PARTS["split"]),
+    "neon_blocks": ("arch/aarch64/blocks.rs", [*neon_quoted.PARTS["blocks"], *neon_quoted.PARTS["quoted"]]),
+    "neon_quoted": ("arch/aarch64/quoted.rs", neon_quoted.PARTS["quoted"]),
+    "neon_to_utf16": ("arch/aarch64/to_utf16.rs", neon_utf16.PARTS["to_utf16"]),
 }
 SMT_GROUPS = ["formula", "avx512", "avx2", "neon", "simd128", *conversions.PARTS, *OTHERS]
 # In CI, one in this many changes is tried.
@@ -102,6 +126,11 @@ EQUIVALENT = [
     ("mod.rs", "ternarylogic_epi32::<0xFE>", {"0x7e"}, "no byte is due from all three bytes before it"),
     ("latin.rs", "order = [0; WIDTH]", {"1"}, "every element is assigned"),
     ("latin.rs", "let mut i = 0;", {"1"}, "the first element is 0 already"),
+    ("latin.rs", "let zero = all(0);", {"1"}, "no fourth byte is kept"),
+    ("latin.rs", "veorq_u8(is_at_least(p1, 0xC0)", {"0xc1"}, "every byte after C0 is marked in any case"),
+    ("latin.rs", "if ascii > 0 {", {"1"}, "groups of 64 bytes are copied"),
+    ("compress.rs", "(vpaddq_u16(pairs, pairs))", {"1"}, "both halves are the same"),
+    ("convert.rs", "vpmaxq_u32(bits, bits)", {"1"}, "both halves are the same"),
     ("utf16.rs", "all(0x3F00)", {"0x3f01"}, "bit 0 is 0 after the shift"),
     ("utf32.rs", "all(0x3F00)", {"0x3f01"}, "bit 0 is 0 after the shift"),
     ("utf16.rs", "kept, all(0x80_0000)", {"0x800001"}, "only bit 7 of each byte is used"),
@@ -140,6 +169,24 @@ EQUIVALENT = [
     ("classes.rs", "set1_epi8(seconds_of_long, 8)", {"9"}, "the bits of ASCII are set for every byte"),
     ("classes.rs", "_mm512_ternarylogic_epi32::<0xF8>(any, both", {"0xf9"}, "a group is searched in vain"),
     ("utf32.rs", "all(0x80_8080), all(0x80_8000)", {"0x808001"}, "only bit 7 of each byte is used"),
+    ("utf16.rs", "if bits < 0x800 {", {"0x0"}, "units below U+0800 are converted as other units"),
+    ("utf16.rs", "vdupq_n_u16(0xD800)));", {"0xd801"}, "only the bits from 11 on decide"),
+    ("utf16.rs", "if vminvq_u16(vminq_u16(a, b)) >= 0x800", {"0x801"}, "U+D000 is converted as if there were surrogates"),
+    ("utf16.rs", "let free = vdupq_n_u16(0x3F00)", {"0x3f01"}, "bit 0 is 0 after the shifts"),
+    ("utf16.rs", "let value = vaddq_u16(vandq_u16(x, vdupq_n_u16(0x3FF))", {"0x3fe"}, "the lowest 2 bits are not used"),
+    ("to_utf16.rs", "vcgeq_u8(p2, vdupq_n_u8(0xE0))", {"0xe1"}, "the low half of E0 is 0"),
+    ("to_utf16.rs", "if vmaxvq_u8(vmaxq_u8(p2, p3)) >= 0xF0", {"0x70"}, "other text is converted as with sequences of 4"),
+    ("to_utf16.rs", "vdupq_n_s8(-0x41)", {"0x40"}, "text has no byte C0"),
+    ("utf32.rs", "vdupq_n_s8(-0x41)", {"0x40"}, "text has no byte C0"),
+    ("compress.rs", "vgetq_lane_u64::<0>(vreinterpretq_u64_u16(vpaddq_u16(pairs, pairs)))", {"1"}, "both halves are the same"),
+    ("quoted.rs", "let mut byte = 0;", {"1"}, "00 has no class"),
+    ("quoted.rs", "_ => 0,", {"1"}, "bit 0 is no class"),
+    ("quoted.rs", "next(first, vdupq_n_u8(0))", {"1"}, "no escape starts at the last 2 bytes"),
+    ("quoted.rs", "next(values, vdupq_n_u8(0))", {"1"}, "no escape starts at the last 2 bytes"),
+    ("split.rs", "if same > 0 {", {"1"}, "the length is a multiple of 64"),
+    ("split.rs", ">> 8 != 0", {"9"}, "all bits of a lane are equal"),
+    ("split.rs", "[0; 2 * WIDTH]", {"1", "3"}, "a larger array, or what is overwritten"),
+    ("join.rs", "let mut end = [0; BLOCK]", {"1"}, "what is copied is written before"),
     ("formula.rs", "= 0x00;", {"0x1"}, "only 7F and FF differ, and they are marked because a continuation is due"),
 ]
 

@@ -14,6 +14,10 @@ from vectors import (
 )
 
 
+# No loop of the sources has as many.
+MOST_ITERATIONS = 100_000
+
+
 class Stop(Exception):
     """The end of the iteration."""
 
@@ -116,7 +120,7 @@ class Paths(Machine):
 
     def do_while(self, names, condition, body):
         is_main = names is self.scope
-        while True:
+        for _ in range(MOST_ITERATIONS):
             inner = Scope(names)
             if not self.decide(self.evaluate(condition, inner)):
                 return
@@ -129,6 +133,7 @@ class Paths(Machine):
                     return
             if is_main:
                 raise Stop
+        raise AssertionError("a loop does not end")
 
     def do_continue(self, names):
         raise Continue
@@ -136,6 +141,17 @@ class Paths(Machine):
     def do_break(self, names):
         self.broken = True
         raise Break
+
+    def do_break_to(self, names, label):
+        raise BreakTo(label)
+
+    def do_labelled(self, names, label, loop):
+        try:
+            getattr(self, "do_" + loop[0])(names, *loop[1:])
+        except BreakTo as found:
+            if found.args != (label,):
+                raise
+            self.broken = True
 
     def do_for(self, names, pattern, iterator, body):
         for value in self.evaluate(iterator, names):
@@ -366,6 +382,10 @@ class Continue(Exception):
 
 class Break(Exception):
     pass
+
+
+class BreakTo(Exception):
+    """A `break` out of the loop with a label."""
 
 
 def paths(make, premises, is_possible=None):

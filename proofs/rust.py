@@ -255,24 +255,16 @@ class Tokens:
                     statements.append(("let", pattern, value))
                 self.expect(";")
                 continue
-            if self.peek() == "while":
-                self.next()
-                statements.append(("while", self.expression(), self.block()))
-                continue
-            if self.peek() == "loop":
-                self.next()
-                statements.append(("while", ("path", "true", []), self.block()))
-                continue
-            if self.peek() == "for":
-                self.next()
-                pattern = self.pattern()
-                self.expect("in")
-                statements.append(("for", pattern, self.expression(), self.block()))
+            if self.peek() in ("'", "while", "loop", "for"):
+                statements.append(self.loop())
                 continue
             if self.peek() in ("break", "continue", "return"):
                 kind = self.next()
                 if kind == "return":
                     statements.append((kind, ("list", []) if self.peek() == ";" else self.expression()))
+                elif self.peek() == "'":
+                    self.next()
+                    statements.append((kind + "_to", self.next()))
                 else:
                     statements.append((kind,))
                 if self.peek() != "}":
@@ -294,6 +286,18 @@ class Tokens:
                     self.expect(";")
         self.expect("}")
         return ("block", statements, None)
+
+    def loop(self):
+        kind = self.next()
+        if kind == "'":
+            label = self.next()
+            self.expect(":")
+            return ("labelled", label, self.loop())
+        if kind == "for":
+            pattern = self.pattern()
+            self.expect("in")
+            return ("for", pattern, self.expression(), self.block())
+        return ("while", self.expression() if kind == "while" else ("path", "true", []), self.block())
 
     LEVELS = [("||",), ("&&",), ("==", "!=", "<", ">", "<=", ">="), ("|",), ("^",), ("&",), ("<<", ">>"), ("+", "-"), ("*", "/", "%")]
 
