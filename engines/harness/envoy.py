@@ -206,9 +206,17 @@ class Envoy:
         return " | ".join(line for line in lines if "][error]" in line or "][critical]" in line)[-800:]
 
     def cpu(self):
-        """Seconds of CPU of the process so far."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Nanoseconds of CPU of all threads so far."""
+        tasks = Path(f"/proc/{self.process.pid}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
+
+    def share_core(self):
+        """Lets Envoy and the threads of this process run on one core only. If they ran at the same time, Envoy would wait more
+        or less often for the others, depending on its own speed, and waiting costs CPU."""
+        core = {max(os.sched_getaffinity(0))}
+        for pid in (self.process.pid, os.getpid()):
+            for task in Path(f"/proc/{pid}/task").iterdir():
+                os.sched_setaffinity(int(task.name), core)
 
     def resident(self):
         """Bytes of memory of the process."""

@@ -7,9 +7,9 @@
 //! - A buffer that may be full never becomes longer than it was, except by the bytes that are inserted. Above its limit
 //!   Envoy stops reading from the connection, which costs three system calls. Each piece is then drained before its copy is
 //!   appended, so it is copied twice.
-//! - The copies do not start at the start of a page. Linux copies the data of a `writev` with `rep movsb`. On AMD Zen 3 that
-//!   needs 14 times as long if the destination is 1 to 31 bytes after the source, modulo the size of a page. The
-//!   destination is at the start of a page if the socket has no unsent data, and Envoy reads to the start of a page. A
+//! - The copies do not start at the start of a page. Linux copies the data of a `writev` with `rep movsb`. On AMD Zen 3 and
+//!   4 that needs 14 to 20 times as long if the destination is 1 to 31 bytes after the source, modulo the size of a page.
+//!   The destination is at the start of a page if the socket has no unsent data, and Envoy reads to the start of a page. A
 //!   `writev` that begins with the held bytes of a character and continues with such a slice is in that case for all of
 //!   its bytes. Padding, which is drained before the hook returns, moves the copies away from the start of the page.
 
