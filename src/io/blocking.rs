@@ -101,7 +101,8 @@ impl<R: Read> Utf8Reader<R, OwnBuffer> {
 
 impl<R, B> Utf8Reader<R, B> {
     /// Returns the lines of the text. A line longer than `max` bytes is an error. As with [`BufRead::lines`], a line
-    /// ends with LF or CRLF, and the terminator is not returned. The last line needs no terminator.
+    /// ends with LF or CRLF, and the terminator is not returned. The last line needs no terminator. Unlike there, a CR at
+    /// the end of the input is not returned either.
     ///
     /// ```
     /// use utf8_codec::io::Utf8Reader;
