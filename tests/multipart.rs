@@ -318,6 +318,30 @@ fn a_file_passes_without_a_copy() {
 }
 
 #[test]
+fn the_last_character_of_a_form_without_its_closing_delimiter_is_not_returned() {
+    let whole =
+        form(&[("; name=a", "", "\u{E9}\r\n-".as_bytes()), ("; name=f; filename=f", "", b"\xFF\xC3\xA9")]);
+    let closing = whole.len() - b"--\r\n".len();
+    for end in 0..closing {
+        let cut = &whole[..end];
+        let (out, error) = check_all(cut, &BodyRules::new());
+        let error = error.expect("the form has no end");
+        assert!(end == 0 || out.len() < end, "a reader that counts bytes would miss {error}");
+        assert!(cut.starts_with(&out));
+        if let Utf8BodyError::Multipart(MultipartError::Unterminated { offset }) = error {
+            assert_eq!(offset, end as u64);
+        } else {
+            assert_eq!(cut.last(), Some(&0xC3), "{error}");
+        }
+    }
+    // What is missing is a character of a field, and a byte of a file.
+    for (last, missing) in [("\u{E9}".as_bytes(), 2), (b"\r\n-", 1), (b"\xFF\xC3\xA9", 1)] {
+        let end = find(&whole, last) as usize + last.len();
+        assert_eq!(check_all(&whole[..end], &BodyRules::new()).0, whole[..end - missing]);
+    }
+}
+
+#[test]
 fn nothing_follows_the_error_of_a_missing_bom() {
     let rules =
         BodyRules::new().decoder(TextDecoder::new().on_error(ErrorPolicy::Replace).bom(BomPolicy::Require));

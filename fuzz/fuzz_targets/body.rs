@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::new(data, &mut space) else { return };
     let (chunks, decoder) = (input.chunks(), input.decoder());
     let content_type = input.pick(5, &TYPES);
-    let rules = BodyRules::new().decoder(decoder).missing_charset(MissingCharset::Utf8);
+    let rules = BodyRules::new().decoder(decoder).missing_charset(MissingCharset::Utf8).form_data(true);
     let run = |chunks: &[&[u8]], end_hint| {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));

@@ -108,6 +108,9 @@ impl<B> Utf8Body<B> {
     /// `boundary` is the parameter of the `Content-Type`. The rules determine which fields are text, and the policy for
     /// ill-formed text.
     ///
+    /// A form without its closing delimiter ends with [`MultipartError::Unterminated`]. Its last character, in a file its
+    /// last byte, is not returned, so a reader that counts to `Content-Length` does not miss the error.
+    ///
     /// # Errors
     ///
     /// Returns [`MultipartError::Boundary`] if the grammar of RFC 2046 §5.1.1 does not allow the boundary.

@@ -99,6 +99,9 @@ impl BodyFilter {
     /// Creates the filter for the text fields of `multipart/form-data` (RFC 7578), with its boundary and the rules for
     /// its fields.
     ///
+    /// The last character or byte of what was fed is pending until the closing delimiter. If the body ends without one, it
+    /// is not returned.
+    ///
     /// # Errors
     ///
     /// Returns [`MultipartError::Boundary`] if the grammar of RFC 2046 §5.1.1 does not allow the boundary.

@@ -19,6 +19,9 @@ use crate::text::{TextDecoder, TextPiece};
 /// Bytes that may be the start of a delimiter are pending until more bytes arrive. They are equal to the first bytes of
 /// the delimiter, so only their number is stored.
 ///
+/// Until the closing delimiter was read, the last character or byte of the output is pending too. If the form ends there,
+/// it is not returned, so a reader that counts to `Content-Length` polls again and receives the error.
+///
 /// If another parser could find a field where this one finds a file, the form is rejected. The cases are: other bytes
 /// after a delimiter, a delimiter at the start of a content, and bare line breaks or repeated fields in the header of a
 /// part. The bytes before the first delimiter and after the last one are checked as text. By RFC 2046 §5.1.1 readers
@@ -38,6 +41,8 @@ pub(super) struct FormFilter {
     /// The number of bytes fed so far.
     offset: u64,
     out: FrameQueue,
+    /// The last character or byte of the output, while the form is not closed.
+    last: Bytes,
     error: Option<Utf8BodyError>,
     repaired: u64,
 }
@@ -74,12 +79,17 @@ impl FormFilter {
             part,
             offset: 0,
             out: FrameQueue::new(),
+            last: Bytes::new(),
             error: None,
             repaired: 0,
         }
     }
 
     pub(super) fn feed(&mut self, chunk: &Bytes) {
+        if chunk.is_empty() {
+            return;
+        }
+        self.release_last(chunk);
         let mut at = 0;
         while at < chunk.len() && self.error.is_none() {
             let next = match &mut self.position {
@@ -103,6 +113,14 @@ impl FormFilter {
         // Nothing is checked after an error.
         self.offset += (chunk.len() - at) as u64;
         self.out.end_chunk(chunk);
+        if self.error.is_none() && !self.is_closed() {
+            self.last = self.out.take_last(self.part.is_text());
+        }
+    }
+
+    fn release_last(&mut self, chunk: &Bytes) {
+        let last = core::mem::take(&mut self.last);
+        self.out.copy(chunk, &last);
     }
 
     pub(super) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
@@ -114,17 +132,20 @@ impl FormFilter {
             return;
         }
         let none = Bytes::new();
+        self.release_last(&none);
         if let Position::Content { matched, lacks_crlf } = self.position {
             self.check_matched(&none, matched, lacks_crlf);
         }
+        let is_text = self.part.is_text();
         self.end_part(&none);
+        self.out.end_chunk(&none);
         if self.is_closed() {
             // More bytes may be fed after `finish`.
             self.part = frame(&self.rules, self.offset);
-        } else {
+        } else if self.error.is_none() {
+            self.out.take_last(is_text);
             self.fail(MultipartError::Unterminated { offset: self.offset });
         }
-        self.out.end_chunk(&none);
     }
 
     pub(super) fn is_clean(&self) -> bool {
@@ -159,7 +180,7 @@ impl FormFilter {
             Position::Delimiter(_) => 0,
             Position::Epilogue => self.part.pending(),
         };
-        held as u64
+        (held + self.last.len()) as u64
     }
 
     /// Returns the number of bytes in the queue, and whether an error follows them.

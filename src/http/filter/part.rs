@@ -28,6 +28,10 @@ impl FormPart {
         Self::Text { decoder, start, label: is_charset.then(Vec::new) }
     }
 
+    pub(super) const fn is_text(&self) -> bool {
+        matches!(self, Self::Text { .. })
+    }
+
     /// Returns the number of bytes of an unfinished character.
     pub(super) fn pending(&self) -> usize {
         match self {
