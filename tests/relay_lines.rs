@@ -4,11 +4,12 @@
 
 mod support;
 
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
 use support::relay::{piped, read_all, read_some};
-use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex, join, simplex};
 use tokio::time::{sleep, timeout};
 use utf8_codec::proxy::{Direction, End, LineError, LineFilter, Observer, RejectedLine, Relay};
 
@@ -112,9 +113,71 @@ async fn the_replies_to_a_peer_are_limited_while_it_does_not_read_them() {
     client.write_all(b"\xFF\n").await.unwrap();
     assert_eq!(read_some(&mut client, 24).await, b"bad line 1: InvalidLead\n");
     while timeout(Duration::from_millis(100), client.write(&b"\xFF\n".repeat(32 * 1024))).await.is_ok() {}
-    // 64 KiB in the pipe, 64 KiB that are being written, 64 KiB in the queue, and the replies to the last 4 KiB of lines.
+    // 64 KiB in the pipe, 64 KiB that are being written, 64 KiB in the queue, and the replies to the last piece of 4 KiB.
     let replies = answering.0.lock().unwrap().len();
     assert!(replies * 28 < 256 * 1024, "{replies} replies");
+}
+
+/// An observer with long replies. It counts them.
+#[derive(Clone, Default)]
+struct LongReplies(Arc<AtomicUsize>);
+
+impl Observer for LongReplies {
+    fn rejected_line(&mut self, _: Direction, _: RejectedLine) -> Option<Vec<u8>> {
+        self.0.fetch_add(1, Relaxed);
+        Some([&[b'x'; 399][..], b"\n"].concat())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_replies_to_the_lines_of_one_read_are_limited() {
+    const LINES: usize = 100_000;
+    // After much text a read has 64 KiB.
+    for good in [0, 200_000] {
+        let (from_client, mut client) = simplex(1 << 20);
+        let (mut replies, to_client) = simplex(1024);
+        let mut near = join(from_client, to_client);
+        let (mut far, mut server) = duplex(1 << 20);
+        let observer = LongReplies::default();
+        let count = Arc::clone(&observer.0);
+        client
+            .write_all(&[&b"good\n".repeat(good / 5), &b"\xFF\n".repeat(LINES)[..]].concat())
+            .await
+            .unwrap();
+        let relay = Relay::new().lines(LineFilter::new());
+        let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
+        sleep(Duration::from_millis(20)).await;
+        // The replies to 4 KiB of lines are being written, and the next ones are queued.
+        let early = count.load(Relaxed);
+        assert!((1..=2 * 4096 / 2).contains(&early), "{early}");
+        let mut all = vec![0; LINES * 400];
+        timeout(Duration::from_secs(10), replies.read_exact(&mut all)).await.unwrap().unwrap();
+        assert_eq!(count.load(Relaxed), LINES);
+        client.write_all(b"last\n").await.unwrap();
+        assert_eq!(
+            read_some(&mut server, good + 5).await,
+            [&b"good\n".repeat(good / 5), &b"last\n"[..]].concat()
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_peers_that_do_not_read_their_replies_receive_all_of_them_later() {
+    const LINES: usize = 20_000;
+    let ((mut client, mut near), (mut far, mut server)) = (duplex(64 * 1024), duplex(64 * 1024));
+    let observer = LongReplies::default();
+    let relay = Relay::new().lines(LineFilter::new());
+    let _relayed = tokio::spawn(async move { relay.run(&mut near, &mut far, observer).await });
+    for peer in [&mut client, &mut server] {
+        peer.write_all(&b"\xFF\n".repeat(LINES)).await.unwrap();
+        peer.write_all(b"good\n").await.unwrap();
+    }
+    sleep(Duration::from_millis(20)).await;
+    let len = LINES * 400 + 5;
+    let (to_client, to_server) = tokio::join!(read_some(&mut client, len), read_some(&mut server, len));
+    for read in [to_client, to_server] {
+        assert_eq!(read.windows(5).filter(|bytes| *bytes == b"good\n").count(), 1);
+    }
 }
 
 #[tokio::test(start_paused = true)]

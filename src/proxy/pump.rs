@@ -1,5 +1,6 @@
 //! One direction of a relay: read, filter, write, and read again only after everything is written.
 
+use core::ops::Range;
 use core::pin::Pin;
 use core::task::{Context, Poll, ready};
 use std::io;
@@ -19,9 +20,6 @@ const MIN_COST: usize = 1024;
 
 /// If this many bytes of replies to a peer are queued, no more lines are read from that peer.
 const ANSWERS: usize = 64 * 1024;
-
-/// The maximum length of one read from a peer that receives replies to its lines.
-const ANSWERED_READ: usize = 4 * 1024;
 
 /// ```text
 ///        +----------------------------------+
@@ -65,6 +63,9 @@ pub(super) struct Pump {
     setup: Setup,
     size: Size,
     buffer: Option<Buffer>,
+    /// The bytes of the buffer, without its headroom, that are not filtered yet. They wait for the replies to the lines
+    /// before them.
+    rest: Range<usize>,
     pending: Pending,
     state: State,
     ended: bool,
@@ -82,7 +83,6 @@ pub(super) struct Pump {
     answers: Vec<u8>,
     /// Replies to send to the source.
     replies: Vec<u8>,
-    replied: bool,
     /// Whether the last byte to write ends a line.
     between_lines: bool,
 }
@@ -94,6 +94,7 @@ impl Pump {
             setup,
             size: Size::Small,
             buffer: None,
+            rest: 0..0,
             pending: Pending::default(),
             state: State::Read,
             ended: false,
@@ -105,7 +106,6 @@ impl Pump {
             stop: None,
             answers: Vec::new(),
             replies: Vec::new(),
-            replied: false,
             between_lines: true,
         }
     }
@@ -207,8 +207,7 @@ impl Pump {
         from: &mut R,
     ) -> Poll<io::Result<usize>> {
         let mut buffer = self.buffer.take().unwrap_or_else(|| Buffer::take(self.size));
-        let end = if self.replied { HEADROOM + ANSWERED_READ } else { buffer.len() };
-        let mut room = ReadBuf::new(&mut buffer[HEADROOM..end]);
+        let mut room = ReadBuf::new(&mut buffer[HEADROOM..]);
         let Poll::Ready(result) = Pin::new(from).poll_read(cx, &mut room) else {
             self.pending.release();
             return Poll::Pending;
@@ -229,9 +228,15 @@ impl Pump {
             return Poll::Ready(State::Write);
         }
         if !may_read {
-            self.buffer = None;
+            if self.rest.is_empty() {
+                self.buffer = None;
+            }
             self.pending.release();
             return Poll::Pending;
+        }
+        if !self.rest.is_empty() {
+            self.take_chunk(observer);
+            return Poll::Ready(State::Write);
         }
         let read = match ready!(self.poll_into_buffer(cx, from)) {
             Ok(0) if self.source_is_reset => Err(io::ErrorKind::ConnectionReset.into()),
@@ -242,9 +247,11 @@ impl Pump {
                 self.flow.read += read as u64;
                 observer.read(self.direction, read);
                 self.ended = read == 0;
+                self.rest = 0..read;
                 let ill_formed = self.flow.ill_formed;
-                self.take_chunk(read, observer);
-                let dense = (self.flow.ill_formed - ill_formed) as usize * ERROR_COST > read;
+                self.take_chunk(observer);
+                let dense =
+                    (self.flow.ill_formed - ill_formed) as usize * ERROR_COST > read - self.rest.len();
                 // If the size changes, the current buffer returns to the pool after the write.
                 self.size = match self.size {
                     Size::Small if read == Size::Small.bytes() && !dense => Size::Big,
@@ -257,7 +264,7 @@ impl Pump {
                 // A character that is truncated by the failure is reported as at the end of a stream. Its replacement
                 // is not delivered, because the other peer must not treat the failure as a normal end.
                 self.ended = true;
-                self.take_chunk(0, observer);
+                self.take_chunk(observer);
                 self.pending.clear();
                 self.buffer = None;
                 self.broken = true;
@@ -267,14 +274,52 @@ impl Pump {
         }
     }
 
-    /// Filters the bytes that were read.
-    fn take_chunk(&mut self, read: usize, observer: &mut impl Observer) {
-        let Self { direction, setup, pending, flow, replies, .. } = self;
-        let direction = *direction;
+    /// Filters the bytes that were read, up to the first piece with replies.
+    fn take_chunk(&mut self, observer: &mut impl Observer) {
         let mut buffer = self.buffer.take();
         let bytes: &mut [u8] = buffer.as_deref_mut().unwrap_or_default();
-        let (head, slice) = bytes.split_at_mut(HEADROOM.min(bytes.len()));
-        let slice = &slice[..read];
+        loop {
+            let result = self.take_piece(bytes, observer);
+            if let Err(error) = result {
+                observer.rejected(self.direction);
+                if self.setup.report_only {
+                    self.setup.stage = Stage::Untouched;
+                } else {
+                    self.rest = 0..0;
+                    self.stop = Some(match error {
+                        StageError::IllFormed(error) => End::IllFormed(self.direction, error),
+                        StageError::Line(line) => End::RejectedLine(self.direction, line),
+                    });
+                }
+            }
+            if self.rest.is_empty() || !self.replies.is_empty() {
+                break;
+            }
+        }
+        let holds_nothing = self.setup.report_only || self.stop.is_some();
+        let held = if holds_nothing { 0 } else { self.setup.stage.held() };
+        if held != self.held {
+            self.held = held;
+            observer.held(self.direction, held);
+        }
+        let bytes: &[u8] = buffer.as_deref().unwrap_or_default();
+        if !self.answers.is_empty() {
+            self.pending.answer(bytes, &mut self.answers, self.between_lines);
+        }
+        if let Some(&last) = self.pending.bytes(bytes).last() {
+            self.between_lines = last == b'\n';
+        }
+        self.buffer = buffer;
+    }
+
+    /// Filters the next piece of the bytes that were read.
+    fn take_piece(&mut self, bytes: &mut [u8], observer: &mut impl Observer) -> Result<(), StageError> {
+        let Self { direction, setup, pending, flow, replies, rest, .. } = self;
+        let direction = *direction;
+        let (head, slice) = bytes.split_at_mut((HEADROOM + rest.start).min(bytes.len()));
+        let slice = &slice[..rest.len()];
+        let slice = if setup.report_only { slice } else { &slice[..setup.stage.piece_len(slice)] };
+        rest.start += slice.len();
         let result = setup.stage.take(slice, self.ended, |edit| match edit {
             Edit::Pass(_) | Edit::Insert(_) if setup.report_only => {}
             Edit::Pass(range) => pending.pass(head, slice, range),
@@ -292,35 +337,10 @@ impl Pump {
                 }
             }
         });
-        if setup.report_only && read > 0 {
-            pending.pass(head, slice, 0..read);
+        if setup.report_only && !slice.is_empty() {
+            pending.pass(head, slice, 0..slice.len());
         }
-        self.replied |= !self.replies.is_empty();
-        if let Err(error) = result {
-            observer.rejected(direction);
-            if self.setup.report_only {
-                self.setup.stage = Stage::Untouched;
-            } else {
-                self.stop = Some(match error {
-                    StageError::IllFormed(error) => End::IllFormed(direction, error),
-                    StageError::Line(line) => End::RejectedLine(direction, line),
-                });
-            }
-        }
-        let holds_nothing = self.setup.report_only || self.stop.is_some();
-        let held = if holds_nothing { 0 } else { self.setup.stage.held() };
-        if held != self.held {
-            self.held = held;
-            observer.held(direction, held);
-        }
-        let bytes: &[u8] = buffer.as_deref().unwrap_or_default();
-        if !self.answers.is_empty() {
-            self.pending.answer(bytes, &mut self.answers, self.between_lines);
-        }
-        if let Some(&last) = self.pending.bytes(bytes).last() {
-            self.between_lines = last == b'\n';
-        }
-        self.buffer = buffer;
+        result
     }
 
     fn poll_write<W: AsyncWrite + Unpin>(
@@ -342,7 +362,8 @@ impl Pump {
             }
         }
         self.pending.clear();
-        if self.buffer.as_ref().is_some_and(|buffer| buffer.len() != HEADROOM + self.size.bytes()) {
+        let has_size = |buffer: &Buffer| buffer.len() == HEADROOM + self.size.bytes();
+        if self.rest.is_empty() && !self.buffer.as_ref().is_some_and(has_size) {
             self.buffer = None;
         }
         Poll::Ready(State::Flush)

@@ -3,7 +3,6 @@
 use core::ops::Range;
 
 use crate::error::Utf8Error;
-use crate::proxy::buffer::HEADROOM;
 use crate::proxy::edit::{Edit, RejectedLine};
 use crate::proxy::filter::{Filter, Verdict};
 use crate::proxy::lines::LineFilter;
@@ -23,7 +22,18 @@ pub(super) enum StageError {
     Line(RejectedLine),
 }
 
+/// The length of the pieces in which lines are filtered. It limits the replies to the lines of one piece.
+const PIECE: usize = 4 * 1024;
+
 impl Stage {
+    /// Returns the length of the first piece of a slice: lines of [`PIECE`] bytes in total, or one longer line.
+    pub(super) fn piece_len(&self, slice: &[u8]) -> usize {
+        let Self::Lines(_) = self else { return slice.len() };
+        let Some((first, rest)) = slice.split_at_checked(PIECE) else { return slice.len() };
+        let end = memchr::memrchr(b'\n', first).or_else(|| Some(PIECE + memchr::memchr(b'\n', rest)?));
+        end.map_or(slice.len(), |end| end + 1)
+    }
+
     /// Filters the bytes that were read. If `end` is set, ends the stream, and the slice must be empty.
     pub(super) fn take(
         &mut self,
@@ -59,7 +69,7 @@ impl Stage {
 /// The bytes to write: a part of the buffer if possible, otherwise a copy.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
-    /// A range of the whole buffer, including the [`HEADROOM`] bytes at its start.
+    /// A range of the whole buffer, including the headroom at its start.
     range: Range<usize>,
     /// Repaired text. If it is not empty, it contains all bytes to write.
     copy: Vec<u8>,
@@ -96,9 +106,9 @@ impl Pending {
         self.copy = Vec::new();
     }
 
-    /// Appends bytes of the slice, which is in the buffer after the headroom.
+    /// Appends bytes of the slice, which is in the buffer after `head`.
     pub(super) fn pass(&mut self, head: &[u8], slice: &[u8], range: Range<usize>) {
-        let moved = range.start + HEADROOM..range.end + HEADROOM;
+        let moved = range.start + head.len()..range.end + head.len();
         if self.copy.is_empty() && self.range.is_empty() {
             self.range = moved;
         } else if self.copy.is_empty() && self.range.end == moved.start {
@@ -108,11 +118,11 @@ impl Pending {
         }
     }
 
-    /// Appends bytes that are not in the slice. If they are the first bytes to write and are short, they are put into
-    /// the headroom.
+    /// Appends bytes that are not in the slice. If they are the first bytes to write and are short, they are put in front
+    /// of the slice.
     pub(super) fn insert(&mut self, head: &mut [u8], slice: &[u8], bytes: &[u8]) {
         if bytes.len() <= head.len() && self.range.is_empty() && self.copy.is_empty() {
-            self.range = HEADROOM - bytes.len()..HEADROOM;
+            self.range = head.len() - bytes.len()..head.len();
             head[self.range.clone()].copy_from_slice(bytes);
         } else {
             self.copy(head, slice, bytes);
@@ -122,8 +132,9 @@ impl Pending {
     fn copy(&mut self, head: &[u8], slice: &[u8], bytes: &[u8]) {
         let Range { start, end } = core::mem::take(&mut self.range);
         if start < end {
-            self.copy.extend_from_slice(&head[start.min(HEADROOM)..end.min(HEADROOM)]);
-            self.copy.extend_from_slice(&slice[start.max(HEADROOM) - HEADROOM..end.max(HEADROOM) - HEADROOM]);
+            let at = head.len();
+            self.copy.extend_from_slice(&head[start.min(at)..end.min(at)]);
+            self.copy.extend_from_slice(&slice[start.max(at) - at..end.max(at) - at]);
         }
         self.copy.extend_from_slice(bytes);
     }
