@@ -403,6 +403,7 @@ class Classes(Finds):
     def operate(self, operator, left, right):
         if isinstance(left, Next):
             if operator == "!=":
+                assert right == 0
                 return left.at is not None
             # `prove_write` has the claim that this removes the lowest bit.
             if operator == "-":
