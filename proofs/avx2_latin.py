@@ -204,7 +204,7 @@ class Calls:
     """The calls of an iteration of the loop, whose functions have any result."""
 
     def __init__(self, machine, x):
-        self.machine, self.x, self.vectors, self.groups, self.masks, self.ascii = machine, x, [], [], None, []
+        self.machine, self.x, self.vectors, self.groups, self.masks, self.ascii, self.ends = machine, x, [], [], None, [], []
 
     def encode_vector(self, x, before, place):
         self.vectors.append((x, before, place))
@@ -228,6 +228,10 @@ class Calls:
         self.ascii.append((given, place))
         return Int(0, "usize")
 
+    def unfinished(self, given):
+        self.ends.append(given.memory)
+        return Int(next(n for n in (0, 1, 2) if n == 2 or self.machine().decide(Bool(f"is_{n}_unfinished"))), "usize")
+
 
 def prove_loop(report, windows):
     """An iteration of the loop, with the shortest input and output of a vector and of a group."""
@@ -238,9 +242,9 @@ def prove_loop(report, windows):
         def make(decisions):
             output = Output(WRITTEN + room)
             calls = Calls(lambda: machine, x)
-            names = ("encode_vector", "encode_group", "only", "copy_ascii")
+            names = ("encode_vector", "encode_group", "only", "copy_ascii", "unfinished")
             presets = {"read": Int(READ, "usize"), "written": Int(WRITTEN, "usize"), "is_converted": True, "is_inside": is_inside}
-            replaced = {name: getattr(calls, name) for name in names} | {"unfinished": lambda _: Int(0, "usize")}
+            replaced = {name: getattr(calls, name) for name in names}
             machine = Encode(
                 *sources(*LATIN), decisions=decisions, presets=presets, replaced=replaced, constants={"GROUP": Int(4, "usize")},
             )
@@ -255,6 +259,9 @@ def prove_loop(report, windows):
             if min(length, room) < WIDTH:
                 assert not vectors and not calls.groups and not output.stores and (read, written) == (0, 0)
                 continue
+            assert len(calls.ends) == 2 and calls.ends[1] == x[:READ + read], "the end of other bytes"
+            is_end = not any(it.eq(Bool("is_0_unfinished")) for it in machine.conditions)
+            assert machine.scope["is_inside"] is is_end, "`is_inside` is for an unfinished sequence"
             stores = written_bytes(output)
             if calls.masks is None:
                 assert min(length, room) < GROUP and not stores and not calls.groups
@@ -313,6 +320,7 @@ def prove_start(report, windows):
 
         machine = Kernel(*sources(*LATIN), replaced={"encode_vector": encode_vector, "unfinished": lambda _: Int(1, "usize")}, constants={"GROUP": Int(4, "usize")})
         read, written = map(machine.number, machine.run("encode", Slice(x), output, constants=[windows]))
+        assert min(length, room) < WIDTH or machine.scope["is_inside"] is True, "there is an unfinished sequence"
         title = f"encode, {'windows-1252' if windows else 'ISO 8859-1'}, {length} bytes, room for {room}"
         if min(length, room) < WIDTH:
             assert not calls and (read, written) == (0, 0)
