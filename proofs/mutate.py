@@ -167,6 +167,7 @@ EQUIVALENT = [
         for i in range(8)
     ),
     ("classes.rs", "_mm256_srli_epi16::<4>(x), _mm256_set1_epi8(0x0F)", {"0x7"}, "both halves of the table are the same"),
+    ("classes.rs", "_mm512_maskz_sub_epi8(higher, _mm512_set1_epi8(0x40)", {"0x41"}, "the sum of a byte of the class may be above 80"),
     ("classes.rs", "const STRETCH: usize = 4096", {"4097"}, "a call may search one more block"),
     ("latin.rs", "signs(_mm256_subs_epu8(greatest, all(0x60)))", {"0x20"}, "text without sequences of 3 may be converted as with them"),
     ("subset.rs", "first < 0xD800 && last >=", {"0xd801"}, "no block ends at D800, and one that starts there returns before"),
@@ -196,6 +197,8 @@ EQUIVALENT = [
     ("quoted.rs", "_ => 0,", {"1"}, "bit 0 is no class"),
     ("quoted.rs", "next(first, vdupq_n_u8(0))", {"1"}, "no escape starts at the last 2 bytes"),
     ("quoted.rs", "next(values, vdupq_n_u8(0))", {"1"}, "no escape starts at the last 2 bytes"),
+    ("split.rs", "let mut table = [[0; 16]; 256];", {"1"}, "the first elements are assigned, and the others are not stored"),
+    ("split.rs", "let mut table = [[0; 16]; 256];", {"17"}, "the last element is not read"),
     ("split.rs", "if same > 0 {", {"1"}, "the length is a multiple of 64"),
     ("split.rs", ">> 8 != 0", {"9"}, "all bits of a lane are equal"),
     ("split.rs", "[0; 2 * WIDTH]", {"1", "3"}, "a larger array, or what is overwritten"),
