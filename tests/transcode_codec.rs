@@ -296,6 +296,40 @@ fn a_terminator_is_neither_ill_formed_nor_part_of_the_line() {
 }
 
 #[test]
+fn a_terminator_outside_the_subset_is_not_counted() {
+    for codec in [
+        TranscodeCodec::new(Encoding::Latin1).subset(&Subset::NO_NUL),
+        TranscodeCodec::new(Encoding::ModifiedUtf8),
+    ] {
+        let mut codec = codec.into_lines().ending(LineEnding::Ascii(Ascii::NUL)).max_length(2);
+        let mut buffer = BytesMut::from("ab\0c\0long\0");
+        assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("ab"));
+        assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("c"));
+        assert!(codec.decode(&mut buffer).is_err(), "too long");
+        assert_eq!((codec.counters().total(), codec.offset()), (0, 10));
+    }
+}
+
+#[test]
+fn a_missing_bom_before_an_empty_line_is_an_error() {
+    for encoding in [Encoding::Utf8, Encoding::Utf16Le, Encoding::Utf16Be, Encoding::Utf32Le] {
+        for ending in [LineEnding::LfOrCrLf, LineEnding::CrLf, LineEnding::Any] {
+            some_partitions(&encoded(encoding, "\r\na\r\n"), 30, |chunks| {
+                for codec in [TranscodeCodec::new(encoding), TranscodeCodec::new(encoding).sniff()] {
+                    let found = lines(codec.bom(BomPolicy::Require).into_lines().ending(ending), chunks);
+                    let message = found[0].as_ref().expect_err("no BOM");
+                    assert!(
+                        message.starts_with("line 1, column 1: no BOM at byte 0 (MissingBom"),
+                        "{message}"
+                    );
+                    assert_eq!(found[1..], [Ok("a".to_owned())], "{chunks:02X?}");
+                }
+            });
+        }
+    }
+}
+
+#[test]
 fn the_limit_counts_the_line_and_not_its_terminator() {
     let codec = || TranscodeCodec::new(Encoding::Utf16Le).into_lines().max_length(8);
     let too_long = "line 1 at byte 0 is longer than 8 bytes".to_owned();

@@ -9,7 +9,7 @@ use super::error::{CodecError, LineStart};
 use super::line_reader::{DEFAULT_MAX_LENGTH, LineState};
 use super::transcode::TranscodeCodec;
 use crate::detect::{Sniff, sniff};
-use crate::error::Utf8Error;
+use crate::error::{ErrorKind, Utf8Error};
 use crate::text::Counters;
 use crate::transcode::{Encoding, Transcoder};
 
@@ -126,17 +126,17 @@ impl TranscodeLinesCodec {
         if self.state == LineState::AfterCr && src.len() >= units.width {
             self.state = LineState::Line;
             if units.ascii(&src[..units.width]) == Some(b'\n') {
-                self.skip(src, units.width);
+                self.skip(src, 0, units.width);
             }
         }
         let found = units.find(self.ending, src, self.searched);
         if self.state == LineState::Discard {
             let Some((length, terminator)) = found else {
-                self.skip(src, units.searched(self.ending, src));
+                self.skip(src, units.searched(self.ending, src), 0);
                 return Ok(None);
             };
             self.end_line(units, &src[..length + terminator]);
-            self.skip(src, length + terminator);
+            self.skip(src, length, terminator);
             return self.next(src, last);
         }
         if let Some((length, terminator)) = found {
@@ -145,7 +145,7 @@ impl TranscodeLinesCodec {
         let length = units.searched(self.ending, src);
         if length > self.max_length {
             let error = self.too_long();
-            self.skip(src, length);
+            self.skip(src, length, 0);
             self.state = LineState::Discard;
             return Err(error);
         }
@@ -166,7 +166,7 @@ impl TranscodeLinesCodec {
         if length > self.max_length {
             let error = self.too_long();
             self.end_line(units, &src[..length + terminator]);
-            self.skip(src, length + terminator);
+            self.skip(src, length, terminator);
             return Err(error);
         }
         // The transcoder is copied, so that it stays consistent with the buffer if a `tracing` subscriber panics.
@@ -174,11 +174,16 @@ impl TranscodeLinesCodec {
         let mut result = feed(&mut reading, &src[..length], &mut text);
         let is_unfinished = !reading.pending().is_empty();
         let terminator_bytes = &src[length..length + terminator];
-        let ended = feed(&mut reading, terminator_bytes, &mut end);
+        let ended = feed_terminator(&mut reading, terminator_bytes, &mut end);
+        // An error before the terminator is that of the line: an unfinished sequence, or the missing BOM of an empty line.
+        if let Err(error) = ended
+            && (error.kind == ErrorKind::MissingBom || error.offset.wrapping_sub(line.offset) < length as u64)
+        {
+            result = result.and(ended);
+        }
         if is_unfinished && terminator > 0 {
             // The sequence before the terminator is unfinished. `end` starts with its replacement, which is part of the
             // line. What follows is the output for the terminator, which is the same if it is decoded again.
-            result = result.and(ended);
             let (mut again, mut rest) = (reading, String::new());
             let _ = feed(&mut again, terminator_bytes, &mut rest);
             let repair = end.len().saturating_sub(rest.len());
@@ -209,13 +214,15 @@ impl TranscodeLinesCodec {
         CodecError::LineTooLong { line: self.line(), limit: self.max_length }
     }
 
-    /// Discards bytes. They are decoded to update the offset and the state of the transcoder.
-    fn skip(&mut self, src: &mut BytesMut, bytes: usize) {
-        let mut reading = self.codec.reading;
+    /// Discards the bytes of a line and its terminator. They are decoded to update the offset and the state of the
+    /// transcoder.
+    fn skip(&mut self, src: &mut BytesMut, length: usize, terminator: usize) {
+        let (mut reading, mut text) = (self.codec.reading, String::new());
         // The errors of a discarded line are not reported.
-        let _ = feed(&mut reading, &src[..bytes], &mut String::new());
+        let _ = feed(&mut reading, &src[..length], &mut text);
+        let _ = feed_terminator(&mut reading, &src[length..length + terminator], &mut text);
         self.codec.reading = reading;
-        drop(src.split_to(bytes));
+        drop(src.split_to(length + terminator));
         self.searched = 0;
     }
 }
@@ -229,6 +236,11 @@ fn feed(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(),
         result = result.and(Err(error));
         rest = &rest[reading.offset().wrapping_sub(before) as usize..];
     }
+}
+
+/// Moves past a terminator. It is not part of the text, so it is not decoded, unless a sequence before it is unfinished.
+fn feed_terminator(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(), Utf8Error> {
+    if reading.pending().is_empty() { reading.pass(bytes.len()) } else { feed(reading, bytes, text) }
 }
 
 impl Decoder for TranscodeLinesCodec {
@@ -246,7 +258,7 @@ impl Decoder for TranscodeLinesCodec {
         let units = self.units(src, true).unwrap_or(Units::of(Encoding::Utf8));
         if self.state == LineState::Discard {
             let rest = src.len();
-            self.skip(src, rest);
+            self.skip(src, rest, 0);
             let _ = self.codec.reading.finish(&mut String::new());
             self.state = LineState::Line;
         }

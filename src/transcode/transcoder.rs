@@ -6,6 +6,8 @@ use super::source::Source;
 use super::switches::Switches;
 use super::target::Target;
 use crate::encoding::Encoding;
+#[cfg(feature = "codec")]
+use crate::error::Utf8Error;
 use crate::policy::{BomPolicy, Counters, ErrorPolicy};
 use crate::subset::Subset;
 
@@ -181,6 +183,19 @@ impl Transcoder {
             status = Status::IllFormed(error);
         }
         Progress { status, read: 0, written: room.written() }
+    }
+
+    /// Moves past bytes that are not text. Returns the error if a BOM is required before them. No sequence is unfinished.
+    #[cfg(feature = "codec")]
+    pub(crate) fn pass(&mut self, bytes: usize) -> Result<(), Utf8Error> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let missing = self.conversion.missing_bom();
+        self.conversion.policies.pass_start();
+        self.conversion.sniffing = false;
+        self.conversion.offset = self.conversion.offset.wrapping_add(bytes as u64);
+        missing.map_or(Ok(()), Err)
     }
 
     /// Discards the bytes of an unfinished sequence as if they had not been fed. The caller still has them.
