@@ -194,3 +194,25 @@ fn ill_formed_lines_in_a_large_buffer_take_linear_time() {
         }
     }
 }
+
+/// A file that grows: the stream ends, and resumes after that.
+#[test]
+fn a_line_that_is_too_long_ends_with_the_stream() {
+    fn check<C: Decoder<Error = CodecError>>(mut codec: C, first: impl Fn(C::Item) -> String) {
+        let mut buffer = BytesMut::new();
+        let expected = [("long", 1, 0), ("again", 2, 4)];
+        for (text, number, offset) in expected {
+            buffer.extend_from_slice(text.as_bytes());
+            let error = codec.decode_eof(&mut buffer).map(drop).unwrap_err();
+            assert_eq!(error.to_string(), format!("line {number} at byte {offset} is longer than 3 bytes"));
+        }
+        // `FramedRead` does not call `decode_eof` again after an error.
+        buffer.extend_from_slice(b"b\n\xFF\n");
+        assert_eq!(codec.decode(&mut buffer).unwrap().map(&first).as_deref(), Some("b"));
+        let error = codec.decode(&mut buffer).map(drop).unwrap_err();
+        assert!(error.to_string().starts_with("line 4, column 1: ill-formed UTF-8 at byte 11"), "{error}");
+    }
+    let codec = Utf8LinesCodec::new().max_length(3);
+    check(codec, String::from);
+    check(codec.into_batches(), |lines| lines.iter().map(String::from).collect());
+}

@@ -410,3 +410,16 @@ fn lines_are_written_in_the_encoding_with_their_terminator() {
         }
     }
 }
+
+#[test]
+fn a_line_that_is_too_long_ends_with_the_stream() {
+    let mut codec = TranscodeCodec::new(Encoding::Utf16Le).into_lines().max_length(4);
+    let mut buffer = BytesMut::from(&encoded(Encoding::Utf16Le, "long")[..]);
+    let error = codec.decode_eof(&mut buffer).unwrap_err();
+    assert_eq!(error.to_string(), "line 1 at byte 0 is longer than 4 bytes");
+    // `FramedRead` does not call `decode_eof` again after an error. The stream resumes.
+    buffer.extend_from_slice(&encoded(Encoding::Utf16Le, "b\nlong\n"));
+    assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("b"));
+    let error = codec.decode(&mut buffer).unwrap_err();
+    assert_eq!(error.to_string(), "line 3 at byte 12 is longer than 4 bytes");
+}

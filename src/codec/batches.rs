@@ -164,7 +164,9 @@ impl Decoder for Utf8LineBatchesCodec {
     }
 
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Lines>, CodecError> {
-        match self.decode(src)? {
+        let decoded = self.decode(src);
+        self.reader.end_discarded(src);
+        match decoded? {
             Some(lines) => Ok(Some(lines)),
             None => Ok(self.reader.decode_eof(src)?.map(Lines::one)),
         }

@@ -75,12 +75,10 @@ impl LineReader {
 
     /// Returns the next line of a stream that has ended.
     pub(super) fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
-        if let Some(line) = self.decode(src)? {
+        let decoded = self.decode(src);
+        self.end_discarded(src);
+        if let Some(line) = decoded? {
             return Ok(Some(line));
-        }
-        if self.state == LineState::Discard {
-            self.discard(src, src.len());
-            self.state = LineState::Line;
         }
         if src.is_empty() {
             let line = Some(self.line());
@@ -118,6 +116,15 @@ impl LineReader {
             self.discard(src, length + terminator);
         }
         true
+    }
+
+    /// Ends a line that is being discarded at the end of the stream. Called even if its error is returned only now,
+    /// because `FramedRead` does not call `decode_eof` again after an error.
+    pub(super) fn end_discarded(&mut self, src: &mut BytesMut) {
+        if self.state == LineState::Discard {
+            self.end_lines(src, 1);
+            self.discard(src, src.len());
+        }
     }
 
     /// Removes and decodes the line at the front of `src`.

@@ -225,6 +225,17 @@ impl TranscodeLinesCodec {
         drop(src.split_to(length + terminator));
         self.searched = 0;
     }
+
+    /// Ends a line that is being discarded at the end of the stream. Called even if its error is returned only now,
+    /// because `FramedRead` does not call `decode_eof` again after an error.
+    fn end_discarded(&mut self, units: Units, src: &mut BytesMut) {
+        if self.state == LineState::Discard {
+            let rest = src.len();
+            self.end_line(units, &[]);
+            self.skip(src, rest, 0);
+            let _ = self.codec.reading.finish(&mut String::new());
+        }
+    }
 }
 
 /// Decodes all of `bytes`. Returns the first error.
@@ -252,15 +263,11 @@ impl Decoder for TranscodeLinesCodec {
     }
 
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
-        if let Some(line) = self.next(src, true)? {
-            return Ok(Some(line));
-        }
+        let decoded = self.next(src, true);
         let units = self.units(src, true).unwrap_or(Units::of(Encoding::Utf8));
-        if self.state == LineState::Discard {
-            let rest = src.len();
-            self.skip(src, rest, 0);
-            let _ = self.codec.reading.finish(&mut String::new());
-            self.state = LineState::Line;
+        self.end_discarded(units, src);
+        if let Some(line) = decoded? {
+            return Ok(Some(line));
         }
         if src.is_empty() {
             let line = Some(self.line());

@@ -332,7 +332,9 @@ impl Decoder for SseCodec {
 
     /// Same as [`decode`](Decoder::decode). An unfinished line and an unfinished event are discarded.
     fn decode_eof(&mut self, src: &mut BytesMut) -> Result<Option<Event>, CodecError> {
-        if let Some(event) = self.decode(src)? {
+        let decoded = self.decode(src);
+        self.lines.end_discarded(src);
+        if let Some(event) = decoded? {
             return Ok(Some(event));
         }
         self.discard_event();
