@@ -12,7 +12,7 @@ use support::{Rng, every_partition, some_partitions};
 use tokio_util::codec::{Decoder, Encoder};
 use utf8_codec::codec::sse::{Comment, Event, Retry};
 use utf8_codec::codec::{CodecError, ErrorsAsItems, SseCodec};
-use utf8_codec::{ErrorKind, TextDecoder};
+use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder};
 
 #[test]
 fn the_cases_of_the_web_platform_tests() {
@@ -203,6 +203,23 @@ fn a_comment_of_any_length_is_not_an_error() {
     let mut codec = SseCodec::new();
     let chunks: Vec<_> = stream.chunks(1000).collect();
     assert_eq!(decode(&mut codec, &chunks).len(), 1);
+}
+
+#[test]
+fn a_comment_after_a_bom_is_a_comment() {
+    for limit in [0, 2, 3, 8] {
+        let stream = b"\xEF\xBB\xBF: \xFF longer than a line\nid: 1\n\n";
+        some_partitions(stream, 50, |chunks| {
+            let text = TextDecoder::new().on_error(ErrorPolicy::Replace);
+            let got = decode(&mut SseCodec::with_decoder(text).max_line_length(limit), chunks);
+            let expected = usize::from(limit < 5);
+            assert_eq!(got.len(), expected, "only the ID is too long: {got:?}");
+        });
+    }
+    let stream = b"\xEF\xBB\xBF: \xFF\ndata: a\n\n";
+    let got = decode(&mut SseCodec::with_decoder(TextDecoder::new()), &[stream]);
+    assert_eq!(got.len(), 2, "the error does not discard the event: {got:?}");
+    assert_eq!(got[1].as_ref().map(|event| &*event.data), Ok("a"));
 }
 
 #[test]

@@ -159,6 +159,13 @@ impl TextDecoder {
             && (matches!(self.policies.bom, BomPolicy::Keep) || !self.policies.is_at_start())
     }
 
+    /// Whether the BOM policy is still to be applied.
+    #[cfg(feature = "codec")]
+    #[inline(always)]
+    pub(crate) const fn is_at_start(&self) -> bool {
+        self.policies.is_at_start()
+    }
+
     /// Whether an ill-formed sequence is an error.
     #[cfg(feature = "codec")]
     pub(crate) fn is_strict(&self) -> bool {

@@ -13,6 +13,8 @@ use crate::codec::line_reader::LineReader;
 use crate::policy::{BomPolicy, ErrorPolicy};
 use crate::text::{Counters, TextDecoder};
 
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
 /// A codec for server-sent events. It reads [`Event`]s, and writes [`Event`], [`Comment`](super::Comment) and
 /// [`Retry`](super::Retry). The [module](super) describes the format.
 ///
@@ -210,6 +212,16 @@ impl SseCodec {
         self.new_id = None;
     }
 
+    /// Returns `src` without the BOM, or without the first bytes of what may be the BOM, at the start of a stream.
+    #[inline]
+    fn unmarked<'s>(&self, src: &'s [u8]) -> &'s [u8] {
+        if !self.lines.text.is_at_start() {
+            return src;
+        }
+        let marked = src.iter().zip(BOM).take_while(|(byte, bom)| byte == bom).count();
+        if marked == src.len().min(BOM.len()) { &src[marked..] } else { src }
+    }
+
     /// Reads the first `data` line of an event, which is the most frequent line. It creates one slice of the buffer.
     /// [`line`](Self::line) would create two: one of the line and one of the value. Returns `false` and reads nothing
     /// if the line is not such a line, is ill-formed or exceeds a limit.
@@ -294,10 +306,12 @@ impl Decoder for SseCodec {
                 return Ok(None);
             }
             let start = self.lines.line();
-            let is_comment = src.first() == Some(&b':');
+            let is_comment = self.unmarked(src).first() == Some(&b':');
             // Every event ends with an empty line, so an LF at the front is tested before the search.
             let found = if src.first() == Some(&b'\n') { Some((0, 1)) } else { self.lines.find(src) };
             let line = match found {
+                // A comment may follow, which has no limit.
+                None if self.unmarked(src).is_empty() => return Ok(None),
                 None => self.lines.await_terminator(src).map(|()| None),
                 Some((0, terminator)) if self.lines.take_empty(src, terminator) => {
                     if let Some(event) = self.dispatch() {
