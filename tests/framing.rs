@@ -198,6 +198,17 @@ fn json_sequences() {
     check(codec, b"", &[]);
 }
 
+#[test]
+fn the_rest_of_a_json_text_is_not_a_text_if_the_stream_resumes() {
+    let mut codec = JsonSequenceCodec::new();
+    let mut buffer = BytesMut::from("\x1E12");
+    assert!(matches!(codec.decode_eof(&mut buffer), Err(FramingError::Truncated { offset: 1 })));
+    // `FramedRead` does not call `decode_eof` again after an error.
+    buffer.extend_from_slice(b"3\n\x1E4\n\x1E");
+    assert!(matches!(codec.decode(&mut buffer), Err(FramingError::Truncated { offset: 3 })));
+    assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some(&b"4"[..]));
+}
+
 /// Asserts that the decoder returns the frames that the encoder wrote, also as text and for every partition.
 fn round_trip<C>(codec: impl Fn() -> C, shortest: usize)
 where
