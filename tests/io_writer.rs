@@ -6,10 +6,11 @@ mod support;
 use std::io;
 
 use futures::executor::block_on;
+use support::Rng;
 use support::hostile::HostileWriter;
 use support::outcomes::{CRAB, check_inner_errors, check_partitions, utf8_error, whole};
 use utf8_codec::io::Utf8Writer;
-use utf8_codec::{ErrorKind, TextDecoder, Utf8Error};
+use utf8_codec::{ErrorKind, ErrorPolicy, TextDecoder, Utf8Error};
 
 /// Writes the chunks and ends the text. Returns the inner writer, and the error.
 fn by_tokio_write(
@@ -118,5 +119,29 @@ async fn a_write_that_select_drops_at_any_await_point_accepts_no_bytes() {
         }
         writer.shutdown().await.unwrap();
         assert_eq!(whole(&writer.get_ref().written), CRAB);
+    }
+}
+
+/// A call that accepts no byte leaves the text as it was, even if its first byte makes the bytes before it ill-formed.
+#[test]
+fn bytes_that_are_not_accepted_have_no_effect() {
+    use core::pin::Pin;
+    use core::task::{Context, Poll, Waker};
+    use tokio::io::AsyncWrite;
+    let mut context = Context::from_waker(Waker::noop());
+    let mut rng = Rng::new(7);
+    for step in [1, 3, 100] {
+        let replace = TextDecoder::new().on_error(ErrorPolicy::Replace);
+        let mut writer = Utf8Writer::with_decoder(HostileWriter::new(step), replace);
+        let mut accepted = Vec::new();
+        for _ in 0..500 {
+            // A write that is pending is dropped, and the next one has other bytes.
+            let bytes = [&b"ab"[..], b"\xE2\x82", b"\xAC!", b"\xE2\x82ab", b"\xFF\xAC"][rng.below(5)];
+            if let Poll::Ready(taken) = Pin::new(&mut writer).poll_write(&mut context, bytes) {
+                accepted.extend_from_slice(&bytes[..taken.unwrap()]);
+            }
+        }
+        block_on(tokio::io::AsyncWriteExt::shutdown(&mut writer)).unwrap();
+        assert_eq!(whole(&writer.get_ref().written), String::from_utf8_lossy(&accepted));
     }
 }

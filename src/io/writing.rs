@@ -49,27 +49,33 @@ impl Writing {
         mut inner: impl FnMut(&[u8]) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         let bytes = &bytes[..bytes.len().min(AT_ONCE)];
-        loop {
-            match self.state {
-                State::Open => {}
-                State::Failed(error) => return Poll::Ready(Err(error.into())),
-                State::Ending(_) | State::Closed => {
-                    return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        match self.state {
+            State::Open => {}
+            State::Failed(error) => return Poll::Ready(Err(error.into())),
+            State::Ending(_) | State::Closed => return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into())),
+        }
+        ready!(self.drain(&mut inner))?;
+        let mut after = self.decoder;
+        let (piece, mut taken) = after.take_piece(bytes);
+        // If the piece contains text, bytes are accepted from the caller only after the inner writer has accepted a part
+        // of this text.
+        match piece {
+            Some(TextPiece::Text(text)) => {
+                let written = ready!(inner(text.as_bytes()))?;
+                if written < text.len() {
+                    return Poll::Ready(Ok(self.take_part(text, written, taken - after.pending().len())));
                 }
             }
-            ready!(self.drain(&mut inner))?;
-            let mut after = self.decoder;
-            let (piece, taken) = after.take_piece(bytes);
-            // If the piece contains text, bytes are accepted from the caller only after the inner writer has accepted a
-            // part of this text.
-            match piece {
-                Some(TextPiece::Text(text)) => {
-                    let written = ready!(inner(text.as_bytes()))?;
-                    if written < text.len() {
-                        return Poll::Ready(Ok(self.take_part(text, written, taken - after.pending().len())));
-                    }
+            Some(TextPiece::Seam(mut text) | TextPiece::Repaired(mut text, _)) => {
+                if let Some(TextPiece::Repaired(..)) = piece {
+                    // The next byte may be what makes the sequence ill-formed, so it is accepted together with it, and
+                    // no byte that is not accepted has an effect. After the sequence one byte is at most one piece.
+                    let rest = &bytes[taken..];
+                    let (next, first) = after.take_piece(&rest[..rest.len().min(1)]);
+                    text = text.followed_by(next.as_ref().map_or("", |next| next.text().unwrap_or_default()));
+                    taken += first;
                 }
-                Some(TextPiece::Seam(text) | TextPiece::Repaired(text, _)) if !text.is_empty() => {
+                if !text.is_empty() {
                     let written = ready!(inner(text.as_bytes()))?;
                     if written == 0 {
                         return Poll::Ready(Ok(0));
@@ -77,19 +83,16 @@ impl Writing {
                     self.short = Short::new(text);
                     self.short.take(written);
                 }
-                Some(TextPiece::IllFormed(error)) => self.state = State::Failed(error),
-                _ => {}
             }
-            self.decoder = after;
-            // If the first byte interrupts a pending sequence, `taken` is 0: the piece contains no byte of the caller,
-            // and the loop continues.
-            if taken > 0 || bytes.is_empty() {
-                return match self.state {
-                    State::Failed(error) => Poll::Ready(Err(error.into())),
-                    _ => Poll::Ready(Ok(taken)),
-                };
+            Some(TextPiece::IllFormed(error)) => {
+                self.decoder = after;
+                self.state = State::Failed(error);
+                return Poll::Ready(Err(error.into()));
             }
+            None => {}
         }
+        self.decoder = after;
+        Poll::Ready(Ok(taken))
     }
 
     /// Called when the inner writer has accepted only the first `written` bytes of `text`, which ends `taken` bytes

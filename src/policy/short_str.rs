@@ -26,6 +26,17 @@ impl ShortStr {
         self.len += character.encode_utf8(&mut self.bytes[start..]).len() as u8;
     }
 
+    /// Returns this text followed by another one. Characters that do not fit are omitted.
+    #[cfg(feature = "std")]
+    pub(crate) fn followed_by(mut self, next: &str) -> Self {
+        for character in next.chars() {
+            if usize::from(self.len) + character.len_utf8() <= self.bytes.len() {
+                self.push(character);
+            }
+        }
+        self
+    }
+
     /// Returns the text.
     #[inline]
     pub fn as_str(&self) -> &str {
