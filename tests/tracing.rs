@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use bytes::BytesMut;
 use tokio_util::codec::Decoder;
 use utf8_codec::codec::{CodecError, Utf8Codec, Utf8LinesCodec};
-use utf8_codec::{ErrorPolicy, TextDecoder};
+use utf8_codec::{BomPolicy, ErrorPolicy, Subset, TextDecoder};
 
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
@@ -60,6 +60,16 @@ fn an_ill_formed_sequence_is_one_debug_event_with_offset_kind_and_length() {
         log_of(level, || drain(Utf8LinesCodec::with_decoder(repairing), INPUT)),
     ] {
         assert_eq!(log.lines().map(str::trim).collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn an_error_after_text_that_is_copied_is_one_event() {
+    static NO_NUL: Subset = Subset::NO_NUL;
+    let level = tracing_subscriber::filter::LevelFilter::DEBUG;
+    for decoder in [TextDecoder::new().bom(BomPolicy::Strip), TextDecoder::new().subset(&NO_NUL)] {
+        let log = log_of(level, || drain(Utf8Codec::with_decoder(decoder), INPUT));
+        assert_eq!(log.lines().count(), 2, "{log}");
     }
 }
 

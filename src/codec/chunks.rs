@@ -11,7 +11,8 @@ use crate::text::{Counters, TextDecoder};
 /// A codec for text without frames. An item is the text of one read, in whole characters.
 ///
 /// An item is a slice of the read buffer. It is a copy only if something in it was repaired, if the BOM policy may
-/// apply to it, or if a [subset](TextDecoder::subset) is set. An unfinished sequence at the end of a read stays in the
+/// apply to it, or if a [subset](TextDecoder::subset) is set. A strict codec with a subset returns the text of a long
+/// read in several items. An unfinished sequence at the end of a read stays in the
 /// buffer: at most 3 bytes.
 ///
 /// # Errors
@@ -91,18 +92,16 @@ impl Utf8Codec {
     fn decode_with_policies(&mut self, src: &mut BytesMut) -> Result<Option<ByteString>, CodecError> {
         let start = self.text.valid_up_to();
         self.text.seek(start);
-        let before = self.text;
         let mut out = String::new();
-        let mut ill_formed = self.text.decode_into(src, &mut out).err();
-        if let Some(error) = ill_formed
-            && !out.is_empty()
-        {
-            // The next call returns the error and counts it. No other error was counted, because after the start of the
-            // stream a policy repairs all errors or none.
-            self.text = before;
-            self.text.seek(error.offset);
-            ill_formed = None;
-        }
+        let ill_formed = if self.text.is_strict() {
+            // Only the first piece, because the second one may be an error. It is returned, counted and logged by the
+            // next call.
+            let (piece, _) = self.text.take_piece(src);
+            piece.and_then(|piece| piece.text().map(|text| out.push_str(text)).err())
+        } else {
+            // The only errors that are not repaired are those of the BOM, before all text.
+            self.text.decode_into(src, &mut out).err()
+        };
         let mut taken = src.split_to(self.text.valid_up_to().wrapping_sub(start) as usize);
         match ill_formed {
             Some(error) => {
