@@ -98,8 +98,9 @@ async fn demonstrate(url: &str) -> Result<(), Box<dyn Error>> {
     let (mut codec, mut answer, mut connections) = (SseCodec::new(), String::new(), 0);
     loop {
         let mut request = Request::get(url).header(header::ACCEPT, "text/event-stream");
-        if let Some(id) = codec.last_event_id() {
-            request = request.header("last-event-id", id);
+        // An empty ID is not sent. The bytes of other characters than ASCII are sent as they are.
+        if let Some(id) = codec.last_event_id().filter(|id| !id.is_empty()) {
+            request = request.header("last-event-id", id.as_bytes());
         }
         let response = client.request(request.body(Body::empty())?).await?;
         if response.status() == StatusCode::NO_CONTENT {

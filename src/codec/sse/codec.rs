@@ -178,6 +178,7 @@ impl SseCodec {
 
     /// Returns the last event ID, which a client sends as `Last-Event-ID` when it reconnects. An `id` field takes
     /// effect when its event ends, even if the event has no data. Returns `None` if no `id` field has taken effect yet.
+    /// An empty ID resets it: then a client sends no header.
     pub fn last_event_id(&self) -> Option<&str> {
         self.last_event_id.as_deref()
     }
