@@ -22,8 +22,10 @@ use utf8_codec::validator::{Mask, Utf8Validator};
 type Result<T> = core::result::Result<T, Box<dyn Error + Send + Sync>>;
 
 const MAX_MESSAGE: usize = 16 << 20;
-/// A close frame has at most 125 bytes, 2 of which are the code (RFC 6455 §5.5).
-const MAX_REASON: usize = 123;
+/// A control frame has at most 125 bytes (RFC 6455 §5.5).
+const MAX_CONTROL: usize = 125;
+/// The payload of a close frame starts with the code, which has 2 bytes.
+const MAX_REASON: usize = MAX_CONTROL - 2;
 
 struct Connection {
     socket: TcpStream,
@@ -90,7 +92,7 @@ async fn echo(socket: TcpStream) -> Result<()> {
         };
         match header.opcode {
             OpCode::Data(Data::Text | Data::Continue) => {
-                if message.len() + left > MAX_MESSAGE {
+                if left > MAX_MESSAGE - message.len() {
                     return connection.close(1009, "the message is too big").await;
                 }
                 while left > 0 {
@@ -108,6 +110,9 @@ async fn echo(socket: TcpStream) -> Result<()> {
                     let echo = message.split().freeze();
                     connection.send(Frame::message(echo, OpCode::Data(Data::Text), true)).await?;
                 }
+            }
+            OpCode::Control(_) if left > MAX_CONTROL || !header.is_final => {
+                return connection.close(1002, "a control frame is short and whole").await;
             }
             OpCode::Control(control) => {
                 let mut payload = BytesMut::new();
@@ -206,6 +211,21 @@ async fn main() -> Result<()> {
     let (code, reason) = closed(&mut client).await?;
     assert_eq!((code, &*reason), (1007, "ill-formed UTF-8 at byte 11 (AboveMax, 1 byte)"));
     println!("rejected inside a frame: {code} {reason}");
+
+    // Headers that announce more than the server reads.
+    for (opcode, length, expected) in
+        [(OpCode::Control(Control::Ping), 1 << 40, 1002), (OpCode::Data(Data::Continue), u64::MAX, 1009)]
+    {
+        let mut client = connect(&address).await?;
+        client.send(fragment(b"a", Data::Text, false)).await?;
+        let mut bytes = Vec::new();
+        let header = FrameHeader { opcode, mask: Some(key), ..FrameHeader::default() };
+        header.format(length, &mut bytes)?;
+        client.get_mut().write_all(&bytes).await?;
+        let (code, reason) = closed(&mut client).await?;
+        assert_eq!(code, expected, "{reason}");
+        println!("rejected by its header:  {code} {reason}");
+    }
 
     // The message ends inside a character.
     let mut client = connect(&address).await?;
