@@ -9,8 +9,8 @@ use super::error::Recoverable;
 /// stream.
 ///
 /// `FramedRead` yields `None` after an `Err` of its codec, even if more frames are buffered, so `while let Some(..)`
-/// ends there. With this adapter an item is a `Result`. Only errors that are not recoverable are an `Err` of the stream:
-/// those of the transport, and those after which a codec for frames cannot find the next frame.
+/// ends there. With this adapter an item is a `Result`. Only errors that are not recoverable are an `Err` of the
+/// stream: those of the transport, and those after which a codec for frames cannot find the next frame.
 ///
 /// ```
 /// # use futures::StreamExt;

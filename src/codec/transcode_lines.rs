@@ -175,7 +175,8 @@ impl TranscodeLinesCodec {
         let is_unfinished = !reading.pending().is_empty();
         let terminator_bytes = &src[length..length + terminator];
         let ended = feed_terminator(&mut reading, terminator_bytes, &mut end);
-        // An error before the terminator is that of the line: an unfinished sequence, or the missing BOM of an empty line.
+        // An error before the terminator is that of the line: an unfinished sequence, or the missing BOM of an empty
+        // line.
         if let Err(error) = ended
             && (error.kind == ErrorKind::MissingBom || error.offset.wrapping_sub(line.offset) < length as u64)
         {
@@ -249,7 +250,8 @@ fn feed(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(),
     }
 }
 
-/// Moves past a terminator. It is not part of the text, so it is not decoded, unless a sequence before it is unfinished.
+/// Moves past a terminator. It is not part of the text, so it is not decoded, unless a sequence before it is
+/// unfinished.
 fn feed_terminator(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(), Utf8Error> {
     if reading.pending().is_empty() { reading.pass(bytes.len()) } else { feed(reading, bytes, text) }
 }

@@ -57,8 +57,8 @@ impl Writing {
         ready!(self.drain(&mut inner))?;
         let mut after = self.decoder;
         let (piece, mut taken) = after.take_piece(bytes);
-        // If the piece contains text, bytes are accepted from the caller only after the inner writer has accepted a part
-        // of this text.
+        // If the piece contains text, bytes are accepted from the caller only after the inner writer has accepted a
+        // part of this text.
         match piece {
             Some(TextPiece::Text(text)) => {
                 let written = ready!(inner(text.as_bytes()))?;

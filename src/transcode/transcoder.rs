@@ -185,7 +185,8 @@ impl Transcoder {
         Progress { status, read: 0, written: room.written() }
     }
 
-    /// Moves past bytes that are not text. Returns the error if a BOM is required before them. No sequence is unfinished.
+    /// Moves past bytes that are not text. Returns the error if a BOM is required before them. No sequence is
+    /// unfinished.
     #[cfg(feature = "codec")]
     pub(crate) fn pass(&mut self, bytes: usize) -> Result<(), Utf8Error> {
         if bytes == 0 {

@@ -155,8 +155,8 @@ impl Decoder for JsonSequenceCodec {
         if let Some(text) = self.decode(src)? {
             return Ok(Some(text));
         }
-        // Also before an error, because `FramedRead` does not call again after it. If the source resumes, the bytes before
-        // the next RS are not a text.
+        // Also before an error, because `FramedRead` does not call again after it. If the source resumes, the bytes
+        // before the next RS are not a text.
         self.state = State::Start;
         if src.is_empty() { Ok(None) } else { self.take(src, src.len(), 0) }
     }
