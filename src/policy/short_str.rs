@@ -26,7 +26,8 @@ impl ShortStr {
         self.len += character.encode_utf8(&mut self.bytes[start..]).len() as u8;
     }
 
-    /// Returns this text followed by another one. Characters that do not fit are omitted.
+    /// Returns this text, the repair of a sequence, followed by one more piece. Both fit: in UTF-8 the longest sequence has
+    /// 3 bytes and its escape 12, and the piece has at most 4.
     #[cfg(feature = "std")]
     pub(crate) fn followed_by(mut self, next: &str) -> Self {
         for character in next.chars() {
