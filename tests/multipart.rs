@@ -10,7 +10,9 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use support::bodies::{EndHint, Script};
 use support::{Rng, some_partitions};
-use utf8_codec::http::{BodyRules, MissingCharset, MultipartError, OtherCharset, Utf8Body, Utf8BodyError};
+use utf8_codec::http::{
+    BodyFilter, BodyRules, MissingCharset, MultipartError, OtherCharset, Utf8Body, Utf8BodyError,
+};
 use utf8_codec::{BomPolicy, ErrorKind, ErrorPolicy, TextDecoder};
 
 const BOUNDARY: &[u8] = b"--=_b--";
@@ -355,5 +357,21 @@ fn nothing_follows_the_error_of_a_missing_bom() {
         assert_eq!(out.escape_ascii().to_string(), form[..start].escape_ascii().to_string());
         let error = error.and_then(|error| error.utf8_error()).expect("an error");
         assert_eq!((error.offset, error.kind), (start as u64, ErrorKind::MissingBom));
+    }
+}
+
+#[test]
+fn a_chunk_is_released_although_its_last_byte_is_pending() {
+    for parameters in ["; name=a", "; name=f; filename=f"] {
+        let whole = form(&[(parameters, "", &[b'x'; 5000])]);
+        let chunk = Bytes::copy_from_slice(&whole[..4000]);
+        let mut filter = BodyFilter::form_data(BOUNDARY, &BodyRules::new()).expect("a boundary");
+        filter.feed(chunk.clone());
+        let mut len = 0;
+        while let Some(data) = filter.next() {
+            len += data.expect("good").len();
+        }
+        assert_eq!(len, 3999);
+        assert!(chunk.is_unique(), "{parameters}");
     }
 }

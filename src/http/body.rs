@@ -25,7 +25,7 @@ pin_project! {
     ///
     /// It wraps any body with `Data: Buf`. The frames of a `Bytes` body are returned unchanged or as slices; only a
     /// character whose bytes are in two frames is copied. An unfinished character, at most 3 bytes, is kept until the
-    /// next frame. In a form, an unfinished escape, delimiter or part header is also kept.
+    /// next frame. In a form, an unfinished escape, delimiter or part header and the last character are also kept.
     ///
     /// If the body ends inside a character, the error is returned directly after the text of the last frame, without
     /// another poll of the inner body. The last frame is detected by `is_end_stream` or an exact `size_hint` of 0. A

@@ -66,9 +66,9 @@
 //! # Cost
 //!
 //! The text is read once. In plain text only characters that are split between frames are copied. Between two frames a
-//! body keeps at most 3 bytes. A multipart form keeps up to 16 KiB of the header of one part, and a urlencoded form up
-//! to 11 bytes of an escaped character. Forms, transcoded bodies and trailers need one allocation for each body, plain
-//! text none.
+//! body keeps at most 3 bytes. A multipart form also keeps its last character and up to 16 KiB of the header of one
+//! part, and a urlencoded form up to 11 bytes of an escaped character. Plain text in whole characters needs no
+//! allocation. Forms, transcoded bodies and trailers do.
 //!
 //! # Features
 //!

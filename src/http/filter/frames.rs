@@ -38,16 +38,17 @@ impl FrameQueue {
         self.queue.extend(self.joiner.end(chunk));
     }
 
-    /// Removes the last bytes of the queue: a character if `is_text`, else one byte.
-    pub(super) fn take_last(&mut self, is_text: bool) -> Bytes {
-        let Some(mut frame) = self.queue.pop_back() else { return Bytes::new() };
+    /// Moves the last bytes of the queue to `last`: a character if `is_text`, else one byte. They are copied, because a
+    /// slice would keep the whole chunk in memory.
+    pub(super) fn take_last(&mut self, is_text: bool, last: &mut Vec<u8>) {
+        let Some(mut frame) = self.queue.pop_back() else { return };
         let is_start = |byte: &u8| !is_text || !(0x80..0xC0).contains(byte);
         let start = frame.iter().rposition(is_start).unwrap_or(0);
-        let last = frame.split_off(start);
+        last.extend_from_slice(&frame[start..]);
+        frame.truncate(start);
         if !frame.is_empty() {
             self.queue.push_back(frame);
         }
-        last
     }
 
     pub(super) fn pop(&mut self) -> Option<Bytes> {

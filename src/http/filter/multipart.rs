@@ -42,7 +42,7 @@ pub(super) struct FormFilter {
     offset: u64,
     out: FrameQueue,
     /// The last character or byte of the output, while the form is not closed.
-    last: Bytes,
+    last: Vec<u8>,
     error: Option<Utf8BodyError>,
     repaired: u64,
 }
@@ -79,7 +79,7 @@ impl FormFilter {
             part,
             offset: 0,
             out: FrameQueue::new(),
-            last: Bytes::new(),
+            last: Vec::new(),
             error: None,
             repaired: 0,
         }
@@ -114,13 +114,13 @@ impl FormFilter {
         self.offset += (chunk.len() - at) as u64;
         self.out.end_chunk(chunk);
         if self.error.is_none() && !self.is_closed() {
-            self.last = self.out.take_last(self.part.is_text());
+            self.out.take_last(self.part.is_text(), &mut self.last);
         }
     }
 
     fn release_last(&mut self, chunk: &Bytes) {
-        let last = core::mem::take(&mut self.last);
-        self.out.copy(chunk, &last);
+        self.out.copy(chunk, &self.last);
+        self.last.clear();
     }
 
     pub(super) fn next(&mut self) -> Option<Result<Bytes, Utf8BodyError>> {
@@ -143,7 +143,7 @@ impl FormFilter {
             // More bytes may be fed after `finish`.
             self.part = frame(&self.rules, self.offset);
         } else if self.error.is_none() {
-            self.out.take_last(is_text);
+            self.out.take_last(is_text, &mut Vec::new());
             self.fail(MultipartError::Unterminated { offset: self.offset });
         }
     }
