@@ -375,3 +375,14 @@ fn a_chunk_is_released_although_its_last_byte_is_pending() {
         assert!(chunk.is_unique(), "{parameters}");
     }
 }
+
+#[test]
+fn the_last_byte_of_fields_that_are_not_accepted_is_not_returned() {
+    let start = [b"--", BOUNDARY, b"\r\nContent-Disposition: form-data; name=a\r\n"].concat();
+    for fields in ["Content-Type: text/plain; charset=latin1\r\n\r\n", "no colon\r\n\r\n"] {
+        let cut = [&start[..], fields.as_bytes()].concat();
+        let (out, error) = check_all(&cut, &BodyRules::new());
+        assert!(matches!(error, Some(Utf8BodyError::Multipart(_))), "{error:?}");
+        assert_eq!(out, cut[..cut.len() - 1], "a reader that counts bytes would miss the error");
+    }
+}

@@ -301,7 +301,10 @@ impl FormFilter {
     fn start_part(&mut self, chunk: &Bytes, fields: &[u8], start: u64) {
         let content = start + fields.len() as u64;
         self.part = frame(&self.rules, start);
-        self.check(chunk, Run::Others(fields));
+        // If the fields are not accepted, their last byte is not returned, so a reader that counts to `Content-Length`
+        // does not miss the error.
+        let (before, last) = fields.split_at(fields.len() - 1);
+        self.check(chunk, Run::Others(before));
         self.end_part(chunk);
         if self.error.is_some() {
             return;
@@ -322,9 +325,10 @@ impl FormFilter {
             match self.rules.checks_field(charset) {
                 Some(true) => self.part = FormPart::text(*self.decoder(), content, fields.is_charset),
                 Some(false) => {}
-                None => self.fail(MultipartError::Charset { offset: content }),
+                None => return self.fail(MultipartError::Charset { offset: content }),
             }
         }
+        self.out.copy(chunk, last);
     }
 
     /// Checks bytes of the current part and queues them.
