@@ -386,3 +386,25 @@ fn the_last_byte_of_fields_that_are_not_accepted_is_not_returned() {
         assert_eq!(out, cut[..cut.len() - 1], "a reader that counts bytes would miss the error");
     }
 }
+
+#[test]
+fn a_text_field_that_some_readers_decode_is_rejected() {
+    let encoded = |parameters, encoding: &str| {
+        let fields = format!("Content-Transfer-Encoding: {encoding}\r\n");
+        let form = form(&[(parameters, &fields, b"a=FF")]);
+        let offset = find(&form, b"Content-Transfer");
+        (check_all(&form, &BodyRules::new()).1, offset)
+    };
+    for encoding in ["quoted-printable", "Base64", "x-uuencode", "", "8bit, base64"] {
+        match encoded("; name=a", encoding) {
+            (Some(Utf8BodyError::Multipart(MultipartError::Malformed { offset })), expected) => {
+                assert_eq!(offset, expected);
+            }
+            (error, _) => panic!("{encoding}: {error:?}"),
+        }
+        assert!(encoded("; name=f; filename=f", encoding).0.is_none(), "files are not checked");
+    }
+    for encoding in ["7bit", "8BIT", " binary\t"] {
+        assert!(encoded("; name=a", encoding).0.is_none(), "{encoding}");
+    }
+}

@@ -58,6 +58,9 @@ pub(super) struct PartHeaders<'f> {
     pub(super) is_file: bool,
     /// Whether the part is the field `_charset_`.
     pub(super) is_charset: bool,
+    /// The position of a `Content-Transfer-Encoding` that changes the bytes (RFC 7578 §4.7). Some readers decode
+    /// `base64` or `quoted-printable`, so the text that they read is not the one that would be checked.
+    pub(super) encoded: Option<usize>,
 }
 
 impl<'f> PartHeaders<'f> {
@@ -108,9 +111,18 @@ impl<'f> PartHeaders<'f> {
                         }
                     }
                 }
+                "content-transfer-encoding" if !is_identity(value) => {
+                    headers.encoded.get_or_insert(start);
+                }
                 _ => {}
             }
             start += len + 2;
         }
     }
+}
+
+/// Whether a transfer encoding leaves the bytes unchanged (RFC 2045 §6.2).
+fn is_identity(encoding: &[u8]) -> bool {
+    let encoding = encoding.trim_ascii();
+    [&b"7bit"[..], b"8bit", b"binary"].iter().any(|identity| encoding.eq_ignore_ascii_case(identity))
 }
