@@ -18,7 +18,7 @@ const ERROR_COST: usize = 16;
 /// The minimum cost of a read and a write, in bytes.
 const MIN_COST: usize = 1024;
 
-/// If this many bytes of replies to a peer are queued, no more lines are read from that peer.
+/// If this many bytes of replies to a peer are queued or being written, no more lines are read from that peer.
 const ANSWERS: usize = 64 * 1024;
 
 /// ```text
@@ -81,6 +81,8 @@ pub(super) struct Pump {
     stop: Option<End>,
     /// Replies to send to the sink.
     answers: Vec<u8>,
+    /// The number of bytes of replies in `pending`.
+    answering: usize,
     /// Replies to send to the source.
     replies: Vec<u8>,
     /// Whether the last byte to write ends a line.
@@ -105,6 +107,7 @@ impl Pump {
             held: 0,
             stop: None,
             answers: Vec::new(),
+            answering: 0,
             replies: Vec::new(),
             between_lines: true,
         }
@@ -146,18 +149,24 @@ impl Pump {
     /// Moves the replies to rejected lines to the other direction, or drops them if that direction has ended. Returns
     /// whether there were any.
     pub(super) fn collect_replies(&mut self, other: &mut Self) -> bool {
-        let some = !self.replies.is_empty();
-        if other.ended || other.stop.is_some() {
-            self.replies = Vec::new();
-        } else {
-            other.answers.append(&mut self.replies);
+        // The memory is not kept, because most connections never need it again.
+        let mut replies = core::mem::take(&mut self.replies);
+        if replies.is_empty() {
+            return false;
         }
-        some
+        if !other.ended && other.stop.is_none() {
+            if other.answers.is_empty() {
+                other.answers = replies;
+            } else {
+                other.answers.append(&mut replies);
+            }
+        }
+        true
     }
 
-    /// Whether many replies are queued that can still be written. The lines that they reply to are not read until then.
+    /// Whether many replies can still be written. No more lines from their receiver are read until then.
     pub(super) const fn has_many_answers(&self) -> bool {
-        !self.ended && self.stop.is_none() && self.answers.len() >= ANSWERS
+        !self.ended && self.stop.is_none() && self.answers.len() + self.answering >= ANSWERS
     }
 
     /// Runs the state machine up to the next read. Returns the cost in bytes. Without `may_read` it does not read, and
@@ -224,8 +233,11 @@ impl Pump {
         observer: &mut impl Observer,
         may_read: bool,
     ) -> Poll<State> {
-        if !self.answers.is_empty() && self.pending.answer(&[], &mut self.answers, self.between_lines) {
-            return Poll::Ready(State::Write);
+        if !self.answers.is_empty() {
+            self.answering = self.pending.answer(&[], &mut self.answers, self.between_lines);
+            if self.answering > 0 {
+                return Poll::Ready(State::Write);
+            }
         }
         if !may_read {
             if self.rest.is_empty() {
@@ -304,7 +316,7 @@ impl Pump {
         }
         let bytes: &[u8] = buffer.as_deref().unwrap_or_default();
         if !self.answers.is_empty() {
-            self.pending.answer(bytes, &mut self.answers, self.between_lines);
+            self.answering = self.pending.answer(bytes, &mut self.answers, self.between_lines);
         }
         if let Some(&last) = self.pending.bytes(bytes).last() {
             self.between_lines = last == b'\n';
@@ -362,6 +374,7 @@ impl Pump {
             }
         }
         self.pending.clear();
+        self.answering = 0;
         let has_size = |buffer: &Buffer| buffer.len() == HEADROOM + self.size.bytes();
         if self.rest.is_empty() && !self.buffer.as_ref().is_some_and(has_size) {
             self.buffer = None;
@@ -413,5 +426,31 @@ impl Pump {
         self.sink_is_reset |= error.kind() == io::ErrorKind::ConnectionReset;
         self.stop.get_or_insert(End::Failed(self.direction, error));
         next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::task::Waker;
+
+    use tokio::io::{duplex, sink};
+
+    use super::*;
+
+    #[test]
+    fn the_memory_of_replies_is_not_kept() {
+        let setup = Setup { stage: Stage::Untouched, report_only: false, closes: false };
+        let mut requests = Pump::new(Direction::Requests, setup.clone());
+        let mut responses = Pump::new(Direction::Responses, setup);
+        requests.replies = vec![b'\n'; 100_000];
+        assert!(requests.collect_replies(&mut responses));
+        assert!(responses.has_many_answers());
+        let mut cx = Context::from_waker(Waker::noop());
+        let (mut from, _peer) = duplex(1);
+        let mut ignored = |_: Direction, _| {};
+        while responses.poll_cycle(&mut cx, &mut from, &mut sink(), &mut ignored, true).is_ready() {}
+        assert_eq!((responses.flow.written, responses.has_many_answers()), (100_000, false));
+        let kept = [&requests.replies, &responses.answers].map(Vec::capacity);
+        assert_eq!(kept, [0, 0]);
     }
 }

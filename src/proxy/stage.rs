@@ -140,18 +140,20 @@ impl Pending {
     }
 
     /// Inserts `answer` after the last complete line of the bytes to write. If they contain no end of a line, inserts
-    /// it before them, but only if the bytes written before ended a line. Returns whether a position was found.
-    pub(super) fn answer(&mut self, buffer: &[u8], answer: &mut Vec<u8>, between_lines: bool) -> bool {
+    /// it before them, but only if the bytes written before ended a line. Returns the number of bytes inserted: 0 if
+    /// there is no position for them. The memory of `answer` is not kept, because most connections never need it again.
+    pub(super) fn answer(&mut self, buffer: &[u8], answer: &mut Vec<u8>, between_lines: bool) -> usize {
         let text = self.bytes(buffer);
         let at = match memchr::memrchr(b'\n', text) {
             Some(end) => end + 1,
             None if between_lines => 0,
-            None => return false,
+            None => return 0,
         };
-        let copy = [&text[..at], answer, &text[at..]].concat();
-        answer.clear();
+        let answer = core::mem::take(answer);
+        let len = answer.len();
+        let copy = if text.is_empty() { answer } else { [&text[..at], &answer, &text[at..]].concat() };
         self.clear();
         self.copy = copy;
-        true
+        len
     }
 }
