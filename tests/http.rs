@@ -151,6 +151,12 @@ fn trailers_come_after_a_clean_end_only() {
         assert_eq!(got, Some(trailers(&[("x-sum", "1")])), "the digest is of the original bytes");
         let (_, got, _) = drain(Utf8Body::with_decoder(script(&[b"caf"]), repair));
         assert_eq!(got.as_ref(), Some(&sums), "nothing was repaired");
+        let tags = trailers(&[("etag", "\"strong\""), ("accept-ranges", "bytes")]);
+        for (chunk, expected) in [(b"caf", Some(&tags)), (b"ca\xFF", Some(&HeaderMap::new()))] {
+            let script = Script::of(&[chunk], end_hint).with_trailers(tags.clone());
+            let (_, got, _) = drain(Utf8Body::with_decoder(script, repair));
+            assert_eq!(got.as_ref(), expected, "a strong tag is that of the original bytes");
+        }
         let strip = TextDecoder::new().bom(BomPolicy::Strip);
         let (data, got, _) = drain(Utf8Body::with_decoder(script(&[b"\xEF\xBB\xBFcaf"]), strip));
         assert_eq!((&data[..], got), (&b"caf"[..], Some(trailers(&[("x-sum", "1")]))));

@@ -14,7 +14,7 @@ use super::counters::HttpCounters;
 use super::error::{BoxError, MultipartError, Utf8BodyError};
 use super::fields::check_values;
 use super::filter::BodyFilter;
-use super::integrity::remove_digests;
+use super::integrity::{Change, remove_invalidated};
 use super::observer::BodyObserver;
 use super::rules::BodyRules;
 use crate::budget::Budget;
@@ -34,7 +34,7 @@ pin_project! {
     ///
     /// Under a policy that repairs (see [`with_decoder`](Self::with_decoder)) the length of the body may change.
     /// `Content-Length`, a strong `ETag` and digests may then be wrong. [`BodyRules::apply`] and the layers remove
-    /// these header fields. `Utf8Body` removes the digests from its trailers if the body was changed.
+    /// these header fields. `Utf8Body` removes them from its trailers if the body was changed.
     ///
     /// # Errors
     ///
@@ -218,7 +218,7 @@ where
                     return Poll::Ready(Some(Err(error)));
                 }
                 if this.filter.has_changed() {
-                    remove_digests(&mut trailers);
+                    remove_invalidated(&mut trailers, Change::Length);
                 }
                 return Poll::Ready(Some(Ok(Frame::trailers(*trailers))));
             }

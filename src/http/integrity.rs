@@ -38,8 +38,3 @@ pub(crate) fn remove_invalidated(headers: &mut HeaderMap, change: Change) {
         names.into_iter().for_each(|name| drop(headers.remove(name)));
     }
 }
-
-/// Removes the digests in the trailers of a changed body.
-pub(crate) fn remove_digests(trailers: &mut HeaderMap) {
-    DIGESTS.into_iter().for_each(|name| drop(trailers.remove(name)));
-}

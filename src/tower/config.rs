@@ -17,7 +17,7 @@ use crate::http::body::Utf8Body;
 use crate::http::counters::HttpCounters;
 use crate::http::error::BoxError;
 use crate::http::filter::BodyFilter;
-use crate::http::integrity::{Change, remove_digests, remove_invalidated};
+use crate::http::integrity::{Change, remove_invalidated};
 use crate::http::observer::{BodyObserver, record_rejection};
 use crate::http::plan::BodyKind;
 use crate::http::rejection::{Message, Reason, Rejection};
@@ -135,7 +135,7 @@ impl LayerConfig {
             if had_length {
                 headers.insert(CONTENT_LENGTH, HeaderValue::from(data.len()));
             }
-            trailers.iter_mut().for_each(|trailers| remove_digests(trailers));
+            trailers.iter_mut().for_each(|trailers| remove_invalidated(trailers, Change::Length));
         }
         Release::Forward(CheckedBody::held(data, trailers))
     }
