@@ -354,3 +354,16 @@ fn the_error_of_a_bom_is_not_counted_as_repaired() {
         assert_eq!(body.repaired(), repaired, "{chunk:02X?}");
     }
 }
+
+#[test]
+fn the_offset_of_a_decoder_is_that_of_the_first_byte() {
+    let decoder = TextDecoder::new().at(100);
+    for end_hint in EndHint::ALL {
+        let body = Utf8Body::with_decoder(Script::of(&[b"caf", b"\xC3"], end_hint), decoder);
+        let hint = body.size_hint();
+        assert!(!body.is_end_stream() && hint.lower() <= 4 && hint.upper().is_none_or(|upper| upper >= 4));
+        assert_eq!(body.offset(), 0);
+        let (data, _, error) = drain(body);
+        assert_eq!((&data[..], facts(error)), (&b"caf"[..], Some((103, ErrorKind::Truncated, 1))));
+    }
+}

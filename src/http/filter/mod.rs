@@ -56,6 +56,8 @@ pub struct BodyFilter {
     next: Option<Step>,
     /// The steps after `next`.
     waiting: VecDeque<Step>,
+    /// The offset of the decoder at the start of the body.
+    start: u64,
     fed: u64,
     returned: u64,
     has_failed: bool,
@@ -93,7 +95,7 @@ impl BodyFilter {
 
     /// Creates the filter for text in UTF-8.
     pub const fn text(decoder: TextDecoder) -> Self {
-        Self::of(Kind::Text(TextFilter::new(decoder)))
+        Self::starting(decoder.offset(), Kind::Text(TextFilter::new(decoder)))
     }
 
     /// Creates the filter for the text fields of `multipart/form-data` (RFC 7578), with its boundary and the rules for
@@ -115,7 +117,11 @@ impl BodyFilter {
     }
 
     const fn of(kind: Kind) -> Self {
-        Self { kind, next: None, waiting: VecDeque::new(), fed: 0, returned: 0, has_failed: false }
+        Self::starting(0, kind)
+    }
+
+    const fn starting(start: u64, kind: Kind) -> Self {
+        Self { kind, next: None, waiting: VecDeque::new(), start, fed: 0, returned: 0, has_failed: false }
     }
 
     /// Accepts the next chunk. [`next`](Self::next) returns its checked bytes.
@@ -206,7 +212,7 @@ impl BodyFilter {
 
     /// Returns the number of bytes that were fed but not yet passed to `kind`.
     fn untaken(&self) -> u64 {
-        self.fed - self.kind.offset()
+        self.fed - self.kind.offset().wrapping_sub(self.start)
     }
 
     /// Returns the bounds of the length of the remaining output, if between `min` and `max` more bytes are fed.
