@@ -124,3 +124,20 @@ async fn responses_without_a_whole_body_are_not_checked() {
         assert_eq!((parts.status, &text.unwrap()[..]), (StatusCode::OK, &b"\xE9"[..]), "{name}");
     }
 }
+
+#[tokio::test]
+async fn the_fields_of_a_response_without_a_body_are_those_of_one_with_it() {
+    for policy in [ErrorPolicy::Strict, ErrorPolicy::Replace, ErrorPolicy::Substitute(Ascii::QUESTION_MARK)] {
+        let rules = BodyRules::for_responses().decoder(TextDecoder::new().on_error(policy));
+        let layer = ValidateUtf8ResponseLayer::new().rules(rules);
+        let (whole, _) = answer(&layer, Method::GET, text_response(), b"good").await;
+        for (method, status) in [(Method::HEAD, 200), (Method::HEAD, 304), (Method::GET, 304)] {
+            let (parts, _) = answer(&layer, method, text_response().status(status), b"").await;
+            assert_eq!(parts.headers, whole.headers, "{policy:?} {status}");
+        }
+        for (method, status) in [(Method::HEAD, 206), (Method::GET, 206), (Method::CONNECT, 200)] {
+            let (parts, _) = answer(&layer, method, text_response().status(status), b"").await;
+            assert_eq!(parts.headers.len(), 6, "{policy:?} {status}");
+        }
+    }
+}

@@ -13,6 +13,7 @@ use super::drain::{Drain, DrainingBody, Timer};
 use super::fields::Fields;
 use super::gather::{Gather, Gathered, Interrupted};
 use super::report::Report;
+use crate::http::ContentFields;
 use crate::http::body::Utf8Body;
 use crate::http::counters::HttpCounters;
 use crate::http::error::BoxError;
@@ -106,6 +107,14 @@ impl LayerConfig {
                 let body = Box::pin(DrainingBody::new(body, drain, report.clone()));
                 Start::Hold(Gather::new(body, limit), report)
             }
+        }
+    }
+
+    /// Updates the header fields of a response without a body, which describe the body of another response (RFC 9110
+    /// §9.3.2, §15.4.5). The fields that are removed or changed there are removed or changed here too.
+    pub(crate) fn describe(&self, headers: &mut HeaderMap) {
+        if let Ok(plan) = self.rules.decide(&ContentFields::from(&*headers)) {
+            plan.adapt(headers);
         }
     }
 

@@ -31,15 +31,15 @@ pin_project! {
     #[project = StateProj]
     enum State<F, B> {
         /// The handler was called.
-        Responding { #[pin] response: F, has_content: bool },
+        Responding { #[pin] response: F, content: Content },
         /// The body is not complete.
         Holding { body: Gather<B>, report: Report, parts: Parts },
     }
 }
 
 impl<F, B> ValidateUtf8ResponseFuture<F, B> {
-    pub(super) const fn new(response: F, has_content: bool, config: Arc<LayerConfig>) -> Self {
-        Self { state: State::Responding { response, has_content }, config }
+    pub(super) const fn new(response: F, content: Content, config: Arc<LayerConfig>) -> Self {
+        Self { state: State::Responding { response, content }, config }
     }
 }
 
@@ -55,12 +55,22 @@ where
         let mut this = self.project();
         loop {
             let holding = match this.state.as_mut().project() {
-                StateProj::Responding { response, has_content } => {
+                StateProj::Responding { response, content } => {
                     let (mut parts, body) = ready!(response.poll(cx))?.into_parts();
                     if let Err(reason) = this.config.fields.check_headers(&parts.headers) {
                         return Poll::Ready(Ok(this.config.reject(reason, &parts.headers)));
                     }
-                    if !*has_content || !is_whole(parts.status) {
+                    if *content != Content::Body || !is_whole(parts.status) {
+                        let is_described = match *content {
+                            Content::Body => parts.status == StatusCode::NOT_MODIFIED,
+                            Content::Nothing => {
+                                is_whole(parts.status) || parts.status == StatusCode::NOT_MODIFIED
+                            }
+                            Content::Tunnel => false,
+                        };
+                        if is_described {
+                            this.config.describe(&mut parts.headers);
+                        }
                         return Poll::Ready(Ok(Response::from_parts(parts, CheckedBody::unchecked(body))));
                     }
                     match this.config.start(&mut parts.headers, body, Drain::NONE) {
@@ -88,6 +98,15 @@ where
             this.state.set(holding);
         }
     }
+}
+
+/// What follows the header fields of a response, by the method of its request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    Body,
+    /// Nothing, but the header fields are those of a response with a body.
+    Nothing,
+    Tunnel,
 }
 
 /// Whether a response with this status has a body that starts at the start of the representation. The body of a `206`

@@ -24,7 +24,8 @@ use crate::tower::config::LayerConfig;
 /// The bodies of responses to `HEAD` and `CONNECT`, and of `1xx`, `204`, `206` and `304`, are not checked.
 ///
 /// A policy that repairs invalidates `Content-Length`, a strong `ETag`, `Accept-Ranges` and digests, so these fields
-/// are removed. Under [`ErrorPolicy::Substitute`](crate::ErrorPolicy) the length does not change and is kept.
+/// are removed, also from responses to `HEAD` and from `304`. Under [`ErrorPolicy::Substitute`](crate::ErrorPolicy) the
+/// length does not change and is kept.
 ///
 /// ```
 /// use bytes::Bytes;

@@ -7,7 +7,7 @@ use http::{Method, Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
-use super::future::ValidateUtf8ResponseFuture;
+use super::future::{Content, ValidateUtf8ResponseFuture};
 use crate::http::error::BoxError;
 use crate::tower::body::CheckedBody;
 use crate::tower::config::LayerConfig;
@@ -43,7 +43,11 @@ where
     }
 
     fn call(&mut self, request: Request<ReqBody>) -> Self::Future {
-        let has_content = !matches!(*request.method(), Method::HEAD | Method::CONNECT);
-        ValidateUtf8ResponseFuture::new(self.inner.call(request), has_content, Arc::clone(&self.config))
+        let content = match *request.method() {
+            Method::HEAD => Content::Nothing,
+            Method::CONNECT => Content::Tunnel,
+            _ => Content::Body,
+        };
+        ValidateUtf8ResponseFuture::new(self.inner.call(request), content, Arc::clone(&self.config))
     }
 }
