@@ -134,7 +134,8 @@ impl BodyFilter {
     }
 
     /// Ends the body. [`next`](Self::next) returns the rest, for example the error of a truncated character. A chunk
-    /// that is fed afterwards starts a new body, but the offset is not reset.
+    /// that is fed afterwards starts a new text, but the offset is not reset. In `multipart/form-data` it follows the
+    /// closing delimiter, so it is checked as text and has no parts.
     pub fn finish(&mut self) {
         self.push(Step::End);
     }
