@@ -436,6 +436,18 @@ async fn a_failed_read_ends_the_connection_at_once() {
     let mut upstream = Failing { read: Some(std::io::ErrorKind::ConnectionReset), shutdown: None };
     let outcome = relay.run(&mut near, &mut upstream, |_, _| {}).await;
     assert!(matches!(outcome.end, End::Failed(Direction::Responses, _)), "{outcome:?}");
+
+    // After a rejection too: the client must not assume that it has the whole response.
+    for on_rejection in [OnRejection::Close, OnRejection::Reset] {
+        let (mut client, mut near) = duplex(64);
+        client.write_all(b"\xFF").await.unwrap();
+        let relay = relay.clone().on_rejection(on_rejection);
+        let outcome = relay.run(&mut near, &mut upstream, |_, _| {}).await;
+        assert!(
+            outcome.reset && matches!(outcome.end, End::IllFormed(Direction::Requests, _)),
+            "{outcome:?}"
+        );
+    }
     assert!(start.elapsed() < Duration::from_secs(1));
 }
 

@@ -272,10 +272,12 @@ impl Relay {
             Some(Direction::Responses) => [responses, requests],
             _ => [requests, responses],
         };
+        // After a rejection the other direction continues. If its source fails, it has not ended cleanly.
+        let is_cut = second.is_broken();
         let end = first.into_stop().or(second.into_stop()).unwrap_or(end);
         let reset = match end {
             End::Closed => false,
-            End::IllFormed(..) | End::RejectedLine(..) => !self.requests.closes,
+            End::IllFormed(..) | End::RejectedLine(..) => is_cut || !self.requests.closes,
             _ => true,
         };
         Outcome { requests: requested, responses: responded, end, reset }
