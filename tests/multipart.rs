@@ -408,3 +408,16 @@ fn a_text_field_that_some_readers_decode_is_rejected() {
         assert!(encoded("; name=a", encoding).0.is_none(), "{encoding}");
     }
 }
+
+#[test]
+fn a_part_with_an_empty_file_name_is_a_field() {
+    let bad = |parameters, fields| check_all(&form(&[(parameters, fields, b"\xFF")]), &BodyRules::new()).1;
+    for name in ["; name=a; filename=\"\"", "; FileName=\"\"; name=a"] {
+        let error = bad(name, "").and_then(|error| error.utf8_error()).expect("the field is checked");
+        assert_eq!(error.kind, ErrorKind::InvalidLead);
+        // Browsers send this for an input without a file.
+        assert!(bad(name, "Content-Type: application/octet-stream\r\n").is_none());
+    }
+    let twice = bad("; filename=\"\"; filename=x", "");
+    assert!(matches!(twice, Some(Utf8BodyError::Multipart(MultipartError::Malformed { .. }))), "{twice:?}");
+}

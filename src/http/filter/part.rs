@@ -53,8 +53,9 @@ impl FormPart {
 #[derive(Debug, Default)]
 pub(super) struct PartHeaders<'f> {
     pub(super) content_type: Option<ContentType<'f>>,
-    /// Whether `Content-Disposition` has a `filename`. A `filename*` does not make the part a file, because RFC 7578
-    /// §4.2 forbids it and some readers ignore it.
+    /// Whether `Content-Disposition` has a `filename` that is not empty. Some readers find a field in a part with an
+    /// empty one. A `filename*` does not make the part a file, because RFC 7578 §4.2 forbids it and some readers ignore
+    /// it.
     pub(super) is_file: bool,
     /// Whether the part is the field `_charset_`.
     pub(super) is_charset: bool,
@@ -96,10 +97,11 @@ impl<'f> PartHeaders<'f> {
                 "content-disposition" => {
                     has_disposition = true;
                     let (_, parameters) = token_and_parameters(value).map_err(|e| at + e.position)?;
-                    let mut has_name = false;
+                    let (mut has_name, mut has_file_name) = (false, false);
                     for (name, value) in &parameters {
                         let before = if name.eq_ignore_ascii_case("filename") {
-                            core::mem::replace(&mut headers.is_file, true)
+                            headers.is_file = !value.is_empty();
+                            core::mem::replace(&mut has_file_name, true)
                         } else if name.eq_ignore_ascii_case("name") {
                             headers.is_charset = value.as_ref() == b"_charset_";
                             core::mem::replace(&mut has_name, true)
