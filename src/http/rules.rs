@@ -234,7 +234,8 @@ impl BodyRules {
     }
 
     /// Sets whether the text fields of `multipart/form-data` (RFC 7578) are checked. Files and the parts of other
-    /// multipart types are not checked.
+    /// multipart types are not checked. A field whose own `Content-Type` is not a text type is not checked either, but
+    /// many programs read it as text: include its type in [`text_types`](Self::text_types).
     #[must_use]
     pub const fn form_data(mut self, check: bool) -> Self {
         self.form_data = check;
