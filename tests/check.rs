@@ -98,6 +98,21 @@ fn errors_in_a_long_input_have_the_right_locations() {
 /// Without rules and statistics, ASCII is validated and counted in one pass. The locations of errors must be the same as
 /// with statistics.
 #[test]
+fn a_line_longer_than_the_buffer_is_checked_to_its_end_after_a_short_line() {
+    for short in [0, 1, 255, 256, 257, 300_000] {
+        let mut input = vec![b'a'; short];
+        input.push(b'\n');
+        input.resize(700_000, b'b');
+        input.push(0xFF);
+        let expected = format!("-:2:{}: FF is never part of UTF-8\n", 700_000 - short);
+        for rule in [&[][..], &["--rule", "nul"]] {
+            let args = [&["--format", "short"][..], rule].concat();
+            assert_eq!(check_stdin(&args, &input), (Some(1), expected.clone()), "{short}");
+        }
+    }
+}
+
+#[test]
 fn errors_in_and_after_ascii_have_the_same_locations_with_statistics() {
     let mut seed = 1_u32;
     let mut next = move |below: usize| {

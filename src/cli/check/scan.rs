@@ -18,8 +18,11 @@ use super::scanned::Scanned;
 use super::split::FilePart;
 use super::words::{WordEvidence, describe, describe_in};
 
-/// The size of the buffer. Rules are applied to whole lines, except in a line that is longer than the buffer.
-const BUFFER: usize = 256 * 1024;
+/// The maximum length of a line to which rules are applied as a whole.
+const MAX_LINE: usize = 256 * 1024;
+
+/// The size of the buffer: the longest line after the bytes that are kept before it.
+const BUFFER: usize = MAX_LINE + HISTORY;
 
 /// The number of bytes that are decoded and counted at a time if there are no rules.
 const BLOCK: usize = 16 * 1024;
@@ -197,15 +200,16 @@ impl Scan<'_> {
         }
     }
 
-    /// Returns the position after the last complete line. Without a line break it is `done`, or in a full buffer
-    /// [`HISTORY`] bytes before its end, so that the context after an error is available.
+    /// Returns the position after the last complete line. Without a line break it is `done`. In a full buffer in which
+    /// no more than [`HISTORY`] bytes would be scanned, it is [`HISTORY`] bytes before the end, so that the context
+    /// after an error is available: [`make_room`](Self::make_room) would otherwise make no room.
     fn end_of_lines(&self) -> usize {
         let bytes = &self.buffer[self.done..self.filled];
-        match memchr::memrchr(b'\n', bytes) {
-            Some(at) => self.done + at + 1,
-            None if self.filled == self.buffer.len() => self.filled.saturating_sub(HISTORY).max(self.done),
-            None => self.done,
+        let whole = memchr::memrchr(b'\n', bytes).map_or(self.done, |at| self.done + at + 1);
+        if self.filled == self.buffer.len() && whole <= HISTORY {
+            return self.filled.saturating_sub(HISTORY).max(self.done);
         }
+        whole
     }
 
     fn make_room(&mut self) {
