@@ -112,6 +112,14 @@ fn a_line_longer_than_the_buffer_is_checked_to_its_end_after_a_short_line() {
     }
 }
 
+/// Before, the comments of the whole buffer were searched for each violation, which took minutes.
+#[test]
+fn many_violations_between_ill_formed_sequences_take_linear_time() {
+    let args = ["--quiet", "--rule", "control"];
+    assert_eq!(check_stdin(&args, &b"\x01\xFF".repeat(1 << 18)).0, Some(1));
+    assert_eq!(check_stdin(&args, &b"\x01utf8-codec: allow nul ".repeat(1 << 14)).0, Some(1));
+}
+
 #[test]
 fn errors_in_and_after_ascii_have_the_same_locations_with_statistics() {
     let mut seed = 1_u32;

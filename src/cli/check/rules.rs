@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use super::mojibake;
 
 /// The start of a comment that switches rules off for its line.
-pub(super) const ALLOW: &[u8] = b"utf8-codec: allow ";
+const ALLOW: &[u8] = b"utf8-codec: allow ";
 
 /// A rule about characters that text must not contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -94,9 +94,11 @@ impl Rule {
 
     /// Whether a comment on the line switches the rule off: `utf8-codec: allow bidi, control`.
     pub(super) fn is_allowed_by(self, line: &[u8]) -> bool {
-        memchr::memmem::find_iter(line, ALLOW).any(|at| {
-            let names = &line[at + ALLOW.len()..];
-            names.split(|&byte| byte == b',').any(|name| {
+        // The names end before the next comment. Otherwise a line of many comments would need quadratic time.
+        let starts = memchr::memmem::find_iter(line, ALLOW).map(|at| at + ALLOW.len());
+        let ends = memchr::memmem::find_iter(line, ALLOW).skip(1).chain([line.len()]);
+        starts.zip(ends).any(|(start, end)| {
+            line[start..end].split(|&byte| byte == b',').any(|name| {
                 let name = name.trim_ascii_start();
                 let len = name.iter().take_while(|&&byte| byte.is_ascii_lowercase() || byte == b'-').count();
                 name[..len] == *self.name().as_bytes()

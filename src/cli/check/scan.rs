@@ -2,6 +2,7 @@
 
 use core::cell::Cell;
 use core::num::NonZeroUsize;
+use core::ops::Range;
 use std::fs::File;
 use std::io::{self, Read};
 
@@ -13,7 +14,7 @@ use utf8_codec::{BomPolicy, ErrorKind, Piece, Utf8Decoder, Utf8Error};
 use super::super::charset::NamedEncoding;
 use super::super::files::read;
 use super::diagnostic::{Context, Diagnostic, FileStatus, Problem, Summary};
-use super::rules::{ALLOW, Rule};
+use super::rules::Rule;
 use super::scanned::Scanned;
 use super::split::FilePart;
 use super::words::{WordEvidence, describe, describe_in};
@@ -89,6 +90,7 @@ pub(super) fn scan_part(
         first_line: None,
         encoding: checks.encoding.encoding(),
         converted: String::new(),
+        allowed: Default::default(),
     };
     let result = scan.run(input, skip_binary);
     let Scan { mut summary, locator, evidence, first_line, encoding, base, filled, buffer, .. } = scan;
@@ -133,6 +135,8 @@ struct Scan<'s> {
     encoding: Encoding,
     /// The last part of the current line so far, converted to UTF-8. Empty if the input is UTF-8.
     converted: String,
+    /// The position in the buffer of the line that was last searched for comments, and the rules that they switch off.
+    allowed: (Range<usize>, Vec<Rule>),
 }
 
 /// The decoder of the input.
@@ -252,6 +256,7 @@ impl Scan<'_> {
 
     /// Scans the buffer up to `limit`.
     fn look_at(&mut self, decoder: &mut Decoder, limit: usize) {
+        self.allowed = Default::default();
         // Taken out of `self`, because the calls below borrow both `self` and the buffer.
         let buffer = core::mem::take(&mut self.buffer);
         let chunk = &buffer[self.done..limit];
@@ -342,15 +347,13 @@ impl Scan<'_> {
         }
         if !found.is_empty() {
             found.sort_by_key(|&(at, ..)| at);
-            let may_be_allowed = memchr::memmem::find(&buffer[..self.filled], ALLOW).is_some();
             let (mut locator, mut from) = (self.locator, 0);
             for (at, rule, len, message) in found {
                 locator.feed(&text[from..at]);
                 from = at;
                 let mut location = locator.location();
                 location.offset += self.part.start;
-                let line = || line_around(&buffer[..self.filled], self.position(location.offset));
-                if may_be_allowed && rule.is_allowed_by(&buffer[line()]) {
+                if self.is_allowed(rule, self.position(location.offset), buffer) {
                     continue;
                 }
                 let width = Columns::of(&text[at..at + len]);
@@ -361,6 +364,18 @@ impl Scan<'_> {
             self.count(text);
         }
         self.locator.feed(text);
+    }
+
+    /// Whether a comment on the line around the position `at` switches the rule off. The comments are searched once for
+    /// all violations in a line, because a line may have as many of them as bytes.
+    fn is_allowed(&mut self, rule: Rule, at: usize, buffer: &[u8]) -> bool {
+        if !self.allowed.0.contains(&at) {
+            let line = line_around(&buffer[..self.filled], at);
+            let text = &buffer[line.clone()];
+            let rules = self.checks.rules.iter().copied().filter(|rule| rule.is_allowed_by(text)).collect();
+            self.allowed = (line, rules);
+        }
+        self.allowed.1.contains(&rule)
     }
 
     fn count(&mut self, text: &str) {
@@ -472,7 +487,7 @@ impl Scan<'_> {
 }
 
 /// Returns the range of the line around the position `at`, as far as it is in `buffer`, without the line break.
-fn line_around(buffer: &[u8], at: usize) -> core::ops::Range<usize> {
+fn line_around(buffer: &[u8], at: usize) -> Range<usize> {
     let start = memchr::memrchr(b'\n', &buffer[..at]).map_or(0, |end| end + 1);
     let end = memchr::memchr(b'\n', &buffer[at..]).map_or(buffer.len(), |end| at + end);
     start..end
