@@ -283,6 +283,16 @@ fn ignored_hidden_and_binary_files_in_directories_are_skipped() {
         let output = run(command.current_dir(directory.root()), list.as_bytes());
         assert_eq!(stdout(&output).lines().count(), 2);
     }
+    // In a list `-` is a file. Stdin can only be read once.
+    directory.write("-", b"\xFF");
+    let mut command = program(&["check", "--format", "short", "--files-from", "-"]);
+    let output = run(command.current_dir(directory.root()), b"-\0b.txt\0");
+    assert_eq!(stdout(&output).lines().map(|line| &line[..3]).collect::<Vec<_>>(), ["./-", "b.t"]);
+    for args in [&["check", "--files-from", "-", "-"][..], &["detect", "-", "-"], &["mail", "-", "-"]] {
+        let output = run(program(args).current_dir(directory.root()), b"");
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
+        assert!(stderr(&output).contains("stdin can only be read once"), "{args:?}");
+    }
 }
 
 #[test]

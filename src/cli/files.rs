@@ -14,6 +14,14 @@ pub(super) fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// Checks that at most one of the inputs is stdin. Another one would be empty, and would be reported as such.
+pub(super) fn read_stdin_once<'p>(inputs: impl IntoIterator<Item = &'p PathBuf>) -> Result<(), &'static str> {
+    match inputs.into_iter().filter(|path| is_standard(path)).count() {
+        0 | 1 => Ok(()),
+        _ => Err("stdin can only be read once, and `-` is given several times"),
+    }
+}
+
 /// Opens a file, or stdin for `-`.
 pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     Ok(if is_standard(path) { Box::new(io::stdin().lock()) } else { Box::new(File::open(path)?) })

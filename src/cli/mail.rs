@@ -8,7 +8,7 @@ use memchr::memchr;
 use serde_json::{Value, json};
 use utf8_codec::mime::{MessageValidator, MessageVerdict, MimeError, PartKind, PartVerdict};
 
-use super::files::{BUFFER, Failed, for_each, name_of, open, read};
+use super::files::{BUFFER, Failed, for_each, name_of, open, read, read_stdin_once};
 use super::log::Verbosity;
 use super::outcome::CommandResult;
 
@@ -44,6 +44,7 @@ enum Format {
 impl Args {
     pub(super) fn run(self) -> CommandResult {
         self.verbosity.start()?;
+        read_stdin_once(&self.files)?;
         for_each(&self.files, |file, out| self.check(file, out))
     }
 

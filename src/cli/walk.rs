@@ -11,7 +11,7 @@ use ignore::types::TypesBuilder;
 use ignore::{WalkBuilder, WalkState};
 
 use super::args::at_least_one;
-use super::files::is_standard;
+use super::files::{is_standard, read_stdin_once};
 
 /// The options that select files.
 #[derive(Clone, Debug, clap::Args)]
@@ -58,6 +58,7 @@ impl WalkArgs {
     /// Returns the files in the order of the report: in command line order, with the files of a directory sorted.
     /// `report` is called for each directory that cannot be read.
     pub(super) fn collect(&self, mut report: impl FnMut(String)) -> Result<Vec<Input>, String> {
+        read_stdin_once(self.paths.iter().chain(&self.files_from))?;
         let mut paths = self.paths.clone();
         if let Some(list) = &self.files_from {
             paths
@@ -133,7 +134,8 @@ fn read_list(list: &Path) -> io::Result<Vec<PathBuf>> {
     }
     let separator = if bytes.contains(&0) { 0 } else { b'\n' };
     let names = bytes.split(|&byte| byte == separator).filter(|name| !name.is_empty());
-    names.map(path_of).collect()
+    // In a list `-` is a file: the output of `git ls-files` contains no options.
+    names.map(|name| path_of(if name == b"-" { b"./-" } else { name })).collect()
 }
 
 #[cfg(unix)]
