@@ -73,8 +73,9 @@ fn a_mailbox_has_a_verdict_for_each_message() {
     let mailbox = format!("From a\n{GOOD}\nFrom b\n{BAD}\nFrom c\n{GOOD}");
     let output = mail(&["--format", "json"], mailbox.as_bytes());
     assert_eq!(output.status.code(), Some(1));
-    let verdicts: Vec<_> = objects(&output).iter().map(|object| object["ok"].clone()).collect();
-    assert_eq!(verdicts, [true, false, true]);
+    let verdicts: Vec<_> =
+        objects(&output).iter().map(|object| (object["message"].clone(), object["ok"].clone())).collect();
+    assert_eq!(verdicts, [(json!(1), json!(true)), (json!(2), json!(false)), (json!(3), json!(true))]);
 }
 
 #[test]

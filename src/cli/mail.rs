@@ -14,7 +14,8 @@ use super::outcome::CommandResult;
 
 /// Report for each part of mail messages whether its text is UTF-8, and where it is not
 ///
-/// Reads messages (.eml) and mailboxes (mbox: the first line starts with `From `).
+/// Reads messages (.eml) and mailboxes (mbox: the first line starts with `From `). In a mailbox messages are counted
+/// from 1, and offsets from the start of each message.
 ///
 /// Exit status 0: no errors. 1: some text is not UTF-8, or a message is ambiguous. 2: some files could not be read.
 #[derive(Debug, clap::Args)]
@@ -81,7 +82,7 @@ impl Args {
         match self.format {
             _ if self.quiet => Ok(()),
             Format::Text => tree(file, number, verdict, out),
-            Format::Json => writeln!(out, "{}", object(file, verdict)),
+            Format::Json => writeln!(out, "{}", object(file, number, verdict)),
         }
     }
 }
@@ -163,7 +164,7 @@ impl Mailbox {
     }
 }
 
-fn object(file: &Path, verdict: &MessageVerdict) -> Value {
+fn object(file: &Path, number: Option<u64>, verdict: &MessageVerdict) -> Value {
     let error = |error: &MimeError| {
         json!({
             "offset": error.offset,
@@ -184,11 +185,15 @@ fn object(file: &Path, verdict: &MessageVerdict) -> Value {
             "errors": part.errors().iter().map(error).collect::<Vec<_>>(),
         })
     };
-    json!({
+    let mut object = json!({
         "file": file.display().to_string(),
         "ok": verdict.is_ok(),
         "parts": verdict.notable().map(part).collect::<Vec<_>>(),
-    })
+    });
+    if let Some(number) = number {
+        object["message"] = json!(number);
+    }
+    object
 }
 
 /// Writes a line for the message and a line for each part, indented by its depth. After a part there is a line for each
