@@ -41,6 +41,9 @@ const FIXED: &[(&[u8], &[&str], &str)] = &[
     ("BeyoncÃ©\ncafé\n".as_bytes(), &["--rule", "mojibake"], "Beyoncé\ncafé\n"),
     ("BeyoncÃƒÂ©".as_bytes(), &["--rule", "mojibake"], "Beyoncé"),
     (b"\xEF\xBB\xBFa\n", &["--bom", "reject"], "a\n"),
+    (b"\xEF\xBB\xBF\xEF\xBB\xBFa\n\xEF\xBB\xBFb\n", &["--bom", "reject"], "a\n\u{FEFF}b\n"),
+    (b"\xFF\xFE\xFF\xFEa\0", &["--bom", "reject"], "a"),
+    ("\u{FEFF}ï»¿a\n".as_bytes(), &["--bom", "reject", "--rule", "mojibake"], "a\n"),
     (b"a\n", &["--bom", "require"], "\u{FEFF}a\n"),
     (b"\xFF\xFEa\0", &["--bom", "require"], "\u{FEFF}a"),
 ];

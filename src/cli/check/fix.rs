@@ -256,6 +256,17 @@ impl Plan {
         if self.bom == BomPolicy::Require {
             write(Encoding::Utf8.bom().unwrap_or_default())?;
         }
+        // If a BOM is forbidden, several of them are removed at once: after the first one, the next would be at the start.
+        let mut may_be_bom = self.bom == BomPolicy::Reject;
+        let write = &mut |mut bytes: &[u8]| {
+            while may_be_bom && !bytes.is_empty() {
+                match bytes.strip_prefix(b"\xEF\xBB\xBF") {
+                    Some(rest) => bytes = rest,
+                    None => may_be_bom = false,
+                }
+            }
+            write(bytes)
+        };
         let mut text = String::new();
         let ill_formed = |error: Utf8Error| Failed::NoFix(format!("it is not {charset} either: {error}"));
         while filled > 0 {
