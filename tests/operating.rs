@@ -270,7 +270,16 @@ fn sessions_that_are_too_long_or_too_slow_are_reset() {
 }
 
 #[test]
-fn the_maximum_duration_includes_the_wait_before_a_reset() {
+fn the_limits_apply_while_a_reset_waits_for_a_peer() {
+    thread::scope(|scope| {
+        // The minimum rate is measured over 10 seconds.
+        for limit in [["--max-session", "2"], ["--min-rate", "1000"]] {
+            scope.spawn(move || a_reset_does_not_wait_beyond(limit));
+        }
+    });
+}
+
+fn a_reset_does_not_wait_beyond(limit: [&str; 2]) {
     let flood = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = flood.local_addr().unwrap().to_string();
     let (ended, has_ended) = mpsc::channel();
@@ -279,15 +288,15 @@ fn the_maximum_duration_includes_the_wait_before_a_reset() {
         while peer.write_all(&[b'x'; 64 * 1024]).is_ok() {}
         ended.send(()).unwrap();
     });
-    let proxy = Server::start(&["proxy", "--upstream", &address, "--max-session", "2", "--linger", "0.1"]);
+    let proxy = Server::start(&["proxy", "--upstream", &address, limit[0], limit[1], "--linger", "0.1"]);
     // The client does not read, so most of the responses are never acknowledged.
     let mut client = proxy.connect();
     sleep(Duration::from_secs(1));
     client.write_all(b"\xFF").unwrap();
     assert_eq!(
-        has_ended.recv_timeout(Duration::from_secs(10)),
+        has_ended.recv_timeout(Duration::from_secs(30)),
         Ok(()),
-        "the connection to the server is reset"
+        "{limit:?}: the connection to the server is reset"
     );
 }
 

@@ -163,11 +163,12 @@ impl Socket {
         }
     }
 
-    /// Waits until a reset would discard nothing, or until there is no progress for `timeout`. Bytes that were written
-    /// to a Unix socket are already in the queue of its peer.
-    pub(super) async fn delivered(&self, timeout: Duration) {
+    /// Waits until a reset would discard nothing, until there is no progress for `timeout`, or until the progress is
+    /// slower than `min_rate` bytes per second. Bytes that were written to a Unix socket are already in the queue of its
+    /// peer.
+    pub(super) async fn delivered(&self, timeout: Duration, min_rate: u64) {
         if let Self::Tcp(stream) = self {
-            sockets::delivered(stream, timeout).await;
+            sockets::delivered(stream, timeout, min_rate).await;
         }
     }
 }

@@ -184,6 +184,7 @@ impl Args {
             answer: self.answer.clone(),
             report_only: self.mode == Mode::Report,
             delivery_timeout: self.service.idle_timeout().unwrap_or(Duration::MAX),
+            min_rate: self.min_rate,
             max_session: Some(self.max_session).filter(|time| !time.is_zero()),
             metrics,
             cut: cut.clone(),
@@ -236,6 +237,8 @@ struct FilterProxy {
     report_only: bool,
     /// How long a reset waits for a peer that does not read.
     delivery_timeout: Duration,
+    /// The minimum rate at which a peer must read while a reset waits for it; 0 means no limit.
+    min_rate: u64,
     /// The maximum duration of a connection, with the time that a reset waits.
     max_session: Option<Duration>,
     metrics: Arc<Metrics>,
@@ -296,8 +299,8 @@ impl FilterProxy {
         if relayed.reset && waits {
             let sides = async {
                 tokio::join!(
-                    client.delivered(self.delivery_timeout),
-                    upstream.delivered(self.delivery_timeout)
+                    client.delivered(self.delivery_timeout, self.min_rate),
+                    upstream.delivered(self.delivery_timeout, self.min_rate)
                 )
             };
             tokio::select! {

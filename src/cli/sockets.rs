@@ -6,6 +6,7 @@ use std::io;
 
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::time::{Instant, sleep};
 
 /// Binds a listener with a queue of this length.
 pub(super) fn listen(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
@@ -90,36 +91,63 @@ pub(super) fn is_own(address: SocketAddr) -> bool {
 }
 
 /// Waits until the kernel of the peer has acknowledged all bytes, because a reset discards the others. Returns early if
-/// there is no progress for `timeout`, and at once if the system does not report unacknowledged bytes.
-pub(super) async fn delivered(stream: &TcpStream, timeout: Duration) {
+/// there is no progress for `timeout`, or if fewer than `min_rate` bytes per second are acknowledged, averaged over ten
+/// seconds. Returns at once if the system does not report unacknowledged bytes.
+pub(super) async fn delivered(stream: &TcpStream, timeout: Duration, min_rate: u64) {
     const STEP: Duration = Duration::from_millis(5);
+    const WINDOW: Duration = Duration::from_secs(10);
     let (mut waited, mut before) = (Duration::ZERO, None);
-    while let Some(unsent) = unsent(stream).filter(|unsent| *unsent != (0, 0)) {
+    let (mut window, mut acked_before) = (Instant::now(), None);
+    while let Some(Unsent { segments, bytes, acked }) = unsent(stream) {
+        let unsent = (segments, bytes);
+        if unsent == (0, 0) {
+            return;
+        }
         if before != Some(unsent) {
             (waited, before) = (Duration::ZERO, Some(unsent));
+        }
+        let acked_before = acked_before.get_or_insert(acked);
+        if window.elapsed() >= WINDOW {
+            if acked - *acked_before < min_rate.saturating_mul(WINDOW.as_secs()) {
+                return;
+            }
+            (window, *acked_before) = (Instant::now(), acked);
         }
         if waited >= timeout {
             return;
         }
-        tokio::time::sleep(STEP).await;
+        sleep(STEP).await;
         waited += STEP;
     }
 }
 
-/// Returns the number of unacknowledged segments and of unsent bytes, if the system reports them.
+/// What a peer has not acknowledged.
+struct Unsent {
+    /// The number of segments that were sent and not acknowledged.
+    segments: u32,
+    /// The number of bytes that were not sent.
+    bytes: u32,
+    /// The number of bytes that were acknowledged.
+    acked: u64,
+}
+
+/// Returns what the peer has not acknowledged, if the system reports it.
 #[cfg(target_os = "linux")]
-fn unsent(stream: &TcpStream) -> Option<(u32, u32)> {
+fn unsent(stream: &TcpStream) -> Option<Unsent> {
     // The ioctl macros require these names in scope.
     use nix::{getsockopt_impl, libc, sockopt_impl};
 
-    // `struct tcp_info` of linux/tcp.h: tcpi_unacked, and since Linux 4.6 tcpi_notsent_bytes.
+    // `struct tcp_info` of linux/tcp.h: tcpi_unacked, since Linux 4.1 tcpi_bytes_acked, and since 4.6
+    // tcpi_notsent_bytes.
     sockopt_impl!(TcpInfo, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; 37]);
     let info = nix::sys::socket::getsockopt(stream, TcpInfo).ok()?;
-    Some((info[6], info[36]))
+    let [low, high] =
+        if cfg!(target_endian = "little") { [info[30], info[31]] } else { [info[31], info[30]] };
+    Some(Unsent { segments: info[6], bytes: info[36], acked: u64::from(high) << 32 | u64::from(low) })
 }
 
-/// Other systems do not report them.
+/// Other systems do not report it.
 #[cfg(not(target_os = "linux"))]
-fn unsent(_: &TcpStream) -> Option<(u32, u32)> {
+fn unsent(_: &TcpStream) -> Option<Unsent> {
     None
 }
