@@ -267,6 +267,15 @@ fn the_last_line_is_checked_even_if_it_ends_several_headers() {
 }
 
 #[test]
+fn a_part_without_a_body_is_at_the_delimiter_that_ends_its_header() {
+    let message = "Content-Type: multipart/mixed; boundary=b\n\n--b\nA: b\n--b--\n";
+    let verdict = validate(message);
+    let end = message.find("--b--").unwrap() as u64;
+    assert_eq!((verdict.parts[1].offset, verdict.parts[1].bytes), (end, 0));
+    assert_eq!(verdict.parts[1].errors()[0].offset, end);
+}
+
+#[test]
 fn headers_are_checked() {
     let validate = |field: &str| summary(&validate(format!("{field}\n\nx")));
     assert_eq!(validate("Subject: caf\u{e9}, =?utf-8?q?caf=C3=A9_?= =?UTF-8*fr?B?w6k=?="), "1 text/plain");
@@ -289,6 +298,8 @@ fn headers_are_checked() {
     let verdict = validate_with(&MessageValidator::new(), b"A: b\nSubject: \xFF\n c\xED\xA0\n\nx");
     assert_eq!(summary(&verdict), "1 text/plain InvalidLead@14 Surrogate@18 UnexpectedContinuation@19");
     assert_eq!(verdict.parts[0].errors()[0].decoded_offset, None);
+    let verdict = validate_with(&MessageValidator::new(), b"Subject: caf\xE2\x82");
+    assert_eq!(summary(&verdict), "1 text/plain MissingHeaderEnd@14 Truncated@12");
 }
 
 #[test]

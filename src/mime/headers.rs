@@ -194,6 +194,10 @@ impl HeaderReader {
                 reports.push(raw(error), max);
                 rest = &rest[(decoder.offset() - before) as usize..];
             }
+            // The last line of a message may have no line break.
+            if let Err(error) = decoder.finish() {
+                reports.push(raw(error), max);
+            }
         }
         words.check(&field, *field_at, &mut |error| reports.push(error, max));
 

@@ -171,7 +171,7 @@ impl MessageValidator {
             if entity.depth > 0 {
                 self.header.missing_end(self.splitter.offset());
             }
-            self.end_header();
+            self.end_header(self.splitter.offset());
         }
         self.end_body();
         let end = self.splitter.offset();
@@ -257,7 +257,7 @@ impl MessageValidator {
         // The header that ends here may declare a message. The header of that message is then empty and ends here too.
         while matches!(self.reading, Reading::Header(_)) {
             self.header.missing_end(offset);
-            self.end_header();
+            self.end_header(offset);
         }
         self.end_body();
         self.close(level + 1, offset);
@@ -293,12 +293,12 @@ impl MessageValidator {
         self.reading = Reading::Between;
     }
 
-    /// Ends the header if one is being read, and starts its body, which may be empty.
-    fn end_header(&mut self) {
+    /// Ends the header at the offset `end` if one is being read, and starts its body, which may be empty.
+    fn end_header(&mut self, end: u64) {
         if matches!(self.reading, Reading::Header(_)) {
             match self.header.end() {
                 Header::EndedBefore(line) => self.begin_body_with(&line),
-                _ => self.begin_body(self.splitter.offset()),
+                _ => self.begin_body(end),
             }
         }
     }
