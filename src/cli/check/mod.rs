@@ -308,6 +308,13 @@ struct Receiver<'i> {
 }
 
 impl Receive<Event> for Receiver<'_> {
+    fn size(event: &Event) -> usize {
+        match event {
+            Event::Diff(diff) => 1 + diff.len() / 512,
+            _ => 1,
+        }
+    }
+
     fn receive(&mut self, file: usize, event: Event) -> io::Result<()> {
         let path: &Path = self.inputs.get(file).map_or(Path::new(""), |input| &input.path);
         match event {

@@ -7,11 +7,28 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// The number of a file, and of a part in it.
 pub(super) type PartIndex = (usize, usize);
 
-/// The maximum number of events that a part buffers before its turn. When it is reached, the thread waits for the turn.
+/// The maximum size of the events that a part buffers before its turn. When it is reached, the thread waits for the turn.
 const MAX_READY: usize = 256;
+
+/// The size of the events of all parts that ended before their turn, above which a thread waits for the turn of its part.
+/// Otherwise a first file that is slow, such as a pipe, would let the results of all other files collect in memory.
+const MAX_ENDED: usize = 32 * 1024;
+
+/// A part that ended before its turn.
+struct Ended<E> {
+    events: Vec<E>,
+    size: usize,
+    /// The part that follows.
+    after: PartIndex,
+}
 
 /// Receives the events of all files in the order of the files.
 pub(super) trait Receive<E>: Send {
+    /// Returns the size of an event, in units of about half a KiB, at least 1.
+    fn size(_: &E) -> usize {
+        1
+    }
+
     fn receive(&mut self, file: usize, event: E) -> io::Result<()>;
 }
 
@@ -23,8 +40,10 @@ pub(super) struct Turn<E, R> {
 
 struct State<E, R> {
     next: PartIndex,
-    /// The events of parts that ended before their turn, and the part that follows each.
-    ready: BTreeMap<PartIndex, (Vec<E>, PartIndex)>,
+    /// The parts that ended before their turn.
+    ready: BTreeMap<PartIndex, Ended<E>>,
+    /// The size of their events.
+    size: usize,
     receiver: R,
     failed: Option<io::Error>,
     /// The number of waiting threads. If it is 0, no wake-up is needed.
@@ -33,7 +52,8 @@ struct State<E, R> {
 
 impl<E, R: Receive<E>> Turn<E, R> {
     pub(super) fn new(receiver: R) -> Self {
-        let state = State { next: (0, 0), ready: BTreeMap::new(), receiver, failed: None, waiting: 0 };
+        let state =
+            State { next: (0, 0), ready: BTreeMap::new(), size: 0, receiver, failed: None, waiting: 0 };
         Self { state: Mutex::new(state), changed: Condvar::new() }
     }
 
@@ -44,7 +64,7 @@ impl<E, R: Receive<E>> Turn<E, R> {
 
     /// Creates a handle for the events of one part.
     pub(super) fn lane(&self, part: PartIndex) -> Lane<'_, E, R> {
-        Lane { turn: self, part, events: Vec::new() }
+        Lane { turn: self, part, events: Vec::new(), size: 0 }
     }
 
     pub(super) fn into_receiver(self) -> io::Result<R> {
@@ -54,6 +74,17 @@ impl<E, R: Receive<E>> Turn<E, R> {
 
     fn lock(&self) -> MutexGuard<'_, State<E, R>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the turn of a part, as long as `must_wait` returns true.
+    fn wait(&self, part: PartIndex, must_wait: impl Fn(&State<E, R>) -> bool) -> MutexGuard<'_, State<E, R>> {
+        let mut state = self.lock();
+        while state.next != part && state.failed.is_none() && must_wait(&state) {
+            state.waiting += 1;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
+        }
+        state
     }
 }
 
@@ -74,19 +105,18 @@ pub(super) struct Lane<'t, E, R> {
     turn: &'t Turn<E, R>,
     part: PartIndex,
     events: Vec<E>,
+    /// The size of the events.
+    size: usize,
 }
 
 impl<E, R: Receive<E>> Lane<'_, E, R> {
     pub(super) fn push(&mut self, event: E) {
+        self.size += R::size(&event);
         self.events.push(event);
-        if self.events.len() >= MAX_READY {
-            let mut state = self.turn.lock();
-            while state.next != self.part && state.failed.is_none() {
-                state.waiting += 1;
-                state = self.turn.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-                state.waiting -= 1;
-            }
+        if self.size >= MAX_READY {
+            let mut state = self.turn.wait(self.part, |_| true);
             state.receive(self.part.0, self.events.drain(..));
+            self.size = 0;
         }
     }
 
@@ -94,13 +124,17 @@ impl<E, R: Receive<E>> Lane<'_, E, R> {
     pub(super) fn end(self, is_last: bool) {
         let (file, part) = self.part;
         let after = if is_last { (file + 1, 0) } else { (file, part + 1) };
-        let mut state = self.turn.lock();
-        state.ready.insert(self.part, (self.events, after));
+        let mut state = self.turn.wait(self.part, |state| state.size >= MAX_ENDED);
+        // A part without events also takes memory.
+        let size = self.size + 1;
+        state.size += size;
+        state.ready.insert(self.part, Ended { events: self.events, size, after });
         loop {
             let part = state.next;
-            let Some((events, after)) = state.ready.remove(&part) else { break };
-            state.receive(part.0, events);
-            state.next = after;
+            let Some(ended) = state.ready.remove(&part) else { break };
+            state.receive(part.0, ended.events);
+            state.size -= ended.size;
+            state.next = ended.after;
         }
         if state.waiting > 0 {
             self.turn.changed.notify_all();
@@ -120,6 +154,28 @@ mod tests {
             self.push((file, event));
             Ok(())
         }
+    }
+
+    #[test]
+    fn parts_wait_if_the_first_one_is_slow_and_many_have_ended() {
+        let (turn, ended) = (Turn::new(Vec::new()), AtomicUsize::new(0));
+        let parts = 2 * MAX_ENDED;
+        thread::scope(|scope| {
+            let first = turn.lane((0, 0));
+            scope.spawn(|| {
+                for file in 1..parts {
+                    turn.lane((file, 0)).end(true);
+                    ended.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            while turn.lock().waiting == 0 {
+                thread::yield_now();
+            }
+            assert_eq!((ended.load(Ordering::Relaxed), turn.lock().ready.len()), (MAX_ENDED, MAX_ENDED));
+            first.end(true);
+        });
+        let state = turn.lock();
+        assert_eq!((ended.into_inner(), state.size, state.next), (parts - 1, 0, (parts, 0)));
     }
 
     #[test]
