@@ -24,10 +24,10 @@ use crate::text::{TextDecoder, TextPiece};
 ///
 /// If another parser could find a field where this one finds a file, the form is rejected. The cases are: other bytes
 /// after a delimiter, a delimiter at the start of a content, and bare line breaks or repeated fields in the header of a
-/// part. A text field in a transfer encoding is rejected too, because some readers decode it. The bytes before the first delimiter and after the last one are checked as text. By RFC 2046 §5.1.1 readers
-/// ignore them, but some readers find delimiters in the middle of a line there. Inside a file, hyphens after a bare CR
-/// or LF do not start a delimiter, as in the RFC. Some readers accept such a delimiter. A program that forwards forms
-/// to such a reader must check the files too.
+/// part. A text field in a transfer encoding is rejected too, because some readers decode it. The bytes before the first
+/// delimiter and after the last one are checked as text. By RFC 2046 §5.1.1 readers ignore them, but some readers find
+/// delimiters in the middle of a line there. Inside a file, hyphens after a bare CR or LF do not start a delimiter, as in
+/// the RFC. Some readers accept such a delimiter. A program that forwards forms to such a reader must check the files too.
 #[derive(Debug)]
 pub(super) struct FormFilter {
     /// `CRLF -- boundary`, in bytes.
