@@ -340,7 +340,17 @@ def without_a_body(http):
             assert response.status == 200, (method, listener, response)
     number, response = http.post("buffered", [b"ok"], to=[b"HTTP/1.1 204 No Content\r\n\r\n"])
     assert response.status == 204
-    return "GET, HEAD, DELETE and 204"
+    # The fields are those of the response to GET, whose text may be repaired.
+    fields = b'content-type: text/plain\r\ncontent-length: 4\r\netag: "x"\r\n\r\n'
+    for method, status in (("HEAD", b"200 OK"), ("GET", b"304 Not Modified")):
+        for listener, stay in (("streaming", True), ("replace", False)):
+            number = next(numbers)
+            http.upstream.answers[str(number)] = [b"HTTP/1.1 " + status + b"\r\n" + fields]
+            head = f"{method} / HTTP/1.1\r\nhost: test\r\nx-number: {number}\r\nconnection: close\r\n\r\n"
+            response = exchange(http.ports[listener], [head.encode()], has_body=False)
+            names = [name for name, _ in response.headers]
+            assert ("etag" in names, "content-length" in names) == (stay, stay), (method, listener, names)
+    return "GET, HEAD, DELETE, 204 and 304"
 
 
 def upgrades(http):

@@ -12,7 +12,7 @@ use crate::config::{FilterKind, Settings};
 use crate::counters::Counters;
 use crate::host::{Chunks, Config, Stream, guard};
 use crate::objects;
-use crate::plan::{Check, Outcome, Tunnel, Verdict, check_values, decide};
+use crate::plan::{Check, Content, Outcome, Tunnel, Verdict, check_values, decide, is_head, status};
 use crate::rewrite::{Target, rewrite};
 use crate::shift::{GAP, shift};
 
@@ -35,6 +35,8 @@ struct Filter {
     response: Cell<Option<Box<Check>>>,
     /// The tunnel that the request asks for.
     tunnel: Cell<Tunnel>,
+    /// Whether the request has the method `HEAD`.
+    is_head: Cell<bool>,
     /// Whether the request or the response was rejected, or a hook panicked. Further data is dropped, and Envoy's own
     /// response passes.
     is_over: Cell<bool>,
@@ -79,6 +81,7 @@ impl Filter {
             request: Cell::new(None),
             response: Cell::new(None),
             tunnel: Cell::new(Tunnel::No),
+            is_head: Cell::new(false),
             is_over: Cell::new(false),
         }
     }
@@ -109,18 +112,21 @@ impl Filter {
         let settings = self.settings(stream);
         let (plan, opens_tunnel) = stream.with_fields(way.headers, |fields| {
             let fields = fields.iter().copied();
-            let (is_tunnel, opens_tunnel) = match way.message {
-                // Needed even if only responses are checked, because a response depends on the tunnel.
+            let (content, opens_tunnel) = match way.message {
+                // Needed even if only responses are checked, because a response depends on the request.
                 Message::Request => {
                     self.tunnel.set(Tunnel::of_request(fields.clone()));
-                    (self.tunnel.get().skips_request(), false)
+                    self.is_head.set(is_head(fields.clone()));
+                    (Content::of_request(!end, self.tunnel.get()), false)
+                }
+                Message::Response if self.tunnel.get().is_opened_by(fields.clone()) => {
+                    (Content::Tunnel, true)
                 }
                 Message::Response => {
-                    let is_open = self.tunnel.get().is_opened_by(fields.clone());
-                    (is_open, is_open)
+                    (Content::of_response(!end, self.is_head.get(), status(fields.clone())), false)
                 }
             };
-            (decide(settings, way.message, fields, !end, is_tunnel), opens_tunnel)
+            (decide(settings, way.message, fields, content), opens_tunnel)
         });
         if opens_tunnel && !self.ends_request(stream) {
             return headers_status::STOP;

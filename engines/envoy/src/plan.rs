@@ -269,10 +269,57 @@ pub struct MessagePlan {
     pub untrue: Vec<String>,
 }
 
-/// Decides how an HTTP message is checked, from its header fields. `has_body` is false if the message ends with them.
+/// What follows the header fields of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A body.
+    Body,
+    /// Nothing.
+    Nothing,
+    /// Nothing, but the fields are those of a response with a body: the response to `HEAD`, or the status 304 (RFC 9110
+    /// sections 9.3.2 and 15.4.5).
+    Described,
+    /// The bytes of a tunnel, which are not checked: see [`Tunnel`].
+    Tunnel,
+}
+
+impl Content {
+    /// Returns the content of a request.
+    pub const fn of_request(has_body: bool, tunnel: Tunnel) -> Self {
+        match has_body {
+            _ if tunnel.skips_request() => Self::Tunnel,
+            true => Self::Body,
+            false => Self::Nothing,
+        }
+    }
+
+    /// Returns the content of a response that opens no tunnel. `is_head` is set if its request has the method `HEAD`.
+    pub const fn of_response(has_body: bool, is_head: bool, status: u16) -> Self {
+        match status {
+            _ if has_body => Self::Body,
+            304 => Self::Described,
+            // The fields of 206 are those of a part.
+            100..=199 | 204 | 206 => Self::Nothing,
+            _ if is_head => Self::Described,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// Whether the pseudo-fields of a request have the method `HEAD`.
+pub fn is_head<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> bool {
+    fields.any(|field| field == (b":method", b"HEAD"))
+}
+
+/// Returns the status of the pseudo-fields of a response, or 0.
+pub fn status<'f>(mut fields: impl Iterator<Item = (&'f [u8], &'f [u8])>) -> u16 {
+    let value = fields.find_map(|(name, value)| (name == b":status").then_some(value));
+    value.and_then(|value| from_utf8(value).ok()?.parse().ok()).unwrap_or(0)
+}
+
+/// Decides how an HTTP message is checked, from its header fields.
 ///
-/// Each field is a name and a value; pseudo-fields start with `:`. If `is_tunnel` is set, the bytes after the header are
-/// those of a tunnel and are not checked: see [`Tunnel`].
+/// Each field is a name and a value; pseudo-fields start with `:`.
 ///
 /// # Errors
 ///
@@ -281,8 +328,7 @@ pub fn decide<'f, F>(
     settings: &Settings,
     message: Message,
     fields: F,
-    has_body: bool,
-    is_tunnel: bool,
+    content: Content,
 ) -> Result<MessagePlan, Reason>
 where
     F: Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
@@ -294,9 +340,21 @@ where
     if settings.checks_headers(message) {
         check_values(fields.clone(), Reason::Header)?;
     }
-    if !has_body || is_tunnel {
-        return Ok(pass);
+    match content {
+        Content::Body => decide_body(settings, message, fields),
+        // The fields are changed as they are before the body. What would be rejected there has no body here.
+        Content::Described => {
+            let untrue = decide_body(settings, message, fields).map(|plan| plan.untrue);
+            Ok(MessagePlan { untrue: untrue.unwrap_or_default(), ..pass })
+        }
+        Content::Nothing | Content::Tunnel => Ok(pass),
     }
+}
+
+fn decide_body<'f, F>(settings: &Settings, message: Message, fields: F) -> Result<MessagePlan, Reason>
+where
+    F: Iterator<Item = (&'f [u8], &'f [u8])> + Clone,
+{
     let mut content = ContentFields::new();
     for (name, value) in fields.clone() {
         if let Ok(name) = from_utf8(name) {

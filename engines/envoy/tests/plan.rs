@@ -5,7 +5,7 @@
 use utf8_codec::http::{Message, Reason};
 use utf8_codec::{BomPolicy, ErrorPolicy, TextDecoder};
 use utf8_codec_envoy::config::{FilterKind, Settings};
-use utf8_codec_envoy::plan::{Check, Tunnel, Verdict, check_values, decide};
+use utf8_codec_envoy::plan::{Check, Content, Tunnel, Verdict, check_values, decide, is_head, status};
 
 /// Returns the bytes that an engine forwards if it feeds these calls, each with several slices.
 fn forward(check: &mut Check, calls: &[Vec<&[u8]>]) -> (Vec<u8>, Verdict) {
@@ -125,11 +125,11 @@ fn a_form_is_checked_after_decoding() {
     let settings = settings("{}");
     let sample: &[u8] = b"a=%C3%A9";
     for calls in partitions(sample) {
-        let plan = decide(&settings, Message::Request, FORM.into_iter(), true, false).unwrap();
+        let plan = decide(&settings, Message::Request, FORM.into_iter(), Content::Body).unwrap();
         let mut check = plan.check;
         assert_eq!(forward(&mut check, &calls), (sample.to_vec(), Verdict::Pass));
     }
-    let mut check = decide(&settings, Message::Request, FORM.into_iter(), true, false).unwrap().check;
+    let mut check = decide(&settings, Message::Request, FORM.into_iter(), Content::Body).unwrap().check;
     let (forwarded, verdict) = forward(&mut check, &[vec![b"a=%F", b"F"]]);
     assert_eq!(forwarded, b"a=");
     let Verdict::Rejected(reason) = verdict else { panic!("{verdict:?}") };
@@ -145,16 +145,50 @@ fn a_repair_removes_the_fields_that_it_makes_wrong() {
         (b"etag", b"W/\"x\""),
     ];
     let untrue =
-        |json| decide(&settings(json), Message::Request, fields.into_iter(), true, false).unwrap().untrue;
+        |json| decide(&settings(json), Message::Request, fields.into_iter(), Content::Body).unwrap().untrue;
     assert_eq!(untrue(r#"{"on_error": "replace"}"#), ["content-length", "etag"]);
     assert!(untrue("{}").is_empty());
     assert!(untrue(r#"{"on_error": "replace", "action": "report"}"#).is_empty());
 }
 
 #[test]
+fn a_response_without_a_body_loses_the_same_fields_if_it_describes_one() {
+    let settings = settings(r#"{"on_error": "replace"}"#);
+    let fields = |status: &'static [u8]| -> [Field<'_>; 4] {
+        [
+            (b":status", status),
+            (b"content-type", b"text/plain"),
+            (b"content-length", b"5"),
+            (b"etag", b"\"x\""),
+        ]
+    };
+    for (code, method, is_described) in [
+        (&b"200"[..], &b"HEAD"[..], true),
+        (b"404", b"HEAD", true),
+        (b"304", b"HEAD", true),
+        (b"304", b"GET", true),
+        (b"204", b"HEAD", false),
+        (b"206", b"HEAD", false),
+        (b"200", b"GET", false),
+        (b"204", b"PUT", false),
+    ] {
+        let is_head = is_head([(&b":path"[..], &b"/"[..]), (b":method", method)].into_iter());
+        let content = Content::of_response(false, is_head, status(fields(code).into_iter()));
+        let plan = decide(&settings, Message::Response, fields(code).into_iter(), content).unwrap();
+        assert!(plan.check.is_passing());
+        let expected: &[&str] = if is_described { &["content-length", "etag"] } else { &[] };
+        assert_eq!(plan.untrue, expected, "{} {}", method.escape_ascii(), code.escape_ascii());
+    }
+    // The body of a response to GET would be rejected. A response to HEAD has none.
+    let coded: [Field<'_>; 2] = [(b"content-type", b"text/plain"), (b"content-encoding", b"gzip")];
+    let plan = decide(&settings, Message::Response, coded.into_iter(), Content::Described).unwrap();
+    assert!(plan.check.is_passing() && plan.untrue.is_empty());
+}
+
+#[test]
 fn messages_are_rejected_by_their_fields() {
     let decide = |json, fields: &[Field<'_>], message| {
-        decide(&settings(json), message, fields.iter().copied(), true, false)
+        decide(&settings(json), message, fields.iter().copied(), Content::Body)
             .map(|plan| plan.check.is_passing())
     };
     let gzip: [Field<'_>; 2] = [(b"content-type", b"text/plain"), (b"content-encoding", b"gzip")];
@@ -187,7 +221,7 @@ fn a_tunnel_is_not_checked() {
         [(b"Connection", b"keep-alive, Upgrade"), (b"Upgrade", b"websocket"), (b"content-length", b"0")];
     assert_eq!(Tunnel::of_request(upgrade.into_iter()), Tunnel::Upgrade);
     assert!(Tunnel::Connect.skips_request() && Tunnel::Upgrade.skips_request());
-    let plan = decide(&settings("{}"), Message::Request, FORM.into_iter(), true, true).unwrap();
+    let plan = decide(&settings("{}"), Message::Request, FORM.into_iter(), Content::Tunnel).unwrap();
     assert!(plan.check.is_passing());
 }
 
@@ -211,8 +245,8 @@ fn the_body_of_a_request_is_checked_until_an_upgrade() {
         let tunnel = Tunnel::of_request(fields.iter().copied());
         assert_eq!(tunnel, expected, "{fields:?}");
         assert!(!tunnel.skips_request());
-        let check =
-            decide(&settings("{}"), Message::Request, fields.iter().copied(), true, tunnel.skips_request());
+        let content = Content::of_request(true, tunnel);
+        let check = decide(&settings("{}"), Message::Request, fields.iter().copied(), content);
         let verdict = check.unwrap().check.feed(&[b"caf\xFF"], true).verdict;
         assert!(matches!(verdict, Verdict::Rejected(_)), "{fields:?}");
     }
@@ -237,8 +271,8 @@ fn a_report_is_of_the_first_error_whatever_the_policy() {
     for policy in policies {
         let json = format!(r#"{{"on_error": "{policy}", "action": "report"}}"#);
         let settings = settings(&json);
-        let body = decide(&settings, Message::Request, core::iter::empty(), true, false).unwrap().check;
-        let form = decide(&settings, Message::Request, FORM.into_iter(), true, false).unwrap().check;
+        let body = decide(&settings, Message::Request, core::iter::empty(), Content::Body).unwrap().check;
+        let form = decide(&settings, Message::Request, FORM.into_iter(), Content::Body).unwrap().check;
         let connection = Check::text(settings.decoder(), settings.only_reports());
         for mut check in [body, form, connection] {
             let outcome = check.feed(&[b"a\xFFb\xFF"], true);
@@ -255,7 +289,7 @@ fn a_repair_removes_the_digests_in_trailers() {
     let trailers: [Field<'_>; 3] =
         [(b"content-digest", b"sha-256=:x:"), (b"x-note", b"y"), (b"Digest", b"x")];
     let untrue = |json| {
-        let plan = decide(&settings(json), Message::Request, core::iter::empty(), true, false).unwrap();
+        let plan = decide(&settings(json), Message::Request, core::iter::empty(), Content::Body).unwrap();
         plan.check.untrue(trailers.into_iter())
     };
     assert_eq!(untrue(r#"{"on_error": "replace"}"#), ["content-digest", "Digest"]);

@@ -13,7 +13,7 @@ use pingora::prelude::{Error, ErrorType, HttpPeer, Result};
 use pingora::proxy::{FailToProxy, ProxyHttp, Session};
 use utf8_codec::http::{Message, Reason, Rejection};
 use utf8_codec_envoy::config::Settings;
-use utf8_codec_envoy::plan::{self, Check, MessagePlan};
+use utf8_codec_envoy::plan::{self, Check, Content, MessagePlan};
 
 use crate::body::{Body, Checked};
 
@@ -45,7 +45,7 @@ impl Gateway {
         let path = head.path.map(|path| (&b":path"[..], path));
         let values = head.fields.iter().map(|(name, value)| (name.as_str().as_bytes(), value.as_bytes()));
         let fields: Vec<_> = path.into_iter().chain(values).collect();
-        plan::decide(&self.settings, message, fields.iter().copied(), head.has_body, head.is_tunnel)
+        plan::decide(&self.settings, message, fields.iter().copied(), head.content)
     }
 
     fn body(&self, check: Check) -> Body {
@@ -80,21 +80,28 @@ impl Gateway {
 struct Head<'h> {
     path: Option<&'h [u8]>,
     fields: &'h http::HeaderMap,
-    has_body: bool,
-    is_tunnel: bool,
+    content: Content,
 }
 
 impl<'h> Head<'h> {
     fn of_request(request: &'h RequestHeader, has_body: bool) -> Self {
         // A request with `Upgrade` has a body like any other request until the server accepts with 101.
-        let is_tunnel = request.method == http::Method::CONNECT;
-        Self { path: Some(request.raw_path()), fields: &request.headers, has_body, is_tunnel }
+        let content = match has_body {
+            _ if request.method == http::Method::CONNECT => Content::Tunnel,
+            true => Content::Body,
+            false => Content::Nothing,
+        };
+        Self { path: Some(request.raw_path()), fields: &request.headers, content }
     }
 
     fn of_response(response: &'h ResponseHeader, is_head: bool) -> Self {
         let status = response.status.as_u16();
         let has_body = !is_head && status >= 200 && status != 204 && status != 304;
-        Self { path: None, fields: &response.headers, has_body, is_tunnel: status == 101 }
+        let content = match status {
+            101 => Content::Tunnel,
+            _ => Content::of_response(has_body, is_head, status),
+        };
+        Self { path: None, fields: &response.headers, content }
     }
 }
 
@@ -189,7 +196,7 @@ impl ProxyHttp for Gateway {
     ) -> Result<()> {
         let is_head = session.req_header().method == http::Method::HEAD;
         let head = Head::of_response(response, is_head);
-        let has_body = head.has_body;
+        let has_body = head.content == Content::Body;
         let plan = match self.decide(Message::Response, head) {
             Ok(plan) => plan,
             Err(reason) if self.settings.only_reports() => {

@@ -11,7 +11,7 @@ use proxy_wasm::traits::{Context, HttpContext};
 use proxy_wasm::types::{Action, Bytes};
 use utf8_codec::http::{Message, Reason, Rejection};
 use utf8_codec_envoy::config::Settings;
-use utf8_codec_envoy::plan::{self, Check, Tunnel, Verdict};
+use utf8_codec_envoy::plan::{self, Check, Content, Tunnel, Verdict};
 
 use crate::{change, log, whole};
 
@@ -24,6 +24,8 @@ pub(crate) struct Exchange {
     held_request: usize,
     held_response: usize,
     tunnel: Tunnel,
+    /// Whether the request has the method `HEAD`.
+    is_head: bool,
     was_rejected: bool,
     /// Whether the response is a document that this filter sent. It passes; any other data after an error does not.
     is_own_response: bool,
@@ -43,6 +45,7 @@ impl Exchange {
             held_request: 0,
             held_response: 0,
             tunnel: Tunnel::No,
+            is_head: false,
             was_rejected: false,
             is_own_response: false,
             has_response: false,
@@ -61,10 +64,9 @@ impl Exchange {
         &mut self,
         message: Message,
         fields: &[Field],
-        has_body: bool,
-        is_tunnel: bool,
+        content: Content,
     ) -> Result<Vec<String>, Action> {
-        match plan::decide(&self.settings, message, pairs(fields), has_body, is_tunnel) {
+        match plan::decide(&self.settings, message, pairs(fields), content) {
             Ok(plan) => {
                 match message {
                     Message::Request => self.request = plan.check,
@@ -256,7 +258,8 @@ impl HttpContext for Exchange {
     fn on_http_request_headers(&mut self, _: usize, end: bool) -> Action {
         let fields = self.get_http_request_headers_bytes();
         self.tunnel = Tunnel::of_request(pairs(&fields));
-        match self.decide(Message::Request, &fields, !end, self.tunnel.skips_request()) {
+        self.is_head = plan::is_head(pairs(&fields));
+        match self.decide(Message::Request, &fields, Content::of_request(!end, self.tunnel)) {
             Ok(untrue) => untrue.iter().for_each(|name| self.remove_http_request_header(name)),
             Err(action) => return action,
         }
@@ -282,7 +285,11 @@ impl HttpContext for Exchange {
             return action;
         }
         self.has_response = true;
-        match self.decide(Message::Response, &fields, !end, is_tunnel) {
+        let content = match is_tunnel {
+            true => Content::Tunnel,
+            false => Content::of_response(!end, self.is_head, plan::status(pairs(&fields))),
+        };
+        match self.decide(Message::Response, &fields, content) {
             Ok(untrue) => untrue.iter().for_each(|name| self.remove_http_response_header(name)),
             Err(action) => return action,
         }
