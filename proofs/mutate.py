@@ -202,6 +202,11 @@ EQUIVALENT = [
     ("split.rs", "if same > 0 {", {"1"}, "the length is a multiple of 64"),
     ("split.rs", ">> 8 != 0", {"9"}, "all bits of a lane are equal"),
     ("split.rs", "[0; 2 * WIDTH]", {"1", "3"}, "a larger array, or what is overwritten"),
+    ("join.rs", "const STRETCH: usize = 3 * GROUP", {"1", "2"}, "groups are tested more often"),
+    ("join.rs", "const WINDOW: usize = BLOCK + 2", {"3"}, "the last bytes are copied one block earlier"),
+    ("join.rs", "let mut last = [0; WINDOW]", {"1"}, "the bytes after the end are not used"),
+    ("join.rs", "let mut last = [0; BLOCK]", {"1"}, "what is copied is written before"),
+    ("join.rs", "let mut zeros = [zero; 2]", {"0", "3"}, "no compiler accepts another length"),
     ("join.rs", "let mut end = [0; BLOCK]", {"1"}, "what is copied is written before"),
     ("formula.rs", "= 0x00;", {"0x1"}, "only 7F and FF differ, and they are marked because a continuation is due"),
 ]
