@@ -167,6 +167,7 @@ EQUIVALENT = [
         for i in range(8)
     ),
     ("classes.rs", "_mm256_srli_epi16::<4>(x), _mm256_set1_epi8(0x0F)", {"0x7"}, "both halves of the table are the same"),
+    ("classes.rs", "_mm512_ternarylogic_epi32::<0xF8>(any, flags, group)", {"0xf9"}, "a group is searched in vain"),
     ("classes.rs", "_mm512_maskz_sub_epi8(higher, _mm512_set1_epi8(0x40)", {"0x41"}, "the sum of a byte of the class may be above 80"),
     ("classes.rs", "const STRETCH: usize = 4096", {"4097"}, "a call may search one more block"),
     ("latin.rs", "signs(_mm256_subs_epu8(greatest, all(0x60)))", {"0x20"}, "text without sequences of 3 may be converted as with them"),
