@@ -1,9 +1,10 @@
-//! A relay between pipes, and readers with time limits.
+//! A relay between pipes or sockets, and readers with time limits.
 
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, DuplexStream, duplex};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use utf8_codec::Utf8Error;
@@ -22,6 +23,28 @@ pub fn piped(relay: Relay, capacity: usize) -> (DuplexStream, DuplexStream, Repo
             .run(&mut near, &mut far, |direction, error| reported.lock().unwrap().push((direction, error)))
             .await
     });
+    (client, server, reports, relayed)
+}
+
+/// Starts a relay between TCP connections. Returns the client's end, the server's end, the reports, and the outcome.
+pub async fn accept_and_relay(
+    relay: Relay,
+    upstream: &TcpListener,
+) -> (TcpStream, TcpStream, Reports, JoinHandle<Outcome>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let upstream_address = upstream.local_addr().unwrap();
+    let reports = Reports::default();
+    let reported = Arc::clone(&reports);
+    let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let relayed = tokio::spawn(async move {
+        let (mut near, _) = listener.accept().await.unwrap();
+        let mut far = TcpStream::connect(upstream_address).await.unwrap();
+        relay
+            .run(&mut near, &mut far, |direction, error| reported.lock().unwrap().push((direction, error)))
+            .await
+    });
+    let (server, _) = upstream.accept().await.unwrap();
+    client.set_nodelay(true).unwrap();
     (client, server, reports, relayed)
 }
 

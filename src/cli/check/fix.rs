@@ -253,14 +253,15 @@ impl Plan {
             FixSource::Other(charset) => charset,
         };
         let mut transcoder = self.transcoder(charset, &buffer[..filled]);
+        let bom = Encoding::Utf8.bom().unwrap_or_default();
         if self.bom == BomPolicy::Require {
-            write(Encoding::Utf8.bom().unwrap_or_default())?;
+            write(bom)?;
         }
         // If a BOM is forbidden, several of them are removed at once: after the first one, the next would be at the start.
         let mut may_be_bom = self.bom == BomPolicy::Reject;
         let write = &mut |mut bytes: &[u8]| {
             while may_be_bom && !bytes.is_empty() {
-                match bytes.strip_prefix(b"\xEF\xBB\xBF") {
+                match bytes.strip_prefix(bom) {
                     Some(rest) => bytes = rest,
                     None => may_be_bom = false,
                 }
