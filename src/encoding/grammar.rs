@@ -94,6 +94,9 @@ const MAX_LEN: u8 = 6;
 const FIRST_NARROW: u8 = MAX_LEN;
 const MAX_STATES: usize = 16;
 const REJECTED: u8 = 0x80;
+/// The results for the bytes that are in no row and in no [`RejectedBytes`].
+const NO_LEAD: u8 = REJECTED | ErrorKind::InvalidLead as u8;
+const NO_CONTINUATION: u8 = REJECTED | ErrorKind::MissingContinuation as u8;
 
 /// A grammar as a table: the next state or the error kind for every state and byte.
 #[derive(Debug)]
@@ -103,8 +106,8 @@ pub(crate) struct Machine {
 
 impl Machine {
     pub(super) const fn compile(rows: &[Row], rejections: &[RejectedBytes]) -> Self {
-        let mut next = [[REJECTED | ErrorKind::MissingContinuation as u8; 256]; MAX_STATES];
-        next[0] = [REJECTED | ErrorKind::InvalidLead as u8; 256];
+        let mut next = [[NO_CONTINUATION; 256]; MAX_STATES];
+        next[0] = [NO_LEAD; 256];
 
         let mut left = 1;
         while left < MAX_LEN {
@@ -116,6 +119,7 @@ impl Machine {
         let mut i = 0;
         while i < rows.len() {
             let Row { lead, second, len } = rows[i];
+            assert!(1 <= len && len <= MAX_LEN, "no sequence has this length");
             let after_lead = if len == 1 {
                 State::BOUNDARY.0
             } else if second.0 == TAIL.0 && second.1 == TAIL.1 {
@@ -242,9 +246,13 @@ const KINDS: [ErrorKind; 16] = {
     kinds
 };
 
+/// Assigns the value to the bytes of the range, to which nothing was assigned. Grammars are constants, so the compiler
+/// rejects a grammar with a byte in two ranges.
 const fn fill(table: &mut [u8; 256], range: (u8, u8), value: u8) {
+    assert!(range.0 <= range.1, "the range is empty");
     let mut byte = range.0 as usize;
     while byte <= range.1 as usize {
+        assert!(matches!(table[byte], NO_LEAD | NO_CONTINUATION), "a byte is in two ranges");
         table[byte] = value;
         byte += 1;
     }
