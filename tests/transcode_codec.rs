@@ -13,7 +13,7 @@ use tokio_util::codec::{Decoder, Encoder, FramedRead};
 use utf8_codec::codec::{
     CodecError, ErrorsAsItems, LineEnding, TranscodeCodec, TranscodeLinesCodec, Utf8LinesCodec,
 };
-use utf8_codec::transcode::Encoding;
+use utf8_codec::transcode::{Encoding, Switches};
 use utf8_codec::{Ascii, BomPolicy, ErrorKind, ErrorPolicy, Subset};
 
 type Reported = (u64, ErrorKind, Vec<u8>);
@@ -422,4 +422,27 @@ fn a_line_that_is_too_long_ends_with_the_stream() {
     assert_eq!(codec.decode(&mut buffer).unwrap().as_deref(), Some("b"));
     let error = codec.decode(&mut buffer).unwrap_err();
     assert_eq!(error.to_string(), "line 3 at byte 12 is longer than 4 bytes");
+}
+
+#[test]
+fn the_last_line_without_a_terminator_has_one_error() {
+    for (encoding, surrogates, line, offset) in [
+        // Both bytes of the unfinished sequence become surrogates, which are not in UTF-8.
+        (Encoding::Utf8b, false, &b"ab\xE2\x82"[..], 2),
+        // The surrogate is a character of the source, and half a code unit follows it.
+        (Encoding::Utf16Le, true, b"a\0\x3D\xD8b", 2),
+    ] {
+        let switches = if surrogates { Switches::STRICT.allow_surrogates() } else { Switches::STRICT };
+        let codec = || TranscodeCodec::new(encoding).switches(switches).into_lines();
+        every_partition(line, |chunks| {
+            let items = lines(codec(), chunks);
+            let is_one = matches!(&items[..], [Err(error)] if error.contains(&format!("at byte {offset} (Unmappable")));
+            assert!(is_one, "{items:?} {chunks:02X?}");
+        });
+        let mut codec = codec().max_length(1);
+        assert!(codec.decode_eof(&mut BytesMut::from(line)).is_err());
+        // The stream resumes after its end.
+        let next = encoded(encoding, "\n");
+        assert_eq!(codec.decode(&mut BytesMut::from(&next[..])).unwrap().as_deref(), Some(""), "{encoding}");
+    }
 }

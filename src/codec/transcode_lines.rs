@@ -191,7 +191,7 @@ impl TranscodeLinesCodec {
             text.push_str(end.get(..repair).unwrap_or_default());
         }
         if last {
-            result = result.and(reading.finish(&mut text));
+            result = result.and(finish(&mut reading, &mut text));
         }
         self.end_line(units, &src[..length + terminator]);
         self.codec.reading = reading;
@@ -234,7 +234,7 @@ impl TranscodeLinesCodec {
             let rest = src.len();
             self.end_line(units, &[]);
             self.skip(src, rest, 0);
-            let _ = self.codec.reading.finish(&mut String::new());
+            let _ = finish(&mut self.codec.reading, &mut String::new());
         }
     }
 }
@@ -248,6 +248,16 @@ fn feed(reading: &mut Transcoder, bytes: &[u8], text: &mut String) -> Result<(),
         result = result.and(Err(error));
         rest = &rest[reading.offset().wrapping_sub(before) as usize..];
     }
+}
+
+/// Ends the stream. Returns the first error.
+fn finish(reading: &mut Transcoder, text: &mut String) -> Result<(), Utf8Error> {
+    let first = reading.finish(text);
+    // An unfinished sequence may have several errors.
+    if first.is_err() {
+        while reading.finish(text).is_err() {}
+    }
+    first
 }
 
 /// Moves past a terminator. It is not part of the text, so it is not decoded, unless a sequence before it is
@@ -273,7 +283,7 @@ impl Decoder for TranscodeLinesCodec {
         }
         if src.is_empty() {
             let line = Some(self.line());
-            return match self.codec.reading.finish(&mut String::new()) {
+            return match finish(&mut self.codec.reading, &mut String::new()) {
                 Ok(()) => Ok(None),
                 Err(error) => Err(CodecError::ill_formed(error, src.split().freeze(), line)),
             };

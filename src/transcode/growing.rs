@@ -155,8 +155,9 @@ impl Transcoder {
     /// # Errors
     ///
     /// Returns an error that the policy does not repair, such as [`ErrorKind::Truncated`] if the stream ended inside a
-    /// sequence, or [`ErrorKind::MissingBom`] if an empty stream requires a BOM. The error is returned once; a second
-    /// call returns `Ok`.
+    /// sequence, or [`ErrorKind::MissingBom`] if an empty stream requires a BOM. Each error is returned once. An
+    /// unfinished sequence may have several: a byte each in [`Utf8b`](super::Encoding::Utf8b), or an unpaired surrogate
+    /// and half a code unit. Call again until the result is `Ok`.
     pub fn finish(&mut self, out: &mut impl Output) -> Result<(), Utf8Error> {
         self.append(0, out, |transcoder, room| {
             let progress = transcoder.finish_into(room);
